@@ -1,0 +1,65 @@
+/**
+ * The import order of ARCHITECTURE.md as rules. A folder may import the folders listed for it, and itself.
+ * Test files and src/testing may import anything; nothing but tests may import src/testing.
+ */
+const allowed = {
+  base: [],
+  api: ['base'],
+  storage: ['base', 'api'],
+  rules: ['base'],
+  points: ['base', 'api', 'storage', 'rules'],
+  devices: ['base', 'points', 'rules'],
+  audit: ['base', 'api', 'storage'],
+  automation: ['base', 'api', 'storage', 'points', 'audit', 'rules'],
+  gateway: ['base', 'api', 'storage', 'audit'],
+};
+
+const test = '\\.test\\.ts$';
+
+const order = Object.entries(allowed).map(([folder, others]) => ({
+  name: `import-order-${folder}`,
+  comment: `src/${folder} may import ${others.length === 0 ? 'nothing' : others.join(', ')} of src`,
+  severity: 'error',
+  from: { path: `^src/${folder}/`, pathNot: test },
+  to: { path: '^src/', pathNot: [folder, ...others].map((name) => `^src/${name}/`) },
+}));
+
+export default {
+  forbidden: [
+    ...order,
+    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'testing-is-for-tests',
+      severity: 'error',
+      from: { path: '^src/', pathNot: [test, '^src/testing/'] },
+      to: { path: '^src/testing/' },
+    },
+    {
+      name: 'browser-safe',
+      comment: 'rules and api run in a browser: no built-in module of Node is reachable from them',
+      severity: 'error',
+      from: { path: '^src/(rules|api)/', pathNot: test },
+      to: {
+        path: '^(node:)?(async_hooks|child_process|cluster|crypto|dgram|dns|fs|fs/promises|http|https|net|os|path|perf_hooks|sqlite|stream|timers|tls|url|worker_threads|zlib)$',
+        reachable: true,
+      },
+    },
+    {
+      name: 'environment-is-for-bin',
+      severity: 'error',
+      from: { pathNot: '^(src/bin|tests|bench)/' },
+      to: { path: '^src/bin/' },
+    },
+  ],
+  options: {
+    parser: 'swc',
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: 'node_modules/.*/node_modules' },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: {
+      extensions: ['.ts', '.mjs', '.js'],
+      conditionNames: ['import', 'node', 'default', 'types'],
+      exportsFields: ['exports'],
+    },
+  },
+};

@@ -1,0 +1,65 @@
+/**
+ * The one door to time. Monotonic milliseconds measure durations, wall milliseconds label events (decisions §1,
+ * "Durations"). `systemClock` is the real one; `testing/simulated-clock.ts` is the one that tests turn by hand.
+ */
+
+/** A timer that can be cancelled; cancelling twice is harmless. */
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Milliseconds since the Unix epoch, for labels only. */
+  wallMs(): number;
+  /** Milliseconds on a clock that never jumps; equal in all threads of the process, fractional. */
+  monotonicMs(): number;
+  /** Runs `task` once after `delayMs` on the monotonic clock. */
+  after(delayMs: number, task: () => void): Timer;
+  /** Runs `task` in a later turn of the event loop, after pending I/O was read. */
+  soon(task: () => void): void;
+}
+
+const nanosecondsPerMs = 1e6;
+
+export const systemClock: Clock = {
+  wallMs: () => Date.now(),
+  // hrtime, not performance.now(): the latter starts at 0 in each worker thread.
+  monotonicMs: () => Number(process.hrtime.bigint()) / nanosecondsPerMs,
+  after(delayMs, task) {
+    const timer = setTimeout(task, delayMs);
+    return { cancel: () => clearTimeout(timer) };
+  },
+  soon(task) {
+    setImmediate(task);
+  },
+};
+
+/** Resolves after `delayMs`, or rejects with the signal's reason when that aborts first. */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(abortReason(signal));
+      return;
+    }
+    const onAbort = (): void => {
+      timer.cancel();
+      if (signal) reject(abortReason(signal));
+    };
+    const timer = clock.after(delayMs, () => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    });
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}
+
+/** An AbortSignal that fires after `delayMs`; call `release` when the guarded work has ended. */
+export function deadlineSignal(clock: Clock, delayMs: number): { signal: AbortSignal; release: () => void } {
+  const controller = new AbortController();
+  const timer = clock.after(delayMs, () => controller.abort(new Error('deadline exceeded')));
+  return { signal: controller.signal, release: () => timer.cancel() };
+}
+
+function abortReason(signal: AbortSignal): Error {
+  return signal.reason instanceof Error ? signal.reason : new Error('aborted');
+}

@@ -1,0 +1,77 @@
+/**
+ * Decode at the boundary: an unknown value becomes an exact type, or a list of issues that name the field and the
+ * rule it broke. Nothing is coerced, defaulted or dropped.
+ */
+import type { Static, TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { Fault } from './fault.ts';
+
+export interface DecodeIssue {
+  /** JSON Pointer into the decoded value; `` is the value itself. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export type Decoded<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly issues: DecodeIssue[] };
+
+/** Makes a decoder for `schema`; compiled once, used for every value. */
+export function decoder<S extends TSchema>(schema: S): (value: unknown) => Decoded<Static<S>> {
+  const compiled = Compile(schema);
+  return (value) => {
+    if (compiled.Check(value)) return { ok: true, value };
+    return { ok: false, issues: issuesOf(compiled.Errors(value)) };
+  };
+}
+
+/** Decodes or throws a Fault `invalid-input` that lists every issue under `details.issues`. */
+export function decodeOrRefuse<S extends TSchema>(schema: S, what: string): (value: unknown) => Static<S> {
+  const decode = decoder(schema);
+  return (value) => {
+    const result = decode(value);
+    if (result.ok) return result.value;
+    throw refusal(what, result.issues);
+  };
+}
+
+/** The Fault for a value that did not decode; its message names the first field, its details all of them. */
+export function refusal(what: string, issues: readonly DecodeIssue[]): Fault {
+  const first = issues[0];
+  const where = first === undefined || first.path === '' ? what : `${what} ${first.path}`;
+  return new Fault('invalid-input', `${where}: ${first?.message ?? 'is not valid'}`, { details: { issues } });
+}
+
+interface SchemaError {
+  readonly keyword: string;
+  readonly instancePath: string;
+  readonly message: string;
+  readonly params: object;
+}
+
+/** Turns the validator's raw errors into issues: one per field, unknown members by name, no echo of inner branches. */
+function issuesOf(errors: readonly SchemaError[]): DecodeIssue[] {
+  const byPath = new Map<string, DecodeIssue>();
+  for (const error of errors) {
+    // Unknown members are reported once each by the 'boolean' error at their own path.
+    if (error.keyword === 'additionalProperties') continue;
+    const message = error.keyword === 'boolean' ? 'is not a known field' : messageOf(error);
+    if (!byPath.has(error.instancePath) || error.keyword === 'anyOf') {
+      byPath.set(error.instancePath, { path: error.instancePath, message });
+    }
+  }
+  return byPath.size === 0 ? [{ path: '', message: 'is not valid' }] : [...byPath.values()];
+}
+
+function messageOf(error: SchemaError): string {
+  const allowed =
+    'allowedValues' in error.params && Array.isArray(error.params.allowedValues)
+      ? error.params.allowedValues
+      : undefined;
+  if (allowed) return `must be one of ${allowed.map((value) => JSON.stringify(value)).join(', ')}`;
+  if ('allowedValue' in error.params) return `must be ${JSON.stringify(error.params.allowedValue)}`;
+  if ('requiredProperties' in error.params && Array.isArray(error.params.requiredProperties)) {
+    return `must have ${error.params.requiredProperties.map((name) => JSON.stringify(name)).join(', ')}`;
+  }
+  return error.message;
+}

@@ -1,0 +1,65 @@
+/**
+ * Fault: a refusal with a code of one table. What the code means on the wire (HTTP status, whether a retry can
+ * help) stands here and nowhere else (decisions §1, error envelope). A bug is not a Fault: it throws a plain Error.
+ */
+
+interface FaultKind {
+  readonly status: number;
+  readonly retryable: boolean;
+}
+
+const kind = (status: number, retryable = false): FaultKind => ({ status, retryable });
+
+export const faultKinds = {
+  'invalid-input': kind(400),
+  unauthenticated: kind(401),
+  'permission-denied': kind(403),
+  'not-found': kind(404),
+  'method-not-allowed': kind(404),
+  'revision-conflict': kind(409),
+  'payload-too-large': kind(413),
+  'unsupported-media-type': kind(415),
+  'invalid-flow': kind(422),
+  'invalid-trigger': kind(422),
+  'invalid-site': kind(422),
+  'no-runnable-flow': kind(422),
+  'confirmation-required': kind(428),
+  'rate-limited': kind(429, true),
+  'headers-too-large': kind(431),
+  'internal-error': kind(500),
+  'audit-unavailable': kind(503, true),
+  'storage-unavailable': kind(503, true),
+  'engine-unavailable': kind(503, true),
+  'deadline-exceeded': kind(504, true),
+} as const satisfies Record<string, FaultKind>;
+
+export type FaultCode = keyof typeof faultKinds;
+
+export interface FaultExtra {
+  /** Machine-readable particulars; must be free of paths, SQL, stacks and addresses. */
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly retryAfterMs?: number;
+  readonly cause?: unknown;
+}
+
+export class Fault extends Error {
+  readonly code: FaultCode;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: FaultCode, message: string, extra: FaultExtra = {}) {
+    super(message, extra.cause === undefined ? undefined : { cause: extra.cause });
+    this.name = 'Fault';
+    this.code = code;
+    this.details = extra.details;
+    this.retryAfterMs = extra.retryAfterMs;
+  }
+
+  get status(): number {
+    return faultKinds[this.code].status;
+  }
+
+  get retryable(): boolean {
+    return faultKinds[this.code].retryable;
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * One tagged protocol between threads: calls with replies, and one-way events. Both ends are message ports, so the
+ * in-process twin of a worker (two ports of one channel) runs the very same code (house, "Threads").
+ */
+import type { Clock, Timer } from './clock.ts';
+import { Fault, type FaultCode, faultKinds } from './fault.ts';
+
+/** What a worker and a MessagePort have in common. */
+export interface Port {
+  postMessage(message: unknown): void;
+  on(event: 'message', listener: (message: unknown) => void): unknown;
+}
+
+type Procedure = (argument: never) => unknown;
+/** A thread's interface: each method takes one argument and answers once. */
+export type Methods = Readonly<Record<string, Procedure>>;
+
+export type Handlers<M extends Methods> = {
+  readonly [K in keyof M]: (argument: Parameters<M[K]>[0]) => ReturnType<M[K]> | Promise<ReturnType<M[K]>>;
+};
+
+interface CallMessage {
+  readonly tag: 'call';
+  readonly id: number;
+  readonly method: string;
+  readonly argument: unknown;
+}
+interface FaultMessage {
+  readonly code: string;
+  readonly message: string;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+}
+interface ReplyMessage {
+  readonly tag: 'reply';
+  readonly id: number;
+  readonly value?: unknown;
+  readonly fault?: FaultMessage;
+}
+interface EventMessage {
+  readonly tag: 'event';
+  readonly event: unknown;
+}
+type ThreadMessage = CallMessage | ReplyMessage | EventMessage;
+
+/** Answers calls that arrive at `port` with `handlers`. An error that is not a Fault crashes this thread: it is a bug. */
+export function answerCalls<M extends Methods>(port: Port, handlers: Handlers<M>): void {
+  port.on('message', (message) => {
+    if (!isThreadMessage(message) || message.tag !== 'call') return;
+    void answer(port, handlers, message);
+  });
+}
+
+async function answer<M extends Methods>(port: Port, handlers: Handlers<M>, call: CallMessage): Promise<void> {
+  const handler: ((argument: never) => unknown) | undefined = Object.hasOwn(handlers, call.method)
+    ? handlers[call.method]
+    : undefined;
+  if (handler === undefined) throw new Error(`no thread method ${call.method}`);
+  try {
+    const value = await handler(call.argument as never);
+    port.postMessage({ tag: 'reply', id: call.id, value } satisfies ReplyMessage);
+  } catch (error) {
+    if (!(error instanceof Fault)) {
+      port.postMessage({
+        tag: 'reply',
+        id: call.id,
+        fault: { code: 'internal-error', message: 'internal error', details: undefined },
+      } satisfies ReplyMessage);
+      throw error;
+    }
+    const fault = { code: error.code, message: error.message, details: error.details };
+    port.postMessage({ tag: 'reply', id: call.id, fault } satisfies ReplyMessage);
+  }
+}
+
+/** Sends a one-way event to the other end. */
+export function sendEvent(port: Port, event: unknown): void {
+  port.postMessage({ tag: 'event', event } satisfies EventMessage);
+}
+
+export interface Caller<M extends Methods, E> {
+  call<K extends keyof M & string>(method: K, argument: Parameters<M[K]>[0]): Promise<Awaited<ReturnType<M[K]>>>;
+  onEvent(listener: (event: E) => void): void;
+  /** Refuses every open and later call: the thread is gone. */
+  close(reason: Fault): void;
+}
+
+/** Calls methods of the thread behind `port`; a call without an answer in `deadlineMs` is refused. */
+export function callThread<M extends Methods, E>(port: Port, clock: Clock, deadlineMs: number): Caller<M, E> {
+  interface Open {
+    readonly resolve: (value: never) => void;
+    readonly reject: (fault: Fault) => void;
+    readonly timer: Timer;
+  }
+  const open = new Map<number, Open>();
+  const listeners: ((event: E) => void)[] = [];
+  let lastId = 0;
+  let closed: Fault | undefined;
+
+  const settle = (id: number): Open | undefined => {
+    const entry = open.get(id);
+    if (entry === undefined) return undefined;
+    open.delete(id);
+    entry.timer.cancel();
+    return entry;
+  };
+
+  port.on('message', (message) => {
+    if (!isThreadMessage(message)) return;
+    if (message.tag === 'event') for (const listener of listeners) listener(message.event as E);
+    if (message.tag !== 'reply') return;
+    const entry = settle(message.id);
+    if (message.fault) entry?.reject(faultFrom(message.fault));
+    else entry?.resolve(message.value as never);
+  });
+
+  return {
+    call(method, argument) {
+      return new Promise((resolve, reject) => {
+        if (closed) {
+          reject(closed);
+          return;
+        }
+        const id = ++lastId;
+        const expire = (): void =>
+          settle(id)?.reject(new Fault('engine-unavailable', 'the engine did not answer in time; try again'));
+        open.set(id, { resolve, reject, timer: clock.after(deadlineMs, expire) });
+        port.postMessage({ tag: 'call', id, method, argument } satisfies CallMessage);
+      });
+    },
+    onEvent(listener) {
+      listeners.push(listener);
+    },
+    close(reason) {
+      closed = reason;
+      for (const id of open.keys()) settle(id)?.reject(reason);
+    },
+  };
+}
+
+function faultFrom(fault: FaultMessage): Fault {
+  const code = isFaultCode(fault.code) ? fault.code : 'internal-error';
+  return new Fault(code, fault.message, fault.details === undefined ? {} : { details: fault.details });
+}
+
+function isFaultCode(code: string): code is FaultCode {
+  return Object.hasOwn(faultKinds, code);
+}
+
+function isThreadMessage(message: unknown): message is ThreadMessage {
+  return typeof message === 'object' && message !== null && 'tag' in message;
+}

@@ -1,0 +1,45 @@
+/**
+ * What the rules need to know of a site: its points by reference and its parameters by name. `points/site.ts`
+ * builds one from site.yaml; the console builds one from `GET /api/instances`.
+ */
+
+export type PointKind = 'measurement' | 'action';
+
+/** The wire form of a point reference (§2.1). (instance, point_type, point) names exactly one point. */
+export interface PointRef {
+  readonly instance: number;
+  readonly point_type: PointKind;
+  readonly point: number;
+}
+
+export interface PointFacts extends PointRef {
+  /** Position in the live table: 0 .. number of points - 1. */
+  readonly index: number;
+  readonly name: string;
+  readonly unit: string;
+  /** Bounds and step of a written value, in the point's unit. */
+  readonly min: number | undefined;
+  readonly max: number | undefined;
+  readonly step: number | undefined;
+  /** True for action points and for measurement points of a `virtual` channel. */
+  readonly writable: boolean;
+  /** A reading older than this is unavailable. */
+  readonly maxAgeMs: number;
+  readonly maxWritesPerMinute: number | undefined;
+  /** How long a higher priority's write stands against lower ones; 0 is only within its cycle. */
+  readonly priorityHoldMs: number;
+}
+
+export interface Parameter {
+  readonly value: number;
+  readonly unit: string | undefined;
+}
+
+export interface SiteCatalogue {
+  /** IANA zone of the site. */
+  readonly timezone: string;
+  /** All points, by `index`. */
+  readonly points: readonly PointFacts[];
+  point(ref: PointRef): PointFacts | undefined;
+  parameter(name: string): Parameter | undefined;
+}

@@ -1,0 +1,17 @@
+/**
+ * The executor's only way out: one attempt to hand a value to the device layer, answered at once. Commands are
+ * never queued (§6.5): what cannot be accepted now has failed.
+ */
+
+export interface Command {
+  readonly pointIndex: number;
+  readonly value: number;
+  /** Generation of the snapshot on which the decision was made; another one now means the device layer restarted. */
+  readonly generation: number;
+}
+
+export type CommandAnswer = 'accepted' | 'unavailable' | 'stale-generation' | 'offline' | 'no-route';
+
+export interface CommandPort {
+  submit(command: Command): CommandAnswer;
+}

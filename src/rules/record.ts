@@ -1,0 +1,66 @@
+/**
+ * The execution record (§2.1, fields of decisions §2.5): what one run read, decided and tried to write. History,
+ * per-rule log and live stream all carry this very object.
+ */
+
+export type Outcome = 'acted' | 'no_action' | 'skipped' | 'failed';
+
+export type ActionReason =
+  | 'not-finite'
+  | 'out-of-range'
+  | 'unavailable'
+  | 'stale-generation'
+  | 'offline'
+  | 'no-route'
+  | 'outranked'
+  | 'rate-limited';
+
+export interface ActionRecord {
+  readonly node_id: string;
+  readonly instance: number;
+  readonly point_type: 'measurement' | 'action';
+  readonly point: number;
+  /** The value the rule asked for; null when it was not finite. */
+  readonly value: number | null;
+  /** The value handed to the device layer, after rounding to the point's step; only on accepted writes. */
+  readonly written?: number;
+  readonly success: boolean;
+  readonly reason?: ActionReason;
+  /** With `outranked`: the rule whose write stands. */
+  readonly outranked_by?: number;
+}
+
+export interface RunTrigger {
+  readonly type: 'interval' | 'on_change' | 'manual';
+  /** on_change: the point whose change made the rule due. */
+  readonly point?: { readonly instance: number; readonly point_type: 'measurement' | 'action'; readonly point: number };
+}
+
+export interface RunError {
+  /** `missing-input` (skipped), `not-finite`, `action-failed`. */
+  readonly code: 'missing-input' | 'not-finite' | 'action-failed';
+  readonly message: string;
+  /** Names of the variables that were unavailable. */
+  readonly missing?: readonly string[];
+  readonly node_id?: string;
+}
+
+export interface ExecutionRecord {
+  readonly execution_id: string;
+  readonly rule_id: number;
+  readonly rule_revision: number;
+  readonly trigger: RunTrigger;
+  /** RFC 3339 UTC with milliseconds. */
+  readonly started_at: string;
+  readonly duration_us: number;
+  readonly outcome: Outcome;
+  readonly success: boolean;
+  readonly error: RunError | null;
+  readonly actions_executed: readonly ActionRecord[];
+  readonly execution_path: readonly string[];
+  /** Name of the last branch taken; null when no branch was. */
+  readonly matched_condition: string | null;
+  readonly variable_values: Readonly<Record<string, number | null>>;
+  readonly node_details: Readonly<Record<string, unknown>>;
+  readonly correlation_id: string;
+}

@@ -1,0 +1,85 @@
+/** The rules of STYLE.md that a machine can hold. */
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { productFiles, repositoryFiles, type SourceFile } from './sources.ts';
+
+/** `path:line` of every line that matches, in files that `included` accepts. */
+function places(
+  files: readonly SourceFile[],
+  pattern: RegExp,
+  included: (path: string) => boolean = () => true,
+): string[] {
+  return files
+    .filter((file) => included(file.path))
+    .flatMap((file) =>
+      file.text.split('\n').flatMap((line, index) => (pattern.test(line) ? [`${file.path}:${index + 1}`] : [])),
+    );
+}
+
+const code = (path: string): boolean => /\.(ts|mjs)$/.test(path) && !path.startsWith('tests/tidy/');
+
+describe('the house', () => {
+  const product = productFiles();
+  const all = repositoryFiles();
+
+  test('the product was read', () => {
+    expect(product.length).toBeGreaterThan(10);
+  });
+
+  test('time and randomness have one door each', () => {
+    const pattern =
+      /\b(Date\.now\b|new Date\(\)|performance\.now\b|process\.hrtime\b|setTimeout\(|setInterval\(|setImmediate\(|Math\.random\b|randomUUID\b|randomBytes\b)/;
+    const inside = (path: string): boolean => path !== 'src/base/clock.ts' && path !== 'src/base/id.ts';
+    expect(places(product, new RegExp(`^(?!\\s*(\\*|//)).*${pattern.source}`), inside)).toEqual([]);
+  });
+
+  test('environment, signals and exit belong to src/bin', () => {
+    expect(places(product, /\bprocess\.(env|exit|on|once|kill)\b/, (path) => !path.startsWith('src/bin/'))).toEqual([]);
+  });
+
+  test('no left-overs in source', () => {
+    expect(places(all, /\b(TODO|FIXME|XXX)\b|@ts-(ignore|nocheck|expect-error)|\.(only|skip)\(/, code)).toEqual([]);
+  });
+
+  test('no enum, namespace or any in source', () => {
+    expect(places(product, /^\s*(export\s+)?(const\s+)?(enum|namespace)\s|:\s*any\b|as any\b/)).toEqual([]);
+  });
+
+  test('file names say what is in them', () => {
+    const vague = /(^|\/)(types|utils?|helpers?|common|managers?|misc|impl)\.ts$/;
+    expect(product.filter((file) => vague.test(file.path)).map((file) => file.path)).toEqual([]);
+  });
+
+  test('index.ts stands only in registries', () => {
+    const indexes = product.filter((file) => file.path.endsWith('/index.ts'));
+    const lonely = indexes.filter(
+      (file) => product.filter((other) => dirname(other.path) === dirname(file.path)).length < 3,
+    );
+    expect(lonely.map((file) => file.path)).toEqual([]);
+  });
+
+  test('source files stay under 450 lines and begin with what they are', () => {
+    expect(product.filter((file) => file.text.split('\n').length > 450).map((file) => file.path)).toEqual([]);
+    expect(product.filter((file) => !/^(#!.*\n)?\/\*\*/.test(file.text)).map((file) => file.path)).toEqual([]);
+  });
+
+  test('no path of a machine and no registry host is named', () => {
+    const outside = (path: string): boolean => !path.startsWith('tests/tidy/');
+    expect(places(all, /(^|[^A-Za-z0-9_.])\/(work|farm|root)\//, outside)).toEqual([]);
+    expect(places(all, /registry\.npmjs\.org|deb\.debian\.org/, outside)).toEqual([]);
+    expect(readFileSync('package-lock.json', 'utf8')).not.toMatch(/"resolved":/);
+  });
+
+  test('links between documents lead somewhere', () => {
+    const broken = all
+      .filter((file) => file.path.endsWith('.md'))
+      .flatMap((file) =>
+        [...file.text.matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)]
+          .map((match) => match[1] ?? '')
+          .filter((target) => !existsSync(join(dirname(file.path), target)))
+          .map((target) => `${file.path} -> ${target}`),
+      );
+    expect(broken).toEqual([]);
+  });
+});

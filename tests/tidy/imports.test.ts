@@ -1,0 +1,94 @@
+/** The import order of ARCHITECTURE.md, held by a test that also checks that the modules were read at all. */
+import { execFileSync } from 'node:child_process';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { repositoryFiles } from './sources.ts';
+
+interface Cruise {
+  readonly modules: readonly {
+    readonly source: string;
+    readonly dependencies: readonly {
+      readonly resolved: string;
+      readonly module: string;
+      readonly dependencyTypes: readonly string[];
+    }[];
+  }[];
+  readonly summary: {
+    readonly violations: readonly {
+      readonly rule: { readonly name: string };
+      readonly from: string;
+      readonly to: string;
+    }[];
+  };
+}
+
+/** Libraries that are a language of their own; every other one is imported by one file or one folder. */
+const everywhere = new Set(['typebox', 'vitest', 'fast-check']);
+
+function cruise(): Cruise {
+  const args = [
+    'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs',
+    '--config',
+    '.dependency-cruiser.mjs',
+    'src',
+    '-T',
+    'json',
+  ];
+  try {
+    return JSON.parse(execFileSync('node', args, { encoding: 'utf8', maxBuffer: 1e8 })) as Cruise;
+  } catch (error) {
+    // The tool exits with the number of violations; its report is on standard output all the same.
+    if (error instanceof Error && 'stdout' in error && typeof error.stdout === 'string')
+      return JSON.parse(error.stdout) as Cruise;
+    throw error;
+  }
+}
+
+describe('import order', () => {
+  let result: Cruise;
+  beforeAll(() => {
+    result = cruise();
+  }, 60_000);
+
+  test('every source file was read, with its imports', () => {
+    const read = new Set(result.modules.map((module) => module.source));
+    const sources = repositoryFiles().filter((file) => /^src\/.*\.ts$/.test(file.path));
+    expect(sources.filter((file) => !read.has(file.path))).toEqual([]);
+    for (const file of sources.filter((source) => /^import .* from '\.{1,2}\//m.test(source.text))) {
+      const module = result.modules.find((candidate) => candidate.source === file.path);
+      expect(module?.dependencies.length, file.path).toBeGreaterThan(0);
+    }
+  });
+
+  test('no rule is broken', () => {
+    const broken = result.summary.violations.map(
+      (violation) => `${violation.rule.name}: ${violation.from} -> ${violation.to}`,
+    );
+    expect(broken).toEqual([]);
+  });
+
+  test('each third-party library is imported by one file or one folder', () => {
+    const importers = new Map<string, Set<string>>();
+    for (const module of result.modules) {
+      if (
+        !module.source.startsWith('src/') ||
+        module.source.endsWith('.test.ts') ||
+        module.source.startsWith('src/testing/')
+      )
+        continue;
+      for (const dependency of module.dependencies) {
+        if (!dependency.dependencyTypes.some((type) => type.startsWith('npm'))) continue;
+        const library = dependency.module
+          .split('/')
+          .slice(0, dependency.module.startsWith('@') ? 2 : 1)
+          .join('/');
+        if (everywhere.has(library)) continue;
+        const folder = module.source.split('/').slice(0, 2).join('/');
+        importers.set(library, (importers.get(library) ?? new Set()).add(folder));
+      }
+    }
+    const wide = [...importers]
+      .filter(([, folders]) => folders.size > 1)
+      .map(([library, folders]) => `${library}: ${[...folders].join(', ')}`);
+    expect(wide).toEqual([]);
+  });
+});

@@ -1,0 +1,20 @@
+import { defineConfig } from 'vitest/config';
+
+/** Projects: `unit` is quick and runs in `check`; `e2e` starts real processes and servers on loopback; `soak` is long. */
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: 'unit', include: ['src/**/*.test.ts', 'tests/tidy/**/*.test.ts'], testTimeout: 20_000 } },
+      {
+        test: {
+          name: 'e2e',
+          include: ['tests/{e2e,simulation,golden}/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          fileParallelism: false,
+        },
+      },
+      { test: { name: 'soak', include: ['tests/soak/**/*.test.ts'], testTimeout: 3_600_000, fileParallelism: false } },
+    ],
+  },
+});
