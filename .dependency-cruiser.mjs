@@ -12,6 +12,7 @@ const allowed = {
   audit: ['base', 'api', 'storage'],
   automation: ['base', 'api', 'storage', 'points', 'audit', 'rules'],
   gateway: ['base', 'api', 'storage', 'audit'],
+  platform: ['base', 'api'],
 };
 
 const test = '\\.test\\.ts$';

@@ -43,7 +43,9 @@ describe('the house', () => {
   });
 
   test('no enum, namespace or any in source', () => {
-    expect(places(product, /^\s*(export\s+)?(const\s+)?(enum|namespace)\s|:\s*any\b|as any\b/)).toEqual([]);
+    expect(
+      places(product, /^(?!\s*(\/?\*|\/\/)).*(^\s*(export\s+)?(const\s+)?(enum|namespace)\s|:\s*any[,;)\s=]|as any\b)/),
+    ).toEqual([]);
   });
 
   test('file names say what is in them', () => {

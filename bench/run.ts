@@ -1,0 +1,24 @@
+/**
+ * `npm run bench [NAME…]`: runs the measurements, each in a process of its own so that none warms or starves another.
+ * Every figure is a ratio to a peer, or a share of a limit, measured in the same run: the machines are shared.
+ */
+import { spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+
+const folder = import.meta.dirname;
+const chosen = process.argv.slice(2);
+const names = readdirSync(folder)
+  .filter((file) => file.endsWith('.ts') && file !== 'run.ts')
+  .map((file) => file.slice(0, -'.ts'.length))
+  .filter((name) => chosen.length === 0 || chosen.includes(name));
+
+console.log(`node ${process.version}, ${availableParallelism()} cores`);
+let failed = 0;
+for (const name of names) {
+  console.log(`\n== ${name}`);
+  const result = spawnSync(process.execPath, ['--expose-gc', join(folder, `${name}.ts`)], { stdio: 'inherit' });
+  if (result.status !== 0) failed++;
+}
+process.exitCode = failed === 0 && names.length > 0 ? 0 : 1;

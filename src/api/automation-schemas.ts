@@ -1,0 +1,201 @@
+/** The wire of area A (§4.1, decisions §2.1) as schemas: requests are validated by them, answers are described. */
+import Type, { type TProperties } from 'typebox';
+
+const strict = <P extends TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
+const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const succeeded = <T extends Type.TSchema>(data: T) => strict({ success: Type.Literal(true), data });
+
+/** Decimal path and query numbers arrive as text: no sign, no leading zero, at most 16 digits. */
+const decimalText = (pattern = '^[1-9][0-9]{0,15}$') => Type.String({ pattern });
+const ruleId = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+const time = Type.String({ format: 'date-time' });
+/** Blank names are refused after trimming. */
+const name = Type.String({ minLength: 1, maxLength: 1000, pattern: '\\S' });
+const description = Type.String({ maxLength: 2000 });
+const confirmed = Type.Literal(true);
+const word = (value: string) => Type.Literal(value);
+const warning = Type.Object({ code: Type.String() });
+const executionId = Type.String({ pattern: '^[0-9a-f-]{36}$' });
+const pointKind = Type.Union([Type.Literal('measurement'), Type.Literal('action')]);
+
+export const priorityMax = 4_294_967_295;
+export const nameMax = 128;
+export const pageSizeMax = 100;
+export const historyLimitMax = 100;
+
+export const ruleParams = strict({ id: decimalText() });
+export const noParams = strict({});
+export const noQuery = strict({});
+export const confirmedBody = strict({ confirmed });
+/** Where the header alone confirms, a body is welcome but not needed. */
+export const optionalConfirmedBody = Type.Union([Type.Undefined(), confirmedBody]);
+
+export const listQuery = strict({
+  page: Type.Optional(decimalText('^[1-9][0-9]{0,8}$')),
+  page_size: Type.Optional(Type.String({ pattern: '^([1-9][0-9]?|100)$' })),
+  enabled: Type.Optional(Type.Union([Type.Literal('true'), Type.Literal('false')])),
+  search: Type.Optional(Type.String({ maxLength: 128 })),
+  include: Type.Optional(Type.Literal('status')),
+});
+export const historyQuery = strict({
+  before: Type.Optional(executionId),
+  limit: Type.Optional(Type.String({ pattern: '^([1-9][0-9]?|100)$' })),
+});
+export const deleteQuery = strict({ confirmed: Type.Optional(Type.Literal('true')) });
+
+export const createBody = strict({ name, description: Type.Optional(description), confirmed });
+export const updateBody = Type.Object(
+  {
+    name: Type.Optional(name),
+    description: Type.Optional(nullable(description)),
+    priority: Type.Optional(Type.Integer({ minimum: 0, maximum: priorityMax })),
+    cooldown_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+    // Shape and meaning are the parser's business: its issues come back as 422, all at once.
+    trigger_config: Type.Optional(nullable(Type.Object({}))),
+    flow_json: Type.Optional(Type.Object({})),
+    expected_revision: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+    confirmed,
+  },
+  { additionalProperties: false },
+);
+
+const lastRun = strict({ execution_id: executionId, started_at: time, outcome: Type.String() });
+export const ruleStatus = strict({
+  rule_id: ruleId,
+  enabled: Type.Boolean(),
+  runnable: Type.Boolean(),
+  state: Type.Union([word('waiting'), word('cooldown'), word('disabled'), word('not-runnable')]),
+  reasons: Type.Array(warning),
+  last_run: nullable(lastRun),
+  next_due_at: nullable(time),
+  cooldown_until: nullable(time),
+  points: Type.Array(
+    strict({
+      instance: Type.Integer(),
+      point_type: pointKind,
+      point: Type.Integer(),
+      last_value: nullable(Type.Number()),
+      current_value: nullable(Type.Number()),
+      distance: nullable(Type.Number()),
+      threshold: nullable(Type.Number()),
+      gap: Type.Boolean(),
+    }),
+  ),
+});
+
+export const listAnswer = succeeded(
+  strict({
+    list: Type.Array(
+      strict({
+        id: ruleId,
+        name: Type.String(),
+        enabled: Type.Boolean(),
+        description: nullable(Type.String()),
+        status: Type.Optional(nullable(ruleStatus)),
+      }),
+    ),
+    total: Type.Integer(),
+    page: Type.Integer(),
+    page_size: Type.Integer(),
+    total_pages: Type.Integer(),
+    has_next: Type.Boolean(),
+    has_previous: Type.Boolean(),
+  }),
+);
+export const ruleAnswer = succeeded(
+  strict({
+    id: ruleId,
+    name: Type.String(),
+    description: nullable(Type.String()),
+    enabled: Type.Boolean(),
+    priority: Type.Integer(),
+    cooldown_ms: Type.Integer(),
+    trigger_config: nullable(Type.Object({})),
+    flow_json: nullable(Type.Object({})),
+    nodes_json: Type.Object({}),
+    revision: Type.Integer(),
+    created_at: time,
+    updated_at: time,
+  }),
+);
+export const createAnswer = succeeded(strict({ id: ruleId, name: Type.String(), status: word('created') }));
+export const updateAnswer = succeeded(strict({ id: ruleId, status: word('updated'), warnings: Type.Array(warning) }));
+export const deleteAnswer = succeeded(strict({ id: ruleId, status: word('deleted') }));
+export const enableAnswer = succeeded(
+  strict({ id: ruleId, status: word('enabled'), warnings: Type.Optional(Type.Array(warning)) }),
+);
+export const disableAnswer = succeeded(strict({ id: ruleId, status: word('disabled') }));
+
+export const executionRecord = Type.Object({ execution_id: executionId, rule_id: ruleId, outcome: Type.String() });
+export const executeAnswer = succeeded(
+  strict({
+    rule_id: ruleId,
+    outcome: Type.String(),
+    actions_attempted: Type.Integer(),
+    actions_succeeded: Type.Integer(),
+    execution: executionRecord,
+  }),
+);
+export const variablesAnswer = succeeded(
+  strict({
+    rule_id: ruleId,
+    variables: Type.Array(
+      strict({
+        name: Type.String(),
+        node_ids: Type.Array(Type.String()),
+        instance: Type.Integer(),
+        point_type: pointKind,
+        point: Type.Integer(),
+        unit: Type.String(),
+        value: nullable(Type.Number()),
+        quality: Type.String(),
+        observed_at: nullable(time),
+      }),
+    ),
+  }),
+);
+export const statusAnswer = succeeded(ruleStatus);
+export const historyAnswer = succeeded(
+  strict({ rule_id: ruleId, list: Type.Array(executionRecord), next_before: nullable(executionId) }),
+);
+export const instancesAnswer = succeeded(
+  strict({
+    timezone: Type.String(),
+    instances: Type.Array(
+      strict({
+        id: Type.Integer(),
+        name: Type.String(),
+        points: Type.Array(
+          strict({
+            id: Type.Integer(),
+            name: Type.String(),
+            kind: pointKind,
+            unit: Type.String(),
+            min: nullable(Type.Number()),
+            max: nullable(Type.Number()),
+            step: nullable(Type.Number()),
+            writable: Type.Boolean(),
+          }),
+        ),
+      }),
+    ),
+    parameters: Type.Array(strict({ name: Type.String(), value: Type.Number(), unit: nullable(Type.String()) })),
+  }),
+);
+export const schedulerStatusAnswer = succeeded(
+  Type.Object({
+    running: Type.Boolean(),
+    total_rules: Type.Integer(),
+    enabled_rules: Type.Integer(),
+    tick_interval_ms: Type.Integer(),
+    late_ticks: Type.Integer(),
+    overruns: Type.Integer(),
+    queue_depth: Type.Integer(),
+  }),
+);
+export const reloadAnswer = succeeded(
+  strict({
+    rules_loaded: Type.Integer(),
+    rules_failed: Type.Array(strict({ id: ruleId, code: Type.String() })),
+  }),
+);

@@ -1,0 +1,77 @@
+/**
+ * Capabilities (decisions §1.2): every operation is one descriptor, data that the pipeline, the API description, the
+ * command line and the tools are driven by; and a handler bound to it by the area that carries it out.
+ */
+import type { TSchema } from 'typebox';
+
+export type Permission =
+  | 'automation.rule.manage'
+  | 'automation.rule.execute'
+  | 'automation.read'
+  | 'data_processing.read'
+  | 'data_processing.run'
+  | 'audit.event.read';
+
+export interface Capability {
+  /** Name in audit events, tools and documents, for example `automation.rule.create`. */
+  readonly name: string;
+  readonly summary: string;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Absolute path; parameters as `:name`. */
+  readonly path: string;
+  readonly kind: 'query' | 'command';
+  readonly risk: 'low' | 'medium' | 'high' | 'critical';
+  /** Null for public routes: no authentication at all. */
+  readonly permission: Permission | null;
+  readonly confirmation: 'never' | 'policy' | 'always';
+  /**
+   * Where the second confirmation stands: in the body, in the body or the query (DELETE), or nowhere because the
+   * header suffices.
+   */
+  readonly confirmedIn: 'body' | 'body-or-query' | 'header';
+  readonly audit: 'not-required' | 'required';
+  readonly idempotent: boolean;
+  readonly params: TSchema;
+  readonly query: TSchema;
+  /** Schema of the JSON body; null when the route takes none. */
+  readonly body: TSchema | null;
+  readonly answer: TSchema;
+}
+
+export interface Subject {
+  readonly kind: 'user' | 'service-account';
+  readonly subjectId: string;
+  readonly tenantId: string;
+  readonly projectId: string;
+  readonly roles: readonly string[];
+  readonly permissions: ReadonlySet<Permission>;
+}
+
+/** What a handler knows of the call; params, query and body fit the descriptor's schemas. */
+export interface CallContext {
+  /** Null on public routes only. */
+  readonly subject: Subject | null;
+  readonly correlationId: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+  readonly body: unknown;
+  /** The If-Match header, unquoted; undefined when absent. */
+  readonly ifMatch: string | undefined;
+}
+
+export interface Answer {
+  /** The whole body. */
+  readonly data: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Particulars of the terminal audit event. */
+  readonly auditDetails?: unknown;
+  /** The resource's id, when the call only now gave it one. */
+  readonly resourceId?: string;
+}
+
+export interface BoundCapability {
+  readonly descriptor: Capability;
+  /** The resource that the call is about, for the audit. */
+  resource(params: Readonly<Record<string, string>>): { readonly kind: string; readonly id: string };
+  handler(context: CallContext): Promise<Answer>;
+}

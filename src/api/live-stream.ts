@@ -1,0 +1,43 @@
+/** What a client says on the live stream `/ws` (decisions §2.5), and its decoder. */
+import Type, { type Static } from 'typebox';
+import { decodeOrRefuse } from '../base/decode.ts';
+import { Fault } from '../base/fault.ts';
+
+const authenticateSchema = Type.Object(
+  { type: Type.Literal('authenticate'), token: Type.String({ minLength: 1, maxLength: 16_384 }) },
+  { additionalProperties: false },
+);
+const subscribeSchema = Type.Object(
+  {
+    type: Type.Literal('subscribe'),
+    data: Type.Object(
+      {
+        source: Type.Literal('rule'),
+        channels: Type.Array(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+      },
+      { additionalProperties: false },
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export type StreamMessage = Static<typeof authenticateSchema> | Static<typeof subscribeSchema>;
+
+const decodeAuthenticate = decodeOrRefuse(authenticateSchema, 'message');
+const decodeSubscribe = decodeOrRefuse(subscribeSchema, 'message');
+
+/** One client message; throws a Fault `invalid-input` for anything else. A subscription replaces the one before. */
+export function decodeStreamMessage(text: string, channelsMax: number): StreamMessage {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Fault('invalid-input', 'message: is not JSON');
+  }
+  const kind = typeof value === 'object' && value !== null && 'type' in value ? value.type : undefined;
+  if (kind === 'authenticate') return decodeAuthenticate(value);
+  const message = decodeSubscribe(value);
+  if (message.data.channels.length > channelsMax)
+    throw new Fault('invalid-input', `message /data/channels: at most ${channelsMax} rules`);
+  return message;
+}

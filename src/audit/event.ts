@@ -1,0 +1,27 @@
+/** The audit event (§2.2, decisions §3 "Item"): who did what to which resource, and how it ended. */
+
+export type SubjectKind = 'user' | 'service-account' | 'gateway' | 'system';
+export type AuditOutcome = 'accepted' | 'succeeded' | 'failed' | 'denied' | 'unknown';
+export type AuditRisk = 'low' | 'medium' | 'high' | 'critical';
+
+/** What a writer says; sequence, id and time are the log's. */
+export interface AuditEntry {
+  readonly subject: { readonly kind: SubjectKind; readonly subjectId: string };
+  readonly action: string;
+  readonly resource: { readonly kind: string; readonly resourceId: string };
+  readonly outcome: AuditOutcome;
+  readonly risk: AuditRisk;
+  readonly confirmation: 'explicit' | 'not-required';
+  readonly correlationId: string;
+  readonly traceId?: string;
+  /** Particulars; stored beside the event as canonical JSON, in the event only as their digest. */
+  readonly details?: unknown;
+  /** On a terminal event: the accepted one that it closes. */
+  readonly acceptedEventId?: string;
+}
+
+/** Tenant and project: every scope has a sequence of its own. */
+export interface AuditScope {
+  readonly tenantId: string;
+  readonly projectId: string;
+}

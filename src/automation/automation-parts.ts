@@ -1,0 +1,34 @@
+/** What the handlers of area A work with, and the small forms that all their answers share. */
+import type { CallContext } from '../api/capability.ts';
+import type { Log } from '../base/log.ts';
+import type { Parameter, SiteCatalogue } from '../rules/catalogue.ts';
+import type { Snapshot } from '../rules/snapshot.ts';
+import type { InstanceName } from './catalogue-view.ts';
+import type { EngineClient } from './engine-client.ts';
+import type { HistoryReader } from './history-store.ts';
+import type { RuleStore } from './rule-store.ts';
+
+export interface AutomationParts {
+  readonly store: RuleStore;
+  readonly history: HistoryReader;
+  readonly engine: EngineClient;
+  readonly instances: readonly InstanceName[];
+  /** The catalogue as the rules see it now; a reload with changed parameters replaces it. */
+  readonly catalogue: () => SiteCatalogue;
+  readonly parameters: () => Readonly<Record<string, Parameter>>;
+  /** Reads the site's parameters from its file; throws a Fault `invalid-site`. */
+  readonly readParameters: () => Promise<Readonly<Record<string, Parameter>>>;
+  /** Makes them the parameters in force. */
+  readonly useParameters: (parameters: Readonly<Record<string, Parameter>>) => void;
+  /** Live values now, or null when no consistent copy could be had. */
+  readonly snapshot: () => Snapshot | null;
+  readonly log: Log;
+}
+
+export const succeeded = (data: unknown): { success: true; data: unknown } => ({ success: true, data });
+export const etag = (revision: number): string => `"${revision}"`;
+export const ruleIdOf = (context: CallContext): number => Number(context.params['id']);
+export const ruleResource = (params: Readonly<Record<string, string>>) => ({
+  kind: 'automation-rule',
+  id: `automation-rule:${params['id'] ?? 'new'}`,
+});

@@ -1,0 +1,175 @@
+/**
+ * The handlers of area A (§4.1, decisions §2.1). Each runs after the pipeline has authenticated, authorized, confirmed,
+ * validated and recorded the call; a mutation changes the store first and reloads the engine after.
+ */
+import { automation } from '../api/automation.ts';
+import type { Answer, BoundCapability, CallContext } from '../api/capability.ts';
+import { Fault } from '../base/fault.ts';
+import { type AutomationParts, etag, ruleIdOf, ruleResource, succeeded } from './automation-parts.ts';
+import { catalogueView } from './catalogue-view.ts';
+import { topologyOf } from './rule-document.ts';
+import { createRuleMutations } from './rule-mutations.ts';
+import type { RuleRow, RuleStore } from './rule-store.ts';
+import { variablesOf } from './rule-variables.ts';
+import { parsedOrNull, ruleView } from './rule-view.ts';
+
+const defaultPageSize = 20;
+const defaultHistoryLimit = 20;
+
+export function automationCapabilities(parts: AutomationParts): BoundCapability[] {
+  return [...ruleQueries(parts), ...createRuleMutations(parts), ...schedulerCapabilities(parts)];
+}
+
+const schedulerResource = () => ({ kind: 'automation-scheduler', id: 'automation-scheduler' });
+
+async function ruleOf(store: RuleStore, context: CallContext): Promise<RuleRow> {
+  const row = await store.get(ruleIdOf(context));
+  if (row === null) throw new Fault('not-found', `there is no rule ${context.params['id'] ?? ''}`);
+  return row;
+}
+
+function ruleQueries(parts: AutomationParts): BoundCapability[] {
+  const { store, history, engine } = parts;
+  return [
+    { descriptor: automation.list, resource: ruleResource, handler: (context) => list(parts, context) },
+    {
+      descriptor: automation.get,
+      resource: ruleResource,
+      async handler(context) {
+        const row = await ruleOf(store, context);
+        return { data: succeeded(ruleView(row)), headers: { etag: etag(row.revision) } };
+      },
+    },
+    {
+      descriptor: automation.variables,
+      resource: ruleResource,
+      async handler(context) {
+        const row = await ruleOf(store, context);
+        return { data: succeeded({ rule_id: row.id, variables: variables(parts, row) }) };
+      },
+    },
+    {
+      descriptor: automation.status,
+      resource: ruleResource,
+      async handler(context) {
+        const row = await ruleOf(store, context);
+        const [status] = await engine.explain([row.id]);
+        // Stored, but not loaded yet: the reload of its creation is under way.
+        if (!status) throw new Fault('engine-unavailable', 'the rule is being loaded; try again');
+        return { data: succeeded(status) };
+      },
+    },
+    {
+      descriptor: automation.history,
+      resource: ruleResource,
+      async handler(context) {
+        const row = await ruleOf(store, context);
+        const limit = Number(context.query['limit'] ?? defaultHistoryLimit);
+        // One more than asked for tells whether a further page exists.
+        const texts = await history.page(row.id, context.query['before'], limit + 1);
+        const records = texts.slice(0, limit).map((text) => parsedOrNull(text));
+        const last = records.at(-1);
+        const nextBefore =
+          texts.length > limit && typeof last === 'object' && last !== null && 'execution_id' in last
+            ? last.execution_id
+            : null;
+        return { data: succeeded({ rule_id: row.id, list: records, next_before: nextBefore }) };
+      },
+    },
+    {
+      descriptor: automation.instances,
+      resource: () => ({ kind: 'site', id: 'site-catalogue' }),
+      handler: async () => ({
+        data: succeeded(catalogueView(parts.catalogue(), parts.instances, parts.parameters())),
+      }),
+    },
+  ];
+}
+
+async function list(parts: AutomationParts, context: CallContext): Promise<Answer> {
+  const { query } = context;
+  const page = Number(query['page'] ?? 1);
+  const pageSize = Number(query['page_size'] ?? defaultPageSize);
+  const enabled = query['enabled'] === undefined ? undefined : query['enabled'] === 'true';
+  const { rows, total } = await parts.store.list({ enabled, search: query['search'] }, page, pageSize);
+  const statuses = query['include'] === 'status' ? await statusesOf(parts, rows) : undefined;
+  const totalPages = Math.ceil(total / pageSize);
+  return {
+    data: succeeded({
+      list: rows.map(({ id, name, enabled: isEnabled, description }, index) => ({
+        id,
+        name,
+        enabled: isEnabled,
+        description,
+        ...(statuses === undefined ? {} : { status: statuses[index] ?? null }),
+      })),
+      total,
+      page,
+      page_size: pageSize,
+      total_pages: totalPages,
+      has_next: page < totalPages,
+      has_previous: page > 1,
+    }),
+  };
+}
+
+/** The list stands without the engine: a status that cannot be had is null. */
+async function statusesOf(parts: AutomationParts, rows: readonly RuleRow[]): Promise<readonly unknown[]> {
+  try {
+    return await parts.engine.explain(rows.map((row) => row.id));
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return [];
+  }
+}
+
+function variables(parts: AutomationParts, row: RuleRow): readonly unknown[] {
+  const topology = topologyOf(row.nodes_json, parts.catalogue());
+  if (topology === null) return [];
+  const snapshot = parts.snapshot();
+  if (snapshot === null) throw new Fault('engine-unavailable', 'live values cannot be read now; try again');
+  return variablesOf(topology, parts.catalogue(), snapshot);
+}
+
+function schedulerCapabilities(parts: AutomationParts): BoundCapability[] {
+  const { engine, store } = parts;
+  return [
+    {
+      descriptor: automation.schedulerStatus,
+      resource: schedulerResource,
+      async handler() {
+        const status = await engine.status();
+        if (status !== null) return { data: succeeded({ ...status, restarts: engine.restarts() }) };
+        const { total } = await store.list({}, 1, 1);
+        const enabled = await store.list({ enabled: true }, 1, 1);
+        return {
+          data: succeeded({
+            running: false,
+            total_rules: total,
+            enabled_rules: enabled.total,
+            tick_interval_ms: engine.tickIntervalMs,
+            late_ticks: 0,
+            overruns: 0,
+            queue_depth: 0,
+            restarts: engine.restarts(),
+          }),
+        };
+      },
+    },
+    {
+      descriptor: automation.reload,
+      resource: schedulerResource,
+      async handler() {
+        const before = parts.parameters();
+        const after = await parts.readParameters();
+        const changed = JSON.stringify(before) !== JSON.stringify(after);
+        const report = await engine.reload(changed ? after : undefined);
+        parts.useParameters(after);
+        return {
+          data: succeeded(report),
+          auditDetails: { before: { parameters: before }, after: { parameters: after }, ...report },
+        };
+      },
+    },
+  ];
+}

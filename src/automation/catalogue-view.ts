@@ -1,0 +1,34 @@
+/** The site as editors see it: `GET /api/instances` (decisions §2.1, Catalogue). No live values. */
+import type { Parameter, SiteCatalogue } from '../rules/catalogue.ts';
+
+export interface InstanceName {
+  readonly id: number;
+  readonly name: string;
+}
+
+export function catalogueView(
+  catalogue: SiteCatalogue,
+  instances: readonly InstanceName[],
+  parameters: Readonly<Record<string, Parameter>>,
+): unknown {
+  return {
+    timezone: catalogue.timezone,
+    instances: instances.map(({ id, name }) => ({
+      id,
+      name,
+      points: catalogue.points
+        .filter((point) => point.instance === id)
+        .map((point) => ({
+          id: point.point,
+          name: point.name,
+          kind: point.point_type,
+          unit: point.unit,
+          min: point.min ?? null,
+          max: point.max ?? null,
+          step: point.step ?? null,
+          writable: point.writable,
+        })),
+    })),
+    parameters: Object.entries(parameters).map(([name, { value, unit }]) => ({ name, value, unit: unit ?? null })),
+  };
+}

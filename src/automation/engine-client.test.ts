@@ -1,0 +1,227 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { silentLog } from '../base/log.ts';
+import { createLiveTableWriter } from '../points/live-table.ts';
+import { beginGeneration, createPointMemory, type PointMemory } from '../points/shared-memory.ts';
+import { readSite } from '../points/site.ts';
+import type { ExecutionRecord } from '../rules/record.ts';
+import { quality } from '../rules/snapshot.ts';
+import { openRuntimeDatabase } from '../storage/database.ts';
+import { type SimulatedClock, simulatedClock } from '../testing/simulated-clock.ts';
+import { createEngineClient, type EngineThread } from './engine-client.ts';
+import type { EngineRule } from './engine-contract.ts';
+import { createHistoryReader } from './history-store.ts';
+import { automationLimits } from './limits.ts';
+import { startEngineTwin } from './start-engine.ts';
+
+const site = readSite(
+  `
+schema: svc.site.v1
+site: { id: plant, name: Plant, timezone: UTC }
+parameters: { limit: { value: 10 } }
+channels: [{ id: derived, driver: virtual }]
+instances:
+  - id: 1
+    name: tank
+    points:
+      - { id: 1, name: level, kind: measurement, unit: m, channel: derived }
+      - { id: 1, name: pump, kind: action, unit: kW, channel: derived }
+`,
+  'site.yaml',
+);
+const nodes = JSON.stringify({
+  start_node: 's',
+  nodes: {
+    s: { type: 'start', wires: { default: ['i'] } },
+    i: {
+      type: 'input',
+      variables: [{ name: 'x', instance: 1, point_type: 'measurement', point: 1 }],
+      parameters: [{ name: 'limit', parameter: 'limit' }],
+      wires: { default: ['d'] },
+    },
+    d: { type: 'switch', branches: [{ name: 'high', when: 'x > limit' }], wires: { high: ['a'], else: ['e'] } },
+    a: { type: 'change', writes: [{ instance: 1, point_type: 'action', point: 1, value: 1 }], wires: { default: ['e'] } },
+    e: { type: 'end', wires: {} },
+  },
+});
+const rule = (id: number, more: Partial<EngineRule> = {}): EngineRule => ({
+  id,
+  revision: 1,
+  enabled: true,
+  priority: 0,
+  cooldown_ms: 60_000,
+  trigger_config: null,
+  nodes_json: nodes,
+  ...more,
+});
+
+/** Lets messages between the two ports, and what follows from them, arrive. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('engine behind its port', () => {
+  let folder = '';
+  let memory: PointMemory;
+  let clock: SimulatedClock;
+  let stored: EngineRule[] = [];
+  let threads: EngineThread[] = [];
+  let asked: (readonly number[])[] = [];
+  let seen: ExecutionRecord[] = [];
+  let starts = 0;
+  let client: ReturnType<typeof createEngineClient>;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'engine-'));
+    memory = createPointMemory(site.points, site.channels.length);
+    clock = simulatedClock();
+    beginGeneration(memory);
+    memory.online[0] = 1;
+    [stored, threads, asked, seen, starts] = [[], [], [], [], 0];
+    client = createEngineClient({
+      start(parameters) {
+        const setup = {
+          site: { ...site, parameters },
+          memory,
+          databaseFile: join(folder, 'runtime.sqlite'),
+          dataFolder: folder,
+          limits: automationLimits,
+        };
+        const thread = startEngineTwin(setup, clock, silentLog);
+        threads.push(thread);
+        return thread;
+      },
+      rules: {
+        heads: () => Promise.resolve(stored.map(({ id, revision }) => ({ id, revision }))),
+        engineRules(ids) {
+          asked.push(ids);
+          return Promise.resolve(stored.filter((item) => ids.includes(item.id)));
+        },
+      },
+      parameters: site.parameters,
+      clock,
+      log: silentLog,
+      limits: automationLimits,
+      onExecutions: (records) => void seen.push(...records),
+      onStart: () => void starts++,
+    });
+  });
+  afterEach(async () => {
+    const closing = client.close();
+    for (let turn = 0; turn < 5; turn++) {
+      await settle();
+      clock.advance(0);
+    }
+    await closing;
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const write = (value: number): void =>
+    createLiveTableWriter(memory, clock, site.points.map((point) => point.maxAgeMs)).publish([
+      { index: 0, value, quality: quality.good },
+    ]);
+  const pass = async (ms: number): Promise<void> => {
+    await settle();
+    clock.advance(ms);
+    await settle();
+    clock.advance(0);
+    await settle();
+  };
+
+  test('decisions §2.5 a reload sends only what changed, and names the rest', async () => {
+    stored = [rule(1), rule(2)];
+    expect(await client.open()).toEqual({ rules_loaded: 2, rules_failed: [] });
+    stored = [rule(1), rule(2, { revision: 2, nodes_json: '{}' }), rule(3)];
+    expect(await client.reload()).toMatchObject({ rules_loaded: 2, rules_failed: [{ id: 2, code: 'no-runnable-flow' }] });
+    stored = [rule(3)];
+    expect(await client.reload()).toMatchObject({ rules_loaded: 1, rules_failed: [] });
+    expect(asked).toEqual([[1, 2], [2, 3], []]);
+  });
+
+  test('runs, history and log carry one record; execute answers when it is stored', async () => {
+    stored = [rule(1, { enabled: false })];
+    await client.open();
+    client.watch([1]);
+    write(20);
+    const running = client.execute(1, 'correlation-1');
+    await pass(0);
+    await pass(0);
+    const record = await running;
+    expect(record).toMatchObject({ outcome: 'acted', correlation_id: 'correlation-1', trigger: { type: 'manual' } });
+    expect(seen).toEqual([record]);
+    const database = openRuntimeDatabase(join(folder, 'runtime.sqlite'));
+    expect(await createHistoryReader(database).page(1, undefined, 10)).toEqual([JSON.stringify(record)]);
+    await database.close();
+    clock.advance(automationLimits.log_flush_ms);
+    await expect.poll(() => readFileSync(join(folder, 'logs', 'rules', '1.log'), 'utf8')).toBe(`${JSON.stringify(record)}\n`);
+  });
+
+  test('only records of watched rules are sent', async () => {
+    stored = [rule(1), rule(2)];
+    await client.open();
+    client.watch([2]);
+    write(20);
+    await pass(100);
+    expect(seen.map((record) => record.rule_id)).toEqual([2]);
+  });
+
+  test('a dead engine is started again with all rules, and cooldowns go on where they were', async () => {
+    stored = [rule(1)];
+    await client.open();
+    write(20);
+    await pass(100);
+    // Stored within the flush time; then the thread dies.
+    await pass(automationLimits.record_flush_ms);
+    await threads[0]?.terminate();
+    await expect(client.execute(1, 'correlation-1')).rejects.toMatchObject({ code: 'engine-unavailable' });
+    expect(await client.status()).toBeNull();
+    await pass(automationLimits.engine_restart_ms);
+    expect([threads.length, starts, client.restarts()]).toEqual([2, 2, 1]);
+    const [status] = await client.explain([1]);
+    expect(status).toMatchObject({ state: 'cooldown', last_run: { outcome: 'acted' } });
+    const running = client.status();
+    await pass(0);
+    expect(await running).toMatchObject({ running: true, total_rules: 1, executions: 0 });
+  });
+
+  test('open calls of an engine that dies are refused', async () => {
+    stored = [rule(1, { enabled: false })];
+    await client.open();
+    write(20);
+    // Its answer waits for a flush that this clock never reaches.
+    const running = client.execute(1, 'correlation-1');
+    await settle();
+    await threads[0]?.terminate();
+    await expect(running).rejects.toMatchObject({ code: 'engine-unavailable' });
+  });
+
+  test('decisions §2.1 changed parameters reach every rule, and an engine that starts later', async () => {
+    stored = [rule(1, { enabled: false })];
+    await client.open();
+    write(20);
+    const outcomeOf = async (): Promise<string> => {
+      const running = client.execute(1, 'correlation-1');
+      await pass(0);
+      await pass(0);
+      return (await running).outcome;
+    };
+    expect(await outcomeOf()).toBe('acted');
+    await client.reload({ limit: { value: 30, unit: undefined } });
+    expect(await outcomeOf()).toBe('no_action');
+    await threads[0]?.terminate();
+    await pass(automationLimits.engine_restart_ms);
+    expect(await outcomeOf()).toBe('no_action');
+  });
+
+  test('writers names the enabled rules that write a point', async () => {
+    stored = [rule(1), rule(2, { enabled: false }), rule(3)];
+    await client.open();
+    expect(await client.writers([1])).toEqual([
+      { rule_id: 1, point: 1 },
+      { rule_id: 3, point: 1 },
+    ]);
+    expect(await client.writers([0])).toEqual([]);
+  });
+});

@@ -1,0 +1,102 @@
+/**
+ * What the main thread and the engine say to each other (house, "Threads"): plain data, the same for the worker and
+ * for its in-process twin.
+ */
+import type { Parameter } from '../rules/catalogue.ts';
+import type { ExecutionRecord, Outcome } from '../rules/record.ts';
+
+/** What the engine needs of one stored rule. Texts are the columns as stored. */
+export interface EngineRule {
+  readonly id: number;
+  readonly revision: number;
+  readonly enabled: boolean;
+  readonly priority: number;
+  readonly cooldown_ms: number;
+  readonly trigger_config: string | null;
+  readonly nodes_json: string;
+}
+
+/** The whole rule set, by difference: rules whose revision the engine holds already are named by id only. */
+export interface RuleSetChange {
+  readonly ids: readonly number[];
+  readonly changed: readonly EngineRule[];
+  /** Present when the site's parameters were read anew. */
+  readonly parameters?: Readonly<Record<string, Parameter>>;
+}
+
+export type RuleFailureCode = 'no-runnable-flow' | 'invalid-flow' | 'invalid-trigger';
+
+export interface ReloadReport {
+  readonly rules_loaded: number;
+  readonly rules_failed: readonly { readonly id: number; readonly code: RuleFailureCode }[];
+}
+
+/** Wire form of `GET /api/rules/{id}/status` (decisions §2.1, Explain). */
+export interface RuleStatus {
+  readonly rule_id: number;
+  readonly enabled: boolean;
+  readonly runnable: boolean;
+  readonly state: 'waiting' | 'cooldown' | 'disabled' | 'not-runnable';
+  readonly reasons: readonly { readonly code: string }[];
+  readonly last_run: LastRun | null;
+  readonly next_due_at: string | null;
+  readonly cooldown_until: string | null;
+  readonly points: readonly {
+    readonly instance: number;
+    readonly point_type: 'measurement' | 'action';
+    readonly point: number;
+    readonly last_value: number | null;
+    readonly current_value: number | null;
+    readonly distance: number | null;
+    readonly threshold: number | null;
+    readonly gap: boolean;
+  }[];
+}
+
+export interface LastRun {
+  readonly execution_id: string;
+  readonly started_at: string;
+  readonly outcome: Outcome;
+}
+
+/** Counters of the engine since it started; times in milliseconds. */
+export interface EngineStatus {
+  readonly running: boolean;
+  readonly total_rules: number;
+  readonly enabled_rules: number;
+  readonly runnable_rules: number;
+  readonly rules_failed: readonly { readonly id: number; readonly code: RuleFailureCode }[];
+  readonly tick_interval_ms: number;
+  readonly ticks: number;
+  readonly late_ticks: number;
+  readonly overruns: number;
+  readonly max_lateness_ms: number;
+  readonly event_cycles: number;
+  readonly executions: number;
+  readonly queue_depth: number;
+  readonly max_queue_depth: number;
+  readonly last_cycle_ms: number;
+  readonly torn_snapshots: number;
+  readonly records_waiting: number;
+  readonly records_dropped: number;
+}
+
+export interface PointWriter {
+  readonly rule_id: number;
+  readonly point: number;
+}
+
+export type EngineMethods = {
+  readonly reload: (change: RuleSetChange) => ReloadReport;
+  readonly execute: (order: { readonly ruleId: number; readonly correlationId: string }) => ExecutionRecord;
+  readonly explain: (question: { readonly ruleIds: readonly number[] }) => (RuleStatus | null)[];
+  readonly status: (question: null) => EngineStatus;
+  /** Enabled rules that write any of `points` (positions in the catalogue). */
+  readonly writers: (question: { readonly points: readonly number[] }) => PointWriter[];
+  /** Names the rules whose records the main thread wants as they happen. */
+  readonly watch: (question: { readonly ruleIds: readonly number[] }) => null;
+  /** Stops the ticks and stores what waits. */
+  readonly drain: (question: null) => null;
+};
+
+export type EngineEvent = { readonly type: 'executions'; readonly records: readonly ExecutionRecord[] };

@@ -1,0 +1,10 @@
+/** Entry of the automation worker: one engine behind this thread's port (house, "Threads"). */
+import { parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '../base/clock.ts';
+import { createLog } from '../base/log.ts';
+import { type EngineSetup, startEngineCore } from './engine-core.ts';
+import type { EngineWorkerData } from './start-engine.ts';
+
+if (parentPort === null) throw new Error('the engine thread was started as a program');
+const { setup, logLevel } = workerData as EngineWorkerData;
+startEngineCore(parentPort, setup satisfies EngineSetup, systemClock, createLog(logLevel, { thread: 'automation' }));

@@ -1,0 +1,526 @@
+import { describe, expect, test } from 'vitest';
+import { Fault } from '../base/fault.ts';
+import { createArbiter } from '../rules/arbiter.ts';
+import type { PointFacts, SiteCatalogue } from '../rules/catalogue.ts';
+import type { Command, CommandAnswer } from '../rules/command-port.ts';
+import type { ExecutionRecord } from '../rules/record.ts';
+import { createScheduler } from '../rules/scheduler.ts';
+import { createSnapshot, quality, type Snapshot } from '../rules/snapshot.ts';
+import { simulatedClock } from '../testing/simulated-clock.ts';
+import { createEngine } from './engine.ts';
+import type { EngineRule } from './engine-contract.ts';
+import { automationLimits } from './limits.ts';
+import { createRuleSet } from './rule-set.ts';
+
+const point = (index: number, kind: PointFacts['point_type'], number: number): PointFacts => ({
+  instance: 1,
+  point_type: kind,
+  point: number,
+  index,
+  name: `${kind} ${number}`,
+  unit: 'kW',
+  min: undefined,
+  max: undefined,
+  step: undefined,
+  writable: kind === 'action',
+  maxAgeMs: Number.POSITIVE_INFINITY,
+  maxWritesPerMinute: undefined,
+  priorityHoldMs: 0,
+});
+/** Measurements 1 and 2 at positions 0 and 1, actions 1 and 2 at positions 2 and 3. */
+const points = [point(0, 'measurement', 1), point(1, 'measurement', 2), point(2, 'action', 1), point(3, 'action', 2)];
+const catalogueWith = (
+  parameters: Readonly<Record<string, { value: number; unit: string | undefined }>> = {},
+): SiteCatalogue => ({
+  timezone: 'UTC',
+  points,
+  point: (ref) =>
+    points.find(
+      (facts) => facts.instance === ref.instance && facts.point_type === ref.point_type && facts.point === ref.point,
+    ),
+  parameter: (name) => parameters[name],
+});
+
+/** Reads measurement `input`, writes `value` to action `target` when `when` holds. */
+function flow(when: string, value: number | string, target = 1, input = 1): string {
+  return JSON.stringify({
+    start_node: 's',
+    nodes: {
+      s: { type: 'start', wires: { default: ['i'] } },
+      i: {
+        type: 'input',
+        variables: [{ name: 'x', instance: 1, point_type: 'measurement', point: input }],
+        parameters: [],
+        wires: { default: ['d'] },
+      },
+      d: { type: 'switch', branches: [{ name: 'yes', when }], wires: { yes: ['a'], else: ['e'] } },
+      a: {
+        type: 'change',
+        writes: [{ instance: 1, point_type: 'action', point: target, value }],
+        wires: { default: ['e'] },
+      },
+      e: { type: 'end', wires: {} },
+    },
+  });
+}
+
+const rule = (id: number, more: Partial<EngineRule> = {}): EngineRule => ({
+  id,
+  revision: 1,
+  enabled: true,
+  priority: 0,
+  cooldown_ms: 0,
+  trigger_config: '{"type":"interval","interval_ms":1000}',
+  nodes_json: flow('x > 10', 5),
+  ...more,
+});
+const onChange = (pointType: 'measurement' | 'action', number: number): string =>
+  JSON.stringify({
+    type: 'on_change',
+    point_refs: [{ instance: 1, point_type: pointType, point: number }],
+    time_deadband_ms: 0,
+    value_deadband: null,
+  });
+
+interface Setup {
+  readonly limits?: Partial<typeof automationLimits>;
+  readonly stored?: ReadonlyMap<number, string>;
+  readonly answer?: CommandAnswer;
+  readonly clock?: ReturnType<typeof simulatedClock>;
+}
+
+function setup(options: Setup = {}) {
+  const clock = options.clock ?? simulatedClock();
+  const limits = { ...automationLimits, ...options.limits };
+  const values = new Float64Array(points.length).fill(Number.NaN);
+  const world = { answer: options.answer ?? 'accepted', torn: 0, lost: false };
+  const commands: Command[] = [];
+  const records: ExecutionRecord[] = [];
+  const changes: [number, number][] = [];
+  const unchangedRuns: string[] = [];
+  let onRing = (): void => undefined;
+  const set = (index: number, value: number): void => {
+    values[index] = value;
+    changes.push([index, value]);
+    onRing();
+  };
+  /** As `set`, but the ring had no room. */
+  const lose = (index: number, value: number): void => {
+    values[index] = value;
+    onRing();
+  };
+  const rules = createRuleSet({
+    scheduler: createScheduler(),
+    catalogueWith,
+    stored: options.stored ?? new Map(),
+    now: () => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() }),
+  });
+  const engine = createEngine({
+    clock,
+    limits,
+    rules,
+    arbiter: createArbiter(),
+    snapshot: createSnapshot(points.length),
+    statusSnapshot: createSnapshot(points.length),
+    points: {
+      copyInto(snapshot: Snapshot) {
+        if (world.torn > 0) {
+          world.torn--;
+          return false;
+        }
+        snapshot.values.set(values);
+        for (let index = 0; index < values.length; index++) {
+          snapshot.quality[index] = Number.isNaN(values[index]) ? quality.missing : quality.good;
+          snapshot.observedMs[index] = clock.monotonicMs();
+        }
+        snapshot.generation = 1;
+        snapshot.monotonicMs = clock.monotonicMs();
+        snapshot.wallMs = clock.wallMs();
+        return true;
+      },
+      drainChanges(take) {
+        for (const [index, value] of changes.splice(0)) take(index, value, Number.isFinite(value));
+        const { lost } = world;
+        world.lost = false;
+        return lost;
+      },
+    },
+    maxAgesMs: points.map((facts) => facts.maxAgeMs),
+    port: {
+      submit(command) {
+        if (world.answer !== 'accepted') return world.answer;
+        commands.push(command);
+        // The device layer publishes what was accepted, as the virtual driver does.
+        set(command.pointIndex, command.value);
+        return 'accepted';
+      },
+    },
+    recorder: {
+      record: (record, unchanged) => void (unchanged && unchangedRuns.push(record.execution_id)),
+      touch: () => undefined,
+      forget: () => undefined,
+      flushed: () => Promise.resolve(true),
+      waiting: () => 0,
+      dropped: () => 0,
+      close: () => Promise.resolve(),
+    },
+    publish: (record) => void records.push(record),
+  });
+  onRing = engine.pointsChanged;
+  const load = (...list: EngineRule[]) => engine.reload({ ids: list.map((item) => item.id), changed: list });
+  const runs = (id: number): ExecutionRecord[] => records.filter((record) => record.rule_id === id);
+  return { clock, engine, rules, world, commands, records, set, lose, load, runs, unchangedRuns };
+}
+
+describe('decisions §2.5 cycles', () => {
+  test('a tick runs what is due, in priority order, ties by id, each once', () => {
+    const { clock, engine, load, records, set } = setup();
+    set(0, 20);
+    load(rule(1), rule(2, { priority: 9 }), rule(3, { priority: 9 }), rule(4, { enabled: false, priority: 99 }));
+    engine.start();
+    clock.advance(100);
+    expect(records.map((record) => record.rule_id)).toEqual([2, 3, 1]);
+    clock.advance(999);
+    expect(records).toHaveLength(3);
+    clock.advance(1);
+    expect(records).toHaveLength(6);
+  });
+
+  test('two rules, one actuator, one cycle: the higher priority stands in 1000 of 1000 runs', () => {
+    const { clock, engine, load, runs, set, commands } = setup();
+    set(0, 20);
+    load(
+      rule(1, { priority: 1, nodes_json: flow('x > 10', 1) }),
+      rule(2, { priority: 2, nodes_json: flow('x > 10', 2) }),
+    );
+    engine.start();
+    clock.advance(1_000_000);
+    expect(runs(1)).toHaveLength(1000);
+    expect(new Set(commands.map((command) => command.value))).toEqual(new Set([2]));
+    for (const record of runs(1)) {
+      expect(record.actions_executed).toMatchObject([{ success: false, reason: 'outranked', outranked_by: 2 }]);
+      expect([record.outcome, record.success]).toEqual(['acted', true]);
+    }
+  });
+
+  test('what a cycle writes triggers in the next cycle, at once and not at the next tick', () => {
+    const { clock, engine, load, runs, set } = setup();
+    load(
+      rule(1, { trigger_config: onChange('measurement', 1) }),
+      rule(2, {
+        trigger_config: onChange('action', 1),
+        nodes_json: flow('x > 0', 7, 2),
+      }),
+    );
+    engine.start();
+    clock.advance(10);
+    set(0, 20);
+    clock.advance(0);
+    expect([runs(1).length, runs(2).length]).toEqual([1, 1]);
+    expect(runs(2)[0]?.trigger).toEqual({ type: 'on_change', point: { instance: 1, point_type: 'action', point: 1 } });
+    expect(clock.monotonicMs()).toBe(1010);
+  });
+
+  test('slices of max_concurrent_executions: the loop turns between them', () => {
+    const { clock, engine, load, records, set } = setup();
+    set(0, 20);
+    load(...Array.from({ length: 10 }, (_, index) => rule(index + 1)));
+    engine.start();
+    const seen: number[] = [];
+    clock.after(100, () => {
+      const look = (): void => {
+        seen.push(records.length);
+        if (seen.length < 4) clock.soon(look);
+      };
+      look();
+    });
+    clock.advance(100);
+    expect(seen).toEqual([4, 8, 10, 10]);
+  });
+
+  test('a rule that was deleted or disabled while its cycle ran does not run', () => {
+    const { clock, engine, load, records, set } = setup({ limits: { max_concurrent_executions: 1 } });
+    set(0, 20);
+    load(rule(1), rule(2), rule(3));
+    engine.start();
+    clock.after(100, () => void load(rule(1), rule(3, { enabled: false, revision: 2 })));
+    clock.advance(200);
+    expect(records.map((record) => record.rule_id)).toEqual([1]);
+  });
+
+  test('lost changes are sampled: the rule runs all the same', () => {
+    const { clock, engine, load, runs, set, lose, world } = setup();
+    load(rule(1, { trigger_config: onChange('measurement', 1) }));
+    engine.start();
+    set(0, 5);
+    clock.advance(0);
+    expect(runs(1)).toHaveLength(1);
+    world.lost = true;
+    // The very cycle that learns of the loss has no snapshot; the next one samples all the same.
+    world.torn = 1;
+    lose(0, 6);
+    clock.advance(0);
+    expect(runs(1)).toHaveLength(2);
+  });
+
+  test('a torn snapshot decides nothing, is counted, and loses no change', () => {
+    const { clock, engine, load, runs, set, world } = setup();
+    load(rule(1, { trigger_config: onChange('measurement', 1) }));
+    engine.start();
+    world.torn = 2;
+    set(0, 20);
+    clock.advance(0);
+    expect(runs(1)).toHaveLength(1);
+    expect(engine.status().torn_snapshots).toBe(2);
+  });
+});
+
+describe('§6 scheduling', () => {
+  test('after a stall one run and no burst: a timer 250 ms late is one late tick and two overruns, and the grid of ticks stays', () => {
+    const base = simulatedClock();
+    let late = false;
+    const clock = {
+      ...base,
+      after: (delayMs: number, task: () => void) => base.after(late ? delayMs + 250 : delayMs, task),
+    };
+    const { engine, load, runs, set } = setup({ clock });
+    set(0, 20);
+    load(rule(1, { trigger_config: '{"type":"interval","interval_ms":100}' }));
+    engine.start();
+    late = true;
+    base.advance(100);
+    late = false;
+    base.advance(350);
+    expect(engine.status()).toMatchObject({
+      ticks: 2,
+      late_ticks: 1,
+      overruns: 2,
+      max_lateness_ms: 250,
+      tick_interval_ms: 100,
+    });
+    expect(runs(1)).toHaveLength(2);
+    // The grid of ticks did not move: 1100, 1450 (late, for 1200), then 1500.
+    base.advance(50);
+    expect(engine.status().ticks).toBe(3);
+  });
+
+  test('cooldown starts only after a success with at least one action', () => {
+    const { clock, engine, load, runs, set } = setup();
+    set(0, 1);
+    load(rule(1, { cooldown_ms: 5000 }));
+    engine.start();
+    clock.advance(2100);
+    expect(runs(1).map((record) => record.outcome)).toEqual(['no_action', 'no_action', 'no_action']);
+    set(0, 20);
+    clock.advance(1000);
+    expect(runs(1).at(-1)?.outcome).toBe('acted');
+    clock.advance(4999);
+    expect(runs(1)).toHaveLength(4);
+    clock.advance(101);
+    expect(runs(1)).toHaveLength(5);
+  });
+
+  test('an unchanged no_action is told from a change of outcome', () => {
+    const { clock, engine, load, set, unchangedRuns, runs } = setup();
+    set(0, 1);
+    load(rule(1));
+    engine.start();
+    clock.advance(2100);
+    expect(unchangedRuns).toEqual(
+      runs(1)
+        .slice(1)
+        .map((record) => record.execution_id),
+    );
+    set(0, 20);
+    clock.advance(1000);
+    set(0, 1);
+    clock.advance(1000);
+    expect(unchangedRuns).toHaveLength(2);
+  });
+});
+
+describe('manual execution', () => {
+  test('ignores trigger, cooldown and enabled, carries the correlation id, and does not move the interval', async () => {
+    const { clock, engine, load, runs, set } = setup();
+    set(0, 20);
+    load(rule(1, { cooldown_ms: 60_000 }), rule(2, { enabled: false }));
+    engine.start();
+    clock.advance(100);
+    const first = engine.execute(1, 'correlation-a');
+    const second = engine.execute(2, 'correlation-b');
+    clock.advance(0);
+    expect(await first).toMatchObject({
+      rule_id: 1,
+      trigger: { type: 'manual' },
+      correlation_id: 'correlation-a',
+      outcome: 'acted',
+    });
+    expect(await second).toMatchObject({ rule_id: 2, outcome: 'acted' });
+    expect(runs(1)).toHaveLength(2);
+  });
+
+  test('manual runs do not count for the interval', () => {
+    const { clock, engine, load, runs, set } = setup();
+    set(0, 1);
+    load(rule(1));
+    engine.start();
+    clock.advance(600);
+    void engine.execute(1, 'correlation-a');
+    clock.advance(500);
+    expect(runs(1).map((record) => record.trigger.type)).toEqual(['interval', 'manual', 'interval']);
+  });
+
+  test('unknown rule, no runnable flow, stopped engine, too many waiting', async () => {
+    const { clock, engine, load } = setup({ limits: { max_waiting_executions: 2 } });
+    await expect(engine.execute(1, 'correlation-a')).rejects.toMatchObject({ code: 'engine-unavailable' });
+    load(rule(1, { nodes_json: '{}' }));
+    engine.start();
+    const codes = [
+      engine.execute(9, 'correlation-a'),
+      engine.execute(1, 'correlation-b'),
+      engine.execute(1, 'correlation-c'),
+    ].map((result) =>
+      result.then(
+        () => 'ran',
+        (error: unknown) => (error instanceof Fault ? error.code : 'bug'),
+      ),
+    );
+    clock.advance(0);
+    expect(await Promise.all(codes)).toEqual(['not-found', 'no-runnable-flow', 'engine-unavailable']);
+  });
+
+  test('live values that cannot be read are tried again, then refused', async () => {
+    const { clock, engine, load, set, world } = setup();
+    set(0, 20);
+    load(rule(1, { enabled: false }));
+    engine.start();
+    world.torn = 4;
+    const fine = engine.execute(1, 'correlation-a');
+    clock.advance(0);
+    expect((await fine).outcome).toBe('acted');
+    world.torn = 1000;
+    const refused = engine.execute(1, 'correlation-b');
+    const code = refused.catch((error: unknown) => (error instanceof Fault ? error.code : 'bug'));
+    clock.advance(0);
+    expect(await code).toBe('engine-unavailable');
+  });
+});
+
+describe('reload', () => {
+  test('decisions §2.2 a broken row is reported and the others run; a stub is no-runnable-flow', () => {
+    const { clock, engine, load, records, set } = setup();
+    set(0, 20);
+    const report = load(
+      rule(1),
+      rule(2, { nodes_json: '{}' }),
+      rule(3, { nodes_json: 'not json' }),
+      rule(4, { trigger_config: '{"type":"never"}' }),
+      rule(5, { nodes_json: '{}', enabled: false }),
+    );
+    expect(report).toEqual({
+      rules_loaded: 1,
+      rules_failed: [
+        { id: 2, code: 'no-runnable-flow' },
+        { id: 3, code: 'invalid-flow' },
+        { id: 4, code: 'invalid-trigger' },
+      ],
+    });
+    engine.start();
+    clock.advance(100);
+    expect(records.map((record) => record.rule_id)).toEqual([1]);
+    expect(engine.status()).toMatchObject({ total_rules: 5, enabled_rules: 4, runnable_rules: 1 });
+    expect(engine.explain([2, 99])).toMatchObject([
+      { state: 'not-runnable', reasons: [{ code: 'no-runnable-flow' }] },
+      null,
+    ]);
+  });
+
+  test('decisions §2.2 editing, enabling or breaking one rule leaves the others as they were', () => {
+    const { clock, engine, load, runs, set } = setup();
+    set(0, 20);
+    load(rule(1, { cooldown_ms: 3000 }), rule(2));
+    engine.start();
+    clock.advance(100);
+    for (let step = 0; step < 25; step++) {
+      const broken = step % 2 === 0;
+      load(
+        rule(1, { cooldown_ms: 3000 }),
+        rule(2, { revision: 2 + step, enabled: step % 3 === 0, nodes_json: broken ? 'broken' : flow('x > 10', step) }),
+      );
+      clock.advance(100);
+    }
+    expect(runs(1)).toHaveLength(1);
+    clock.advance(600);
+    expect(runs(1)).toHaveLength(2);
+  });
+
+  test('a reload with parameters compiles every rule anew and keeps its schedule', () => {
+    const { clock, engine, rules, runs, set } = setup();
+    const withParameter = rule(1, {
+      nodes_json: flow('x > limit', 5).replace(
+        '"parameters":[]',
+        '"parameters":[{"name":"limit","parameter":"limit"}]',
+      ),
+      cooldown_ms: 2000,
+    });
+    set(0, 20);
+    const change = { ids: [1], changed: [withParameter], parameters: { limit: { value: 10, unit: undefined } } };
+    expect(engine.reload(change)).toEqual({ rules_loaded: 1, rules_failed: [] });
+    engine.start();
+    clock.advance(100);
+    expect(runs(1)[0]?.outcome).toBe('acted');
+    engine.reload({ ids: [1], changed: [], parameters: { limit: { value: 30, unit: undefined } } });
+    clock.advance(1900);
+    expect(runs(1)).toHaveLength(1);
+    clock.advance(100);
+    expect(runs(1).at(-1)).toMatchObject({ outcome: 'no_action', variable_values: { x: 20, limit: 30 } });
+    expect(engine.reload({ ids: [1], changed: [], parameters: {} })).toMatchObject({
+      rules_failed: [{ id: 1, code: 'invalid-flow' }],
+    });
+    expect(rules.get(1)?.compiled).toBeNull();
+  });
+});
+
+describe('restart', () => {
+  test('decisions §2.2 cooldowns, intervals and last runs survive; an edited trigger starts anew', () => {
+    const before = setup();
+    before.set(0, 20);
+    before.load(rule(1, { cooldown_ms: 60_000 }), rule(2, { cooldown_ms: 60_000 }));
+    before.engine.start();
+    before.clock.advance(100);
+    const stored = new Map([1, 2].map((id) => [id, before.rules.exportState(id) ?? '']));
+    before.engine.stop();
+
+    // Ten seconds later, on another monotonic clock.
+    const clock = simulatedClock(before.clock.wallMs() + 10_000, 5);
+    const after = setup({ clock, stored });
+    after.set(0, 20);
+    after.load(
+      rule(1, { cooldown_ms: 60_000 }),
+      rule(2, { cooldown_ms: 0, trigger_config: '{"type":"interval","interval_ms":500}' }),
+    );
+    after.engine.start();
+    const status = after.engine.explain([1])[0];
+    expect(status).toMatchObject({ state: 'cooldown', last_run: { outcome: 'acted' } });
+    expect(Date.parse(status?.cooldown_until ?? '') - before.clock.wallMs()).toBe(60_000);
+    clock.advance(49_900);
+    expect(after.runs(1)).toHaveLength(0);
+    expect(after.runs(2).length).toBeGreaterThan(90);
+    clock.advance(200);
+    expect(after.runs(1)).toHaveLength(1);
+  });
+
+  test('a damaged state counts as none', () => {
+    const { clock, engine, load, runs, set } = setup({
+      stored: new Map([
+        [1, '{"trigger":1}'],
+        [2, 'x'],
+      ]),
+    });
+    set(0, 20);
+    load(rule(1), rule(2));
+    engine.start();
+    clock.advance(100);
+    expect([runs(1).length, runs(2).length]).toEqual([1, 1]);
+  });
+});

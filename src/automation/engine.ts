@@ -1,0 +1,286 @@
+/**
+ * The engine: what is due runs (§6, decisions §2.5). A cycle is one tick or one batch of point changes or one manual
+ * order; it sees one snapshot, and its rules run in priority order, each at most once. A cycle is done in slices of
+ * `max_concurrent_executions` between which the event loop turns, so an execution never waits for more than a slice.
+ */
+import type { Clock, Timer } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import { newId } from '../base/id.ts';
+import type { Arbiter } from '../rules/arbiter.ts';
+import type { CommandPort } from '../rules/command-port.ts';
+import { createPlan, executeRule } from '../rules/executor.ts';
+import type { ExecutionRecord, RunTrigger } from '../rules/record.ts';
+import type { DueRule } from '../rules/scheduler.ts';
+import { type Snapshot, usable } from '../rules/snapshot.ts';
+import type { EngineStatus, PointWriter, ReloadReport, RuleSetChange, RuleStatus } from './engine-contract.ts';
+import type { AutomationLimits } from './limits.ts';
+import type { Recorder } from './recorder.ts';
+import type { RuleSet } from './rule-set.ts';
+
+/** Where values come from: the live table and its change ring, or a test's arrays. */
+export interface PointSource {
+  /** Refills the snapshot; false when no consistent copy could be had. */
+  copyInto(snapshot: Snapshot): boolean;
+  /** Hands over the changes since the last call; true when changes were lost and all points must be sampled. */
+  drainChanges(take: (pointIndex: number, value: number, usable: boolean) => void): boolean;
+}
+
+export interface EngineParts {
+  readonly clock: Clock;
+  readonly limits: AutomationLimits;
+  readonly rules: RuleSet;
+  readonly arbiter: Arbiter;
+  /** Refilled by each cycle. */
+  readonly snapshot: Snapshot;
+  /** Refilled by each question about rules. */
+  readonly statusSnapshot: Snapshot;
+  readonly points: PointSource;
+  /** By point: how old a reading may be. */
+  readonly maxAgesMs: readonly number[];
+  readonly port: CommandPort;
+  readonly recorder: Recorder;
+  /** Takes every record as it is made. */
+  readonly publish: (record: ExecutionRecord) => void;
+}
+
+export interface Engine {
+  start(): void;
+  /** Points changed: an event cycle follows. */
+  pointsChanged(): void;
+  reload(change: RuleSetChange): ReloadReport;
+  execute(ruleId: number, correlationId: string): Promise<ExecutionRecord>;
+  explain(ruleIds: readonly number[]): (RuleStatus | null)[];
+  status(): EngineStatus;
+  writers(points: readonly number[]): PointWriter[];
+  /** No further cycle begins; one that runs ends after its slice. */
+  stop(): void;
+}
+
+interface Order {
+  readonly ruleId: number;
+  readonly correlationId: string;
+  readonly resolve: (record: ExecutionRecord) => void;
+  readonly reject: (fault: Fault) => void;
+}
+
+/** Tries to copy a consistent snapshot for a manual order before it is refused. */
+const snapshotAttempts = 5;
+
+export function createEngine(parts: EngineParts): Engine {
+  const { clock, limits, rules, arbiter, snapshot, points, port, recorder } = parts;
+  const { scheduler } = rules;
+  let running = false;
+  let timer: Timer | undefined;
+  let nextTickMs = 0;
+  /** The moment of the tick that waits for its cycle: its place on the grid of ticks, not when it was noticed. */
+  let tickDue: number | undefined;
+  let eventsDue = false;
+  /** The ring lost changes since the last snapshot. */
+  let changesLost = false;
+  let tickWasLast = false;
+  let inCycle = false;
+  let pumpAsked = false;
+  const orders: Order[] = [];
+  const plan = createPlan();
+  const counts = {
+    ticks: 0,
+    late_ticks: 0,
+    overruns: 0,
+    max_lateness_ms: 0,
+    event_cycles: 0,
+    executions: 0,
+    queue_depth: 0,
+    max_queue_depth: 0,
+    last_cycle_ms: 0,
+    torn_snapshots: 0,
+  };
+
+  const armTick = (): void => {
+    timer = clock.after(Math.max(0, nextTickMs - clock.monotonicMs()), onTick);
+  };
+  /** The next tick is counted from this one's moment, not from now: the period does not drift. */
+  const onTick = (): void => {
+    if (!running) return;
+    // Timers of the runtime may fire a fraction of a millisecond early.
+    const latenessMs = Math.max(0, clock.monotonicMs() - nextTickMs);
+    counts.ticks++;
+    counts.max_lateness_ms = Math.max(counts.max_lateness_ms, latenessMs);
+    if (latenessMs > limits.late_tick_ms) counts.late_ticks++;
+    const skipped = Math.floor(latenessMs / limits.tick_interval_ms);
+    counts.overruns += skipped + (tickDue === undefined ? 0 : 1);
+    tickDue = nextTickMs + limits.tick_interval_ms * skipped;
+    nextTickMs = tickDue + limits.tick_interval_ms;
+    armTick();
+    pump();
+  };
+
+  const ask = (): void => {
+    if (pumpAsked) return;
+    pumpAsked = true;
+    clock.soon(() => {
+      pumpAsked = false;
+      pump();
+    });
+  };
+  /** Begins the next cycle: manual orders first, then ticks and events in turn so that neither starves the other. */
+  const pump = (): void => {
+    if (inCycle || !running) return;
+    const order = orders.shift();
+    if (order !== undefined) runOrder(order, snapshotAttempts);
+    else if (tickDue !== undefined && !(eventsDue && tickWasLast)) scheduledCycle(tickDue);
+    else if (eventsDue) scheduledCycle(undefined);
+    if (!inCycle && (orders.length > 0 || tickDue !== undefined || eventsDue)) ask();
+  };
+
+  /** A cycle of the tick of that moment, or without one of the point changes since the last cycle. */
+  const scheduledCycle = (tickMs: number | undefined): void => {
+    const beganMs = clock.monotonicMs();
+    tickWasLast = tickMs !== undefined;
+    // Cleared before the ring is read: a change that arrives after it asks for another cycle.
+    eventsDue = false;
+    if (tickMs === undefined) counts.event_cycles++;
+    else tickDue = undefined;
+    const observe = (index: number, value: number, isUsable: boolean): void =>
+      scheduler.observe(index, value, isUsable, beganMs);
+    changesLost = points.drainChanges(observe) || changesLost;
+    if (!points.copyInto(snapshot)) {
+      counts.torn_snapshots++;
+      // The changes stay marked in the scheduler; the next cycle finds them.
+      eventsDue = true;
+      return;
+    }
+    if (changesLost) sampleAll(beganMs);
+    changesLost = false;
+    const due = tickMs === undefined ? scheduler.due(snapshot, 'event') : scheduler.due(snapshot, 'tick', tickMs);
+    counts.queue_depth = due.length;
+    counts.max_queue_depth = Math.max(counts.max_queue_depth, due.length);
+    arbiter.beginCycle();
+    inCycle = true;
+    runSlice(due, 0, beganMs);
+  };
+
+  /** The ring lost changes: every point counts as changed, and the rules that it concerns are looked at. */
+  const sampleAll = (nowMs: number): void => {
+    parts.maxAgesMs.forEach((maxAgeMs, index) => {
+      const isUsable = usable(snapshot, index, maxAgeMs);
+      scheduler.observe(index, snapshot.values[index] ?? Number.NaN, isUsable, nowMs);
+    });
+  };
+
+  const runSlice = (due: readonly DueRule[], from: number, beganMs: number): void => {
+    const end = Math.min(due.length, from + limits.max_concurrent_executions);
+    for (let index = from; index < end; index++) {
+      const item = due[index];
+      if (item !== undefined) runDue(item);
+    }
+    counts.queue_depth = due.length - end;
+    if (end < due.length && running) {
+      clock.soon(() => runSlice(due, end, beganMs));
+      return;
+    }
+    inCycle = false;
+    counts.last_cycle_ms = clock.monotonicMs() - beganMs;
+    if (orders.length > 0 || tickDue !== undefined || eventsDue) ask();
+  };
+
+  /** A rule that a reload removed or disabled since the cycle began does not run; an edited one runs as it is now. */
+  const runDue = (due: DueRule): void => {
+    const rule = rules.get(due.ruleId);
+    if (rule === undefined || rule.compiled === null || !rule.row.enabled) return;
+    const id = newId();
+    const record = run(due.ruleId, id, id, due.trigger);
+    scheduler.finished(due.ruleId, { scheduled: true, acted: acted(record), snapshot, dueAtMs: due.dueAtMs });
+  };
+
+  const run = (ruleId: number, executionId: string, correlationId: string, trigger: RunTrigger): ExecutionRecord => {
+    const { compiled, state } = rules.runnable(ruleId);
+    const startedMs = clock.monotonicMs();
+    const record = executeRule(compiled, snapshot, state, arbiter, port, plan, {
+      executionId,
+      correlationId,
+      trigger,
+      startedAt: new Date(clock.wallMs()).toISOString(),
+      durationUs: () => Math.round((clock.monotonicMs() - startedMs) * 1000),
+    });
+    counts.executions++;
+    const unchanged = rules.finished(ruleId, record);
+    recorder.record(record, unchanged);
+    parts.publish(record);
+    return record;
+  };
+
+  /** A manual order is a cycle of its own and ignores trigger and cooldown. */
+  const runOrder = (order: Order, attempts: number): void => {
+    const rule = rules.get(order.ruleId);
+    if (rule === undefined) return order.reject(new Fault('not-found', `there is no rule ${order.ruleId}`));
+    if (rule.compiled === null)
+      return order.reject(
+        new Fault('no-runnable-flow', 'the rule has no flow that can run', { details: { code: rule.failure } }),
+      );
+    if (!points.copyInto(snapshot)) {
+      counts.torn_snapshots++;
+      if (attempts <= 1)
+        return order.reject(new Fault('engine-unavailable', 'live values cannot be read now; try again'));
+      clock.soon(() => runOrder(order, attempts - 1));
+      return;
+    }
+    arbiter.beginCycle();
+    const record = run(order.ruleId, newId(), order.correlationId, { type: 'manual' });
+    const dueAtMs = snapshot.monotonicMs;
+    scheduler.finished(order.ruleId, { scheduled: false, acted: acted(record), snapshot, dueAtMs });
+    void recorder.flushed().then(() => order.resolve(record));
+  };
+
+  return {
+    start() {
+      running = true;
+      nextTickMs = clock.monotonicMs() + limits.tick_interval_ms;
+      armTick();
+    },
+    pointsChanged() {
+      eventsDue = true;
+      if (!inCycle) ask();
+    },
+    reload: (change) => {
+      const { report, removed } = rules.replace(change, clock.monotonicMs());
+      recorder.forget(removed);
+      return report;
+    },
+    execute(ruleId, correlationId) {
+      return new Promise((resolve, reject) => {
+        if (!running || orders.length >= limits.max_waiting_executions) {
+          reject(new Fault('engine-unavailable', 'the engine takes no more executions now; try again'));
+          return;
+        }
+        orders.push({ ruleId, correlationId, resolve, reject });
+        if (!inCycle) ask();
+      });
+    },
+    explain(ruleIds) {
+      // Not the cycle's snapshot: a cycle may be between two slices.
+      if (!points.copyInto(parts.statusSnapshot))
+        throw new Fault('engine-unavailable', 'live values cannot be read now; try again');
+      return ruleIds.map((ruleId) => rules.explain(ruleId, parts.statusSnapshot));
+    },
+    status: () => ({
+      running,
+      ...rules.counts(),
+      tick_interval_ms: limits.tick_interval_ms,
+      ...counts,
+      queue_depth: counts.queue_depth + orders.length,
+      records_waiting: recorder.waiting(),
+      records_dropped: recorder.dropped(),
+    }),
+    writers: (wanted) => rules.writers(wanted),
+    stop() {
+      running = false;
+      timer?.cancel();
+      for (const order of orders.splice(0)) order.reject(new Fault('engine-unavailable', 'the engine is stopping'));
+    },
+  };
+}
+
+/** Cooldown starts after a successful execution that performed at least one action (§6); an outranked write is none. */
+function acted(record: ExecutionRecord): boolean {
+  return record.success && record.actions_executed.some((action) => action.success);
+}

@@ -1,0 +1,100 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.ts';
+import { createHistoryReader, createHistoryStore, type HistoryRow } from './history-store.ts';
+
+const idOf = (number: number): string => `0192a000-0000-7000-8000-${String(number).padStart(12, '0')}`;
+const row = (ruleId: number, number: number, more: Partial<HistoryRow> = {}): HistoryRow => ({
+  execution_id: idOf(number),
+  rule_id: ruleId,
+  started_at: new Date(1_700_000_000_000 + number).toISOString(),
+  outcome: 'no_action',
+  unchanged: false,
+  record: `"${number}"`,
+  ...more,
+});
+
+describe('runtime database', () => {
+  let folder = '';
+  let database: RuntimeDatabase;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'history-'));
+    database = openRuntimeDatabase(join(folder, 'runtime.sqlite'));
+  });
+  afterEach(async () => {
+    await database.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const all = async (ruleId: number) => createHistoryReader(database).page(ruleId, undefined, 100_000);
+
+  test('decisions §2.1 history: newest first, pages by cursor, one rule only', async () => {
+    const store = createHistoryStore(database);
+    const reader = createHistoryReader(database);
+    const rows = Array.from({ length: 250 }, (_, index) => row(1 + (index % 2), index));
+    await store.append(rows, [], []);
+    expect(await reader.page(1, undefined, 3)).toEqual(['"248"', '"246"', '"244"']);
+    expect(await reader.page(1, idOf(244), 2)).toEqual(['"242"', '"240"']);
+    expect(await reader.page(1, idOf(0), 2)).toEqual([]);
+  });
+
+  test('a cursor whose run retention removed goes on where it stood', async () => {
+    const store = createHistoryStore(database);
+    const reader = createHistoryReader(database);
+    await store.append([row(1, 1), row(1, 2), row(1, 3), row(1, 4)], [], []);
+    await database.query.deleteFrom('execution').where('execution_id', '=', idOf(3)).execute();
+    expect(await reader.page(1, idOf(3), 10)).toEqual(['"2"', '"1"']);
+    expect(await reader.page(1, '00000000-0000-7000-8000-000000000000', 10)).toEqual([]);
+  });
+
+  test('decisions §2.5 retention: the newest 1000 unchanged runs stay, and all others up to their own limit', async () => {
+    const store = createHistoryStore(database);
+    const unchanged = Array.from({ length: 1005 }, (_, index) => row(1, index, { unchanged: true }));
+    const acted = Array.from({ length: 12 }, (_, index) => row(1, 2000 + index, { outcome: 'acted' }));
+    await store.append(
+      [...acted.slice(0, 6), ...unchanged, ...acted.slice(6), row(2, 9000, { unchanged: true })],
+      [],
+      [],
+    );
+    await store.pruneRule(1, 1000, 10);
+    const left = (await all(1)).map((text) => Number(JSON.parse(text)));
+    expect(left.filter((number) => number < 2000).toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: 1000 }, (_, index) => index + 5),
+    );
+    expect(left.filter((number) => number >= 2000).toSorted()).toEqual(
+      Array.from({ length: 10 }, (_, index) => 2002 + index),
+    );
+    expect(await all(2)).toHaveLength(1);
+  });
+
+  test('decisions §2.5 what is older than the limit goes, a chunk at a time', async () => {
+    const store = createHistoryStore(database);
+    await store.append(
+      Array.from({ length: 10 }, (_, index) => row(1, index)),
+      [],
+      [],
+    );
+    const limit = new Date(1_700_000_000_007).toISOString();
+    expect(await store.pruneBefore(limit, 5)).toBe(5);
+    expect(await store.pruneBefore(limit, 5)).toBe(2);
+    expect(await all(1)).toEqual(['"9"', '"8"', '"7"']);
+  });
+
+  test('runs and states are one transaction: a run that cannot be stored takes the states with it', async () => {
+    const store = createHistoryStore(database);
+    await store.append([row(1, 1)], [{ rule_id: 1, state: 'a' }], []);
+    await expect(store.append([row(1, 1)], [{ rule_id: 1, state: 'b' }], [])).rejects.toThrow();
+    expect(await store.states()).toEqual([{ rule_id: 1, state: 'a' }]);
+    await store.append(
+      [],
+      [
+        { rule_id: 1, state: 'c' },
+        { rule_id: 2, state: 'd' },
+      ],
+      [],
+    );
+    await store.append([], [], [2]);
+    expect(await store.states()).toEqual([{ rule_id: 1, state: 'c' }]);
+  });
+});

@@ -1,0 +1,121 @@
+/**
+ * The runtime database: execution history and the durable state of rules (decisions §2.5). Written by the engine only;
+ * the main thread reads history through a handle of its own.
+ */
+import type { RuntimeDatabase } from '../storage/database.ts';
+
+export interface HistoryRow {
+  readonly execution_id: string;
+  readonly rule_id: number;
+  readonly started_at: string;
+  readonly outcome: string;
+  /** A `no_action` or `skipped` run whose predecessor ended the same way. */
+  readonly unchanged: boolean;
+  /** The execution record as JSON text. */
+  readonly record: string;
+}
+
+export interface StateRow {
+  readonly rule_id: number;
+  readonly state: string;
+}
+
+export interface HistoryStore {
+  /** Stores executions and states and removes the states of `gone` rules, all or nothing. */
+  append(rows: readonly HistoryRow[], states: readonly StateRow[], gone: readonly number[]): Promise<void>;
+  states(): Promise<StateRow[]>;
+  /** Keeps the newest `unchanged` unchanged runs and the newest `total` others of one rule. */
+  pruneRule(ruleId: number, unchanged: number, total: number): Promise<void>;
+  /** Removes at most `rows` runs that started before `startedAt`; returns how many. */
+  pruneBefore(startedAt: string, rows: number): Promise<number>;
+}
+
+export interface HistoryReader {
+  /** Records of one rule as JSON texts, newest first, older than the execution `before` when it is given. */
+  page(ruleId: number, before: string | undefined, limit: number): Promise<string[]>;
+}
+
+/** Rows of one INSERT: the database bounds the parameters of a statement. */
+const rowsPerStatement = 100;
+
+export function createHistoryStore(database: RuntimeDatabase): HistoryStore {
+  return {
+    append: (rows, states, gone) =>
+      database.transaction(async (within) => {
+        for (const part of portions(rows)) {
+          await within
+            .insertInto('execution')
+            .values(part.map((row) => ({ ...row, unchanged: row.unchanged ? 1 : 0 })))
+            .execute();
+        }
+        for (const part of portions(states)) {
+          await within
+            .insertInto('rule_state')
+            .values(part)
+            .onConflict((on) => on.column('rule_id').doUpdateSet((set) => ({ state: set.ref('excluded.state') })))
+            .execute();
+        }
+        for (const part of portions(gone)) await within.deleteFrom('rule_state').where('rule_id', 'in', part).execute();
+      }),
+    states: () => database.query.selectFrom('rule_state').select(['rule_id', 'state']).execute(),
+    async pruneRule(ruleId, unchanged, total) {
+      await pruneBeyond(database, ruleId, 1, unchanged);
+      await pruneBeyond(database, ruleId, 0, total);
+    },
+    async pruneBefore(startedAt, rows) {
+      const result = await database.query
+        .deleteFrom('execution')
+        .where('seq', 'in', (on) =>
+          on.selectFrom('execution').select('seq').where('started_at', '<', startedAt).orderBy('seq').limit(rows),
+        )
+        .executeTakeFirst();
+      return Number(result.numDeletedRows);
+    },
+  };
+}
+
+async function pruneBeyond(database: RuntimeDatabase, ruleId: number, unchanged: 0 | 1, keep: number): Promise<void> {
+  await database.query
+    .deleteFrom('execution')
+    .where('rule_id', '=', ruleId)
+    .where('unchanged', '=', unchanged)
+    .where('seq', '<=', (on) =>
+      on
+        .selectFrom('execution')
+        .select('seq')
+        .where('rule_id', '=', ruleId)
+        .where('unchanged', '=', unchanged)
+        .orderBy('seq', 'desc')
+        .limit(1)
+        .offset(keep),
+    )
+    .execute();
+}
+
+export function createHistoryReader(database: RuntimeDatabase): HistoryReader {
+  const newest = (ruleId: number) =>
+    database.query.selectFrom('execution').where('rule_id', '=', ruleId).orderBy('seq', 'desc');
+
+  /** The cursor's place; one that retention removed meanwhile lies before the next older id: ids sort by time. */
+  const seqOf = async (ruleId: number, executionId: string): Promise<number> => {
+    const exact = await newest(ruleId).select('seq').where('execution_id', '=', executionId).executeTakeFirst();
+    if (exact !== undefined) return exact.seq;
+    const older = await newest(ruleId).select('seq').where('execution_id', '<', executionId).executeTakeFirst();
+    return older === undefined ? 0 : older.seq + 1;
+  };
+
+  return {
+    async page(ruleId, before, limit) {
+      let query = newest(ruleId).select('record').limit(limit);
+      if (before !== undefined) query = query.where('seq', '<', await seqOf(ruleId, before));
+      return (await query.execute()).map((row) => row.record);
+    },
+  };
+}
+
+function portions<T>(list: readonly T[]): T[][] {
+  const parts: T[][] = [];
+  for (let from = 0; from < list.length; from += rowsPerStatement)
+    parts.push(list.slice(from, from + rowsPerStatement));
+  return parts;
+}

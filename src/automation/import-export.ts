@@ -1,0 +1,70 @@
+/**
+ * Import of rules beside a running service (decisions §2.5): all files in one transaction together with its audit
+ * event. What arrives is disabled and takes effect at the next reload.
+ */
+import type { AuditLog } from '../audit/log.ts';
+import type { Clock } from '../base/clock.ts';
+import { newId } from '../base/id.ts';
+import type { Database, Transaction } from '../storage/database.ts';
+import type { ImportedRule } from './import-file.ts';
+import { insertStub, type RuleRow, updateRow } from './rule-store.ts';
+import { ruleView } from './rule-view.ts';
+
+export interface ImportPlan {
+  readonly rules: readonly ImportedRule[];
+  /** With `name`, a rule of the same name is updated (and disabled) instead of a second one being made. */
+  readonly match: 'name' | undefined;
+  readonly rulesMax: number;
+}
+
+export interface ImportReport {
+  readonly created: readonly { readonly id: number; readonly name: string }[];
+  readonly updated: readonly { readonly id: number; readonly name: string }[];
+}
+
+export async function importRules(
+  database: Database,
+  audit: AuditLog,
+  clock: Clock,
+  plan: ImportPlan,
+): Promise<ImportReport> {
+  const at = new Date(clock.wallMs()).toISOString();
+  return database.transaction(async (within) => {
+    const created: RuleRow[] = [];
+    const updated: { before: RuleRow; after: RuleRow }[] = [];
+    for (const rule of plan.rules) {
+      const known = plan.match === 'name' ? await idsNamed(within, rule.name) : [];
+      const [id] = known;
+      if (known.length > 1)
+        throw new Error(`${known.length} rules are named "${rule.name}": --match name cannot choose`);
+      if (id !== undefined) {
+        updated.push(await updateRow(within, id, rule.changes, at));
+        continue;
+      }
+      const stub = await insertStub(within, { name: rule.name, description: rule.description, at }, plan.rulesMax);
+      created.push((await updateRow(within, stub.id, rule.changes, at)).after);
+    }
+    await audit.appendWithin(within, {
+      subject: { kind: 'system', subjectId: 'setpoint-cli' },
+      action: 'automation.rule.import',
+      resource: { kind: 'automation-rule', resourceId: 'automation-rule:import' },
+      outcome: 'succeeded',
+      risk: 'high',
+      confirmation: 'explicit',
+      correlationId: newId(),
+      details: {
+        created: created.map(ruleView),
+        updated: updated.map(({ before, after }) => ({ before: ruleView(before), after: ruleView(after) })),
+      },
+    });
+    return {
+      created: created.map(({ id, name }) => ({ id, name })),
+      updated: updated.map(({ after: { id, name } }) => ({ id, name })),
+    };
+  });
+}
+
+async function idsNamed(within: Transaction, name: string): Promise<number[]> {
+  const rows = await within.selectFrom('rules').select('id').where('name', '=', name).orderBy('id').execute();
+  return rows.map((row) => row.id);
+}

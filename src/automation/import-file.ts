@@ -1,0 +1,128 @@
+/**
+ * Rule files (decisions §2.5, "Out-of-band writes"): `{"schema":"svc.rules.v1","rules":[…]}`, each rule in the editor
+ * form or, for a legacy compact-only rule, as `nodes_json`.
+ */
+import Type, { type Static } from 'typebox';
+import { nameMax, priorityMax } from '../api/automation-schemas.ts';
+import { decoder } from '../base/decode.ts';
+import { Fault } from '../base/fault.ts';
+import { JsonError, parseJson } from '../base/json.ts';
+import type { SiteCatalogue } from '../rules/catalogue.ts';
+import { deriveColumns } from './rule-document.ts';
+import type { RuleChanges, RuleRow } from './rule-store.ts';
+import { parsedOrNull } from './rule-view.ts';
+
+export const ruleFileSchema = 'svc.rules.v1';
+
+const optionalNull = <T extends Type.TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]));
+
+const ruleEntry = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 1000, pattern: '\\S' }),
+    description: optionalNull(Type.String({ maxLength: 2000 })),
+    priority: Type.Optional(Type.Integer({ minimum: 0, maximum: priorityMax })),
+    cooldown_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+    trigger_config: optionalNull(Type.Object({})),
+    flow_json: optionalNull(Type.Object({})),
+    nodes_json: Type.Optional(Type.Object({})),
+  },
+  { additionalProperties: false },
+);
+const ruleFile = Type.Object(
+  { schema: Type.Literal(ruleFileSchema), rules: Type.Array(ruleEntry, { maxItems: 20_000 }) },
+  { additionalProperties: false },
+);
+
+type RuleEntry = Static<typeof ruleEntry>;
+const decodeFile = decoder(ruleFile);
+
+/** One rule of a file, checked and derived: all columns but the ones that the store sets. */
+export interface ImportedRule {
+  readonly name: string;
+  readonly description: string | null;
+  readonly changes: RuleChanges;
+}
+
+export type ReadRules =
+  | { readonly ok: true; readonly rules: ImportedRule[] }
+  | { readonly ok: false; readonly problems: string[] };
+
+/** Reads one file; every problem of every rule, each as one line that names the file and the rule. */
+export function readRuleFile(fileName: string, text: string, catalogue: SiteCatalogue): ReadRules {
+  let document: unknown;
+  try {
+    document = parseJson(text);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    return { ok: false, problems: [`${fileName}: ${error.message}`] };
+  }
+  const decoded = decodeFile(document);
+  if (!decoded.ok)
+    return { ok: false, problems: decoded.issues.map(({ path, message }) => `${fileName}: ${path || '/'} ${message}`) };
+  const rules: ImportedRule[] = [];
+  const problems: string[] = [];
+  for (const [index, entry] of decoded.value.rules.entries()) {
+    try {
+      rules.push(readRule(entry, catalogue));
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      for (const line of linesOf(error)) problems.push(`${fileName}: rules/${index} (${entry.name}): ${line}`);
+    }
+  }
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, rules };
+}
+
+function readRule(entry: RuleEntry, catalogue: SiteCatalogue): ImportedRule {
+  const name = entry.name.trim();
+  if (name.length > nameMax) throw new Fault('invalid-input', `the name has more than ${nameMax} characters`);
+  const flow = entry.flow_json ?? undefined;
+  if (flow !== undefined && entry.nodes_json !== undefined)
+    throw new Fault('invalid-input', 'a rule has flow_json or nodes_json, not both');
+  // `{}` is what an export writes for a stub.
+  const nodes =
+    entry.nodes_json !== undefined && Object.keys(entry.nodes_json).length === 0 ? undefined : entry.nodes_json;
+  const derived = deriveColumns(
+    { flow_json: flow, nodes_json: nodes, trigger_config: entry.trigger_config ?? null },
+    catalogue,
+  );
+  return {
+    name,
+    description: entry.description ?? null,
+    changes: {
+      name,
+      description: entry.description ?? null,
+      priority: entry.priority ?? 0,
+      cooldown_ms: entry.cooldown_ms ?? 0,
+      trigger_config: derived.trigger?.trigger_config ?? null,
+      flow: {
+        flow_json: derived.flow?.flow_json ?? null,
+        nodes_json: derived.flow?.nodes_json ?? '{}',
+      },
+      enabled: false,
+    },
+  };
+}
+
+function linesOf(fault: Fault): string[] {
+  const issues = fault.details?.['issues'];
+  if (!Array.isArray(issues) || issues.length === 0) return [fault.message];
+  return issues.map((issue: { path?: string; message?: string }) =>
+    `${issue.path ?? ''} ${issue.message ?? ''}`.trim(),
+  );
+}
+
+/** The stored rules in the form that an import reads; enabled or not, ids and revisions left out. */
+export function ruleFileOf(rows: readonly RuleRow[]): string {
+  const rules = rows.map((row) => ({
+    name: row.name,
+    description: row.description,
+    priority: row.priority,
+    cooldown_ms: row.cooldown_ms,
+    trigger_config: row.trigger_config === null ? null : parsedOrNull(row.trigger_config),
+    // A compact-only rule has no editor document: its topology is what there is.
+    ...(row.flow_json === null
+      ? { nodes_json: parsedOrNull(row.nodes_json) }
+      : { flow_json: parsedOrNull(row.flow_json) }),
+  }));
+  return `${JSON.stringify({ schema: ruleFileSchema, rules }, null, 2)}\n`;
+}

@@ -1,0 +1,182 @@
+import { describe, expect, test } from 'vitest';
+import { silentLog } from '../base/log.ts';
+import type { ExecutionRecord } from '../rules/record.ts';
+import { simulatedClock } from '../testing/simulated-clock.ts';
+import { automationLimits } from './limits.ts';
+import { createLiveStream, type StreamSocket, type StreamSubject } from './live-stream.ts';
+
+const record = (ruleId: number, number: number): ExecutionRecord => ({
+  execution_id: `0192a000-0000-7000-8000-${String(number).padStart(12, '0')}`,
+  rule_id: ruleId,
+  rule_revision: 1,
+  trigger: { type: 'interval' },
+  started_at: '2026-05-01T00:00:00.000Z',
+  duration_us: 1,
+  outcome: 'no_action',
+  success: true,
+  error: null,
+  actions_executed: [],
+  execution_path: [],
+  matched_condition: null,
+  variable_values: {},
+  node_details: {},
+  correlation_id: 'correlation-1',
+});
+
+interface TestSocket extends StreamSocket {
+  readonly sent: { type: string; data?: Record<string, unknown>; error?: { code: string } }[];
+  closed: { code: number; reason: string } | undefined;
+  buffered: number;
+  say(message: unknown): void;
+  leave(): void;
+}
+
+function testSocket(): TestSocket {
+  let onMessage: (text: string | null) => void = () => undefined;
+  let onClose = (): void => undefined;
+  const socket: TestSocket = {
+    sent: [],
+    closed: undefined,
+    buffered: 0,
+    send: (text) => void socket.sent.push(JSON.parse(text)),
+    close(code, reason) {
+      socket.closed = { code, reason };
+    },
+    bufferedBytes: () => socket.buffered,
+    onMessage(listener) {
+      onMessage = listener;
+    },
+    onClose(listener) {
+      onClose = listener;
+    },
+    say: (message) => onMessage(typeof message === 'string' ? message : JSON.stringify(message)),
+    leave: () => onClose(),
+  };
+  return socket;
+}
+
+function setup(
+  limits: Partial<typeof automationLimits> = {},
+  subject: StreamSubject | null = { mayRead: true, expiresAtMs: null },
+) {
+  const clock = simulatedClock();
+  const watched: number[][] = [];
+  const stream = createLiveStream({
+    clock,
+    log: silentLog,
+    limits: { ...automationLimits, ...limits },
+    authenticate: (token) => Promise.resolve(token === 'good' ? subject : null),
+    watch: (ids) => void watched.push([...ids]),
+  });
+  return { clock, stream, watched };
+}
+
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const subscribe = (channels: number[]) => ({ type: 'subscribe', data: { source: 'rule', channels } });
+
+async function openSocket(stream: ReturnType<typeof setup>['stream'], channels: number[]): Promise<TestSocket> {
+  const socket = testSocket();
+  stream.connect(socket);
+  socket.say({ type: 'authenticate', token: 'good' });
+  await settle();
+  socket.say(subscribe(channels));
+  return socket;
+}
+
+describe('decisions §2.5 live stream', () => {
+  test('authenticate, subscribe to several rules, then each record as it happens', async () => {
+    const { stream, watched } = setup();
+    const socket = await openSocket(stream, [1, 2]);
+    expect(socket.sent.map((message) => message.type)).toEqual(['authenticated', 'subscribed']);
+    expect(watched).toEqual([[1, 2]]);
+    stream.publish([record(1, 1), record(3, 2), record(2, 3)]);
+    expect(socket.sent.slice(2)).toEqual([
+      { type: 'rule_execution', data: record(1, 1) },
+      { type: 'rule_execution', data: record(2, 3) },
+    ]);
+    socket.leave();
+    expect(watched.at(-1)).toEqual([]);
+  });
+
+  test('a client that does not authenticate within 5 s is closed; one at the edge is not', async () => {
+    const { clock, stream } = setup();
+    const slow = testSocket();
+    const quick = testSocket();
+    stream.connect(slow);
+    stream.connect(quick);
+    clock.advance(4999);
+    quick.say({ type: 'authenticate', token: 'good' });
+    await settle();
+    clock.advance(1);
+    expect(slow.closed).toEqual({ code: 4001, reason: 'unauthenticated' });
+    expect(quick.closed).toBeUndefined();
+  });
+
+  test.each([
+    ['a wrong token', { type: 'authenticate', token: 'bad' }],
+    ['a subscription before the token', subscribe([1])],
+    ['no JSON', '{'],
+  ])('%s closes the socket and says nothing', async (_name, message) => {
+    const { stream } = setup();
+    const socket = testSocket();
+    stream.connect(socket);
+    socket.say(message);
+    await settle();
+    expect(socket.closed).toBeDefined();
+    expect(socket.sent).toEqual([]);
+  });
+
+  test('a token that may not read is closed as denied', async () => {
+    const { stream } = setup({}, { mayRead: false, expiresAtMs: null });
+    const socket = testSocket();
+    stream.connect(socket);
+    socket.say({ type: 'authenticate', token: 'good' });
+    await settle();
+    expect(socket.closed?.code).toBe(4003);
+  });
+
+  test('the socket closes when the token expires, and not before', async () => {
+    const { clock, stream } = setup({}, { mayRead: true, expiresAtMs: 1_700_000_060_000 });
+    const socket = await openSocket(stream, [1]);
+    clock.advance(59_999);
+    expect(socket.closed).toBeUndefined();
+    clock.advance(1);
+    expect(socket.closed).toEqual({ code: 4001, reason: 'token expired' });
+    stream.publish([record(1, 1)]);
+    expect(socket.sent.map((message) => message.type)).not.toContain('rule_execution');
+  });
+
+  test('a slow reader is told how many it missed, exactly, and gets the newest', async () => {
+    const { clock, stream } = setup({ stream_buffer: 3 });
+    const socket = await openSocket(stream, [1]);
+    socket.buffered = automationLimits.stream_socket_bytes;
+    for (let number = 1; number <= 10; number++) stream.publish([record(1, number)]);
+    expect(socket.sent.slice(2)).toEqual([]);
+    socket.buffered = 0;
+    clock.advance(1000);
+    expect(socket.sent.slice(2)).toEqual([
+      { type: 'missed', data: { count: 7 } },
+      ...[8, 9, 10].map((number) => ({ type: 'rule_execution', data: record(1, number) })),
+    ]);
+  });
+
+  test('limits: one client too many, one channel too many', async () => {
+    const { stream } = setup({ stream_clients: 1, stream_channels: 2 });
+    const socket = await openSocket(stream, [1, 2]);
+    expect(socket.sent.at(-1)?.type).toBe('subscribed');
+    socket.say(subscribe([1, 2, 3]));
+    expect(socket.sent.at(-1)).toMatchObject({ type: 'error', error: { code: 'invalid-input' } });
+    const second = testSocket();
+    stream.connect(second);
+    expect(second.closed?.code).toBe(1013);
+  });
+
+  test('a binary message is refused', async () => {
+    const { stream } = setup();
+    let receive: (text: string | null) => void = () => undefined;
+    const socket = testSocket();
+    stream.connect({ ...socket, onMessage: (listener) => void (receive = listener), close: socket.close });
+    receive(null);
+    expect(socket.closed?.code).toBe(1003);
+  });
+});

@@ -1,0 +1,204 @@
+/**
+ * The live stream `/ws` (decisions §2.5): a client authenticates, names rules, and gets each of their execution records
+ * as it happens. The engine never waits for a reader: what a slow one does not take is missed, and it is told how much.
+ */
+
+import { decodeStreamMessage, type StreamMessage } from '../api/live-stream.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import type { Log } from '../base/log.ts';
+import type { ExecutionRecord } from '../rules/record.ts';
+import type { AutomationLimits } from './limits.ts';
+
+/** One client's connection, whatever carries it. */
+export interface StreamSocket {
+  send(text: string): void;
+  close(code: number, reason: string): void;
+  /** Bytes sent that the client has not taken yet. */
+  bufferedBytes(): number;
+  onMessage(listener: (text: string | null) => void): void;
+  onClose(listener: () => void): void;
+}
+
+/** Who a token speaks for, and until when. */
+export interface StreamSubject {
+  readonly mayRead: boolean;
+  readonly expiresAtMs: number | null;
+}
+
+export interface LiveStreamParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits: AutomationLimits;
+  readonly authenticate: (token: string) => Promise<StreamSubject | null>;
+  /** Tells the engine which rules anyone listens to. */
+  readonly watch: (ruleIds: readonly number[]) => void;
+}
+
+export interface LiveStream {
+  connect(socket: StreamSocket): void;
+  publish(records: readonly ExecutionRecord[]): void;
+  /** Names the watched rules again, to an engine that has just started. */
+  renew(): void;
+  close(): void;
+}
+
+/** Close codes of RFC 6455; 4001 and 4003 are ours. */
+const closeCodes = {
+  goingAway: 1001,
+  unsupported: 1003,
+  policy: 1008,
+  busy: 1013,
+  unauthenticated: 4001,
+  denied: 4003,
+};
+
+/** How often a client whose socket is full is looked at again. */
+const retryMs = 50;
+/** Longest delay a timer of the runtime takes; a token that lives longer is looked at again then. */
+const timerMaxMs = 2_000_000_000;
+
+interface Client {
+  readonly socket: StreamSocket;
+  readonly channels: Set<number>;
+  readonly waiting: ExecutionRecord[];
+  state: 'new' | 'checking' | 'open' | 'closed';
+  missed: number;
+  deadline: Timer | undefined;
+  retry: Timer | undefined;
+}
+
+export function createLiveStream(parts: LiveStreamParts): LiveStream {
+  const { clock, log, limits } = parts;
+  const clients = new Set<Client>();
+
+  const drop = (client: Client): void => {
+    if (client.state === 'closed') return;
+    client.state = 'closed';
+    client.deadline?.cancel();
+    client.retry?.cancel();
+    clients.delete(client);
+    if (client.channels.size > 0) watchAgain();
+  };
+  const end = (client: Client, code: number, reason: string): void => {
+    drop(client);
+    client.socket.close(code, reason);
+  };
+  const watchAgain = (): void => {
+    const ids = new Set<number>();
+    for (const client of clients) for (const id of client.channels) ids.add(id);
+    parts.watch([...ids]);
+  };
+  const say = (client: Client, message: unknown): void => client.socket.send(JSON.stringify(message));
+
+  /** Sends what waits as far as the socket takes it; the count of missed records goes before what follows them. */
+  const drain = (client: Client): void => {
+    client.retry = undefined;
+    if (client.state !== 'open') return;
+    const hasRoom = (): boolean => client.socket.bufferedBytes() < limits.stream_socket_bytes;
+    if (client.missed > 0 && hasRoom()) {
+      say(client, { type: 'missed', data: { count: client.missed } });
+      client.missed = 0;
+    }
+    let sent = 0;
+    for (const record of client.waiting) {
+      if (client.missed > 0 || !hasRoom()) break;
+      say(client, { type: 'rule_execution', data: record });
+      sent++;
+    }
+    client.waiting.splice(0, sent);
+    if (client.waiting.length > 0 || client.missed > 0) client.retry = clock.after(retryMs, () => drain(client));
+  };
+
+  /** The oldest record gives way to the newest: a reader that catches up sees the present. */
+  const enqueue = (client: Client, record: ExecutionRecord): void => {
+    if (client.waiting.length >= limits.stream_buffer) {
+      client.waiting.shift();
+      client.missed++;
+    }
+    client.waiting.push(record);
+  };
+
+  const expireAt = (client: Client, expiresAtMs: number): void => {
+    const leftMs = expiresAtMs - clock.wallMs();
+    if (leftMs <= 0) {
+      end(client, closeCodes.unauthenticated, 'token expired');
+      return;
+    }
+    client.deadline = clock.after(Math.min(leftMs, timerMaxMs), () => expireAt(client, expiresAtMs));
+  };
+
+  const authenticate = async (client: Client, token: string): Promise<void> => {
+    client.state = 'checking';
+    const subject = await parts.authenticate(token);
+    // The client may have gone, or run out of time, while the token was checked.
+    if (client.state !== 'checking') return;
+    if (subject === null) return end(client, closeCodes.unauthenticated, 'unauthenticated');
+    if (!subject.mayRead) return end(client, closeCodes.denied, 'permission denied');
+    client.deadline?.cancel();
+    client.state = 'open';
+    if (subject.expiresAtMs !== null) expireAt(client, subject.expiresAtMs);
+    say(client, { type: 'authenticated' });
+  };
+
+  const subscribe = (client: Client, channels: readonly number[]): void => {
+    client.channels.clear();
+    for (const id of channels) client.channels.add(id);
+    watchAgain();
+    say(client, { type: 'subscribed', data: { source: 'rule', channels: [...client.channels] } });
+  };
+
+  const receive = (client: Client, text: string | null): void => {
+    if (client.state === 'closed') return;
+    if (text === null) return end(client, closeCodes.unsupported, 'text messages only');
+    let message: StreamMessage;
+    try {
+      message = decodeStreamMessage(text, limits.stream_channels);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      // Before the client is known it learns nothing but that.
+      if (client.state !== 'open') return end(client, closeCodes.unauthenticated, 'unauthenticated');
+      say(client, { type: 'error', error: { code: error.code, message: error.message } });
+      return;
+    }
+    if (client.state === 'open' && message.type === 'subscribe') return subscribe(client, message.data.channels);
+    if (client.state !== 'new' || message.type !== 'authenticate')
+      return end(client, closeCodes.policy, 'authenticate first, once');
+    authenticate(client, message.token).catch((error: unknown) => {
+      log.error('a token of the live stream could not be checked', { error: String(error) });
+      end(client, closeCodes.busy, 'try again');
+    });
+  };
+
+  return {
+    connect(socket) {
+      const client: Client = {
+        socket,
+        channels: new Set(),
+        waiting: [],
+        state: 'new',
+        missed: 0,
+        deadline: undefined,
+        retry: undefined,
+      };
+      if (clients.size >= limits.stream_clients) return end(client, closeCodes.busy, 'too many clients');
+      clients.add(client);
+      client.deadline = clock.after(limits.stream_authenticate_ms, () =>
+        end(client, closeCodes.unauthenticated, 'unauthenticated'),
+      );
+      socket.onMessage((text) => receive(client, text));
+      socket.onClose(() => drop(client));
+    },
+    publish(records) {
+      for (const client of clients) {
+        if (client.channels.size === 0) continue;
+        for (const record of records) if (client.channels.has(record.rule_id)) enqueue(client, record);
+        if (client.retry === undefined) drain(client);
+      }
+    },
+    renew: watchAgain,
+    close() {
+      for (const client of clients) end(client, closeCodes.goingAway, 'the service is stopping');
+    },
+  };
+}

@@ -1,0 +1,85 @@
+/**
+ * A stored row becomes a rule that can run, or says why it cannot (decisions §2.2: one broken row never stops the
+ * others). The row was checked when it was stored; it is checked again here because a file can be edited by hand.
+ */
+
+import type { PointRef, SiteCatalogue } from '../rules/catalogue.ts';
+import { type CompiledRule, compileRule } from '../rules/compile.ts';
+import { parseTopology } from '../rules/parse.ts';
+import type { ScheduledRule } from '../rules/scheduler.ts';
+import { emptyTopologyText } from '../rules/serialise.ts';
+import { effectiveTrigger, parseTrigger, type Trigger } from '../rules/trigger/parse.ts';
+import type { EngineRule, RuleFailureCode } from './engine-contract.ts';
+
+export interface LoadedRule {
+  readonly row: EngineRule;
+  readonly scheduled: ScheduledRule;
+  /** Null when the rule cannot run. */
+  readonly compiled: CompiledRule | null;
+  readonly failure: RuleFailureCode | null;
+}
+
+/** On-change rules have no period; calls of time-aware functions this far apart still count as continuous. */
+const onChangePeriodMs = 60_000;
+
+export function loadRule(row: EngineRule, catalogue: SiteCatalogue): LoadedRule {
+  const trigger = triggerOf(row, catalogue);
+  const compiled = trigger === null ? 'invalid-trigger' : compiledOf(row, trigger, catalogue);
+  const failure = typeof compiled === 'string' ? compiled : null;
+  const effective = trigger ?? effectiveTrigger(null, row.cooldown_ms);
+  return {
+    row,
+    compiled: typeof compiled === 'string' ? null : compiled,
+    failure,
+    scheduled: {
+      id: row.id,
+      priority: row.priority,
+      enabled: row.enabled,
+      runnable: failure === null,
+      cooldown_ms: row.cooldown_ms,
+      trigger: effective,
+      triggerText: JSON.stringify(effective),
+      points: subscribedPoints(effective, catalogue),
+    },
+  };
+}
+
+function triggerOf(row: EngineRule, catalogue: SiteCatalogue): Trigger | null {
+  if (row.trigger_config === null) return effectiveTrigger(null, row.cooldown_ms);
+  const value = parsedJson(row.trigger_config);
+  if (value === undefined || value === null) return null;
+  const parsed = parseTrigger(value, catalogue);
+  return parsed.ok ? effectiveTrigger(parsed.trigger, row.cooldown_ms) : null;
+}
+
+function compiledOf(row: EngineRule, trigger: Trigger, catalogue: SiteCatalogue): CompiledRule | RuleFailureCode {
+  if (row.nodes_json === emptyTopologyText) return 'no-runnable-flow';
+  const parsed = parseTopology(parsedJson(row.nodes_json), catalogue);
+  if (!parsed.ok) return 'invalid-flow';
+  const periodMs =
+    trigger.type === 'interval' ? trigger.interval_ms : Math.max(trigger.time_deadband_ms, onChangePeriodMs);
+  const source = { id: row.id, revision: row.revision, priority: row.priority, periodMs };
+  return compileRule(source, parsed.topology, catalogue);
+}
+
+function subscribedPoints(trigger: Trigger, catalogue: SiteCatalogue): ScheduledRule['points'] {
+  if (trigger.type === 'interval') return [];
+  return trigger.point_refs.map((ref) => {
+    const facts = catalogue.point(ref);
+    if (facts === undefined) throw new Error(`a parsed trigger names the unknown point ${pointText(ref)}`);
+    return { index: facts.index, maxAgeMs: facts.maxAgeMs, ref };
+  });
+}
+
+function pointText(ref: PointRef): string {
+  return `${ref.instance}:${ref.point_type}:${ref.point}`;
+}
+
+/** The parsed text, or undefined when it is not JSON. */
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

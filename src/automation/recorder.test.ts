@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest';
+import { silentLog } from '../base/log.ts';
+import type { ExecutionRecord } from '../rules/record.ts';
+import { simulatedClock } from '../testing/simulated-clock.ts';
+import type { HistoryRow, HistoryStore, StateRow } from './history-store.ts';
+import { automationLimits } from './limits.ts';
+import { createRecorder } from './recorder.ts';
+
+const runOf = (ruleId: number, number: number) =>
+  ({ rule_id: ruleId, execution_id: `run-${number}`, started_at: '', outcome: 'acted' }) as ExecutionRecord;
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+interface Transaction {
+  readonly rows: string[];
+  readonly states: StateRow[];
+  readonly gone: number[];
+}
+
+function setup(limits: Partial<typeof automationLimits> = {}) {
+  const clock = simulatedClock();
+  const transactions: Transaction[] = [];
+  const pruned: number[] = [];
+  const faults = { failing: false };
+  const store: HistoryStore = {
+    append(rows: readonly HistoryRow[], states, gone) {
+      if (faults.failing) return Promise.reject(new Error('disk full'));
+      transactions.push({ rows: rows.map((row) => row.execution_id), states: [...states], gone: [...gone] });
+      return Promise.resolve();
+    },
+    states: () => Promise.resolve([]),
+    pruneRule: (ruleId) => Promise.resolve(void pruned.push(ruleId)),
+    pruneBefore: () => Promise.resolve(0),
+  };
+  const ruleLog = {
+    append: () => undefined,
+    dropped: () => 0,
+    flush: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+  };
+  const states = new Map<number, string>();
+  const recorder = createRecorder({
+    store,
+    ruleLog,
+    limits: { ...automationLimits, ...limits },
+    clock,
+    log: silentLog,
+    stateOf: (ruleId) => states.get(ruleId) ?? null,
+  });
+  const pass = async (ms: number): Promise<void> => {
+    clock.advance(ms);
+    await settle();
+  };
+  return { recorder, transactions, states, faults, pruned, pass };
+}
+
+describe('decisions §2.5 recorder', () => {
+  test('runs and the newest state of their rules are stored together, within the flush time', async () => {
+    const { recorder, transactions, states, pass } = setup();
+    states.set(1, 'old');
+    recorder.record(runOf(1, 1), false);
+    recorder.record(runOf(2, 2), false);
+    states.set(1, 'new');
+    await pass(99);
+    expect(transactions).toEqual([]);
+    await pass(1);
+    expect(transactions).toEqual([{ rows: ['run-1', 'run-2'], states: [{ rule_id: 1, state: 'new' }], gone: [] }]);
+  });
+
+  test('a chunk is bounded and the rest follows in later turns', async () => {
+    const { recorder, transactions, pass } = setup({ record_chunk_rows: 2 });
+    for (let number = 1; number <= 5; number++) recorder.record(runOf(1, number), false);
+    await pass(100);
+    await pass(0);
+    await pass(100);
+    expect(transactions.map((transaction) => transaction.rows)).toEqual([
+      ['run-1', 'run-2'],
+      ['run-3', 'run-4'],
+      ['run-5'],
+    ]);
+  });
+
+  test('flushed waits for its own run and hastens it', async () => {
+    const { recorder, transactions, pass } = setup();
+    recorder.record(runOf(1, 1), false);
+    const stored = recorder.flushed();
+    await pass(0);
+    expect(await stored).toBe(true);
+    expect(transactions).toHaveLength(1);
+    expect(await recorder.flushed()).toBe(true);
+  });
+
+  test('a store that fails says so, loses nothing and is tried again', async () => {
+    const { recorder, transactions, states, faults, pass } = setup();
+    states.set(1, 's');
+    faults.failing = true;
+    recorder.record(runOf(1, 1), false);
+    const stored = recorder.flushed();
+    await pass(0);
+    expect(await stored).toBe(false);
+    expect(recorder.waiting()).toBe(1);
+    faults.failing = false;
+    await pass(100);
+    expect(transactions).toEqual([{ rows: ['run-1'], states: [{ rule_id: 1, state: 's' }], gone: [] }]);
+  });
+
+  test('record_queue: the oldest gives way, is counted, and the others are stored once each', async () => {
+    const { recorder, transactions, faults, pass } = setup({ record_queue: 3 });
+    faults.failing = true;
+    for (let number = 1; number <= 5; number++) recorder.record(runOf(1, number), false);
+    await pass(100);
+    faults.failing = false;
+    await pass(100);
+    expect(recorder.dropped()).toBe(2);
+    expect(transactions.flatMap((transaction) => transaction.rows)).toEqual(['run-3', 'run-4', 'run-5']);
+    expect(recorder.waiting()).toBe(0);
+  });
+
+  test('the state of a deleted rule is removed; close stores what waits', async () => {
+    const { recorder, transactions } = setup();
+    recorder.record(runOf(1, 1), false);
+    recorder.forget([9]);
+    await recorder.close();
+    expect(transactions).toEqual([{ rows: ['run-1'], states: [], gone: [9] }]);
+  });
+
+  test('close ends even when the store takes nothing', async () => {
+    const { recorder, faults } = setup();
+    faults.failing = true;
+    recorder.record(runOf(1, 1), false);
+    await recorder.close();
+    expect(recorder.waiting()).toBe(1);
+  });
+
+  test('a rule is looked at for retention every history_prune_every runs', async () => {
+    const { recorder, pruned, pass } = setup({ history_prune_every: 3 });
+    for (let number = 1; number <= 2; number++) recorder.record(runOf(1, number), false);
+    await pass(100);
+    expect(pruned).toEqual([]);
+    recorder.record(runOf(1, 3), false);
+    await pass(100);
+    expect(pruned).toEqual([1]);
+  });
+});

@@ -1,0 +1,143 @@
+/**
+ * The one function through which a flow or a trigger enters the store (§2.1 "Invariant", decisions §2.1, §2.5): a PUT,
+ * an import of an editor document and an import of a compact-only rule all derive their columns here.
+ */
+import { Fault } from '../base/fault.ts';
+import type { SiteCatalogue } from '../rules/catalogue.ts';
+import type { FlowLimits } from '../rules/limits.ts';
+import { parseFlow, parseTopology } from '../rules/parse.ts';
+import { emptyTopologyText, serialiseTopology } from '../rules/serialise.ts';
+import type { Issue, Topology, Write } from '../rules/topology.ts';
+import { parseTrigger, type Trigger } from '../rules/trigger/parse.ts';
+
+/** What was submitted; an absent member leaves its column as it is. */
+export interface RuleDocument {
+  readonly flow_json?: unknown;
+  /** A compact-only rule's topology; never together with `flow_json`. */
+  readonly nodes_json?: unknown;
+  /** Null clears the trigger. */
+  readonly trigger_config?: unknown;
+}
+
+/** Texts of the columns that change: the two flow columns always together. */
+export interface DerivedColumns {
+  readonly flow?: { readonly flow_json: string | null; readonly nodes_json: string; readonly topology: Topology };
+  readonly trigger?: { readonly trigger_config: string | null; readonly trigger: Trigger | null };
+  readonly warnings: readonly Issue[];
+}
+
+/** Derives the columns, or throws a Fault `invalid-flow` or `invalid-trigger` that carries every issue of both. */
+export function deriveColumns(document: RuleDocument, catalogue: SiteCatalogue, limits?: FlowLimits): DerivedColumns {
+  const flow = deriveFlow(document, catalogue, limits);
+  const trigger = deriveTrigger(document, catalogue);
+  const issues = [...flow.issues, ...trigger.issues];
+  if (issues.length > 0) {
+    const code = flow.issues.length > 0 ? 'invalid-flow' : 'invalid-trigger';
+    const what = code === 'invalid-flow' ? 'the flow' : 'the trigger';
+    throw new Fault(code, `${what} cannot be stored: ${issues[0]?.message ?? 'it is not valid'}`, {
+      details: { issues },
+    });
+  }
+  return {
+    ...(flow.columns === undefined ? {} : { flow: flow.columns }),
+    ...(trigger.columns === undefined ? {} : { trigger: trigger.columns }),
+    warnings: flow.warnings,
+  };
+}
+
+interface Part<T> {
+  readonly columns?: T;
+  readonly issues: readonly Issue[];
+  readonly warnings: readonly Issue[];
+}
+
+function deriveFlow(
+  document: RuleDocument,
+  catalogue: SiteCatalogue,
+  limits: FlowLimits | undefined,
+): Part<NonNullable<DerivedColumns['flow']>> {
+  const compact = document.flow_json === undefined;
+  const submitted = compact ? document.nodes_json : document.flow_json;
+  if (submitted === undefined) return { issues: [], warnings: [] };
+  const parsed = compact ? parseTopology(submitted, catalogue, limits) : parseFlow(submitted, catalogue, limits);
+  const member = compact ? '/nodes_json' : '/flow_json';
+  if (!parsed.ok) return { issues: parsed.issues.map((issue) => below(member, issue)), warnings: [] };
+  return {
+    columns: {
+      flow_json: compact ? null : JSON.stringify(submitted),
+      nodes_json: serialiseTopology(parsed.topology),
+      topology: parsed.topology,
+    },
+    issues: [],
+    warnings: parsed.warnings.map((issue) => below(member, issue)),
+  };
+}
+
+function deriveTrigger(document: RuleDocument, catalogue: SiteCatalogue): Part<NonNullable<DerivedColumns['trigger']>> {
+  if (document.trigger_config === undefined) return { issues: [], warnings: [] };
+  if (document.trigger_config === null)
+    return { columns: { trigger_config: null, trigger: null }, issues: [], warnings: [] };
+  const parsed = parseTrigger(document.trigger_config, catalogue);
+  if (!parsed.ok) return { issues: parsed.issues.map((issue) => below('/trigger_config', issue)), warnings: [] };
+  return {
+    columns: { trigger_config: JSON.stringify(parsed.trigger), trigger: parsed.trigger },
+    issues: [],
+    warnings: [],
+  };
+}
+
+/** Paths point into the request body, whose member the document is. */
+function below(member: string, issue: Issue): Issue {
+  return { ...issue, path: `${member}${issue.path}` };
+}
+
+/** Every write of the topology, in topological order, with its node. */
+export function writesOf(topology: Topology): { readonly nodeId: string; readonly write: Write }[] {
+  return [...topology.nodes].flatMap(([nodeId, node]) =>
+    'writes' in node && node.writes !== undefined ? node.writes.map((write) => ({ nodeId, write })) : [],
+  );
+}
+
+/** A rule that its own write can trigger runs again and again (decisions §2.3, Warnings). */
+export function selfTriggerWarnings(topology: Topology, trigger: Trigger | null): Issue[] {
+  if (trigger?.type !== 'on_change') return [];
+  const { point_refs: refs } = trigger;
+  return writesOf(topology).flatMap(({ nodeId, write }) => {
+    const index = refs.findIndex(
+      (ref) => ref.instance === write.instance && ref.point_type === write.point_type && ref.point === write.point,
+    );
+    if (index < 0) return [];
+    return [
+      {
+        code: 'subscribed-to-own-write',
+        message: `the rule is triggered by point ${write.instance}:${write.point_type}:${write.point}, which it writes`,
+        path: `/trigger_config/point_refs/${index}`,
+        node_id: nodeId,
+        hint: 'subscribe to the measurement that decides, or set a deadband',
+      },
+    ];
+  });
+}
+
+/** The topology of a stored row; null for a stub and for a row that does not check any more. */
+export function topologyOf(nodesJson: string, catalogue: SiteCatalogue): Topology | null {
+  const value = parsedJson(nodesJson);
+  if (value === undefined || nodesJson === emptyTopologyText) return null;
+  const parsed = parseTopology(value, catalogue);
+  return parsed.ok ? parsed.topology : null;
+}
+
+/** The trigger of a stored row; null when there is none or it does not check any more. */
+export function triggerOf(triggerConfig: string | null, catalogue: SiteCatalogue): Trigger | null {
+  if (triggerConfig === null) return null;
+  const parsed = parseTrigger(parsedJson(triggerConfig), catalogue);
+  return parsed.ok ? parsed.trigger : null;
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

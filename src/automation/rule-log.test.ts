@@ -1,0 +1,62 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { silentLog } from '../base/log.ts';
+import type { ExecutionRecord } from '../rules/record.ts';
+import { simulatedClock } from '../testing/simulated-clock.ts';
+import { createRuleLog } from './rule-log.ts';
+
+const limits = { log_file_bytes: 100, log_files: 2, log_flush_ms: 500, log_queue_bytes: 1000 };
+const runOf = (ruleId: number) => ({ rule_id: ruleId }) as ExecutionRecord;
+const line = (text: string): string => text.padEnd(39, '.');
+
+describe('decisions §2.5 per-rule log', () => {
+  let folder = '';
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'rule-log-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  test('one line a run, one file a rule', async () => {
+    const log = createRuleLog(join(folder, 'rules'), limits, simulatedClock(), silentLog);
+    log.append(runOf(7), '{"a":1}');
+    log.append(runOf(8), '{"b":2}');
+    log.append(runOf(7), '{"a":3}');
+    await log.close();
+    expect(readFileSync(join(folder, 'rules', '7.log'), 'utf8')).toBe('{"a":1}\n{"a":3}\n');
+    expect(readFileSync(join(folder, 'rules', '8.log'), 'utf8')).toBe('{"b":2}\n');
+  });
+
+  test('a file at its limit is rotated, and only so many are kept; none outgrows the limit', async () => {
+    const log = createRuleLog(folder, limits, simulatedClock(), silentLog);
+    for (let number = 1; number <= 9; number++) log.append(runOf(1), line(`run ${number}`));
+    await log.flush();
+    expect(readdirSync(folder).toSorted()).toEqual(['1.log', '1.log.1', '1.log.2']);
+    expect(readFileSync(join(folder, '1.log'), 'utf8')).toBe(`${line('run 9')}\n`);
+    expect(readFileSync(join(folder, '1.log.1'), 'utf8')).toBe(`${line('run 7')}\n${line('run 8')}\n`);
+    expect(readFileSync(join(folder, '1.log.2'), 'utf8')).toBe(`${line('run 5')}\n${line('run 6')}\n`);
+  });
+
+  test('a file left by an earlier start counts towards the limit', async () => {
+    writeFileSync(join(folder, '1.log'), `${line('old 1')}\n${line('old 2')}\n`);
+    const log = createRuleLog(folder, limits, simulatedClock(), silentLog);
+    log.append(runOf(1), line('new'));
+    await log.flush();
+    expect(readFileSync(join(folder, '1.log'), 'utf8')).toBe(`${line('new')}\n`);
+    expect(readFileSync(join(folder, '1.log.1'), 'utf8')).toContain('old 2');
+  });
+
+  test('what finds no room, and what the disk refuses, is dropped and counted', async () => {
+    const full = createRuleLog(folder, { ...limits, log_queue_bytes: 80 }, simulatedClock(), silentLog);
+    for (let number = 1; number <= 3; number++) full.append(runOf(1), line(`run ${number}`));
+    expect(full.dropped()).toBe(1);
+    await full.close();
+
+    writeFileSync(join(folder, 'file'), '');
+    const refused = createRuleLog(join(folder, 'file'), limits, simulatedClock(), silentLog);
+    refused.append(runOf(1), 'x');
+    await refused.close();
+    expect(refused.dropped()).toBe(1);
+  });
+});

@@ -1,0 +1,139 @@
+/**
+ * The per-rule log (§2.1, decisions §2.5): `<folder>/<id>.log`, one JSON line a run, rotated by size to `.1`, `.2`, …
+ * Lines wait in memory and are written a few files at a time; what finds no room is dropped and counted, because a
+ * full disk must not slow the engine.
+ */
+import { appendFile, mkdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock, Timer } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { ExecutionRecord } from '../rules/record.ts';
+
+export interface RuleLogLimits {
+  readonly log_file_bytes: number;
+  readonly log_files: number;
+  readonly log_flush_ms: number;
+  readonly log_queue_bytes: number;
+}
+
+export interface RuleLog {
+  append(record: ExecutionRecord, line: string): void;
+  dropped(): number;
+  /** Resolves when everything appended so far is written or dropped. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Files written at once. */
+const parallelFiles = 8;
+
+export function createRuleLog(folder: string, limits: RuleLogLimits, clock: Clock, log: Log): RuleLog {
+  let waiting = new Map<number, string[]>();
+  let waitingBytes = 0;
+  let droppedLines = 0;
+  let timer: Timer | undefined;
+  let writing: Promise<void> = Promise.resolve();
+  const sizes = new Map<number, number>();
+
+  const writeFile = async (ruleId: number, text: string): Promise<void> => {
+    const file = join(folder, `${ruleId}.log`);
+    const bytes = Buffer.byteLength(text);
+    const size = sizes.get(ruleId) ?? (await sizeOf(file));
+    if (size > 0 && size + bytes > limits.log_file_bytes) {
+      await rotate(file, limits.log_files);
+      sizes.set(ruleId, bytes);
+    } else {
+      sizes.set(ruleId, size + bytes);
+    }
+    await appendFile(file, text);
+  };
+
+  const writeAll = async (batch: Map<number, string[]>): Promise<void> => {
+    await mkdir(folder, { recursive: true });
+    const files = [...batch];
+    const worker = async (): Promise<void> => {
+      for (let next = files.pop(); next !== undefined; next = files.pop()) {
+        const [ruleId, lines] = next;
+        for (const text of portions(lines, limits.log_file_bytes)) await writeFile(ruleId, text);
+      }
+    };
+    await Promise.all(Array.from({ length: parallelFiles }, worker));
+  };
+
+  const flush = (): Promise<void> => {
+    timer?.cancel();
+    timer = undefined;
+    const batch = waiting;
+    const lines = [...batch.values()].reduce((sum, list) => sum + list.length, 0);
+    waiting = new Map();
+    waitingBytes = 0;
+    writing = writing
+      .then(() => (lines === 0 ? undefined : writeAll(batch)))
+      .catch((error: unknown) => {
+        droppedLines += lines;
+        sizes.clear();
+        log.warn('the rule log could not be written', { lines, error: String(error) });
+      });
+    return writing;
+  };
+
+  return {
+    append(record, line) {
+      const bytes = line.length + 1;
+      if (waitingBytes + bytes > limits.log_queue_bytes) {
+        droppedLines++;
+        return;
+      }
+      waitingBytes += bytes;
+      const lines = waiting.get(record.rule_id);
+      if (lines === undefined) waiting.set(record.rule_id, [line]);
+      else lines.push(line);
+      timer ??= clock.after(limits.log_flush_ms, () => void flush());
+    },
+    dropped: () => droppedLines,
+    flush,
+    close: flush,
+  };
+}
+
+/** The lines as texts of at most `maxBytes` each, so that no file outgrows its limit by more than one line. */
+function portions(lines: readonly string[], maxBytes: number): string[] {
+  const texts: string[] = [];
+  let text = '';
+  for (const line of lines) {
+    if (text !== '' && Buffer.byteLength(text) + Buffer.byteLength(line) + 1 > maxBytes) {
+      texts.push(text);
+      text = '';
+    }
+    text += `${line}\n`;
+  }
+  if (text !== '') texts.push(text);
+  return texts;
+}
+
+async function rotate(file: string, keep: number): Promise<void> {
+  await rm(`${file}.${keep}`, { force: true });
+  for (let index = keep - 1; index >= 1; index--) await moveIfThere(`${file}.${index}`, `${file}.${index + 1}`);
+  await moveIfThere(file, `${file}.1`);
+}
+
+async function moveIfThere(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}
+
+async function sizeOf(file: string): Promise<number> {
+  try {
+    return (await stat(file)).size;
+  } catch (error) {
+    if (isMissing(error)) return 0;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}

@@ -1,0 +1,197 @@
+/**
+ * The rule mutations (§3.1, §4.1): store first, then reload. A reload that fails does not undo what is stored: the
+ * engine is started again with the stored rules. Bodies are cast, not checked: the pipeline decoded them.
+ */
+import type { Static } from 'typebox';
+import { automation } from '../api/automation.ts';
+import { type createBody, nameMax, type updateBody } from '../api/automation-schemas.ts';
+import type { Answer, BoundCapability, CallContext } from '../api/capability.ts';
+import { Fault } from '../base/fault.ts';
+import type { SiteCatalogue } from '../rules/catalogue.ts';
+import type { Issue, Topology } from '../rules/topology.ts';
+import { type AutomationParts, etag, ruleIdOf, ruleResource, succeeded } from './automation-parts.ts';
+import { deriveColumns, selfTriggerWarnings, topologyOf, triggerOf, writesOf } from './rule-document.ts';
+import type { RuleChanges, RuleRow } from './rule-store.ts';
+import { ruleView } from './rule-view.ts';
+
+export function createRuleMutations(parts: AutomationParts): BoundCapability[] {
+  const { store, engine } = parts;
+  const reloaded = async (answer: Answer): Promise<Answer> => {
+    try {
+      await engine.reload();
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      parts.log.warn('a stored change waits for the rule engine', { code: error.code });
+    }
+    return answer;
+  };
+  const setEnabled = async (context: CallContext, enabled: boolean): Promise<Answer> => {
+    const { before, after } = await store.update(ruleIdOf(context), { enabled });
+    const warnings = enabled ? await enableWarnings(parts, after) : [];
+    return reloaded({
+      data: succeeded({
+        id: after.id,
+        status: enabled ? 'enabled' : 'disabled',
+        ...(warnings.length > 0 ? { warnings } : {}),
+      }),
+      headers: { etag: etag(after.revision) },
+      auditDetails: { before: { enabled: before.enabled }, after: { enabled: after.enabled } },
+    });
+  };
+
+  return [
+    {
+      descriptor: automation.create,
+      resource: ruleResource,
+      async handler(context) {
+        const { name, description } = context.body as Static<typeof createBody>;
+        const row = await store.create(trimmedName(name), description ?? null);
+        return reloaded({
+          data: succeeded({ id: row.id, name: row.name, status: 'created' }),
+          headers: { etag: etag(row.revision) },
+          auditDetails: { before: null, after: ruleView(row) },
+          resourceId: `automation-rule:${row.id}`,
+        });
+      },
+    },
+    {
+      descriptor: automation.update,
+      resource: ruleResource,
+      handler: async (context) => reloaded(await update(parts, context)),
+    },
+    {
+      descriptor: automation.remove,
+      resource: ruleResource,
+      async handler(context) {
+        const before = await store.remove(ruleIdOf(context));
+        return reloaded({
+          data: succeeded({ id: before.id, status: 'deleted' }),
+          auditDetails: { before: ruleView(before), after: null },
+        });
+      },
+    },
+    { descriptor: automation.enable, resource: ruleResource, handler: (context) => setEnabled(context, true) },
+    { descriptor: automation.disable, resource: ruleResource, handler: (context) => setEnabled(context, false) },
+    { descriptor: automation.execute, resource: ruleResource, handler: (context) => execute(parts, context) },
+  ];
+}
+
+function trimmedName(text: string): string {
+  const name = text.trim();
+  if (name.length < 1 || name.length > nameMax)
+    throw new Fault('invalid-input', `body /name: must have 1 to ${nameMax} characters after trimming`);
+  return name;
+}
+
+async function update(parts: AutomationParts, context: CallContext): Promise<Answer> {
+  const { store } = parts;
+  const id = ruleIdOf(context);
+  const { name, description, priority, cooldown_ms, trigger_config, flow_json, expected_revision } =
+    context.body as Static<typeof updateBody>;
+  const expected = expectedRevision(context.ifMatch, expected_revision);
+  const members = { name, description, priority, cooldown_ms, trigger_config, flow_json };
+  if (Object.values(members).every((member) => member === undefined))
+    throw new Fault('invalid-input', `body: must have at least one of ${Object.keys(members).join(', ')}`);
+  const catalogue = parts.catalogue();
+  const existing = await store.get(id);
+  if (existing === null) throw new Fault('not-found', `there is no rule ${id}`);
+
+  const derived = deriveColumns({ flow_json, trigger_config }, catalogue);
+  const changes: RuleChanges = {
+    ...(name === undefined ? {} : { name: trimmedName(name) }),
+    ...(description === undefined ? {} : { description }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(cooldown_ms === undefined ? {} : { cooldown_ms }),
+    ...(derived.trigger === undefined ? {} : { trigger_config: derived.trigger.trigger_config }),
+    ...(derived.flow === undefined
+      ? {}
+      : { flow: { flow_json: derived.flow.flow_json, nodes_json: derived.flow.nodes_json } }),
+  };
+  const { before, after } = await store.update(id, changes, expected);
+  const topology = derived.flow?.topology ?? topologyOf(after.nodes_json, catalogue);
+  const warnings = [...derived.warnings, ...(await crossWarnings(parts, after, topology))];
+  return {
+    data: succeeded({ id, status: 'updated', warnings }),
+    headers: { etag: etag(after.revision) },
+    auditDetails: { before: ruleView(before), after: ruleView(after) },
+  };
+}
+
+/** From `If-Match`, the body, or neither. The two must not contradict each other. */
+function expectedRevision(ifMatch: string | undefined, inBody: number | undefined): number | undefined {
+  if (ifMatch === undefined || ifMatch === '*') return inBody;
+  if (!/^[1-9][0-9]{0,15}$/.test(ifMatch))
+    throw new Fault('invalid-input', 'if-match: must be one revision in double quotes');
+  const inHeader = Number(ifMatch);
+  if (inBody !== undefined && inBody !== inHeader)
+    throw new Fault('invalid-input', 'if-match and expected_revision name different revisions');
+  return inHeader;
+}
+
+async function enableWarnings(parts: AutomationParts, row: RuleRow): Promise<Issue[]> {
+  const topology = topologyOf(row.nodes_json, parts.catalogue());
+  if (topology === null)
+    return [{ code: 'no-runnable-flow', message: 'the rule has no flow that can run', path: '/flow_json' }];
+  return crossWarnings(parts, row, topology);
+}
+
+/** What only shows beside the rule's trigger and the other rules (decisions §2.3, Warnings). */
+async function crossWarnings(parts: AutomationParts, row: RuleRow, topology: Topology | null): Promise<Issue[]> {
+  if (topology === null) return [];
+  const trigger = triggerOf(row.trigger_config, parts.catalogue());
+  const own = selfTriggerWarnings(topology, trigger);
+  return row.enabled ? [...own, ...(await sharedPointWarnings(parts, row, topology, parts.catalogue()))] : own;
+}
+
+async function sharedPointWarnings(
+  parts: AutomationParts,
+  row: RuleRow,
+  topology: Topology,
+  catalogue: SiteCatalogue,
+): Promise<Issue[]> {
+  const nodeOf = new Map<number, string>();
+  for (const { nodeId, write } of writesOf(topology)) {
+    const facts = catalogue.point(write);
+    if (facts !== undefined && !nodeOf.has(facts.index)) nodeOf.set(facts.index, nodeId);
+  }
+  try {
+    const writers = await parts.engine.writers([...nodeOf.keys()]);
+    return writers
+      .filter((writer) => writer.rule_id !== row.id)
+      .map((writer) => {
+        const facts = catalogue.points[writer.point];
+        const nodeId = nodeOf.get(writer.point);
+        return {
+          code: 'shared-point',
+          message: `rule ${writer.rule_id} is enabled and writes ${facts?.name ?? 'this point'} too`,
+          path: '/flow_json',
+          ...(nodeId === undefined ? {} : { node_id: nodeId }),
+          hint: 'give the two rules different priorities, or conditions that exclude each other',
+        };
+      });
+  } catch (error) {
+    // A warning that cannot be had does not undo the change it warns about.
+    if (!(error instanceof Fault)) throw error;
+    return [];
+  }
+}
+
+/** The call's correlation id walks into the record (decisions §1, Correlation). */
+async function execute(parts: AutomationParts, context: CallContext): Promise<Answer> {
+  const id = ruleIdOf(context);
+  const row = await parts.store.get(id);
+  if (row === null) throw new Fault('not-found', `there is no rule ${id}`);
+  const execution = await parts.engine.execute(id, context.correlationId);
+  const attempted = execution.actions_executed.length;
+  const actionsSucceeded = execution.actions_executed.filter((action) => action.success).length;
+  const summary = {
+    rule_id: id,
+    outcome: execution.outcome,
+    actions_attempted: attempted,
+    actions_succeeded: actionsSucceeded,
+  };
+  return {
+    data: succeeded({ ...summary, execution }),
+    auditDetails: { ...summary, execution_id: execution.execution_id, revision: execution.rule_revision },
+  };
+}

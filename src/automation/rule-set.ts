@@ -1,0 +1,229 @@
+/**
+ * The rules that the engine holds: compiled form, run-time state, schedule. A reload replaces the set in one
+ * assignment and carries the state of every rule that it did not change (§6.6, decisions §2.2).
+ */
+
+import type { SiteCatalogue } from '../rules/catalogue.ts';
+import type { CompiledRule } from '../rules/compile.ts';
+import type { ExecutionRecord } from '../rules/record.ts';
+import type { RuleExplanation, Scheduler } from '../rules/scheduler.ts';
+import type { Snapshot } from '../rules/snapshot.ts';
+import { carryRuleState, createRuleState, exportRuleState, type RuleState, restoreRuleState } from '../rules/state.ts';
+import type {
+  EngineRule,
+  EngineStatus,
+  LastRun,
+  PointWriter,
+  ReloadReport,
+  RuleSetChange,
+  RuleStatus,
+} from './engine-contract.ts';
+import { type LoadedRule, loadRule } from './loaded-rule.ts';
+
+interface LiveRule extends LoadedRule {
+  readonly state: RuleState | null;
+  /** Shared by all versions of one rule. */
+  readonly memory: { lastRun: LastRun | null };
+}
+
+export interface RuleSet {
+  readonly scheduler: Scheduler;
+  get(ruleId: number): LoadedRule | undefined;
+  /** The parts that execution needs; asking for a rule that cannot run is a bug. */
+  runnable(ruleId: number): { compiled: CompiledRule; state: RuleState };
+  replace(change: RuleSetChange, nowMs: number): { report: ReloadReport; removed: number[] };
+  /** Notes the run; true when it was a `no_action` or `skipped` like the one before. */
+  finished(ruleId: number, record: ExecutionRecord): boolean;
+  explain(ruleId: number, snapshot: Snapshot): RuleStatus | null;
+  counts(): Pick<EngineStatus, 'total_rules' | 'enabled_rules' | 'runnable_rules' | 'rules_failed'>;
+  writers(points: readonly number[]): PointWriter[];
+  /** Durable state of one rule as JSON text, null when it is not loaded. */
+  exportState(ruleId: number): string | null;
+}
+
+/** What is stored for a rule between two starts of the engine. */
+interface StoredState {
+  readonly trigger: string;
+  readonly schedule: unknown;
+  readonly execution: unknown;
+  readonly last_run: LastRun | null;
+}
+
+export interface RuleSetParts {
+  readonly scheduler: Scheduler;
+  /** The site's catalogue with the given parameters. */
+  readonly catalogueWith: (parameters: RuleSetChange['parameters']) => SiteCatalogue;
+  /** States stored by an earlier run, as JSON texts. */
+  readonly stored: ReadonlyMap<number, string>;
+  readonly now: () => { monotonicMs: number; wallMs: number };
+}
+
+export function createRuleSet(parts: RuleSetParts): RuleSet {
+  const { scheduler, now } = parts;
+  const stored = new Map(parts.stored);
+  let catalogue = parts.catalogueWith(undefined);
+  let rules: ReadonlyMap<number, LiveRule> = new Map();
+
+  const fresh = (loaded: LoadedRule): { rule: LiveRule; saved: StoredState | null } => {
+    const saved = readStored(stored.get(loaded.row.id));
+    const state =
+      loaded.compiled === null
+        ? null
+        : saved === null
+          ? createRuleState(loaded.compiled)
+          : restoreRuleState(loaded.compiled, saved.execution);
+    return { rule: { ...loaded, state, memory: { lastRun: saved?.last_run ?? null } }, saved };
+  };
+  const carried = (loaded: LoadedRule, old: LiveRule): LiveRule => {
+    if (loaded.compiled === null) return { ...loaded, state: old.state, memory: old.memory };
+    const state =
+      old.compiled === null || old.state === null
+        ? createRuleState(loaded.compiled)
+        : carryRuleState(old.state, old.compiled, loaded.compiled);
+    return { ...loaded, state, memory: old.memory };
+  };
+
+  /** The new set; rules that neither changed nor depend on changed parameters are the same objects. */
+  const nextSet = (change: RuleSetChange): { next: Map<number, LiveRule>; restored: Map<number, StoredState> } => {
+    const changed = new Map(change.changed.map((row) => [row.id, row]));
+    const next = new Map<number, LiveRule>();
+    const restored = new Map<number, StoredState>();
+    for (const id of change.ids) {
+      const old = rules.get(id);
+      const row: EngineRule | undefined = changed.get(id) ?? old?.row;
+      if (row === undefined) throw new Error(`a reload names rule ${id} without its row`);
+      if (old !== undefined && row === old.row && change.parameters === undefined) {
+        next.set(id, old);
+        continue;
+      }
+      const loaded = loadRule(row, catalogue);
+      if (old !== undefined) {
+        next.set(id, carried(loaded, old));
+        continue;
+      }
+      const { rule, saved } = fresh(loaded);
+      next.set(id, rule);
+      if (saved !== null && saved.trigger === loaded.scheduled.triggerText) restored.set(id, saved);
+      stored.delete(id);
+    }
+    return { next, restored };
+  };
+
+  const failures = (): ReloadReport['rules_failed'] =>
+    [...rules.values()].flatMap(({ row, failure }) =>
+      row.enabled && failure !== null ? [{ id: row.id, code: failure }] : [],
+    );
+  const counts = (): ReturnType<RuleSet['counts']> => {
+    const enabled = [...rules.values()].filter((rule) => rule.row.enabled);
+    return {
+      total_rules: rules.size,
+      enabled_rules: enabled.length,
+      runnable_rules: enabled.filter((rule) => rule.failure === null).length,
+      rules_failed: failures(),
+    };
+  };
+
+  return {
+    scheduler,
+    get: (ruleId) => rules.get(ruleId),
+    runnable(ruleId) {
+      const rule = rules.get(ruleId);
+      if (rule === undefined || rule.compiled === null || rule.state === null)
+        throw new Error(`rule ${ruleId} cannot run`);
+      return { compiled: rule.compiled, state: rule.state };
+    },
+    replace(change, nowMs) {
+      if (change.parameters !== undefined) catalogue = parts.catalogueWith(change.parameters);
+      const { next, restored } = nextSet(change);
+      // States of rules that were deleted while the engine was down are of no use to anyone.
+      const removed = [...rules.keys(), ...stored.keys()].filter((id) => !next.has(id));
+      for (const id of removed) stored.delete(id);
+      rules = next;
+      scheduler.replace(
+        [...next.values()].map((rule) => rule.scheduled),
+        nowMs,
+      );
+      const { monotonicMs, wallMs } = now();
+      for (const [id, saved] of restored) scheduler.restoreState(id, saved.schedule, monotonicMs, wallMs);
+      return { report: { rules_loaded: counts().runnable_rules, rules_failed: failures() }, removed };
+    },
+    finished(ruleId, record) {
+      const rule = rules.get(ruleId);
+      if (rule === undefined) throw new Error(`rule ${ruleId} ran but is not loaded`);
+      const before = rule.memory.lastRun?.outcome;
+      const { execution_id, started_at, outcome } = record;
+      rule.memory.lastRun = { execution_id, started_at, outcome };
+      return outcome === before && (outcome === 'no_action' || outcome === 'skipped');
+    },
+    explain(ruleId, snapshot) {
+      const rule = rules.get(ruleId);
+      if (rule === undefined) return null;
+      return statusOf(rule, scheduler.explain(ruleId, snapshot), snapshot);
+    },
+    counts,
+    writers: (points) =>
+      [...rules.values()].flatMap(({ row, compiled }) => {
+        if (!row.enabled || compiled === null) return [];
+        const written = new Set(compiled.writtenPoints);
+        return points.filter((point) => written.has(point)).map((point) => ({ rule_id: row.id, point }));
+      }),
+    exportState(ruleId) {
+      const rule = rules.get(ruleId);
+      if (rule === undefined) return null;
+      const { monotonicMs, wallMs } = now();
+      const state: StoredState = {
+        trigger: rule.scheduled.triggerText,
+        schedule: scheduler.exportState(ruleId, monotonicMs, wallMs),
+        execution: rule.compiled === null || rule.state === null ? null : exportRuleState(rule.compiled, rule.state),
+        last_run: rule.memory.lastRun,
+      };
+      return JSON.stringify(state);
+    },
+  };
+}
+
+function statusOf(rule: LiveRule, explained: RuleExplanation, snapshot: Snapshot): RuleStatus {
+  const label = (monotonicMs: number | null): string | null =>
+    monotonicMs === null
+      ? null
+      : new Date(Math.round(snapshot.wallMs + monotonicMs - snapshot.monotonicMs)).toISOString();
+  return {
+    rule_id: rule.row.id,
+    enabled: rule.row.enabled,
+    runnable: rule.failure === null,
+    state: explained.state,
+    reasons: rule.failure === null ? explained.reasons : [{ code: rule.failure }],
+    last_run: rule.memory.lastRun,
+    next_due_at: label(explained.next_due_at_ms),
+    cooldown_until: label(explained.cooldown_until_ms),
+    points: explained.points.map(({ ref, ...point }) => ({
+      instance: ref.instance,
+      point_type: ref.point_type,
+      point: ref.point,
+      ...point,
+    })),
+  };
+}
+
+/** A state written by this very file; anything else (an older layout, a damaged row) counts as none. */
+function readStored(text: string | undefined): StoredState | null {
+  if (text === undefined) return null;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isStoredState(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isStoredState(value: unknown): value is StoredState {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'trigger' in value &&
+    typeof value.trigger === 'string' &&
+    'schedule' in value &&
+    'execution' in value &&
+    'last_run' in value
+  );
+}

@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Database, openDatabase } from '../storage/database.ts';
+import { simulatedClock } from '../testing/simulated-clock.ts';
+import { createRuleStore, type RuleStore } from './rule-store.ts';
+
+describe('rules table', () => {
+  let folder = '';
+  let database: Database;
+  let store: RuleStore;
+  const clock = simulatedClock(1_700_000_000_000);
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'rule-store-'));
+    database = openDatabase(join(folder, 'site.sqlite'));
+    store = createRuleStore(database, clock, 100);
+  });
+  afterEach(async () => {
+    await database.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('§2.1 a new rule is a disabled stub with an empty topology and no editor document', async () => {
+    const row = await store.create('first', null);
+    expect(row).toEqual({
+      id: 1,
+      name: 'first',
+      description: null,
+      enabled: false,
+      priority: 0,
+      cooldown_ms: 0,
+      trigger_config: null,
+      flow_json: null,
+      nodes_json: '{}',
+      revision: 1,
+      created_at: '2023-11-14T22:13:20.000Z',
+      updated_at: '2023-11-14T22:13:20.000Z',
+    });
+  });
+
+  test('decisions §2.1 ids are never reused, not even that of the newest deleted rule', async () => {
+    await store.create('a', null);
+    const second = await store.create('b', null);
+    await store.remove(second.id);
+    expect((await store.create('c', null)).id).toBe(3);
+  });
+
+  test('decisions §2.1 limits of priority and cooldown are stored exactly', async () => {
+    const { id } = await store.create('a', null);
+    const { after } = await store.update(id, { priority: 4_294_967_295, cooldown_ms: 2 ** 53 - 1 });
+    expect([after.priority, after.cooldown_ms]).toEqual([4_294_967_295, 2 ** 53 - 1]);
+    expect(await store.engineRules([id])).toMatchObject([{ priority: 4_294_967_295, cooldown_ms: 2 ** 53 - 1 }]);
+  });
+
+  test('decisions §2.1 a stale revision is refused and changes nothing', async () => {
+    const { id } = await store.create('a', null);
+    const { after } = await store.update(id, { name: 'b' }, 1);
+    expect(after.revision).toBe(2);
+    await expect(
+      store.update(id, { name: 'c', flow: { flow_json: '{}', nodes_json: '{"x":1}' } }, 1),
+    ).rejects.toMatchObject({
+      code: 'revision-conflict',
+      details: { revision: 2, expected_revision: 1 },
+    });
+    expect(await store.get(id)).toEqual(after);
+  });
+
+  test('of many writers that expect one revision exactly one wins', async () => {
+    const { id } = await store.create('a', null);
+    const results = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, index) => store.update(id, { name: `writer ${index}` }, 1)),
+    );
+    expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(1);
+    expect((await store.get(id))?.revision).toBe(2);
+  });
+
+  test('every change raises the revision, enable and disable too', async () => {
+    const { id } = await store.create('a', null);
+    await store.update(id, { enabled: true });
+    await store.update(id, { enabled: false });
+    expect(await store.heads()).toEqual([{ id, revision: 3 }]);
+  });
+
+  test('unknown rules are not found', async () => {
+    expect(await store.get(7)).toBeNull();
+    await expect(store.update(7, { name: 'x' })).rejects.toMatchObject({ code: 'not-found' });
+    await expect(store.remove(7)).rejects.toMatchObject({ code: 'not-found' });
+  });
+
+  test('decisions §2.1 list: priority descending then id, pages, filter and search', async () => {
+    for (const name of ['low', 'Peak shaving', 'high', 'also low', '100% _literal_']) await store.create(name, null);
+    await store.update(3, { priority: 9, description: 'PEAK of the day' });
+    await store.update(2, { enabled: true, priority: 5 });
+    const all = { enabled: undefined, search: undefined };
+    expect((await store.list(all, 1, 100)).rows.map((row) => row.id)).toEqual([3, 2, 1, 4, 5]);
+    const page = await store.list(all, 2, 2);
+    expect([page.total, page.rows.map((row) => row.id)]).toEqual([5, [1, 4]]);
+    expect((await store.list(all, 9, 100)).rows).toEqual([]);
+    expect((await store.list({ enabled: true, search: undefined }, 1, 9)).rows.map((row) => row.id)).toEqual([2]);
+    expect((await store.list({ enabled: undefined, search: 'peak' }, 1, 9)).rows.map((row) => row.id)).toEqual([3, 2]);
+    expect((await store.list({ enabled: false, search: 'peak' }, 1, 9)).total).toBe(1);
+    expect((await store.list({ enabled: undefined, search: '0% _' }, 1, 9)).rows.map((row) => row.id)).toEqual([5]);
+  });
+
+  test('max_rules is the limit: the last fits, the next is refused', async () => {
+    const small = createRuleStore(database, clock, 2);
+    await small.create('a', null);
+    await small.create('b', null);
+    await expect(small.create('c', null)).rejects.toMatchObject({ code: 'invalid-input' });
+    expect(await small.heads()).toHaveLength(2);
+  });
+
+  test('engineRules answers more ids than one question takes', async () => {
+    const big = createRuleStore(database, clock, 2000);
+    for (let index = 0; index < 600; index++) await big.create(`rule ${index}`, null);
+    const ids = (await big.heads()).map((head) => head.id);
+    expect((await big.engineRules(ids)).map((rule) => rule.id)).toEqual(ids);
+  });
+});

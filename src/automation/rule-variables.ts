@@ -1,0 +1,65 @@
+/** What a rule reads, with what can be read now: `GET /api/rules/{id}/variables` (decisions §2.1). */
+import type { PointKind, SiteCatalogue } from '../rules/catalogue.ts';
+import { quality, type Snapshot, usable } from '../rules/snapshot.ts';
+import type { Topology } from '../rules/topology.ts';
+
+export interface RuleVariable {
+  readonly name: string;
+  readonly node_ids: readonly string[];
+  readonly instance: number;
+  readonly point_type: PointKind;
+  readonly point: number;
+  readonly unit: string;
+  /** Null when the variable is unavailable: a run would be skipped now. */
+  readonly value: number | null;
+  readonly quality: 'good' | 'uncertain' | 'bad' | 'missing' | 'stale';
+  /** When the value was read from its source; null when it never was. */
+  readonly observed_at: string | null;
+}
+
+export function variablesOf(topology: Topology, catalogue: SiteCatalogue, snapshot: Snapshot): RuleVariable[] {
+  const found = new Map<string, RuleVariable & { node_ids: string[] }>();
+  for (const [nodeId, node] of topology.nodes) {
+    if (!('variables' in node) || node.variables === undefined) continue;
+    for (const read of node.variables) {
+      const facts = catalogue.point(read);
+      if (facts === undefined) throw new Error('a checked topology reads an unknown point');
+      const maxAgeMs = read.max_age_ms ?? facts.maxAgeMs;
+      const key = `${read.name} ${facts.index} ${maxAgeMs}`;
+      const known = found.get(key);
+      if (known !== undefined) {
+        known.node_ids.push(nodeId);
+        continue;
+      }
+      found.set(key, {
+        name: read.name,
+        node_ids: [nodeId],
+        instance: read.instance,
+        point_type: read.point_type,
+        point: read.point,
+        unit: facts.unit,
+        ...reading(snapshot, facts.index, maxAgeMs),
+      });
+    }
+  }
+  return [...found.values()];
+}
+
+function reading(
+  snapshot: Snapshot,
+  index: number,
+  maxAgeMs: number,
+): Pick<RuleVariable, 'value' | 'quality' | 'observed_at'> {
+  const value = snapshot.values[index] ?? Number.NaN;
+  const code = snapshot.quality[index] ?? quality.missing;
+  const observedMs = snapshot.observedMs[index] ?? 0;
+  const available = usable(snapshot, index, maxAgeMs);
+  const word =
+    code === quality.missing ? 'missing' : code === quality.bad || !Number.isFinite(value) ? 'bad' : undefined;
+  const age = snapshot.monotonicMs - observedMs;
+  return {
+    value: available ? value : null,
+    quality: word ?? (available ? (code === quality.good ? 'good' : 'uncertain') : 'stale'),
+    observed_at: code === quality.missing ? null : new Date(Math.round(snapshot.wallMs - age)).toISOString(),
+  };
+}

@@ -1,0 +1,28 @@
+/** A stored rule as the API and the audit details show it (decisions §2.1, GET). */
+import type { RuleRow } from './rule-store.ts';
+
+export function ruleView(row: RuleRow) {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    enabled: row.enabled,
+    priority: row.priority,
+    cooldown_ms: row.cooldown_ms,
+    trigger_config: row.trigger_config === null ? null : parsedOrNull(row.trigger_config),
+    flow_json: row.flow_json === null ? null : parsedOrNull(row.flow_json),
+    nodes_json: parsedOrNull(row.nodes_json),
+    revision: row.revision,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
+
+/** A column that was damaged by hand reads as null instead of failing the whole answer. */
+export function parsedOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * What the service is started with (decisions §1, Process): `SVC_*` variables, service.yaml (optional) and site.yaml.
+ * Everything that is wrong is one clear line.
+ */
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import Type from 'typebox';
+import { type AutomationLimits, automationLimits, automationLimitsSchema } from '../automation/limits.ts';
+import { Fault } from '../base/fault.ts';
+import type { LogLevel } from '../base/log.ts';
+import { readYaml, YamlError } from '../base/yaml.ts';
+import { type DeviceLimits, deviceLimits, deviceLimitsSchema } from '../devices/limits.ts';
+import { IdentityConfigError } from '../gateway/identity-config.ts';
+import { type GatewayLimits, gatewayLimits, gatewayLimitsSchema } from '../gateway/limits.ts';
+import type { Channel } from '../points/channel.ts';
+import { readSite, type Site } from '../points/site.ts';
+import type { Parameter } from '../rules/catalogue.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The start cannot go on; the message is the one line that the operator sees. */
+export class StartError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'StartError';
+  }
+}
+
+/** Errors whose message is meant for the operator; any other is a bug and shows its stack. */
+export function isForOperator(error: unknown): error is Error {
+  return error instanceof StartError || error instanceof IdentityConfigError || error instanceof YamlError;
+}
+
+export interface ServiceConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string;
+  readonly configDir: string;
+  readonly env: Environment;
+  readonly logLevel: LogLevel;
+  /** Pace of the simulated channels; without it, the one of site.yaml. */
+  readonly replaySpeed?: number;
+}
+
+const defaultHost = '127.0.0.1';
+const defaultPort = 8080;
+const logLevels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent'];
+
+export function readConfig(env: Environment): ServiceConfig {
+  const port = env['SVC_HTTP_PORT'] ?? String(defaultPort);
+  if (!/^(0|[1-9][0-9]{0,4})$/.test(port) || Number(port) > 65_535)
+    throw new StartError(`SVC_HTTP_PORT must be a port number from 0 to 65535, not "${port}"`);
+  const level = env['SVC_LOG_LEVEL'] ?? 'info';
+  const logLevel = logLevels.find((known) => known === level);
+  if (logLevel === undefined)
+    throw new StartError(`SVC_LOG_LEVEL must be one of ${logLevels.join(', ')}, not "${level}"`);
+  return {
+    host: env['SVC_HTTP_HOST'] ?? defaultHost,
+    port: Number(port),
+    dataDir: resolve(env['SVC_DATA_DIR'] ?? 'data'),
+    configDir: resolve(env['SVC_CONFIG_DIR'] ?? 'config'),
+    env,
+    logLevel,
+  };
+}
+
+/** Sections of service.yaml; each may name any of its limits, the others keep their defaults. */
+const serviceSchema = Type.Object(
+  {
+    http: Type.Optional(Type.Partial(gatewayLimitsSchema)),
+    automation: Type.Optional(Type.Partial(automationLimitsSchema)),
+    devices: Type.Optional(Type.Partial(deviceLimitsSchema)),
+  },
+  { additionalProperties: false },
+);
+
+export interface ServiceLimits {
+  readonly http: GatewayLimits;
+  readonly automation: AutomationLimits;
+  readonly devices: DeviceLimits;
+}
+
+const serviceFile = 'service.yaml';
+const siteFile = 'site.yaml';
+
+export function readLimits(configDir: string): ServiceLimits {
+  const text = readOptional(join(configDir, serviceFile));
+  // An empty file is YAML's null: nothing is changed.
+  const given = text === null || text.trim() === '' ? {} : readYaml(text, serviceFile, serviceSchema);
+  return {
+    http: { ...gatewayLimits, ...given.http },
+    automation: { ...automationLimits, ...given.automation },
+    devices: { ...deviceLimits, ...given.devices },
+  };
+}
+
+export function readSiteFile(configDir: string, replaySpeed?: number): Site {
+  const text = readOptional(join(configDir, siteFile));
+  if (text === null) throw new StartError(`there is no ${siteFile} in ${configDir}: set SVC_CONFIG_DIR`);
+  const site = readSite(text, siteFile);
+  if (replaySpeed === undefined) return site;
+  const paced = (channel: Channel): Channel =>
+    channel.driver === 'simulated' ? { ...channel, speed: replaySpeed } : channel;
+  return { ...site, channels: site.channels.map(paced) };
+}
+
+/** The parameters as site.yaml has them now. The whole file must be valid; a Fault tells the caller what is not. */
+export async function readParametersNow(configDir: string): Promise<Readonly<Record<string, Parameter>>> {
+  try {
+    return readSite(await readFile(join(configDir, siteFile), 'utf8'), siteFile).parameters;
+  } catch (error) {
+    // Lines of the file may be shown; the system's own words, which name paths, may not.
+    const issues = error instanceof YamlError ? error.lines : [`${siteFile} cannot be read`];
+    throw new Fault('invalid-site', 'the site file is not valid; nothing was changed', {
+      details: { issues },
+      cause: error,
+    });
+  }
+}
+
+function readOptional(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw new StartError(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

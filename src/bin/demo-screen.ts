@@ -1,0 +1,50 @@
+/** What `npm start` prints when it is ready: on one screen, what runs where and what to ask it. */
+import { relative } from 'node:path';
+import type { RuleRow } from '../automation/rule-store.ts';
+import type { ServiceConfig } from './config.ts';
+import type { RunningService } from './service.ts';
+
+/** Rules named on the screen; a list that is longer scrolls the rest away. */
+const rulesShown = 8;
+
+export async function demoScreen(service: RunningService, config: ServiceConfig): Promise<string> {
+  const { site } = service;
+  const { rows, total } = await service.store.list({ enabled: undefined, search: undefined }, 1, rulesShown);
+  const first = rows.map(({ id }) => id).toSorted((a, b) => a - b)[0] ?? 1;
+  const address = `http://${service.host.includes(':') ? `[${service.host}]` : service.host}:${service.port}`;
+  const api = `${address}/api/v1/automation/api`;
+  const channels = site.channels.map((channel) => `${channel.id} (${channel.driver}${paceOf(channel)})`).join(', ');
+  return `
+Setpoint runs "${site.name}" at ${address}
+
+  main thread        HTTP, rules, audit log
+  device thread      ${channels}; ${site.points.length} points
+  automation thread  tick ${service.engine.tickIntervalMs} ms, ${total} rules:
+${rows.map(ruleLine).join('\n')}${total > rows.length ? `\n                       and ${total - rows.length} more` : ''}
+  data               ${shown(config.dataDir)}
+  site               ${shown(config.configDir)}
+
+In another terminal:
+
+  export TOKEN=$(npm exec setpoint -- token --role Engineer --subject you --ttl 12h)
+  curl -H "Authorization: Bearer $TOKEN" ${api}/rules
+  curl -H "Authorization: Bearer $TOKEN" "${api}/rules/${first}/history?limit=1"
+
+Your first rule: docs/guides/first-rule.md. Setpoint is not a safety system.
+Ctrl-C ends it; the next start continues here.
+`;
+}
+
+function paceOf(channel: RunningService['site']['channels'][number]): string {
+  return channel.driver === 'simulated' ? `, ${channel.speed} x true pace` : '';
+}
+
+function ruleLine(row: RuleRow): string {
+  const state = row.enabled ? '' : ' (disabled)';
+  return `                       ${row.id}  ${row.name}, priority ${row.priority}${state}`;
+}
+
+function shown(folder: string): string {
+  const short = relative(process.cwd(), folder);
+  return short === '' || short.startsWith('..') ? folder : `./${short}`;
+}

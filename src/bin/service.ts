@@ -1,0 +1,311 @@
+/**
+ * The service put together (house, "Threads"): site, device layer, engine, store, audit, HTTP. Used by `serve` and
+ * `start`; nothing here decides anything.
+ */
+import { accessSync, constants, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AuditScope } from '../audit/event.ts';
+import { type AuditLog, createAuditLog } from '../audit/log.ts';
+import { automationCapabilities } from '../automation/capabilities.ts';
+import { createEngineClient, type EngineClient } from '../automation/engine-client.ts';
+import type { ReloadReport } from '../automation/engine-contract.ts';
+import { createHistoryReader } from '../automation/history-store.ts';
+import { createLiveStream, type LiveStream } from '../automation/live-stream.ts';
+import { createRuleStore, type RuleStore } from '../automation/rule-store.ts';
+import { startEngineWorker } from '../automation/start-engine.ts';
+import { systemClock } from '../base/clock.ts';
+import { createLog, type Log } from '../base/log.ts';
+import { startDeviceLayer } from '../devices/device-layer.ts';
+import { createIdentity, type Identity } from '../gateway/identity.ts';
+import { identityConfig } from '../gateway/identity-config.ts';
+import { localScope, type SigningKey, signingKey } from '../gateway/local-keys.ts';
+import { createRateLimits } from '../gateway/rate-limit.ts';
+import { createServer, type Server } from '../gateway/server.ts';
+import { healthCapability } from '../platform/health.ts';
+import { createLiveTableReader } from '../points/live-table.ts';
+import { createPointMemory, type PointMemory } from '../points/shared-memory.ts';
+import { type Site, siteCatalogue } from '../points/site.ts';
+import type { Parameter, SiteCatalogue } from '../rules/catalogue.ts';
+import { createSnapshot, type Snapshot } from '../rules/snapshot.ts';
+import { type Database, openDatabase, openRuntimeDatabase } from '../storage/database.ts';
+import {
+  isForOperator,
+  readLimits,
+  readParametersNow,
+  readSiteFile,
+  type ServiceConfig,
+  type ServiceLimits,
+  StartError,
+} from './config.ts';
+import { lockDataFolder } from './data-lock.ts';
+import { addLiveSocket } from './live-socket.ts';
+import { packageVersion } from './version.ts';
+
+export interface RunningService {
+  readonly host: string;
+  readonly port: number;
+  readonly site: Site;
+  readonly catalogue: () => SiteCatalogue;
+  readonly database: Database;
+  readonly audit: AuditLog;
+  readonly store: RuleStore;
+  readonly engine: EngineClient;
+  readonly key: SigningKey;
+  readonly rules: ReloadReport;
+  readonly log: Log;
+  /** Takes no more requests, lets open ones end, stores what waits, ends the threads. */
+  stop(): Promise<void>;
+}
+
+/** History and the memory of rules. */
+function runtimeDatabaseFile(dataDir: string): string {
+  return join(dataDir, 'runtime.sqlite');
+}
+
+/** The site's durable truth in the data dir: rules and audit. */
+export function siteDatabaseFile(dataDir: string): string {
+  return join(dataDir, 'site.sqlite');
+}
+
+/** What was opened, closed again in reverse order: by `stop`, or when a later step of the start fails. */
+interface Opened {
+  add(close: () => Promise<unknown> | unknown): void;
+  closeAll(): Promise<void>;
+}
+
+export async function startService(config: ServiceConfig): Promise<RunningService> {
+  const log = createLog(config.logLevel, { service: 'setpoint' });
+  const opened = openedThings(log);
+  try {
+    return await assemble(config, log, opened);
+  } catch (error) {
+    await opened.closeAll();
+    throw error;
+  }
+}
+
+async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promise<RunningService> {
+  const limits = readLimits(config.configDir);
+  const site = readSiteFile(config.configDir, config.replaySpeed);
+  prepareDataFolder(config.dataDir);
+  const lock = lockDataFolder(config.dataDir);
+  if (lock === null) throw new StartError(`another service uses the data dir ${config.dataDir}`);
+  opened.add(() => lock.release());
+  const identity = orStartError(() => identityOf(config, log));
+  const { database, runtime } = openDatabases(config, opened);
+  const audit = createAuditLog({ database, clock: systemClock, scope: identity.scope });
+  const closed = await audit.closeDangling();
+  if (closed > 0) log.warn('audit records left open by a crash were closed as unknown', { records: closed });
+
+  const memory = createPointMemory(site.points, site.channels.length);
+  startDevices(config, site, memory, limits, log, opened);
+  const store = createRuleStore(database, systemClock, limits.automation.max_rules);
+  const { engine, stream } = startEngine(config, site, memory, limits, store, identity, log, opened);
+  const rules = await engine.open();
+
+  const parameters = parametersInForce(site);
+  const handlers = automationCapabilities({
+    store,
+    history: createHistoryReader(runtime),
+    engine,
+    instances: site.instances,
+    catalogue: parameters.catalogue,
+    parameters: parameters.current,
+    readParameters: () => readParametersNow(config.configDir),
+    useParameters: parameters.use,
+    snapshot: snapshotReader(site, memory),
+    log,
+  });
+  const server = createServer({
+    capabilities: [healthCapability(packageVersion()), ...handlers],
+    identity: identity.identity,
+    audit,
+    site: identity.scope,
+    rateLimits: createRateLimits(limits.http),
+    log,
+    limits: limits.http,
+  });
+  await addLiveSocket(server, stream, limits.automation.stream_message_bytes);
+  opened.add(() => server.close());
+  // Before the server, which waits for its connections to end.
+  opened.add(() => stream.close());
+  const address = await listen(server, config);
+  log.info('listening', { ...address, ...rules });
+  const stop = async (): Promise<void> => {
+    log.info('stopping');
+    await opened.closeAll();
+  };
+  const { key } = identity;
+  const { catalogue } = parameters;
+  return { ...address, site, catalogue, database, audit, store, engine, key, rules, log, stop };
+}
+
+function openDatabases(config: ServiceConfig, opened: Opened) {
+  return orStartError(() => {
+    const database = openDatabase(siteDatabaseFile(config.dataDir));
+    opened.add(() => database.close());
+    const runtime = openRuntimeDatabase(runtimeDatabaseFile(config.dataDir));
+    opened.add(() => runtime.close());
+    return { database, runtime };
+  });
+}
+
+function startDevices(
+  config: ServiceConfig,
+  site: Site,
+  memory: PointMemory,
+  limits: ServiceLimits,
+  log: Log,
+  opened: Opened,
+): void {
+  const { configDir, dataDir, logLevel } = config;
+  const layer = orStartError(() =>
+    startDeviceLayer({
+      site,
+      memory,
+      clock: systemClock,
+      log: log.with({ area: 'devices' }),
+      logLevel,
+      limits: limits.devices,
+      configDir,
+      dataDir,
+    }),
+  );
+  opened.add(() => layer.stop());
+}
+
+/** The engine's client and the stream that its records go to; `open` starts the thread. */
+function startEngine(
+  config: ServiceConfig,
+  site: Site,
+  memory: PointMemory,
+  limits: ServiceLimits,
+  store: RuleStore,
+  identity: SiteIdentity,
+  log: Log,
+  opened: Opened,
+): { engine: EngineClient; stream: LiveStream } {
+  const stream = createLiveStream({
+    clock: systemClock,
+    log,
+    limits: limits.automation,
+    authenticate: (token) => streamSubject(identity.identity, identity.scope, token),
+    watch: (ruleIds) => engine.watch(ruleIds),
+  });
+  const setup = {
+    memory,
+    databaseFile: runtimeDatabaseFile(config.dataDir),
+    dataFolder: config.dataDir,
+    limits: limits.automation,
+  };
+  const engine = createEngineClient({
+    start: (parameters) => startEngineWorker({ ...setup, site: { ...site, parameters } }, config.logLevel),
+    rules: store,
+    parameters: site.parameters,
+    clock: systemClock,
+    log: log.with({ area: 'automation' }),
+    limits: limits.automation,
+    onExecutions: stream.publish,
+    onStart: stream.renew,
+  });
+  opened.add(() => engine.close());
+  return { engine, stream };
+}
+
+/** What a part throws before it runs is for the operator: a damaged file, a format of a newer program. */
+function orStartError<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (isForOperator(error)) throw error;
+    throw new StartError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function openedThings(log: Log): Opened {
+  const closers: (() => Promise<unknown> | unknown)[] = [];
+  return {
+    add: (close) => void closers.push(close),
+    async closeAll() {
+      for (const close of closers.splice(0).toReversed()) {
+        try {
+          await close();
+        } catch (error) {
+          log.error('a part of the service did not close', { error: String(error) });
+        }
+      }
+    },
+  };
+}
+
+function prepareDataFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new StartError(`the data dir ${folder} is not writable: ${codeOf(error)}`);
+  }
+}
+
+interface SiteIdentity {
+  readonly identity: Identity;
+  readonly scope: AuditScope;
+  readonly key: SigningKey;
+}
+
+function identityOf(config: ServiceConfig, log: Log): SiteIdentity {
+  const settings = identityConfig(config.env);
+  for (const warning of settings.warnings) log.warn(warning);
+  const key = signingKey(config.dataDir);
+  const scope = settings.scope ?? localScope(config.dataDir);
+  return { identity: createIdentity(settings, key, scope), scope, key };
+}
+
+/** The same rules as for the routes: a read permission, and the site's own tenant and project. */
+async function streamSubject(identity: Identity, scope: AuditScope, token: string) {
+  const known = await identity.authenticateToken(token);
+  if (known === null) return null;
+  const { subject, expiresMs } = known;
+  const own = subject.tenantId === scope.tenantId && subject.projectId === scope.projectId;
+  return {
+    mayRead: own && subject.permissions.has('automation.read'),
+    expiresAtMs: Number.isFinite(expiresMs) ? expiresMs : null,
+  };
+}
+
+/** The parameters that rules see now, and the catalogue with them. */
+function parametersInForce(site: Site) {
+  let current: Readonly<Record<string, Parameter>> = site.parameters;
+  let catalogue = siteCatalogue(site);
+  return {
+    current: () => current,
+    catalogue: () => catalogue,
+    use(parameters: Readonly<Record<string, Parameter>>): void {
+      current = parameters;
+      catalogue = siteCatalogue({ ...site, parameters });
+    },
+  };
+}
+
+function snapshotReader(site: Site, memory: PointMemory): () => Snapshot | null {
+  const reader = createLiveTableReader(memory);
+  return () => {
+    const snapshot = createSnapshot(site.points.length);
+    return reader.copyInto(snapshot, systemClock) ? snapshot : null;
+  };
+}
+
+async function listen(server: Server, config: ServiceConfig): Promise<{ host: string; port: number }> {
+  try {
+    return await server.listen(config.host, config.port);
+  } catch (error) {
+    const code = codeOf(error);
+    const what = code === 'EADDRINUSE' ? 'the port is in use' : `the address cannot be used: ${code}`;
+    throw new StartError(`${config.host}:${config.port}: ${what}`);
+  }
+}
+
+/** The system's word for what went wrong, such as EACCES. */
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error);
+}

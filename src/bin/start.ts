@@ -1,0 +1,42 @@
+/**
+ * `npm start`: the demo site of config/demo (decisions §1, Commands). It is the plain service with other defaults. When
+ * there are no rules, those of the demo are imported and enabled; a second start continues where the first one stopped.
+ */
+import { join } from 'node:path';
+import { type Environment, readConfig, type ServiceConfig, StartError } from './config.ts';
+import { installDemoRules } from './demo-rules.ts';
+import { demoScreen } from './demo-screen.ts';
+import { isExpected, runService } from './run-service.ts';
+
+const demoFolder = join(import.meta.dirname, '..', '..', 'config', 'demo');
+/** The fastest replay that the simulated driver takes. */
+const speedMax = 3600;
+
+/** `--speed N` replays the measured series N times as fast; nothing else is taken. */
+function readSpeed(args: readonly string[]): number | undefined {
+  const [flag, text, ...more] = args.flatMap((arg) => arg.split('='));
+  if (flag === undefined) return undefined;
+  const speed = /^[0-9]{1,4}(\.[0-9]{1,3})?$/.test(text ?? '') ? Number(text) : 0;
+  if (flag !== '--speed' || more.length > 0 || speed < 1 || speed > speedMax)
+    throw new StartError(`usage: npm start -- --speed N, with N from 1 to ${speedMax}`);
+  return speed;
+}
+
+function demoConfig(env: Environment, args: readonly string[]): ServiceConfig {
+  const replaySpeed = readSpeed(args);
+  // The screen below is for a person: of the log only warnings stand beside it.
+  const config = readConfig({ SVC_CONFIG_DIR: demoFolder, SVC_LOG_LEVEL: 'warn', ...env });
+  return replaySpeed === undefined ? config : { ...config, replaySpeed };
+}
+
+const config = { read: (): ServiceConfig => demoConfig(process.env, process.argv.slice(2)) };
+const service = await runService(config.read);
+try {
+  await installDemoRules(service, config.read().configDir);
+  process.stdout.write(await demoScreen(service, config.read()));
+} catch (error) {
+  if (!isExpected(error)) throw error;
+  process.stderr.write(`setpoint: ${error.message.replaceAll('\n', '\nsetpoint: ')}\n`);
+  await service.stop();
+  process.exit(1);
+}

@@ -1,0 +1,181 @@
+/**
+ * The device layer's own work, the same in its thread and in-process: one driver per channel, readings scaled into the
+ * live table, commands taken from the slots, safe values written when commands stay away (decisions §2.6).
+ */
+import type { Clock } from '../base/clock.ts';
+import { listen } from '../base/doorbell.ts';
+import type { Log } from '../base/log.ts';
+import { createCommandTaker, type TakenCommand } from '../points/command-slots.ts';
+import { createLiveTableWriter, type LiveTableWriter } from '../points/live-table.ts';
+import { doorbells, type PointMemory } from '../points/shared-memory.ts';
+import type { Site, SitePoint } from '../points/site.ts';
+import { createDriver } from './driver/index.ts';
+import type { SimulatedOptions } from './driver/simulated.ts';
+import type { Driver, DriverContext, RawReading } from './driver.ts';
+import type { DeviceLimits } from './limits.ts';
+
+export interface DeviceSetup {
+  readonly site: Site;
+  readonly memory: PointMemory;
+  readonly generation: number;
+  readonly limits: DeviceLimits;
+  readonly simulated: ReadonlyMap<string, SimulatedOptions>;
+}
+
+export interface CommandCounts {
+  sent: number;
+  failed: number;
+  dropped: number;
+}
+
+export interface DeviceCore {
+  counts(): CommandCounts;
+  stop(): Promise<void>;
+}
+
+/** How often hold times are looked at, in milliseconds. */
+const holdCheckMs = 250;
+
+export function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log): DeviceCore {
+  const { site, memory, limits } = setup;
+  const writer = createLiveTableWriter(
+    memory,
+    clock,
+    site.points.map((point) => point.maxAgeMs),
+  );
+  const taker = createCommandTaker(memory, clock, setup.generation, limits.command_max_age_ms);
+  const counts = { sent: 0, failed: 0 };
+  const safe = createSafeValues(site.points, clock);
+  let stopped = false;
+
+  const drivers = site.channels.map((channel, position): Driver => {
+    const points = site.points.filter((point) => point.channel === position);
+    const context = contextOf(points, {
+      clock,
+      log: log.with({ channel: channel.id }),
+      limits,
+      writer,
+      setOnline: (online) => {
+        // A core whose generation has passed must not touch the tables of the next one.
+        if (!stopped) Atomics.store(memory.online, position, online ? 1 : 0);
+      },
+      take: (index) => {
+        const command = taker.take(index);
+        if (command !== null) safe.commanded(index);
+        return command ?? safe.due(index);
+      },
+      done: (sent) => {
+        if (sent) counts.sent++;
+        else counts.failed++;
+      },
+    });
+    return createDriver(channel, context, setup.simulated);
+  });
+  for (const driver of drivers) driver.start();
+  const wakeAll = (): void => {
+    for (const driver of drivers) driver.wake();
+  };
+  const bell = listen(clock, memory.doorbells, doorbells.commands, wakeAll);
+  const check = (): void => {
+    if (stopped) return;
+    if (safe.anyDue()) wakeAll();
+    clock.after(holdCheckMs, check);
+  };
+  if (site.points.some((point) => point.holdMaxMs !== undefined)) clock.after(holdCheckMs, check);
+
+  return {
+    counts: () => ({ ...counts, dropped: taker.dropped() }),
+    async stop() {
+      bell.stop();
+      await Promise.all(drivers.map((driver) => driver.stop()));
+      stopped = true;
+    },
+  };
+}
+
+interface Wiring {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits: DeviceLimits;
+  readonly writer: LiveTableWriter;
+  readonly setOnline: (online: boolean) => void;
+  readonly take: (index: number) => TakenCommand | null;
+  readonly done: (sent: boolean) => void;
+}
+
+/** The one place where raw and engineering values meet: engineering = raw * scale + offset. */
+function contextOf(points: readonly SitePoint[], wiring: Wiring): DriverContext {
+  const byIndex = new Map(points.map((point) => [point.index, point]));
+  const writable = points.filter((point) => point.writable);
+  const pointOf = (index: number): SitePoint => {
+    const point = byIndex.get(index);
+    if (point === undefined) throw new Error(`point ${index} is of another channel`);
+    return point;
+  };
+  // Starts behind the point that was served last, so that a busy point cannot starve the others of its channel.
+  let next = 0;
+  return {
+    points,
+    clock: wiring.clock,
+    log: wiring.log,
+    limits: wiring.limits,
+    setOnline: wiring.setOnline,
+    commandDone: wiring.done,
+    publish(readings: readonly RawReading[]) {
+      wiring.writer.publish(
+        readings.map((reading) => {
+          const { scale, offset } = pointOf(reading.index);
+          return { index: reading.index, value: reading.raw * scale + offset, quality: reading.quality };
+        }),
+      );
+    },
+    nextCommand() {
+      for (let tried = 0; tried < writable.length; tried++) {
+        const point = writable[next % writable.length];
+        next = (next + 1) % writable.length;
+        const command = point === undefined ? null : wiring.take(point.index);
+        if (point !== undefined && command !== null)
+          return { index: command.index, value: (command.value - point.offset) / point.scale };
+      }
+      return null;
+    },
+  };
+}
+
+interface SafeValues {
+  commanded(index: number): void;
+  /** The safe value of a point whose commands stayed away for its hold time; once until the next command. */
+  due(index: number): TakenCommand | null;
+  anyDue(): boolean;
+}
+
+function createSafeValues(points: readonly SitePoint[], clock: Clock): SafeValues {
+  interface Hold {
+    readonly safeValue: number;
+    readonly holdMaxMs: number;
+    lastMs: number;
+    written: boolean;
+  }
+  const startMs = clock.monotonicMs();
+  const holds = new Map<number, Hold>();
+  for (const { index, safeValue, holdMaxMs } of points) {
+    if (safeValue !== undefined && holdMaxMs !== undefined)
+      holds.set(index, { safeValue, holdMaxMs, lastMs: startMs, written: false });
+  }
+  const isDue = (hold: Hold): boolean => !hold.written && clock.monotonicMs() - hold.lastMs >= hold.holdMaxMs;
+  return {
+    commanded(index) {
+      const hold = holds.get(index);
+      if (hold === undefined) return;
+      hold.lastMs = clock.monotonicMs();
+      hold.written = false;
+    },
+    due(index) {
+      const hold = holds.get(index);
+      if (hold === undefined || !isDue(hold)) return null;
+      hold.written = true;
+      return { index, value: hold.safeValue };
+    },
+    anyDue: () => [...holds.values()].some(isDue),
+  };
+}

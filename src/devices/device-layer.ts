@@ -1,0 +1,164 @@
+/**
+ * The device layer as the main thread sees it (house, "Threads"): it runs apart from the rule engine and may die. Each
+ * start is a new generation: live values are unavailable until read again and commands in flight are dropped (§6.4).
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { Clock, Timer } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import type { Log, LogLevel } from '../base/log.ts';
+import { type Caller, callThread } from '../base/thread.ts';
+import { beginGeneration, currentGeneration, type PointMemory } from '../points/shared-memory.ts';
+import type { Site } from '../points/site.ts';
+import { type CommandCounts, type DeviceSetup, startDeviceCore } from './device-core.ts';
+import type { DeviceMethods } from './device-protocol.ts';
+import { absentDrivers } from './driver/index.ts';
+import { readSeries } from './driver/series.ts';
+import type { SimulatedOptions } from './driver/simulated.ts';
+import type { DeviceLimits } from './limits.ts';
+
+export interface DeviceLayer {
+  generation(): number;
+  channels(): { readonly id: string; readonly driver: string; readonly state: 'online' | 'offline' }[];
+  counts(): Promise<CommandCounts>;
+  /** Ends the device thread at once and starts another one, as after a crash. */
+  restart(): Promise<void>;
+  /** Ends the device thread and starts none: everything becomes unavailable. */
+  terminate(): Promise<void>;
+  /** Lets drivers close in order. */
+  stop(): Promise<void>;
+}
+
+export interface DeviceLayerParts {
+  readonly site: Site;
+  readonly memory: PointMemory;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly logLevel: LogLevel;
+  readonly limits: DeviceLimits;
+  /** Series files are relative to it. */
+  readonly configDir: string;
+  readonly dataDir: string;
+  /** True: in this thread, for tests. */
+  readonly inProcess?: boolean;
+}
+
+/** One running generation. */
+interface Instance {
+  counts(): Promise<CommandCounts>;
+  stop(): Promise<void>;
+  kill(): Promise<void>;
+  onDeath(listener: (reason: string) => void): void;
+}
+
+/** Throws an Error with one line for the operator when a channel cannot be started at all. */
+export function startDeviceLayer(parts: DeviceLayerParts): DeviceLayer {
+  const { site, memory, clock, log, limits } = parts;
+  const simulated = simulatedOptions(parts);
+  let ended = false;
+  let instance: Instance | undefined;
+  let timer: Timer | undefined;
+
+  const begin = (): void => {
+    const generation = beginGeneration(memory);
+    const setup: DeviceSetup = { site, memory, generation, limits, simulated };
+    const started =
+      parts.inProcess === true ? startTwin(setup, clock, log) : startWorker(setup, parts.logLevel, clock, limits);
+    started.onDeath((reason) => {
+      if (ended || instance !== started) return;
+      log.error('the device layer died; it is started again', { reason, generation });
+      instance = undefined;
+      beginGeneration(memory);
+      timer = clock.after(limits.restart_delay_ms, begin);
+    });
+    instance = started;
+  };
+  const end = async (how: 'stop' | 'kill'): Promise<void> => {
+    timer?.cancel();
+    const old = instance;
+    instance = undefined;
+    await old?.[how]();
+    beginGeneration(memory);
+  };
+  begin();
+  return {
+    generation: () => currentGeneration(memory),
+    channels: () =>
+      site.channels.map(({ id, driver }, position) => ({
+        id,
+        driver,
+        state: Atomics.load(memory.online, position) === 1 ? 'online' : 'offline',
+      })),
+    counts: async () => (await instance?.counts()) ?? { sent: 0, failed: 0, dropped: 0 },
+    async restart() {
+      await end('kill');
+      begin();
+    },
+    async terminate() {
+      ended = true;
+      await end('kill');
+    },
+    async stop() {
+      ended = true;
+      await end('stop');
+    },
+  };
+}
+
+function simulatedOptions(parts: DeviceLayerParts): Map<string, SimulatedOptions> {
+  const { site, configDir, dataDir } = parts;
+  const options = new Map<string, SimulatedOptions>();
+  for (const channel of site.channels) {
+    if (absentDrivers.includes(channel.driver))
+      throw new Error(`channel ${channel.id}: driver ${channel.driver} is not part of this version`);
+    if (channel.driver !== 'simulated') continue;
+    const series = (file: string) => readSeries(readFileSync(join(configDir, file), 'utf8'), file, site.timezone);
+    options.set(channel.id, {
+      timezone: site.timezone,
+      load: series(channel.load_series),
+      pv: series(channel.pv_series),
+      stateFile: join(dataDir, `simulated-${channel.id.replaceAll(/[^A-Za-z0-9_-]/g, '_')}.json`),
+    });
+  }
+  return options;
+}
+
+function startWorker(setup: DeviceSetup, logLevel: LogLevel, clock: Clock, limits: DeviceLimits): Instance {
+  const worker = new Worker(new URL('./device-thread.ts', import.meta.url), {
+    workerData: { setup, logLevel },
+    name: 'devices',
+  });
+  const caller: Caller<DeviceMethods, never> = callThread(worker, clock, limits.stop_timeout_ms);
+  let reason = 'the thread ended';
+  worker.on('error', (error) => {
+    reason = error instanceof Error ? error.message : String(error);
+  });
+  const kill = async (): Promise<void> => {
+    caller.close(new Fault('engine-unavailable', 'the device layer is restarting; try again'));
+    await worker.terminate();
+  };
+  return {
+    counts: () => caller.call('counts', null),
+    kill,
+    async stop() {
+      try {
+        await caller.call('stop', null);
+      } finally {
+        await kill();
+      }
+    },
+    onDeath: (listener) => void worker.on('exit', () => listener(reason)),
+  };
+}
+
+/** In this thread; "killed" it stops without being asked anything. */
+function startTwin(setup: DeviceSetup, clock: Clock, log: Log): Instance {
+  const core = startDeviceCore(setup, clock, log);
+  return {
+    counts: async () => core.counts(),
+    stop: () => core.stop(),
+    kill: () => core.stop(),
+    onDeath: () => undefined,
+  };
+}

@@ -1,0 +1,7 @@
+/** What the main thread and the device thread say to each other; values and commands go through shared memory instead. */
+import type { CommandCounts } from './device-core.ts';
+
+export type DeviceMethods = {
+  readonly counts: (argument: null) => CommandCounts;
+  readonly stop: (argument: null) => null;
+};

@@ -1,0 +1,38 @@
+/** What a driver is: one per channel. It reads points into the live table and carries out commands. */
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { TakenCommand } from '../points/command-slots.ts';
+import type { SitePoint } from '../points/site.ts';
+import type { QualityCode } from '../rules/snapshot.ts';
+import type { DeviceLimits } from './limits.ts';
+
+/** A value as the device has it, before scale and offset. */
+export interface RawReading {
+  readonly index: number;
+  readonly raw: number;
+  readonly quality: QualityCode;
+}
+
+/** What the device layer offers the driver of one channel. */
+export interface DriverContext {
+  /** The channel's points. */
+  readonly points: readonly SitePoint[];
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits: DeviceLimits;
+  /** Readings of one moment; scaled and published together. */
+  publish(readings: readonly RawReading[]): void;
+  /** Says whether commands can be taken now; offline channels refuse them at the slot. */
+  setOnline(online: boolean): void;
+  /** The next command for this channel, raw, or null. Asked for only when it can be sent at once: nothing is queued. */
+  nextCommand(): TakenCommand | null;
+  /** How a taken command ended. */
+  commandDone(sent: boolean): void;
+}
+
+export interface Driver {
+  start(): void;
+  /** A command may be waiting. */
+  wake(): void;
+  stop(): Promise<void>;
+}

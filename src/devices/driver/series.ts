@@ -1,0 +1,54 @@
+/**
+ * Measured series for replay: read from `time,value` files, and looked up at any moment, shifted by whole weeks of local
+ * time so that weekday and hour of day are right, linear between samples.
+ */
+import { localMs } from '../../rules/local-time.ts';
+
+export interface Series {
+  /** Local milliseconds of the site's zone, increasing. */
+  readonly times: Float64Array;
+  readonly values: Float64Array;
+}
+
+const weekMs = 604_800_000;
+
+/** Reads `time,value` lines; throws an Error whose message names file and line. */
+export function readSeries(text: string, fileName: string, timezone: string): Series {
+  const lines = text.trimEnd().split(/\r?\n/);
+  if (lines[0] !== 'time,value') throw new Error(`${fileName}:1: the header must be time,value`);
+  const times = new Float64Array(lines.length - 1);
+  const values = new Float64Array(lines.length - 1);
+  for (let index = 1; index < lines.length; index++) {
+    const [time = '', value = ''] = (lines[index] ?? '').split(',');
+    const utcMs = Date.parse(time);
+    const number = value === '' ? Number.NaN : Number(value);
+    if (Number.isNaN(utcMs) || !time.endsWith('Z') || !Number.isFinite(number))
+      throw new Error(`${fileName}:${index + 1}: not a UTC time and a number`);
+    times[index - 1] = localMs(utcMs, timezone);
+    values[index - 1] = number;
+    if (index > 1 && (times[index - 1] ?? 0) <= (times[index - 2] ?? 0))
+      throw new Error(`${fileName}:${index + 1}: local times must increase`);
+  }
+  if (times.length < 2 || (times.at(-1) ?? 0) - (times[0] ?? 0) < weekMs)
+    throw new Error(`${fileName}: at least one week is needed`);
+  return { times, values };
+}
+
+/** The series' value at wall time `wallMs`. */
+export function valueAt(series: Series, wallMs: number, timezone: string): number {
+  const { times, values } = series;
+  const first = times[0] ?? 0;
+  const weeks = Math.floor(((times.at(-1) ?? 0) - first) / weekMs);
+  const span = weeks * weekMs;
+  const offset = (((localMs(wallMs, timezone) - first) % span) + span) % span;
+  const at = first + offset;
+  let low = 0;
+  let high = times.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if ((times[middle] ?? 0) <= at) low = middle;
+    else high = middle;
+  }
+  const [fromMs = 0, toMs = 0, from = 0, to = 0] = [times[low], times[high], values[low], values[high]];
+  return from + ((to - from) * (at - fromMs)) / (toMs - fromMs);
+}

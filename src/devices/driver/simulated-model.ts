@@ -1,0 +1,101 @@
+/**
+ * The simulated plant (decisions §2.6): load and PV follow measured series, a battery, a generator and the grid answer
+ * to commands. Pure: state and a time step in, the next state out. Power in kW, energy in kWh, signs as in site.yaml:
+ * battery, generator and PV deliver when positive, the grid imports when positive.
+ */
+import type { SimulatedChannel, SimulatedSignal } from '../../points/channel.ts';
+
+export interface PlantState {
+  readonly socKwh: number;
+  readonly gensetKw: number;
+  readonly loadEnergyKwh: number;
+  readonly setpointKw: number;
+  /** Null: not limited. */
+  readonly pvLimitKw: number | null;
+  readonly gensetRun: boolean;
+}
+
+export type PlantSettings = Pick<SimulatedChannel, 'battery' | 'genset'>;
+
+export interface PlantInputs {
+  readonly loadKw: number;
+  readonly pvAvailableKw: number;
+}
+
+/** A generator reaches its rated power in this many seconds, and stops as fast. */
+const gensetRampSeconds = 10;
+
+export function initialPlant(settings: PlantSettings): PlantState {
+  const socKwh = (settings.battery.capacity_kwh * settings.battery.initial_soc_percent) / 100;
+  return { socKwh, gensetKw: 0, loadEnergyKwh: 0, setpointKw: 0, pvLimitKw: null, gensetRun: false };
+}
+
+/** Battery power that the setpoint, the rating and the charge allow over `hours`. */
+export function batteryPowerKw(state: PlantState, settings: PlantSettings, hours: number): number {
+  const { capacity_kwh: capacity, max_power_kw: rating, efficiency } = settings.battery;
+  const wanted = Math.min(rating, Math.max(-rating, state.setpointKw));
+  if (hours <= 0) return wanted;
+  const dischargeMax = (state.socKwh * efficiency) / hours;
+  const chargeMax = (capacity - state.socKwh) / efficiency / hours;
+  return Math.min(dischargeMax, Math.max(-chargeMax, wanted));
+}
+
+/** The plant after `seconds` in which inputs and commands stood still, and what its meters show. */
+export function stepPlant(
+  state: PlantState,
+  settings: PlantSettings,
+  inputs: PlantInputs,
+  seconds: number,
+): { state: PlantState; signals: Readonly<Record<SimulatedSignal, number>> } {
+  const hours = seconds / 3600;
+  const { capacity_kwh: capacity, efficiency } = settings.battery;
+  const batteryKw = batteryPowerKw(state, settings, hours);
+  const drawn = batteryKw >= 0 ? batteryKw / efficiency : batteryKw * efficiency;
+  const socKwh = Math.min(capacity, Math.max(0, state.socKwh - drawn * hours));
+  const gensetKw = ramped(state, settings.genset.rated_kw, seconds);
+  const pvKw = Math.min(inputs.pvAvailableKw, state.pvLimitKw ?? Number.POSITIVE_INFINITY);
+  const loadEnergyKwh = state.loadEnergyKwh + inputs.loadKw * hours;
+  return {
+    state: { ...state, socKwh, gensetKw, loadEnergyKwh },
+    signals: {
+      load_kw: inputs.loadKw,
+      pv_available_kw: inputs.pvAvailableKw,
+      pv_kw: pvKw,
+      battery_kw: batteryKw,
+      battery_soc: (socKwh / capacity) * 100,
+      genset_kw: gensetKw,
+      grid_kw: inputs.loadKw - pvKw - batteryKw - gensetKw,
+      load_energy_kwh: loadEnergyKwh,
+      battery_setpoint_kw: state.setpointKw,
+      pv_limit_kw: state.pvLimitKw ?? Number.NaN,
+      genset_run: state.gensetRun ? 1 : 0,
+    },
+  };
+}
+
+function ramped(state: PlantState, ratedKw: number, seconds: number): number {
+  const stepKw = (ratedKw * seconds) / gensetRampSeconds;
+  return state.gensetRun ? Math.min(ratedKw, state.gensetKw + stepKw) : Math.max(0, state.gensetKw - stepKw);
+}
+
+/** A command to one of the plant's actions. */
+export function commandPlant(state: PlantState, signal: SimulatedSignal, value: number): PlantState {
+  switch (signal) {
+    case 'battery_setpoint_kw':
+      return { ...state, setpointKw: value };
+    case 'pv_limit_kw':
+      return { ...state, pvLimitKw: Math.max(0, value) };
+    case 'genset_run':
+      return { ...state, gensetRun: value >= 0.5 };
+    case 'load_kw':
+    case 'pv_kw':
+    case 'pv_available_kw':
+    case 'battery_kw':
+    case 'battery_soc':
+    case 'genset_kw':
+    case 'grid_kw':
+    case 'load_energy_kwh':
+      // The site's reader lets only action points have a command signal.
+      throw new Error(`${signal} takes no commands`);
+  }
+}

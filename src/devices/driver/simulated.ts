@@ -1,0 +1,108 @@
+/**
+ * Driver `simulated` (decisions §2.6): the plant model stepped in real time, times `speed`. Its state is kept in a file
+ * so that a second start continues where the first one stopped.
+ */
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import type { Timer } from '../../base/clock.ts';
+import type { SimulatedAddress, SimulatedChannel } from '../../points/channel.ts';
+import { quality } from '../../rules/snapshot.ts';
+import type { Driver, DriverContext } from '../driver.ts';
+import { type Series, valueAt } from './series.ts';
+import { commandPlant, initialPlant, type PlantState, stepPlant } from './simulated-model.ts';
+
+export interface SimulatedOptions {
+  readonly timezone: string;
+  readonly load: Series;
+  readonly pv: Series;
+  /** Where the state is kept. */
+  readonly stateFile: string;
+}
+
+/** How often the state is written, in milliseconds. */
+const saveIntervalMs = 10_000;
+
+export function createSimulatedDriver(
+  channel: SimulatedChannel,
+  options: SimulatedOptions,
+  context: DriverContext,
+): Driver {
+  const { clock } = context;
+  const signals = new Map(context.points.map((point) => [point.index, (point.address as SimulatedAddress).signal]));
+  const startWallMs = clock.wallMs();
+  let state = storedPlant(options.stateFile) ?? initialPlant(channel);
+  let lastMs = clock.monotonicMs();
+  const startMs = lastMs;
+  let savedMs = lastMs;
+  let timer: Timer | undefined;
+
+  const advance = (): void => {
+    const nowMs = clock.monotonicMs();
+    // Simulated wall time: true pace from the start's hour, times the speed; a wall clock that jumps is not followed.
+    const simulatedMs = startWallMs + (nowMs - startMs) * channel.speed;
+    const inputs = {
+      loadKw: Math.max(0, valueAt(options.load, simulatedMs, options.timezone)),
+      pvAvailableKw: Math.max(0, valueAt(options.pv, simulatedMs, options.timezone)),
+    };
+    const next = stepPlant(state, channel, inputs, ((nowMs - lastMs) / 1000) * channel.speed);
+    state = next.state;
+    lastMs = nowMs;
+    context.publish(
+      context.points.map((point) => {
+        const raw = next.signals[signals.get(point.index) ?? 'load_kw'];
+        return { index: point.index, raw, quality: Number.isFinite(raw) ? quality.good : quality.missing };
+      }),
+    );
+    if (nowMs - savedMs >= saveIntervalMs) {
+      savedMs = nowMs;
+      savePlant(options.stateFile, state);
+    }
+  };
+  const tick = (): void => {
+    advance();
+    timer = clock.after(channel.step_interval_ms, tick);
+  };
+  return {
+    start() {
+      context.setOnline(true);
+      tick();
+    },
+    wake() {
+      let commanded = false;
+      for (let command = context.nextCommand(); command !== null; command = context.nextCommand()) {
+        state = commandPlant(state, signals.get(command.index) ?? 'load_kw', command.value);
+        context.commandDone(true);
+        commanded = true;
+      }
+      if (commanded) advance();
+    },
+    async stop() {
+      timer?.cancel();
+      context.setOnline(false);
+      savePlant(options.stateFile, state);
+    },
+  };
+}
+
+function savePlant(file: string, state: PlantState): void {
+  writeFileSync(`${file}.new`, `${JSON.stringify(state)}\n`);
+  renameSync(`${file}.new`, file);
+}
+
+/** Null when there is none yet, or when it is not one of ours: the plant is only a simulation and starts afresh. */
+function storedPlant(file: string): PlantState | null {
+  try {
+    const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    return isPlantState(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isPlantState(value: unknown): value is PlantState {
+  if (typeof value !== 'object' || value === null) return false;
+  const numbers = ['socKwh', 'gensetKw', 'loadEnergyKwh', 'setpointKw'].every((name) =>
+    Number.isFinite(Reflect.get(value, name)),
+  );
+  const limit: unknown = Reflect.get(value, 'pvLimitKw');
+  return numbers && (limit === null || Number.isFinite(limit)) && typeof Reflect.get(value, 'gensetRun') === 'boolean';
+}

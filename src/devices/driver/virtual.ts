@@ -1,0 +1,16 @@
+/** Driver `virtual`: points that rules themselves write (decisions §2.6). A command becomes the live value at once. */
+import { quality } from '../../rules/snapshot.ts';
+import type { Driver, DriverContext } from '../driver.ts';
+
+export function createVirtualDriver(context: DriverContext): Driver {
+  return {
+    start: () => context.setOnline(true),
+    wake() {
+      for (let command = context.nextCommand(); command !== null; command = context.nextCommand()) {
+        context.publish([{ index: command.index, raw: command.value, quality: quality.good }]);
+        context.commandDone(true);
+      }
+    },
+    stop: async () => context.setOnline(false),
+  };
+}

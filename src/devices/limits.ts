@@ -1,0 +1,48 @@
+/** Limits of the device layer; the section `devices` of service.yaml. */
+import Type, { type Static } from 'typebox';
+
+export const deviceLimitsSchema = Type.Object(
+  {
+    command_max_age_ms: Type.Integer({
+      minimum: 1,
+      maximum: 60_000,
+      default: 1000,
+      description: 'a command older than this is dropped, not sent',
+    }),
+    reconnect_min_ms: Type.Integer({
+      minimum: 10,
+      maximum: 60_000,
+      default: 200,
+      description: 'first wait before a channel is connected again',
+    }),
+    reconnect_max_ms: Type.Integer({
+      minimum: 10,
+      maximum: 600_000,
+      default: 5000,
+      description: 'longest wait before a channel is connected again',
+    }),
+    restart_delay_ms: Type.Integer({
+      minimum: 0,
+      maximum: 60_000,
+      default: 200,
+      description: 'wait before a dead device layer is started again',
+    }),
+    stop_timeout_ms: Type.Integer({
+      minimum: 10,
+      maximum: 10_000,
+      default: 2000,
+      description: 'time that the device layer gets to stop',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+export type DeviceLimits = Static<typeof deviceLimitsSchema>;
+
+export const deviceLimits: DeviceLimits = {
+  command_max_age_ms: 1000,
+  reconnect_min_ms: 200,
+  reconnect_max_ms: 5000,
+  restart_delay_ms: 200,
+  stop_timeout_ms: 2000,
+};

@@ -1,0 +1,44 @@
+/** The one error envelope of every application route and every failure (decisions §1). */
+import { Fault } from '../base/fault.ts';
+
+export interface ErrorEnvelope {
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly correlationId: string;
+    readonly retryable?: boolean;
+    readonly retryAfterMs?: number;
+    readonly details?: Readonly<Record<string, unknown>>;
+  };
+}
+
+export function envelopeOf(fault: Fault, correlationId: string): ErrorEnvelope {
+  return {
+    error: {
+      code: fault.code,
+      message: fault.message,
+      correlationId,
+      ...(fault.retryable ? { retryable: true } : {}),
+      ...(fault.retryAfterMs === undefined ? {} : { retryAfterMs: fault.retryAfterMs }),
+      ...(fault.details === undefined ? {} : { details: fault.details }),
+    },
+  };
+}
+
+/** Headers that go with a refusal: how to authenticate, when to come back. */
+export function refusalHeaders(fault: Fault): Record<string, string> {
+  const headers: Record<string, string> = {};
+  if (fault.status === 401) headers['www-authenticate'] = 'Bearer';
+  if (fault.retryAfterMs !== undefined)
+    headers['retry-after'] = String(Math.max(1, Math.ceil(fault.retryAfterMs / 1000)));
+  return headers;
+}
+
+/** What a caller may see of an error: a Fault as it is, anything else as an internal error without particulars. */
+export function faultOf(error: unknown): Fault {
+  return error instanceof Fault
+    ? error
+    : new Fault('internal-error', 'the service failed; the log has the particulars under the correlation id', {
+        cause: error,
+      });
+}

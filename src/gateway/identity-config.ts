@@ -1,0 +1,91 @@
+/** Identity settings from the environment (decisions §1.1). Faults name the variable, never its value. */
+
+export interface BearerConfig {
+  readonly token: string;
+  readonly tenantId: string;
+  readonly projectId: string;
+  readonly subjectId: string;
+  readonly permissions: readonly string[];
+}
+
+export interface IdentityConfig {
+  /** Which key verifies JWTs: a shared secret, a provider's key set, or the site's own key. */
+  readonly jwt:
+    | { readonly kind: 'secret'; readonly secret: Uint8Array; readonly issuer?: string; readonly audience?: string }
+    | { readonly kind: 'jwks'; readonly url: URL; readonly issuer: string; readonly audience: string }
+    | { readonly kind: 'local' };
+  /** Null when any of its variables is missing or empty: then every opaque token is refused. */
+  readonly bearer: BearerConfig | null;
+  /** The site's tenant and project when they are configured. */
+  readonly scope: { readonly tenantId: string; readonly projectId: string } | null;
+  readonly warnings: readonly string[];
+}
+
+/** Thrown at start; its message is one line for the operator. */
+export class IdentityConfigError extends Error {}
+
+const secretBytesMinimum = 32;
+const shortTokenLength = 32;
+const identifierPattern = /^[A-Za-z0-9._:-]{1,128}$/;
+
+export function identityConfig(env: Readonly<Record<string, string | undefined>>): IdentityConfig {
+  const warnings: string[] = [];
+  const bearer = bearerConfig(env, warnings);
+  return { jwt: jwtConfig(env), bearer, scope: scopeConfig(env), warnings };
+}
+
+function jwtConfig(env: Readonly<Record<string, string | undefined>>): IdentityConfig['jwt'] {
+  const {
+    SVC_JWT_SECRET: secret = '',
+    SVC_JWT_JWKS_URL: url = '',
+    SVC_JWT_ISSUER: issuer = '',
+    SVC_JWT_AUDIENCE: audience = '',
+  } = env;
+  if (secret !== '' && url !== '')
+    throw new IdentityConfigError('SVC_JWT_SECRET and SVC_JWT_JWKS_URL are both set; set one');
+  if (secret !== '') {
+    const bytes = new TextEncoder().encode(secret);
+    if (bytes.length < secretBytesMinimum)
+      throw new IdentityConfigError(`SVC_JWT_SECRET has fewer than ${secretBytesMinimum} bytes`);
+    return {
+      kind: 'secret',
+      secret: bytes,
+      ...(issuer === '' ? {} : { issuer }),
+      ...(audience === '' ? {} : { audience }),
+    };
+  }
+  if (url === '') return { kind: 'local' };
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new IdentityConfigError('SVC_JWT_JWKS_URL is not an http or https address');
+  if (issuer === '' || audience === '')
+    throw new IdentityConfigError('SVC_JWT_ISSUER and SVC_JWT_AUDIENCE are required with SVC_JWT_JWKS_URL');
+  return { kind: 'jwks', url: new URL(url), issuer, audience };
+}
+
+function bearerConfig(env: Readonly<Record<string, string | undefined>>, warnings: string[]): BearerConfig | null {
+  const token = env.SVC_CLOUD_API_BEARER_TOKEN ?? '';
+  const tenantId = identifier(env, 'SVC_CLOUD_API_TENANT_ID');
+  const projectId = identifier(env, 'SVC_CLOUD_API_PROJECT_ID');
+  const subjectId = identifier(env, 'SVC_CLOUD_API_SUBJECT_ID');
+  const permissions = (env.SVC_CLOUD_API_PERMISSIONS ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  if (token === '' || tenantId === '' || projectId === '' || subjectId === '' || permissions.length === 0) return null;
+  if (token.length < shortTokenLength)
+    warnings.push(`SVC_CLOUD_API_BEARER_TOKEN has fewer than ${shortTokenLength} characters`);
+  return { token, tenantId, projectId, subjectId, permissions };
+}
+
+function scopeConfig(env: Readonly<Record<string, string | undefined>>): IdentityConfig['scope'] {
+  const tenantId = identifier(env, 'SVC_CLOUD_API_TENANT_ID');
+  const projectId = identifier(env, 'SVC_CLOUD_API_PROJECT_ID');
+  return tenantId === '' || projectId === '' ? null : { tenantId, projectId };
+}
+
+function identifier(env: Readonly<Record<string, string | undefined>>, name: string): string {
+  const value = env[name] ?? '';
+  if (value !== '' && !identifierPattern.test(value))
+    throw new IdentityConfigError(`${name} must be 1 to 128 of A-Z a-z 0-9 . _ : -`);
+  return value;
+}

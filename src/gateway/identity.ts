@@ -1,0 +1,147 @@
+/**
+ * Identity (§5, decisions §1.1): a bearer credential becomes a subject, or nothing. A JWT is verified against exactly
+ * one key with explicitly named algorithms; anything else can only be the configured opaque token. Every failure looks
+ * the same from outside.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { createRemoteJWKSet, type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import type { Permission, Subject } from '../api/capability.ts';
+import type { AuditScope } from '../audit/event.ts';
+import type { BearerConfig, IdentityConfig } from './identity-config.ts';
+import type { SigningKey } from './local-keys.ts';
+
+export type Role = 'Admin' | 'Engineer' | 'Viewer';
+
+const reads: readonly Permission[] = ['automation.read', 'data_processing.read'];
+const engineering: readonly Permission[] = [
+  ...reads,
+  'automation.rule.manage',
+  'automation.rule.execute',
+  'data_processing.run',
+];
+const rolePermissions: Readonly<Record<Role, readonly Permission[]>> = {
+  Viewer: reads,
+  Engineer: engineering,
+  Admin: [...engineering, 'audit.event.read'],
+};
+
+const toleranceSeconds = 5;
+const jwksTimeoutMs = 3000;
+const identifierPattern = /^[A-Za-z0-9._:-]{1,128}$/;
+/** Longest token that `setpoint token` signs: 30 days. */
+export const tokenLifetimeSecondsMaximum = 30 * 86_400;
+
+export interface Identity {
+  /** The subject of an `Authorization` header, or null: missing, bad and expired are indistinguishable. */
+  authenticate(authorization: string | undefined): Promise<Subject | null>;
+  /** As `authenticate`, of a bare token; also tells when it expires, in wall milliseconds. */
+  authenticateToken(token: string): Promise<{ subject: Subject; expiresMs: number } | null>;
+}
+
+type Verify = (token: string) => Promise<JWTPayload>;
+
+export function createIdentity(config: IdentityConfig, key: SigningKey, site: AuditScope): Identity {
+  const verify = verifier(config.jwt, key);
+  const authenticateToken: Identity['authenticateToken'] = async (token) => {
+    if (config.bearer !== null && sameToken(token, config.bearer.token)) {
+      return { subject: bearerSubject(config.bearer), expiresMs: Number.POSITIVE_INFINITY };
+    }
+    try {
+      const payload = await verify(token);
+      const subject = jwtSubject(payload, site);
+      return subject === null || payload.exp === undefined ? null : { subject, expiresMs: payload.exp * 1000 };
+    } catch {
+      // Why a token is bad is nobody's business outside; an unreachable key set is one more reason to refuse.
+      return null;
+    }
+  };
+  return {
+    authenticateToken,
+    async authenticate(authorization) {
+      const match = /^bearer +([^\s]+)$/i.exec(authorization ?? '');
+      return match?.[1] === undefined ? null : ((await authenticateToken(match[1]))?.subject ?? null);
+    },
+  };
+}
+
+function verifier(jwt: IdentityConfig['jwt'], key: SigningKey): Verify {
+  const common = { clockTolerance: toleranceSeconds, requiredClaims: ['exp', 'sub'] };
+  switch (jwt.kind) {
+    case 'secret': {
+      const options = {
+        ...common,
+        algorithms: ['HS256'],
+        ...(jwt.issuer === undefined ? {} : { issuer: jwt.issuer }),
+        ...(jwt.audience === undefined ? {} : { audience: jwt.audience }),
+      };
+      return async (token) => (await jwtVerify(token, jwt.secret, options)).payload;
+    }
+    case 'jwks': {
+      const keys = createRemoteJWKSet(jwt.url, { timeoutDuration: jwksTimeoutMs });
+      const options = {
+        ...common,
+        algorithms: ['RS256', 'ES256', 'EdDSA'],
+        issuer: jwt.issuer,
+        audience: jwt.audience,
+      };
+      return async (token) => (await jwtVerify(token, keys, options)).payload;
+    }
+    case 'local':
+      return async (token) => (await jwtVerify(token, key.publicKey, { ...common, algorithms: ['EdDSA'] })).payload;
+  }
+}
+
+/** Both sides are hashed first, so that neither length nor content shows in the time taken. */
+function sameToken(given: string, wanted: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(wanted));
+}
+
+/** The opaque token opens area B only: of its permissions just `audit.event.read` has an effect. */
+function bearerSubject(bearer: BearerConfig): Subject {
+  const permissions = new Set<Permission>(bearer.permissions.includes('audit.event.read') ? ['audit.event.read'] : []);
+  return {
+    kind: 'service-account',
+    subjectId: bearer.subjectId,
+    tenantId: bearer.tenantId,
+    projectId: bearer.projectId,
+    roles: [],
+    permissions,
+  };
+}
+
+function jwtSubject(payload: JWTPayload, site: AuditScope): Subject | null {
+  const { sub, role, tenant_id: tenantId, project_id: projectId } = payload;
+  if (typeof sub !== 'string' || sub.length < 1 || sub.length > 128) return null;
+  if (role !== 'Admin' && role !== 'Engineer' && role !== 'Viewer') return null;
+  const base = { kind: 'user', subjectId: sub, roles: [role], permissions: new Set(rolePermissions[role]) } as const;
+  // Both or neither: half a scope names nothing.
+  if (tenantId === undefined && projectId === undefined) return { ...base, ...site };
+  if (!isIdentifier(tenantId) || !isIdentifier(projectId)) return null;
+  return { ...base, tenantId, projectId };
+}
+
+function isIdentifier(value: unknown): value is string {
+  return typeof value === 'string' && identifierPattern.test(value);
+}
+
+/** Signs a token with the site's own key (`setpoint token`). Times in seconds. */
+export function issueToken(
+  key: SigningKey,
+  claims: {
+    readonly subject: string;
+    readonly role: Role;
+    readonly issuedAtSeconds: number;
+    readonly lifetimeSeconds: number;
+  },
+): Promise<string> {
+  if (!(claims.lifetimeSeconds >= 1 && claims.lifetimeSeconds <= tokenLifetimeSecondsMaximum)) {
+    throw new RangeError(`a token lives 1 second to ${tokenLifetimeSecondsMaximum / 86_400} days`);
+  }
+  return new SignJWT({ role: claims.role })
+    .setProtectedHeader({ alg: 'EdDSA' })
+    .setSubject(claims.subject)
+    .setIssuedAt(claims.issuedAtSeconds)
+    .setExpirationTime(claims.issuedAtSeconds + claims.lifetimeSeconds)
+    .sign(key.privateKey);
+}

@@ -1,0 +1,238 @@
+/**
+ * The one pipeline of every operation (decisions §1.2). `admit` runs before the body is read, `perform` after; together
+ * they are the order of the contract: authenticate → authorize → confirmation header → body limit, media type, syntax
+ * → body flag → schema → accepted record → handler → terminal record.
+ */
+import type { Answer, BoundCapability, CallContext, Capability, Subject } from '../api/capability.ts';
+import type { AuditEntry, AuditScope } from '../audit/event.ts';
+import type { AuditLog } from '../audit/log.ts';
+import { decodeOrRefuse } from '../base/decode.ts';
+import { Fault } from '../base/fault.ts';
+import { JsonError, parseJson } from '../base/json.ts';
+import type { Log } from '../base/log.ts';
+import { faultOf } from './envelope.ts';
+import type { Identity } from './identity.ts';
+import type { RateLimits } from './rate-limit.ts';
+
+export interface PipelineParts {
+  readonly identity: Identity;
+  readonly audit: AuditLog;
+  /** The site's own tenant and project. */
+  readonly site: AuditScope;
+  readonly rateLimits: RateLimits;
+  readonly log: Log;
+}
+
+/** A request as the pipeline sees it, free of the server library. */
+export interface Call {
+  readonly correlationId: string;
+  readonly address: string;
+  readonly header: (name: string) => string | undefined;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+}
+
+export interface PipelineAnswer extends Answer {
+  /** `x-svc-audit`; undefined where no audit is required. */
+  readonly audit: 'recorded' | 'incomplete' | undefined;
+}
+
+export interface Pipeline {
+  /** Everything that needs no body. Null for public routes. */
+  admit(call: Call): Promise<Subject | null>;
+  perform(call: Call, subject: Subject | null, body: Buffer | undefined): Promise<PipelineAnswer>;
+}
+
+export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pipeline {
+  const { descriptor } = bound;
+  const decodeParams = decodeOrRefuse(descriptor.params, 'path');
+  const decodeQuery = decodeOrRefuse(descriptor.query, 'query');
+  const decodeBody = descriptor.body === null ? undefined : decodeOrRefuse(descriptor.body, 'body');
+  const audit = createRecords(bound, parts);
+
+  return {
+    async admit(call) {
+      if (descriptor.permission === null) return null;
+      const subject = await authenticate(call, parts);
+      try {
+        authorize(descriptor, subject, parts.site);
+        if (descriptor.kind === 'command') await parts.rateLimits.countMutation(subject.subjectId);
+        confirmHeader(descriptor, call);
+      } catch (error) {
+        await audit.denied(call, subject, error);
+        throw error;
+      }
+      return subject;
+    },
+
+    async perform(call, subject, bytes) {
+      const body = readBody(descriptor, call, bytes);
+      try {
+        confirmBody(descriptor, call, body);
+      } catch (error) {
+        await audit.denied(call, subject, error);
+        throw error;
+      }
+      const context: CallContext = {
+        subject,
+        correlationId: call.correlationId,
+        params: stringsOf(decodeParams(call.params)),
+        query: stringsOf(decodeQuery(singleValues(call.query))),
+        body: decodeBody?.(body),
+        ifMatch: unquoted(call.header('if-match')),
+      };
+      if (descriptor.audit === 'not-required' || subject === null)
+        return { ...(await bound.handler(context)), audit: undefined };
+
+      const accepted = await audit.accepted(call, subject, context);
+      try {
+        const answer = await bound.handler(context);
+        return { ...answer, audit: await audit.terminal(call, subject, accepted, 'succeeded', answer) };
+      } catch (error) {
+        const fault = faultOf(error);
+        await audit.terminal(call, subject, accepted, 'failed', { data: null, auditDetails: { code: fault.code } });
+        throw error;
+      }
+    },
+  };
+}
+
+async function authenticate(call: Call, parts: PipelineParts): Promise<Subject> {
+  await parts.rateLimits.checkAddress(call.address);
+  const subject = await parts.identity.authenticate(call.header('authorization'));
+  if (subject !== null) return subject;
+  await parts.rateLimits.countFailedAuthentication(call.address);
+  parts.log.warn('authentication failed', { correlation_id: call.correlationId });
+  throw new Fault('unauthenticated', 'a valid bearer token is required');
+}
+
+function authorize(descriptor: Capability, subject: Subject, site: AuditScope): void {
+  const { permission } = descriptor;
+  if (permission === null) return;
+  if (!subject.permissions.has(permission))
+    throw new Fault('permission-denied', `the permission ${permission} is required`);
+  // The audit query is scoped to the token's own pair instead.
+  if (permission === 'audit.event.read') return;
+  if (subject.tenantId !== site.tenantId || subject.projectId !== site.projectId) {
+    throw new Fault('permission-denied', 'the token is for another tenant or project');
+  }
+}
+
+function confirmHeader(descriptor: Capability, call: Call): void {
+  if (descriptor.confirmation === 'never') return;
+  const header = call.header('x-svc-confirmed');
+  if (header !== undefined && header !== 'true' && header !== 'false') {
+    throw new Fault('invalid-input', 'the header x-svc-confirmed must be true or false, once');
+  }
+  if (descriptor.confirmation === 'always' && header !== 'true') {
+    throw new Fault('confirmation-required', 'the header x-svc-confirmed: true is missing');
+  }
+}
+
+/** The parsed body; undefined when there is none. */
+function readBody(descriptor: Capability, call: Call, bytes: Buffer | undefined): unknown {
+  if (bytes === undefined || bytes.length === 0) return undefined;
+  const type = (call.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase();
+  if (type !== 'application/json') throw new Fault('unsupported-media-type', 'the body must be application/json');
+  if (descriptor.body === null) throw new Fault('invalid-input', 'this route takes no body');
+  try {
+    return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    if (error instanceof JsonError) throw new Fault('invalid-input', `the body ${error.message}`);
+    if (error instanceof TypeError) throw new Fault('invalid-input', 'the body is not UTF-8');
+    throw error;
+  }
+}
+
+function confirmBody(descriptor: Capability, call: Call, body: unknown): void {
+  if (descriptor.confirmation !== 'always' || descriptor.confirmedIn === 'header') return;
+  if (typeof body === 'object' && body !== null && 'confirmed' in body && body.confirmed === true) return;
+  if (descriptor.confirmedIn === 'body-or-query' && body === undefined && call.query.get('confirmed') === 'true')
+    return;
+  throw new Fault('confirmation-required', '"confirmed": true is missing in the body');
+}
+
+function singleValues(query: URLSearchParams): Record<string, string> {
+  const values: Record<string, string> = {};
+  for (const [name, value] of query) {
+    if (Object.hasOwn(values, name))
+      throw new Fault('invalid-input', `query parameter ${name.slice(0, 64)} is repeated; give it once`);
+    Object.defineProperty(values, name, { value, enumerable: true });
+  }
+  return values;
+}
+
+function stringsOf(value: unknown): Readonly<Record<string, string>> {
+  return value as Readonly<Record<string, string>>;
+}
+
+/** An entity tag without its quotes; undefined when the header is absent or says "any". */
+function unquoted(header: string | undefined): string | undefined {
+  if (header === undefined || header.trim() === '*') return undefined;
+  return header.trim().replace(/^"(.*)"$/, '$1');
+}
+
+interface Records {
+  denied(call: Call, subject: Subject | null, error: unknown): Promise<void>;
+  accepted(call: Call, subject: Subject, context: CallContext): Promise<string>;
+  terminal(
+    call: Call,
+    subject: Subject,
+    acceptedEventId: string,
+    outcome: 'succeeded' | 'failed',
+    answer: Answer,
+  ): Promise<'recorded' | 'incomplete'>;
+}
+
+function createRecords(bound: BoundCapability, parts: PipelineParts): Records {
+  const { descriptor } = bound;
+  const entry = (call: Call, subject: Subject, outcome: AuditEntry['outcome'], resourceId?: string): AuditEntry => {
+    const resource = bound.resource(call.params);
+    return {
+      subject: { kind: subject.kind, subjectId: subject.subjectId },
+      action: descriptor.name,
+      resource: { kind: resource.kind, resourceId: resourceId ?? resource.id },
+      outcome,
+      risk: descriptor.risk,
+      confirmation: descriptor.confirmation === 'always' ? 'explicit' : 'not-required',
+      correlationId: call.correlationId,
+    };
+  };
+  return {
+    /** A refused command is recorded; when it cannot be, the refusal stands all the same. */
+    async denied(call, subject, error) {
+      if (descriptor.audit === 'not-required' || subject === null || !(error instanceof Fault)) return;
+      if (error.status !== 403 && error.status !== 428) return;
+      try {
+        // A hostile path must not make a malformed event.
+        const params = Object.values(call.params).every((value) => /^[A-Za-z0-9._:-]{1,100}$/.test(value));
+        const denied = { ...entry(call, subject, 'denied'), details: { code: error.code } };
+        const resource = params ? denied.resource : { ...denied.resource, resourceId: bound.resource({}).id };
+        await parts.audit.append({ ...denied, confirmation: 'not-required', resource });
+      } catch (failure) {
+        parts.log.error('a denied record could not be written', { correlation_id: call.correlationId, err: failure });
+      }
+    },
+
+    async accepted(call, subject, context) {
+      const details = { input: withoutConfirmation(context.body) };
+      return (await parts.audit.append({ ...entry(call, subject, 'accepted'), details })).eventId;
+    },
+
+    async terminal(call, subject, acceptedEventId, outcome, answer) {
+      try {
+        const details = answer.auditDetails === undefined ? {} : { details: answer.auditDetails };
+        await parts.audit.append({ ...entry(call, subject, outcome, answer.resourceId), ...details, acceptedEventId });
+        return 'recorded';
+      } catch (failure) {
+        parts.log.error('a terminal record could not be written', { correlation_id: call.correlationId, err: failure });
+        return 'incomplete';
+      }
+    },
+  };
+}
+
+function withoutConfirmation(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return null;
+  return Object.fromEntries(Object.entries(body).filter(([name]) => name !== 'confirmed'));
+}

@@ -1,0 +1,65 @@
+/**
+ * Command slots: the local command path (§1, §6.3). One slot per point, written by the engine, emptied by the device
+ * layer. A slot that is still full refuses the next command: nothing is ever queued (§6.5).
+ */
+import type { Clock } from '../base/clock.ts';
+import { ring } from '../base/doorbell.ts';
+import type { Command, CommandAnswer, CommandPort } from '../rules/command-port.ts';
+import { currentGeneration, doorbells, type PointMemory, slotState } from './shared-memory.ts';
+
+export function createCommandWriter(memory: PointMemory, clock: Clock): CommandPort {
+  return { submit: (command) => submit(memory, clock, command) };
+}
+
+function submit(memory: PointMemory, clock: Clock, command: Command): CommandAnswer {
+  const slot = command.pointIndex;
+  if (memory.writable[slot] !== 1) return 'no-route';
+  // Before and after the write (§6.4): a decision made under another generation is dropped.
+  if (currentGeneration(memory) !== command.generation) return 'stale-generation';
+  if (Atomics.load(memory.online, memory.channelOf[slot] ?? 0) !== 1) return 'offline';
+  if (Atomics.load(memory.slotState, slot) !== slotState.empty) return 'unavailable';
+  memory.slotValue[slot] = command.value;
+  memory.slotIssuedMs[slot] = clock.monotonicMs();
+  memory.slotGeneration[slot] = command.generation;
+  Atomics.store(memory.slotState, slot, slotState.full);
+  if (currentGeneration(memory) !== command.generation) {
+    Atomics.compareExchange(memory.slotState, slot, slotState.full, slotState.empty);
+    return 'stale-generation';
+  }
+  ring(memory.doorbells, doorbells.commands);
+  return 'accepted';
+}
+
+export interface TakenCommand {
+  readonly index: number;
+  readonly value: number;
+}
+
+export interface CommandTaker {
+  /** Empties the slot of one point. Null when it is empty, or when its command is too old or of another generation. */
+  take(index: number): TakenCommand | null;
+  readonly dropped: () => number;
+}
+
+/** Device side. A command older than `commandMaxAgeMs` is dropped, not sent: a late command is no command. */
+export function createCommandTaker(
+  memory: PointMemory,
+  clock: Clock,
+  generation: number,
+  commandMaxAgeMs: number,
+): CommandTaker {
+  let dropped = 0;
+  return {
+    dropped: () => dropped,
+    take(index) {
+      if (Atomics.load(memory.slotState, index) !== slotState.full) return null;
+      const value = memory.slotValue[index] ?? Number.NaN;
+      const ageMs = clock.monotonicMs() - (memory.slotIssuedMs[index] ?? 0);
+      const sameGeneration = memory.slotGeneration[index] === generation && currentGeneration(memory) === generation;
+      Atomics.store(memory.slotState, index, slotState.empty);
+      if (sameGeneration && ageMs <= commandMaxAgeMs && Number.isFinite(value)) return { index, value };
+      dropped++;
+      return null;
+    },
+  };
+}

@@ -1,0 +1,118 @@
+/**
+ * The live table and its ring of changes. One writer: the device layer. Readers copy the whole table under a sequence
+ * lock, so that all inputs of one execution come from one moment (§6.1, decisions §2.5).
+ */
+import type { Clock } from '../base/clock.ts';
+import { ring } from '../base/doorbell.ts';
+import { type QualityCode, quality, type Snapshot } from '../rules/snapshot.ts';
+import { doorbells, header, type PointMemory, ringSize } from './shared-memory.ts';
+
+export interface Reading {
+  readonly index: number;
+  /** In the point's unit; ignored unless the quality is usable. */
+  readonly value: number;
+  readonly quality: QualityCode;
+}
+
+export interface LiveTableWriter {
+  /** Writes readings taken at one moment, and announces those that changed. */
+  publish(readings: readonly Reading[]): void;
+}
+
+/** `maxAgesMs` by point index: a reading that follows one older than that ends a gap and is announced even if equal. */
+export function createLiveTableWriter(
+  memory: PointMemory,
+  clock: Clock,
+  maxAgesMs: readonly number[],
+): LiveTableWriter {
+  return {
+    publish(readings) {
+      if (readings.length === 0) return;
+      const nowMs = clock.monotonicMs();
+      const changed = readings.filter((reading) => differs(memory, reading, nowMs, maxAgesMs[reading.index] ?? 0));
+      Atomics.add(memory.header, header.sequence, 1);
+      for (const reading of readings) {
+        memory.values[reading.index] = isUsable(reading) ? reading.value : Number.NaN;
+        memory.quality[reading.index] = reading.quality;
+        memory.observedMs[reading.index] = nowMs;
+      }
+      Atomics.add(memory.header, header.sequence, 1);
+      for (const reading of changed) announce(memory, reading);
+      if (changed.length > 0) ring(memory.doorbells, doorbells.changes);
+    },
+  };
+}
+
+function isUsable(reading: Reading): boolean {
+  return (reading.quality === quality.good || reading.quality === quality.uncertain) && Number.isFinite(reading.value);
+}
+
+function differs(memory: PointMemory, reading: Reading, nowMs: number, maxAgeMs: number): boolean {
+  if (memory.quality[reading.index] !== reading.quality) return true;
+  if (isUsable(reading) && memory.values[reading.index] !== reading.value) return true;
+  return nowMs - (memory.observedMs[reading.index] ?? 0) > maxAgeMs;
+}
+
+function announce(memory: PointMemory, reading: Reading): void {
+  const head = Atomics.load(memory.header, header.ringHead);
+  if (head - Atomics.load(memory.header, header.ringTail) >= ringSize) {
+    Atomics.store(memory.header, header.ringLost, 1);
+    return;
+  }
+  const place = head & (ringSize - 1);
+  memory.ringIndex[place] = reading.index;
+  memory.ringUsable[place] = isUsable(reading) ? 1 : 0;
+  memory.ringValue[place] = reading.value;
+  Atomics.store(memory.header, header.ringHead, head + 1);
+}
+
+export interface LiveTableReader {
+  /** Refills the snapshot with one moment's values; false when the writer kept writing (try again later). */
+  copyInto(snapshot: Snapshot, clock: Clock): boolean;
+}
+
+/** A batch takes microseconds; a writer that is not done after so many looks was suspended or ended. */
+const copyAttempts = 1000;
+
+export function createLiveTableReader(memory: PointMemory): LiveTableReader {
+  return {
+    copyInto(snapshot, clock) {
+      for (let attempt = 0; attempt < copyAttempts; attempt++) {
+        const before = Atomics.load(memory.header, header.sequence);
+        if ((before & 1) === 1) continue;
+        const generation = Atomics.load(memory.header, header.generation);
+        snapshot.values.set(memory.values.subarray(0, snapshot.values.length));
+        snapshot.quality.set(memory.quality.subarray(0, snapshot.quality.length));
+        snapshot.observedMs.set(memory.observedMs.subarray(0, snapshot.observedMs.length));
+        if (Atomics.load(memory.header, header.sequence) !== before) continue;
+        snapshot.generation = generation;
+        snapshot.monotonicMs = clock.monotonicMs();
+        snapshot.wallMs = clock.wallMs();
+        return true;
+      }
+      return false;
+    },
+  };
+}
+
+export interface ChangeReader {
+  /** Hands over the changes since the last call; true when some were lost and all points must be sampled. */
+  drain(take: (pointIndex: number, value: number, usable: boolean) => void): boolean;
+}
+
+/** One reader only: it moves the ring's tail. */
+export function createChangeReader(memory: PointMemory): ChangeReader {
+  return {
+    drain(take) {
+      const lost = Atomics.exchange(memory.header, header.ringLost, 0) === 1;
+      const head = Atomics.load(memory.header, header.ringHead);
+      let tail = Atomics.load(memory.header, header.ringTail);
+      for (; tail !== head; tail = (tail + 1) | 0) {
+        const place = tail & (ringSize - 1);
+        take(memory.ringIndex[place] ?? 0, memory.ringValue[place] ?? Number.NaN, memory.ringUsable[place] === 1);
+      }
+      Atomics.store(memory.header, header.ringTail, tail);
+      return lost;
+    },
+  };
+}

@@ -1,0 +1,97 @@
+/**
+ * The only memory that threads share (house, "The three paths"): the live table, the ring of changes, the command
+ * slots, channel states and the generation. Made once by the main thread; each table has one writing thread, named at
+ * the head of the file that writes it.
+ */
+import { quality } from '../rules/snapshot.ts';
+
+type Int32 = Int32Array<SharedArrayBuffer>;
+type Float64 = Float64Array<SharedArrayBuffer>;
+
+/** Cells of `header`. */
+export const header = { sequence: 0, generation: 1, ringHead: 2, ringTail: 3, ringLost: 4 } as const;
+/** Cells of `doorbells`. */
+export const doorbells = { changes: 0, commands: 1 } as const;
+/** States of a command slot. */
+export const slotState = { empty: 0, full: 1 } as const;
+
+/** Changes that may wait for the engine; more are sampled instead (power of two). */
+export const ringSize = 8192;
+
+export interface PointMemory {
+  readonly header: Int32;
+  readonly doorbells: Int32;
+  /** Live table, by point index: engineering value, quality code, monotonic ms of the reading. */
+  readonly values: Float64;
+  readonly quality: Uint8Array<SharedArrayBuffer>;
+  readonly observedMs: Float64;
+  /** Ring of changes. */
+  readonly ringIndex: Int32;
+  readonly ringUsable: Int32;
+  readonly ringValue: Float64;
+  /** Command slots, by point index; a point that cannot be written has a slot that stays empty. */
+  readonly slotState: Int32;
+  readonly slotGeneration: Int32;
+  readonly slotValue: Float64;
+  readonly slotIssuedMs: Float64;
+  /** By point index: position of its channel, and whether commands may be sent to it. */
+  readonly channelOf: Int32;
+  readonly writable: Int32;
+  /** By channel: 1 when it can take commands. */
+  readonly online: Int32;
+}
+
+export function createPointMemory(
+  points: readonly { readonly channel: number; readonly writable: boolean }[],
+  channels: number,
+): PointMemory {
+  const int32 = (length: number): Int32 => new Int32Array(new SharedArrayBuffer(Math.max(1, length) * 4));
+  const float64 = (length: number): Float64 => new Float64Array(new SharedArrayBuffer(Math.max(1, length) * 8));
+  const count = points.length;
+  const memory: PointMemory = {
+    header: int32(Object.keys(header).length),
+    doorbells: int32(Object.keys(doorbells).length),
+    values: float64(count),
+    quality: new Uint8Array(new SharedArrayBuffer(Math.max(1, count))),
+    observedMs: float64(count),
+    ringIndex: int32(ringSize),
+    ringUsable: int32(ringSize),
+    ringValue: float64(ringSize),
+    slotState: int32(count),
+    slotGeneration: int32(count),
+    slotValue: float64(count),
+    slotIssuedMs: float64(count),
+    channelOf: int32(count),
+    writable: int32(count),
+    online: int32(channels),
+  };
+  memory.values.fill(Number.NaN);
+  points.forEach((point, index) => {
+    memory.channelOf[index] = point.channel;
+    memory.writable[index] = point.writable ? 1 : 0;
+  });
+  return memory;
+}
+
+/**
+ * Begins a new generation, after the device layer that wrote the tables is gone: first the number grows, so that no
+ * decision of the old one is accepted, then values become unavailable and commands in flight are dropped (§6.4).
+ */
+export function beginGeneration(memory: PointMemory): number {
+  const generation = Atomics.add(memory.header, header.generation, 1) + 1;
+  // A writer that was ended in the middle of a batch left an odd sequence behind.
+  const sequence = Atomics.load(memory.header, header.sequence);
+  Atomics.store(memory.header, header.sequence, sequence | 1);
+  memory.values.fill(Number.NaN);
+  memory.quality.fill(quality.missing);
+  for (let slot = 0; slot < memory.slotState.length; slot++) Atomics.store(memory.slotState, slot, slotState.empty);
+  for (let channel = 0; channel < memory.online.length; channel++) Atomics.store(memory.online, channel, 0);
+  Atomics.store(memory.header, header.sequence, (sequence | 1) + 1);
+  // Everything changed at once: the reader samples all points.
+  Atomics.store(memory.header, header.ringLost, 1);
+  return generation;
+}
+
+export function currentGeneration(memory: PointMemory): number {
+  return Atomics.load(memory.header, header.generation);
+}

@@ -1,0 +1,335 @@
+/**
+ * site.yaml (decisions §2.6): text to a checked site, or every fault with file and line. Strict: unknown keys, duplicate
+ * ids, unknown channels and drivers, addresses that do not fit stop the start.
+ */
+import Type, { type Static } from 'typebox';
+import { decoder } from '../base/decode.ts';
+import { notFinite, parseYaml, YamlError, type YamlFile } from '../base/yaml.ts';
+import type { Parameter, PointFacts, PointKind, PointRef, SiteCatalogue } from '../rules/catalogue.ts';
+import { isTimeZone } from '../rules/local-time.ts';
+import { type Channel, channelGrammar, type DriverName, defaultMaxAgeMs, simulatedActions } from './channel.ts';
+
+const strict = <P extends Type.TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
+const identifier = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$' });
+const wireId = Type.Integer({ minimum: 0, maximum: 4_294_967_295 });
+const finite = Type.Number();
+const positiveMs = Type.Integer({ minimum: 1, maximum: 86_400_000 });
+
+const parameterSchema = strict({ value: finite, unit: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })) });
+const pointSchema = strict({
+  id: wireId,
+  name: Type.String({ minLength: 1, maxLength: 128 }),
+  kind: Type.Union([Type.Literal('measurement'), Type.Literal('action')]),
+  unit: Type.String({ minLength: 1, maxLength: 64 }),
+  scale: Type.Optional(finite),
+  offset: Type.Optional(finite),
+  min: Type.Optional(finite),
+  max: Type.Optional(finite),
+  step: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+  channel: identifier,
+  address: Type.Optional(Type.Object({})),
+  sign_convention: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+  record: Type.Optional(Type.Boolean()),
+  max_age_ms: Type.Optional(positiveMs),
+  max_writes_per_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 60_000 })),
+  safe_value: Type.Optional(finite),
+  hold_max_ms: Type.Optional(positiveMs),
+  priority_hold_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000 })),
+});
+const siteSchema = strict({
+  schema: Type.Literal('svc.site.v1'),
+  site: strict({
+    id: identifier,
+    name: Type.String({ minLength: 1, maxLength: 256 }),
+    timezone: Type.String({ minLength: 1 }),
+    latitude: Type.Optional(Type.Number({ minimum: -90, maximum: 90 })),
+    longitude: Type.Optional(Type.Number({ minimum: -180, maximum: 180 })),
+  }),
+  holidays: Type.Optional(Type.Array(Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' }))),
+  parameters: Type.Optional(Type.Record(Type.String(), parameterSchema)),
+  channels: Type.Array(Type.Object({ driver: Type.String() }), { maxItems: 1000 }),
+  instances: Type.Array(
+    strict({ id: wireId, name: Type.String({ minLength: 1, maxLength: 128 }), points: Type.Array(pointSchema) }),
+    { maxItems: 4096 },
+  ),
+  history: Type.Optional(
+    strict({
+      record_interval_ms: Type.Integer({ minimum: 100, maximum: 3_600_000 }),
+      retention_days: Type.Integer({ minimum: 1, maximum: 36_500 }),
+    }),
+  ),
+});
+
+type PointText = Static<typeof pointSchema>;
+
+/** Points of one site (decisions §4 "Collection limits"). */
+export const pointsMaximum = 4096;
+
+export interface SitePoint {
+  readonly index: number;
+  readonly instance: number;
+  readonly kind: PointKind;
+  readonly id: number;
+  readonly name: string;
+  readonly unit: string;
+  /** engineering value = raw value * scale + offset */
+  readonly scale: number;
+  readonly offset: number;
+  readonly min: number | undefined;
+  readonly max: number | undefined;
+  readonly step: number | undefined;
+  /** Position in `Site.channels`. */
+  readonly channel: number;
+  readonly address: unknown;
+  readonly signConvention: string | undefined;
+  readonly record: boolean;
+  readonly maxAgeMs: number;
+  readonly maxWritesPerMinute: number | undefined;
+  readonly safeValue: number | undefined;
+  readonly holdMaxMs: number | undefined;
+  readonly priorityHoldMs: number;
+  readonly writable: boolean;
+}
+
+/** Plain data: it crosses threads by structured clone. */
+export interface Site {
+  readonly id: string;
+  readonly name: string;
+  readonly timezone: string;
+  readonly latitude: number | undefined;
+  readonly longitude: number | undefined;
+  readonly holidays: readonly string[];
+  readonly parameters: Readonly<Record<string, Parameter>>;
+  readonly channels: readonly Channel[];
+  readonly instances: readonly { readonly id: number; readonly name: string }[];
+  readonly points: readonly SitePoint[];
+  readonly history: { readonly recordIntervalMs: number; readonly retentionDays: number };
+}
+
+const decodeSite = decoder(siteSchema);
+
+/** Reads a whole site; throws a YamlError with one line per fault. */
+export function readSite(text: string, fileName: string): Site {
+  const file = parseYaml(text, fileName);
+  const decoded = decodeSite(file.value);
+  const faults = notFinite(file.value, '').map((path) => file.at(path, 'must be a finite number'));
+  if (!decoded.ok)
+    throw new YamlError([...faults, ...decoded.issues.map((issue) => file.at(issue.path, issue.message))]);
+  const { value } = decoded;
+  const channels = readChannels(value.channels, file, faults);
+  const points = readPoints(value.instances, channels, file, faults);
+  if (!isTimeZone(value.site.timezone)) faults.push(file.at('/site/timezone', 'is not an IANA time zone'));
+  checkHolidays(value.holidays ?? [], file, faults);
+  if (faults.length > 0) throw new YamlError(faults);
+  return {
+    id: value.site.id,
+    name: value.site.name,
+    timezone: value.site.timezone,
+    latitude: value.site.latitude,
+    longitude: value.site.longitude,
+    holidays: value.holidays ?? [],
+    parameters: parametersOf(value.parameters ?? {}),
+    channels: channels.map(({ channel }) => channel),
+    instances: value.instances.map(({ id, name }) => ({ id, name })),
+    points,
+    history: {
+      recordIntervalMs: value.history?.record_interval_ms ?? 1000,
+      retentionDays: value.history?.retention_days ?? 400,
+    },
+  };
+}
+
+function parametersOf(
+  parameters: Readonly<Record<string, { readonly value: number; readonly unit?: string }>>,
+): Record<string, Parameter> {
+  return Object.fromEntries(Object.entries(parameters).map(([name, { value, unit }]) => [name, { value, unit }]));
+}
+
+interface ReadChannel {
+  readonly channel: Channel;
+  readonly position: number;
+}
+
+function isDriverName(name: string): name is DriverName {
+  return Object.hasOwn(channelGrammar, name);
+}
+
+function readChannels(
+  channels: readonly { readonly driver: string }[],
+  file: YamlFile,
+  faults: string[],
+): ReadChannel[] {
+  const seen = new Set<string>();
+  return channels.flatMap((given, index) => {
+    const path = `/channels/${index}`;
+    if (!isDriverName(given.driver)) {
+      faults.push(
+        file.at(
+          `${path}/driver`,
+          `unknown driver ${given.driver}; known are ${Object.keys(channelGrammar).join(', ')}`,
+        ),
+      );
+      return [];
+    }
+    const decoded = decoder(channelGrammar[given.driver].settings)(given);
+    if (!decoded.ok) {
+      faults.push(...decoded.issues.map((issue) => file.at(path + issue.path, issue.message)));
+      return [];
+    }
+    const channel = decoded.value;
+    if (seen.has(channel.id)) faults.push(file.at(`${path}/id`, `channel ${channel.id} stands twice`));
+    seen.add(channel.id);
+    return [{ channel, position: index }];
+  });
+}
+
+interface InstanceText {
+  readonly id: number;
+  readonly name: string;
+  readonly points: readonly PointText[];
+}
+
+function readPoints(
+  instances: readonly InstanceText[],
+  channels: readonly ReadChannel[],
+  file: YamlFile,
+  faults: string[],
+): SitePoint[] {
+  const points: SitePoint[] = [];
+  const seenInstances = new Set<number>();
+  const seenPoints = new Set<string>();
+  instances.forEach((instance, instanceIndex) => {
+    const instancePath = `/instances/${instanceIndex}`;
+    if (seenInstances.has(instance.id))
+      faults.push(file.at(`${instancePath}/id`, `instance ${instance.id} stands twice`));
+    seenInstances.add(instance.id);
+    instance.points.forEach((text, pointIndex) => {
+      const path = `${instancePath}/points/${pointIndex}`;
+      const key = keyOf({ instance: instance.id, point_type: text.kind, point: text.id });
+      if (seenPoints.has(key))
+        faults.push(file.at(`${path}/id`, `${text.kind} point ${text.id} of instance ${instance.id} stands twice`));
+      seenPoints.add(key);
+      const found = channels.find(({ channel }) => channel.id === text.channel);
+      if (found === undefined) faults.push(file.at(`${path}/channel`, `there is no channel ${text.channel}`));
+      else points.push(readPoint(text, instance.id, points.length, found, path, file, faults));
+    });
+  });
+  if (points.length > pointsMaximum)
+    faults.push(file.at('/instances', `${points.length} points; at most ${pointsMaximum} are allowed`));
+  return points;
+}
+
+function readPoint(
+  text: PointText,
+  instance: number,
+  index: number,
+  found: ReadChannel,
+  path: string,
+  file: YamlFile,
+  faults: string[],
+): SitePoint {
+  const { channel } = found;
+  const writable = text.kind === 'action' || channel.driver === 'virtual';
+  const fault = (member: string, reason: string): void => void faults.push(file.at(`${path}/${member}`, reason));
+  checkAddress(text, channel, path, file, faults);
+  if (text.min !== undefined && text.max !== undefined && text.min > text.max) fault('min', 'min is above max');
+  if (text.scale === 0) fault('scale', 'scale must not be 0');
+  if ((text.safe_value === undefined) !== (text.hold_max_ms === undefined))
+    fault('safe_value', 'safe_value and hold_max_ms go together');
+  const actionOnly = ['max_writes_per_minute', 'safe_value', 'hold_max_ms', 'priority_hold_ms'] as const;
+  for (const member of actionOnly)
+    if (text[member] !== undefined && !writable) fault(member, `${member} is for points that are written`);
+  return {
+    index,
+    instance,
+    kind: text.kind,
+    id: text.id,
+    name: text.name,
+    unit: text.unit,
+    scale: text.scale ?? 1,
+    offset: text.offset ?? 0,
+    min: text.min,
+    max: text.max,
+    step: text.step,
+    channel: found.position,
+    address: text.address,
+    signConvention: text.sign_convention,
+    record: text.record ?? false,
+    maxAgeMs: text.max_age_ms ?? defaultMaxAgeMs(channel),
+    maxWritesPerMinute: text.max_writes_per_minute,
+    safeValue: text.safe_value,
+    holdMaxMs: text.hold_max_ms,
+    priorityHoldMs: text.priority_hold_ms ?? 0,
+    writable,
+  };
+}
+
+function checkAddress(text: PointText, channel: Channel, path: string, file: YamlFile, faults: string[]): void {
+  const schema = channelGrammar[channel.driver].address;
+  if (schema === null) {
+    if (text.address !== undefined)
+      faults.push(file.at(`${path}/address`, `points of a ${channel.driver} channel have no address`));
+    return;
+  }
+  const decoded = decoder(schema)(text.address);
+  if (!decoded.ok) {
+    faults.push(...decoded.issues.map((issue) => file.at(`${path}/address${issue.path}`, issue.message)));
+    return;
+  }
+  const address = decoded.value;
+  if ('table' in address) {
+    const bits = address.table === 'coil' || address.table === 'discrete';
+    if (bits !== (address.type === 'bool'))
+      faults.push(file.at(`${path}/address/type`, 'bool goes with coil and discrete, and only with them'));
+    if (text.kind === 'action' && (address.table === 'input' || address.table === 'discrete')) {
+      faults.push(file.at(`${path}/address/table`, `${address.table} registers cannot be written`));
+    }
+  }
+  if ('signal' in address) {
+    const action = simulatedActions.some((name) => name === address.signal);
+    if (action !== (text.kind === 'action'))
+      faults.push(
+        file.at(`${path}/address/signal`, `${String(address.signal)} is ${action ? 'an action' : 'a measurement'}`),
+      );
+  }
+}
+
+function checkHolidays(holidays: readonly string[], file: YamlFile, faults: string[]): void {
+  holidays.forEach((day, index) => {
+    const date = new Date(`${day}T00:00:00Z`);
+    if (Number.isNaN(date.getTime()) || date.toISOString().slice(0, 10) !== day)
+      faults.push(file.at(`/holidays/${index}`, `${day} is not a date`));
+  });
+}
+
+function keyOf(ref: PointRef): string {
+  return `${ref.instance}:${ref.point_type}:${ref.point}`;
+}
+
+/** The site as rules see it. */
+export function siteCatalogue(site: Pick<Site, 'timezone' | 'points' | 'parameters'>): SiteCatalogue {
+  const points = site.points.map(
+    (point): PointFacts => ({
+      index: point.index,
+      instance: point.instance,
+      point_type: point.kind,
+      point: point.id,
+      name: point.name,
+      unit: point.unit,
+      min: point.min,
+      max: point.max,
+      step: point.step,
+      writable: point.writable,
+      maxAgeMs: point.maxAgeMs,
+      maxWritesPerMinute: point.maxWritesPerMinute,
+      priorityHoldMs: point.priorityHoldMs,
+    }),
+  );
+  const byKey = new Map(points.map((point) => [keyOf(point), point]));
+  return {
+    timezone: site.timezone,
+    points,
+    point: (ref) => byKey.get(keyOf(ref)),
+    parameter: (name) => (Object.hasOwn(site.parameters, name) ? site.parameters[name] : undefined),
+  };
+}

@@ -1,0 +1,295 @@
+/**
+ * Topology to compiled rule (decisions §2.3, §2.4): every name becomes a slot, every reference a position, every
+ * expression a closure, once. The topology was checked when it was stored; what does not hold here is a bug.
+ *
+ * Each declaration has a slot of its own. Where several declarations of one name can reach a use, the last one in
+ * topological order that ran is read, so that a name declared again shadows from there on, and only there.
+ */
+import type { PointFacts, PointRef, SiteCatalogue } from './catalogue.ts';
+import { compileExpression, type Frame, type Run, type Scope } from './expression/compile.ts';
+import { parseExpression } from './expression/parse.ts';
+import { reachableFrom } from './graph.ts';
+import { advancePeriodDelta } from './period-delta.ts';
+import { createSnapshot } from './snapshot.ts';
+import { createRuleState, fingerprint, type SiteFacts } from './state.ts';
+import type { Assignment, Topology, TopologyNode, VariableRead, Write } from './topology.ts';
+
+export interface RuleSource {
+  readonly id: number;
+  readonly revision: number;
+  readonly priority: number;
+  /** The rule's own period: `interval_ms`, or what stands for it with other triggers. */
+  readonly periodMs: number;
+}
+
+/** A gap of more periods than this ends continuity of stateful functions (decisions §2.4). */
+const gapPeriods = 5;
+
+export interface CompiledRead {
+  readonly name: string;
+  readonly slot: number;
+  readonly point: PointFacts;
+  readonly maxAgeMs: number;
+}
+export interface CompiledParameter {
+  readonly name: string;
+  readonly slot: number;
+  readonly value: number;
+}
+export interface CompiledAssignment {
+  readonly name: string;
+  readonly slot: number;
+  readonly run: Run;
+}
+export interface CompiledBranch {
+  readonly name: string;
+  readonly run: Run;
+  readonly next: readonly number[];
+}
+export interface CompiledWrite {
+  readonly point: PointFacts;
+  readonly run: Run;
+}
+
+export interface CompiledNode {
+  readonly id: string;
+  readonly type: TopologyNode['type'];
+  readonly reads: readonly CompiledRead[];
+  readonly parameters: readonly CompiledParameter[];
+  /** Stateful call sites of this node, in order. */
+  readonly before: readonly ((frame: Frame) => void)[];
+  readonly assignments: readonly CompiledAssignment[];
+  readonly branches: readonly CompiledBranch[];
+  readonly writes: readonly CompiledWrite[];
+  /** Targets of the output taken when no branch is. */
+  readonly next: readonly number[];
+}
+
+export interface CompiledRule {
+  readonly id: number;
+  readonly revision: number;
+  readonly priority: number;
+  readonly nodes: readonly CompiledNode[];
+  readonly sites: readonly SiteFacts[];
+  /** Every point read, for `GET …/variables`. */
+  readonly readPoints: readonly {
+    readonly nodeId: string;
+    readonly name: string;
+    readonly pointIndex: number;
+    readonly maxAgeMs: number;
+  }[];
+  /** Indexes of every point written. */
+  readonly writtenPoints: readonly number[];
+  readonly frame: Frame;
+}
+
+interface Declaration {
+  readonly node: number;
+  readonly slot: number;
+}
+
+export function compileRule(source: RuleSource, topology: Topology, catalogue: SiteCatalogue): CompiledRule {
+  const reachable = reachableFrom(
+    topology.start_node,
+    new Map([...topology.nodes].map(([id, node]) => [id, { node }])),
+  );
+  // What no wire leads to never runs; without it, the start node comes first in topological order.
+  const live = new Map([...topology.nodes].filter(([id]) => reachable.has(id)));
+  const binding = new Binding({ ...topology, nodes: live }, catalogue);
+  const nodes = [...live].map(([id, node], position) => binding.compileNode(id, node, position));
+  const sites = binding.sites;
+  const frame: Frame = {
+    snapshot: createSnapshot(0),
+    slots: new Float64Array(binding.slots),
+    ran: new Uint8Array(nodes.length),
+    calls: new Float64Array(sites.length),
+    sites: createRuleState({ sites }),
+    gapMs: gapPeriods * source.periodMs,
+    notFinite: false,
+  };
+  return {
+    id: source.id,
+    revision: source.revision,
+    priority: source.priority,
+    nodes,
+    sites,
+    readPoints: nodes.flatMap((node) =>
+      node.reads.map((read) => ({
+        nodeId: node.id,
+        name: read.name,
+        pointIndex: read.point.index,
+        maxAgeMs: read.maxAgeMs,
+      })),
+    ),
+    writtenPoints: [...new Set(nodes.flatMap((node) => node.writes.map((write) => write.point.index)))],
+    frame,
+  };
+}
+
+class Binding {
+  readonly sites: SiteFacts[] = [];
+  slots = 0;
+  readonly #catalogue: SiteCatalogue;
+  readonly #position: ReadonlyMap<string, number>;
+  /** By node position: positions of all nodes upstream. */
+  readonly #upstream: readonly ReadonlySet<number>[];
+  readonly #declared = new Map<string, Declaration[]>();
+
+  constructor(topology: Topology, catalogue: SiteCatalogue) {
+    this.#catalogue = catalogue;
+    this.#position = new Map([...topology.nodes.keys()].map((id, index) => [id, index]));
+    this.#upstream = upstreamOf(topology, this.#position);
+  }
+
+  compileNode(id: string, node: TopologyNode, position: number): CompiledNode {
+    const before: ((frame: Frame) => void)[] = [];
+    const { wires: _, ...content } = node;
+    const scope = this.#scope(id, fingerprint(JSON.stringify(content)), position, before);
+    const reads = readsOf(node).map((read) => this.#read(read, position));
+    const parameters = node.type === 'input' ? node.parameters.map((entry) => this.#parameter(entry, position)) : [];
+    const assignments = assignmentsOf(node).map((assignment) => this.#assignment(assignment, position, scope));
+    if (node.type === 'period-delta') assignments.push(this.#periodDelta(node, position, scope));
+    const branches =
+      node.type === 'switch'
+        ? node.branches.map((branch) => ({
+            name: branch.name,
+            run: expression(branch.when, scope),
+            next: this.#targets(node, branch.name),
+          }))
+        : [];
+    const writes = writesOf(node).map((write) => ({
+      point: this.#point(write),
+      run: typeof write.value === 'number' ? constant(write.value) : expression(write.value, scope),
+    }));
+    const next = this.#targets(node, node.type === 'switch' ? 'else' : 'default');
+    return { id, type: node.type, reads, parameters, before, assignments, branches, writes, next };
+  }
+
+  #targets(node: TopologyNode, output: string): number[] {
+    const ids = Object.hasOwn(node.wires, output) ? (node.wires[output] ?? []) : [];
+    return ids.map((id) => {
+      const position = this.#position.get(id);
+      if (position === undefined) throw new Error(`wire to unknown node ${id}`);
+      return position;
+    });
+  }
+
+  #point(ref: PointRef): PointFacts {
+    const point = this.#catalogue.point(ref);
+    if (point === undefined) throw new Error(`unknown point ${ref.instance}:${ref.point_type}:${ref.point}`);
+    return point;
+  }
+
+  #declare(name: string, node: number): number {
+    const slot = this.slots++;
+    const known = this.#declared.get(name);
+    if (known === undefined) this.#declared.set(name, [{ node, slot }]);
+    else known.push({ node, slot });
+    return slot;
+  }
+
+  #read(read: VariableRead, position: number): CompiledRead {
+    const point = this.#point(read);
+    const maxAgeMs = Math.min(point.maxAgeMs, read.max_age_ms ?? Number.POSITIVE_INFINITY);
+    return { name: read.name, slot: this.#declare(read.name, position), point, maxAgeMs };
+  }
+
+  #parameter(entry: { name: string; parameter: string }, position: number): CompiledParameter {
+    const parameter = this.#catalogue.parameter(entry.parameter);
+    if (parameter === undefined) throw new Error(`unknown parameter ${entry.parameter}`);
+    return { name: entry.name, slot: this.#declare(entry.name, position), value: parameter.value };
+  }
+
+  #assignment(assignment: Assignment, position: number, scope: Scope): CompiledAssignment {
+    // The expression is bound first: it may read an outer declaration of the very name.
+    const run = expression(assignment.expression, scope);
+    return { name: assignment.name, slot: this.#declare(assignment.name, position), run };
+  }
+
+  #periodDelta(
+    node: TopologyNode & { type: 'period-delta' },
+    position: number,
+    scope: Scope & HasSite,
+  ): CompiledAssignment {
+    const input = scope.variable(node.input);
+    const site = scope.ownSite('period-delta');
+    const timezone = node.timezone ?? this.#catalogue.timezone;
+    const run: Run = (frame) => {
+      const memory = frame.sites[site];
+      if (memory === undefined) throw new Error(`period delta ${site} has no state`);
+      return advancePeriodDelta(memory, input(frame), frame.snapshot.wallMs, node.period, timezone);
+    };
+    return { name: node.name, slot: this.#declare(node.name, position), run };
+  }
+
+  #scope(nodeId: string, content: string, position: number, before: ((frame: Frame) => void)[]): Scope & HasSite {
+    let ordinal = 0;
+    const ownSite = (kind: SiteFacts['kind']): number =>
+      this.sites.push({ nodeId, content, ordinal: ordinal++, kind }) - 1;
+    return {
+      timezone: this.#catalogue.timezone,
+      variable: (name) => this.#variable(name, position),
+      site: ownSite,
+      ownSite,
+      before: (advance) => void before.push(advance),
+    };
+  }
+
+  /** Reads the declaration of `name` that holds at node `position`. */
+  #variable(name: string, position: number): Run {
+    const upstream = this.#upstream[position];
+    const reaching = (this.#declared.get(name) ?? []).filter(({ node }) => node === position || upstream?.has(node));
+    const last = reaching.at(-1);
+    if (last === undefined) throw new Error(`variable ${name} is not declared at its use`);
+    const { slot } = last;
+    if (reaching.length === 1 || last.node === position) return (frame) => frame.slots[slot] ?? Number.NaN;
+    return (frame) => {
+      for (let index = reaching.length - 1; index >= 0; index--) {
+        const declaration = reaching[index];
+        if (declaration !== undefined && frame.ran[declaration.node] === 1)
+          return frame.slots[declaration.slot] ?? Number.NaN;
+      }
+      throw new Error(`no declaration of ${name} ran`);
+    };
+  }
+}
+
+interface HasSite {
+  ownSite(kind: SiteFacts['kind']): number;
+}
+
+function upstreamOf(topology: Topology, positions: ReadonlyMap<string, number>): ReadonlySet<number>[] {
+  const upstream = [...topology.nodes].map(() => new Set<number>());
+  // Topological order: when a node is visited, its own set is complete.
+  for (const [id, node] of topology.nodes) {
+    const from = positions.get(id) ?? 0;
+    for (const target of Object.values(node.wires).flat()) {
+      const set = upstream[positions.get(target) ?? 0];
+      set?.add(from);
+      for (const further of upstream[from] ?? []) set?.add(further);
+    }
+  }
+  return upstream;
+}
+
+function readsOf(node: TopologyNode): readonly VariableRead[] {
+  return 'variables' in node ? (node.variables ?? []) : [];
+}
+
+function assignmentsOf(node: TopologyNode): readonly Assignment[] {
+  return 'assignments' in node ? (node.assignments ?? []) : [];
+}
+
+function writesOf(node: TopologyNode): readonly Write[] {
+  return 'writes' in node ? (node.writes ?? []) : [];
+}
+
+function constant(value: number): Run {
+  return () => value;
+}
+
+function expression(text: string, scope: Scope): Run {
+  const parsed = parseExpression(text);
+  if (!parsed.ok) throw new Error(`stored expression does not parse: ${parsed.issue.message}`);
+  return compileExpression(parsed.expression.root, scope);
+}

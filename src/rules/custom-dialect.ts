@@ -1,0 +1,362 @@
+/**
+ * The second dialect (decisions §2.3): nodes of type `custom` whose `data.type` names a function block. Each node
+ * carries its own variables; they become the node's reads and formulas, so both dialects give one topology.
+ */
+import type { PointKind } from './catalogue.ts';
+import { isVariableName, parseExpression } from './expression/parse.ts';
+import type { ParsedNode } from './graph.ts';
+import { isFields, type Reader } from './issues.ts';
+import {
+  type ContentContext,
+  checkConstant,
+  checkExpression,
+  checkPoint,
+  readName,
+  readPeriod,
+} from './node-content.ts';
+import { readWires } from './parse-wires.ts';
+import type { Assignment, Branch, Issue, TopologyNode, VariableRead, Write } from './topology.ts';
+
+const customTypes = [
+  'start',
+  'end',
+  'function-switch',
+  'action-changeValue',
+  'action-calculation',
+  'action-periodDelta',
+] as const;
+type CustomType = (typeof customTypes)[number];
+
+export function readCustomNode(
+  id: string,
+  reader: Reader,
+  context: ContentContext,
+  warnings: Issue[],
+): ParsedNode | undefined {
+  const data = reader.inner('data');
+  if (data === undefined) return undefined;
+  const type = customTypes.find((known) => known === data.get('type'));
+  if (type === undefined) {
+    data.fault('unknown-node-type', 'type', 'unknown block type', `known block types are ${customTypes.join(', ')}`);
+    return undefined;
+  }
+  if (type === 'end' && !data.has('config')) {
+    return { id, node: { type, wires: {} }, path: reader.path, contentPath: `${reader.path}/data/config` };
+  }
+  const config = data.inner('config');
+  if (config === undefined) return undefined;
+  const node = readBlock(type, config, context);
+  if (node === undefined) return undefined;
+  if (node.type === 'switch') warnings.push(...branchlessWires(config, node.branches));
+  return { id, node, path: reader.path, contentPath: config.path };
+}
+
+function readBlock(type: CustomType, config: Reader, context: ContentContext): TopologyNode | undefined {
+  const { limits } = context;
+  switch (type) {
+    case 'start':
+      config.onlyKnown(['wires']);
+      return { type, wires: readWires(config, limits, ['default']) };
+    case 'end':
+      config.onlyKnown(['wires']);
+      return { type, wires: readWires(config, limits, []) };
+    case 'function-switch':
+      return readSwitch(config, context);
+    case 'action-changeValue':
+      return readChange(config, context);
+    case 'action-calculation':
+      return readCalculation(config, context);
+    case 'action-periodDelta':
+      return readDelta(config, context);
+  }
+}
+
+/** The declared variables of one block. */
+interface Declared {
+  readonly reads: readonly VariableRead[];
+  readonly formulas: readonly Assignment[];
+}
+
+function readDeclared(config: Reader, context: ContentContext): Declared {
+  const reads: VariableRead[] = [];
+  const formulas: Assignment[] = [];
+  const passed = ['instance_name', 'point_name', 'unit', 'id', 'label', 'description'];
+  for (const entry of config.list('variables', context.limits.listMaximum, false)) {
+    const name = readName(entry, 'name');
+    const type = entry.get('type');
+    if (type === 'single') {
+      entry.onlyKnown(['name', 'type', 'instance', 'instance_id', 'pointType', 'point_id', 'point', ...passed]);
+      const read = readSingle(entry, context);
+      if (name !== undefined && read !== undefined) reads.push({ name, ...read });
+    } else if (type === 'combined') {
+      entry.onlyKnown(['name', 'type', 'formula', ...passed]);
+      const expression = readFormula(entry, 'formula');
+      if (name !== undefined && expression !== undefined) formulas.push({ name, expression });
+    } else entry.fault('invalid-field', 'type', "'type' must be single or combined");
+  }
+  return { reads, formulas };
+}
+
+const pointTypes = new Map<unknown, PointKind>([
+  ['measurement', 'measurement'],
+  ['M', 'measurement'],
+  ['action', 'action'],
+  ['A', 'action'],
+]);
+
+function readSingle(entry: Reader, context: ContentContext): Omit<VariableRead, 'name'> | undefined {
+  const instance = entry.integer(entry.has('instance') ? 'instance' : 'instance_id', 0, 4_294_967_295);
+  const point = entry.integer(entry.has('point') ? 'point' : 'point_id', 0, 4_294_967_295);
+  const pointType = pointTypes.get(entry.get('pointType'));
+  if (pointType === undefined)
+    entry.fault('invalid-field', 'pointType', "'pointType' must be measurement (M) or action (A)");
+  if (instance === undefined || point === undefined || pointType === undefined) return undefined;
+  const ref = { instance, point_type: pointType, point };
+  return checkPoint(entry, '', ref, context, 'read') ? ref : undefined;
+}
+
+/** A formula is one text, or a list of tokens: texts, numbers, or objects {type, value}. */
+function readFormula(reader: Reader, field: string): string | undefined {
+  const value = reader.get(field);
+  const tokens = (Array.isArray(value) ? value : [value]).map(tokenText);
+  if (tokens.length === 0 || tokens.some((token) => token === undefined)) {
+    reader.fault('invalid-field', field, `'${field}' must be an expression, or a list of its tokens`);
+    return undefined;
+  }
+  const text = tokens.join(' ');
+  return checkExpression(reader, field, text) ? text : undefined;
+}
+
+function tokenText(token: unknown): string | undefined {
+  if (typeof token === 'string') return token;
+  if (typeof token === 'number' && Number.isFinite(token)) return String(token);
+  return isFields(token) && Object.hasOwn(token, 'value') && !isFields(token.value)
+    ? tokenText(token.value)
+    : undefined;
+}
+
+const operators = new Map<unknown, string>([
+  ['==', '=='],
+  ['=', '=='],
+  ['!=', '!='],
+  ['<', '<'],
+  ['<=', '<='],
+  ['>', '>'],
+  ['>=', '>='],
+]);
+
+function readSwitch(config: Reader, context: ContentContext): TopologyNode {
+  config.onlyKnown(['variables', 'rule', 'wires']);
+  const declared = readDeclared(config, context);
+  const seen = new Set<string>();
+  const branches = config.list('rule', context.limits.listMaximum, true).flatMap((entry): Branch[] => {
+    entry.onlyKnown(['name', 'type', 'rule', 'id', 'label', 'description']);
+    const name = entry.text('name', context.limits.nameLengthMaximum);
+    if (entry.get('type') !== 'default') entry.fault('invalid-field', 'type', "'type' of a branch must be default");
+    if (name === '__proto__' || name === 'else') entry.fault('reserved-name', 'name', `'${name}' cannot name a branch`);
+    if (name !== undefined && seen.has(name))
+      entry.fault('duplicate-branch', 'name', `branch '${name}' stands twice`, 'give each its own name');
+    if (name !== undefined) seen.add(name);
+    const when = readConditions(entry, context);
+    return name === undefined || when === undefined ? [] : [{ name, when }];
+  });
+  const outputs = [...branches.map(({ name }) => name), 'else'];
+  const wires = readWires(config, context.limits, outputs, 'ignore');
+  return { type: 'switch', ...prelude(declared), branches, wires };
+}
+
+/** Conditions and relations in turn: c1 && c2 || c3, with the expression language's precedence. */
+function readConditions(entry: Reader, context: ContentContext): string | undefined {
+  const parts = entry.list('rule', context.limits.listMaximum, true);
+  const texts = parts.map((part, index) => {
+    const wanted = index % 2 === 0 ? 'variable' : 'relation';
+    if (part.get('type') !== wanted) {
+      part.fault('invalid-field', 'type', `a ${wanted} is expected here`, 'conditions and relations take turns');
+      return undefined;
+    }
+    return wanted === 'variable' ? readCondition(part) : readRelation(part);
+  });
+  if (parts.length % 2 === 0 && parts.length > 0)
+    entry.fault('invalid-field', 'rule', 'a condition is expected after the last relation');
+  if (texts.length === 0 || texts.some((text) => text === undefined)) return undefined;
+  const text = texts.join(' ');
+  return checkExpression(entry, 'rule', text) ? text : undefined;
+}
+
+function readCondition(part: Reader): string | undefined {
+  part.onlyKnown(['type', 'variables', 'operator', 'value', 'id', 'label', 'description']);
+  const name = readName(part, 'variables');
+  const operator = operators.get(part.get('operator'));
+  if (operator === undefined)
+    part.fault(
+      'unknown-operator',
+      'operator',
+      'unknown operator',
+      `known operators are ${[...operators.keys()].join(', ')}`,
+    );
+  const value = readOperand(part, 'value');
+  return name === undefined || operator === undefined || value === undefined
+    ? undefined
+    : `${name} ${operator} ${value}`;
+}
+
+function readRelation(part: Reader): string | undefined {
+  part.onlyKnown(['type', 'value', 'id', 'label', 'description']);
+  const value = part.get('value');
+  if (value === '&&' || value === '||') return value;
+  part.fault('unknown-relation', 'value', 'unknown relation', 'a relation is && or ||');
+  return undefined;
+}
+
+/** A number, a number in a text, or an expression over the block's variables, in parentheses where it needs them. */
+function readOperand(part: Reader, field: string): string | undefined {
+  const value = part.get(field);
+  if (typeof value === 'number' && Number.isFinite(value)) return value < 0 ? `(${value})` : String(value);
+  if (typeof value !== 'string' || !checkExpression(part, field, value)) {
+    if (typeof value !== 'string')
+      part.fault('invalid-field', field, `'${field}' must be a number, a variable or an expression`);
+    return undefined;
+  }
+  return /^[A-Za-z0-9_.]+$/.test(value) ? value : `(${value})`;
+}
+
+function readChange(config: Reader, context: ContentContext): TopologyNode {
+  config.onlyKnown(['variables', 'rule', 'wires']);
+  const declared = readDeclared(config, context);
+  const writes = config.list('rule', context.limits.listMaximum, true).flatMap((entry): Write[] => {
+    entry.onlyKnown(['Variables', 'value', 'id', 'label', 'description']);
+    const target = entry.get('Variables');
+    const read = declared.reads.find(({ name }) => name === target);
+    if (read === undefined) {
+      entry.fault(
+        'undeclared-variable',
+        'Variables',
+        'no point variable of this node has that name',
+        'declare it in config.variables with type single',
+      );
+      return [];
+    }
+    return writeOf(entry, 'value', read, context);
+  });
+  const used = usedNames(
+    writes.map(({ value }) => value),
+    declared.formulas,
+  );
+  // A variable that is only written to is not read: its live value must not be able to stop the write.
+  const kept = { ...declared, reads: declared.reads.filter(({ name }) => used.has(name)) };
+  return { type: 'change', ...prelude(kept), writes, wires: readWires(config, context.limits, ['default']) };
+}
+
+function writeOf(entry: Reader, field: string, target: VariableRead, context: ContentContext): Write[] {
+  const ref = { instance: target.instance, point_type: target.point_type, point: target.point };
+  if (!checkPoint(entry, field, ref, context, 'write')) return [];
+  const given = entry.get(field);
+  const numeric = typeof given === 'string' && given.trim() !== '' ? Number(given) : given;
+  if (typeof numeric === 'number' && Number.isFinite(numeric)) {
+    checkConstant(entry, field, numeric, ref, context);
+    return [{ ...ref, value: numeric }];
+  }
+  const value = readFormula(entry, field);
+  return value === undefined ? [] : [{ ...ref, value }];
+}
+
+function readCalculation(config: Reader, context: ContentContext): TopologyNode {
+  config.onlyKnown(['variables', 'rule', 'wires']);
+  const declared = readDeclared(config, context);
+  const results: Assignment[] = [];
+  const writes: Write[] = [];
+  const written = new Set<string>();
+  config.list('rule', context.limits.listMaximum, true).forEach((entry, index) => {
+    entry.onlyKnown(['output', 'formula', 'id', 'label', 'description']);
+    const output = readName(entry, 'output');
+    const expression = readFormula(entry, 'formula');
+    if (output === undefined || expression === undefined) return;
+    const target = declared.reads.find(({ name }) => name === output);
+    if (target === undefined) {
+      results.push({ name: output, expression });
+      return;
+    }
+    // The computed value is kept under a name of its own: the output's name still means the point's live value.
+    const ref = { instance: target.instance, point_type: target.point_type, point: target.point };
+    if (!checkPoint(entry, 'output', ref, context, 'write')) return;
+    const result = `${output}_result_${index}`.slice(0, 128);
+    written.add(output);
+    results.push({ name: result, expression });
+    writes.push({ ...ref, value: result });
+  });
+  const used = usedNames([], [...declared.formulas, ...results]);
+  const reads = declared.reads.filter(({ name }) => used.has(name) || !written.has(name));
+  return {
+    type: 'calculation',
+    ...(reads.length === 0 ? {} : { variables: reads }),
+    assignments: [...declared.formulas, ...results],
+    ...(writes.length === 0 ? {} : { writes }),
+    wires: readWires(config, context.limits, ['default']),
+  };
+}
+
+function readDelta(config: Reader, context: ContentContext): TopologyNode | undefined {
+  config.onlyKnown(['variables', 'input', 'output', 'period', 'timezone', 'wires']);
+  const declared = readDeclared(config, context);
+  if (declared.formulas.length > 0)
+    config.fault(
+      'invalid-field',
+      'variables',
+      'a period delta takes point variables only',
+      'compute the input in a calculation before it',
+    );
+  const input = readName(config, 'input');
+  const output = readName(config, 'output');
+  const period = readPeriod(config, 'period');
+  const wires = readWires(config, context.limits, ['default']);
+  if (input === undefined || output === undefined || period === undefined) return undefined;
+  const target = declared.reads.find(({ name }) => name === output);
+  const name = target === undefined ? output : `${output}_result`.slice(0, 128);
+  const reads = declared.reads.filter((read) => read !== target);
+  const writes =
+    target !== undefined && checkPoint(config, 'output', target, context, 'write')
+      ? [{ instance: target.instance, point_type: target.point_type, point: target.point, value: name }]
+      : [];
+  return {
+    type: 'period-delta',
+    ...(reads.length === 0 ? {} : { variables: reads }),
+    input,
+    period,
+    name,
+    ...(writes.length === 0 ? {} : { writes }),
+    wires,
+  };
+}
+
+function prelude(declared: Declared): { variables?: readonly VariableRead[]; assignments?: readonly Assignment[] } {
+  return {
+    ...(declared.reads.length === 0 ? {} : { variables: declared.reads }),
+    ...(declared.formulas.length === 0 ? {} : { assignments: declared.formulas }),
+  };
+}
+
+function usedNames(values: readonly (number | string)[], formulas: readonly Assignment[]): Set<string> {
+  const texts = [...values, ...formulas.map(({ expression }) => expression)].filter(
+    (value) => typeof value === 'string',
+  );
+  return new Set(
+    texts.flatMap((text) => {
+      const parsed = parseExpression(text);
+      return parsed.ok ? parsed.expression.variables.filter(isVariableName) : [];
+    }),
+  );
+}
+
+function branchlessWires(config: Reader, branches: readonly Branch[]): Issue[] {
+  const wires = config.get('wires');
+  const known = new Set([...branches.map(({ name }) => name), 'else']);
+  const names = isFields(wires) ? Object.keys(wires) : [];
+  return names
+    .filter((name) => !known.has(name))
+    .map((name) => ({
+      code: 'wire-without-branch',
+      path: `${config.path}/wires`,
+      message: `wire '${name}' belongs to no branch; it is never taken`,
+      ...(config.nodeId === undefined ? {} : { node_id: config.nodeId }),
+    }));
+}

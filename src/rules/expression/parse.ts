@@ -1,0 +1,330 @@
+/**
+ * The one expression language of rules (decisions §2.4): text to tree, by recursive descent. Doubles only, no
+ * strings, no property access, nothing evaluated while parsing. Precedence from loose to tight:
+ * `?:`, `||`, `&&`, comparisons, `+ -`, `* / %`, unary `- !`, `^` (to the right; -2^2 is -4).
+ */
+import { type FunctionName, functionTable, isFunctionName } from './function-table.ts';
+
+/** Longest expression in characters, and deepest nesting of operators and parentheses. */
+export const expressionLimits = { lengthMaximum: 4096, depthMaximum: 64 } as const;
+
+export type BinaryOperator = '+' | '-' | '*' | '/' | '%' | '^' | '==' | '!=' | '<' | '<=' | '>' | '>=' | '&&' | '||';
+
+export type ExpressionNode =
+  | { readonly kind: 'number'; readonly value: number }
+  | { readonly kind: 'variable'; readonly name: string }
+  | { readonly kind: 'unary'; readonly operator: '-' | '!'; readonly operand: ExpressionNode }
+  | {
+      readonly kind: 'binary';
+      readonly operator: BinaryOperator;
+      readonly left: ExpressionNode;
+      readonly right: ExpressionNode;
+    }
+  | {
+      readonly kind: 'choice';
+      readonly condition: ExpressionNode;
+      readonly then: ExpressionNode;
+      readonly otherwise: ExpressionNode;
+    }
+  | { readonly kind: 'call'; readonly name: FunctionName; readonly args: readonly ExpressionNode[] };
+
+export interface Expression {
+  readonly text: string;
+  readonly root: ExpressionNode;
+  /** Names it reads, in order of first use. */
+  readonly variables: readonly string[];
+}
+
+export interface ExpressionIssue {
+  readonly code:
+    | 'expression-syntax'
+    | 'unknown-function'
+    | 'unknown-operator'
+    | 'expression-too-long'
+    | 'expression-too-deep';
+  readonly message: string;
+  /** Character position from 0. */
+  readonly at: number;
+}
+
+export type ParsedExpression =
+  | { readonly ok: true; readonly expression: Expression }
+  | { readonly ok: false; readonly issue: ExpressionIssue };
+
+interface Token {
+  readonly kind: 'number' | 'name' | 'symbol' | 'end';
+  readonly text: string;
+  readonly at: number;
+}
+
+/** Carries the first issue out of the descent; never leaves this file. */
+class ParseStop extends Error {
+  readonly issue: ExpressionIssue;
+  constructor(code: ExpressionIssue['code'], message: string, at: number) {
+    super(message);
+    this.issue = { code, message, at };
+  }
+}
+
+export function parseExpression(text: string): ParsedExpression {
+  if (text.length > expressionLimits.lengthMaximum) {
+    const message = `the expression has ${text.length} characters; at most ${expressionLimits.lengthMaximum} are allowed`;
+    return { ok: false, issue: { code: 'expression-too-long', message, at: expressionLimits.lengthMaximum } };
+  }
+  try {
+    const root = new Descent(tokenize(text)).whole();
+    return { ok: true, expression: { text, root, variables: Array.from(variablesOf(root, new Set())) } };
+  } catch (error) {
+    if (error instanceof ParseStop) return { ok: false, issue: error.issue };
+    throw error;
+  }
+}
+
+/** True for a name that an expression can read: not a function, letters first. */
+export function isVariableName(name: string): boolean {
+  return /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(name) && !isFunctionName(name) && name !== '__proto__';
+}
+
+const tokenPattern =
+  /\s*(?:(?<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?<name>[A-Za-z_][A-Za-z0-9_]*)|(?<symbol>&&|\|\||==|!=|<=|>=|[-+*/%^<>!?:(),]))/y;
+
+function tokenize(text: string): Token[] {
+  const tokens: Token[] = [];
+  tokenPattern.lastIndex = 0;
+  let at = 0;
+  while (at < text.length) {
+    tokenPattern.lastIndex = at;
+    const match = tokenPattern.exec(text);
+    if (match === null) {
+      if (text.slice(at).trim() === '') break;
+      throw unreadable(text, at);
+    }
+    const kind = match.groups?.number !== undefined ? 'number' : match.groups?.name !== undefined ? 'name' : 'symbol';
+    const word = match[0].trimStart();
+    tokens.push({ kind, text: word, at: tokenPattern.lastIndex - word.length });
+    at = tokenPattern.lastIndex;
+  }
+  tokens.push({ kind: 'end', text: 'the end', at: text.length });
+  return tokens;
+}
+
+function unreadable(text: string, from: number): ParseStop {
+  const at = from + (text.slice(from).length - text.slice(from).trimStart().length);
+  const character = String.fromCodePoint(text.codePointAt(at) ?? 0);
+  const hint =
+    character === '='
+      ? "; compare with '=='"
+      : character === '&' || character === '|'
+        ? `; write '${character}${character}'`
+        : '';
+  return new ParseStop('unknown-operator', `'${character}' is not part of the language${hint}`, at);
+}
+
+const comparisons = new Set<string>(['==', '!=', '<', '<=', '>', '>=']);
+
+class Descent {
+  readonly #tokens: readonly Token[];
+  #position = 0;
+  #depth = 0;
+
+  constructor(tokens: readonly Token[]) {
+    this.#tokens = tokens;
+  }
+
+  whole(): ExpressionNode {
+    const root = this.#choice();
+    const rest = this.#peek();
+    if (rest.kind !== 'end')
+      throw new ParseStop('expression-syntax', `an operator is expected before '${rest.text}'`, rest.at);
+    return root;
+  }
+
+  #peek(): Token {
+    const token = this.#tokens[this.#position];
+    if (token === undefined) throw new Error('read past the end token');
+    return token;
+  }
+
+  #take(symbol: string): boolean {
+    const token = this.#peek();
+    if (token.kind !== 'symbol' || token.text !== symbol) return false;
+    this.#position++;
+    return true;
+  }
+
+  #expect(symbol: string): void {
+    if (this.#take(symbol)) return;
+    const token = this.#peek();
+    throw new ParseStop('expression-syntax', `'${symbol}' is expected instead of ${shown(token)}`, token.at);
+  }
+
+  #nested<T>(inner: () => T): T {
+    if (++this.#depth > expressionLimits.depthMaximum) {
+      const message = `nested deeper than ${expressionLimits.depthMaximum} levels; split it into assignments of a calculation node`;
+      throw new ParseStop('expression-too-deep', message, this.#peek().at);
+    }
+    const result = inner();
+    this.#depth--;
+    return result;
+  }
+
+  #choice(): ExpressionNode {
+    return this.#nested(() => {
+      const condition = this.#leftAssociative(0);
+      if (!this.#take('?')) return condition;
+      const then = this.#choice();
+      this.#expect(':');
+      return { kind: 'choice', condition, then, otherwise: this.#choice() };
+    });
+  }
+
+  /** Levels 0 `||`, 1 `&&`, 2 comparisons, 3 `+ -`, 4 `* / %`. */
+  #leftAssociative(level: number): ExpressionNode {
+    if (level === 5) return this.#unary();
+    let left = this.#leftAssociative(level + 1);
+    for (let chained = 0; ; chained++) {
+      const operator = this.#operatorOf(level);
+      if (operator === undefined) return left;
+      if (level === 2 && chained > 0) {
+        const at = this.#peek().at;
+        throw new ParseStop('expression-syntax', "comparisons cannot be chained; write 'a < b && b < c'", at);
+      }
+      this.#position++;
+      left = { kind: 'binary', operator, left, right: this.#leftAssociative(level + 1) };
+      if (chained >= expressionLimits.lengthMaximum) throw new Error('more operators than characters');
+    }
+  }
+
+  #operatorOf(level: number): BinaryOperator | undefined {
+    const { kind, text } = this.#peek();
+    if (kind !== 'symbol') return undefined;
+    if (level === 0) return text === '||' ? text : undefined;
+    if (level === 1) return text === '&&' ? text : undefined;
+    if (level === 2) return comparisons.has(text) ? (text as BinaryOperator) : undefined;
+    if (level === 3) return text === '+' || text === '-' ? text : undefined;
+    return text === '*' || text === '/' || text === '%' ? text : undefined;
+  }
+
+  #unary(): ExpressionNode {
+    if (this.#take('-')) return this.#nested(() => ({ kind: 'unary', operator: '-', operand: this.#unary() }));
+    if (this.#take('!')) return this.#nested(() => ({ kind: 'unary', operator: '!', operand: this.#unary() }));
+    if (this.#take('+')) return this.#nested(() => this.#unary());
+    return this.#power();
+  }
+
+  #power(): ExpressionNode {
+    const base = this.#primary();
+    if (!this.#take('^')) return base;
+    return this.#nested(() => ({ kind: 'binary', operator: '^', left: base, right: this.#unary() }));
+  }
+
+  #primary(): ExpressionNode {
+    const token = this.#peek();
+    if (token.kind === 'number') return this.#number(token);
+    if (token.kind === 'name') return this.#name(token);
+    if (this.#take('(')) {
+      const inner = this.#choice();
+      this.#expect(')');
+      return inner;
+    }
+    throw new ParseStop(
+      'expression-syntax',
+      `a number, variable or '(' is expected instead of ${shown(token)}`,
+      token.at,
+    );
+  }
+
+  #number(token: Token): ExpressionNode {
+    this.#position++;
+    const value = Number(token.text);
+    if (!Number.isFinite(value))
+      throw new ParseStop('expression-syntax', `${token.text} is too large for a number`, token.at);
+    return { kind: 'number', value };
+  }
+
+  #name(token: Token): ExpressionNode {
+    this.#position++;
+    if (!this.#take('(')) {
+      if (isVariableName(token.text)) return { kind: 'variable', name: token.text };
+      throw new ParseStop('expression-syntax', `'${token.text}' is a function; call it as ${token.text}(…)`, token.at);
+    }
+    if (!isFunctionName(token.text)) {
+      const known = Object.keys(functionTable).join(', ');
+      throw new ParseStop('unknown-function', `there is no function '${token.text}'; known are ${known}`, token.at);
+    }
+    const args = this.#arguments();
+    this.#checkCall(token, token.text, args);
+    return token.text === 'if' ? choiceOf(args) : { kind: 'call', name: token.text, args };
+  }
+
+  #arguments(): ExpressionNode[] {
+    if (this.#take(')')) return [];
+    const args = [this.#choice()];
+    while (this.#take(',')) args.push(this.#choice());
+    this.#expect(')');
+    return args;
+  }
+
+  #checkCall(token: Token, name: FunctionName, args: readonly ExpressionNode[]): void {
+    const { minimumArguments: least, maximumArguments: most } = functionTable[name];
+    if (args.length < least || args.length > most) {
+      const wanted = least === most ? `${least}` : `${least} to ${most}`;
+      throw new ParseStop('expression-syntax', `${name} takes ${wanted} arguments, not ${args.length}`, token.at);
+    }
+    const window = args[1];
+    if (
+      name === 'moving_avg' &&
+      !(window?.kind === 'number' && Number.isInteger(window.value) && window.value >= 1 && window.value <= 10_000)
+    ) {
+      throw new ParseStop(
+        'expression-syntax',
+        'moving_avg needs a whole number of samples, 1 to 10000, as its second argument',
+        token.at,
+      );
+    }
+    if (name === 'integrate' && window !== undefined && !(window.kind === 'number' && window.value > 0)) {
+      throw new ParseStop(
+        'expression-syntax',
+        'integrate needs a number of seconds above 0 as its second argument',
+        token.at,
+      );
+    }
+  }
+}
+
+function choiceOf(args: readonly ExpressionNode[]): ExpressionNode {
+  const [condition, then, otherwise] = args;
+  if (condition === undefined || then === undefined || otherwise === undefined)
+    throw new Error('if was checked to have three arguments');
+  return { kind: 'choice', condition, then, otherwise };
+}
+
+function shown(token: Token): string {
+  return token.kind === 'end' ? token.text : `'${token.text}'`;
+}
+
+function variablesOf(node: ExpressionNode, found: Set<string>): Set<string> {
+  switch (node.kind) {
+    case 'number':
+      break;
+    case 'variable':
+      found.add(node.name);
+      break;
+    case 'unary':
+      variablesOf(node.operand, found);
+      break;
+    case 'binary':
+      variablesOf(node.left, found);
+      variablesOf(node.right, found);
+      break;
+    case 'choice':
+      variablesOf(node.condition, found);
+      variablesOf(node.then, found);
+      variablesOf(node.otherwise, found);
+      break;
+    case 'call':
+      for (const argument of node.args) variablesOf(argument, found);
+      break;
+  }
+  return found;
+}

@@ -1,0 +1,263 @@
+/**
+ * From parsed nodes to a checked topology (decisions §2.3): one start, an end, wires that lead somewhere, no cycle,
+ * bounded depth, every variable declared on every path to its use; and the warnings about what can never matter.
+ */
+import { parseExpression } from './expression/parse.ts';
+import { Issues, pointerPart } from './issues.ts';
+import type { FlowLimits } from './limits.ts';
+import { surelyRunBefore } from './surely-run.ts';
+import type { Issue, Topology, TopologyNode } from './topology.ts';
+
+export interface ParsedNode {
+  readonly id: string;
+  readonly node: TopologyNode;
+  /** JSON Pointer of the node in the document, and of the object that holds its content and wires. */
+  readonly path: string;
+  readonly contentPath: string;
+}
+
+/** Checks the graph and orders it; notes issues, and answers undefined when there is no order at all. */
+export function buildTopology(
+  nodes: readonly ParsedNode[],
+  limits: FlowLimits,
+  issues: Issues,
+  warnings: Issue[],
+): Topology | undefined {
+  const byId = new Map(nodes.map((parsed) => [parsed.id, parsed]));
+  const starts = nodes.filter(({ node }) => node.type === 'start');
+  const [start] = starts;
+  if (start === undefined)
+    issues.add('no-start', '/nodes', 'the flow has no start node', { hint: 'add one node of type start' });
+  for (const other of starts.slice(1)) {
+    issues.add('several-starts', other.path, 'the flow has more than one start node', {
+      nodeId: other.id,
+      hint: 'keep one',
+    });
+  }
+  if (!nodes.some(({ node }) => node.type === 'end')) {
+    issues.add('no-end', '/nodes', 'the flow has no end node', {
+      hint: 'add one node of type end and wire the last nodes to it',
+    });
+  }
+  checkWires(nodes, byId, issues);
+  const order = topologicalOrder(nodes, byId, issues);
+  if (order === undefined || start === undefined) return undefined;
+  checkDepth(order, byId, limits, issues);
+  const reachable = reachableFrom(start.id, byId);
+  checkVariables(order, start.id, reachable, issues);
+  warnings.push(...graphWarnings(order, reachable));
+  return { start_node: start.id, nodes: new Map(order.map((parsed) => [parsed.id, parsed.node])) };
+}
+
+/** Ids of the nodes that a walk from `start` can visit. */
+export function reachableFrom(start: string, nodes: ReadonlyMap<string, { readonly node: TopologyNode }>): Set<string> {
+  const found = new Set([start]);
+  for (const id of found) {
+    for (const target of targetsOf(nodes.get(id)?.node)) if (nodes.has(target)) found.add(target);
+  }
+  return found;
+}
+
+function targetsOf(node: TopologyNode | undefined): readonly string[] {
+  return node === undefined ? [] : Object.values(node.wires).flat();
+}
+
+function checkWires(nodes: readonly ParsedNode[], byId: ReadonlyMap<string, ParsedNode>, issues: Issues): void {
+  for (const { id, node, contentPath } of nodes) {
+    for (const [output, targets] of Object.entries(node.wires)) {
+      const path = `${contentPath}/wires/${pointerPart(output)}`;
+      targets.forEach((target, index) => {
+        const next = byId.get(target);
+        const more = { nodeId: id, hint: 'wire to the id of a node of this flow' };
+        if (next === undefined) issues.add('dangling-wire', `${path}/${index}`, `there is no node '${target}'`, more);
+        else if (next.node.type === 'start')
+          issues.add('wire-to-start', `${path}/${index}`, 'nothing may lead to the start node', more);
+        if (targets.indexOf(target) !== index)
+          issues.add('duplicate-wire', `${path}/${index}`, `'${target}' stands twice in '${output}'`, more);
+      });
+    }
+  }
+}
+
+/** Kahn's algorithm, taking the smallest id by code unit among those that are free, so that the order is unique. */
+function topologicalOrder(
+  nodes: readonly ParsedNode[],
+  byId: ReadonlyMap<string, ParsedNode>,
+  issues: Issues,
+): ParsedNode[] | undefined {
+  const waitingFor = new Map(nodes.map(({ id }) => [id, 0]));
+  for (const { node } of nodes)
+    for (const target of new Set(targetsOf(node))) waitingFor.set(target, (waitingFor.get(target) ?? 0) + 1);
+  const free = nodes.filter(({ id }) => waitingFor.get(id) === 0).map(({ id }) => id);
+  const order: ParsedNode[] = [];
+  while (free.length > 0) {
+    free.sort(byCodeUnit);
+    const parsed = byId.get(free.shift() ?? '');
+    if (parsed === undefined) throw new Error('free node is not of the flow');
+    order.push(parsed);
+    for (const target of new Set(targetsOf(parsed.node))) {
+      const left = (waitingFor.get(target) ?? 0) - 1;
+      waitingFor.set(target, left);
+      if (left === 0 && byId.has(target)) free.push(target);
+    }
+  }
+  if (order.length === nodes.length) return order;
+  const done = new Set(order.map(({ id }) => id));
+  const stuck = nodes.filter(({ id }) => !done.has(id));
+  // Every node of a cycle is named once; nodes merely downstream of one are not at fault.
+  for (const parsed of stuck.filter((candidate) => leadsTo(candidate, candidate.id, byId))) {
+    const hint = 'a flow runs once from start to end; remove one wire of the cycle';
+    issues.add('cycle', parsed.path, `node '${parsed.id}' leads back to itself`, { nodeId: parsed.id, hint });
+  }
+  return undefined;
+}
+
+function byCodeUnit(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function leadsTo(from: ParsedNode, id: string, byId: ReadonlyMap<string, ParsedNode>): boolean {
+  const found = new Set(targetsOf(from.node));
+  for (const next of found) {
+    if (next === id) return true;
+    for (const target of targetsOf(byId.get(next)?.node)) found.add(target);
+  }
+  return false;
+}
+
+function checkDepth(
+  order: readonly ParsedNode[],
+  byId: ReadonlyMap<string, ParsedNode>,
+  limits: FlowLimits,
+  issues: Issues,
+): void {
+  const depth = new Map<string, number>();
+  for (const parsed of order) {
+    const own = depth.get(parsed.id) ?? 1;
+    if (own === limits.depthMaximum + 1) {
+      const message = `node '${parsed.id}' is more than ${limits.depthMaximum} nodes deep`;
+      issues.add('too-deep', parsed.path, message, { nodeId: parsed.id, hint: 'split the rule in two' });
+    }
+    for (const target of targetsOf(parsed.node))
+      if (byId.has(target)) depth.set(target, Math.max(depth.get(target) ?? 1, own + 1));
+  }
+}
+
+interface Use {
+  readonly name: string;
+  readonly path: string;
+}
+
+/** What a node declares and uses, in the order in which it happens. */
+function steps(parsed: ParsedNode): { readonly uses: readonly Use[]; readonly declares: string | undefined }[] {
+  const { node, contentPath } = parsed;
+  const result: { uses: Use[]; declares: string | undefined }[] = [];
+  const usesOf = (text: number | string, path: string): Use[] => {
+    if (typeof text === 'number') return [];
+    const expression = parseExpression(text);
+    return expression.ok ? expression.expression.variables.map((name) => ({ name, path: contentPath + path })) : [];
+  };
+  if ('variables' in node) for (const read of node.variables ?? []) result.push({ uses: [], declares: read.name });
+  if (node.type === 'input')
+    for (const parameter of node.parameters) result.push({ uses: [], declares: parameter.name });
+  if ('assignments' in node) {
+    (node.assignments ?? []).forEach((assignment, index) => {
+      result.push({
+        uses: usesOf(assignment.expression, `/assignments/${index}/expression`),
+        declares: assignment.name,
+      });
+    });
+  }
+  if (node.type === 'switch') {
+    node.branches.forEach((branch, index) =>
+      result.push({ uses: usesOf(branch.when, `/branches/${index}/when`), declares: undefined }),
+    );
+  }
+  if (node.type === 'period-delta') {
+    result.push({ uses: [{ name: node.input, path: `${contentPath}/input` }], declares: node.name });
+  }
+  if ('writes' in node) {
+    (node.writes ?? []).forEach((write, index) =>
+      result.push({ uses: usesOf(write.value, `/writes/${index}/value`), declares: undefined }),
+    );
+  }
+  return result;
+}
+
+/** A variable must be declared on every path to its use, and at most once in one node. */
+function checkVariables(
+  order: readonly ParsedNode[],
+  start: string,
+  reachable: ReadonlySet<string>,
+  issues: Issues,
+): void {
+  const before = surelyRunBefore(order, start);
+  const declares = order.map((parsed) =>
+    steps(parsed).flatMap(({ declares: name }) => (name === undefined ? [] : [name])),
+  );
+  for (const [position, parsed] of order.entries()) {
+    if (!reachable.has(parsed.id)) continue;
+    const ran = before[position] ?? 0n;
+    const declared = new Set(declares.flatMap((names, other) => ((ran >> BigInt(other)) & 1n ? names : [])));
+    checkNodeVariables(parsed, declared, issues);
+  }
+}
+
+/** Uses and declarations of one node, in order; `declared` is what arrives at it. */
+function checkNodeVariables(parsed: ParsedNode, declared: Set<string>, issues: Issues): void {
+  const own = new Set<string>();
+  for (const { uses, declares } of steps(parsed)) {
+    for (const { name, path } of uses) {
+      if (declared.has(name)) continue;
+      const message = `variable '${name}' is not declared on every path to node '${parsed.id}'`;
+      const hint = 'declare it in an input or calculation node that every path to this node passes';
+      issues.add('undeclared-variable', path, message, { nodeId: parsed.id, hint });
+    }
+    if (declares === undefined) continue;
+    if (own.has(declares)) {
+      const message = `variable '${declares}' is declared twice in node '${parsed.id}'`;
+      const hint = 'give the second one another name';
+      issues.add('duplicate-variable', parsed.contentPath, message, { nodeId: parsed.id, hint });
+    }
+    own.add(declares);
+    declared.add(declares);
+  }
+}
+
+function graphWarnings(order: readonly ParsedNode[], reachable: ReadonlySet<string>): Issue[] {
+  const warnings = new Issues();
+  for (const parsed of order) {
+    const { id, node, path, contentPath } = parsed;
+    if (!reachable.has(id))
+      warnings.add('unreachable-node', path, `no wire leads from start to node '${id}'; it never runs`, { nodeId: id });
+    if (node.type !== 'switch') continue;
+    const seen = new Set<string>();
+    node.branches.forEach((branch, index) => {
+      const at = `${contentPath}/branches/${index}`;
+      const wires = Object.hasOwn(node.wires, branch.name) ? (node.wires[branch.name] ?? []) : [];
+      if (wires.length === 0) {
+        warnings.add('branch-without-wire', at, `branch '${branch.name}' leads nowhere; the run ends there`, {
+          nodeId: id,
+        });
+      }
+      const text = branch.when.replaceAll(/\s/g, '');
+      if (seen.has(text) || alwaysTrueBefore(node.branches.slice(0, index))) {
+        warnings.add(
+          'shadowed-branch',
+          at,
+          `branch '${branch.name}' is never taken: an earlier branch is true whenever it is`,
+          { nodeId: id },
+        );
+      }
+      seen.add(text);
+    });
+  }
+  return warnings.list;
+}
+
+function alwaysTrueBefore(branches: readonly { readonly when: string }[]): boolean {
+  return branches.some(({ when }) => {
+    const parsed = parseExpression(when);
+    return parsed.ok && parsed.expression.root.kind === 'number' && parsed.expression.root.value !== 0;
+  });
+}

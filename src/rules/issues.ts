@@ -1,0 +1,109 @@
+/**
+ * Collecting issues while reading an unknown document: every reader notes what is wrong and goes on, so that one
+ * answer carries all of them (decisions §2.1).
+ */
+import type { Issue } from './topology.ts';
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** A JSON object, and not an array. */
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export class Issues {
+  readonly list: Issue[] = [];
+
+  add(code: string, path: string, message: string, more: { nodeId?: string | undefined; hint?: string } = {}): void {
+    this.list.push({
+      code,
+      message,
+      path,
+      ...(more.nodeId === undefined ? {} : { node_id: more.nodeId }),
+      ...(more.hint === undefined ? {} : { hint: more.hint }),
+    });
+  }
+}
+
+/** Reads the members of one JSON object at a known place of the document, noting what is wrong. */
+export class Reader {
+  readonly fields: Fields;
+  readonly path: string;
+  readonly nodeId: string | undefined;
+  readonly issues: Issues;
+
+  constructor(fields: Fields, path: string, nodeId: string | undefined, issues: Issues) {
+    this.fields = fields;
+    this.path = path;
+    this.nodeId = nodeId;
+    this.issues = issues;
+  }
+
+  has(name: string): boolean {
+    return Object.hasOwn(this.fields, name);
+  }
+
+  get(name: string): unknown {
+    return this.has(name) ? this.fields[name] : undefined;
+  }
+
+  fault(code: string, name: string, message: string, hint?: string): void {
+    const path = name === '' ? this.path : `${this.path}/${pointerPart(name)}`;
+    this.issues.add(code, path, message, hint === undefined ? { nodeId: this.nodeId } : { nodeId: this.nodeId, hint });
+  }
+
+  /** Notes every member that is not in `known`. */
+  onlyKnown(known: readonly string[]): void {
+    for (const name of Object.keys(this.fields)) {
+      if (!known.includes(name))
+        this.fault('unknown-field', name, `'${name}' is not a known field`, `known fields are ${known.join(', ')}`);
+    }
+  }
+
+  text(name: string, lengthMaximum: number): string | undefined {
+    const value = this.get(name);
+    if (typeof value === 'string' && value.length > 0 && value.length <= lengthMaximum) return value;
+    this.fault('invalid-field', name, `'${name}' must be a text of 1 to ${lengthMaximum} characters`);
+    return undefined;
+  }
+
+  integer(name: string, minimum: number, maximum: number): number | undefined {
+    const value = this.get(name);
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= minimum && value <= maximum) return value;
+    this.fault('invalid-field', name, `'${name}' must be a whole number from ${minimum} to ${maximum}`);
+    return undefined;
+  }
+
+  /** The objects of a list, each with its own reader. Absent lists are empty unless `required`. */
+  list(name: string, maximum: number, required: boolean): Reader[] {
+    const value = this.get(name);
+    if (value === undefined && !required) return [];
+    if (!Array.isArray(value) || value.length > maximum || (required && value.length === 0)) {
+      this.fault('invalid-field', name, `'${name}' must be a list of ${required ? 1 : 0} to ${maximum} entries`);
+      return [];
+    }
+    const readers: Reader[] = [];
+    value.forEach((entry: unknown, index) => {
+      const path = `${this.path}/${pointerPart(name)}/${index}`;
+      if (isFields(entry)) readers.push(new Reader(entry, path, this.nodeId, this.issues));
+      else this.issues.add('invalid-field', path, 'must be an object', { nodeId: this.nodeId });
+    });
+    return readers;
+  }
+
+  inner(name: string): Reader | undefined {
+    const value = this.get(name);
+    if (isFields(value)) return new Reader(value, `${this.path}/${pointerPart(name)}`, this.nodeId, this.issues);
+    this.fault('invalid-field', name, `'${name}' must be an object`);
+    return undefined;
+  }
+}
+
+export function pointerPart(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+/** UTF-8 length of a text, without Node's Buffer: this runs in a browser too. */
+export function utf8Bytes(text: string): number {
+  return new TextEncoder().encode(text).length;
+}

@@ -1,0 +1,26 @@
+/** Limits of a flow document (decisions §2.3). Counts unless the name says otherwise. */
+export interface FlowLimits {
+  readonly nodesMaximum: number;
+  /** JSON text of one node, in UTF-8 bytes. */
+  readonly nodeBytesMaximum: number;
+  /** Nodes on the longest path. */
+  readonly depthMaximum: number;
+  /** Entries of one list: variables, branches, assignments, writes. */
+  readonly listMaximum: number;
+  /** Next nodes of one output. */
+  readonly fanOutMaximum: number;
+  /** Characters of a variable's or branch's name. */
+  readonly nameLengthMaximum: number;
+}
+
+export const flowLimits: FlowLimits = {
+  nodesMaximum: 200,
+  nodeBytesMaximum: 65_536,
+  depthMaximum: 200,
+  listMaximum: 256,
+  fanOutMaximum: 200,
+  nameLengthMaximum: 128,
+};
+
+/** Limits of a trigger (decisions §2.2). */
+export const triggerLimits = { intervalMsMaximum: 86_400_000, pointsMaximum: 64 } as const;

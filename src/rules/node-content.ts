@@ -1,0 +1,217 @@
+/**
+ * The content of execution nodes: reading one node's members from JSON, in the grammar that the native dialect's
+ * `config` and the compact form (`nodes_json`) share (decisions §2.3).
+ */
+import type { PointKind, SiteCatalogue } from './catalogue.ts';
+import { isVariableName, parseExpression } from './expression/parse.ts';
+import type { Reader } from './issues.ts';
+import type { FlowLimits } from './limits.ts';
+import { isTimeZone } from './local-time.ts';
+import type { Assignment, Branch, ParameterRead, PeriodDeltaNode, VariableRead, Write } from './topology.ts';
+
+/** What content readers need besides the reader. */
+export interface ContentContext {
+  readonly catalogue: SiteCatalogue;
+  readonly limits: FlowLimits;
+}
+
+const idMaximum = 4_294_967_295;
+const ageMsMaximum = 86_400_000;
+const expressionHint = 'an expression uses numbers, variables, + - * / % ^, comparisons, && || !, ? : and functions';
+
+export function readVariables(reader: Reader, context: ContentContext, required: boolean): VariableRead[] {
+  return reader.list('variables', context.limits.listMaximum, required).flatMap((entry) => {
+    entry.onlyKnown(['name', 'instance', 'point_type', 'point', 'max_age_ms']);
+    const name = readName(entry, 'name');
+    const ref = readPoint(entry, context, 'read');
+    const maxAgeMs = entry.has('max_age_ms') ? entry.integer('max_age_ms', 1, ageMsMaximum) : undefined;
+    if (name === undefined || ref === undefined) return [];
+    return [{ name, ...ref, ...(maxAgeMs === undefined ? {} : { max_age_ms: maxAgeMs }) }];
+  });
+}
+
+export function readParameters(reader: Reader, context: ContentContext): ParameterRead[] {
+  return reader.list('parameters', context.limits.listMaximum, false).flatMap((entry) => {
+    entry.onlyKnown(['name', 'parameter']);
+    const name = readName(entry, 'name');
+    const parameter = entry.text('parameter', context.limits.nameLengthMaximum);
+    if (parameter !== undefined && context.catalogue.parameter(parameter) === undefined) {
+      entry.fault(
+        'unknown-parameter',
+        'parameter',
+        `the site has no parameter '${parameter}'`,
+        'add it to `parameters` of site.yaml and reload',
+      );
+    }
+    return name === undefined || parameter === undefined ? [] : [{ name, parameter }];
+  });
+}
+
+export function readBranches(reader: Reader, context: ContentContext): Branch[] {
+  const branches = reader.list('branches', context.limits.listMaximum, true).flatMap((entry) => {
+    entry.onlyKnown(['name', 'when']);
+    const name = entry.text('name', context.limits.nameLengthMaximum);
+    const when = readExpression(entry, 'when');
+    if (name === 'else')
+      entry.fault(
+        'reserved-name',
+        'name',
+        "'else' is the output when no branch is true",
+        'give the branch another name',
+      );
+    if (name === '__proto__') entry.fault('reserved-name', 'name', "'__proto__' cannot name a branch");
+    return name === undefined || when === undefined ? [] : [{ name, when }];
+  });
+  noteDuplicates(reader, 'branches', branches, 'duplicate-branch');
+  return branches;
+}
+
+export function readAssignments(reader: Reader, context: ContentContext, required: boolean): Assignment[] {
+  return reader.list('assignments', context.limits.listMaximum, required).flatMap((entry) => {
+    entry.onlyKnown(['name', 'expression']);
+    const name = readName(entry, 'name');
+    const expression = readExpression(entry, 'expression');
+    return name === undefined || expression === undefined ? [] : [{ name, expression }];
+  });
+}
+
+export function readWrites(reader: Reader, context: ContentContext, required: boolean): Write[] {
+  return reader.list('writes', context.limits.listMaximum, required).flatMap((entry) => {
+    entry.onlyKnown(['instance', 'point_type', 'point', 'value']);
+    const ref = readPoint(entry, context, 'write');
+    const value = typeof entry.get('value') === 'number' ? readConstant(entry) : readExpression(entry, 'value');
+    if (ref === undefined || value === undefined) return [];
+    if (typeof value === 'number') checkConstant(entry, 'value', value, ref, context);
+    return [{ ...ref, value }];
+  });
+}
+
+export type PeriodDeltaContent = Pick<PeriodDeltaNode, 'input' | 'period' | 'name'> & { readonly timezone?: string };
+
+export function readPeriodDelta(reader: Reader): PeriodDeltaContent | undefined {
+  const input = readName(reader, 'input');
+  const name = readName(reader, 'name');
+  const period = readPeriod(reader, 'period');
+  const timezone = reader.has('timezone') ? reader.text('timezone', 64) : undefined;
+  if (timezone !== undefined && !isTimeZone(timezone)) {
+    reader.fault(
+      'unknown-timezone',
+      'timezone',
+      `'${timezone}' is not an IANA time zone`,
+      'for example Europe/Amsterdam',
+    );
+  }
+  if (input === undefined || name === undefined || period === undefined) return undefined;
+  return { input, period, name, ...(timezone === undefined ? {} : { timezone }) };
+}
+
+export function readPeriod(reader: Reader, field: string): PeriodDeltaNode['period'] | undefined {
+  const period = reader.get(field);
+  if (period === 'daily' || period === 'weekly' || period === 'monthly' || period === 'quarterly') return period;
+  reader.fault('invalid-field', field, `'${field}' must be daily, weekly, monthly or quarterly`);
+  return undefined;
+}
+
+export function readName(reader: Reader, field: string): string | undefined {
+  const name = reader.get(field);
+  if (typeof name === 'string' && isVariableName(name)) return name;
+  const hint = 'letters, digits and underscores, a letter first, at most 128, and not the name of a function';
+  reader.fault('invalid-name', field, `'${field}' must be a variable name`, hint);
+  return undefined;
+}
+
+export function readExpression(reader: Reader, field: string): string | undefined {
+  const text = reader.get(field);
+  if (typeof text !== 'string') {
+    reader.fault('invalid-field', field, `'${field}' must be an expression in a text`, expressionHint);
+    return undefined;
+  }
+  return checkExpression(reader, field, text) ? text : undefined;
+}
+
+export function checkExpression(reader: Reader, field: string, text: string): boolean {
+  const parsed = parseExpression(text);
+  if (parsed.ok) return true;
+  reader.fault(
+    parsed.issue.code,
+    field,
+    `at character ${parsed.issue.at + 1}: ${parsed.issue.message}`,
+    expressionHint,
+  );
+  return false;
+}
+
+interface Ref {
+  readonly instance: number;
+  readonly point_type: PointKind;
+  readonly point: number;
+}
+
+function readPoint(reader: Reader, context: ContentContext, use: 'read' | 'write'): Ref | undefined {
+  const instance = reader.integer('instance', 0, idMaximum);
+  const point = reader.integer('point', 0, idMaximum);
+  const given = reader.get('point_type');
+  const pointType = given === undefined && use === 'write' ? 'action' : given;
+  if (pointType !== 'measurement' && pointType !== 'action') {
+    reader.fault('invalid-field', 'point_type', "'point_type' must be measurement or action");
+    return undefined;
+  }
+  if (instance === undefined || point === undefined) return undefined;
+  const ref: Ref = { instance, point_type: pointType, point };
+  return checkPoint(reader, '', ref, context, use) ? ref : undefined;
+}
+
+/** Notes a point that the site does not have, or that may not be written. */
+export function checkPoint(
+  reader: Reader,
+  field: string,
+  ref: Ref,
+  context: ContentContext,
+  use: 'read' | 'write',
+): boolean {
+  const facts = context.catalogue.point(ref);
+  if (facts === undefined) {
+    const message = `the site has no ${ref.point_type} point ${ref.point} of instance ${ref.instance}`;
+    reader.fault('unknown-point', field, message, 'GET /api/instances lists the points');
+    return false;
+  }
+  if (use === 'write' && !facts.writable) {
+    const message = `${ref.point_type} point ${ref.point} of instance ${ref.instance} cannot be written`;
+    reader.fault('not-writable', field, message, 'write an action point, or a measurement point of a virtual channel');
+    return false;
+  }
+  return true;
+}
+
+export function checkConstant(reader: Reader, field: string, value: number, ref: Ref, context: ContentContext): void {
+  const facts = context.catalogue.point(ref);
+  if (facts === undefined) return;
+  const { min, max } = facts;
+  if ((min === undefined || value >= min) && (max === undefined || value <= max)) return;
+  reader.fault(
+    'out-of-range',
+    field,
+    `${value} is outside ${min ?? '-∞'} to ${max ?? '∞'} ${facts.unit}`,
+    'choose a value within the range of the point',
+  );
+}
+
+function readConstant(reader: Reader): number | undefined {
+  const value = reader.get('value');
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  reader.fault('invalid-field', 'value', "'value' must be a finite number or an expression");
+  return undefined;
+}
+
+function noteDuplicates(
+  reader: Reader,
+  field: string,
+  entries: readonly { readonly name: string }[],
+  code: string,
+): void {
+  const seen = new Set<string>();
+  for (const { name } of entries) {
+    if (seen.has(name)) reader.fault(code, field, `'${name}' stands twice in '${field}'`, 'give each its own name');
+    seen.add(name);
+  }
+}

@@ -1,0 +1,308 @@
+/**
+ * The parser (§2.1, decisions §2.3): an editor document, or a compact topology, becomes a checked topology, or the
+ * list of everything that is wrong with it. It never throws on any JSON value. Wires are the truth, edges the drawing.
+ */
+import type { SiteCatalogue } from './catalogue.ts';
+import { readCustomNode } from './custom-dialect.ts';
+import { buildTopology, type ParsedNode } from './graph.ts';
+import { Issues, isFields, pointerPart, Reader, utf8Bytes } from './issues.ts';
+import { type FlowLimits, flowLimits } from './limits.ts';
+import {
+  type ContentContext,
+  readAssignments,
+  readBranches,
+  readParameters,
+  readPeriodDelta,
+  readVariables,
+  readWrites,
+} from './node-content.ts';
+import { readWires } from './parse-wires.ts';
+import type { Issue, Topology, TopologyNode, Wires } from './topology.ts';
+
+export type ParsedFlow =
+  | { readonly ok: true; readonly topology: Topology; readonly warnings: readonly Issue[] }
+  | { readonly ok: false; readonly issues: readonly Issue[] };
+
+const nodeIdPattern = /^[A-Za-z0-9_-]{1,128}$/;
+const nodeIdHint = 'use 1 to 128 letters, digits, _ or -';
+
+/** Parses an editor document in either dialect. */
+export function parseFlow(document: unknown, catalogue: SiteCatalogue, limits: FlowLimits = flowLimits): ParsedFlow {
+  const issues = new Issues();
+  const warnings: Issue[] = [];
+  const context = { catalogue, limits };
+  if (!isFields(document)) return refused(issues, '', 'a flow is an object {nodes, edges}');
+  const reader = new Reader(document, '', undefined, issues);
+  if (reader.has('edges') && !Array.isArray(reader.get('edges')))
+    reader.fault('invalid-field', 'edges', "'edges' must be a list");
+  const entries = documentNodes(reader, limits);
+  const nodes = entries.flatMap((entry) => {
+    const parsed = readEditorNode(entry, context, warnings);
+    return parsed === undefined ? [] : [parsed];
+  });
+  const topology = buildTopology(nodes, limits, issues, warnings);
+  if (issues.list.length > 0 || topology === undefined) return { ok: false, issues: issues.list };
+  warnings.push(...edgeWarnings(reader.get('edges'), topology));
+  return { ok: true, topology, warnings };
+}
+
+/** Parses the compact form `{start_node, nodes}`: a legacy rule, or a stored `nodes_json`. */
+export function parseTopology(compact: unknown, catalogue: SiteCatalogue, limits: FlowLimits = flowLimits): ParsedFlow {
+  const issues = new Issues();
+  const warnings: Issue[] = [];
+  const context = { catalogue, limits };
+  if (!isFields(compact)) return refused(issues, '', 'a topology is an object {start_node, nodes}');
+  const reader = new Reader(compact, '', undefined, issues);
+  reader.onlyKnown(['start_node', 'nodes']);
+  const startNode = reader.text('start_node', 128);
+  const members = reader.inner('nodes');
+  const ids = members === undefined ? [] : Object.keys(members.fields);
+  if (ids.length > limits.nodesMaximum)
+    reader.fault('too-many-nodes', 'nodes', `${ids.length} nodes; at most ${limits.nodesMaximum} are allowed`);
+  const nodes = ids.slice(0, limits.nodesMaximum).flatMap((id) => {
+    const fields = members?.get(id);
+    const path = `/nodes/${pointerPart(id)}`;
+    if (!isFields(fields)) {
+      issues.add('invalid-field', path, 'a node is an object', { nodeId: id });
+      return [];
+    }
+    checkNodeId(id, path, issues);
+    checkNodeSize(fields, path, id, limits, issues);
+    const node = readCompactNode(new Reader(fields, path, id, issues), context);
+    return node === undefined ? [] : [{ id, node, path, contentPath: path }];
+  });
+  const topology = buildTopology(nodes, limits, issues, warnings);
+  if (topology !== undefined && topology.start_node !== startNode) {
+    issues.add('wrong-start', '/start_node', `start_node must name the start node '${topology.start_node}'`);
+  }
+  if (issues.list.length > 0 || topology === undefined) return { ok: false, issues: issues.list };
+  return { ok: true, topology, warnings };
+}
+
+function refused(issues: Issues, path: string, message: string): ParsedFlow {
+  issues.add('invalid-field', path, message);
+  return { ok: false, issues: issues.list };
+}
+
+interface DocumentNode {
+  readonly id: string;
+  readonly reader: Reader;
+}
+
+function documentNodes(reader: Reader, limits: FlowLimits): DocumentNode[] {
+  const nodes = reader.get('nodes');
+  if (!Array.isArray(nodes) || nodes.length === 0) {
+    reader.fault('invalid-field', 'nodes', "'nodes' must be a list with a start and an end node");
+    return [];
+  }
+  if (nodes.length > limits.nodesMaximum) {
+    reader.fault(
+      'too-many-nodes',
+      'nodes',
+      `${nodes.length} nodes; at most ${limits.nodesMaximum} are allowed`,
+      'split the rule in two',
+    );
+    return [];
+  }
+  const seen = new Set<string>();
+  return nodes.flatMap((entry: unknown, index) => {
+    const path = `/nodes/${index}`;
+    if (!isFields(entry)) {
+      reader.issues.add('invalid-field', path, 'a node is an object');
+      return [];
+    }
+    const id = Object.hasOwn(entry, 'id') ? entry.id : undefined;
+    if (typeof id !== 'string') {
+      reader.issues.add('invalid-node-id', `${path}/id`, 'a node needs a text as id', { hint: nodeIdHint });
+      return [];
+    }
+    checkNodeId(id, `${path}/id`, reader.issues);
+    if (seen.has(id))
+      reader.issues.add('duplicate-node', `${path}/id`, `node id '${id}' is used twice`, {
+        nodeId: id,
+        hint: 'ids are unique in a flow',
+      });
+    const first = !seen.has(id);
+    seen.add(id);
+    checkNodeSize(entry, path, id, limits, reader.issues);
+    return first ? [{ id, reader: new Reader(entry, path, id, reader.issues) }] : [];
+  });
+}
+
+function checkNodeId(id: string, path: string, issues: Issues): void {
+  if (nodeIdPattern.test(id) && id !== '__proto__') return;
+  issues.add('invalid-node-id', path, 'the node id is not allowed', { nodeId: id.slice(0, 128), hint: nodeIdHint });
+}
+
+function checkNodeSize(
+  fields: Readonly<Record<string, unknown>>,
+  path: string,
+  id: string,
+  limits: FlowLimits,
+  issues: Issues,
+): void {
+  const bytes = utf8Bytes(JSON.stringify(fields));
+  if (bytes <= limits.nodeBytesMaximum) return;
+  issues.add('node-too-large', path, `the node has ${bytes} bytes; at most ${limits.nodeBytesMaximum} are allowed`, {
+    nodeId: id,
+  });
+}
+
+/** Types of the native dialect and what they become. */
+const nativeTypes = ['start', 'input', 'decision', 'calculation', 'action', 'period-delta', 'end'] as const;
+type NativeType = (typeof nativeTypes)[number];
+
+function readEditorNode(entry: DocumentNode, context: ContentContext, warnings: Issue[]): ParsedNode | undefined {
+  const { id, reader } = entry;
+  checkPosition(reader);
+  const type = reader.get('type');
+  if (type === 'custom') return readCustomNode(id, reader, context, warnings);
+  const native = nativeTypes.find((known) => known === type);
+  if (native === undefined) {
+    reader.fault(
+      'unknown-node-type',
+      'type',
+      `there is no node type ${JSON.stringify(type) ?? 'undefined'}`,
+      `known types are ${nativeTypes.join(', ')}, custom`,
+    );
+    return undefined;
+  }
+  const contentPath = `${reader.path}/data/config`;
+  const config = configOf(reader, native);
+  if (config === undefined) return undefined;
+  const node = readNativeNode(native, config, context);
+  return node === undefined ? undefined : { id, node, path: reader.path, contentPath };
+}
+
+function checkPosition(reader: Reader): void {
+  const position = reader.get('position');
+  if (isFields(position) && Number.isFinite(position.x) && Number.isFinite(position.y)) return;
+  reader.fault('invalid-field', 'position', "'position' must be {x, y} with finite numbers");
+}
+
+/** The config of a node; an end node may leave it out altogether. */
+function configOf(reader: Reader, type: NativeType): Reader | undefined {
+  const empty = new Reader({}, `${reader.path}/data/config`, reader.nodeId, reader.issues);
+  if (type === 'end' && !reader.has('data')) return empty;
+  const data = reader.inner('data');
+  if (data === undefined) return undefined;
+  if (type === 'end' && !data.has('config')) return empty;
+  return data.inner('config');
+}
+
+function readNativeNode(type: NativeType, config: Reader, context: ContentContext): TopologyNode | undefined {
+  const oneWire = (): Wires => readWires(config, context.limits, ['default']);
+  switch (type) {
+    case 'start':
+      config.onlyKnown(['wires']);
+      return { type, wires: oneWire() };
+    case 'input': {
+      config.onlyKnown(['variables', 'parameters', 'wires']);
+      return readInput(config, context, oneWire());
+    }
+    case 'decision': {
+      config.onlyKnown(['branches', 'wires']);
+      const branches = readBranches(config, context);
+      return {
+        type: 'switch',
+        branches,
+        wires: readWires(config, context.limits, [...branches.map(({ name }) => name), 'else']),
+      };
+    }
+    case 'calculation':
+      config.onlyKnown(['assignments', 'wires']);
+      return { type, assignments: readAssignments(config, context, true), wires: oneWire() };
+    case 'action':
+      config.onlyKnown(['writes', 'wires']);
+      return { type: 'change', writes: readWrites(config, context, true), wires: oneWire() };
+    case 'period-delta': {
+      config.onlyKnown(['input', 'period', 'timezone', 'name', 'wires']);
+      const content = readPeriodDelta(config);
+      const wires = oneWire();
+      return content === undefined ? undefined : { type, ...content, wires };
+    }
+    case 'end':
+      config.onlyKnown(['wires']);
+      return { type, wires: readWires(config, context.limits, []) };
+  }
+}
+
+function readInput(reader: Reader, context: ContentContext, wires: Wires): TopologyNode {
+  const variables = readVariables(reader, context, false);
+  const parameters = readParameters(reader, context);
+  if (!reader.has('variables') && !reader.has('parameters')) {
+    reader.fault('invalid-field', '', "an input needs 'variables', 'parameters' or both");
+  }
+  return { type: 'input', variables, parameters, wires };
+}
+
+const compactTypes = ['start', 'input', 'switch', 'change', 'calculation', 'period-delta', 'end'] as const;
+
+function readCompactNode(reader: Reader, context: ContentContext): TopologyNode | undefined {
+  const { limits } = context;
+  const type = compactTypes.find((known) => known === reader.get('type'));
+  const oneWire = (): Wires => readWires(reader, limits, ['default']);
+  const reads = (): { variables?: ReturnType<typeof readVariables> } =>
+    reader.has('variables') ? { variables: readVariables(reader, context, true) } : {};
+  const formulas = (): { assignments?: ReturnType<typeof readAssignments> } =>
+    reader.has('assignments') ? { assignments: readAssignments(reader, context, true) } : {};
+  const writes = (): { writes?: ReturnType<typeof readWrites> } =>
+    reader.has('writes') ? { writes: readWrites(reader, context, true) } : {};
+  switch (type) {
+    case undefined:
+      reader.fault(
+        'unknown-node-type',
+        'type',
+        'unknown execution node type',
+        `known types are ${compactTypes.join(', ')}`,
+      );
+      return undefined;
+    case 'start':
+      reader.onlyKnown(['type', 'wires']);
+      return { type, wires: oneWire() };
+    case 'input':
+      reader.onlyKnown(['type', 'variables', 'parameters', 'wires']);
+      return readInput(reader, context, oneWire());
+    case 'switch': {
+      reader.onlyKnown(['type', 'variables', 'assignments', 'branches', 'wires']);
+      const branches = readBranches(reader, context);
+      const outputs = [...branches.map(({ name }) => name), 'else'];
+      return { type, ...reads(), ...formulas(), branches, wires: readWires(reader, limits, outputs) };
+    }
+    case 'change':
+      reader.onlyKnown(['type', 'variables', 'assignments', 'writes', 'wires']);
+      return { type, ...reads(), ...formulas(), writes: readWrites(reader, context, true), wires: oneWire() };
+    case 'calculation':
+      reader.onlyKnown(['type', 'variables', 'assignments', 'writes', 'wires']);
+      return { type, ...reads(), assignments: readAssignments(reader, context, true), ...writes(), wires: oneWire() };
+    case 'period-delta': {
+      reader.onlyKnown(['type', 'variables', 'input', 'period', 'timezone', 'name', 'writes', 'wires']);
+      const variables = reads();
+      const content = readPeriodDelta(reader);
+      return content === undefined ? undefined : { type, ...variables, ...content, ...writes(), wires: oneWire() };
+    }
+    case 'end':
+      reader.onlyKnown(['type', 'wires']);
+      return { type, wires: readWires(reader, limits, []) };
+  }
+}
+
+/** Edges are only the drawing; a drawing that shows other connections than the wires misleads. */
+function edgeWarnings(edges: unknown, topology: Topology): Issue[] {
+  if (!Array.isArray(edges) || edges.length === 0) return [];
+  const drawn = new Set(
+    edges.map((edge: unknown) => (isFields(edge) ? `${String(edge.source)} ${String(edge.target)}` : 'not an edge')),
+  );
+  const wired = new Set(
+    [...topology.nodes].flatMap(([id, node]) =>
+      Object.values(node.wires)
+        .flat()
+        .map((target) => `${id} ${target}`),
+    ),
+  );
+  const same = drawn.size === wired.size && [...drawn].every((pair) => wired.has(pair));
+  if (same) return [];
+  return [
+    { code: 'edges-differ', path: '/edges', message: 'the drawn edges differ from the wires; the wires are what runs' },
+  ];
+}

@@ -1,0 +1,363 @@
+/**
+ * The scheduler (§6 "Scheduling behavior", decisions §2.2): data and now in, due rules out. All times are monotonic
+ * milliseconds. A tick judges every rule on the snapshot; an event judges only the rules whose points changed; both
+ * by the same functions, so that the two paths decide alike.
+ */
+import type { PointRef } from './catalogue.ts';
+import type { RunTrigger } from './record.ts';
+import { type Snapshot, usable } from './snapshot.ts';
+import { bandOf, isChange, type PointMemory } from './trigger/change.ts';
+import type { Trigger } from './trigger/parse.ts';
+
+export interface SubscribedPoint {
+  readonly index: number;
+  readonly maxAgeMs: number;
+  readonly ref: PointRef;
+}
+
+export interface ScheduledRule {
+  readonly id: number;
+  readonly priority: number;
+  readonly enabled: boolean;
+  readonly runnable: boolean;
+  readonly cooldown_ms: number;
+  readonly trigger: Trigger;
+  /** Canonical text of the trigger: state is carried over while it stays the same. */
+  readonly triggerText: string;
+  /** The trigger's points, in its order; empty for an interval. */
+  readonly points: readonly SubscribedPoint[];
+}
+
+export interface DueRule {
+  readonly ruleId: number;
+  readonly trigger: RunTrigger;
+  /** The moment that decided: the tick's own, or the event's. */
+  readonly dueAtMs: number;
+}
+
+export interface FinishedRun {
+  /** False for manual runs: they do not move the interval (decisions §2.2). */
+  readonly scheduled: boolean;
+  /** Successful, with at least one action performed: starts the cooldown (§6). */
+  readonly acted: boolean;
+  readonly snapshot: Snapshot;
+  readonly dueAtMs: number;
+}
+
+export interface RuleExplanation {
+  readonly state: 'waiting' | 'cooldown' | 'disabled' | 'not-runnable';
+  readonly reasons: readonly { readonly code: string }[];
+  readonly next_due_at_ms: number | null;
+  readonly cooldown_until_ms: number | null;
+  readonly points: readonly {
+    readonly ref: PointRef;
+    readonly last_value: number | null;
+    readonly current_value: number | null;
+    readonly distance: number | null;
+    readonly threshold: number | null;
+    readonly gap: boolean;
+  }[];
+}
+
+export interface Scheduler {
+  /** Swaps the rule set in one assignment; state of rules whose trigger did not change is carried over. */
+  replace(rules: readonly ScheduledRule[], nowMs: number): void;
+  /** One change event: the value that was written to a point, and whether it is usable. */
+  observe(pointIndex: number, value: number, usable: boolean, nowMs: number): void;
+  /** The rules that are due, by priority descending, then id. `nowMs` is the tick's nominal moment on ticks. */
+  due(snapshot: Snapshot, mode: 'tick' | 'event', nowMs?: number): DueRule[];
+  finished(ruleId: number, run: FinishedRun): void;
+  explain(ruleId: number, snapshot: Snapshot): RuleExplanation;
+  exportState(ruleId: number, nowMs: number, wallMs: number): StoredSchedule | null;
+  /** Takes up state of an earlier process; ages are clamped so that a wall clock that jumped neither fires nor starves. */
+  restoreState(ruleId: number, stored: unknown, nowMs: number, wallMs: number): void;
+}
+
+/** Durable form; moments as wall milliseconds, null for never. */
+export interface StoredSchedule {
+  readonly last_scheduled: number | null;
+  readonly last_trigger: number | null;
+  readonly last_acted: number | null;
+  readonly points: readonly { readonly key: string; readonly last: number | null; readonly gap: boolean }[];
+}
+
+const never = Number.NEGATIVE_INFINITY;
+
+/** What is remembered of one rule between runs. */
+interface Memory {
+  lastScheduledMs: number;
+  lastTriggerMs: number;
+  lastActedMs: number;
+  readonly points: PointMemory[];
+}
+
+interface Entry {
+  readonly rule: ScheduledRule;
+  readonly memory: Memory;
+  /** Place in the order of evaluation. */
+  rank: number;
+  /** Position of the point whose change event asks for a run; -1 for none. Holds until the next judgement. */
+  changed: number;
+  touched: boolean;
+}
+
+export function createScheduler(): Scheduler {
+  let entries = new Map<number, Entry>();
+  let order: readonly Entry[] = [];
+  let subscribers = new Map<number, { readonly entry: Entry; readonly position: number }[]>();
+  let touched: Entry[] = [];
+
+  const entryOf = (ruleId: number): Entry => {
+    const entry = entries.get(ruleId);
+    if (entry === undefined) throw new Error(`rule ${ruleId} is not scheduled`);
+    return entry;
+  };
+
+  return {
+    replace(rules, _nowMs) {
+      const next = new Map<number, Entry>();
+      for (const rule of rules) {
+        const old = entries.get(rule.id);
+        next.set(rule.id, { rule, memory: carried(old, rule), rank: 0, changed: -1, touched: false });
+      }
+      // What events asked for and was not judged yet still stands.
+      const asking = touched.flatMap((entry) => {
+        const renewed = next.get(entry.rule.id);
+        if (renewed === undefined || renewed.rule.triggerText !== entry.rule.triggerText) return [];
+        renewed.changed = entry.changed;
+        renewed.touched = true;
+        return [renewed];
+      });
+      order = [...next.values()].sort((a, b) => b.rule.priority - a.rule.priority || a.rule.id - b.rule.id);
+      order.forEach((entry, rank) => {
+        entry.rank = rank;
+      });
+      subscribers = subscribersOf(order);
+      entries = next;
+      touched = asking;
+    },
+
+    observe(pointIndex, value, isUsable) {
+      for (const { entry, position } of subscribers.get(pointIndex) ?? []) {
+        note(entry, position, isUsable ? value : Number.NaN);
+        if (!entry.touched) {
+          entry.touched = true;
+          touched.push(entry);
+        }
+      }
+    },
+
+    due(snapshot, mode, nowMs = snapshot.monotonicMs) {
+      const judged = mode === 'tick' ? order : touched.sort((a, b) => a.rank - b.rank);
+      const due: DueRule[] = [];
+      for (const entry of judged) {
+        const trigger = judge(entry, snapshot, nowMs, mode);
+        if (trigger !== null) due.push({ ruleId: entry.rule.id, trigger, dueAtMs: nowMs });
+      }
+      for (const entry of touched) {
+        entry.touched = false;
+        entry.changed = -1;
+      }
+      touched = [];
+      return due;
+    },
+
+    finished(ruleId, run) {
+      const entry = entries.get(ruleId);
+      // The rule was removed while it ran; nothing is left to remember.
+      if (entry === undefined) return;
+      const { memory, rule } = entry;
+      if (run.scheduled) {
+        memory.lastScheduledMs = run.dueAtMs;
+        memory.lastTriggerMs = run.dueAtMs;
+      }
+      if (run.acted) memory.lastActedMs = run.dueAtMs;
+      rule.points.forEach((point, position) => consume(memory.points[position], point, run.snapshot));
+      entry.changed = -1;
+    },
+
+    explain: (ruleId, snapshot) => explain(entryOf(ruleId), snapshot),
+
+    exportState(ruleId, nowMs, wallMs) {
+      const entry = entries.get(ruleId);
+      if (entry === undefined) return null;
+      const label = (ms: number): number | null => (ms === never ? null : wallMs - (nowMs - ms));
+      const { memory, rule } = entry;
+      return {
+        last_scheduled: label(memory.lastScheduledMs),
+        last_trigger: label(memory.lastTriggerMs),
+        last_acted: label(memory.lastActedMs),
+        points: rule.points.map((point, position) => {
+          const { last = Number.NaN, gap = false } = memory.points[position] ?? {};
+          return { key: keyOf(point.ref), last: finiteOrNull(last), gap };
+        }),
+      };
+    },
+
+    restoreState(ruleId, stored, nowMs, wallMs) {
+      const { memory, rule } = entryOf(ruleId);
+      if (!isStoredSchedule(stored)) return;
+      const moment = (label: number | null): number => (label === null ? never : nowMs - Math.max(0, wallMs - label));
+      memory.lastScheduledMs = moment(stored.last_scheduled);
+      memory.lastTriggerMs = moment(stored.last_trigger);
+      memory.lastActedMs = moment(stored.last_acted);
+      const byKey = new Map(stored.points.map((point) => [point.key, point]));
+      rule.points.forEach((point, position) => {
+        const known = byKey.get(keyOf(point.ref));
+        const own = memory.points[position];
+        if (known === undefined || own === undefined) return;
+        own.last = known.last ?? Number.NaN;
+        own.gap = known.gap;
+      });
+    },
+  };
+}
+
+function carried(old: Entry | undefined, rule: ScheduledRule): Memory {
+  if (old !== undefined && old.rule.triggerText === rule.triggerText) return old.memory;
+  return {
+    lastScheduledMs: never,
+    lastTriggerMs: never,
+    // The cooldown protects the actuator, whatever the trigger is now.
+    lastActedMs: old?.memory.lastActedMs ?? never,
+    points: rule.points.map(() => ({ last: Number.NaN, gap: false })),
+  };
+}
+
+function subscribersOf(order: readonly Entry[]): Map<number, { entry: Entry; position: number }[]> {
+  const subscribers = new Map<number, { entry: Entry; position: number }[]>();
+  for (const entry of order) {
+    entry.rule.points.forEach((point, position) => {
+      const list = subscribers.get(point.index);
+      if (list === undefined) subscribers.set(point.index, [{ entry, position }]);
+      else list.push({ entry, position });
+    });
+  }
+  return subscribers;
+}
+
+/** Takes note of one value of a subscribed point: a gap is remembered, a change asks for a run. */
+function note(entry: Entry, position: number, value: number): void {
+  const memory = entry.memory.points[position];
+  if (memory === undefined || entry.rule.trigger.type !== 'on_change') throw new Error('point outside the trigger');
+  if (value - value !== 0) memory.gap = true;
+  else if (entry.changed === -1 && isChange(memory, value, entry.rule.trigger.value_deadband)) entry.changed = position;
+}
+
+/** Why the rule is due now, or null. A change that meets a closed gate is judged again when the gate opens. */
+function judge(entry: Entry, snapshot: Snapshot, nowMs: number, mode: 'tick' | 'event'): RunTrigger | null {
+  const { rule, memory } = entry;
+  if (!rule.enabled) return null;
+  if (rule.trigger.type === 'interval') {
+    if (mode !== 'tick' || !rule.runnable) return null;
+    return nowMs - memory.lastScheduledMs >= rule.trigger.interval_ms && cooledDown(entry, nowMs)
+      ? { type: 'interval' }
+      : null;
+  }
+  for (let position = 0; position < rule.points.length; position++) {
+    const point = rule.points[position];
+    if (point === undefined) continue;
+    note(
+      entry,
+      position,
+      usable(snapshot, point.index, point.maxAgeMs) ? (snapshot.values[point.index] ?? Number.NaN) : Number.NaN,
+    );
+  }
+  const changed = rule.points[entry.changed];
+  entry.changed = -1;
+  if (changed === undefined || !rule.runnable || !cooledDown(entry, nowMs)) return null;
+  if (nowMs - memory.lastTriggerMs < rule.trigger.time_deadband_ms) return null;
+  const { instance, point_type, point } = changed.ref;
+  return { type: 'on_change', point: { instance, point_type, point } };
+}
+
+function cooledDown({ rule, memory }: Entry, nowMs: number): boolean {
+  return nowMs - memory.lastActedMs >= rule.cooldown_ms;
+}
+
+/** A run consumes the change: the last value becomes what the run's snapshot held (§6, decisions §2.2). */
+function consume(memory: PointMemory | undefined, point: SubscribedPoint, snapshot: Snapshot): void {
+  if (memory === undefined) throw new Error('point outside the trigger');
+  if (!usable(snapshot, point.index, point.maxAgeMs)) {
+    memory.gap = true;
+    return;
+  }
+  memory.last = snapshot.values[point.index] ?? Number.NaN;
+  memory.gap = false;
+}
+
+function explain({ rule, memory }: Entry, snapshot: Snapshot): RuleExplanation {
+  const nowMs = snapshot.monotonicMs;
+  const coolUntilMs = memory.lastActedMs + rule.cooldown_ms;
+  const cooling = coolUntilMs > nowMs;
+  const points = rule.points.map((point, position) =>
+    explainPoint(point, memory.points[position], rule.trigger, snapshot),
+  );
+  const reasons: { code: string }[] = [];
+  if (!rule.enabled) reasons.push({ code: 'disabled' });
+  if (!rule.runnable) reasons.push({ code: 'not-runnable' });
+  if (cooling) reasons.push({ code: 'cooldown' });
+  if (rule.trigger.type === 'interval') {
+    if (nowMs - memory.lastScheduledMs < rule.trigger.interval_ms) reasons.push({ code: 'interval-not-reached' });
+  } else {
+    if (nowMs - memory.lastTriggerMs < rule.trigger.time_deadband_ms) reasons.push({ code: 'time-deadband' });
+    if (points.some((point) => point.current_value === null)) reasons.push({ code: 'point-unavailable' });
+    if (points.every((point) => !beyond(point))) reasons.push({ code: 'no-change' });
+  }
+  const state = !rule.enabled ? 'disabled' : !rule.runnable ? 'not-runnable' : cooling ? 'cooldown' : 'waiting';
+  return {
+    state,
+    reasons,
+    next_due_at_ms: nextDue(rule, memory, cooling ? coolUntilMs : nowMs, nowMs),
+    cooldown_until_ms: cooling ? coolUntilMs : null,
+    points,
+  };
+}
+
+function nextDue(rule: ScheduledRule, memory: Memory, gateMs: number, nowMs: number): number | null {
+  if (rule.trigger.type !== 'interval' || !rule.enabled || !rule.runnable) return null;
+  return Math.max(nowMs, gateMs, memory.lastScheduledMs + rule.trigger.interval_ms);
+}
+
+type ExplainedPoint = RuleExplanation['points'][number];
+
+function beyond(point: ExplainedPoint): boolean {
+  if (point.current_value === null) return false;
+  return point.gap || point.distance === null || point.threshold === null || point.distance > point.threshold;
+}
+
+function explainPoint(
+  point: SubscribedPoint,
+  memory: PointMemory | undefined,
+  trigger: Trigger,
+  snapshot: Snapshot,
+): ExplainedPoint {
+  const { last = Number.NaN, gap = false } = memory ?? {};
+  const current = usable(snapshot, point.index, point.maxAgeMs)
+    ? (snapshot.values[point.index] ?? Number.NaN)
+    : Number.NaN;
+  const deadband = trigger.type === 'on_change' ? trigger.value_deadband : null;
+  return {
+    ref: point.ref,
+    last_value: finiteOrNull(last),
+    current_value: finiteOrNull(current),
+    distance: finiteOrNull(Math.abs(current - last)),
+    threshold: finiteOrNull(bandOf(last, deadband)),
+    gap,
+  };
+}
+
+function keyOf(ref: PointRef): string {
+  return `${ref.instance}:${ref.point_type}:${ref.point}`;
+}
+
+function finiteOrNull(value: number): number | null {
+  return Number.isFinite(value) ? value : null;
+}
+
+function isStoredSchedule(value: unknown): value is StoredSchedule {
+  if (typeof value !== 'object' || value === null) return false;
+  const moments = ['last_scheduled', 'last_trigger', 'last_acted'].map((name) => Reflect.get(value, name) as unknown);
+  const points: unknown = Reflect.get(value, 'points');
+  return moments.every((moment) => moment === null || typeof moment === 'number') && Array.isArray(points);
+}

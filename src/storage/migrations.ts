@@ -1,0 +1,96 @@
+/**
+ * Forward migrations, one list per database. The number of applied steps is the format's version; a database with more
+ * steps than this program knows was written by a newer one and is refused. Never edit a step that was released.
+ */
+
+const siteSteps: readonly string[] = [
+  `
+  CREATE TABLE rules (
+    -- AUTOINCREMENT: an id is never given again, not even after the newest rule was deleted.
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL,
+    description TEXT,
+    enabled INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+    priority INTEGER NOT NULL,
+    cooldown_ms INTEGER NOT NULL,
+    trigger_config TEXT,
+    flow_json TEXT,
+    nodes_json TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX rules_order ON rules (priority DESC, id);
+
+  CREATE TABLE audit_event (
+    tenant_id TEXT NOT NULL,
+    project_id TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    event_id TEXT NOT NULL UNIQUE,
+    occurred_at TEXT NOT NULL,
+    subject_kind TEXT NOT NULL,
+    subject_id TEXT NOT NULL,
+    action TEXT NOT NULL,
+    resource_kind TEXT NOT NULL,
+    resource_id TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    risk TEXT NOT NULL,
+    confirmation TEXT NOT NULL,
+    correlation_id TEXT NOT NULL,
+    trace_id TEXT,
+    details_digest TEXT,
+    accepted_event_id TEXT,
+    PRIMARY KEY (tenant_id, project_id, sequence)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX audit_event_closes ON audit_event (accepted_event_id) WHERE accepted_event_id IS NOT NULL;
+  CREATE INDEX audit_event_accepted ON audit_event (event_id) WHERE outcome = 'accepted';
+
+  CREATE TABLE audit_details (
+    tenant_id TEXT NOT NULL,
+    project_id TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    details TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, project_id, sequence)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE audit_head (
+    tenant_id TEXT NOT NULL,
+    project_id TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, project_id)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TRIGGER audit_event_no_update BEFORE UPDATE ON audit_event
+    BEGIN SELECT RAISE(ABORT, 'audit events are append-only'); END;
+  CREATE TRIGGER audit_event_no_delete BEFORE DELETE ON audit_event
+    BEGIN SELECT RAISE(ABORT, 'audit events are append-only'); END;
+  CREATE TRIGGER audit_details_no_update BEFORE UPDATE ON audit_details
+    BEGIN SELECT RAISE(ABORT, 'audit details are append-only'); END;
+  CREATE TRIGGER audit_details_no_delete BEFORE DELETE ON audit_details
+    BEGIN SELECT RAISE(ABORT, 'audit details are append-only'); END;
+  `,
+];
+
+const runtimeSteps: readonly string[] = [
+  `
+  CREATE TABLE execution (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    execution_id TEXT NOT NULL UNIQUE,
+    rule_id INTEGER NOT NULL,
+    started_at TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    unchanged INTEGER NOT NULL,
+    record TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX execution_of_rule ON execution (rule_id, seq);
+  CREATE INDEX execution_retention ON execution (rule_id, unchanged, seq);
+  CREATE INDEX execution_age ON execution (started_at);
+
+  CREATE TABLE rule_state (
+    rule_id INTEGER PRIMARY KEY,
+    state TEXT NOT NULL
+  ) STRICT;
+  `,
+];
+
+export const migrations = { site: siteSteps, runtime: runtimeSteps } as const;

@@ -1,0 +1,77 @@
+/**
+ * The tables as the query layer sees them (docs/formats). `SiteTables` are the site's durable truth, written with full
+ * durability; `RuntimeTables` are history and the memory of rules, written by the engine alone.
+ */
+import type { Generated } from 'kysely';
+
+export interface RulesTable {
+  id: Generated<number>;
+  name: string;
+  description: string | null;
+  /** 0 or 1. */
+  enabled: number;
+  priority: number;
+  cooldown_ms: number;
+  /** Documents are texts: their bytes are part of the contract. */
+  trigger_config: string | null;
+  flow_json: string | null;
+  nodes_json: string;
+  revision: number;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface AuditEventTable {
+  tenant_id: string;
+  project_id: string;
+  sequence: number;
+  event_id: string;
+  occurred_at: string;
+  subject_kind: string;
+  subject_id: string;
+  action: string;
+  resource_kind: string;
+  resource_id: string;
+  outcome: string;
+  risk: string;
+  confirmation: string;
+  correlation_id: string;
+  trace_id: string | null;
+  details_digest: string | null;
+  /** The accepted event that this terminal one closes. */
+  accepted_event_id: string | null;
+}
+
+export interface AuditDetailsTable {
+  tenant_id: string;
+  project_id: string;
+  sequence: number;
+  /** Canonical JSON whose SHA-256 is the event's `details_digest`. */
+  details: string;
+}
+
+export interface AuditHeadTable {
+  tenant_id: string;
+  project_id: string;
+  sequence: number;
+}
+
+export interface SiteTables {
+  rules: RulesTable;
+  audit_event: AuditEventTable;
+  audit_details: AuditDetailsTable;
+  audit_head: AuditHeadTable;
+}
+
+export interface RuntimeTables {
+  execution: {
+    seq: Generated<number>;
+    execution_id: string;
+    rule_id: number;
+    started_at: string;
+    outcome: string;
+    unchanged: number;
+    record: string;
+  };
+  rule_state: { rule_id: number; state: string };
+}

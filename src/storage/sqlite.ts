@@ -1,0 +1,81 @@
+/**
+ * SQLite under the query layer: node:sqlite behind Kysely's own dialect. Integers are bound as integers (a JS number
+ * would bind as a float and divide like one); a transaction takes the write lock when it begins, so that two processes
+ * on one file wait for each other instead of failing in the middle.
+ */
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { SqliteDialect } from 'kysely';
+import { Fault } from '../base/fault.ts';
+
+export type Durability = 'full' | 'normal';
+
+/** How long a statement waits for another process's lock before it is refused. */
+const busyTimeoutMs = 5000;
+const cachedStatements = 500;
+
+export function openSqlite(file: string, durability: Durability): DatabaseSync {
+  const database = new DatabaseSync(file, { timeout: busyTimeoutMs });
+  database.exec('PRAGMA journal_mode = WAL');
+  database.exec(`PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`);
+  database.exec('PRAGMA foreign_keys = ON');
+  return database;
+}
+
+/** Applies the steps that the file lacks, in one transaction. */
+export function migrate(database: DatabaseSync, steps: readonly string[], what: string): void {
+  const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
+  if (version > steps.length) {
+    throw new Error(
+      `${what} has data format ${version}; this program knows ${steps.length}: use the newer program, or restore a backup`,
+    );
+  }
+  if (version === steps.length) return;
+  database.exec('BEGIN IMMEDIATE');
+  // Another process may have migrated while this one waited for the lock.
+  const now = Number(database.prepare('PRAGMA user_version').get()?.user_version);
+  for (const step of steps.slice(now)) database.exec(step);
+  database.exec(`PRAGMA user_version = ${steps.length}`);
+  database.exec('COMMIT');
+}
+
+export function sqliteDialect(database: DatabaseSync): SqliteDialect {
+  const statements = new Map<string, StatementSync>();
+  const prepare = (sql: string): StatementSync => {
+    const known = statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = database.prepare(sql === 'begin' ? 'begin immediate' : sql);
+    if (statements.size >= cachedStatements) statements.clear();
+    statements.set(sql, statement);
+    return statement;
+  };
+  return new SqliteDialect({
+    database: {
+      close: () => database.close(),
+      prepare(sql) {
+        const statement = guarded(() => prepare(sql));
+        return {
+          reader: statement.columns().length > 0,
+          all: (parameters) => guarded(() => statement.all(...parameters.map(bindable))),
+          run: (parameters) => guarded(() => statement.run(...parameters.map(bindable))),
+          iterate: (parameters) => guarded(() => statement.iterate(...parameters.map(bindable))),
+        };
+      },
+    },
+  });
+}
+
+function bindable(value: unknown): SQLInputValue {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
+  if (value === null || typeof value === 'string' || typeof value === 'bigint' || value instanceof Uint8Array)
+    return value;
+  throw new Error(`a ${typeof value} cannot be stored`);
+}
+
+/** Trouble of the database is a refusal that may pass; its text stays inside. */
+function guarded<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw new Fault('storage-unavailable', 'the storage did not take the request; try again', { cause: error });
+  }
+}

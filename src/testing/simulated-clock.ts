@@ -1,0 +1,65 @@
+/** A clock that tests turn by hand: time passes only in `advance`, and wall time may jump away from monotonic time. */
+import type { Clock } from '../base/clock.ts';
+
+export interface SimulatedClock extends Clock {
+  /** Lets `ms` pass, running the timers that fall due, in order, each at its own moment. */
+  advance(ms: number): void;
+  /** Sets the wall clock forward or back without any time passing. */
+  jumpWall(ms: number): void;
+}
+
+interface Pending {
+  readonly dueMs: number;
+  readonly order: number;
+  readonly task: () => void;
+}
+
+export function simulatedClock(wallStartMs = 1_700_000_000_000, monotonicStartMs = 1000): SimulatedClock {
+  let monotonic = monotonicStartMs;
+  let wall = wallStartMs;
+  let order = 0;
+  const pending = new Set<Pending>();
+
+  const add = (dueMs: number, task: () => void): Pending => {
+    const entry = { dueMs, order: order++, task };
+    pending.add(entry);
+    return entry;
+  };
+  const nextUntil = (limitMs: number): Pending | undefined => {
+    let next: Pending | undefined;
+    for (const entry of pending) {
+      if (entry.dueMs > limitMs) continue;
+      if (next === undefined || entry.dueMs < next.dueMs || (entry.dueMs === next.dueMs && entry.order < next.order))
+        next = entry;
+    }
+    return next;
+  };
+  const moveTo = (toMs: number): void => {
+    wall += toMs - monotonic;
+    monotonic = toMs;
+  };
+
+  return {
+    wallMs: () => Math.floor(wall),
+    monotonicMs: () => monotonic,
+    after(delayMs, task) {
+      const entry = add(monotonic + Math.max(0, delayMs), task);
+      return { cancel: () => void pending.delete(entry) };
+    },
+    soon(task) {
+      add(monotonic, task);
+    },
+    advance(ms) {
+      const endMs = monotonic + ms;
+      for (let next = nextUntil(endMs); next !== undefined; next = nextUntil(endMs)) {
+        pending.delete(next);
+        moveTo(Math.max(monotonic, next.dueMs));
+        next.task();
+      }
+      moveTo(endMs);
+    },
+    jumpWall(ms) {
+      wall += ms;
+    },
+  };
+}
