@@ -107,6 +107,7 @@ export const automation = {
     risk: 'high',
     idempotent: true,
     query: wire.deleteQuery,
+    body: wire.optionalConfirmedBody,
     confirmedIn: 'body-or-query',
     answer: wire.deleteAnswer,
   }),

@@ -42,7 +42,11 @@ const nodes = JSON.stringify({
       wires: { default: ['d'] },
     },
     d: { type: 'switch', branches: [{ name: 'high', when: 'x > limit' }], wires: { high: ['a'], else: ['e'] } },
-    a: { type: 'change', writes: [{ instance: 1, point_type: 'action', point: 1, value: 1 }], wires: { default: ['e'] } },
+    a: {
+      type: 'change',
+      writes: [{ instance: 1, point_type: 'action', point: 1, value: 1 }],
+      wires: { default: ['e'] },
+    },
     e: { type: 'end', wires: {} },
   },
 });
@@ -119,9 +123,11 @@ describe('engine behind its port', () => {
   });
 
   const write = (value: number): void =>
-    createLiveTableWriter(memory, clock, site.points.map((point) => point.maxAgeMs)).publish([
-      { index: 0, value, quality: quality.good },
-    ]);
+    createLiveTableWriter(
+      memory,
+      clock,
+      site.points.map((point) => point.maxAgeMs),
+    ).publish([{ index: 0, value, quality: quality.good }]);
   const pass = async (ms: number): Promise<void> => {
     await settle();
     clock.advance(ms);
@@ -134,7 +140,10 @@ describe('engine behind its port', () => {
     stored = [rule(1), rule(2)];
     expect(await client.open()).toEqual({ rules_loaded: 2, rules_failed: [] });
     stored = [rule(1), rule(2, { revision: 2, nodes_json: '{}' }), rule(3)];
-    expect(await client.reload()).toMatchObject({ rules_loaded: 2, rules_failed: [{ id: 2, code: 'no-runnable-flow' }] });
+    expect(await client.reload()).toMatchObject({
+      rules_loaded: 2,
+      rules_failed: [{ id: 2, code: 'no-runnable-flow' }],
+    });
     stored = [rule(3)];
     expect(await client.reload()).toMatchObject({ rules_loaded: 1, rules_failed: [] });
     expect(asked).toEqual([[1, 2], [2, 3], []]);
@@ -155,7 +164,9 @@ describe('engine behind its port', () => {
     expect(await createHistoryReader(database).page(1, undefined, 10)).toEqual([JSON.stringify(record)]);
     await database.close();
     clock.advance(automationLimits.log_flush_ms);
-    await expect.poll(() => readFileSync(join(folder, 'logs', 'rules', '1.log'), 'utf8')).toBe(`${JSON.stringify(record)}\n`);
+    await expect
+      .poll(() => readFileSync(join(folder, 'logs', 'rules', '1.log'), 'utf8'))
+      .toBe(`${JSON.stringify(record)}\n`);
   });
 
   test('only records of watched rules are sent', async () => {

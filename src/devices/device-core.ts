@@ -57,7 +57,10 @@ export function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log): Dev
       writer,
       setOnline: (online) => {
         // A core whose generation has passed must not touch the tables of the next one.
-        if (!stopped) Atomics.store(memory.online, position, online ? 1 : 0);
+        if (stopped) return;
+        Atomics.store(memory.online, position, online ? 1 : 0);
+        // What was accepted and not sent yet is dropped: after a reconnect it would be late.
+        if (!online) for (const point of points) taker.drop(point.index);
       },
       take: (index) => {
         const command = taker.take(index);

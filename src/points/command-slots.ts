@@ -38,6 +38,8 @@ export interface TakenCommand {
 export interface CommandTaker {
   /** Empties the slot of one point. Null when it is empty, or when its command is too old or of another generation. */
   take(index: number): TakenCommand | null;
+  /** Empties the slot of one point without sending what is in it. */
+  drop(index: number): void;
   readonly dropped: () => number;
 }
 
@@ -51,6 +53,10 @@ export function createCommandTaker(
   let dropped = 0;
   return {
     dropped: () => dropped,
+    drop(index) {
+      const previous = Atomics.exchange(memory.slotState, index, slotState.empty);
+      if (previous === slotState.full) dropped++;
+    },
     take(index) {
       if (Atomics.load(memory.slotState, index) !== slotState.full) return null;
       const value = memory.slotValue[index] ?? Number.NaN;

@@ -1,0 +1,128 @@
+/** The audit store (decisions §1.2, §3): durable, append-only, one gap-free sequence per scope. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../base/clock.ts';
+import { sha256Hex } from '../base/digest.ts';
+import { type Database, openDatabase } from '../storage/database.ts';
+import type { AuditEntry } from './event.ts';
+import { createAuditLog } from './log.ts';
+
+const scope = { tenantId: 't', projectId: 'p' };
+const entry = (more: Partial<AuditEntry> = {}): AuditEntry => ({
+  subject: { kind: 'user', subjectId: 'ada' },
+  action: 'automation.rule.create',
+  resource: { kind: 'automation-rule', resourceId: 'automation-rule:new' },
+  outcome: 'accepted',
+  risk: 'medium',
+  confirmation: 'explicit',
+  correlationId: 'correlation-1',
+  ...more,
+});
+
+describe('audit log', () => {
+  let folder: string;
+  let database: Database;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'audit-'));
+    database = openDatabase(join(folder, 'site.db'));
+  });
+  afterEach(async () => {
+    await database.close();
+    rmSync(folder, { recursive: true });
+  });
+  const sequences = async (tenantId = 't') =>
+    (
+      await database.query
+        .selectFrom('audit_event')
+        .select('sequence')
+        .where('tenant_id', '=', tenantId)
+        .orderBy('sequence')
+        .execute()
+    ).map((row) => row.sequence);
+  const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
+
+  test('§3 one gap-free sequence under concurrent appends, from two writers on one file', async () => {
+    const other = openDatabase(join(folder, 'site.db'));
+    const a = createAuditLog({ database, clock: systemClock, scope });
+    const b = createAuditLog({ database: other, clock: systemClock, scope });
+    const answers = await Promise.all(
+      Array.from({ length: 400 }, (_, index) => (index % 2 === 0 ? a : b).append(entry())),
+    );
+    expect(answers.map((answer) => answer.sequence).sort((x, y) => x - y)).toEqual(upTo(400));
+    expect(await sequences()).toEqual(upTo(400));
+    await other.close();
+  });
+
+  test('each scope counts for itself', async () => {
+    const second = createAuditLog({ database, clock: systemClock, scope: { tenantId: 'u', projectId: 'p' } });
+    await createAuditLog({ database, clock: systemClock, scope }).append(entry());
+    expect((await second.append(entry())).sequence).toBe(1);
+    expect([await sequences('t'), await sequences('u')]).toEqual([[1], [1]]);
+  });
+
+  test('§3 the database refuses to change or delete events and details', async () => {
+    await createAuditLog({ database, clock: systemClock, scope }).append(entry({ details: { a: 1 } }));
+    await expect(database.query.updateTable('audit_event').set({ subject_id: 'eve' }).execute()).rejects.toMatchObject({
+      code: 'storage-unavailable',
+    });
+    await expect(database.query.deleteFrom('audit_event').execute()).rejects.toMatchObject({
+      code: 'storage-unavailable',
+    });
+    await expect(database.query.updateTable('audit_details').set({ details: '{}' }).execute()).rejects.toMatchObject({
+      code: 'storage-unavailable',
+    });
+    await expect(database.query.deleteFrom('audit_details').execute()).rejects.toMatchObject({
+      code: 'storage-unavailable',
+    });
+    expect(await sequences()).toEqual([1]);
+  });
+
+  test('details are kept as canonical JSON beside the event, which holds their digest', async () => {
+    await createAuditLog({ database, clock: systemClock, scope }).append(entry({ details: { b: 1, a: [2] } }));
+    const details = await database.query.selectFrom('audit_details').select('details').executeTakeFirstOrThrow();
+    const event = await database.query.selectFrom('audit_event').select('details_digest').executeTakeFirstOrThrow();
+    expect(details.details).toBe('{"a":[2],"b":1}');
+    expect(event.details_digest).toBe(sha256Hex('{"a":[2],"b":1}'));
+  });
+
+  test('accepted events that a crash left open are closed as unknown, once', async () => {
+    const log = createAuditLog({ database, clock: systemClock, scope });
+    const done = await log.append(entry());
+    await log.append(entry({ outcome: 'succeeded', acceptedEventId: done.eventId }));
+    const open = await log.append(entry({ correlationId: 'correlation-2' }));
+    expect([await log.closeDangling(), await log.closeDangling()]).toEqual([1, 0]);
+    const last = await database.query
+      .selectFrom('audit_event')
+      .selectAll()
+      .orderBy('sequence', 'desc')
+      .executeTakeFirstOrThrow();
+    expect([last.outcome, last.accepted_event_id, last.correlation_id, last.sequence]).toEqual([
+      'unknown',
+      open.eventId,
+      'correlation-2',
+      4,
+    ]);
+  });
+
+  test('a store that fails refuses every waiting append, and the next one works again', async () => {
+    const log = createAuditLog({ database, clock: systemClock, scope });
+    const broken = { ...database, transaction: () => Promise.reject(new Error('disk full')) };
+    const failing = createAuditLog({ database: broken, clock: systemClock, scope });
+    const answers = await Promise.allSettled([failing.append(entry()), failing.append(entry())]);
+    expect(answers.map((answer) => answer.status === 'rejected' && answer.reason.code)).toEqual([
+      'audit-unavailable',
+      'audit-unavailable',
+    ]);
+    expect((await log.append(entry())).sequence).toBe(1);
+  });
+
+  test('the queue of waiting appends is bounded, at its edge', async () => {
+    const limits = { waiting_appends_max: 2, batch_max: 500 };
+    const log = createAuditLog({ database, clock: systemClock, scope, limits });
+    const answers = await Promise.allSettled([log.append(entry()), log.append(entry()), log.append(entry())]);
+    expect(answers.map((answer) => answer.status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+    expect(await sequences()).toEqual([1, 2]);
+  });
+});
