@@ -20,8 +20,6 @@ const pointKind = Type.Union([Type.Literal('measurement'), Type.Literal('action'
 
 export const priorityMax = 4_294_967_295;
 export const nameMax = 128;
-export const pageSizeMax = 100;
-export const historyLimitMax = 100;
 
 export const ruleParams = strict({ id: decimalText() });
 export const noParams = strict({});

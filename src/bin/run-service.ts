@@ -5,20 +5,26 @@ import { type RunningService, startService } from './service.ts';
 
 /** A process that is asked to stop is gone within this time. */
 const stopDeadlineMs = 9500;
+/** npm passes on a Ctrl-C that the terminal has sent already; only a signal that comes later is an impatient second one. */
+const sameSignalMs = 500;
 
 /** Resolves when the service runs; ends the process when it cannot, or when it is told to stop. */
 export async function runService(config: () => ServiceConfig): Promise<RunningService> {
   let service: RunningService | undefined;
-  let stopping = false;
+  let stoppingSinceMs: number | undefined;
   const stop = (): void => {
-    // A second signal, or one before the start is done, does not wait for anything.
-    if (stopping || service === undefined) process.exit(stopping ? 1 : 0);
-    stopping = true;
+    // Before the start is done there is nothing to wait for.
+    if (service === undefined) process.exit(0);
+    if (stoppingSinceMs !== undefined) {
+      if (systemClock.monotonicMs() - stoppingSinceMs > sameSignalMs) process.exit(1);
+      return;
+    }
+    stoppingSinceMs = systemClock.monotonicMs();
     systemClock.after(stopDeadlineMs, () => process.exit(1));
     void service.stop().then(() => process.exit(0));
   };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
+  // A hangup comes when the terminal goes, or when npm is gone before its script.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
   try {
     service = await startService(config());
     return service;

@@ -3,10 +3,10 @@
  * there are no rules, those of the demo are imported and enabled; a second start continues where the first one stopped.
  */
 import { join } from 'node:path';
-import { type Environment, readConfig, type ServiceConfig, StartError } from './config.ts';
+import { type Environment, isForOperator, readConfig, type ServiceConfig, StartError } from './config.ts';
 import { installDemoRules } from './demo-rules.ts';
 import { demoScreen } from './demo-screen.ts';
-import { isExpected, runService } from './run-service.ts';
+import { runService } from './run-service.ts';
 
 const demoFolder = join(import.meta.dirname, '..', '..', 'config', 'demo');
 /** The fastest replay that the simulated driver takes. */
@@ -29,13 +29,13 @@ function demoConfig(env: Environment, args: readonly string[]): ServiceConfig {
   return replaySpeed === undefined ? config : { ...config, replaySpeed };
 }
 
-const config = { read: (): ServiceConfig => demoConfig(process.env, process.argv.slice(2)) };
-const service = await runService(config.read);
+const config = (): ServiceConfig => demoConfig(process.env, process.argv.slice(2));
+const service = await runService(config);
 try {
-  await installDemoRules(service, config.read().configDir);
-  process.stdout.write(await demoScreen(service, config.read()));
+  await installDemoRules(service, config().configDir);
+  process.stdout.write(await demoScreen(service, config()));
 } catch (error) {
-  if (!isExpected(error)) throw error;
+  if (!isForOperator(error)) throw error;
   process.stderr.write(`setpoint: ${error.message.replaceAll('\n', '\nsetpoint: ')}\n`);
   await service.stop();
   process.exit(1);

@@ -29,7 +29,7 @@ export function createRuleState(rule: HasSites): RuleState {
 /** The state of `next`, with the memories of all nodes that `previous` had with the same content. */
 export function carryRuleState(state: RuleState, previous: HasSites, next: HasSites): RuleState {
   const known = new Map(previous.sites.map((site, index) => [keyOf(site), state[index] ?? []]));
-  return next.sites.map((site) => known.get(keyOf(site)) ?? []);
+  return next.sites.map((site) => [...(known.get(keyOf(site)) ?? [])]);
 }
 
 /** Durable form: `[[key, …memory], …]` of the memories that are not empty. */

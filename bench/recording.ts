@@ -1,0 +1,49 @@
+/**
+ * How many executions a second the engine's worker runs and records: rules that are due at every tick, so that the
+ * engine never waits, and 10 000 rules of one second, which it must keep up with.
+ */
+import { systemClock } from '../src/base/clock.ts';
+import { createLiveTableWriter } from '../src/points/live-table.ts';
+import { quality } from '../src/rules/snapshot.ts';
+import { benchRule, startBenchEngine } from './engine-site.ts';
+
+const seconds = 10;
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function measure(rules: number, intervalMs: number): Promise<void> {
+  const trigger = { type: 'interval', interval_ms: intervalMs };
+  const list = Array.from({ length: rules }, (_, index) => benchRule(index + 1, (index % 100) + 1, 'x < 0', trigger));
+  const engine = await startBenchEngine(100, list);
+  const table = createLiveTableWriter(engine.memory, systemClock, engine.site.points.map((point) => point.maxAgeMs));
+  table.publish(Array.from({ length: 100 }, (_, index) => ({ index, value: 1, quality: quality.good })));
+  const status = async () => {
+    const answer = await engine.client.status();
+    if (answer === null) throw new Error('the engine is gone');
+    return answer;
+  };
+  await pause(2000);
+  const before = await status();
+  const begunMs = systemClock.monotonicMs();
+  await pause(seconds * 1000);
+  const after = await status();
+  const tookSeconds = (systemClock.monotonicMs() - begunMs) / 1000;
+  const executed = (after.executions - before.executions) / tookSeconds;
+  const waiting = (after.records_waiting - before.records_waiting) / tookSeconds;
+  const dropped = (after.records_dropped - before.records_dropped) / tookSeconds;
+  const wanted = (rules * 1000) / intervalMs;
+  console.log(`${rules} rules of ${intervalMs} ms:`);
+  console.log(`  executed ${executed.toFixed(0)}/s, ${((executed / wanted) * 100).toFixed(0)}% of what is due`);
+  console.log(`  recorded ${(executed - waiting - dropped).toFixed(0)}/s, dropped ${dropped.toFixed(0)}/s`);
+  console.log(
+    `  ${after.ticks - before.ticks} ticks, ${after.late_ticks - before.late_ticks} late, ${after.overruns - before.overruns} overrun`,
+  );
+  await engine.close();
+}
+
+export async function run(): Promise<void> {
+  await measure(1000, 1000);
+  await measure(10_000, 1000);
+  await measure(2000, 100);
+}
+
+await run();
