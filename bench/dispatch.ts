@@ -6,7 +6,7 @@ import { systemClock } from '../src/base/clock.ts';
 import { createLiveTableWriter } from '../src/points/live-table.ts';
 import { doorbells, slotState } from '../src/points/shared-memory.ts';
 import { quality } from '../src/rules/snapshot.ts';
-import { benchRule, quantile, startBenchEngine } from './engine-site.ts';
+import { benchRule, quantile, startBenchEngine } from './fixture/engine-site.ts';
 
 const rules = 1000;
 const warmUp = 500;
@@ -21,7 +21,9 @@ export async function run(): Promise<void> {
     time_deadband_ms: 0,
     value_deadband: null,
   });
-  const list = Array.from({ length: rules }, (_, index) => benchRule(index + 1, index + 1, 'x > 0', trigger(index + 1)));
+  const list = Array.from({ length: rules }, (_, index) =>
+    benchRule(index + 1, index + 1, 'x > 0', trigger(index + 1)),
+  );
   const engine = await startBenchEngine(rules, list);
   const { memory, site } = engine;
   const ages = site.points.map((point) => point.maxAgeMs);
@@ -42,8 +44,12 @@ export async function run(): Promise<void> {
   }
   const [p50, p99] = [quantile(takenMs, 0.5), quantile(takenMs, 0.99)];
   console.log(`change to accepted command, ${rules} on-change rules, ${samples} changes:`);
-  console.log(`  p50 ${p50.toFixed(3)} ms, ${((p50 / limitsMs.p50) * 100).toFixed(0)}% of the limit of ${limitsMs.p50} ms`);
-  console.log(`  p99 ${p99.toFixed(3)} ms, ${((p99 / limitsMs.p99) * 100).toFixed(0)}% of the limit of ${limitsMs.p99} ms`);
+  console.log(
+    `  p50 ${p50.toFixed(3)} ms, ${((p50 / limitsMs.p50) * 100).toFixed(0)}% of the limit of ${limitsMs.p50} ms`,
+  );
+  console.log(
+    `  p99 ${p99.toFixed(3)} ms, ${((p99 / limitsMs.p99) * 100).toFixed(0)}% of the limit of ${limitsMs.p99} ms`,
+  );
   await engine.close();
 }
 

@@ -5,7 +5,7 @@
 import { systemClock } from '../src/base/clock.ts';
 import { createLiveTableWriter } from '../src/points/live-table.ts';
 import { quality } from '../src/rules/snapshot.ts';
-import { benchRule, startBenchEngine } from './engine-site.ts';
+import { benchRule, startBenchEngine } from './fixture/engine-site.ts';
 
 const seconds = 10;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -14,7 +14,11 @@ async function measure(rules: number, intervalMs: number): Promise<void> {
   const trigger = { type: 'interval', interval_ms: intervalMs };
   const list = Array.from({ length: rules }, (_, index) => benchRule(index + 1, (index % 100) + 1, 'x < 0', trigger));
   const engine = await startBenchEngine(100, list);
-  const table = createLiveTableWriter(engine.memory, systemClock, engine.site.points.map((point) => point.maxAgeMs));
+  const table = createLiveTableWriter(
+    engine.memory,
+    systemClock,
+    engine.site.points.map((point) => point.maxAgeMs),
+  );
   table.publish(Array.from({ length: 100 }, (_, index) => ({ index, value: 1, quality: quality.good })));
   const status = async () => {
     const answer = await engine.client.status();

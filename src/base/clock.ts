@@ -53,13 +53,6 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
-/** An AbortSignal that fires after `delayMs`; call `release` when the guarded work has ended. */
-export function deadlineSignal(clock: Clock, delayMs: number): { signal: AbortSignal; release: () => void } {
-  const controller = new AbortController();
-  const timer = clock.after(delayMs, () => controller.abort(new Error('deadline exceeded')));
-  return { signal: controller.signal, release: () => timer.cancel() };
-}
-
 function abortReason(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new Error('aborted');
 }

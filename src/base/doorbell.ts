@@ -4,9 +4,6 @@
  */
 import type { Clock } from './clock.ts';
 
-/** Int32 cells that one doorbell takes in its array. */
-export const doorbellCells = 1;
-
 export function ring(cells: Int32Array<SharedArrayBuffer>, index: number): void {
   Atomics.add(cells, index, 1);
   Atomics.notify(cells, index);

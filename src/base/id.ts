@@ -1,15 +1,9 @@
-/** The one door to randomness: identifiers and random bytes. */
-import { randomBytes } from 'node:crypto';
+/** The one door to randomness: identifiers. */
 import { v7 } from 'uuid';
 
 /** A fresh UUIDv7: unique, and sorted by time of making. */
 export function newId(): string {
   return v7();
-}
-
-/** `size` bytes from the operating system's generator, as base64url without padding. */
-export function randomToken(size: number): string {
-  return randomBytes(size).toString('base64url');
 }
 
 /** Correlation identifiers that a caller may choose (decisions §1): 8..128 of `A-Za-z0-9._:-`, first alphanumeric. */

@@ -6,7 +6,14 @@
 import type { Arbiter } from './arbiter.ts';
 import type { PointFacts } from './catalogue.ts';
 import type { CommandPort } from './command-port.ts';
-import type { CompiledNode, CompiledRule, CompiledWrite } from './compile.ts';
+import type {
+  CompiledAssignment,
+  CompiledNode,
+  CompiledParameter,
+  CompiledRead,
+  CompiledRule,
+  CompiledWrite,
+} from './compile.ts';
 import { roundHalfAway } from './expression/function-table.ts';
 import type { ActionReason, ActionRecord, ExecutionRecord, RunError, RunTrigger } from './record.ts';
 import { type Snapshot, usable } from './snapshot.ts';
@@ -15,11 +22,16 @@ import type { RuleState } from './state.ts';
 /** What an evaluation found; reused from run to run, so read it before the next one. */
 export interface Plan {
   status: 'evaluated' | 'missing-input' | 'not-finite';
-  /** Positions of visited nodes, in order. */
+  /**
+   * Positions of visited nodes, in order; the first `pathLength` count. Lists are never shortened: giving their memory
+   * back and taking it again would cost more than the evaluation.
+   */
+  pathLength: number;
   readonly path: number[];
   /** By visited node: which branch was taken; -1 for `else` or none. */
   readonly taken: number[];
   /** Planned writes and their raw values, NaN where the value was not finite. */
+  writeCount: number;
   readonly writes: CompiledWrite[];
   readonly writeNodes: number[];
   readonly values: number[];
@@ -28,7 +40,17 @@ export interface Plan {
 }
 
 export function createPlan(): Plan {
-  return { status: 'evaluated', path: [], taken: [], writes: [], writeNodes: [], values: [], missing: [] };
+  return {
+    status: 'evaluated',
+    pathLength: 0,
+    path: [],
+    taken: [],
+    writeCount: 0,
+    writes: [],
+    writeNodes: [],
+    values: [],
+    missing: [],
+  };
 }
 
 /** Walks the rule on `snapshot` and fills `plan`; writes nothing. `state` advances for the nodes that run. */
@@ -47,9 +69,9 @@ export function evaluateRule(rule: CompiledRule, snapshot: Snapshot, state: Rule
     const node = nodes[position];
     if (node === undefined) throw new Error('node position outside the rule');
     ran[position] = 1;
-    plan.path.push(position);
     const taken = runNode(rule, node, position, plan);
-    plan.taken.push(taken);
+    plan.path[plan.pathLength] = position;
+    plan.taken[plan.pathLength++] = taken;
     if (plan.status !== 'evaluated') return;
     const next = taken >= 0 ? node.branches[taken]?.next : node.next;
     if (next === undefined) throw new Error('no such branch');
@@ -59,13 +81,8 @@ export function evaluateRule(rule: CompiledRule, snapshot: Snapshot, state: Rule
 
 function clear(plan: Plan): void {
   plan.status = 'evaluated';
-  plan.path.length = 0;
-  plan.taken.length = 0;
-  if (plan.writes.length > 0) {
-    plan.writes.length = 0;
-    plan.writeNodes.length = 0;
-    plan.values.length = 0;
-  }
+  plan.pathLength = 0;
+  plan.writeCount = 0;
   if (plan.missing.length > 0) plan.missing.length = 0;
 }
 
@@ -73,18 +90,24 @@ function clear(plan: Plan): void {
 function runNode(rule: CompiledRule, node: CompiledNode, position: number, plan: Plan): number {
   const { frame } = rule;
   const { slots, snapshot } = frame;
-  for (const read of node.reads) {
-    if (usable(snapshot, read.point.index, read.maxAgeMs))
-      slots[read.slot] = snapshot.values[read.point.index] ?? Number.NaN;
+  const { reads, parameters, before, assignments, writes } = node;
+  for (let index = 0; index < reads.length; index++) {
+    const read = reads[index] as CompiledRead;
+    const at = read.point.index;
+    if (usable(snapshot, at, read.maxAgeMs)) slots[read.slot] = snapshot.values[at] as number;
     else plan.missing.push(read.name);
   }
   if (plan.missing.length > 0) {
     plan.status = 'missing-input';
     return -1;
   }
-  for (const parameter of node.parameters) slots[parameter.slot] = parameter.value;
-  for (const advance of node.before) advance(frame);
-  for (const assignment of node.assignments) {
+  for (let index = 0; index < parameters.length; index++) {
+    const parameter = parameters[index] as CompiledParameter;
+    slots[parameter.slot] = parameter.value;
+  }
+  for (let index = 0; index < before.length; index++) before[index]?.(frame);
+  for (let index = 0; index < assignments.length; index++) {
+    const assignment = assignments[index] as CompiledAssignment;
     const value = assignment.run(frame);
     if (value - value !== 0) frame.notFinite = true;
     slots[assignment.slot] = value;
@@ -94,7 +117,7 @@ function runNode(rule: CompiledRule, node: CompiledNode, position: number, plan:
     return -1;
   }
   if (node.branches.length > 0) return chooseBranch(node, rule, plan);
-  for (const write of node.writes) planWrite(write, rule, position, plan);
+  for (let index = 0; index < writes.length; index++) planWrite(writes[index] as CompiledWrite, rule, position, plan);
   return -1;
 }
 
@@ -115,9 +138,10 @@ function chooseBranch(node: CompiledNode, rule: CompiledRule, plan: Plan): numbe
 function planWrite(write: CompiledWrite, rule: CompiledRule, position: number, plan: Plan): void {
   const { frame } = rule;
   const value = write.run(frame);
-  plan.writes.push(write);
-  plan.writeNodes.push(position);
-  plan.values.push(frame.notFinite ? Number.NaN : value);
+  const at = plan.writeCount++;
+  plan.writes[at] = write;
+  plan.writeNodes[at] = position;
+  plan.values[at] = frame.notFinite ? Number.NaN : value;
   frame.notFinite = false;
 }
 
@@ -146,7 +170,7 @@ export function executeRule(
   const actions: ActionRecord[] = [];
   let failedActions = 0;
   if (plan.status === 'evaluated') {
-    for (let index = 0; index < plan.writes.length; index++) {
+    for (let index = 0; index < plan.writeCount; index++) {
       const action = dispatch(rule, plan, index, snapshot, arbiter, port);
       if (!action.success && action.reason !== 'outranked') failedActions++;
       actions.push(action);
@@ -172,7 +196,7 @@ export function executeRule(
     success: outcome === 'acted' || outcome === 'no_action',
     error,
     actions_executed: actions,
-    execution_path: plan.path.map((position) => rule.nodes[position]?.id ?? ''),
+    execution_path: pathIds(rule, plan),
     matched_condition: matchedCondition(rule, plan),
     variable_values: variableValues(rule, plan),
     node_details: nodeDetails(rule, plan),
@@ -239,7 +263,7 @@ export function toStep(value: number, step: number | undefined): number {
 }
 
 function errorOf(rule: CompiledRule, plan: Plan, failedActions: number): RunError | null {
-  const last = rule.nodes[plan.path.at(-1) ?? 0]?.id ?? '';
+  const last = rule.nodes[plan.path[plan.pathLength - 1] ?? 0]?.id ?? '';
   if (plan.status === 'missing-input') {
     return {
       code: 'missing-input',
@@ -252,11 +276,17 @@ function errorOf(rule: CompiledRule, plan: Plan, failedActions: number): RunErro
     return { code: 'not-finite', message: `node ${last} computed a value that is not finite`, node_id: last };
   }
   if (failedActions === 0) return null;
-  return { code: 'action-failed', message: `${failedActions} of ${plan.writes.length} actions failed` };
+  return { code: 'action-failed', message: `${failedActions} of ${plan.writeCount} actions failed` };
+}
+
+function pathIds(rule: CompiledRule, plan: Plan): string[] {
+  const ids: string[] = [];
+  for (let index = 0; index < plan.pathLength; index++) ids.push(rule.nodes[plan.path[index] ?? -1]?.id ?? '');
+  return ids;
 }
 
 function matchedCondition(rule: CompiledRule, plan: Plan): string | null {
-  for (let index = plan.path.length - 1; index >= 0; index--) {
+  for (let index = plan.pathLength - 1; index >= 0; index--) {
     const node = rule.nodes[plan.path[index] ?? -1];
     if (node?.type !== 'switch' || plan.taken[index] === undefined) continue;
     const branch = node.branches[plan.taken[index] ?? -1];
@@ -270,13 +300,13 @@ function matchedCondition(rule: CompiledRule, plan: Plan): string | null {
 function variableValues(rule: CompiledRule, plan: Plan): Record<string, number | null> {
   const values: Record<string, number | null> = {};
   const { slots } = rule.frame;
-  for (const position of plan.path) {
-    const node = rule.nodes[position];
+  for (let index = 0; index < plan.pathLength; index++) {
+    const node = rule.nodes[plan.path[index] ?? -1];
     if (node === undefined) continue;
     for (const { name, slot } of node.reads)
       values[name] = plan.missing.includes(name) ? null : finiteOrNull(slots[slot]);
     // In the node that ended the run, what comes after the reads was not computed.
-    if (plan.missing.length > 0 && position === plan.path.at(-1)) continue;
+    if (plan.missing.length > 0 && index === plan.pathLength - 1) continue;
     for (const { name, slot } of node.parameters) values[name] = finiteOrNull(slots[slot]);
     for (const { name, slot } of node.assignments) values[name] = finiteOrNull(slots[slot]);
   }
@@ -286,7 +316,7 @@ function variableValues(rule: CompiledRule, plan: Plan): Record<string, number |
 /** Per visited node what it decided: switches the branches tried with their results, others nothing. */
 function nodeDetails(rule: CompiledRule, plan: Plan): Record<string, unknown> {
   const details: Record<string, unknown> = {};
-  for (let index = 0; index < plan.path.length; index++) {
+  for (let index = 0; index < plan.pathLength; index++) {
     const node = rule.nodes[plan.path[index] ?? -1];
     if (node === undefined || node.branches.length === 0) continue;
     const taken = plan.taken[index] ?? -1;
@@ -294,7 +324,7 @@ function nodeDetails(rule: CompiledRule, plan: Plan): Record<string, unknown> {
       name: branch.name,
       result: taken === -1 || position < taken ? false : position === taken ? true : null,
     }));
-    const ended = plan.status !== 'evaluated' && index === plan.path.length - 1;
+    const ended = plan.status !== 'evaluated' && index === plan.pathLength - 1;
     details[node.id] = ended
       ? { type: node.type, ended: plan.status }
       : { type: node.type, branches, output: branches[taken]?.name ?? 'else' };
