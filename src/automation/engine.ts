@@ -3,12 +3,13 @@
  * order; it sees one snapshot, and its rules run in priority order, each at most once. A cycle is done in slices of
  * `max_concurrent_executions` between which the event loop turns, so an execution never waits for more than a slice.
  */
-import type { Clock, Timer } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
 import type { Arbiter } from '../rules/arbiter.ts';
 import type { CommandPort } from '../rules/command-port.ts';
-import { createPlan, executeRule } from '../rules/executor.ts';
+import { createPlan } from '../rules/evaluate.ts';
+import { executeRule } from '../rules/executor.ts';
 import type { ExecutionRecord, RunTrigger } from '../rules/record.ts';
 import type { DueRule } from '../rules/scheduler.ts';
 import { type Snapshot, usable } from '../rules/snapshot.ts';
@@ -16,6 +17,7 @@ import type { EngineStatus, PointWriter, ReloadReport, RuleSetChange, RuleStatus
 import type { AutomationLimits } from './limits.ts';
 import type { Recorder } from './recorder.ts';
 import type { RuleSet } from './rule-set.ts';
+import { createTicker } from './ticker.ts';
 
 /** Where values come from: the live table and its change ring, or a test's arrays. */
 export interface PointSource {
@@ -59,19 +61,18 @@ export interface Engine {
 interface Order {
   readonly ruleId: number;
   readonly correlationId: string;
+  /** Tries to copy a consistent snapshot before the order is refused. */
+  attemptsLeft: number;
   readonly resolve: (record: ExecutionRecord) => void;
   readonly reject: (fault: Fault) => void;
 }
 
-/** Tries to copy a consistent snapshot for a manual order before it is refused. */
 const snapshotAttempts = 5;
 
 export function createEngine(parts: EngineParts): Engine {
   const { clock, limits, rules, arbiter, snapshot, points, port, recorder } = parts;
   const { scheduler } = rules;
   let running = false;
-  let timer: Timer | undefined;
-  let nextTickMs = 0;
   /** The moment of the tick that waits for its cycle: its place on the grid of ticks, not when it was noticed. */
   let tickDue: number | undefined;
   let eventsDue = false;
@@ -83,10 +84,6 @@ export function createEngine(parts: EngineParts): Engine {
   const orders: Order[] = [];
   const plan = createPlan();
   const counts = {
-    ticks: 0,
-    late_ticks: 0,
-    overruns: 0,
-    max_lateness_ms: 0,
     event_cycles: 0,
     executions: 0,
     queue_depth: 0,
@@ -95,24 +92,12 @@ export function createEngine(parts: EngineParts): Engine {
     torn_snapshots: 0,
   };
 
-  const armTick = (): void => {
-    timer = clock.after(Math.max(0, nextTickMs - clock.monotonicMs()), onTick);
-  };
-  /** The next tick is counted from this one's moment, not from now: the period does not drift. */
-  const onTick = (): void => {
-    if (!running) return;
-    // Timers of the runtime may fire a fraction of a millisecond early.
-    const latenessMs = Math.max(0, clock.monotonicMs() - nextTickMs);
-    counts.ticks++;
-    counts.max_lateness_ms = Math.max(counts.max_lateness_ms, latenessMs);
-    if (latenessMs > limits.late_tick_ms) counts.late_ticks++;
-    const skipped = Math.floor(latenessMs / limits.tick_interval_ms);
-    counts.overruns += skipped + (tickDue === undefined ? 0 : 1);
-    tickDue = nextTickMs + limits.tick_interval_ms * skipped;
-    nextTickMs = tickDue + limits.tick_interval_ms;
-    armTick();
+  const ticker = createTicker(clock, limits, (tickMs) => {
+    const beforeWaits = tickDue !== undefined;
+    tickDue = tickMs;
     pump();
-  };
+    return beforeWaits;
+  });
 
   const ask = (): void => {
     if (pumpAsked) return;
@@ -126,7 +111,7 @@ export function createEngine(parts: EngineParts): Engine {
   const pump = (): void => {
     if (inCycle || !running) return;
     const order = orders.shift();
-    if (order !== undefined) runOrder(order, snapshotAttempts);
+    if (order !== undefined) runOrder(order);
     else if (tickDue !== undefined && !(eventsDue && tickWasLast)) scheduledCycle(tickDue);
     else if (eventsDue) scheduledCycle(undefined);
     if (!inCycle && (orders.length > 0 || tickDue !== undefined || eventsDue)) ask();
@@ -210,7 +195,7 @@ export function createEngine(parts: EngineParts): Engine {
   };
 
   /** A manual order is a cycle of its own and ignores trigger and cooldown. */
-  const runOrder = (order: Order, attempts: number): void => {
+  const runOrder = (order: Order): void => {
     const rule = rules.get(order.ruleId);
     if (rule === undefined) return order.reject(new Fault('not-found', `there is no rule ${order.ruleId}`));
     if (rule.compiled === null)
@@ -219,9 +204,11 @@ export function createEngine(parts: EngineParts): Engine {
       );
     if (!points.copyInto(snapshot)) {
       counts.torn_snapshots++;
-      if (attempts <= 1)
+      order.attemptsLeft--;
+      if (order.attemptsLeft === 0)
         return order.reject(new Fault('engine-unavailable', 'live values cannot be read now; try again'));
-      clock.soon(() => runOrder(order, attempts - 1));
+      // Back to the head of the queue, not a timer of its own: only one cycle runs at a time.
+      orders.unshift(order);
       return;
     }
     arbiter.beginCycle();
@@ -234,8 +221,7 @@ export function createEngine(parts: EngineParts): Engine {
   return {
     start() {
       running = true;
-      nextTickMs = clock.monotonicMs() + limits.tick_interval_ms;
-      armTick();
+      ticker.start();
     },
     pointsChanged() {
       eventsDue = true;
@@ -252,7 +238,7 @@ export function createEngine(parts: EngineParts): Engine {
           reject(new Fault('engine-unavailable', 'the engine takes no more executions now; try again'));
           return;
         }
-        orders.push({ ruleId, correlationId, resolve, reject });
+        orders.push({ ruleId, correlationId, attemptsLeft: snapshotAttempts, resolve, reject });
         if (!inCycle) ask();
       });
     },
@@ -266,6 +252,7 @@ export function createEngine(parts: EngineParts): Engine {
       running,
       ...rules.counts(),
       tick_interval_ms: limits.tick_interval_ms,
+      ...ticker.counts(),
       ...counts,
       queue_depth: counts.queue_depth + orders.length,
       records_waiting: recorder.waiting(),
@@ -274,7 +261,7 @@ export function createEngine(parts: EngineParts): Engine {
     writers: (wanted) => rules.writers(wanted),
     stop() {
       running = false;
-      timer?.cancel();
+      ticker.stop();
       for (const order of orders.splice(0)) order.reject(new Fault('engine-unavailable', 'the engine is stopping'));
     },
   };

@@ -4,6 +4,7 @@
  */
 import type { AuditLog } from '../audit/log.ts';
 import type { Clock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
 import type { Database, Transaction } from '../storage/database.ts';
 import type { ImportedRule } from './import-file.ts';
@@ -36,7 +37,10 @@ export async function importRules(
       const known = plan.match === 'name' ? await idsNamed(within, rule.name) : [];
       const [id] = known;
       if (known.length > 1)
-        throw new Error(`${known.length} rules are named "${rule.name}": --match name cannot choose`);
+        throw new Fault(
+          'invalid-input',
+          `${known.length} rules are named "${rule.name}": matching by name cannot choose`,
+        );
       if (id !== undefined) {
         updated.push(await updateRow(within, id, rule.changes, at));
         continue;

@@ -29,7 +29,7 @@ export class StartError extends Error {
 
 /** Errors whose message is meant for the operator; any other is a bug and shows its stack. */
 export function isForOperator(error: unknown): error is Error {
-  return error instanceof StartError || error instanceof IdentityConfigError || error instanceof YamlError;
+  return [StartError, IdentityConfigError, YamlError, Fault].some((kind) => error instanceof kind);
 }
 
 export interface ServiceConfig {

@@ -31,7 +31,8 @@ const minuteMs = 60_000;
 const allowed: Verdict = { allowed: true };
 
 export function createArbiter(): Arbiter {
-  const claims = new Map<number, Claim>();
+  /** By point index; a point nobody has written has no claim. */
+  const claims: (Claim | undefined)[] = [];
   let cycle = 0;
 
   return {
@@ -40,7 +41,7 @@ export function createArbiter(): Arbiter {
     },
 
     ask(point, ruleId, priority, nowMs) {
-      const claim = claims.get(point.index);
+      const claim = claims[point.index];
       if (claim === undefined) return allowed;
       if (claim.cycle === cycle) return { allowed: false, reason: 'outranked', by: claim.ruleId };
       if (claim.ruleId !== ruleId && priority < claim.priority && nowMs < claim.holdUntilMs) {
@@ -52,10 +53,10 @@ export function createArbiter(): Arbiter {
     },
 
     claim(point, ruleId, priority, nowMs) {
-      let claim = claims.get(point.index);
+      let claim = claims[point.index];
       if (claim === undefined) {
         claim = { cycle, ruleId, priority, holdUntilMs: 0, writtenMs: [] };
-        claims.set(point.index, claim);
+        claims[point.index] = claim;
       }
       claim.cycle = cycle;
       claim.ruleId = ruleId;

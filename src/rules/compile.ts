@@ -28,7 +28,7 @@ const gapPeriods = 5;
 export interface CompiledRead {
   readonly name: string;
   readonly slot: number;
-  readonly point: PointFacts;
+  readonly pointIndex: number;
   readonly maxAgeMs: number;
 }
 export interface CompiledParameter {
@@ -47,22 +47,36 @@ export interface CompiledBranch {
   readonly next: readonly number[];
 }
 export interface CompiledWrite {
+  readonly nodeId: string;
   readonly point: PointFacts;
   readonly run: Run;
+}
+/** What the record says of a switch, by the output it took. */
+export interface SwitchDetails {
+  readonly type: TopologyNode['type'];
+  /** `result` is null for a branch that was not tried. */
+  readonly branches: readonly { readonly name: string; readonly result: boolean | null }[];
+  readonly output: string;
 }
 
 export interface CompiledNode {
   readonly id: string;
   readonly type: TopologyNode['type'];
+  /** True when there is work before branches and writes: reads, parameters, assignments or call sites. */
+  readonly prepares: boolean;
   readonly reads: readonly CompiledRead[];
   readonly parameters: readonly CompiledParameter[];
-  /** Stateful call sites of this node, in order. */
-  readonly before: readonly ((frame: Frame) => void)[];
   readonly assignments: readonly CompiledAssignment[];
+  /** All that the node declares: reads, parameters and assignments, in order. */
+  readonly declared: readonly { readonly name: string; readonly slot: number }[];
+  /** Stateful call sites of branches and writes, in order; those of an assignment belong to its `run`. */
+  readonly before: readonly Advance[];
   readonly branches: readonly CompiledBranch[];
   readonly writes: readonly CompiledWrite[];
   /** Targets of the output taken when no branch is. */
   readonly next: readonly number[];
+  /** Of a switch: for `else` first, then by branch. */
+  readonly details: readonly SwitchDetails[];
 }
 
 export interface CompiledRule {
@@ -81,7 +95,11 @@ export interface CompiledRule {
   /** Indexes of every point written. */
   readonly writtenPoints: readonly number[];
   readonly frame: Frame;
+  /** The path of the last run and its ids, so that equal paths share one list. */
+  readonly lastPath: { positions: readonly number[]; ids: readonly string[] };
 }
+
+type Advance = (frame: Frame) => void;
 
 interface Declaration {
   readonly node: number;
@@ -100,8 +118,9 @@ export function compileRule(source: RuleSource, topology: Topology, catalogue: S
   const sites = binding.sites;
   const frame: Frame = {
     snapshot: createSnapshot(0),
-    slots: new Float64Array(binding.slots),
-    ran: new Uint8Array(nodes.length),
+    slots: binding.initialSlots(),
+    run: 0,
+    reached: new Uint32Array(nodes.length),
     calls: new Float64Array(sites.length),
     sites: createRuleState({ sites }),
     gapMs: gapPeriods * source.periodMs,
@@ -117,18 +136,21 @@ export function compileRule(source: RuleSource, topology: Topology, catalogue: S
       node.reads.map((read) => ({
         nodeId: node.id,
         name: read.name,
-        pointIndex: read.point.index,
+        pointIndex: read.pointIndex,
         maxAgeMs: read.maxAgeMs,
       })),
     ),
     writtenPoints: [...new Set(nodes.flatMap((node) => node.writes.map((write) => write.point.index)))],
     frame,
+    lastPath: { positions: [], ids: [] },
   };
 }
 
 class Binding {
   readonly sites: SiteFacts[] = [];
-  slots = 0;
+  #slots = 0;
+  /** Constants stand in slots of their own, so that an operand is one whether it varies or not. */
+  readonly #constants = new Map<number, number>();
   readonly #catalogue: SiteCatalogue;
   readonly #position: ReadonlyMap<string, number>;
   /** By node position: positions of all nodes upstream. */
@@ -141,13 +163,20 @@ class Binding {
     this.#upstream = upstreamOf(topology, this.#position);
   }
 
+  /** Slots with the constants in place; to be called when all nodes are compiled. */
+  initialSlots(): Float64Array {
+    const slots = new Float64Array(this.#slots);
+    for (const [value, slot] of this.#constants) slots[slot] = value;
+    return slots;
+  }
+
   compileNode(id: string, node: TopologyNode, position: number): CompiledNode {
-    const before: ((frame: Frame) => void)[] = [];
+    const before: Advance[] = [];
     const { wires: _, ...content } = node;
     const scope = this.#scope(id, fingerprint(JSON.stringify(content)), position, before);
     const reads = readsOf(node).map((read) => this.#read(read, position));
     const parameters = node.type === 'input' ? node.parameters.map((entry) => this.#parameter(entry, position)) : [];
-    const assignments = assignmentsOf(node).map((assignment) => this.#assignment(assignment, position, scope));
+    const assignments = assignmentsOf(node).map((assignment) => this.#assignment(assignment, position, scope, before));
     if (node.type === 'period-delta') assignments.push(this.#periodDelta(node, position, scope));
     const branches =
       node.type === 'switch'
@@ -158,11 +187,28 @@ class Binding {
           }))
         : [];
     const writes = writesOf(node).map((write) => ({
+      nodeId: id,
       point: this.#point(write),
       run: typeof write.value === 'number' ? constant(write.value) : expression(write.value, scope),
     }));
     const next = this.#targets(node, node.type === 'switch' ? 'else' : 'default');
-    return { id, type: node.type, reads, parameters, before, assignments, branches, writes, next };
+    const declared = [...reads, ...parameters, ...assignments].map(({ name, slot }) => ({ name, slot }));
+    const details = node.type === 'switch' ? switchDetails(node.branches.map(({ name }) => name)) : [];
+    const prepares = declared.length + before.length > 0;
+    return {
+      id,
+      type: node.type,
+      prepares,
+      reads,
+      parameters,
+      assignments,
+      declared,
+      before,
+      branches,
+      writes,
+      next,
+      details,
+    };
   }
 
   #targets(node: TopologyNode, output: string): number[] {
@@ -181,7 +227,7 @@ class Binding {
   }
 
   #declare(name: string, node: number): number {
-    const slot = this.slots++;
+    const slot = this.#slots++;
     const known = this.#declared.get(name);
     if (known === undefined) this.#declared.set(name, [{ node, slot }]);
     else known.push({ node, slot });
@@ -191,7 +237,7 @@ class Binding {
   #read(read: VariableRead, position: number): CompiledRead {
     const point = this.#point(read);
     const maxAgeMs = Math.min(point.maxAgeMs, read.max_age_ms ?? Number.POSITIVE_INFINITY);
-    return { name: read.name, slot: this.#declare(read.name, position), point, maxAgeMs };
+    return { name: read.name, slot: this.#declare(read.name, position), pointIndex: point.index, maxAgeMs };
   }
 
   #parameter(entry: { name: string; parameter: string }, position: number): CompiledParameter {
@@ -200,9 +246,14 @@ class Binding {
     return { name: entry.name, slot: this.#declare(entry.name, position), value: parameter.value };
   }
 
-  #assignment(assignment: Assignment, position: number, scope: Scope): CompiledAssignment {
+  /**
+   * The call sites of an assignment advance right before it and not at the node's begin, because they may read what an
+   * earlier assignment of the node has computed.
+   */
+  #assignment(assignment: Assignment, position: number, scope: Scope, before: Advance[]): CompiledAssignment {
     // The expression is bound first: it may read an outer declaration of the very name.
-    const run = expression(assignment.expression, scope);
+    const value = expression(assignment.expression, scope);
+    const run = advancing(before.splice(0), value);
     return { name: assignment.name, slot: this.#declare(assignment.name, position), run };
   }
 
@@ -211,7 +262,7 @@ class Binding {
     position: number,
     scope: Scope & HasSite,
   ): CompiledAssignment {
-    const input = scope.variable(node.input);
+    const input = compileExpression({ kind: 'variable', name: node.input }, scope);
     const site = scope.ownSite('period-delta');
     const timezone = node.timezone ?? this.#catalogue.timezone;
     const run: Run = (frame) => {
@@ -222,31 +273,38 @@ class Binding {
     return { name: node.name, slot: this.#declare(node.name, position), run };
   }
 
-  #scope(nodeId: string, content: string, position: number, before: ((frame: Frame) => void)[]): Scope & HasSite {
+  #scope(nodeId: string, content: string, position: number, before: Advance[]): Scope & HasSite {
     let ordinal = 0;
     const ownSite = (kind: SiteFacts['kind']): number =>
       this.sites.push({ nodeId, content, ordinal: ordinal++, kind }) - 1;
     return {
       timezone: this.#catalogue.timezone,
       variable: (name) => this.#variable(name, position),
+      constant: (value) => this.#constant(value),
       site: ownSite,
       ownSite,
       before: (advance) => void before.push(advance),
     };
   }
 
-  /** Reads the declaration of `name` that holds at node `position`. */
-  #variable(name: string, position: number): Run {
+  #constant(value: number): number {
+    const slot = this.#constants.get(value) ?? this.#slots++;
+    this.#constants.set(value, slot);
+    return slot;
+  }
+
+  /** The slot of the declaration of `name` that holds at node `position`, or what finds it at run time. */
+  #variable(name: string, position: number): number | Run {
     const upstream = this.#upstream[position];
     const reaching = (this.#declared.get(name) ?? []).filter(({ node }) => node === position || upstream?.has(node));
     const last = reaching.at(-1);
     if (last === undefined) throw new Error(`variable ${name} is not declared at its use`);
-    const { slot } = last;
-    if (reaching.length === 1 || last.node === position) return (frame) => frame.slots[slot] ?? Number.NaN;
+    if (reaching.length === 1 || last.node === position) return last.slot;
     return (frame) => {
       for (let index = reaching.length - 1; index >= 0; index--) {
         const declaration = reaching[index];
-        if (declaration !== undefined && frame.ran[declaration.node] === 1)
+        // Declarations lie upstream: one that was reached has run.
+        if (declaration !== undefined && frame.reached[declaration.node] === frame.run)
           return frame.slots[declaration.slot] ?? Number.NaN;
       }
       throw new Error(`no declaration of ${name} ran`);
@@ -286,6 +344,24 @@ function writesOf(node: TopologyNode): readonly Write[] {
 
 function constant(value: number): Run {
   return () => value;
+}
+
+/** `run`, preceded by the call sites that it reads. */
+function advancing(sites: readonly Advance[], run: Run): Run {
+  if (sites.length === 0) return run;
+  return (frame) => {
+    for (const advance of sites) advance(frame);
+    return run(frame);
+  };
+}
+
+function switchDetails(names: readonly string[]): readonly SwitchDetails[] {
+  return [-1, ...names.keys()].map((taken) => {
+    const branches = names.map((name, position) =>
+      Object.freeze({ name, result: position === taken ? true : taken === -1 || position < taken ? false : null }),
+    );
+    return Object.freeze({ type: 'switch', branches: Object.freeze(branches), output: names[taken] ?? 'else' });
+  });
 }
 
 function expression(text: string, scope: Scope): Run {

@@ -5,11 +5,13 @@ import { createArbiter } from './arbiter.ts';
 import type { PointFacts } from './catalogue.ts';
 import type { Command, CommandAnswer } from './command-port.ts';
 import { type CompiledRule, compileRule } from './compile.ts';
-import { createPlan, executeRule, toStep } from './executor.ts';
+import { createPlan } from './evaluate.ts';
+import { executeRule } from './executor.ts';
 import { parseFlow } from './parse.ts';
 import type { ExecutionRecord } from './record.ts';
 import type { Snapshot } from './snapshot.ts';
 import { carryRuleState, createRuleState, exportRuleState, type RuleState, restoreRuleState } from './state.ts';
+import { toStep } from './step.ts';
 
 const write = (value: number | string, point = 1) => ({ instance: 1, point, value });
 const action = (id: string, writes: object[], next = ['end']) =>

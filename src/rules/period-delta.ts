@@ -4,6 +4,9 @@
  */
 import { localMs, type Period, periodNumber } from './local-time.ts';
 
+/** Zones that end summer time at midnight set their clocks back by an hour then; adjustments of a clock are smaller. */
+const stepBackMaximumMs = 3_600_000;
+
 /** Memory: [period number, baseline, counted before the last reset, last value]. Returns the delta of the period. */
 export function advancePeriodDelta(
   memory: number[],
@@ -12,10 +15,12 @@ export function advancePeriodDelta(
   period: Period,
   timezone: string,
 ): number {
-  const number = periodNumber(localMs(wallMs, timezone), period);
+  const local = localMs(wallMs, timezone);
+  const number = periodNumber(local, period);
   const known = memory[0];
-  // A wall clock that steps back over midnight stays in the period that has begun.
-  if (known === undefined || number > known) {
+  // A clock that steps back a little over midnight stays in the period that has begun; one that comes back from a jump
+  // far ahead does not, or the counter would stand in a period of the future until that one is over.
+  if (known === undefined || number > known || periodNumber(local + stepBackMaximumMs, period) < known) {
     memory.length = 0;
     memory.push(number, value, 0, value);
     return 0;

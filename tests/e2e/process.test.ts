@@ -275,6 +275,10 @@ describe('decisions §2.7 command line', () => {
     expect(existsSync(path)).toBe(true);
     writeFileSync(path, exported.stdout);
     expect(setpoint(of, 'rules', 'import', path, '--confirmed', '--match', 'name').status).toBe(0);
+    // Two rules of one name: which one is meant cannot be known, and nothing is stored.
+    await service.command('POST', '/rules', { name: 'imported' });
+    const ambiguous = setpoint(of, 'rules', 'import', path, '--confirmed', '--match', 'name');
+    expect([ambiguous.status, ambiguous.stderr]).toEqual([1, expect.stringContaining('2 rules are named "imported"')]);
     const database = openDatabase(join(of.data, 'site.sqlite'));
     const events = await database.query
       .selectFrom('audit_event')

@@ -12,7 +12,8 @@ import type { SimulatedAddress, SimulatedChannel, SimulatedSignal } from '../../
 import { readSite, type Site, siteCatalogue } from '../../src/points/site.ts';
 import { createArbiter } from '../../src/rules/arbiter.ts';
 import { type CompiledRule, compileRule } from '../../src/rules/compile.ts';
-import { createPlan, executeRule } from '../../src/rules/executor.ts';
+import { createPlan } from '../../src/rules/evaluate.ts';
+import { executeRule } from '../../src/rules/executor.ts';
 import { parseFlow, parseTopology } from '../../src/rules/parse.ts';
 import type { ExecutionRecord } from '../../src/rules/record.ts';
 import { createSnapshot, quality } from '../../src/rules/snapshot.ts';

@@ -11,20 +11,20 @@ function runner(text: string, gapMs = 5000) {
   if (!parsed.ok) throw new Error(parsed.issue.message);
   const sites: SiteState[] = [];
   const before: ((frame: Frame) => void)[] = [];
+  const constants: number[] = [];
   const scope: Scope = {
     timezone: 'Europe/Amsterdam',
-    variable: (name) => {
-      const slot = ['a', 'b', 'c'].indexOf(name);
-      return (frame) => frame.slots[slot] ?? Number.NaN;
-    },
+    variable: (name) => ['a', 'b', 'c'].indexOf(name),
+    constant: (value) => constants.push(value) + 2,
     site: () => sites.push([]) - 1,
     before: (advance) => void before.push(advance),
   };
   const run = compileExpression(parsed.expression.root, scope);
   const frame: Frame = {
     snapshot: testSnapshot([]),
-    slots: new Float64Array(3),
-    ran: new Uint8Array(1),
+    slots: Float64Array.of(0, 0, 0, ...constants),
+    run: 1,
+    reached: new Uint32Array(1),
     calls: new Float64Array(Math.max(1, sites.length)),
     sites,
     gapMs,

@@ -1,0 +1,56 @@
+/**
+ * The grid of ticks (§8): each tick is counted from the one before, not from when it was noticed, so that the period
+ * does not drift. A stall is one late tick; the ticks that it swallowed are counted, not made up for.
+ */
+import type { Clock, Timer } from '../base/clock.ts';
+
+export interface TickerCounts {
+  readonly ticks: number;
+  readonly late_ticks: number;
+  /** Ticks that never happened, or found the cycle of the one before not begun. */
+  readonly overruns: number;
+  readonly max_lateness_ms: number;
+}
+
+export interface Ticker {
+  start(): void;
+  stop(): void;
+  counts(): TickerCounts;
+}
+
+/** `onTick` gets the tick's place on the grid and says whether the tick before was still waiting. */
+export function createTicker(
+  clock: Clock,
+  limits: { readonly tick_interval_ms: number; readonly late_tick_ms: number },
+  onTick: (tickMs: number) => boolean,
+): Ticker {
+  let timer: Timer | undefined;
+  let nextMs = 0;
+  const counts = { ticks: 0, late_ticks: 0, overruns: 0, max_lateness_ms: 0 };
+
+  const arm = (): void => {
+    timer = clock.after(Math.max(0, nextMs - clock.monotonicMs()), tick);
+  };
+  const tick = (): void => {
+    // Timers of the runtime may fire a fraction of a millisecond early.
+    const latenessMs = Math.max(0, clock.monotonicMs() - nextMs);
+    const swallowed = Math.floor(latenessMs / limits.tick_interval_ms);
+    const tickMs = nextMs + limits.tick_interval_ms * swallowed;
+    counts.ticks++;
+    counts.max_lateness_ms = Math.max(counts.max_lateness_ms, latenessMs);
+    if (latenessMs > limits.late_tick_ms) counts.late_ticks++;
+    nextMs = tickMs + limits.tick_interval_ms;
+    arm();
+    const beforeWaits = onTick(tickMs);
+    counts.overruns += swallowed + (beforeWaits ? 1 : 0);
+  };
+
+  return {
+    start() {
+      nextMs = clock.monotonicMs() + limits.tick_interval_ms;
+      arm();
+    },
+    stop: () => timer?.cancel(),
+    counts: () => counts,
+  };
+}
