@@ -8,7 +8,7 @@ import { wireLimits } from '../api/processing.ts';
 /** Unknown keys are refused. */
 export const strict = <P extends TProperties>(properties: P) =>
   Type.Object(properties, { additionalProperties: false });
-export const words = <W extends string[]>(...values: W) => Type.Enum(values);
+export const words = <W extends string>(...values: W[]) => Type.Enum<W[]>(values);
 export const optional = Type.Optional;
 
 /** Sign conventions, semantic points, references between files, families: words that are compared exactly. */
