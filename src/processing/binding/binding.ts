@@ -60,14 +60,14 @@ export const bindingGrammar = strict({
   instances: optional(
     Type.Record(
       Type.String({ minLength: 1, maxLength: 256 }),
-      strict({ instance: wireIdSchema, points: Type.Record(Type.String({ minLength: 1, maxLength: 256 }), pointSchema) }),
+      strict({
+        instance: wireIdSchema,
+        points: Type.Record(Type.String({ minLength: 1, maxLength: 256 }), pointSchema),
+      }),
     ),
   ),
   datasets: optional(
-    Type.Record(
-      Type.String({ minLength: 1, maxLength: 256 }),
-      Type.Union([historianDatasetSchema, fileDatasetSchema]),
-    ),
+    Type.Record(Type.String({ minLength: 1, maxLength: 256 }), Type.Union([historianDatasetSchema, fileDatasetSchema])),
   ),
 });
 

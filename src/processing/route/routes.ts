@@ -97,7 +97,8 @@ export function readRoutes(text: string, fileName: string): Placed<Routes> {
   const processors = value.processors.flatMap((processor, index) => {
     const { contract } = processor;
     const known = contract === forecastContractId;
-    if (!known) faults.push(file.at(`/processors/${index}/contract`, `unknown contract; known is ${forecastContractId}`));
+    if (!known)
+      faults.push(file.at(`/processors/${index}/contract`, `unknown contract; known is ${forecastContractId}`));
     if (value.processors.findIndex((other) => other.id === processor.id) !== index)
       faults.push(file.at(`/processors/${index}/id`, `processor ${processor.id} stands twice`));
     return known ? [processorOf(processor, contract)] : [];
@@ -106,7 +107,8 @@ export function readRoutes(text: string, fileName: string): Placed<Routes> {
   const routes = value.routes.map((route) => routeOf(route, boundaryOf.get(route.processor) === 'remote'));
   const keys = routes.map(keyOf);
   keys.forEach((key, index) => {
-    if (keys.indexOf(key) !== index) faults.push(file.at(`/routes/${index}`, 'this task and binding have a route already'));
+    if (keys.indexOf(key) !== index)
+      faults.push(file.at(`/routes/${index}`, 'this task and binding have a route already'));
   });
   if (faults.length > 0) throw new YamlError(faults);
   const upstreamHistory = value.history?.adapter === 'upstream-http' ? value.history : null;
