@@ -2,7 +2,7 @@
  * `<config>/processing/` as a whole (decisions §4 "Config"): every file read and checked, then commissioned. What is
  * wrong anywhere is reported together, with file and line; a start with any of it fails.
  */
-import { closeSync, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { YamlError } from '../base/yaml.ts';
 import type { Site } from '../points/site.ts';
@@ -52,25 +52,29 @@ function files(folder: string, part: string, lines: string[]): string[] {
 }
 
 function read<T>(folder: string, name: string, reader: (text: string, name: string) => T, lines: string[]): T[] {
+  const text = textOf(join(folder, name));
+  if (!text.ok) {
+    lines.push(`${name}: ${text.reason}`);
+    return [];
+  }
   try {
-    return [reader(textOf(join(folder, name)), name)];
+    return [reader(text.text, name)];
   } catch (error) {
-    if (error instanceof YamlError) lines.push(...error.lines);
-    else lines.push(`${name}: ${error instanceof FileTooLarge ? error.message : 'cannot be read'}`);
+    if (!(error instanceof YamlError)) throw error;
+    lines.push(...error.lines);
     return [];
   }
 }
 
-class FileTooLarge extends Error {}
+type Text = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly reason: string };
 
-function textOf(path: string): string {
-  const file = openSync(path, 'r');
+function textOf(path: string): Text {
+  const { file_bytes: bytesMax } = configurationLimits;
   try {
-    const { size } = fstatSync(file);
-    if (size > configurationLimits.file_bytes)
-      throw new FileTooLarge(`has ${size} bytes; at most ${configurationLimits.file_bytes} are allowed`);
-    return readFileSync(file, 'utf8');
-  } finally {
-    closeSync(file);
+    // Looked at first: a file that is far too large is not read at all.
+    if (statSync(path).size > bytesMax) return { ok: false, reason: `is larger than ${bytesMax} bytes` };
+    return { ok: true, text: readFileSync(path, 'utf8') };
+  } catch {
+    return { ok: false, reason: 'there is no such file, or it cannot be read' };
   }
 }

@@ -52,7 +52,8 @@ function parsed(text: string, path: string): unknown {
   try {
     return parseJson(text);
   } catch (error) {
-    if (error instanceof JsonError) throw new Error(`${path} ${error.message}; restore it or remove it`, { cause: error });
+    if (error instanceof JsonError)
+      throw new Error(`${path} ${error.message}; restore it or remove it`, { cause: error });
     throw error;
   }
 }
