@@ -4,7 +4,7 @@
  */
 import { quality } from '../rules/snapshot.ts';
 import type { WindowAnswer, WindowRequest } from './historian.ts';
-import { inRange, type Rollup, roundingLoss, rollupFlags } from './rollup.ts';
+import { inRange, type Rollup, rollupFlags, roundingLoss } from './rollup.ts';
 
 /** One raw row of an instant. */
 export interface RawRow {

@@ -32,16 +32,25 @@ export function recordedPoints(points: readonly SitePoint[]): RecordedPoint[] {
 export function createObserver(points: readonly RecordedPoint[]): Observer {
   const states = points.map((point) => ({
     point,
-    last: { observedMs: Number.NEGATIVE_INFINITY, value: Number.NaN, quality: quality.missing, available: false } as Recorded,
+    last: {
+      observedMs: Number.NEGATIVE_INFINITY,
+      value: Number.NaN,
+      quality: quality.missing,
+      available: false,
+    } as Recorded,
   }));
+  let generation: number | undefined;
   return {
-    look: (snapshot, all) =>
-      states.flatMap(({ point, last }) => {
+    look(snapshot, all) {
+      const restarted = generation !== undefined && generation !== snapshot.generation;
+      generation = snapshot.generation;
+      return states.flatMap(({ point, last }) => {
         const row = usable(snapshot, point.index, point.maxAgeMs)
           ? reading(point, last, snapshot, all)
-          : loss(point, last, snapshot);
+          : loss(point, last, snapshot, restarted);
         return row === null ? [] : [row];
-      }),
+      });
+    },
   };
 }
 
@@ -56,15 +65,16 @@ function reading(point: RecordedPoint, last: Recorded, snapshot: Snapshot, all: 
 }
 
 /** Null unless the point was available when it was last recorded: its loss is one row. */
-function loss(point: RecordedPoint, last: Recorded, snapshot: Snapshot): HistoryRow | null {
+function loss(point: RecordedPoint, last: Recorded, snapshot: Snapshot, restarted: boolean): HistoryRow | null {
   if (!last.available) return null;
   const observedMs = snapshot.observedMs[point.index] ?? Number.NaN;
   const published = snapshot.quality[point.index];
   const aged = published === quality.good || published === quality.uncertain;
   // A reading that is not usable says when; one that grew too old became so at that age; a device layer that went away
-  // took its values with it now.
+  // took its values with it, and the times beside them are those of readings that were good.
   const sinceMs = aged ? observedMs + point.maxAgeMs : observedMs;
-  const atMs = sinceMs > last.observedMs && sinceMs <= snapshot.monotonicMs ? sinceMs : snapshot.monotonicMs;
+  const known = !restarted && sinceMs > last.observedMs && sinceMs <= snapshot.monotonicMs;
+  const atMs = known ? sinceMs : snapshot.monotonicMs;
   const code = published === quality.bad ? quality.bad : quality.missing;
   Object.assign(last, { observedMs: atMs, value: Number.NaN, quality: code, available: false } satisfies Recorded);
   return rowOf(point, snapshot, atMs, null, code);

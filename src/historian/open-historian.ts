@@ -95,10 +95,14 @@ export function openHistorian(
     writer = undefined;
   };
   const write = <T>(work: (store: SeriesStore) => T): T => {
+    let store: SeriesStore | undefined;
     try {
-      return work(writing());
+      store = writing();
+      return work(store);
     } catch (error) {
       dropWriter();
+      // What cannot be opened says so in many ways; once it is open, only the database's own errors are trouble.
+      if (store !== undefined && !isStorageTrouble(error)) throw error;
       throw new Fault('storage-unavailable', 'the history store did not take the rows; try again', { cause: error });
     }
   };
@@ -125,7 +129,10 @@ export function openHistorian(
   };
 }
 
-function snapshotOn(connection: ReadConnection, end: (connection: ReadConnection, sound: boolean) => void): HistorySnapshot {
+function snapshotOn(
+  connection: ReadConnection,
+  end: (connection: ReadConnection, sound: boolean) => void,
+): HistorySnapshot {
   let state: 'open' | 'broken' | 'closed' = 'open';
   return {
     window(request) {

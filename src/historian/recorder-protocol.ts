@@ -1,7 +1,8 @@
 /** What the main thread and the historian thread say to each other; live values come through shared memory. */
+
+import { quality } from '../rules/snapshot.ts';
 import type { AppendReport, HistoryRow, SeriesId } from './historian.ts';
 import type { RecorderCounts } from './recorder.ts';
-import { quality } from '../rules/snapshot.ts';
 
 /** Numbers of one series, by time; typed arrays because they cross threads in bulk. */
 export interface HistoryColumns {

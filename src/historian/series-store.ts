@@ -5,7 +5,15 @@
  */
 import type { HistoryDatabase } from '../storage/history-database.ts';
 import type { AppendReport, HistoryRow, SeriesId } from './historian.ts';
-import { addRow, emptyRollup, mergeRollup, type Rollup, rollupEndMs, rollupWidthsMs, widestRollupMs } from './rollup.ts';
+import {
+  addRow,
+  emptyRollup,
+  mergeRollup,
+  type Rollup,
+  rollupEndMs,
+  rollupWidthsMs,
+  widestRollupMs,
+} from './rollup.ts';
 
 export interface SeriesStore {
   append(rows: readonly HistoryRow[]): AppendReport;

@@ -240,7 +240,8 @@ describe('§4.3 windows over random histories equal a naive reduction over all r
         fc.integer({ min: 1, max: 50 }),
         (rows, requests, batch) => {
           const store = openHistorian(join(folder, `random-${run++}.sqlite`), historyLimits);
-          for (let from = 0; from < Math.max(1, rows.length); from += batch) store.append(rows.slice(from, from + batch));
+          for (let from = 0; from < Math.max(1, rows.length); from += batch)
+            store.append(rows.slice(from, from + batch));
           const snapshot = store.snapshot();
           for (const asked of requests) expectSame(snapshot.window(asked), naive(rows, asked), asked.aggregation);
           snapshot.close();
@@ -290,7 +291,12 @@ function naive(all: readonly HistoryRow[], asked: WindowRequest): Naive {
     participating.filter(({ eventMs }) => eventMs > label - asked.cadenceMs && eventMs <= label),
   );
   return {
-    cells: buckets.map((bucket) => naiveReduce(bucket.map(({ value }) => value), asked.aggregation)),
+    cells: buckets.map((bucket) =>
+      naiveReduce(
+        bucket.map(({ value }) => value),
+        asked.aggregation,
+      ),
+    ),
     magnitudes: buckets.map((bucket) => bucket.reduce((sum, { value }) => sum + Math.abs(value), 0)),
     watermarkMs: participating.at(-1)?.eventMs ?? null,
     rows: known.length,

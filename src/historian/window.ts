@@ -129,7 +129,11 @@ function readRows(
       instantMs = eventMs;
     }
     const value = row[2];
-    instant.push({ ingestedMs: Number(row[1]), value: typeof value === 'number' ? value : null, quality: Number(row[3]) });
+    instant.push({
+      ingestedMs: Number(row[1]),
+      value: typeof value === 'number' ? value : null,
+      quality: Number(row[3]),
+    });
   }
   if (instant.length > 0) cells.addInstant(instantMs, instant);
 }

@@ -115,7 +115,9 @@ function compile<N extends string>(
   const at: Partial<Record<N, RawBuilder<number>>> = {};
   for (const name of names) at[name] = sql<number>`${new Place(name)}`;
   const compiled = build(query, at as Places<N>).compile();
-  const slots = compiled.parameters.map((parameter) => (parameter instanceof Place ? parameter.name : constant(parameter)));
+  const slots = compiled.parameters.map((parameter) =>
+    parameter instanceof Place ? parameter.name : constant(parameter),
+  );
   const statement = sqlite.prepare(compiled.sql);
   statement.setReturnArrays(true);
   const bound = (values: Values<N>): SQLInputValue[] =>
