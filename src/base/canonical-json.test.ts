@@ -7,7 +7,7 @@ import { sha256Hex } from './digest.ts';
 describe('canonical JSON', () => {
   test('the example of RFC 8785 §3.2.2 and §3.2.3', () => {
     const value = {
-      numbers: [333333333.33333329, 1e30, 4.5, 2e-3, 0.000000000000000000000000001],
+      numbers: [333_333_333.333_333_3, 1e30, 4.5, 2e-3, 0.000000000000000000000000001],
       string: '€$\u000F\u000aA\'\u0042\u0022\u005c\\"/',
       literals: [null, true, false],
     };

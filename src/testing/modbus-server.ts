@@ -169,7 +169,7 @@ function answerIn(socket: Socket, manner: Manner): void {
     else systemClock.after(manner.delayMs, send);
     return true;
   };
-  socket.write = answer as Socket['write'];
+  socket.write = answer;
 }
 
 /** The same header (transaction, protocol, length, unit), the function code marked, one byte of exception code. */
