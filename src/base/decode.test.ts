@@ -61,3 +61,19 @@ test('decisions §1 codes are kebab-case, and only a passing state is worth a re
     expect(retryable).toBe([408, 429, 503, 504].includes(status));
   }
 });
+
+test('what must be is said in words: a described pattern, a choice', () => {
+  const words = decoder(
+    Type.Object({
+      size: Type.Optional(Type.String({ pattern: '^[1-9]$', description: 'a digit from 1 to 9' })),
+      kind: Type.Optional(Type.Union([Type.Literal('a'), Type.Literal('b'), Type.Null()])),
+      code: Type.Optional(Type.String({ pattern: '^x$' })),
+    }),
+  );
+  const decoded = words({ size: '0', kind: 'c', code: 'y' });
+  expect(decoded.ok ? [] : decoded.issues).toEqual([
+    { path: '/size', message: 'must be a digit from 1 to 9' },
+    { path: '/kind', message: 'must be one of "a", "b", null' },
+    { path: '/code', message: 'must match pattern "^x$"' },
+  ]);
+});
