@@ -75,6 +75,11 @@ export interface HistoryRow {
   readonly quality: QualityCode;
 }
 
+export interface AppendReport {
+  /** How many of the rows came to instants that had a row already. */
+  readonly duplicates: number;
+}
+
 export interface ExportRequest {
   readonly series: SeriesId;
   /** Event times in [fromMs, toMs]. */
@@ -88,10 +93,10 @@ export interface Historian {
   /** Throws Fault `source-unavailable` when the store is missing or broken. */
   snapshot(): HistorySnapshot;
   /** Stores rows, all or none; among rows of one instant the one ingested later, else appended later, is the newer. */
-  append(rows: readonly HistoryRow[]): void;
+  append(rows: readonly HistoryRow[]): AppendReport;
   /** All rows by event time, rows of one instant from the oldest to the newest. */
   export(request: ExportRequest): IterableIterator<HistoryRow>;
-  /** Removes at most about `rowsMax` rows with event times before `beforeMs`; returns how many. */
+  /** Removes rows with event times before `beforeMs`, about `rowsMax` of each series at most; returns how many. */
   prune(beforeMs: number, rowsMax: number): number;
   close(): void;
 }
