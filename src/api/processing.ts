@@ -169,7 +169,10 @@ export const forecastOptionsSchema = strict({
   kind: Type.Literal('forecast'),
   horizon_steps: Type.Integer({ minimum: 1, maximum: wireLimits.horizonStepsMax }),
   quantiles: optional(
-    Type.Array(Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1 }), { maxItems: wireLimits.quantilesMax }),
+    Type.Array(Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1 }), {
+      minItems: 1,
+      maxItems: wireLimits.quantilesMax,
+    }),
   ),
 });
 export type ForecastOptions = Static<typeof forecastOptionsSchema>;

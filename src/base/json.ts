@@ -5,7 +5,16 @@
 
 export const jsonDepthMaximum = 100;
 
-export class JsonError extends Error {}
+/** Which rule a text breaks, by name. */
+type JsonRule = 'json' | 'depth' | 'proto_member' | 'duplicate_member';
+
+export class JsonError extends Error {
+  readonly rule: JsonRule;
+  constructor(message: string, rule: JsonRule) {
+    super(message);
+    this.rule = rule;
+  }
+}
 
 /** Parses `text` or throws a JsonError whose message may be shown to the caller. */
 export function parseJson(text: string): unknown {
@@ -13,7 +22,7 @@ export function parseJson(text: string): unknown {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new JsonError('is not valid JSON');
+    throw new JsonError('is not valid JSON', 'json');
   }
   checkMembers(text);
   return value;
@@ -33,7 +42,9 @@ function checkMembers(text: string): void {
       at = end;
     } else if (character === '{' || character === '[') {
       open.push(character === '{' ? new Set() : null);
-      if (open.length > jsonDepthMaximum) throw new JsonError(`is nested deeper than ${jsonDepthMaximum} levels`);
+      if (open.length > jsonDepthMaximum) {
+        throw new JsonError(`is nested deeper than ${jsonDepthMaximum} levels`, 'depth');
+      }
       expectKey = character === '{';
     } else if (character === '}' || character === ']') {
       open.pop();
@@ -45,8 +56,12 @@ function checkMembers(text: string): void {
 }
 
 function noteMember(members: Set<string>, name: string): void {
-  if (name === '__proto__') throw new JsonError("has a member named '__proto__', which is not allowed");
-  if (members.has(name)) throw new JsonError(`has the member ${JSON.stringify(name.slice(0, 64))} twice in one object`);
+  if (name === '__proto__') {
+    throw new JsonError("has a member named '__proto__', which is not allowed", 'proto_member');
+  }
+  if (members.has(name)) {
+    throw new JsonError(`has the member ${JSON.stringify(name.slice(0, 64))} twice in one object`, 'duplicate_member');
+  }
   members.add(name);
 }
 
