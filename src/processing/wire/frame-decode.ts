@@ -81,8 +81,11 @@ function byValueType(number: TSchema, string: TSchema, boolean: TSchema): (value
     ['boolean', shape(boolean)],
   ]);
   return (value) => {
-    const decode = shapes.get(member(value, 'value_type'));
-    return decode === undefined ? bad('/value_type', 'value') : decode(value);
+    const type = member(value, 'value_type');
+    const decode = shapes.get(type);
+    if (decode === undefined) return bad('/value_type', 'value');
+    // A unit is a known member that must not be there: a fault of the frame, not an unknown one.
+    return type !== 'number' && member(value, 'unit') !== undefined ? bad('/unit', 'forbidden') : decode(value);
   };
 }
 
