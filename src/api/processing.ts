@@ -5,7 +5,7 @@
 import Type, { type Static, type TProperties } from 'typebox';
 
 const strict = <P extends TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
-const words = <const W extends readonly string[]>(...values: W) => Type.Enum(values);
+const words = <W extends string[]>(...values: W): Type.TEnum<W> => Type.Enum<W>([...values]);
 /** A member that may be absent, and is never null. */
 const optional = Type.Optional;
 

@@ -6,7 +6,16 @@
 
 export const jsonDepthMaximum = 100;
 
-export class JsonError extends Error {}
+/** Which rule a text breaks, by name. */
+type JsonRule = 'json' | 'depth' | 'proto_member' | 'duplicate_member';
+
+export class JsonError extends Error {
+  readonly rule: JsonRule;
+  constructor(message: string, rule: JsonRule) {
+    super(message);
+    this.rule = rule;
+  }
+}
 
 /** Parses `text` or throws a JsonError whose message may be shown to the caller. */
 export function parseJson(text: string): unknown {
@@ -14,7 +23,7 @@ export function parseJson(text: string): unknown {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new JsonError('is not valid JSON');
+    throw new JsonError('is not valid JSON', 'json');
   }
   check(text);
   return value;
@@ -36,7 +45,9 @@ function check(text: string): void {
       at = end;
     } else if (character === '{' || character === '[') {
       open.push(character === '{' ? new Set() : null);
-      if (open.length > jsonDepthMaximum) throw new JsonError(`is nested deeper than ${jsonDepthMaximum} levels`);
+      if (open.length > jsonDepthMaximum) {
+        throw new JsonError(`is nested deeper than ${jsonDepthMaximum} levels`, 'depth');
+      }
       expectKey = character === '{';
     } else if (character === '}' || character === ']') {
       open.pop();
@@ -52,8 +63,12 @@ function check(text: string): void {
 }
 
 function noteMember(members: Set<string>, name: string): void {
-  if (name === '__proto__') throw new JsonError("has a member named '__proto__', which is not allowed");
-  if (members.has(name)) throw new JsonError(`has the member ${JSON.stringify(name.slice(0, 64))} twice in one object`);
+  if (name === '__proto__') {
+    throw new JsonError("has a member named '__proto__', which is not allowed", 'proto_member');
+  }
+  if (members.has(name)) {
+    throw new JsonError(`has the member ${JSON.stringify(name.slice(0, 64))} twice in one object`, 'duplicate_member');
+  }
   members.add(name);
 }
 
