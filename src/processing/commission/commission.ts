@@ -86,8 +86,7 @@ function commissionRoute(
   if (!binding.value.enabled || !binding.value.commissioned) return null;
 
   checkEgress(processor, task.value, binding, route, (reason) => void fault('', reason));
-  if (processor.contract !== task.value.processor_contract)
-    fault('/processor', `speaks ${processor.contract}, and the task needs ${task.value.processor_contract}`);
+  checkContract(processor.contract, task.value.processor_contract, (reason) => void fault('/processor', reason));
   const lastOnly = routes.value.upstreamHistory !== null;
   const context = { task, binding, site, lastOnly, fault: (line: string) => void lines.add(line) };
   const history = resolveHistory(context);
@@ -118,6 +117,11 @@ function commissionRoute(
       `a frame of this task has at least ${cellsMin} cells, and max_frame_cells is ${processor.max_frame_cells}`,
     );
   return commissioned;
+}
+
+/** Words, not types: one contract is known today, and the next one must not slip through here. */
+function checkContract(spoken: string, needed: string, fault: (reason: string) => void): void {
+  if (spoken !== needed) fault(`speaks ${spoken}, and the task needs ${needed}`);
 }
 
 function checkEgress(

@@ -140,6 +140,8 @@ function recordedField(
   return null;
 }
 
+type Compared = string | number | undefined;
+
 /** The point of site.yaml, or null; every member that differs is a fault of its own. */
 function sitePoint(described: DescribedPoint, { site, binding, fault }: ResolveContext): SitePoint | null {
   const { field, path } = described;
@@ -150,7 +152,7 @@ function sitePoint(described: DescribedPoint, { site, binding, fault }: ResolveC
     fault(binding.at(path, `point ${field.point} of instance ${field.instance} ${reason}`));
     return null;
   }
-  const compare = (member: string, ours: unknown, theirs: unknown): void => {
+  const compare = (member: string, ours: Compared, theirs: Compared): void => {
     if (ours !== theirs)
       fault(binding.at(`${path}/${member}`, `is ${shown(ours)} here and ${shown(theirs)} in site.yaml`));
   };
@@ -244,7 +246,7 @@ function nameOf(binding: PlacedBinding): string {
   return `binding ${binding.value.id}`;
 }
 
-function shown(value: unknown): string {
+function shown(value: string | number | null | undefined): string {
   return value === undefined || value === null ? 'not given' : String(value);
 }
 

@@ -2,7 +2,7 @@
 
 import { calendarTransforms } from '../calendar/index.ts';
 import type { CalendarTransform } from '../calendar/transform.ts';
-import type { BoundInput, BoundSource } from '../commission/commissioned.ts';
+import type { BoundInput } from '../commission/commissioned.ts';
 import { goodCells } from './cells.ts';
 import type { Feature } from './feature.ts';
 import { type Grid, labelMs } from './grid.ts';
@@ -16,12 +16,7 @@ export function calendarFeatures(plan: FramePlan): readonly Feature[] {
   ];
 }
 
-function segmentFeatures(
-  plan: FramePlan,
-  segment: SegmentName,
-  inputs: readonly BoundInput<BoundSource>[],
-  grid: Grid,
-): Feature[] {
+function segmentFeatures(plan: FramePlan, segment: SegmentName, inputs: readonly BoundInput[], grid: Grid): Feature[] {
   return inputs.flatMap(({ input, source }) => {
     if (source.kind !== 'calendar') return [];
     const transform: CalendarTransform = calendarTransforms[source.transform];

@@ -54,7 +54,8 @@ function checkEntry(entry: ProvenanceEntry, path: string, asOfMs: number): Frame
   if (watermarkMs > asOfMs) return invalid(`${path}/watermark`, 'not_after_as_of');
   if (kind === 'covariate' && issuedAt === undefined) return invalid(`${path}/issued_at`, 'required');
   if (kind !== 'covariate' && issuedAt !== undefined) return invalid(`${path}/issued_at`, 'forbidden');
-  if (issuedAt !== undefined && timeMs(issuedAt) > watermarkMs) return invalid(`${path}/issued_at`, 'not_after_watermark');
+  if (issuedAt !== undefined && timeMs(issuedAt) > watermarkMs)
+    return invalid(`${path}/issued_at`, 'not_after_watermark');
   return null;
 }
 

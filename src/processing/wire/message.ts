@@ -6,7 +6,6 @@ import { JsonError, parseJson } from '../../base/json.ts';
 import { bad, good, type Wire } from './issue.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-const escapedSurrogate = /\\u[dD][89a-fA-F]/;
 
 export function decodeMessage(bytes: Uint8Array): Wire<unknown> {
   let text: string;
@@ -15,19 +14,10 @@ export function decodeMessage(bytes: Uint8Array): Wire<unknown> {
   } catch {
     return bad('', 'utf8');
   }
-  let value: unknown;
   try {
-    value = parseJson(text);
+    return good(parseJson(text, 'kept'));
   } catch (error) {
     if (error instanceof JsonError) return bad('', error.rule);
     throw error;
   }
-  // Valid UTF-8 holds no lone surrogate unless an escape spells one.
-  return escapedSurrogate.test(text) && !wellFormed(value) ? bad('', 'lone_surrogate') : good(value);
-}
-
-function wellFormed(value: unknown): boolean {
-  if (typeof value === 'string') return value.isWellFormed();
-  if (typeof value !== 'object' || value === null) return true;
-  return Object.entries(value).every(([name, member]) => name.isWellFormed() && wellFormed(member));
 }
