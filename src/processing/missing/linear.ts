@@ -4,6 +4,6 @@ import type { SubstitutionValue } from './method.ts';
 export const linear: SubstitutionValue = (index, run, observed) => {
   const before = observed.value(run.first - 1);
   const after = observed.value(run.last + 1);
-  const share = (index - run.first + 1) / (run.last - run.first + 2);
-  return before + (after - before) * share;
+  // Divided last: 0.6 between 0 and 3, not 0.6000000000000001.
+  return before + ((after - before) * (index - run.first + 1)) / (run.last - run.first + 2);
 };
