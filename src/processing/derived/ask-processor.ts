@@ -6,7 +6,7 @@ import type { DerivedData } from '../../api/processing.ts';
 import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { newId } from '../../base/id.ts';
-import { timeIsUp } from '../processor/deadline.ts';
+import { timeIsUp } from '../outbound/deadline.ts';
 import { type Processor, type ProcessorAnswer, unavailable } from '../processor/processor.ts';
 import { type ResultQuestion, validateResult } from '../validate/result.ts';
 import { processorLimits } from '../processor/limits.ts';

@@ -3,19 +3,13 @@
  * unavailability, or an answer that is none. Of an error only its code, status and advice are kept, never its text.
  */
 import { processorErrorSchema, processorHealthSchema } from '../../api/processing.ts';
+import type { AnswerHead, HttpAnswer, Wanted } from '../outbound/exchange.ts';
 import { rejection } from '../validate/rejection.ts';
 import { isPlainEncoding, isProcessorMediaType } from '../wire/media-type.ts';
 import { decodeMessage } from '../wire/message.ts';
 import { shape } from '../wire/shape.ts';
 import { processorLimits } from './limits.ts';
 import { type ProcessorAnswer, type ProcessorCondition, unavailable } from './processor.ts';
-
-export interface HttpAnswer {
-  readonly status: number;
-  readonly contentType: string | undefined;
-  readonly contentEncoding: string | undefined;
-  readonly body: Uint8Array;
-}
 
 const errorShape = shape(processorErrorSchema);
 const healthShape = shape(processorHealthSchema);
@@ -36,12 +30,19 @@ const categories: Readonly<Record<number, string>> = {
 };
 
 /** Null when the head promises a message; otherwise the answer, whatever the body holds. */
-export function refusedHead(head: Omit<HttpAnswer, 'body'>): ProcessorAnswer | null {
+function refusedHead(head: AnswerHead): ProcessorAnswer | null {
   if (head.status !== 200 && categories[head.status] === undefined) return rejected('http_status');
   const plain = isPlainEncoding(head.contentEncoding);
   if (plain && isProcessorMediaType(head.contentType)) return null;
   // That a processor cannot answer is told by the status alone: what stands in front of it may have answered.
   return head.status === 200 ? rejected(plain ? 'media_type' : 'content_encoding') : untypedError(head.status);
+}
+
+/** What is refused by its head is not read; an error keeps the meaning of its status, its long text is not wanted. */
+export function wantedOf(head: AnswerHead, maxResponseBytes: number): Wanted {
+  if (refusedHead(head) !== null) return { maxBytes: 0, longer: 'unread' };
+  if (head.status !== 200) return { maxBytes: processorLimits.smallAnswerBytes, longer: 'unread' };
+  return { maxBytes: maxResponseBytes, longer: 'refused' };
 }
 
 export function readAnswer(answer: HttpAnswer, requestId: string): ProcessorAnswer {

@@ -4,14 +4,14 @@
  */
 import { processorMediaType } from '../../api/processing.ts';
 import type { Clock } from '../../base/clock.ts';
+import { type Exchange, type ExchangeEnd, exchange, type Network } from '../outbound/exchange.ts';
+import { type Resolve, systemResolve } from '../outbound/pinned-address.ts';
 import type { ProcessorSettings } from '../route/routes.ts';
 import { rejection } from '../validate/rejection.ts';
 import type { NormalisedRequest } from '../wire/request-decode.ts';
-import { readAnswer, readHealth } from './answer.ts';
+import { readAnswer, readHealth, wantedOf } from './answer.ts';
 import { Breaker } from './breaker.ts';
-import { type ExchangeEnd, exchange, type Exchange, type Network } from './exchange.ts';
 import { processorLimits } from './limits.ts';
-import { type Resolve, systemResolve } from './pinned-address.ts';
 import { type Processor, type ProcessorAnswer, type ProcessorCondition, unavailable } from './processor.ts';
 import { requestBytes } from './request-bytes.ts';
 
@@ -64,7 +64,7 @@ export function httpProcessor(settings: HttpProcessorSettings, parts: HttpProces
         method: 'POST',
         headers: { ...headers, 'content-type': processorMediaType },
         body,
-        maxResponseBytes: settings.max_response_bytes,
+        wanted: (head) => wantedOf(head, settings.max_response_bytes),
       };
       return guarded(breaker, () => exchange(asked, network, signal), request);
     },
@@ -78,7 +78,7 @@ export function httpProcessor(settings: HttpProcessorSettings, parts: HttpProces
         method: 'GET',
         headers,
         body: null,
-        maxResponseBytes: processorLimits.smallAnswerBytes,
+        wanted: (head) => wantedOf(head, processorLimits.smallAnswerBytes),
       };
       const ended = await exchange(asked, network, signal);
       return conditionOf(ended, settings, parts.clock.monotonicMs() - startMs);

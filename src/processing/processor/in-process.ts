@@ -4,11 +4,11 @@
  */
 import { processorMediaType } from '../../api/processing.ts';
 import type { Clock } from '../../base/clock.ts';
+import { deadline, timeIsUp, untilAborted } from '../outbound/deadline.ts';
+import type { HttpAnswer } from '../outbound/exchange.ts';
 import type { ProcessorSettings } from '../route/routes.ts';
 import { rejection } from '../validate/rejection.ts';
-import { type HttpAnswer, readAnswer, readHealth } from './answer.ts';
-import { deadline, timeIsUp, untilAborted } from './deadline.ts';
-import { processorLimits } from './limits.ts';
+import { readAnswer, readHealth, wantedOf } from './answer.ts';
 import { type Processor, type ProcessorAnswer, unavailable } from './processor.ts';
 import { requestBytes } from './request-bytes.ts';
 
@@ -56,10 +56,10 @@ export function inProcessProcessor(
       if (body.byteLength > settings.max_request_bytes) return { outcome: 'oversized' };
       const ended = await ask('process', body, signal);
       if ('outcome' in ended) return ended;
-      const limitBytes = ended.status === 200 ? settings.max_response_bytes : processorLimits.smallAnswerBytes;
-      if (ended.body.byteLength > limitBytes)
-        return { outcome: 'rejected', rejection: rejection('max_response_bytes', '') };
-      return readAnswer(ended, request.request_id);
+      const { maxBytes, longer } = wantedOf(ended, settings.max_response_bytes);
+      if (ended.body.byteLength <= maxBytes) return readAnswer(ended, request.request_id);
+      if (longer === 'refused') return { outcome: 'rejected', rejection: rejection('max_response_bytes', '') };
+      return readAnswer({ ...ended, body: new Uint8Array() }, request.request_id);
     },
 
     async health(signal) {

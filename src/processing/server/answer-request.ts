@@ -12,7 +12,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { bearerFault } from '../processor/bearer.ts';
 import { type AcceptedRequest, checkRequest, type ReceivedRequest } from '../processor/check-request.ts';
-import { deadline, timeIsUp, untilAborted } from '../processor/deadline.ts';
+import { deadline, timeIsUp, untilAborted } from '../outbound/deadline.ts';
 import { type ProcessorErrorCode, processorRefusal, type RefusalParticulars } from '../processor/error-envelope.ts';
 import type { TaskDeclaration } from '../task/declaration.ts';
 import { timeMs } from '../wire/normal-times.ts';

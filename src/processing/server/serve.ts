@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { bearerFault } from '../processor/bearer.ts';
-import { deadline, untilAborted } from '../processor/deadline.ts';
+import { deadline, untilAborted } from '../outbound/deadline.ts';
 import { busy, refuse, type Reply, requestAnswerer, type ServedProcessor } from './answer-request.ts';
 import { connectionsMax, lingerMs, requestHeaderBytes } from './limits.ts';
 

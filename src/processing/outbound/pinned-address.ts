@@ -1,10 +1,10 @@
 /**
- * Where an endpoint's name leads, resolved once for one call (decisions §4 "Egress": DNS pinned). A `local` processor
+ * Where an endpoint's name leads, resolved once for one call (decisions §4 "Egress": DNS pinned). A `local` endpoint
  * must be on loopback in every address that its name has: one that is not makes the name unusable.
  */
 import { lookup as lookupName } from 'node:dns/promises';
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
-import { processorLimits } from './limits.ts';
+import { outboundLimits } from './limits.ts';
 
 export interface Address {
   readonly address: string;
@@ -32,7 +32,7 @@ export async function pinnedAddresses(
 ): Promise<readonly Address[]> {
   const name = url.hostname.replace(/^\[|\]$/g, '');
   const found = isIP(name) === 0 ? await resolve(name) : [{ address: name, family: isIPv6(name) ? 6 : 4 }];
-  const addresses = found.slice(0, processorLimits.addressesMax);
+  const addresses = found.slice(0, outboundLimits.addressesMax);
   return boundary === 'remote' || addresses.every(({ address }) => isLoopbackAddress(address)) ? addresses : [];
 }
 

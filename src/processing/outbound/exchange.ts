@@ -1,13 +1,23 @@
 /**
- * One HTTP exchange with a processor: a fresh connection to pinned addresses, no redirects, no proxy, nothing
+ * One HTTP exchange with a configured endpoint: a fresh connection to pinned addresses, no redirects, no proxy, nothing
  * compressed, size and time bounded while reading. The only file that knows undici.
  */
 import { Client, errors } from 'undici';
 import type { Clock } from '../../base/clock.ts';
-import { type HttpAnswer, refusedHead } from './answer.ts';
 import { deadline, timeIsUp, untilAborted } from './deadline.ts';
-import { processorLimits } from './limits.ts';
+import { outboundLimits } from './limits.ts';
 import { pinnedAddresses, pinnedLookup, type Resolve } from './pinned-address.ts';
+
+export interface AnswerHead {
+  readonly status: number;
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+}
+
+export interface HttpAnswer extends AnswerHead {
+  /** Empty when the asker did not want it. */
+  readonly body: Uint8Array;
+}
 
 export interface Exchange {
   readonly url: URL;
@@ -17,7 +27,15 @@ export interface Exchange {
   readonly body: Uint8Array | null;
   readonly connectTimeoutMs: number;
   readonly requestTimeoutMs: number;
-  readonly maxResponseBytes: number;
+  /** What to read of the body of such an answer. */
+  readonly wanted: (head: AnswerHead) => Wanted;
+}
+
+export interface Wanted {
+  /** 0: nothing. */
+  readonly maxBytes: number;
+  /** Whether a longer body spoils the answer, or is left unread. */
+  readonly longer: 'refused' | 'unread';
 }
 
 export interface Network {
@@ -52,7 +70,7 @@ export async function exchange(asked: Exchange, network: Network, signal: AbortS
       connect: { timeout: 0, lookup: pinnedLookup(addresses) },
       headersTimeout: 0,
       bodyTimeout: 0,
-      maxHeaderSize: processorLimits.answerHeaderBytes,
+      maxHeaderSize: outboundLimits.answerHeaderBytes,
       pipelining: 0,
     });
     const open = client;
@@ -89,18 +107,16 @@ async function ask(client: Client, asked: Exchange, signal: AbortSignal): Promis
   });
   body.on('error', () => undefined);
   const head = { status, contentType: single(headers['content-type']), contentEncoding: single(headers['content-encoding']) };
-  // What is refused by its head is not read at all.
-  if (refusedHead(head) !== null) return { end: 'answer', answer: { ...head, body: new Uint8Array() } };
-  const limitBytes = status === 200 ? asked.maxResponseBytes : processorLimits.smallAnswerBytes;
-  // An error keeps the meaning of its status; its long text is not wanted.
-  const tooLarge: ExchangeEnd =
-    status === 200 ? { end: 'too_large' } : { end: 'answer', answer: { ...head, body: new Uint8Array() } };
-  if (Number(single(headers['content-length']) ?? 0) > limitBytes) return tooLarge;
+  const { maxBytes, longer } = asked.wanted(head);
+  const unread: ExchangeEnd = { end: 'answer', answer: { ...head, body: new Uint8Array() } };
+  if (maxBytes === 0) return unread;
+  const tooLong: ExchangeEnd = longer === 'refused' ? { end: 'too_large' } : unread;
+  if (Number(single(headers['content-length']) ?? 0) > maxBytes) return tooLong;
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength;
-    if (bytes > limitBytes) return tooLarge;
+    if (bytes > maxBytes) return tooLong;
     chunks.push(chunk);
   }
   return { end: 'answer', answer: { ...head, body: Buffer.concat(chunks, bytes) } };
