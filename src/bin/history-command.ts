@@ -161,7 +161,7 @@ async function audited(
   }
 }
 
-function reportView(report: ImportReport): Readonly<Record<string, unknown>> {
+function reportView(report: ImportReport) {
   const shown = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
   return {
     rows: report.rows,
@@ -177,7 +177,7 @@ function printReport(report: ImportReport, options: ImportOptions): void {
     return;
   }
   const { first, last } = reportView(report);
-  const span = first === null ? '' : `, ${String(first)} to ${String(last)}`;
+  const span = first === null ? '' : `, ${first} to ${last}`;
   process.stdout.write(`stored ${report.rows} rows${span}\n`);
   if (report.duplicates > 0)
     process.stdout.write(`${report.duplicates} of them came to times that had a row already; the later one counts\n`);
