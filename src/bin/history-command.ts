@@ -2,6 +2,7 @@
  * `setpoint history import|export` (decisions §2.7, §4 "History import", "Data cut"): works on the data dir itself, beside a
  * running service or without one. An import is audited before its first row is stored and after its last one.
  */
+import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -191,7 +192,9 @@ async function exportCommand(parts: HistoryCommandParts, options: ExportOptions)
     ...(options.to === undefined ? {} : { toMs: options.to }),
     ...(options.asKnownAt === undefined ? {} : { knownAtMs: options.asKnownAt }),
   };
-  const historian = openHistorian(historyDatabaseFile(config.dataDir), importLimits);
+  const file = historyDatabaseFile(config.dataDir);
+  if (!existsSync(file)) throw new StartError(`there is no history in the data dir ${config.dataDir}`);
+  const historian = openHistorian(file, importLimits);
   const line = options.json === true ? jsonLine : csvLine;
   const lines = function* (): IterableIterator<string> {
     if (options.json !== true) yield csvHeader;
