@@ -2,6 +2,7 @@
  * `setpoint history import|export` (decisions §2.7, §4 "History import", "Data cut"): works on the data dir itself, beside a
  * running service or without one. An import is audited before its first row is stored and after its last one.
  */
+import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -161,7 +162,7 @@ async function audited(
   }
 }
 
-function reportView(report: ImportReport): Readonly<Record<string, unknown>> {
+function reportView(report: ImportReport) {
   const shown = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
   return {
     rows: report.rows,
@@ -177,7 +178,7 @@ function printReport(report: ImportReport, options: ImportOptions): void {
     return;
   }
   const { first, last } = reportView(report);
-  const span = first === null ? '' : `, ${String(first)} to ${String(last)}`;
+  const span = first === null ? '' : `, ${first} to ${last}`;
   process.stdout.write(`stored ${report.rows} rows${span}\n`);
   if (report.duplicates > 0)
     process.stdout.write(`${report.duplicates} of them came to times that had a row already; the later one counts\n`);
@@ -191,7 +192,9 @@ async function exportCommand(parts: HistoryCommandParts, options: ExportOptions)
     ...(options.to === undefined ? {} : { toMs: options.to }),
     ...(options.asKnownAt === undefined ? {} : { knownAtMs: options.asKnownAt }),
   };
-  const historian = openHistorian(historyDatabaseFile(config.dataDir), importLimits);
+  const file = historyDatabaseFile(config.dataDir);
+  if (!existsSync(file)) throw new StartError(`there is no history in the data dir ${config.dataDir}`);
+  const historian = openHistorian(file, importLimits);
   const line = options.json === true ? jsonLine : csvLine;
   const lines = function* (): IterableIterator<string> {
     if (options.json !== true) yield csvHeader;

@@ -45,7 +45,7 @@ const dayMs = 86_400_000;
 
 export function startRecorder(setup: RecorderSetup, historian: Historian, clock: Clock, log: Log): Recorder {
   const { limits } = setup;
-  const queue = createQueue(historian, limits, log);
+  const queue = createQueue(historian, limits, clock, log);
   const pruning = startPruning(setup, historian, clock, log);
   const looking = startLooking(setup, clock, queue.add);
   let flushTimer: Timer | undefined;
@@ -68,7 +68,7 @@ export function startRecorder(setup: RecorderSetup, historian: Historian, clock:
   };
 }
 
-function createQueue(historian: Historian, limits: HistoryLimits, log: Log) {
+function createQueue(historian: Historian, limits: HistoryLimits, clock: Clock, log: Log) {
   let waiting: HistoryRow[] = [];
   const counts = { recorded: 0, stored: 0, dropped: 0, failedFlushes: 0 };
   let failing = false;
@@ -85,7 +85,12 @@ function createQueue(historian: Historian, limits: HistoryLimits, log: Log) {
     },
     /** True when one batch was stored, or there was none. */
     flush(): boolean {
-      const batch = waiting.slice(0, limits.flush_rows);
+      const nowMs = clock.wallMs();
+      // What waits is not known yet: a read at this moment does not see it. A wall clock that was set back in between
+      // must not make a reading look as if it came from the future.
+      const batch = waiting
+        .slice(0, limits.flush_rows)
+        .map((row) => ({ ...row, ingestedMs: Math.max(row.ingestedMs, nowMs) }));
       try {
         // Also without rows: the first flush makes the file.
         historian.append(batch);
@@ -168,5 +173,5 @@ function startPruning(setup: RecorderSetup, historian: Historian, clock: Clock, 
 
 function reasonOf(error: unknown): { readonly error: string } {
   if (!(error instanceof Fault)) throw error;
-  return { error: String(error.cause ?? error) };
+  return { error: error.cause instanceof Error ? error.cause.message : error.message };
 }

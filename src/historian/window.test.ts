@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type QualityCode, quality } from '../rules/snapshot.ts';
+import { quality } from '../rules/snapshot.ts';
 import type { Aggregation, Historian, HistoryRow, ValueRange, WindowAnswer, WindowRequest } from './historian.ts';
 import { historyLimits } from './limits.ts';
 import { openHistorian } from './open-historian.ts';
@@ -302,7 +302,7 @@ function naive(all: readonly HistoryRow[], asked: WindowRequest): Naive {
     rows: known.length,
     skewedRows: known.length - sound.length,
     outOfRangeRows: standing.length - participating.length,
-    uncertain: buckets.map((bucket) => bucket.some((given) => (given.quality as QualityCode) === quality.uncertain)),
+    uncertain: buckets.map((bucket) => bucket.some((given) => given.quality === quality.uncertain)),
     firstDuplicateMs: duplicates[0] ?? null,
   };
 }
