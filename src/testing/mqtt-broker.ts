@@ -20,8 +20,8 @@ export interface MqttBroker {
   /** What clients published, not the broker's own messages. */
   readonly messages: BrokerMessage[];
   connections(): number;
-  /** Sends a message to subscribers as another device would. */
-  publish(topic: string, payload: string, retain?: boolean): Promise<void>;
+  /** Sends a message to subscribers as another device would; false when the broker is stopped, or stops before it took it. */
+  publish(topic: string, payload: string, retain?: boolean): Promise<boolean>;
   /** Closes the port and every connection; a restarted broker has forgotten its sessions. */
   stop(): Promise<void>;
   start(): Promise<void>;
@@ -39,6 +39,8 @@ export interface BrokerOptions {
 export async function startMqttBroker(options: BrokerOptions = {}): Promise<MqttBroker> {
   const messages: BrokerMessage[] = [];
   const sockets = new Set<Socket>();
+  /** Publications that the running broker has not taken yet. */
+  const unsettled = new Set<() => void>();
   let silent = false;
   let port = 0;
   let running: { readonly broker: Aedes; readonly server: Server } | undefined;
@@ -81,14 +83,23 @@ export async function startMqttBroker(options: BrokerOptions = {}): Promise<Mqtt
     connections: () => sockets.size,
     publish: (topic, payload, retain = false) =>
       new Promise((resolve, reject) => {
+        if (running === undefined) return resolve(false);
         const packet = { cmd: 'publish', topic, payload, qos: 1, retain, dup: false } as const;
-        running?.broker.publish(packet, (error) => (error ? reject(error) : resolve()));
+        const refuse = (): void => resolve(false);
+        unsettled.add(refuse);
+        running.broker.publish(packet, (error) => {
+          unsettled.delete(refuse);
+          if (error) reject(error);
+          else resolve(true);
+        });
       }),
     start,
     async stop() {
       const stopping = running;
       running = undefined;
       for (const socket of sockets) socket.destroy();
+      for (const refuse of unsettled) refuse();
+      unsettled.clear();
       if (stopping === undefined) return;
       await new Promise<void>((resolve) => void stopping.server.close(() => resolve()));
       await new Promise<void>((resolve) => stopping.broker.close(() => resolve()));
