@@ -39,9 +39,9 @@ const latenessMaxMs = 2000;
 test('decisions §2.6 a broker stopped and restarted under load: no late command, values gone and back, memory flat', async () => {
   const broker = await startMqttBroker();
   const service = await startTestService(testFolders(siteWith(broker.port)));
-  let loaded = true;
+  const loading = new AbortController();
   const load = (async () => {
-    while (loaded) {
+    while (!loading.signal.aborted) {
       for (let index = 0; index < 20; index++)
         await broker.publish('plant/clock', `{"ms": ${systemClock.monotonicMs()}}`);
       await new Promise((resolve) => void systemClock.after(20, () => resolve(null)));
@@ -50,9 +50,10 @@ test('decisions §2.6 a broker stopped and restarted under load: no late command
   const echoes = () => broker.messages.filter(({ topic }) => topic === 'plant/echo');
   const residentKb = (): number =>
     Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${service.process.pid}/status`, 'utf8'))?.[1]);
-  const quality = async () =>
-    ((await service.read('/rules/1/variables')).body['data']?.['variables'] as unknown as { quality: string }[])[0]
-      ?.quality;
+  const quality = async () => {
+    const { data } = (await service.read('/rules/1/variables')).body as { data?: { variables: { quality: string }[] } };
+    return data?.variables[0]?.quality;
+  };
   try {
     await service.command('POST', '/rules', { name: 'echo' });
     const trigger = {
@@ -81,7 +82,7 @@ test('decisions §2.6 a broker stopped and restarted under load: no late command
     // The first round warms up; after it, four restarts and thousands of messages leave no trace of 32 MB.
     expect((rounds.at(-1) ?? 0) - (rounds[1] ?? 0)).toBeLessThan(32 * 1024);
   } finally {
-    loaded = false;
+    loading.abort();
     await load;
     await service.stop();
     service.folders.remove();
