@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['src/**/*.test.ts', 'tests/tidy/**/*.test.ts'], testTimeout: 20_000 } },
+      { test: { name: 'unit', include: ['src/**/*.test.ts', 'tests/{tidy,docs}/**/*.test.ts'], testTimeout: 20_000 } },
       {
         test: {
           name: 'e2e',
