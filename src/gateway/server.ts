@@ -74,7 +74,8 @@ export function createServer(parts: ServerParts): Server {
 }
 
 function createFramework(limits: GatewayLimits): FastifyInstance {
-  return Fastify({
+  const answeredEarly = new WeakSet<Duplex>();
+  const fastify = Fastify({
     logger: false,
     bodyLimit: limits.rule_body_bytes,
     requestTimeout: limits.request_timeout_ms,
@@ -89,13 +90,24 @@ function createFramework(limits: GatewayLimits): FastifyInstance {
       // Checked by `checkRequest`, whose refusal has the envelope.
       requireHostHeader: false,
     },
-    clientErrorHandler: (error, socket) => answerRaw(socket, unreadable(error.code)),
+    clientErrorHandler: (error, socket) => {
+      // What broke off is the rest of a request that has its answer: a second one would be taken for another's.
+      if (answeredEarly.has(socket)) socket.destroy();
+      else answerRaw(socket, unreadable(error.code));
+    },
     frameworkErrors: (error, request, reply) => {
       prepare(request, reply);
       refuse(request, reply, fromFramework(error));
     },
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true },
   });
+  fastify.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    response.once('finish', () => {
+      if (!request.complete) answeredEarly.add(request.socket);
+    });
+    request.once('end', () => answeredEarly.delete(request.socket));
+  });
+  return fastify;
 }
 
 /** What Node would answer without a body, or not at all. */
@@ -103,12 +115,14 @@ function answerOddities(fastify: FastifyInstance): void {
   fastify.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const correlationId = correlationIdOf(request.headers['x-correlation-id']);
     const fault = new Fault('expectation-failed', 'the only expectation that is met is 100-continue');
+    const body = JSON.stringify(envelopeOf(fault, correlationId));
     response.writeHead(fault.status, {
       'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(body),
       ...answerHeaders(correlationId),
       connection: 'close',
     });
-    response.end(JSON.stringify(envelopeOf(fault, correlationId)));
+    response.end(body);
   });
   fastify.server.on('connect', (request: IncomingMessage, socket: Duplex) => {
     socket.on('error', () => socket.destroy());
@@ -198,6 +212,9 @@ function fromFramework(error: unknown): Fault {
       return new Fault('unsupported-media-type', 'the body must be application/json');
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new Fault('invalid-input', 'the body does not have the announced length');
+    case 'ECONNRESET':
+      // Nobody is left to read it; it keeps a client that went away from looking like a bug of ours.
+      return new Fault('invalid-input', 'the request broke off');
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return new Fault('invalid-input', 'the path is malformed');
