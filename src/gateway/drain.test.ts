@@ -1,11 +1,20 @@
 /** The end of the server (decisions §1, Operations): requests in flight end, those that never would are cut. */
 import { connect, type Socket } from 'node:net';
 import Type from 'typebox';
+import { Value } from 'typebox/value';
 import { afterEach, describe, expect, test } from 'vitest';
 import { sendRaw, startTestGateway, type TestGateway, testCapability } from '../testing/test-gateway.ts';
-import { gatewayLimits } from './limits.ts';
+import { gatewayLimits, gatewayLimitsSchema } from './limits.ts';
 
 const none = Type.Object({}, { additionalProperties: false });
+
+test('decisions §1 a drain takes 5 s unless configured, and 8 s at most, so that a stop ends within 10', () => {
+  expect(gatewayLimits.drain_timeout_ms).toBe(5000);
+  const accepts = (drain_timeout_ms: number): boolean =>
+    Value.Check(gatewayLimitsSchema, { ...gatewayLimits, drain_timeout_ms });
+  expect([0, 8000].map(accepts)).toEqual([true, true]);
+  expect([-1, 8001].map(accepts)).toEqual([false, false]);
+});
 
 describe('decisions §1 SIGTERM drains', () => {
   let gateway: TestGateway;
@@ -52,10 +61,6 @@ describe('decisions §1 SIGTERM drains', () => {
     await work;
     return performance.now() - began;
   };
-
-  test('the default is 5 s, and at most 8 s, so that a stop ends within 10', () => {
-    expect(gatewayLimits.drain_timeout_ms).toBe(5000);
-  });
 
   test('a request in flight is answered, and the server is closed as soon as it is', async () => {
     await start(60_000);
