@@ -36,8 +36,8 @@ describe('decisions §1.1 secrets', () => {
         ever[index] = (ever[index] ?? 0) | byte;
       }
     }
-    expect([...always]).toEqual(new Array(32).fill(0));
-    expect([...ever]).toEqual(new Array(32).fill(0xff));
+    expect([...always].every((bits) => bits === 0)).toBe(true);
+    expect([...ever].every((bits) => bits === 0xff)).toBe(true);
   });
 });
 
@@ -47,16 +47,16 @@ describe('decisions §1 correlation ids of a caller', () => {
   const isValid = (text: string): boolean =>
     text.length >= 8 &&
     text.length <= 128 &&
-    [...text].every((character) => `${letters}._:-`.includes(character)) &&
+    text.split('').every((character) => `${letters}._:-`.includes(character)) &&
     letters.includes(text[0] ?? ' ');
 
   test('8 to 128 of A-Za-z0-9._:-, the first alphanumeric', () => {
     const near = fc.string({
-      unit: fc.constantFrom(...letters, '.', '_', ':', '-', ' ', '\n', 'é', '/'),
+      unit: fc.constantFrom(...letters.split(''), '.', '_', ':', '-', ' ', '\n', 'é', '/'),
       maxLength: 140,
     });
     const mostlyGood = fc.string({
-      unit: fc.constantFrom(...letters, '.', '_', ':', '-'),
+      unit: fc.constantFrom(...letters.split(''), '.', '_', ':', '-'),
       minLength: 6,
       maxLength: 131,
     });

@@ -41,7 +41,7 @@ describe('decisions §1 structured logs', () => {
       msg: 'failed',
       err: { type: 'Error', message: expect.stringContaining('outer') },
     });
-    expect((lines[1]?.['err'] as Line)['stack']).toContain('TypeError: inner');
+    expect(Object(lines[1]?.['err'])).toHaveProperty('stack', expect.stringContaining('TypeError: inner'));
   });
 
   test.each([
@@ -80,6 +80,11 @@ describe('decisions §1 structured logs', () => {
 
   test('the silent log takes everything and its children too', () => {
     const log = silentLog.with({ a: 1 });
-    expect([log.debug('d'), log.info('i'), log.warn('w'), log.error('e')]).toEqual(new Array(4).fill(undefined));
+    expect([log.debug('d'), log.info('i'), log.warn('w'), log.error('e')]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 });

@@ -25,7 +25,9 @@ export function openSqlite(file: string, durability: Durability): DatabaseSync {
   } catch (cause) {
     database?.close();
     // For the operator, at start: which file it is, and what SQLite has against it.
-    throw new Error(`${basename(file)} cannot be opened: ${cause instanceof Error ? cause.message : cause}`, { cause });
+    throw new Error(`${basename(file)} cannot be opened: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    });
   }
 }
 

@@ -62,7 +62,7 @@ describe('decisions §1 SIGTERM drains and exits within 10 s', () => {
     const service = await start(of);
     const token = await service.token('Engineer');
     const path = '/api/v1/automation/api/rules';
-    const id = (await service.command('POST', '/rules', { name: 'kept' })).body['data']?.['id'];
+    const id = Number((await service.command('POST', '/rules', { name: 'kept' })).body['data']?.['id']);
     const dripping = await drip(service, token, `${path}/${id}`);
 
     // A second request has begun when the signal comes and ends during the drain.
@@ -114,7 +114,7 @@ describe('decisions §1 SIGTERM drains and exits within 10 s', () => {
     for (const asks of [false, true]) {
       const service = await start(of);
       if (asks) {
-        const id = (await service.command('POST', '/rules', { name: 'asked' })).body['data']?.['id'];
+        const id = Number((await service.command('POST', '/rules', { name: 'asked' })).body['data']?.['id']);
         expect((await service.read(`/rules/${id}/history`)).status).toBe(200);
       }
       expect(await service.stop('SIGTERM')).toBe(0);
