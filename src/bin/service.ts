@@ -120,17 +120,19 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     log,
   });
   const { signIn } = identity;
+  const rateLimits = createRateLimits(limits.http);
   const server = serverOf({
     capabilities: [healthCapability(packageVersion()), ...handlers, ...(signIn === null ? [] : [signIn.capability])],
     identity: identity.identity,
     audit,
     site: identity.scope,
-    rateLimits: createRateLimits(limits.http),
+    rateLimits,
     log,
     limits: limits.http,
     clock: systemClock,
   });
-  await addLiveSocket(server, stream, limits.automation.stream_message_bytes);
+  const messageBytesMax = limits.automation.stream_message_bytes;
+  await addLiveSocket(server, { stream, rateLimits, log, messageBytesMax });
   opened.add(() => server.close());
   // Before the server, which waits for its connections to end.
   opened.add(() => stream.close());

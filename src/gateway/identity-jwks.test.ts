@@ -149,7 +149,7 @@ describe('decisions §1.1 an identity provider through JWKS', () => {
     keys = [jwk(first)];
     const slow = identity();
     const quick = identity({ jwks_refresh_ms: 0 });
-    for (const of of [slow, quick]) expect(await accepted(of, await signed(first))).toBe(true);
+    for (const each of [slow, quick]) expect(await accepted(each, await signed(first))).toBe(true);
     expect(asked).toBe(2);
     keys = [jwk(second)];
     expect(await accepted(quick, await signed(second))).toBe(true);

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterEach, describe, expect, test } from 'vitest';
+import WebSocket from 'ws';
 import { openDatabase } from '../../src/storage/database.ts';
 import {
   root,
@@ -230,4 +231,35 @@ describe('decisions §1 a data dir whose files are damaged', () => {
       expect(result.stderr).toMatch(new RegExp(`^setpoint: ${name.replace('.', '\\.')} .*\\n$`));
     },
   );
+});
+
+describe('decisions §1 limits: failed authentications of the live stream', () => {
+  test('count like those of the routes; an address that has used them up is refused before the handshake', async () => {
+    const of = folders();
+    of.write('service.yaml', 'http:\n  failed_authentications_per_minute: 3\n');
+    const service = await start(of);
+    const good = await service.token('Viewer');
+    /** The end of one attempt: the close code, or the status of a handshake that was refused. */
+    const attempt = (token: string): Promise<number | string> =>
+      new Promise((resolve) => {
+        const socket = new WebSocket(`${service.base.replace('http', 'ws')}/ws`);
+        socket.on('open', () => socket.send(JSON.stringify({ type: 'authenticate', token })));
+        socket.on('message', (data: Buffer) => {
+          resolve((JSON.parse(data.toString()) as { type: string }).type);
+          socket.close();
+        });
+        socket.on('close', (code) => resolve(code));
+        socket.on('unexpected-response', (request, response) => {
+          resolve(response.statusCode ?? 0);
+          request.destroy();
+        });
+        socket.on('error', () => undefined);
+      });
+    expect(await attempt(good)).toBe('authenticated');
+    for (let count = 0; count < 3; count++) expect(await attempt('guess')).toBe(4001);
+    await waitFor(() => service.logs().match(/authentication failed/g)?.length === 3 || undefined);
+    expect(await attempt(good)).toBe(429);
+    const limited = await ask(service.base, rules, good);
+    expect([limited.status, Number(limited.headers.get('retry-after')) > 0]).toEqual([429, true]);
+  });
 });
