@@ -1,4 +1,21 @@
-/** The named limits of frame assembly and its configuration, with unit and default (decisions §1 "Limits"). */
+/** The named limits of data processing, with unit and default; `processing` in service.yaml (decisions §1 "Limits"). */
+import Type, { type Static } from 'typebox';
+
+export const processingLimitsSchema = Type.Object(
+  {
+    probe_timeout_ms: Type.Integer({
+      minimum: 10,
+      maximum: 60_000,
+      default: 2000,
+      description: 'time that a processor has to say how it is',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+export type ProcessingLimits = Static<typeof processingLimitsSchema>;
+
+export const processingLimits: ProcessingLimits = { probe_timeout_ms: 2000 };
 
 export const configurationLimits = {
   /** YAML files of one kind. */

@@ -15,6 +15,7 @@ import { readBinding } from '../processing/binding/binding.ts';
 import { type Commissioning, commission } from '../processing/commission/commission.ts';
 import type { CommissionedRoute } from '../processing/commission/commissioned.ts';
 import { type Assembly, assembleFrame } from '../processing/frame/assemble.ts';
+import { planFrame } from '../processing/frame/plan.ts';
 import { readRoutes } from '../processing/route/routes.ts';
 import { covariateFiles } from '../processing/source/covariate-file.ts';
 import { embeddedHistory } from '../processing/source/embedded-history.ts';
@@ -130,12 +131,14 @@ export function loadStore(rows: readonly HistoryRow[]): LoadStore {
   return {
     historian,
     folder: own,
-    assemble: (route, changes = {}) =>
+    assemble: async (route, changes = {}) =>
       assembleFrame({
-        route,
-        asOfMs: changes.asOfMs ?? at('12:00:00'),
-        options: { kind: 'forecast', horizon_steps: 2, ...changes.options },
-        nowMs: changes.nowMs ?? at('12:00:01'),
+        plan: planFrame(
+          route,
+          changes.asOfMs ?? at('12:00:00'),
+          { kind: 'forecast', horizon_steps: 2, ...changes.options },
+          changes.nowMs ?? at('12:00:01'),
+        ),
         sources: {
           history: embeddedHistory(historian),
           covariates: covariateFiles,

@@ -256,7 +256,7 @@ describe('decisions §4 what is disabled is simply not there, and the start succ
     ['route', { routes: [['enabled: true', 'enabled: false']] }],
     ['binding', { binding: [['\nenabled: true', '\nenabled: false']] }],
     ['binding not commissioned', { binding: [['commissioned: true', 'commissioned: false']] }],
-  ])('%s', (_name, edits) => expect(commissionLoad(edits)).toEqual({ ok: true, routes: [] }));
+  ])('%s', (_name, edits) => expect(commissionLoad(edits)).toMatchObject({ ok: true, routes: [] }));
 });
 
 describe('limits and adapters', () => {

@@ -18,7 +18,13 @@ export interface ProcessingConfiguration {
 }
 
 export type Commissioning =
-  | { readonly ok: true; readonly routes: readonly CommissionedRoute[] }
+  | {
+      readonly ok: true;
+      readonly routes: readonly CommissionedRoute[];
+      readonly processors: readonly ProcessorSettings[];
+      /** Null: the embedded store. */
+      readonly upstreamHistory: Routes['upstreamHistory'];
+    }
   /** Each line is `file:line: reason`. */
   | { readonly ok: false; readonly lines: readonly string[] };
 
@@ -32,7 +38,9 @@ export function commission({ tasks, bindings, routes }: ProcessingConfiguration,
     const found = commissionRoute(route, `/routes/${index}`, { tasks, bindings, routes }, site, lines);
     return found === null ? [] : [found];
   });
-  return lines.size > 0 ? { ok: false, lines: [...lines] } : { ok: true, routes: commissioned };
+  if (lines.size > 0) return { ok: false, lines: [...lines] };
+  const { processors, upstreamHistory } = routes.value;
+  return { ok: true, routes: commissioned, processors, upstreamHistory };
 }
 
 function checkUnique(

@@ -2,9 +2,8 @@
  * Frame assembly (§4.3 "Assembly steps per request"): steps 2 to 8 as the lines of one function. It reads; it writes
  * nothing anywhere. Out comes a complete frame, or every rule of the task's policy that the data breaks.
  */
-import type { ForecastOptions, NormalisedFrame } from '../../api/processing.ts';
+import type { NormalisedFrame } from '../../api/processing.ts';
 import type { Log } from '../../base/log.ts';
-import type { CommissionedRoute } from '../commission/commissioned.ts';
 import type { CovariateAdapter } from '../source/covariate-file.ts';
 import type { HistoryAdapter } from '../source/history-adapter.ts';
 import type { LiveState } from '../source/live-state.ts';
@@ -12,7 +11,7 @@ import { align } from './align.ts';
 import { calendarFeatures } from './calendar.ts';
 import { readCovariates } from './covariates.ts';
 import { withLiveTail } from './live-tail.ts';
-import { planFrame } from './plan.ts';
+import type { FramePlan } from './plan.ts';
 import { brokenRules } from './policy.ts';
 import type { Reason } from './reason.ts';
 import { readRecorded } from './recorded.ts';
@@ -26,13 +25,9 @@ export interface AssemblySources {
 }
 
 export interface AssemblyCall {
-  readonly route: CommissionedRoute;
-  readonly asOfMs: number;
-  readonly options: ForecastOptions;
-  /** Wall time of the call's arrival. */
-  readonly nowMs: number;
+  readonly plan: FramePlan;
   readonly sources: AssemblySources;
-  /** Aborts at the call's deadline, with the Fault that the caller is to see as its reason. */
+  /** Aborts at the call's deadline. */
   readonly signal: AbortSignal;
   readonly log: Log;
 }
@@ -41,10 +36,9 @@ export type Assembly =
   | { readonly ok: true; readonly frame: NormalisedFrame }
   | { readonly ok: false; readonly reasons: readonly Reason[] };
 
-/** Throws Fault `invalid-input`, `frame-too-large` or `source-unavailable`. */
+/** Throws Fault `source-unavailable`. */
 export async function assembleFrame(call: AssemblyCall): Promise<Assembly> {
-  const { sources, signal, log } = call;
-  const plan = planFrame(call.route, call.asOfMs, call.options, call.nowMs);
+  const { plan, sources, signal, log } = call;
   const recorded = await readRecorded(plan, sources.history, signal);
   const history = withLiveTail(plan, recorded.history, sources.live, log);
   const covariates = await readCovariates(plan, sources.covariates, recorded.lastDay, signal);

@@ -1,6 +1,6 @@
 /**
- * What one request asks for, before anything is read (§4.3 steps 1 and 2): whether it may ask at all, its exact grids,
- * and the size of its frame.
+ * What one request asks for, before anything is read or recorded (§4.3 step 2): whether it may ask at all, its exact
+ * grids, and the size of its frame.
  */
 import type { ForecastOptions } from '../../api/processing.ts';
 import { Fault } from '../../base/fault.ts';
@@ -19,6 +19,7 @@ export interface FramePlan {
   readonly reasons: readonly Reason[];
 }
 
+/** Throws Fault `invalid-input` or `frame-too-large`. `nowMs` is the wall time of the call's arrival. */
 export function planFrame(
   route: CommissionedRoute,
   asOfMs: number,

@@ -26,6 +26,7 @@ import { embeddedHistory } from '../source/embedded-history.ts';
 import { noLiveState } from '../source/live-state.ts';
 import type { TaskInput } from '../task/declaration.ts';
 import { assembleFrame } from './assemble.ts';
+import { planFrame } from './plan.ts';
 
 let folder = '';
 let historian: Historian;
@@ -253,10 +254,7 @@ test('an assembled frame, or the rules that it breaks, are those of an assembly 
   await fc.assert(
     fc.asyncProperty(cases, async (given) => {
       const assembled = await assembleFrame({
-        route: routeOf(given),
-        asOfMs: given.asOfMs,
-        options: { kind: 'forecast', horizon_steps: given.horizon },
-        nowMs: given.asOfMs,
+        plan: planFrame(routeOf(given), given.asOfMs, { kind: 'forecast', horizon_steps: given.horizon }, given.asOfMs),
         sources: {
           history: embeddedHistory(historian),
           covariates: { read: async () => parseCovariateRuns(runFile(given)) },
