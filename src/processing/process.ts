@@ -37,7 +37,7 @@ const uuidPattern = /^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
 export async function processTask(call: ProcessCall, parts: ProcessParts, audit: CallAudit): Promise<DerivedData> {
   const { clock } = parts;
   const { route } = call;
-  using _slot = parts.slots.take(route);
+  const release = parts.slots.take(route);
   const spentMs = (): number => clock.monotonicMs() - call.arrivedMonotonicMs;
   const limit = deadline(clock, Math.max(0, route.route.deadline_ms - spentMs()));
   try {
@@ -59,6 +59,7 @@ export async function processTask(call: ProcessCall, parts: ProcessParts, audit:
     throw error;
   } finally {
     limit.cancel();
+    release();
     audit.note({ duration_ms: Math.round(spentMs()) });
   }
 }

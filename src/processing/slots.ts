@@ -6,8 +6,8 @@ import type { CommissionedRoute } from './commission/commissioned.ts';
 const busyRetryMs = 250;
 
 export interface RouteSlots {
-  /** Throws Fault `processor-busy`; the slot is given back when what is returned is disposed. */
-  take(route: CommissionedRoute): Disposable;
+  /** Throws Fault `processor-busy`; what is returned gives the slot back, once. */
+  take(route: CommissionedRoute): () => void;
 }
 
 export function routeSlots(): RouteSlots {
@@ -20,7 +20,7 @@ export function routeSlots(): RouteSlots {
           retryAfterMs: busyRetryMs,
         });
       taken.set(route, before + 1);
-      return { [Symbol.dispose]: () => void taken.set(route, (taken.get(route) ?? 1) - 1) };
+      return () => void taken.set(route, (taken.get(route) ?? 1) - 1);
     },
   };
 }
