@@ -1,6 +1,6 @@
 /** §4.3 steps 9 and 10: what the end of a processor call means for the caller of the application route (decisions §4). */
 import { describe, expect, test } from 'vitest';
-import { patched } from '../../testing/json-patch.ts';
+import { patched } from '../../base/json-patch.ts';
 import { caseNowMs, loadDerivedData, loadQuestion, loadResult } from '../../testing/load-fixture.ts';
 import { simulatedClock } from '../../testing/simulated-clock.ts';
 import { deadline } from '../outbound/deadline.ts';

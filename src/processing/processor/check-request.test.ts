@@ -1,6 +1,6 @@
 /** §4.3 "Validation order": of two faults the earlier step is told; and the faults that only headers or clocks show. */
 import { describe, expect, test } from 'vitest';
-import { type PatchOperation, patched } from '../../testing/json-patch.ts';
+import { type PatchOperation, patched } from '../../base/json-patch.ts';
 import { bytesOf, caseNowMs, loadReceiver, loadRequest, loadTask, processorHeaders, redigested } from '../../testing/load-fixture.ts';
 import type { DataProcessingRequest } from '../../api/processing.ts';
 import { checkRequest, type Receiver, type ReceivedRequest } from './check-request.ts';

@@ -2,7 +2,7 @@
 import { request as httpRequest } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { DataProcessingRequest, ForecastOutput } from '../../api/processing.ts';
-import { type PatchOperation, patched } from '../../testing/json-patch.ts';
+import { type PatchOperation, patched } from '../../base/json-patch.ts';
 import { bytesOf, caseNowMs, fixtureText, loadQuestion, loadRequest, loadTask, processorHeaders, redigested } from '../../testing/load-fixture.ts';
 import { contractSettings } from '../../testing/processor-contract.ts';
 import { type SimulatedClock, simulatedClock } from '../../testing/simulated-clock.ts';

@@ -1,7 +1,7 @@
 /** What a receiver refuses in a frame, line by line of §2.3; every patched request carries the digest of its content. */
 import { describe, expect, test } from 'vitest';
 import type { DataProcessingRequest } from '../../api/processing.ts';
-import { type PatchOperation, patched } from '../../testing/json-patch.ts';
+import { type PatchOperation, patched } from '../../base/json-patch.ts';
 import { bytesOf, loadReceiver, loadRequest, loadTask, processorHeaders, redigested } from '../../testing/load-fixture.ts';
 import { checkRequest, type Receiver } from '../processor/check-request.ts';
 import type { TaskDeclaration } from '../task/declaration.ts';

@@ -1,7 +1,7 @@
 /** Every line of §2.3 "Forecast output", "Fallback rules" and of a result's times and identity, on the case's result. */
 import { describe, expect, test } from 'vitest';
 import type { ForecastPoint } from '../../api/processing.ts';
-import { type PatchOperation, patched } from '../../testing/json-patch.ts';
+import { type PatchOperation, patched } from '../../base/json-patch.ts';
 import { caseNowMs, loadQuestion, loadResult, loadRoute, loadTask } from '../../testing/load-fixture.ts';
 import type { FallbackPolicy, TaskDeclaration } from '../task/declaration.ts';
 import { type ResultQuestion, validateResult } from './result.ts';
