@@ -5,7 +5,8 @@
 import type { Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import type { ProducedResult } from '../api/processing.ts';
-import { type PatchOperation, patched } from './json-patch.ts';
+import { hostileResults } from '../processing/conformance/hostile-results.ts';
+import { type PatchOperation, patched } from '../base/json-patch.ts';
 import { rawResponse } from './raw-server.ts';
 
 export const leakMark = 'LEAK-10.1.2.3-/etc/secret';
@@ -66,79 +67,10 @@ const absence: Readonly<Record<string, string>> = {
   '/artifact': 'artifact /artifact required',
 };
 
-const fallback = {
-  strategy: 'persistence',
-  strategy_version: '1',
-  reason_code: 'MODEL_UNAVAILABLE',
-  source_feature: 'load',
-  based_on_data_through: '2026-07-11T12:00:00Z',
-};
-const asFallback = (value: number): PatchOperation[] => [
-  replace('/status', 'fallback'),
-  remove('/artifact'),
-  replace('/expires_at', '2026-07-11T12:30:00Z'),
-  replace('/output/points/0/value', value),
-  replace('/output/points/1/value', value),
-];
-
-/** Valid JSON of the right shape that answers another question, another time or nothing that was asked. */
+/** Valid JSON that answers another question, another time or nothing that was asked. */
 export const untrueAnswers: readonly HostileAnswer[] = [
-  patch('another schema', 'schema /schema version', replace('/schema', 'svc.data-processing.result.v2')),
-  patch("another's request id", 'request_id /request_id', replace('/request_id', '0190aee6-2139-7a87-8448-806f1b843999')),
-  patch('the request id in other case', 'request_id /request_id', replace('/request_id', '0190AEE6-2139-7A87-8448-806F1B843201')),
-  patch('another task', 'task /task/id', replace('/task/id', 'energy.other')),
-  patch('another task revision', 'task /task/revision', replace('/task/revision', 2)),
-  patch('another kind', 'task /task/kind', replace('/task/kind', 'detection')),
-  patch('another binding', 'binding /binding/id', replace('/binding/id', 'energy.other-site')),
-  patch('another binding revision', 'binding /binding/revision', replace('/binding/revision', 7)),
-  patch('a stale digest', 'input_digest /input_digest', replace('/input_digest', `sha256:${'1'.repeat(64)}`)),
-  patch('a digest in capitals', 'shape /input_digest', replace('/input_digest', `sha256:${'A'.repeat(64)}`)),
-  patch('another processor', 'processor /processor/id', replace('/processor/id', 'other')),
-  patch('another processor version', 'processor /processor/version', replace('/processor/version', '0.2.0')),
-  patch('another contract', 'processor /processor/contract', replace('/processor/contract', 'svc.data-processing.forecast.v2')),
-  patch('issued in the future', 'issued_at /issued_at', replace('/issued_at', '2026-07-11T12:00:03.501Z')),
-  patch('issued before it was asked', 'issued_at /issued_at', replace('/issued_at', '2026-07-11T12:00:00.499Z')),
-  patch('issued on a day that is none', 'shape /issued_at', replace('/issued_at', '2026-02-30T12:00:00Z')),
-  patch('local time', 'shape /issued_at', replace('/issued_at', '2026-07-11T14:00:02+02:00')),
-  patch('epoch seconds', 'shape /issued_at', replace('/issued_at', 1_783_771_202)),
-  patch('another watermark', 'input_watermark /input_watermark', replace('/input_watermark', '2026-07-11T11:59:59.999Z')),
-  patch('expired', 'expires_at /expires_at', replace('/expires_at', '2026-07-11T12:00:03Z')),
-  patch('expires when it is issued', 'expires_at /expires_at', replace('/expires_at', '2026-07-11T12:00:02Z')),
-  patch('lives too long', 'expires_at /expires_at', replace('/expires_at', '2026-07-11T13:00:02.001Z')),
-  patch('another family', 'artifact /artifact/family', replace('/artifact/family', 'other')),
-  patch('another artifact kind', 'artifact /artifact/kind', replace('/artifact/kind', 'table')),
-  patch('another target', 'target /output/target', replace('/output/target', 'pv')),
-  patch('another unit', 'unit /output/unit', replace('/output/unit', 'MW')),
-  patch('another sign', 'sign_convention /output/sign_convention', replace('/output/sign_convention', 'positive_production')),
-  patch('another cadence', 'cadence /output/cadence_seconds', replace('/output/cadence_seconds', 1800)),
-  patch('interval starts', 'shape /output/timestamp_semantics', replace('/output/timestamp_semantics', 'interval_start')),
-  patch('a point less', 'horizon /output/points', remove('/output/points/1')),
-  patch('a point more', 'horizon /output/points', add('/output/points/-', { timestamp: '2026-07-11T12:45:00Z', value: 1 })),
-  patch('no points', 'shape /output/points', replace('/output/points', [])),
-  patch('the grid one step late', 'timestamps /output/points/0/timestamp', replace('/output/points/0/timestamp', '2026-07-11T12:30:00Z'), replace('/output/points/1/timestamp', '2026-07-11T12:45:00Z')),
-  patch('the grid one step early', 'timestamps /output/points/0/timestamp', replace('/output/points/0/timestamp', '2026-07-11T12:00:00Z'), replace('/output/points/1/timestamp', '2026-07-11T12:15:00Z')),
-  patch('a millisecond off the grid', 'timestamps /output/points/1/timestamp', replace('/output/points/1/timestamp', '2026-07-11T12:30:00.001Z')),
-  patch('a label twice', 'timestamps /output/points/1/timestamp', replace('/output/points/1/timestamp', '2026-07-11T12:15:00Z')),
-  patch('labels falling', 'timestamps /output/points/0/timestamp', replace('/output/points/0/timestamp', '2026-07-11T12:30:00Z'), replace('/output/points/1/timestamp', '2026-07-11T12:15:00Z')),
-  patch('quantiles that nobody asked for', 'quantiles /output/points/0/quantiles', add('/output/points/0/quantiles', [{ probability: 0.5, value: 846.2 }])),
-  patch('a value as text', 'shape /output/points/0/value', replace('/output/points/0/value', '846.2')),
-  patch('a value as a list', 'shape /output/points/0/value', replace('/output/points/0/value', [846.2])),
-  patch('zeros', 'zero_series /output/points', replace('/output/points/0/value', 0), replace('/output/points/1/value', 0)),
-  patch('warnings twice', 'shape /warnings', replace('/warnings', ['A', 'A'])),
-  patch('too many warnings', 'shape /warnings', replace('/warnings', Array.from({ length: 65 }, (_, index) => `W${index}`))),
+  ...hostileResults.map(({ name, expected, patch: operations }) => patch(name, expected, ...operations)),
   patch('a warning that is a text', 'shape /warnings/0', replace('/warnings', [leakMark])),
-  patch('an unknown status', 'shape /status', replace('/status', 'rejected')),
-  patch('unavailable with output', 'shape  unknown_member', replace('/status', 'unavailable'), add('/unavailable', { reason_code: 'X', retryable: true })),
-  patch('unavailable and no reason', 'shape /unavailable required', replace('/status', 'unavailable'), remove('/output'), remove('/expires_at')),
-  patch('a fallback without its block', 'shape /fallback required', replace('/status', 'fallback')),
-  patch('a promoted fallback', 'promoted_fallback /warnings/0', replace('/warnings', ['MODEL_FALLBACK_USED'])),
-  patch('a promoted fallback with its block', 'shape  unknown_member', add('/fallback', fallback)),
-  patch('a strategy that the task does not allow', 'fallback_not_allowed /fallback/strategy', ...asFallback(842), add('/fallback', { ...fallback, strategy: 'seasonal-naive' })),
-  patch('another strategy version', 'fallback_not_allowed /fallback/strategy', ...asFallback(842), add('/fallback', { ...fallback, strategy_version: '2' })),
-  patch('a fallback of another feature', 'fallback_source /fallback/source_feature', ...asFallback(842), add('/fallback', { ...fallback, source_feature: 'rain' })),
-  patch('a fallback of another label', 'fallback_source /fallback/based_on_data_through', ...asFallback(842), add('/fallback', { ...fallback, based_on_data_through: '2026-07-11T11:45:00Z' })),
-  patch('an invented fallback', 'fallback_values /output/points/0/value', ...asFallback(1), add('/fallback', fallback)),
-  patch('a fallback that lives too long', 'expires_at /expires_at', ...asFallback(842), add('/fallback', fallback), replace('/expires_at', '2026-07-11T12:30:02.001Z')),
 ];
 
 /** Texts that are no JSON with one meaning. */
