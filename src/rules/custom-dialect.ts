@@ -11,6 +11,8 @@ import {
   checkConstant,
   checkExpression,
   checkPoint,
+  noteDuplicates,
+  readBranchName,
   readName,
   readPeriod,
 } from './node-content.ts';
@@ -91,8 +93,8 @@ function readDeclared(config: Reader, context: ContentContext): Declared {
     } else if (type === 'combined') {
       entry.onlyKnown(['name', 'type', 'formula', ...passed]);
       const expression = readFormula(entry, 'formula');
-      if (name !== undefined && expression !== undefined) formulas.push({ name, expression });
-    } else entry.fault('invalid-field', 'type', "'type' must be single or combined");
+      if (name !== undefined && expression !== undefined) formulas.push(entry.placed({ name, expression }, 'formula'));
+    } else entry.fault('invalid-field', 'type', "'type' must be single or combined", 'single names a point');
   }
   return { reads, formulas };
 }
@@ -109,7 +111,12 @@ function readSingle(entry: Reader, context: ContentContext): Omit<VariableRead, 
   const point = entry.integer(entry.has('point') ? 'point' : 'point_id', 0, 4_294_967_295);
   const pointType = pointTypes.get(entry.get('pointType'));
   if (pointType === undefined)
-    entry.fault('invalid-field', 'pointType', "'pointType' must be measurement (M) or action (A)");
+    entry.fault(
+      'invalid-field',
+      'pointType',
+      "'pointType' must be measurement (M) or action (A)",
+      'for example measurement',
+    );
   if (instance === undefined || point === undefined || pointType === undefined) return undefined;
   const ref = { instance, point_type: pointType, point };
   return checkPoint(entry, '', ref, context, 'read') ? ref : undefined;
@@ -120,7 +127,12 @@ function readFormula(reader: Reader, field: string): string | undefined {
   const value = reader.get(field);
   const tokens = (Array.isArray(value) ? value : [value]).map(tokenText);
   if (tokens.length === 0 || tokens.some((token) => token === undefined)) {
-    reader.fault('invalid-field', field, `'${field}' must be an expression, or a list of its tokens`);
+    reader.fault(
+      'invalid-field',
+      field,
+      `'${field}' must be an expression, or a list of its tokens`,
+      'for example ["x", "*", 2]',
+    );
     return undefined;
   }
   const text = tokens.join(' ');
@@ -148,19 +160,18 @@ const operators = new Map<unknown, string>([
 function readSwitch(config: Reader, context: ContentContext): TopologyNode {
   config.onlyKnown(['variables', 'rule', 'wires']);
   const declared = readDeclared(config, context);
-  const seen = new Set<string>();
+  const names: string[] = [];
   const branches = config.list('rule', context.limits.listMaximum, true).flatMap((entry): Branch[] => {
     entry.onlyKnown(['name', 'type', 'rule', 'id', 'label', 'description']);
-    const name = entry.text('name', context.limits.nameLengthMaximum);
-    if (entry.get('type') !== 'default') entry.fault('invalid-field', 'type', "'type' of a branch must be default");
-    if (name === '__proto__' || name === 'else') entry.fault('reserved-name', 'name', `'${name}' cannot name a branch`);
-    if (name !== undefined && seen.has(name))
-      entry.fault('duplicate-branch', 'name', `branch '${name}' stands twice`, 'give each its own name');
-    if (name !== undefined) seen.add(name);
+    const name = readBranchName(entry, context);
+    if (entry.get('type') !== 'default')
+      entry.fault('invalid-field', 'type', "'type' of a branch must be default", 'write "type": "default"');
+    if (name !== undefined) names.push(name);
     const when = readConditions(entry, context);
-    return name === undefined || when === undefined ? [] : [{ name, when }];
+    return name === undefined || when === undefined ? [] : [entry.placed({ name, when }, 'rule')];
   });
-  const outputs = [...branches.map(({ name }) => name), 'else'];
+  noteDuplicates(config, 'rule', names, 'duplicate-branch');
+  const outputs = [...names, 'else'];
   const wires = readWires(config, context.limits, outputs, 'ignore');
   return { type: 'switch', ...prelude(declared), branches, wires };
 }
@@ -177,7 +188,7 @@ function readConditions(entry: Reader, context: ContentContext): string | undefi
     return wanted === 'variable' ? readCondition(part) : readRelation(part);
   });
   if (parts.length % 2 === 0 && parts.length > 0)
-    entry.fault('invalid-field', 'rule', 'a condition is expected after the last relation');
+    entry.fault('invalid-field', 'rule', 'a condition is expected after the last relation', 'remove the last relation');
   if (texts.length === 0 || texts.some((text) => text === undefined)) return undefined;
   const text = texts.join(' ');
   return checkExpression(entry, 'rule', text) ? text : undefined;
@@ -214,7 +225,7 @@ function readOperand(part: Reader, field: string): string | undefined {
   if (typeof value === 'number' && Number.isFinite(value)) return value < 0 ? `(${value})` : String(value);
   if (typeof value !== 'string' || !checkExpression(part, field, value)) {
     if (typeof value !== 'string')
-      part.fault('invalid-field', field, `'${field}' must be a number, a variable or an expression`);
+      part.fault('invalid-field', field, `'${field}' must be a number, a variable or an expression`, 'for example 5');
     return undefined;
   }
   return /^[A-Za-z0-9_.]+$/.test(value) ? value : `(${value})`;
@@ -257,7 +268,7 @@ function writeOf(entry: Reader, field: string, target: VariableRead, context: Co
     return [{ ...ref, value: numeric }];
   }
   const value = readFormula(entry, field);
-  return value === undefined ? [] : [{ ...ref, value }];
+  return value === undefined ? [] : [entry.placed({ ...ref, value }, field)];
 }
 
 function readCalculation(config: Reader, context: ContentContext): TopologyNode {
@@ -273,7 +284,7 @@ function readCalculation(config: Reader, context: ContentContext): TopologyNode 
     if (output === undefined || expression === undefined) return;
     const target = declared.reads.find(({ name }) => name === output);
     if (target === undefined) {
-      results.push({ name: output, expression });
+      results.push(entry.placed({ name: output, expression }, 'formula'));
       return;
     }
     // The computed value is kept under a name of its own: the output's name still means the point's live value.
@@ -281,8 +292,8 @@ function readCalculation(config: Reader, context: ContentContext): TopologyNode 
     if (!checkPoint(entry, 'output', ref, context, 'write')) return;
     const result = `${output}_result_${index}`.slice(0, 128);
     written.add(output);
-    results.push({ name: result, expression });
-    writes.push({ ...ref, value: result });
+    results.push(entry.placed({ name: result, expression }, 'formula'));
+    writes.push(entry.placed({ ...ref, value: result }, 'output'));
   });
   const used = usedNames([], [...declared.formulas, ...results]);
   const reads = declared.reads.filter(({ name }) => used.has(name) || !written.has(name));
@@ -315,7 +326,12 @@ function readDelta(config: Reader, context: ContentContext): TopologyNode | unde
   const reads = declared.reads.filter((read) => read !== target);
   const writes =
     target !== undefined && checkPoint(config, 'output', target, context, 'write')
-      ? [{ instance: target.instance, point_type: target.point_type, point: target.point, value: name }]
+      ? [
+          config.placed(
+            { instance: target.instance, point_type: target.point_type, point: target.point, value: name },
+            'output',
+          ),
+        ]
       : [];
   return {
     type: 'period-delta',

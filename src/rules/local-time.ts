@@ -15,10 +15,12 @@ interface ZoneCache {
 
 const zones = new Map<string, ZoneCache>();
 
-/** True when the runtime knows the zone. */
+/** True for an IANA zone that the runtime knows; an offset such as +01:00, which runtimes take too, is none. */
 export function isTimeZone(timezone: string): boolean {
+  if (!/^[A-Za-z]/.test(timezone)) return false;
   try {
-    zoneOf(timezone);
+    // Not kept: only zones that something runs by are.
+    formatOf(timezone);
     return true;
   } catch (error) {
     if (error instanceof RangeError) return false;
@@ -77,22 +79,25 @@ export function periodNumber(local: number, period: Period): number {
 function zoneOf(timezone: string): ZoneCache {
   let zone = zones.get(timezone);
   if (zone === undefined) {
-    const format = new Intl.DateTimeFormat('en-US', {
-      timeZone: timezone,
-      calendar: 'gregory',
-      numberingSystem: 'latn',
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    });
-    zone = { format, block: Number.NaN, offsetMs: 0 };
+    zone = { format: formatOf(timezone), block: Number.NaN, offsetMs: 0 };
     zones.set(timezone, zone);
   }
   return zone;
+}
+
+function formatOf(timezone: string): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat('en-US', {
+    timeZone: timezone,
+    calendar: 'gregory',
+    numberingSystem: 'latn',
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
 }
 
 function offsetAt(format: Intl.DateTimeFormat, wallMs: number): number {

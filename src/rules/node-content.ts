@@ -47,23 +47,32 @@ export function readParameters(reader: Reader, context: ContentContext): Paramet
   });
 }
 
-export function readBranches(reader: Reader, context: ContentContext): Branch[] {
-  const branches = reader.list('branches', context.limits.listMaximum, true).flatMap((entry) => {
+export interface ReadBranches {
+  readonly branches: Branch[];
+  /** Outputs that a wire may name: also of a branch whose condition is refused. */
+  readonly outputs: readonly string[];
+}
+
+export function readBranches(reader: Reader, context: ContentContext): ReadBranches {
+  const names: string[] = [];
+  const branches = reader.list('branches', context.limits.listMaximum, true).flatMap((entry): Branch[] => {
     entry.onlyKnown(['name', 'when']);
-    const name = entry.text('name', context.limits.nameLengthMaximum);
+    const name = readBranchName(entry, context);
     const when = readExpression(entry, 'when');
-    if (name === 'else')
-      entry.fault(
-        'reserved-name',
-        'name',
-        "'else' is the output when no branch is true",
-        'give the branch another name',
-      );
-    if (name === '__proto__') entry.fault('reserved-name', 'name', "'__proto__' cannot name a branch");
-    return name === undefined || when === undefined ? [] : [{ name, when }];
+    if (name !== undefined) names.push(name);
+    return name === undefined || when === undefined ? [] : [entry.placed({ name, when }, 'when')];
   });
-  noteDuplicates(reader, 'branches', branches, 'duplicate-branch');
-  return branches;
+  noteDuplicates(reader, 'branches', names, 'duplicate-branch');
+  return { branches, outputs: [...names, 'else'] };
+}
+
+/** A name that is too long is still the name that wires use. */
+export function readBranchName(entry: Reader, context: ContentContext): string | undefined {
+  entry.text('name', context.limits.nameLengthMaximum);
+  const name = entry.get('name');
+  if (name === 'else' || name === '__proto__')
+    entry.fault('reserved-name', 'name', `'${name}' cannot name a branch`, 'give the branch another name');
+  return typeof name === 'string' ? name : undefined;
 }
 
 export function readAssignments(reader: Reader, context: ContentContext, required: boolean): Assignment[] {
@@ -71,7 +80,7 @@ export function readAssignments(reader: Reader, context: ContentContext, require
     entry.onlyKnown(['name', 'expression']);
     const name = readName(entry, 'name');
     const expression = readExpression(entry, 'expression');
-    return name === undefined || expression === undefined ? [] : [{ name, expression }];
+    return name === undefined || expression === undefined ? [] : [entry.placed({ name, expression }, 'expression')];
   });
 }
 
@@ -82,7 +91,7 @@ export function readWrites(reader: Reader, context: ContentContext, required: bo
     const value = typeof entry.get('value') === 'number' ? readConstant(entry) : readExpression(entry, 'value');
     if (ref === undefined || value === undefined) return [];
     if (typeof value === 'number') checkConstant(entry, 'value', value, ref, context);
-    return [{ ...ref, value }];
+    return [entry.placed({ ...ref, value }, 'value')];
   });
 }
 
@@ -108,7 +117,7 @@ export function readPeriodDelta(reader: Reader): PeriodDeltaContent | undefined 
 export function readPeriod(reader: Reader, field: string): PeriodDeltaNode['period'] | undefined {
   const period = reader.get(field);
   if (period === 'daily' || period === 'weekly' || period === 'monthly' || period === 'quarterly') return period;
-  reader.fault('invalid-field', field, `'${field}' must be daily, weekly, monthly or quarterly`);
+  reader.fault('invalid-field', field, `'${field}' must be daily, weekly, monthly or quarterly`, 'for example daily');
   return undefined;
 }
 
@@ -153,7 +162,12 @@ function readPoint(reader: Reader, context: ContentContext, use: 'read' | 'write
   const given = reader.get('point_type');
   const pointType = given === undefined && use === 'write' ? 'action' : given;
   if (pointType !== 'measurement' && pointType !== 'action') {
-    reader.fault('invalid-field', 'point_type', "'point_type' must be measurement or action");
+    reader.fault(
+      'invalid-field',
+      'point_type',
+      "'point_type' must be measurement or action",
+      'for example measurement',
+    );
     return undefined;
   }
   if (instance === undefined || point === undefined) return undefined;
@@ -199,18 +213,13 @@ export function checkConstant(reader: Reader, field: string, value: number, ref:
 function readConstant(reader: Reader): number | undefined {
   const value = reader.get('value');
   if (typeof value === 'number' && Number.isFinite(value)) return value;
-  reader.fault('invalid-field', 'value', "'value' must be a finite number or an expression");
+  reader.fault('invalid-field', 'value', "'value' must be a finite number or an expression", 'for example 5');
   return undefined;
 }
 
-function noteDuplicates(
-  reader: Reader,
-  field: string,
-  entries: readonly { readonly name: string }[],
-  code: string,
-): void {
+export function noteDuplicates(reader: Reader, field: string, names: readonly string[], code: string): void {
   const seen = new Set<string>();
-  for (const { name } of entries) {
+  for (const name of names) {
     if (seen.has(name)) reader.fault(code, field, `'${name}' stands twice in '${field}'`, 'give each its own name');
     seen.add(name);
   }
