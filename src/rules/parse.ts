@@ -4,6 +4,7 @@
  */
 import type { SiteCatalogue } from './catalogue.ts';
 import { readCustomNode } from './custom-dialect.ts';
+import { edgeWarnings } from './edges.ts';
 import { buildTopology, type ParsedNode, type Unread } from './graph.ts';
 import { type Fields, Issues, isFields, pointerPart, Reader, utf8Bytes } from './issues.ts';
 import { type FlowLimits, flowLimits } from './limits.ts';
@@ -339,24 +340,4 @@ function readCompactNode(reader: Reader, context: ContentContext): TopologyNode 
       reader.onlyKnown(['type', 'wires']);
       return { type, wires: readWires(reader, limits, []) };
   }
-}
-
-/** Edges are only the drawing; a drawing that shows other connections than the wires misleads. */
-function edgeWarnings(edges: unknown, topology: Topology): Issue[] {
-  if (!Array.isArray(edges) || edges.length === 0) return [];
-  const drawn = new Set(
-    edges.map((edge: unknown) => (isFields(edge) ? `${String(edge.source)} ${String(edge.target)}` : 'not an edge')),
-  );
-  const wired = new Set(
-    [...topology.nodes].flatMap(([id, node]) =>
-      Object.values(node.wires)
-        .flat()
-        .map((target) => `${id} ${target}`),
-    ),
-  );
-  const same = drawn.size === wired.size && [...drawn].every((pair) => wired.has(pair));
-  if (same) return [];
-  return [
-    { code: 'edges-differ', path: '/edges', message: 'the drawn edges differ from the wires; the wires are what runs' },
-  ];
 }
