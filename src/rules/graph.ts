@@ -2,9 +2,10 @@
  * From parsed nodes to a checked topology (decisions §2.3): one start, an end, wires that lead somewhere, no cycle,
  * bounded depth, every variable declared on every path to its use; and the warnings about what can never matter.
  */
-import { parseExpression } from './expression/parse.ts';
+import { type ExpressionNode, parseExpression } from './expression/parse.ts';
 import { Issues, pointerPart } from './issues.ts';
 import type { FlowLimits } from './limits.ts';
+import { comparisonsMaximum, implies } from './shadowed.ts';
 import { surelyRunBefore } from './surely-run.ts';
 import type { Issue, Topology, TopologyNode } from './topology.ts';
 
@@ -242,6 +243,7 @@ function checkNodeVariables(parsed: ParsedNode, declared: Set<string>, unread: U
 
 function graphWarnings(order: readonly ParsedNode[], reachable: ReadonlySet<string>, issues: Issues): Issue[] {
   const warnings = new Issues();
+  const budget = { comparisons: comparisonsMaximum };
   for (const parsed of order) {
     const { id, node, path } = parsed;
     if (!reachable.has(id))
@@ -253,33 +255,23 @@ function graphWarnings(order: readonly ParsedNode[], reachable: ReadonlySet<stri
         id,
       );
     if (node.type !== 'switch') continue;
-    const seen = new Set<string>();
-    node.branches.forEach((branch, index) => {
+    const earlier: ExpressionNode[] = [];
+    for (const branch of node.branches) {
       const at = placeOf(branch, issues).part;
       const wires = Object.hasOwn(node.wires, branch.name) ? (node.wires[branch.name] ?? []) : [];
       if (wires.length === 0) {
         const message = `branch '${branch.name}' leads nowhere; the run ends there`;
         warnings.add('branch-without-wire', at, message, 'wire it to an end node if that is meant', id);
       }
-      const text = branch.when.replaceAll(/\s/g, '');
-      if (seen.has(text) || alwaysTrueBefore(node.branches.slice(0, index))) {
-        warnings.add(
-          'shadowed-branch',
-          at,
-          `branch '${branch.name}' is never taken: an earlier branch is true whenever it is`,
-          'put the narrower condition first',
-          id,
-        );
+      const parsedWhen = parseExpression(branch.when);
+      if (!parsedWhen.ok) continue;
+      const { root } = parsedWhen.expression;
+      if (earlier.some((condition) => implies(root, condition, budget))) {
+        const message = `branch '${branch.name}' is never taken: an earlier branch is true whenever it is`;
+        warnings.add('shadowed-branch', at, message, 'put the narrower condition first', id);
       }
-      seen.add(text);
-    });
+      earlier.push(root);
+    }
   }
   return warnings.list;
-}
-
-function alwaysTrueBefore(branches: readonly { readonly when: string }[]): boolean {
-  return branches.some(({ when }) => {
-    const parsed = parseExpression(when);
-    return parsed.ok && parsed.expression.root.kind === 'number' && parsed.expression.root.value !== 0;
-  });
 }
