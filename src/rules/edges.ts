@@ -1,6 +1,6 @@
 /** Edges are only the drawing of a flow (decisions §2.3); one that shows other connections than the wires misleads. */
 import { isFields } from './issues.ts';
-import type { Issue, Topology } from './topology.ts';
+import { type Issue, outputNames, type Topology } from './topology.ts';
 
 /** A warning when non-empty edges differ from the wires. A handle counts where it names an output of its node. */
 export function edgeWarnings(edges: unknown, topology: Topology): Issue[] {
@@ -9,8 +9,7 @@ export function edgeWarnings(edges: unknown, topology: Topology): Issue[] {
   const pairs = new Set<string>();
   const outputs = new Map<string, ReadonlySet<string>>();
   for (const [id, node] of topology.nodes) {
-    const names = node.type === 'switch' ? [...node.branches.map(({ name }) => name), 'else'] : ['default'];
-    outputs.set(id, new Set(names));
+    outputs.set(id, new Set(outputNames(node)));
     for (const [output, targets] of Object.entries(node.wires)) {
       for (const target of targets) {
         wired.add(connection(id, target, output));

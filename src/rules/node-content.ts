@@ -101,6 +101,12 @@ export function readPeriodDelta(reader: Reader): PeriodDeltaContent | undefined 
   const input = readName(reader, 'input');
   const name = readName(reader, 'name');
   const period = readPeriod(reader, 'period');
+  const timezone = readTimezone(reader);
+  if (input === undefined || name === undefined || period === undefined) return undefined;
+  return { input, period, name, ...(timezone === undefined ? {} : { timezone }) };
+}
+
+export function readTimezone(reader: Reader): string | undefined {
   const timezone = reader.has('timezone') ? reader.text('timezone', 64) : undefined;
   if (timezone !== undefined && !isTimeZone(timezone)) {
     reader.fault(
@@ -110,8 +116,7 @@ export function readPeriodDelta(reader: Reader): PeriodDeltaContent | undefined 
       'for example Europe/Amsterdam',
     );
   }
-  if (input === undefined || name === undefined || period === undefined) return undefined;
-  return { input, period, name, ...(timezone === undefined ? {} : { timezone }) };
+  return timezone;
 }
 
 export function readPeriod(reader: Reader, field: string): PeriodDeltaNode['period'] | undefined {
