@@ -102,7 +102,9 @@ export class Reader {
 
   integer(name: string, minimum: number, maximum: number): number | undefined {
     const value = this.get(name);
-    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= minimum && value <= maximum) return value;
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= minimum && value <= maximum)
+      // Adding 0 makes -0 the 0 that it is stored as.
+      return value + 0;
     this.fault(
       'invalid-field',
       name,

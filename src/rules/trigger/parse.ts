@@ -99,7 +99,7 @@ function readPointRefs(reader: Reader, catalogue: SiteCatalogue): PointRef[] {
   });
 }
 
-/** Undefined when the member is wrong. It must be there: null says "any change". */
+/** Undefined when the member is wrong; absent is null, which says "any change". */
 function readValueDeadband(reader: Reader): ValueDeadband | null | undefined {
   if (reader.get('value_deadband') === null || !reader.has('value_deadband')) return null;
   const band = reader.inner('value_deadband');
@@ -107,13 +107,12 @@ function readValueDeadband(reader: Reader): ValueDeadband | null | undefined {
   band.onlyKnown(['type', 'threshold']);
   const type = band.get('type');
   const threshold = band.get('threshold');
-  if (type !== 'absolute' && type !== 'percent') {
+  const knownType = type === 'absolute' || type === 'percent';
+  if (!knownType)
     band.fault('invalid-field', 'type', "'type' must be absolute or percent", 'absolute is in the unit of the point');
-    return undefined;
-  }
-  if (typeof threshold !== 'number' || !Number.isFinite(threshold) || threshold < 0) {
+  const knownThreshold = typeof threshold === 'number' && Number.isFinite(threshold) && threshold >= 0;
+  if (!knownThreshold)
     band.fault('invalid-field', 'threshold', "'threshold' must be a finite number of 0 or more", 'for example 0.5');
-    return undefined;
-  }
-  return { type, threshold };
+  // Adding 0 makes -0 the 0 that it is stored as.
+  return knownType && knownThreshold ? { type, threshold: threshold + 0 } : undefined;
 }
