@@ -20,8 +20,7 @@ export function isTimeZone(timezone: string): boolean {
   if (!/^[A-Za-z]/.test(timezone)) return false;
   try {
     // Not kept: only zones that something runs by are.
-    formatOf(timezone);
-    return true;
+    return new Intl.DateTimeFormat('en-US', { timeZone: timezone }).resolvedOptions().timeZone !== '';
   } catch (error) {
     if (error instanceof RangeError) return false;
     throw error;
@@ -79,25 +78,22 @@ export function periodNumber(local: number, period: Period): number {
 function zoneOf(timezone: string): ZoneCache {
   let zone = zones.get(timezone);
   if (zone === undefined) {
-    zone = { format: formatOf(timezone), block: Number.NaN, offsetMs: 0 };
+    const format = new Intl.DateTimeFormat('en-US', {
+      timeZone: timezone,
+      calendar: 'gregory',
+      numberingSystem: 'latn',
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    });
+    zone = { format, block: Number.NaN, offsetMs: 0 };
     zones.set(timezone, zone);
   }
   return zone;
-}
-
-function formatOf(timezone: string): Intl.DateTimeFormat {
-  return new Intl.DateTimeFormat('en-US', {
-    timeZone: timezone,
-    calendar: 'gregory',
-    numberingSystem: 'latn',
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  });
 }
 
 function offsetAt(format: Intl.DateTimeFormat, wallMs: number): number {

@@ -8,7 +8,6 @@ import { emptyTopologyText, serialiseTopology } from './serialise.ts';
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
 const catalogue = testCatalogue();
-const variable = (name: string, point: number) => ({ name, instance: 1, point_type: 'measurement', point });
 const custom = (id: string, type: string, config: object) => ({
   id,
   type: 'custom',
