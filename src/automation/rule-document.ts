@@ -4,7 +4,7 @@
  */
 import { Fault } from '../base/fault.ts';
 import type { SiteCatalogue } from '../rules/catalogue.ts';
-import type { FlowLimits } from '../rules/limits.ts';
+import { type FlowLimits, storedFlowLimits } from '../rules/limits.ts';
 import { parseFlow, parseTopology } from '../rules/parse.ts';
 import { emptyTopologyText, serialiseTopology } from '../rules/serialise.ts';
 import type { Issue, Topology, Write } from '../rules/topology.ts';
@@ -123,7 +123,7 @@ export function selfTriggerWarnings(topology: Topology, trigger: Trigger | null)
 export function topologyOf(nodesJson: string, catalogue: SiteCatalogue): Topology | null {
   const value = parsedJson(nodesJson);
   if (value === undefined || nodesJson === emptyTopologyText) return null;
-  const parsed = parseTopology(value, catalogue);
+  const parsed = parseTopology(value, catalogue, storedFlowLimits);
   return parsed.ok ? parsed.topology : null;
 }
 

@@ -25,5 +25,15 @@ export const flowLimits: FlowLimits = {
   issuesMaximum: 1000,
 };
 
+/**
+ * Limits of a topology that was derived from a document within the limits above. It writes out what the document left
+ * unsaid: the type of each point that is written, one formula for each combined variable and each rule of a block.
+ */
+export const storedFlowLimits: FlowLimits = {
+  ...flowLimits,
+  nodeBytesMaximum: 2 * flowLimits.nodeBytesMaximum,
+  listMaximum: 2 * flowLimits.listMaximum,
+};
+
 /** Limits of a trigger (decisions §2.2). */
 export const triggerLimits = { intervalMsMaximum: 86_400_000, pointsMaximum: 64 } as const;
