@@ -394,6 +394,19 @@ describe('decisions §2.3 refused in the second dialect: once, with node, place 
       ['undeclared-variable', `${config}/rule/0/Variables`],
     ],
     [
+      'a constant out of range among tokens',
+      block('d', 'action-changeValue', {
+        variables: [actuator('p')],
+        rule: [{ Variables: 'p', value: ['(', 101, ')'] }],
+      }),
+      ['out-of-range', `${config}/rule/0/value`],
+    ],
+    [
+      'a constant out of range as the formula of an output that is written',
+      block('d', 'action-calculation', { variables: [actuator('p')], rule: [{ output: 'p', formula: [-101] }] }),
+      ['out-of-range', `${config}/rule/0/formula`],
+    ],
+    [
       'a constant out of range, in a text too',
       block('d', 'action-changeValue', { variables: [actuator('p')], rule: [{ Variables: 'p', value: '101' }] }),
       ['out-of-range', `${config}/rule/0/value`],

@@ -297,7 +297,9 @@ function writeOf(entry: Reader, target: VariableRead, context: ContentContext): 
     return [entry.placed({ ...ref, value: numeric }, 'value')];
   }
   const value = readFormula(entry, 'value');
-  return value === undefined ? [] : [entry.placed({ ...ref, value }, 'value')];
+  if (value === undefined) return [];
+  checkConstant(entry, 'value', value, ref, context);
+  return [entry.placed({ ...ref, value }, 'value')];
 }
 
 function readCalculation(config: Reader, context: ContentContext): TopologyNode {
@@ -319,6 +321,7 @@ function readCalculation(config: Reader, context: ContentContext): TopologyNode 
     // The computed value is kept under a name of its own: the output's name still means the point's live value.
     const ref = { instance: target.instance, point_type: target.point_type, point: target.point };
     if (!checkPoint(entry, 'output', ref, context, 'write')) return;
+    checkConstant(entry, 'formula', expression, ref, context);
     const result = resultName(output, `_result_${index}`);
     written.add(output);
     results.push(entry.placed({ name: result, expression }, 'formula'));

@@ -3,7 +3,7 @@
  * `config` and the compact form (`nodes_json`) share (decisions §2.3).
  */
 import type { PointKind, SiteCatalogue } from './catalogue.ts';
-import { isVariableName, parseExpression } from './expression/parse.ts';
+import { type ExpressionNode, isVariableName, parseExpression } from './expression/parse.ts';
 import type { Reader } from './issues.ts';
 import type { FlowLimits } from './limits.ts';
 import { isTimeZone } from './local-time.ts';
@@ -90,7 +90,7 @@ export function readWrites(reader: Reader, context: ContentContext, required: bo
     const ref = readPoint(entry, context, 'write');
     const value = typeof entry.get('value') === 'number' ? readConstant(entry) : readExpression(entry, 'value');
     if (ref === undefined || value === undefined) return [];
-    if (typeof value === 'number') checkConstant(entry, 'value', value, ref, context);
+    checkConstant(entry, 'value', value, ref, context);
     return [entry.placed({ ...ref, value }, 'value')];
   });
 }
@@ -202,9 +202,17 @@ export function checkPoint(
   return true;
 }
 
-export function checkConstant(reader: Reader, field: string, value: number, ref: Ref, context: ContentContext): void {
+/** Notes a number outside the point's range, also one that is written as an expression: "150", "-(7)". */
+export function checkConstant(
+  reader: Reader,
+  field: string,
+  written: number | string,
+  ref: Ref,
+  context: ContentContext,
+): void {
   const facts = context.catalogue.point(ref);
-  if (facts === undefined) return;
+  const value = typeof written === 'number' ? written : constantOf(written);
+  if (facts === undefined || value === undefined) return;
   const { min, max } = facts;
   if ((min === undefined || value >= min) && (max === undefined || value <= max)) return;
   reader.fault(
@@ -213,6 +221,18 @@ export function checkConstant(reader: Reader, field: string, value: number, ref:
     `${value} is outside ${min ?? '-∞'} to ${max ?? '∞'} ${facts.unit}`,
     'choose a value within the range of the point',
   );
+}
+
+function constantOf(text: string): number | undefined {
+  const parsed = parseExpression(text);
+  return parsed.ok ? literalOf(parsed.expression.root) : undefined;
+}
+
+function literalOf(node: ExpressionNode): number | undefined {
+  if (node.kind === 'number') return node.value;
+  if (node.kind !== 'unary' || node.operator !== '-') return undefined;
+  const value = literalOf(node.operand);
+  return value === undefined ? undefined : -value;
 }
 
 function readConstant(reader: Reader): number | undefined {

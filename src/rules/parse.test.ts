@@ -440,6 +440,11 @@ describe('decisions §2.3 refused, with the node’s id, the place and a hint', 
       withInput(action('a', [write(-100.01)])),
       { code: 'out-of-range', path: '/nodes/2/data/config/writes/0/value', node: 'a' },
     ],
+    ...['100.01', ' -(100.01)', '--101', '((2e2))'].map((value): [string, unknown, Refusal] => [
+      `a constant outside the range in a text: ${value}`,
+      withInput(action('a', [write(value)])),
+      { code: 'out-of-range', path: '/nodes/2/data/config/writes/0/value', node: 'a' },
+    ]),
     [
       'a node id with a space',
       flowDocument('in', [inputNode(['end']), editorNode('no de', 'end')]),
@@ -692,7 +697,8 @@ describe('decisions §2.3 limits, each at its edge', () => {
   });
 
   test('a constant at the edges of the range is allowed', () => {
-    expect(parseFlow(withInput(action('a', [write(100), write(-100, 2), write(-0, 3)])), catalogue).ok).toBe(true);
+    const edges = [write(100), write(-100, 2), write(-0, 3), write('100'), write('-100'), write('x + 1000')];
+    expect(parseFlow(withInput(action('a', edges)), catalogue).ok).toBe(true);
   });
 
   test('max_age_ms 1 and 86400000 are allowed, 0 and 86400001 are not', () => {
