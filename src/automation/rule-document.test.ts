@@ -137,6 +137,14 @@ describe('decisions §2.3 warning: a rule subscribed to a point that it writes',
     expect(placesOf(topology, null)).toEqual([]);
   });
 
+  test('not: a write of a node that no wire leads to', () => {
+    const lost = topologyFrom([inputNode(['a'], ['x']), action('a', 1), action('lost', 2)]);
+    expect(placesOf(lost, onPoints(['action', 2]))).toEqual([]);
+    expect(placesOf(lost, onPoints(['action', 1], ['action', 2]))).toEqual([
+      ['subscribed-to-own-write', '/trigger_config/point_refs/0', 'a'],
+    ]);
+  });
+
   test('writes of calculations of the second dialect count too', () => {
     const calculation = {
       id: 'c',
