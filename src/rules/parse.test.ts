@@ -686,6 +686,13 @@ describe('decisions §2.3 limits, each at its edge', () => {
     expectRefusal(many(257), { code: 'invalid-field', path: '/nodes/2/data/config/assignments', node: 'c' });
   });
 
+  test('an output of 200 entries is read, one of 201 is not', () => {
+    const wired = (count: number) => withInput(action('a', [write(1)], Array(count).fill('end')));
+    const codes = (count: number) => issuesOf(parseFlow(wired(count), catalogue)).map(({ code }) => code);
+    expect(codes(200)).toEqual(Array(199).fill('duplicate-wire'));
+    expectRefusal(wired(201), { code: 'invalid-field', path: '/nodes/2/data/config/wires/default', node: 'a' });
+  });
+
   test('names of 128 characters are allowed, 129 are not', () => {
     const variable = (length: number) => withInput(calculation('c', [{ name: 'v'.repeat(length), expression: '1' }]));
     expect(parseFlow(variable(128), catalogue).ok).toBe(true);
