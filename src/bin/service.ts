@@ -174,6 +174,7 @@ function startDevices(
       limits: limits.devices,
       configDir,
       dataDir,
+      secret: (variable) => config.env[variable],
     }),
   );
   opened.add(() => layer.stop());
