@@ -9,15 +9,15 @@ import { Fault } from '../base/fault.ts';
 import { readSeries, type Series, valueAt } from '../devices/driver/series.ts';
 import { initialPlant, stepPlant } from '../devices/driver/simulated-model.ts';
 import type { SeriesId } from '../historian/historian.ts';
-import type { HistoryColumns } from '../historian/recorder-protocol.ts';
 import type { SimulatedAddress, SimulatedChannel, SimulatedSignal } from '../points/channel.ts';
 import type { Site, SitePoint } from '../points/site.ts';
 import type { ServiceHistory } from './history.ts';
 
 const minuteMs = 60_000;
-const dayMs = 86_400_000;
 /** Five weeks for models that look back so far, and some more. */
-const backfillDays = 40;
+const backfillMinutes = 40 * 1440;
+/** Computed at a time, so that calls are answered in between, and stored in one transaction. */
+const portionMinutes = 5 * 1440;
 
 /** Signals that do not depend on what was commanded. */
 const replayed: readonly SimulatedSignal[] = ['load_kw', 'pv_available_kw', 'pv_kw'];
@@ -29,7 +29,7 @@ interface Filled {
   readonly signal: SimulatedSignal;
 }
 
-/** Fills each point's history from its newest row, at most `backfillDays` back, to `untilMs`, a value a minute. */
+/** Fills the minutes before `untilMs` in which a point has no value, a value each, as far back as models look. */
 export async function fillDemoHistory(
   history: ServiceHistory,
   site: Site,
@@ -48,10 +48,14 @@ export async function fillDemoHistory(
     };
     for (const { point, signal } of filledPoints(site, position)) {
       const id = { instance: point.instance, point: point.id };
-      const newestMs = newestBefore(history, id, untilMs);
-      if (newestMs !== null && !replayed.includes(signal)) continue;
-      const columns = columnsOf(plant, point, signal, newestMs ?? untilMs - backfillDays * dayMs, untilMs);
-      if (columns.eventMs.length > 0) await history.recording.append([columns]);
+      const missing = missingMinutes(history, id, untilMs);
+      // The newest first: whatever ends the filling, what lies before the first value is still to be filled.
+      const fill = replayed.includes(signal) ? missing.all : missing.beforeFirst;
+      for (let end = fill.length; end > 0; end -= portionMinutes) {
+        const eventMs = Float64Array.from(fill.slice(Math.max(0, end - portionMinutes), end));
+        const values = eventMs.map((atMs) => signalAt(plant, signal, atMs) * point.scale + point.offset);
+        await history.recording.append([{ series: id, eventMs, values }]);
+      }
     }
   }
 }
@@ -66,29 +70,43 @@ function filledPoints(site: Site, channel: number): Filled[] {
   return [...first, ...filled.filter((each) => !first.includes(each))];
 }
 
-/** Event time of the newest number of the series before `untilMs`, as far back as is filled. */
-function newestBefore(history: ServiceHistory, series: SeriesId, untilMs: number): number | null {
+interface MissingMinutes {
+  readonly all: readonly number[];
+  /** Those before the first minute that has a value. */
+  readonly beforeFirst: readonly number[];
+}
+
+/** Ends of the minutes in which the series has no number. */
+function missingMinutes(history: ServiceHistory, series: SeriesId, untilMs: number): MissingMinutes {
+  const asOfMs = Math.floor(untilMs / minuteMs) * minuteMs;
+  const cells = cellsOf(history, series, asOfMs);
+  const all = Array.from(cells, (value, index) =>
+    Number.isNaN(value) ? asOfMs - (backfillMinutes - 1 - index) * minuteMs : null,
+  ).filter((endMs) => endMs !== null);
+  const first = cells.findIndex((value) => !Number.isNaN(value));
+  return { all, beforeFirst: first < 0 ? all : all.slice(0, first) };
+}
+
+function cellsOf(history: ServiceHistory, series: SeriesId, asOfMs: number): Float64Array {
   try {
     const snapshot = history.reader.snapshot();
     try {
-      const asOfMs = Math.floor(untilMs / minuteMs) * minuteMs;
-      const read = (atMs: number, cadenceMs: number) =>
-        snapshot.window({
-          series,
-          asOfMs: atMs,
-          cadenceMs,
-          steps: 1,
-          aggregation: 'last',
-          duplicatePolicy: 'latest',
-          maxSourceSkewMs: Number.POSITIVE_INFINITY,
-        }).watermarkMs;
-      return read(untilMs, minuteMs) ?? read(asOfMs, backfillDays * dayMs);
+      return snapshot.window({
+        series,
+        asOfMs,
+        cadenceMs: minuteMs,
+        steps: backfillMinutes,
+        aggregation: 'last',
+        duplicatePolicy: 'latest',
+        maxSourceSkewMs: Number.POSITIVE_INFINITY,
+      }).cells;
     } finally {
       snapshot.close();
     }
   } catch (error) {
     // There is no store before the first rows.
-    if (error instanceof Fault && error.code === 'source-unavailable') return null;
+    if (error instanceof Fault && error.code === 'source-unavailable')
+      return new Float64Array(backfillMinutes).fill(Number.NaN);
     throw error;
   }
 }
@@ -98,21 +116,6 @@ interface Plant {
   readonly load: Series;
   readonly pv: Series;
   readonly timezone: string;
-}
-
-/** Values on whole minutes in (afterMs, untilMs). */
-function columnsOf(
-  plant: Plant,
-  point: SitePoint,
-  signal: SimulatedSignal,
-  afterMs: number,
-  untilMs: number,
-): HistoryColumns {
-  const firstMs = (Math.floor(afterMs / minuteMs) + 1) * minuteMs;
-  const count = Math.max(0, Math.ceil((untilMs - firstMs) / minuteMs));
-  const eventMs = Float64Array.from({ length: count }, (_, index) => firstMs + index * minuteMs);
-  const values = eventMs.map((atMs) => signalAt(plant, signal, atMs) * point.scale + point.offset);
-  return { series: { instance: point.instance, point: point.id }, eventMs, values };
 }
 
 function signalAt({ channel, load, pv, timezone }: Plant, signal: SimulatedSignal, wallMs: number): number {

@@ -4,7 +4,7 @@
  */
 import { quality } from '../rules/snapshot.ts';
 import type { WindowAnswer, WindowRequest } from './historian.ts';
-import { inRange, type Rollup, rollupFlags, roundingLoss } from './rollup.ts';
+import { inRange, type RollupSummary, rollupFlags, roundingLoss } from './rollup.ts';
 
 /** One raw row of an instant. */
 export interface RawRow {
@@ -17,7 +17,7 @@ export interface Cells {
   /** All rows of one instant, in the order in which they were appended. */
   addInstant(eventMs: number, rows: readonly RawRow[]): void;
   /** A rollup that lies within one cell and equals its rows. */
-  addRollup(endMs: number, rollup: Rollup): void;
+  addRollup(endMs: number, rollup: RollupSummary): void;
   answer(): WindowAnswer;
 }
 
@@ -66,7 +66,7 @@ export function createCells(request: WindowRequest): Cells {
       rowCount += rollup.rowCount;
       if (rollup.valueCount === 0) return;
       const index = indexOf(endMs);
-      addSummary(cellAt(index), rollup);
+      addValue(cellAt(index), rollup.lastMs, rollup.value, rollup.valueCount);
       if ((rollup.flags & rollupFlags.uncertain) !== 0) uncertainCells[index] = 1;
       watermarkMs = Math.max(watermarkMs, rollup.lastMs);
     },
@@ -104,8 +104,9 @@ function emptyCell(): Cell {
   };
 }
 
-function addValue(cell: Cell, eventMs: number, value: number): void {
-  cell.count++;
+/** One value, or that of the asked aggregation over `count` values: only that aggregation is read afterwards. */
+function addValue(cell: Cell, eventMs: number, value: number, count = 1): void {
+  cell.count += count;
   cell.sumLow += roundingLoss(cell.sum, value);
   cell.sum += value;
   if (value < cell.min) cell.min = value;
@@ -113,18 +114,6 @@ function addValue(cell: Cell, eventMs: number, value: number): void {
   if (eventMs > cell.lastMs) {
     cell.lastMs = eventMs;
     cell.last = value;
-  }
-}
-
-function addSummary(cell: Cell, rollup: Rollup): void {
-  cell.count += rollup.valueCount;
-  cell.sumLow += rollup.sumLow + roundingLoss(cell.sum, rollup.sum);
-  cell.sum += rollup.sum;
-  if (rollup.min < cell.min) cell.min = rollup.min;
-  if (rollup.max > cell.max) cell.max = rollup.max;
-  if (rollup.lastMs > cell.lastMs) {
-    cell.lastMs = rollup.lastMs;
-    cell.last = rollup.lastValue;
   }
 }
 

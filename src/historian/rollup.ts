@@ -105,18 +105,33 @@ export function inRange(value: number, range: ValueRange): boolean {
   return range.integer !== true || Number.isInteger(value);
 }
 
+/** What a windowed read takes of one rollup: only the columns that it needs, which is what makes it quick. */
+export interface RollupSummary {
+  readonly rowCount: number;
+  readonly valueCount: number;
+  /** Event time of the newest number; -Infinity when there is none. */
+  readonly lastMs: number;
+  /** `rollupFlags`, and `cutFlag`. */
+  readonly flags: number;
+  /** What the asked aggregation gives over the rows of the rollup; a sum for a mean. */
+  readonly value: number;
+  /** Asked for when there is a range. */
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Set by a read: some row of the rollup was ingested after the data cut, or comes from the future. */
+export const cutFlag = 8;
+
 /** True when no row of the rollup would be left out of the window, or stand for another one. */
 export function equalsRows(
-  rollup: Pick<Rollup, 'flags' | 'leadMs' | 'ingestedMs' | 'valueCount' | 'min' | 'max'>,
-  request: { readonly maxSourceSkewMs: number; readonly knownAtMs?: number; readonly range?: ValueRange },
+  { flags, valueCount, min, max }: Pick<RollupSummary, 'flags' | 'valueCount' | 'min' | 'max'>,
+  range: ValueRange | undefined,
 ): boolean {
-  const { range } = request;
-  if ((rollup.flags & rollupFlags.duplicates) !== 0) return false;
-  if (rollup.leadMs > request.maxSourceSkewMs) return false;
-  if (request.knownAtMs !== undefined && rollup.ingestedMs > request.knownAtMs) return false;
-  if (range === undefined || rollup.valueCount === 0) return true;
-  if (range.integer === true && (rollup.flags & rollupFlags.fractions) !== 0) return false;
+  if ((flags & (rollupFlags.duplicates | cutFlag)) !== 0) return false;
+  if (range === undefined || valueCount === 0) return true;
+  if (range.integer === true && (flags & rollupFlags.fractions) !== 0) return false;
   // What holds for the least and the greatest holds for all between; whether they are whole was asked above.
   const { integer: _, ...bounds } = range;
-  return inRange(rollup.min, bounds) && inRange(rollup.max, bounds);
+  return inRange(min, bounds) && inRange(max, bounds);
 }

@@ -106,7 +106,7 @@ function prepare(database: HistoryDatabase) {
 }
 
 /** In the order of `rollupOf`. */
-export const rollupColumns = [
+const rollupColumns = [
   'row_count',
   'value_count',
   'sum',
@@ -224,23 +224,23 @@ function columnsOf(rollup: Rollup): Record<(typeof rollupColumns)[number], numbe
   };
 }
 
-/** From the columns `rollupColumns`, which begin at `from`. */
-export function rollupOf(row: readonly unknown[], from = 0): Rollup {
-  const valueCount = Number(row[from + 1]);
+/** From the columns `rollupColumns`. */
+function rollupOf(row: readonly unknown[]): Rollup {
+  const valueCount = Number(row[1]);
   const some = valueCount > 0;
   return {
-    rowCount: Number(row[from]),
+    rowCount: Number(row[0]),
     valueCount,
     // A sum that overflowed is stored as NULL.
-    sum: row[from + 2] === null ? Number.NaN : Number(row[from + 2]),
-    sumLow: row[from + 3] === null ? Number.NaN : Number(row[from + 3]),
-    min: some ? Number(row[from + 4]) : Number.POSITIVE_INFINITY,
-    max: some ? Number(row[from + 5]) : Number.NEGATIVE_INFINITY,
-    lastValue: some ? Number(row[from + 6]) : Number.NaN,
-    lastMs: some ? Number(row[from + 7]) : Number.NEGATIVE_INFINITY,
-    flags: Number(row[from + 8]),
-    leadMs: Number(row[from + 9]),
-    ingestedMs: Number(row[from + 10]),
+    sum: row[2] === null ? Number.NaN : Number(row[2]),
+    sumLow: row[3] === null ? Number.NaN : Number(row[3]),
+    min: some ? Number(row[4]) : Number.POSITIVE_INFINITY,
+    max: some ? Number(row[5]) : Number.NEGATIVE_INFINITY,
+    lastValue: some ? Number(row[6]) : Number.NaN,
+    lastMs: some ? Number(row[7]) : Number.NEGATIVE_INFINITY,
+    flags: Number(row[8]),
+    leadMs: Number(row[9]),
+    ingestedMs: Number(row[10]),
   };
 }
 

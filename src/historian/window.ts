@@ -2,11 +2,10 @@
  * A windowed read (§4.3 "History reads"). Where the labels fall on borders of rollups these are read, and each one that
  * does not provably equal its rows is replaced by the rows; on any other grid all rows are read.
  */
-import type { HistoryDatabase, Statement } from '../storage/history-database.ts';
+import type { Cell, HistoryDatabase, Statement } from '../storage/history-database.ts';
 import { type Cells, createCells, type RawRow } from './cells.ts';
-import type { SeriesId, WindowAnswer, WindowRequest } from './historian.ts';
-import { equalsRows, rollupWidthsMs } from './rollup.ts';
-import { rollupColumns, rollupOf } from './series-store.ts';
+import type { Aggregation, SeriesId, WindowAnswer, WindowRequest } from './historian.ts';
+import { cutFlag, equalsRows, type RollupSummary, rollupWidthsMs } from './rollup.ts';
 
 export interface WindowReader {
   window(request: WindowRequest): WindowAnswer;
@@ -26,16 +25,7 @@ export function createWindowReader(database: HistoryDatabase, useRollups = true)
       .orderBy('event_ms')
       .orderBy('ordinal'),
   );
-  const rollups = database.statement(['series', 'width', 'after', 'through'], (query, at) =>
-    query
-      .selectFrom('rollup')
-      .select(['end_ms', ...rollupColumns])
-      .where('series', '=', at.series)
-      .where('width_ms', '=', at.width)
-      .where('end_ms', '>', at.after)
-      .where('end_ms', '<=', at.through)
-      .orderBy('end_ms'),
-  );
+  const rollups = rollupReader(database);
   return {
     window(request) {
       check(request);
@@ -46,7 +36,7 @@ export function createWindowReader(database: HistoryDatabase, useRollups = true)
       const afterMs = request.asOfMs - request.steps * request.cadenceMs;
       const width = useRollups ? usableWidthMs(request) : null;
       if (width === null) readRows(rawRows, read, { afterMs, throughMs: request.asOfMs });
-      else for (const gap of readRollups(rollups, read, afterMs, width)) readRows(rawRows, read, gap);
+      else for (const gap of readRollups(rollups(request), read, afterMs, width)) readRows(rawRows, read, gap);
       return cells.answer();
     },
   };
@@ -90,18 +80,80 @@ function usableWidthMs({ asOfMs, cadenceMs }: WindowRequest): number | null {
   return rollupWidthsMs.find((width) => asOfMs % width === 0 && cadenceMs % width === 0) ?? null;
 }
 
+type RollupStatement = Statement<'series' | 'width' | 'after' | 'through' | 'skew' | 'known'>;
+
+/** Of each rollup what `aggregation` needs; a column less is a tenth of the time. */
+function prepareRollups(database: HistoryDatabase, aggregation: Aggregation, ranged: boolean): RollupStatement {
+  return database.statement(['series', 'width', 'after', 'through', 'skew', 'known'], (query, at) =>
+    query
+      .selectFrom('rollup')
+      .select((column) => [
+        'end_ms',
+        'row_count',
+        'value_count',
+        'last_ms',
+        column(
+          'flags',
+          '|',
+          column
+            .case()
+            .when(column.or([column('lead_ms', '>', at.skew), column('ingested_ms', '>', at.known)]))
+            .then(column.lit(cutFlag))
+            .else(column.lit(0))
+            .end(),
+        ).as('flags'),
+        aggregation === 'mean' || aggregation === 'sum'
+          ? column('sum', '+', column.ref('sum_low')).as('value')
+          : column.ref(aggregation === 'last' ? 'last_value' : aggregation).as('value'),
+      ])
+      .$if(ranged, (narrow) => narrow.select(['min', 'max']))
+      .where('series', '=', at.series)
+      .where('width_ms', '=', at.width)
+      .where('end_ms', '>', at.after)
+      .where('end_ms', '<=', at.through)
+      .orderBy('end_ms'),
+  );
+}
+
+/** One statement for each kind of question, compiled when it is first asked. */
+function rollupReader(database: HistoryDatabase): (request: WindowRequest) => RollupStatement {
+  const prepared = new Map<string, RollupStatement>();
+  return ({ aggregation, range }) => {
+    const ranged = range !== undefined;
+    const key = `${aggregation} ${ranged}`;
+    const known = prepared.get(key) ?? prepareRollups(database, aggregation, ranged);
+    prepared.set(key, known);
+    return known;
+  };
+}
+
+function summaryOf(row: readonly Cell[]): RollupSummary {
+  const some = row[3] !== null;
+  return {
+    rowCount: Number(row[1]),
+    valueCount: Number(row[2]),
+    lastMs: some ? Number(row[3]) : Number.NEGATIVE_INFINITY,
+    flags: Number(row[4]),
+    // A sum that overflowed is stored as NULL.
+    value: row[5] === null ? Number.NaN : Number(row[5]),
+    min: Number(row[6]),
+    max: Number(row[7]),
+  };
+}
+
 /** Takes the rollups that equal their rows; returns the spans of the others, joined where they touch. */
 function readRollups(
-  rollups: Statement<'series' | 'width' | 'after' | 'through'>,
+  rollups: RollupStatement,
   { series, request, cells }: Read,
   afterMs: number,
   width: number,
 ): Span[] {
   const gaps: Span[] = [];
-  for (const row of rollups.all({ series, width, after: afterMs, through: request.asOfMs })) {
+  const span = { series, width, after: afterMs, through: request.asOfMs };
+  for (const row of rollups.all({ ...span, skew: request.maxSourceSkewMs, known: knownMs(request) })) {
     const endMs = Number(row[0]);
-    const rollup = rollupOf(row, 1);
-    if (equalsRows(rollup, request)) {
+    const rollup = summaryOf(row);
+    if (equalsRows(rollup, request.range)) {
       cells.addRollup(endMs, rollup);
       continue;
     }
@@ -112,13 +164,17 @@ function readRollups(
   return gaps;
 }
 
+/** Ingestion times are whole milliseconds far below the greatest. */
+function knownMs({ knownAtMs }: WindowRequest): number {
+  return knownAtMs ?? Number.MAX_SAFE_INTEGER;
+}
+
 function readRows(
   rawRows: Statement<'series' | 'after' | 'through' | 'known'>,
   { series, request, cells }: Read,
   { afterMs, throughMs }: Span,
 ): void {
-  // Ingestion times are whole milliseconds far below this.
-  const known = request.knownAtMs ?? Number.MAX_SAFE_INTEGER;
+  const known = knownMs(request);
   let instant: RawRow[] = [];
   let instantMs = Number.NaN;
   for (const row of rawRows.iterate({ series, after: afterMs, through: throughMs, known })) {
