@@ -43,6 +43,8 @@ export interface ServiceConfig {
   readonly logLevel: LogLevel;
   /** Pace of the simulated channels; without it, the one of site.yaml. */
   readonly replaySpeed?: number;
+  /** Where processors that this process started itself listen, by id; without it, the endpoints of routes.yaml. */
+  readonly processorEndpoints?: Readonly<Record<string, string>>;
 }
 
 const defaultHost = '127.0.0.1';

@@ -34,11 +34,14 @@ export function startProcessing(setup: ProcessingSetup): BoundCapability[] {
   const { config, site, memory, log } = setup;
   if (!isEnabled(config.env)) return [];
   const kept = keptDigestsFile(join(config.dataDir, 'processing-task-digests.json'));
-  const found = readConfiguration(join(config.configDir, 'processing'), site, kept);
+  const found = readConfiguration(join(config.configDir, 'processing'), config.dataDir, site, kept);
   if (!found.ok) throw new StartError(found.lines.map((line) => `processing/${line}`).join('\n'));
   const secret = secretsOf(config.env, log);
   const processors = found.processors.map((settings) =>
-    httpProcessor(settings, { clock: systemClock, bearerToken: secret(settings.bearer_token_env) }),
+    httpProcessor(
+      { ...settings, endpoint: config.processorEndpoints?.[settings.id] ?? settings.endpoint },
+      { clock: systemClock, bearerToken: secret(settings.bearer_token_env) },
+    ),
   );
   const { upstreamHistory: upstream } = found;
   const history =

@@ -21,6 +21,7 @@ const bindingFile = 'bindings/plant-7.yaml';
 const read = () =>
   readConfiguration(
     join(folder, 'processing'),
+    join(folder, 'data'),
     readSite(fixtureFile('plant-site.yaml'), 'site.yaml'),
     keptDigestsFile(join(folder, 'digests.json')),
   );
@@ -121,6 +122,19 @@ describe('decisions §4 Config', () => {
       found.some((line) => line.startsWith(`${file}:`) && /^[^:]+:\d+: /.test(line) && line.includes(reason)),
       found.join('\n'),
     ).toBe(true);
+  });
+
+  test('relative_to: paths of runs begin at the binding, or in the data dir', () => {
+    const paths = (): string[] => {
+      const found = read();
+      if (!found.ok) throw new Error(found.lines.join('\n'));
+      return found.routes.flatMap(({ future }) =>
+        future.flatMap(({ source }) => (source.kind === 'runs' ? [source.path] : [])),
+      );
+    };
+    expect(paths()).toEqual([join(folder, 'processing', 'weather-nwp.json')]);
+    change(bindingFile, ['path: ../weather-nwp.json', 'path: runs/nwp.json\n    relative_to: data_dir']);
+    expect(paths()).toEqual([join(folder, 'data', 'runs', 'nwp.json')]);
   });
 
   test('all errors of all files at once', () => {

@@ -13,11 +13,11 @@ import { readRoutes } from './route/routes.ts';
 import { readTask } from './task/read.ts';
 import { holdRevisions, type KeptDigests } from './task/revision.ts';
 
-export function readConfiguration(folder: string, site: Site, kept: KeptDigests): Commissioning {
+export function readConfiguration(folder: string, dataDir: string, site: Site, kept: KeptDigests): Commissioning {
   const lines: string[] = [];
   const tasks = files(folder, 'tasks', lines).flatMap((name) => read(folder, name, readTask, lines));
   const bindings = files(folder, 'bindings', lines).flatMap((name) =>
-    read(folder, name, readBinding, lines).map((binding) => ({ ...binding, path: join(folder, name) })),
+    read(folder, name, readBinding, lines).map((binding) => ({ ...binding, path: join(folder, name), dataDir })),
   );
   const [routes] = read(folder, 'routes.yaml', readRoutes, lines);
   if (routes === undefined || lines.length > 0) return { ok: false, lines };

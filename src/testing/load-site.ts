@@ -52,7 +52,7 @@ export function commissionLoad(edits: LoadEdits = {}): Commissioning {
   const routes = readRoutes(edited(fixtureFile('load/routes.yaml'), edits.routes), 'routes.yaml');
   const site = readSite(edited(fixtureFile('load-site.yaml'), edits.site), 'site.yaml');
   const path = fixturePath(`load/${bindingName}`);
-  return commission({ tasks: [task], bindings: [{ ...binding, path }], routes }, site);
+  return commission({ tasks: [task], bindings: [{ ...binding, path, dataDir: tmpdir() }], routes }, site);
 }
 
 /** The lines of a commissioning that must fail. */

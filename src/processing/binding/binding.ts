@@ -35,6 +35,8 @@ const historianDatasetSchema = strict({
 const fileDatasetSchema = strict({
   source: Type.Literal('file'),
   path: Type.String({ minLength: 1, maxLength: 1024 }),
+  /** Where a relative path begins: at this file (the default), or in the data dir, for runs that are written there. */
+  relative_to: optional(words('this_file', 'data_dir')),
   /** Bytes; a larger file is not read. */
   max_file_bytes: wholeSchema(1, 268_435_456),
   fallback: optional(words('none', 'previous_run', 'persistence_day')),
@@ -72,7 +74,6 @@ export const bindingGrammar = strict({
 });
 
 export type Binding = Static<typeof bindingGrammar>;
-export type Dataset = Static<typeof historianDatasetSchema> | Static<typeof fileDatasetSchema>;
 export type RecordedField = Static<typeof recordedFieldSchema>;
 export type CovariateFallback = 'none' | 'previous_run' | 'persistence_day';
 

@@ -13,6 +13,8 @@ import type { BoundInput, CalendarSource, RecordedSource, RunSource } from './co
 export interface PlacedBinding extends Placed<Binding> {
   /** Full path of the file, from which its own paths are relative. */
   readonly path: string;
+  /** Where the service keeps its files. */
+  readonly dataDir: string;
 }
 
 export interface ResolveContext {
@@ -206,7 +208,7 @@ function runSource(
   return {
     kind: 'runs',
     dataset: datasetRef,
-    path: resolve(dirname(binding.path), dataset.path),
+    path: resolve(dataset.relative_to === 'data_dir' ? binding.dataDir : dirname(binding.path), dataset.path),
     maxFileBytes: dataset.max_file_bytes,
     field: fieldName,
     unit: field.unit,
