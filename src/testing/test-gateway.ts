@@ -18,6 +18,8 @@ export interface TestGateway {
   readonly entries: readonly AuditEntry[];
   /** From now on, records for which it says so cannot be written. */
   failAudit(fails: (entry: AuditEntry) => boolean): void;
+  /** From now on, records for which it says so are never done. */
+  stallAudit(stalls: (entry: AuditEntry) => boolean): void;
 }
 
 export function testSubject(subjectId: string, permissions: readonly Permission[]): Subject {
@@ -30,6 +32,7 @@ export async function startTestGateway(
 ): Promise<TestGateway> {
   const entries: AuditEntry[] = [];
   let auditFails: (entry: AuditEntry) => boolean = () => false;
+  let auditStalls = auditFails;
   const limits = { ...gatewayLimits, ...options.limits };
   const server = createServer({
     capabilities,
@@ -40,6 +43,7 @@ export async function startTestGateway(
     audit: {
       async append(entry) {
         if (auditFails(entry)) throw new Fault('audit-unavailable', 'the audit record could not be written');
+        if (auditStalls(entry)) await new Promise(() => undefined);
         entries.push(entry);
         return { eventId: `event-${entries.length}`, sequence: entries.length };
       },
@@ -60,6 +64,9 @@ export async function startTestGateway(
     entries,
     failAudit: (fails) => {
       auditFails = fails;
+    },
+    stallAudit: (stalls) => {
+      auditStalls = stalls;
     },
   };
 }
