@@ -302,6 +302,17 @@ describe('decisions §1 limits of headers and bodies', () => {
   });
 });
 
+describe('decisions §1.1 tenant', () => {
+  test('only the audit query takes a token of another pair: it is scoped to that pair itself', async () => {
+    const foreign = { ...testSubject('foreign', ['automation.read', 'audit.event.read']), tenantId: 'other' };
+    const audit = testCapability({ ...look.descriptor, path: '/audit', permission: 'audit.event.read' });
+    gateway = await startTestGateway([look, audit], { subjects: { foreign } });
+    const as = (path: string) => ask(`GET ${path} HTTP/1.1`, 'host: x', 'authorization: Bearer foreign', closing);
+    expectEnvelope(await as('/look'), 403, 'permission-denied');
+    expect((await as('/audit')).status).toBe(200);
+  });
+});
+
 describe('decisions §1 the table of faults', () => {
   test('codes are kebab-case, statuses are those of errors', () => {
     for (const [code, { status }] of Object.entries(faultKinds)) {
