@@ -45,7 +45,10 @@ function print(task: TaskDeclaration, lines: readonly ScoreLine[]): void {
   }
 }
 
-async function run(endpoint: URL, options: { readonly task?: readonly string[]; readonly tokenEnv?: string }): Promise<void> {
+async function run(
+  endpoint: URL,
+  options: { readonly task?: readonly string[]; readonly tokenEnv?: string },
+): Promise<void> {
   const bearerToken = options.tokenEnv === undefined ? null : (process.env[options.tokenEnv] ?? null);
   if (options.tokenEnv !== undefined && bearerToken === null) {
     process.stderr.write(`${options.tokenEnv} is not set\n`);
@@ -65,7 +68,10 @@ async function run(endpoint: URL, options: { readonly task?: readonly string[]; 
 await new Command('processor:check')
   .description('Checks that a processor keeps the contract svc.data-processing.forecast.v1')
   .argument('<url>', 'base URL; /v1/process and /v1/health are below it', endpointOf)
-  .option('--task <file...>', 'task declarations that the processor serves (default: the one of docs/processor-contract)')
+  .option(
+    '--task <file...>',
+    'task declarations that the processor serves (default: the one of docs/processor-contract)',
+  )
   .option('--token-env <name>', 'environment variable that holds the bearer token')
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : exitCodes.usage))
   .action(run)

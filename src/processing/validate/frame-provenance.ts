@@ -54,7 +54,8 @@ function checkEntry(entry: ProvenanceEntry, path: string, asOfMs: number): Frame
   if (watermarkMs > asOfMs) return invalid(`${path}/watermark`, 'not_after_as_of');
   if (kind === 'covariate' && issuedAt === undefined) return invalid(`${path}/issued_at`, 'required');
   if (kind !== 'covariate' && issuedAt !== undefined) return invalid(`${path}/issued_at`, 'forbidden');
-  if (issuedAt !== undefined && timeMs(issuedAt) > watermarkMs) return invalid(`${path}/issued_at`, 'not_after_watermark');
+  if (issuedAt !== undefined && timeMs(issuedAt) > watermarkMs)
+    return invalid(`${path}/issued_at`, 'not_after_watermark');
   return null;
 }
 
@@ -66,8 +67,7 @@ function checkKind(entry: ProvenanceEntry, path: string, task: TaskDeclaration):
     return invalid(`${path}/source_kind`, 'source_kind');
   const live = entry.source_kind === 'live' || entry.source_kind === 'history_and_live';
   const allowed = task.frame.live_tail === 'allowed' && policyOf(task, entry.feature).aggregation === 'last';
-  if (live && (!allowed || input?.source.kind !== 'measurement'))
-    return invalid(`${path}/source_kind`, 'live_tail');
+  if (live && (!allowed || input?.source.kind !== 'measurement')) return invalid(`${path}/source_kind`, 'live_tail');
   return null;
 }
 
