@@ -11,7 +11,6 @@ const allowed = {
   devices: ['base', 'points', 'rules'],
   audit: ['base', 'api', 'storage'],
   automation: ['base', 'api', 'storage', 'points', 'audit', 'rules'],
-  processing: ['base', 'api', 'storage', 'points', 'historian', 'rules'],
   forecaster: ['base', 'api', 'processing'],
   gateway: ['base', 'api', 'storage', 'audit'],
   platform: ['base', 'api'],
