@@ -5,20 +5,13 @@ import { silentLog } from '../../base/log.ts';
 import { type AnswerServer, answerServer } from '../../testing/answer-server.ts';
 import { fixtureText, loadTask } from '../../testing/load-fixture.ts';
 import { type Reply, requestAnswerer, type ServedProcessor } from '../server/answer-request.ts';
+import { fallbackWork } from '../server/fallback-work.ts';
 import { defaultServerLimits } from '../server/limits.ts';
 import { serveProcessor } from '../server/serve.ts';
-import { fallbackFindings, horizonLabels, type Work } from '../server/work.ts';
+import { horizonLabels, type Work } from '../server/work.ts';
 import type { TaskDeclaration } from '../task/declaration.ts';
 import { readTask } from '../task/read.ts';
 import { checkProcessor, type ScoreLine } from './check-processor.ts';
-
-const persistence: Work = (accepted) => {
-  const policy = accepted.declaration.fallbacks[0];
-  const findings = policy === undefined ? null : fallbackFindings(policy, accepted, 'MODEL_UNAVAILABLE');
-  return Promise.resolve(
-    findings ?? { status: 'unavailable', unavailable: { reason_code: 'INSUFFICIENT_HISTORY', retryable: false } },
-  );
-};
 
 /** A straight line with every quantile that was asked for. */
 const straight: Work = (accepted) => {
@@ -48,7 +41,7 @@ function served(changes: Partial<ServedProcessor> = {}): ServedProcessor {
     bearerToken: null,
     clock: systemClock,
     log: silentLog,
-    work: persistence,
+    work: fallbackWork,
     condition: () => 'ok',
     knowsArtifact: () => true,
     ...changes,
@@ -66,7 +59,7 @@ const target = (port: number, bearerToken: string | null = null) => ({
 
 describe('a processor of this repository', () => {
   test.each([
-    ['the example task', loadTask, persistence],
+    ['the example task', loadTask, fallbackWork],
     ['a task without covariates and with quantiles', otherTask, straight],
   ])('holds every line: %s', async (_, task, work) => {
     const server = await serveProcessor(served({ work, bearerToken: 'right' }), { host: '127.0.0.1', port: 0 });

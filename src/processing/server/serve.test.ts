@@ -19,18 +19,12 @@ import { type SimulatedClock, simulatedClock } from '../../testing/simulated-clo
 import { askProcessor } from '../derived/ask-processor.ts';
 import { httpProcessor } from '../processor/http-processor.ts';
 import type { ServedProcessor } from './answer-request.ts';
+import { fallbackWork } from './fallback-work.ts';
 import { defaultServerLimits } from './limits.ts';
 import { type ProcessorServer, serveProcessor } from './serve.ts';
-import { type Findings, fallbackFindings, horizonLabels, type Work } from './work.ts';
+import { type Findings, horizonLabels, type Work } from './work.ts';
 
 const processorRef = { id: 'load-forecasting-edge', version: '0.1.0', contract: 'svc.data-processing.forecast.v1' };
-
-const persistence: Work = (accepted) => {
-  const policy = accepted.declaration.fallbacks[0];
-  const findings = policy === undefined ? null : fallbackFindings(policy, accepted, 'MODEL_UNAVAILABLE');
-  if (findings === null) throw new Error('the fixture has a fallback');
-  return Promise.resolve(findings);
-};
 
 describe('a served processor', () => {
   let server: ProcessorServer;
@@ -47,7 +41,7 @@ describe('a served processor', () => {
         bearerToken: null,
         clock,
         log: silentLog,
-        work: persistence,
+        work: fallbackWork,
         condition: () => 'ok',
         knowsArtifact: () => true,
         ...changes,
@@ -238,7 +232,7 @@ describe('a served processor', () => {
       most = Math.max(most, ++working);
       await release.promise;
       working--;
-      return persistence(...call);
+      return fallbackWork(...call);
     };
     const url = await start({ work, ...limits({ max_concurrency: 2, max_reading: 64 }) });
     const refused: number[] = [];
@@ -272,7 +266,7 @@ describe('a served processor', () => {
       });
       started.resolve();
       await end.promise;
-      return persistence(accepted, signal);
+      return fallbackWork(accepted, signal);
     };
     const url = await start({ work, ...limits({ max_concurrency: 1 }) });
     const asked = post(url);

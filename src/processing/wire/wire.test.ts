@@ -347,9 +347,7 @@ describe('the frame is decoded in parts, and is the whole schema', () => {
         let changed: unknown = loadRequest.frame;
         for (const { path, op, value } of operations) {
           try {
-            changed = patched(changed, [
-              op === 'add' ? add(`${path}/extra`, value) : ({ op, path, value } as PatchOperation),
-            ]);
+            changed = patched(changed, [op === 'add' ? add(`${path}/extra`, value) : { op, path, value }]);
           } catch {
             return;
           }
