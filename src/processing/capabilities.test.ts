@@ -1,19 +1,20 @@
-/** The routes of area C over HTTP (§4.3, decisions §1.2 and §4): order, audit that fails closed, every refusal. */
+/** The routes of area C over HTTP (§4.3, decisions §1.2 and §4): order of checks, ids, discovery and health. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { type DerivedData, derivedDataSchema } from '../api/processing.ts';
 import { processorsHealthSchema, taskListSchema } from '../api/processing-discovery.ts';
 import { decoder } from '../base/decode.ts';
-import { type Edit, fixtureRows, loadSeries } from '../testing/load-site.ts';
 import {
+  derivedOf,
   fallbackProcessor,
   type GatewayChanges,
+  outcomes,
   type ProcessingGateway,
   processBody,
+  refusalOf,
   startProcessingGateway,
+  told,
 } from '../testing/processing-gateway.ts';
 import { sendRaw } from '../testing/test-gateway.ts';
-import { timeIsUp } from './outbound/deadline.ts';
-import type { Processor, ProcessorAnswer } from './processor/processor.ts';
+import type { Processor } from './processor/processor.ts';
 import type { NormalisedRequest } from './wire/request-decode.ts';
 
 let running: ProcessingGateway | undefined;
@@ -26,68 +27,6 @@ async function start(changes: GatewayChanges = {}): Promise<ProcessingGateway> {
   running = await startProcessingGateway(changes);
   return running;
 }
-
-interface Refusal {
-  readonly error: {
-    readonly code: string;
-    readonly correlationId: string;
-    readonly retryable?: boolean;
-    readonly retryAfterMs?: number;
-    readonly details?: Readonly<Record<string, unknown>>;
-  };
-}
-const refusalOf = async (response: Response): Promise<Refusal['error']> => ((await response.json()) as Refusal).error;
-const derivedOf = async (response: Response): Promise<DerivedData> => {
-  const decoded = decoder(derivedDataSchema)(await response.json());
-  if (!decoded.ok) throw new Error(JSON.stringify(decoded.issues));
-  return decoded.value;
-};
-const outcomes = ({ gateway }: ProcessingGateway): string[] => gateway.entries.map(({ outcome }) => outcome);
-
-/** A processor that records what it was sent, and answers as told. */
-function told(answer: (request: NormalisedRequest, signal: AbortSignal) => Promise<ProcessorAnswer>): {
-  readonly sent: NormalisedRequest[];
-  readonly make: () => Processor;
-} {
-  const sent: NormalisedRequest[] = [];
-  return {
-    sent,
-    make: () => ({
-      id: 'load-forecasting-edge',
-      process(request, signal) {
-        sent.push(request);
-        return answer(request, signal);
-      },
-      health: async () => ({ health: 'healthy', latencyMs: 1.23456 }),
-    }),
-  };
-}
-
-/** Hangs until its signal ends it, as a connection without an answer does. */
-const hanging = () =>
-  told(
-    (_request, signal) =>
-      new Promise((resolve) => {
-        signal.addEventListener('abort', () => {
-          resolve(
-            timeIsUp(signal)
-              ? { outcome: 'timeout' }
-              : { outcome: 'unavailable', reason: 'GONE', retryable: true, retryAfterSeconds: null },
-          );
-        });
-      }),
-  );
-
-const remote: readonly Edit[] = [
-  ['endpoint: http://127.0.0.1:8989/', 'endpoint: https://forecast.example.com/'],
-  ['boundary: local', 'boundary: remote'],
-  ['max_concurrency: 1', 'max_concurrency: 1\n    remote_preapproved: true\n    confirmation: never'],
-];
-const approved: GatewayChanges['edits'] = {
-  task: [['output: {', 'egress: { remote_allowed: true }\noutput: {']],
-  binding: [['remote_egress_allowed: false', 'remote_egress_allowed: true']],
-  routes: remote,
-};
 
 describe('§4.3 a process call', () => {
   test('returns DerivedData; its two records tell what was asked and what came out', async () => {
@@ -312,186 +251,6 @@ describe('decisions §4 refused before anything is read', () => {
     const response = await site.process();
     expect([response.status, (await refusalOf(response)).code]).toEqual([413, 'frame-too-large']);
     expect([site.gateway.entries, site.counts.reads]).toEqual([[], 0]);
-  });
-});
-
-describe('§4.3 rule 3: the audit fails closed', () => {
-  test('an accepted record that cannot be written: 503, nothing read, nobody asked', async () => {
-    const site = await start();
-    site.gateway.failAudit(() => true);
-    const response = await site.process();
-    expect([response.status, (await refusalOf(response)).code]).toEqual([503, 'audit-unavailable']);
-    expect(site.counts).toEqual({ reads: 0, asked: 0 });
-  });
-
-  test('a terminal record that cannot be written: the result is withheld with 503', async () => {
-    const site = await start();
-    site.gateway.failAudit(({ outcome }) => outcome === 'succeeded');
-    const response = await site.process();
-    expect([response.status, response.headers.get('x-svc-audit')]).toEqual([503, 'incomplete']);
-    expect(await response.text()).not.toContain('points');
-  });
-
-  test('one that takes longer than audit_finalization_timeout_ms counts as failed', async () => {
-    const edits: GatewayChanges['edits'] = {
-      routes: [['audit_finalization_timeout_ms: 1000', 'audit_finalization_timeout_ms: 50']],
-    };
-    const site = await start({ edits });
-    site.gateway.stallAudit(({ outcome }) => outcome === 'succeeded');
-    const response = await site.process();
-    expect([response.status, (await refusalOf(response)).code]).toEqual([503, 'audit-unavailable']);
-  });
-
-  test('decisions §1.2: a remote call records its egress with the digest before anything leaves', async () => {
-    let before: unknown[] = [];
-    const { make } = told(async () => {
-      before = running?.gateway.entries.map(({ action, outcome, details }) => [action, outcome, details]) ?? [];
-      return { outcome: 'timeout' };
-    });
-    const site = await start({ edits: approved, processor: make });
-    await site.process();
-    expect(before.map((entry) => (entry as unknown[])[0])).toEqual([
-      'data_processing.process',
-      'data_processing.egress',
-    ]);
-    expect(site.gateway.entries.map(({ action }) => action)).toEqual([
-      'data_processing.process',
-      'data_processing.egress',
-      'data_processing.process',
-    ]);
-    expect(site.gateway.entries[1]?.details).toMatchObject({
-      input_digest: expect.stringMatching(/^sha256:/),
-      processor_id: 'load-forecasting-edge',
-    });
-  });
-
-  test('an egress record that cannot be written: 503, and nothing leaves', async () => {
-    const { make, sent } = told(async () => ({ outcome: 'timeout' }));
-    const site = await start({ edits: approved, processor: make });
-    site.gateway.failAudit(({ action }) => action === 'data_processing.egress');
-    const response = await site.process();
-    expect([response.status, (await refusalOf(response)).code]).toEqual([503, 'audit-unavailable']);
-    expect([sent, outcomes(site)]).toEqual([[], ['accepted', 'failed']]);
-  });
-});
-
-describe('decisions §4 refusals after the call was accepted', () => {
-  test('422 lists every broken rule, and the terminal record names them', async () => {
-    const site = await start({ rows: fixtureRows().filter(({ series }) => series !== loadSeries) });
-    const response = await site.process();
-    const refused = await refusalOf(response);
-    expect([response.status, refused.code]).toEqual([422, 'input-quality-rejected']);
-    expect(refused.details).toMatchObject({
-      reasons: expect.arrayContaining([
-        expect.objectContaining({ rule: 'history_unavailable', segment: 'history', feature: 'load' }),
-      ]),
-    });
-    expect(site.gateway.entries.at(-1)).toMatchObject({
-      outcome: 'failed',
-      details: { code: 'input-quality-rejected', status: 'input-quality-rejected', reason: refused.details },
-    });
-    expect(site.counts.asked).toBe(0);
-  });
-
-  test.each<[string, ProcessorAnswer, number, string, object]>([
-    [
-      'a result that breaks a check',
-      { outcome: 'answered', message: {} },
-      502,
-      'result-rejected',
-      { details: { check: 'schema', path: '/schema' } },
-    ],
-    [
-      'a typed refusal',
-      { outcome: 'refused', status: 422, code: 'QUALITY_REJECTED' },
-      502,
-      'processor-refused',
-      { details: { code: 'QUALITY_REJECTED' } },
-    ],
-    [
-      'unavailable with advice',
-      { outcome: 'unavailable', reason: 'INSUFFICIENT_HISTORY', retryable: true, retryAfterSeconds: 900 },
-      503,
-      'processing-unavailable',
-      { retryable: true, retryAfterMs: 900_000, details: { reason: 'INSUFFICIENT_HISTORY' } },
-    ],
-    [
-      'unavailable for good',
-      { outcome: 'unavailable', reason: 'NO_MODEL', retryable: false, retryAfterSeconds: null },
-      503,
-      'processing-unavailable',
-      { details: { reason: 'NO_MODEL' } },
-    ],
-    ['a timer', { outcome: 'timeout' }, 504, 'deadline-exceeded', { retryable: true }],
-    ['a request that is too large', { outcome: 'oversized' }, 413, 'frame-too-large', {}],
-  ])('%s', async (_name, answer, status, code, more) => {
-    const { make } = told(async () => answer);
-    const site = await start({ processor: make });
-    const response = await site.process();
-    expect(response.status).toBe(status);
-    expect(await refusalOf(response)).toMatchObject({ code, ...more });
-    expect(outcomes(site)).toEqual(['accepted', 'failed']);
-    expect(site.gateway.entries.at(-1)?.details).toMatchObject({
-      code,
-      input_digest: expect.stringMatching(/^sha256:/),
-    });
-  });
-
-  test('§8 deadline_ms is the hard budget: a hanging processor ends with 504 and its slot is free again', async () => {
-    const { make } = hanging();
-    const site = await start({ processor: make });
-    const answered = site.process();
-    while (site.counts.asked === 0) await new Promise((resolve) => void setImmediate(resolve));
-    site.clock.advance(4998);
-    expect(await Promise.race([answered, Promise.resolve('waiting')])).toBe('waiting');
-    site.clock.advance(2);
-    const response = await answered;
-    expect([response.status, (await refusalOf(response)).code]).toEqual([504, 'deadline-exceeded']);
-    expect(site.gateway.entries.at(-1)?.details).toMatchObject({ duration_ms: 5000 });
-    const next = site.process();
-    while (site.counts.asked === 1) await new Promise((resolve) => void setImmediate(resolve));
-    site.clock.advance(5000);
-    expect((await next).status).toBe(504);
-  });
-
-  test('§8 max_concurrency: while the processor hangs, the excess of 64 callers is answered 429 at once', async () => {
-    const { make, sent } = hanging();
-    const edits: GatewayChanges['edits'] = { routes: [['max_concurrency: 1', 'max_concurrency: 2']] };
-    const site = await start({ edits, processor: make });
-    const calls = Array.from({ length: 64 }, () => site.process());
-    const settled: Response[] = [];
-    for (const call of calls) void call.then((response) => settled.push(response));
-    while (settled.length < 62) await new Promise((resolve) => void setImmediate(resolve));
-    const [first] = settled;
-    if (first === undefined) throw new Error('nobody was answered');
-    expect(settled.every(({ status }) => status === 429)).toBe(true);
-    expect(first.headers.get('retry-after')).toBe('1');
-    expect(await refusalOf(first)).toMatchObject({ code: 'processor-busy', retryable: true, retryAfterMs: 250 });
-    // While it hangs, everything else is answered.
-    expect((await site.send('/tasks')).status).toBe(200);
-    while (sent.length < 2) await new Promise((resolve) => void setImmediate(resolve));
-    site.clock.advance(5000);
-    await Promise.all(calls);
-    expect(settled.slice(62).map(({ status }) => status)).toEqual([504, 504]);
-    expect(sent.length).toBe(2);
-  });
-
-  test('decisions §4: a client that disconnects still gets a terminal record', async () => {
-    const { make } = hanging();
-    const site = await start({ processor: make });
-    const gone = new AbortController();
-    const call = fetch(`${site.gateway.base}/api/v1/data-processing/process`, {
-      method: 'POST',
-      headers: { authorization: 'Bearer ada', 'content-type': 'application/json' },
-      body: JSON.stringify(processBody),
-      signal: gone.signal,
-    }).catch(() => undefined);
-    while (site.counts.asked === 0) await new Promise((resolve) => void setImmediate(resolve));
-    gone.abort();
-    await call;
-    site.clock.advance(5000);
-    while (outcomes(site).length < 2) await new Promise((resolve) => void setImmediate(resolve));
-    expect(outcomes(site)).toEqual(['accepted', 'failed']);
   });
 });
 

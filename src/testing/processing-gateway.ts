@@ -3,13 +3,15 @@
  * of the fixture's day until a test turns it, and a processor that a test may replace.
  */
 import type { Subject } from '../api/capability.ts';
-import type { ProcessTaskRequest } from '../api/processing.ts';
+import { type DerivedData, derivedDataSchema, type ProcessTaskRequest } from '../api/processing.ts';
+import { decoder } from '../base/decode.ts';
 import { silentLog } from '../base/log.ts';
 import type { HistoryRow } from '../historian/historian.ts';
 import { processingCapabilities } from '../processing/capabilities.ts';
 import type { CommissionedRoute } from '../processing/commission/commissioned.ts';
+import { timeIsUp } from '../processing/outbound/deadline.ts';
 import { inProcessProcessor } from '../processing/processor/in-process.ts';
-import type { Processor } from '../processing/processor/processor.ts';
+import type { Processor, ProcessorAnswer } from '../processing/processor/processor.ts';
 import { requestAnswerer } from '../processing/server/answer-request.ts';
 import { fallbackWork } from '../processing/server/fallback-work.ts';
 import { defaultServerLimits } from '../processing/server/limits.ts';
@@ -17,6 +19,7 @@ import { routeSlots } from '../processing/slots.ts';
 import { covariateFiles } from '../processing/source/covariate-file.ts';
 import { embeddedHistory } from '../processing/source/embedded-history.ts';
 import { type LiveState, noLiveState } from '../processing/source/live-state.ts';
+import type { NormalisedRequest } from '../processing/wire/request-decode.ts';
 import { at, fixtureRows, type LoadEdits, type LoadStore, loadRoute, loadStore } from './load-site.ts';
 import { type SimulatedClock, simulatedClock } from './simulated-clock.ts';
 import { startTestGateway, type TestGateway, testSubject } from './test-gateway.ts';
@@ -36,6 +39,13 @@ const subjects: Readonly<Record<string, Subject>> = {
   mute: testSubject('mute', []),
 };
 
+export interface SendInit {
+  readonly as?: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
 export interface ProcessingGateway {
   readonly gateway: TestGateway;
   readonly store: LoadStore;
@@ -43,7 +53,7 @@ export interface ProcessingGateway {
   readonly routes: readonly CommissionedRoute[];
   /** How often history was read, and the processor asked. */
   readonly counts: { reads: number; asked: number };
-  send(path: string, init?: RequestInit & { readonly as?: string }): Promise<Response>;
+  send(path: string, init?: SendInit): Promise<Response>;
   process(body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>;
   close(): Promise<void>;
 }
@@ -142,3 +152,55 @@ export async function startProcessingGateway(changes: GatewayChanges = {}): Prom
     },
   };
 }
+
+interface Refusal {
+  readonly error: {
+    readonly code: string;
+    readonly correlationId: string;
+    readonly retryable?: boolean;
+    readonly retryAfterMs?: number;
+    readonly details?: Readonly<Record<string, unknown>>;
+  };
+}
+export const refusalOf = async (response: Response): Promise<Refusal['error']> =>
+  ((await response.json()) as Refusal).error;
+export const derivedOf = async (response: Response): Promise<DerivedData> => {
+  const decoded = decoder(derivedDataSchema)(await response.json());
+  if (!decoded.ok) throw new Error(JSON.stringify(decoded.issues));
+  return decoded.value;
+};
+export const outcomes = ({ gateway }: ProcessingGateway): string[] => gateway.entries.map(({ outcome }) => outcome);
+
+/** A processor that records what it was sent, and answers as told. */
+export function told(answer: (request: NormalisedRequest, signal: AbortSignal) => Promise<ProcessorAnswer>): {
+  readonly sent: NormalisedRequest[];
+  readonly make: () => Processor;
+} {
+  const sent: NormalisedRequest[] = [];
+  return {
+    sent,
+    make: () => ({
+      id: 'load-forecasting-edge',
+      process(request, signal) {
+        sent.push(request);
+        return answer(request, signal);
+      },
+      health: async () => ({ health: 'healthy', latencyMs: 1.23456 }),
+    }),
+  };
+}
+
+/** Hangs until its signal ends it, as a connection without an answer does. */
+export const hanging = () =>
+  told(
+    (_request, signal) =>
+      new Promise((resolve) => {
+        signal.addEventListener('abort', () => {
+          resolve(
+            timeIsUp(signal)
+              ? { outcome: 'timeout' }
+              : { outcome: 'unavailable', reason: 'GONE', retryable: true, retryAfterSeconds: null },
+          );
+        });
+      }),
+  );

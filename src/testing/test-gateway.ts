@@ -1,6 +1,13 @@
 /** A real gateway on loopback for tests: an audit that remembers, tokens that are the names of subjects. */
 import { connect } from 'node:net';
-import type { BoundCapability, Capability, HandledCapability, Permission, Subject } from '../api/capability.ts';
+import type {
+  BoundCapability,
+  CallAudit,
+  Capability,
+  HandledCapability,
+  Permission,
+  Subject,
+} from '../api/capability.ts';
 import type { AuditEntry } from '../audit/event.ts';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
@@ -70,6 +77,12 @@ export async function startTestGateway(
     },
   };
 }
+
+/** For handlers that are called without a pipeline and add nothing to its records. */
+export const noCallAudit: CallAudit = {
+  note: () => undefined,
+  record: () => Promise.reject(new Error('not used')),
+};
 
 /** A public query that answers `{"success":true}`, and whatever differs from it. */
 export function testCapability(
