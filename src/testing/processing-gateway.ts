@@ -37,6 +37,7 @@ const subjects: Readonly<Record<string, Subject>> = {
   ada: testSubject('ada', ['data_processing.read', 'data_processing.run']),
   vera: testSubject('vera', ['data_processing.read']),
   mute: testSubject('mute', []),
+  'token-9c1b44': testSubject('operator-7f3a21', ['data_processing.read', 'data_processing.run']),
 };
 
 export interface SendInit {
@@ -62,7 +63,7 @@ export interface GatewayChanges {
   readonly edits?: LoadEdits;
   readonly rows?: readonly HistoryRow[];
   readonly processor?: (route: CommissionedRoute, clock: SimulatedClock) => Processor;
-  readonly live?: () => LiveState;
+  readonly live?: (clock: SimulatedClock) => LiveState;
   /** Called before each read of history. */
   readonly beforeRead?: (gateway: TestGateway) => void;
 }
@@ -124,7 +125,7 @@ export async function startProcessingGateway(changes: GatewayChanges = {}): Prom
         },
       },
     },
-    live: changes.live ?? (() => noLiveState),
+    live: () => changes.live?.(clock) ?? noLiveState,
   });
   const gateway = await startTestGateway(capabilities, { subjects });
   const send: ProcessingGateway['send'] = (path, { as = 'ada', headers, ...init } = {}) =>
