@@ -4,8 +4,10 @@
  */
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { auditCapabilities } from '../audit/capabilities.ts';
 import type { AuditScope } from '../audit/event.ts';
-import { type AuditLog, createAuditLog } from '../audit/log.ts';
+import { type AuditLog, createAccessLog, createAuditLog } from '../audit/log.ts';
+import { createAuditSearch } from '../audit/search.ts';
 import { automationCapabilities } from '../automation/capabilities.ts';
 import { createEngineClient, type EngineClient } from '../automation/engine-client.ts';
 import type { ReloadReport } from '../automation/engine-contract.ts';
@@ -22,6 +24,7 @@ import { localScope, type SigningKey, signingKey } from '../gateway/local-keys.t
 import { createRateLimits } from '../gateway/rate-limit.ts';
 import { createServer, type Server } from '../gateway/server.ts';
 import { healthCapability } from '../platform/health.ts';
+import { metadataCapability } from '../platform/metadata.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
 import { createPointMemory, type PointMemory } from '../points/shared-memory.ts';
 import { type Site, siteCatalogue } from '../points/site.ts';
@@ -53,6 +56,8 @@ export interface RunningService {
   readonly key: SigningKey;
   readonly rules: ReloadReport;
   readonly log: Log;
+  /** `METHOD path` of every route. */
+  readonly routes: ReadonlySet<string>;
   /** Takes no more requests, lets open ones end, stores what waits, ends the threads. */
   stop(): Promise<void>;
 }
@@ -93,7 +98,8 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   opened.add(() => lock.release());
   const identity = orStartError(() => identityOf(config, log));
   const { database, runtime } = openDatabases(config, opened);
-  const audit = createAuditLog({ database, clock: systemClock, scope: identity.scope });
+  const trail = { database, clock: systemClock, limits: limits.audit };
+  const audit = createAuditLog({ ...trail, scope: identity.scope });
   const closed = await audit.closeDangling();
   if (closed > 0) log.warn('audit records left open by a crash were closed as unknown', { records: closed });
 
@@ -117,7 +123,15 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     log,
   });
   const server = createServer({
-    capabilities: [healthCapability(packageVersion()), ...handlers],
+    capabilities: [
+      healthCapability(packageVersion()),
+      metadataCapability(),
+      ...auditCapabilities({
+        search: createAuditSearch({ ...trail, scanWindow: limits.audit.scan_window }),
+        access: createAccessLog(trail),
+      }),
+      ...handlers,
+    ],
     identity: identity.identity,
     audit,
     site: identity.scope,
@@ -137,7 +151,8 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   };
   const { key } = identity;
   const { catalogue } = parameters;
-  return { ...address, site, catalogue, database, audit, store, engine, key, rules, log, stop };
+  const { routes } = server;
+  return { ...address, site, catalogue, database, audit, store, engine, key, rules, log, routes, stop };
 }
 
 function openDatabases(config: ServiceConfig, opened: Opened) {

@@ -15,6 +15,8 @@ import type { GatewayLimits } from './limits.ts';
 export interface Server {
   /** The server library's instance, for areas that add a WebSocket or static files before `listen`. */
   readonly fastify: FastifyInstance;
+  /** `METHOD path` of every route that was added, by whomever. */
+  readonly routes: ReadonlySet<string>;
   listen(host: string, port: number): Promise<{ readonly host: string; readonly port: number }>;
   close(): Promise<void>;
 }
@@ -44,6 +46,10 @@ export function createServer(parts: ServerParts): Server {
     },
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true },
   });
+  const routes = new Set<string>();
+  fastify.addHook('onRoute', ({ method, url }) => {
+    for (const name of [method].flat()) routes.add(`${name} ${url}`);
+  });
   fastify.decorateRequest('correlationId', '');
   fastify.decorateRequest('subject', null);
   fastify.removeAllContentTypeParsers();
@@ -64,6 +70,7 @@ export function createServer(parts: ServerParts): Server {
   for (const bound of parts.capabilities) addRoute(fastify, bound, parts);
   return {
     fastify,
+    routes,
     async listen(host, port) {
       await fastify.listen({ host, port });
       const address = fastify.server.address() as AddressInfo;
@@ -101,8 +108,8 @@ function addRoute(fastify: FastifyInstance, bound: BoundCapability, parts: Serve
       if (answer.audit !== undefined) reply.header('x-svc-audit', answer.audit);
       return reply
         .headers(answer.headers ?? {})
-        .type('application/json; charset=utf-8')
-        .send(JSON.stringify(answer.data));
+        .type(answer.content?.type ?? 'application/json; charset=utf-8')
+        .send(answer.content?.text ?? JSON.stringify(answer.data));
     },
   });
 }
