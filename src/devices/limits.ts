@@ -22,10 +22,16 @@ export const deviceLimitsSchema = Type.Object(
       description: 'longest wait before a channel is connected again',
     }),
     restart_delay_ms: Type.Integer({
-      minimum: 0,
+      minimum: 1,
       maximum: 60_000,
       default: 200,
-      description: 'wait before a dead device layer is started again',
+      description: 'first wait before a dead device layer is started again; doubles each time',
+    }),
+    restart_max_ms: Type.Integer({
+      minimum: 1,
+      maximum: 600_000,
+      default: 10_000,
+      description: 'longest wait before a dead device layer is started again',
     }),
     stop_timeout_ms: Type.Integer({
       minimum: 10,
@@ -44,5 +50,6 @@ export const deviceLimits: DeviceLimits = {
   reconnect_min_ms: 200,
   reconnect_max_ms: 5000,
   restart_delay_ms: 200,
+  restart_max_ms: 10_000,
   stop_timeout_ms: 2000,
 };

@@ -3,6 +3,7 @@
  * device layer has one driver for each name in it.
  */
 import Type, { type Static } from 'typebox';
+import { type Decoded, decoder } from '../base/decode.ts';
 
 const strict = <P extends Type.TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 const identifier = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$' });
@@ -17,7 +18,8 @@ const modbusTcp = strict({
   unit_id: Type.Integer({ minimum: 0, maximum: 255 }),
   poll_interval_ms: milliseconds(10, 3_600_000),
   timeout_ms: milliseconds(10, 60_000),
-  word_order: Type.Union([Type.Literal('big'), Type.Literal('little')]),
+  /** Of values that take more than one register: which of them stands first. */
+  word_order: Type.Enum(['big', 'little']),
 });
 const mqtt = strict({
   id: identifier,
@@ -42,17 +44,20 @@ const simulated = strict({
     initial_soc_percent: Type.Number({ minimum: 0, maximum: 100 }),
     /** Of one way, charging or discharging. */
     efficiency: Type.Number({ exclusiveMinimum: 0, maximum: 1 }),
+    /** How fast its power follows the setpoint; at once when absent. */
+    ramp_kw_per_s: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
   }),
-  genset: strict({ rated_kw: Type.Number({ exclusiveMinimum: 0 }) }),
+  genset: strict({
+    rated_kw: Type.Number({ exclusiveMinimum: 0 }),
+    /** From the start command to the first power; none when absent. */
+    start_delay_s: Type.Optional(Type.Number({ minimum: 0, maximum: 3600 })),
+  }),
 });
 
-const modbusType = Type.Union(
-  ['bool', 'int16', 'uint16', 'int32', 'uint32', 'float32', 'float64'].map((name) => Type.Literal(name)),
-);
 const modbusAddress = strict({
-  table: Type.Union([Type.Literal('holding'), Type.Literal('input'), Type.Literal('coil'), Type.Literal('discrete')]),
+  table: Type.Enum(['holding', 'input', 'coil', 'discrete']),
   register: Type.Integer({ minimum: 0, maximum: 65_535 }),
-  type: modbusType,
+  type: Type.Enum(['bool', 'int16', 'uint16', 'int32', 'uint32', 'float32', 'float64']),
 });
 const mqttAddress = strict({
   topic: Type.String({ minLength: 1, maxLength: 1024 }),
@@ -70,34 +75,29 @@ export const simulatedMeasurements = [
   'load_energy_kwh',
 ] as const;
 export const simulatedActions = ['battery_setpoint_kw', 'pv_limit_kw', 'genset_run'] as const;
-export type SimulatedSignal = (typeof simulatedMeasurements)[number] | (typeof simulatedActions)[number];
-const simulatedAddress = strict({
-  signal: Type.Union([...simulatedMeasurements, ...simulatedActions].map((name) => Type.Literal(name))),
-});
+const simulatedAddress = strict({ signal: Type.Enum([...simulatedMeasurements, ...simulatedActions]) });
 
 /** Settings and address grammar by driver; an address of null means that points of the channel have none. */
 export const channelGrammar = {
-  'modbus-tcp': { settings: modbusTcp, address: modbusAddress },
-  mqtt: { settings: mqtt, address: mqttAddress },
-  virtual: { settings: virtual, address: null },
-  simulated: { settings: simulated, address: simulatedAddress },
+  'modbus-tcp': { settings: decoder(modbusTcp), address: decoder(modbusAddress) },
+  mqtt: { settings: decoder(mqtt), address: decoder(mqttAddress) },
+  virtual: { settings: decoder(virtual), address: null },
+  simulated: { settings: decoder(simulated), address: decoder(simulatedAddress) },
 } as const;
 
-export type DriverName = keyof typeof channelGrammar;
-export type ModbusChannel = Static<typeof modbusTcp>;
-export type MqttChannel = Static<typeof mqtt>;
-export type VirtualChannel = Static<typeof virtual>;
-export type SimulatedChannel = Static<typeof simulated>;
-export type Channel = ModbusChannel | MqttChannel | VirtualChannel | SimulatedChannel;
+type Grammar = typeof channelGrammar;
+export type DriverName = keyof Grammar;
+type DecodedBy<D> = D extends (value: unknown) => Decoded<infer T> ? T : never;
+/** Settings of a channel, one kind for each driver of the grammar. */
+export type Channel = DecodedBy<Grammar[DriverName]['settings']>;
+/** Where a point is in its channel. */
+export type Address = DecodedBy<Grammar[DriverName]['address']>;
 
-export interface ModbusAddress {
-  readonly table: 'holding' | 'input' | 'coil' | 'discrete';
-  readonly register: number;
-  readonly type: 'bool' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'float32' | 'float64';
-}
-export interface SimulatedAddress {
-  readonly signal: SimulatedSignal;
-}
+export type ModbusChannel = Static<typeof modbusTcp>;
+export type SimulatedChannel = Static<typeof simulated>;
+export type ModbusAddress = Static<typeof modbusAddress>;
+export type SimulatedAddress = Static<typeof simulatedAddress>;
+export type SimulatedSignal = SimulatedAddress['signal'];
 
 /** How old a reading of this channel may grow when its point does not say (decisions §2.6). */
 export function defaultMaxAgeMs(channel: Channel): number {
@@ -112,4 +112,27 @@ export function defaultMaxAgeMs(channel: Channel): number {
       // A value that a rule wrote stays until the next write.
       return Number.POSITIVE_INFINITY;
   }
+}
+
+/** Registers (of 16 bits each) or bits that a Modbus value takes. */
+export const registersOf: Readonly<Record<ModbusAddress['type'], number>> = {
+  bool: 1,
+  int16: 1,
+  uint16: 1,
+  int32: 2,
+  uint32: 2,
+  float32: 2,
+  float64: 4,
+};
+
+/** The address of a point of a `modbus-tcp` channel: the site's reader checked it against that channel's grammar. */
+export function modbusAddressOf(point: { readonly address: Address | undefined }): ModbusAddress {
+  if (point.address === undefined || !('table' in point.address)) throw new Error('the point has no register');
+  return point.address;
+}
+
+/** The signal of a point of a `simulated` channel, checked likewise. */
+export function signalOf(point: { readonly address: Address | undefined }): SimulatedSignal {
+  if (point.address === undefined || !('signal' in point.address)) throw new Error('the point has no signal');
+  return point.address.signal;
 }
