@@ -73,6 +73,8 @@ export interface WalkStart {
   readonly anchors: readonly Anchor[];
   /** The highest valid mark; what lies at or below it may be missing. */
   readonly mark: RetentionMark | null;
+  /** Where the store says that the chain ends. */
+  readonly last?: number;
   /** Continue behind this event instead of from the beginning. */
   readonly after?: { readonly sequence: number; readonly hash: string };
 }
@@ -135,7 +137,7 @@ export function walkChain(start: WalkStart): ChainWalk {
         fail('deleted', expected, `${expected === last ? 'it is' : `${expected} to ${last} are`} missing`);
       } else if (sequence < expected) fail('reordered', sequence, `it stands behind ${expected - 1}`);
       else if (chainHash(owner, event) !== record.hash) {
-        const origin = originOf(owner, record, sequence + reorderSearch);
+        const origin = originOf(owner, record, sequence, start.last);
         if (origin === null) fail('edited', sequence, 'it does not have the hash that it was recorded with');
         else fail('reordered', sequence, `the event recorded as ${origin} stands here`);
       } else if (previous !== null && event.previous !== previous) {
@@ -197,8 +199,9 @@ function anchorsBySequence(anchors: readonly Anchor[]): ReadonlyMap<number, Anch
 }
 
 /** The sequence that the event was recorded with, when it was only moved. */
-function originOf(owner: ChainOwner, record: ChainRecord, through: number): number | null {
-  const from = Math.max(1, through - 2 * reorderSearch);
+function originOf(owner: ChainOwner, record: ChainRecord, at: number, last: number | undefined): number | null {
+  const from = Math.max(1, at - reorderSearch);
+  const through = Math.min(at + reorderSearch, last ?? Number.POSITIVE_INFINITY);
   for (let sequence = from; sequence <= through; sequence++) {
     if (chainHash(owner, { ...record.event, sequence: String(sequence) }) === record.hash) return sequence;
   }

@@ -3,24 +3,24 @@
  * start and at a clean stop. Before it signs, it verifies what came since the last checkpoint, so that it never vouches
  * for a chain that was broken underneath it.
  */
-import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { appendLineDurably, readIfThere } from '../base/own-file.ts';
 import type { ChainOwner } from '../storage/audit-chain.ts';
 import type { Database } from '../storage/database.ts';
-import type { AuditChainTable, AuditEventTable } from '../storage/schema.ts';
+import type { AuditChainRow, AuditEventTable } from '../storage/schema.ts';
 import { type ChainRecord, walkChain } from './chain-walk.ts';
 import type { AuditLimits } from './limits.ts';
-import { type AuditKey, readCheckpoints, signStatement } from './statement.ts';
+import { type AuditKey, keyName, readCheckpoints, signStatement } from './statement.ts';
 import { nameOf } from './verify.ts';
 
 export interface Checkpointer {
   /** Told by the logs after each commit. */
   appended(events: number): void;
-  /** Signs whatever no checkpoint covers yet; for the start. */
-  open(): Promise<void>;
-  /** The sequence up to which a chain is covered. */
-  covered(owner: ChainOwner): number;
+  /** Reads the file and begins to sign whatever no checkpoint covers yet; for the start. */
+  open(): void;
+  /** Signs now whatever is not covered; the last checkpoint of a chain, or null when it has none. */
+  cover(owner: ChainOwner): Promise<{ readonly sequence: number; readonly hash: string } | null>;
   /** The last checkpoints of a clean stop. */
   close(): Promise<void>;
 }
@@ -30,7 +30,6 @@ interface Point {
   readonly hash: string;
 }
 
-const ownerOnly = 0o600;
 const eventsPerRead = 1000;
 
 export function createCheckpointer(parts: {
@@ -66,7 +65,7 @@ export function createCheckpointer(parts: {
       }
       const issuedAt = new Date(clock.wallMs()).toISOString();
       const statement = signStatement(key, 'svc.audit-checkpoint.v1', owner, { ...chain, issuedAt });
-      appendDurably(file, `${JSON.stringify(statement)}\n`);
+      appendLineDurably(file, JSON.stringify(statement));
       points.set(nameOf(owner), { sequence: chain.sequence, hash: chain.hash });
       log.info('audit checkpoint', { checkpoint: statement });
     }
@@ -92,14 +91,20 @@ export function createCheckpointer(parts: {
         clock.soon(() => void run());
       }
     },
-    async open() {
-      for (const statement of readCheckpoints(readIfThere(file)).statements) {
+    open() {
+      const own = keyName(key.publicKey);
+      for (const statement of readCheckpoints(readIfThere(file) ?? '').statements) {
+        if (statement.key !== own) continue;
         points.set(nameOf(statement), { sequence: Number(statement.sequence), hash: statement.hash });
       }
-      await run();
+      // Not waited for: without any checkpoint this walks the whole chain.
+      void run();
       wait();
     },
-    covered: (owner) => points.get(nameOf(owner))?.sequence ?? 0,
+    async cover(owner) {
+      await run();
+      return points.get(nameOf(owner)) ?? null;
+    },
     async close() {
       closed = true;
       timer?.cancel();
@@ -108,9 +113,7 @@ export function createCheckpointer(parts: {
   };
 }
 
-function ownerOf(
-  chain: AuditChainTable | { log: ChainOwner['log']; tenant_id: string; project_id: string },
-): ChainOwner {
+export function ownerOf(chain: Pick<AuditChainRow, 'log' | 'tenant_id' | 'project_id'>): ChainOwner {
   return { log: chain.log, tenantId: chain.tenant_id, projectId: chain.project_id };
 }
 
@@ -118,14 +121,7 @@ function ownerOf(
 async function brokenSince(
   database: Database,
   clock: Clock,
-  chain: {
-    chain_id: number;
-    sequence: number;
-    hash: string;
-    log: ChainOwner['log'];
-    tenant_id: string;
-    project_id: string;
-  },
+  chain: AuditChainRow,
   last: Point | undefined,
 ): Promise<{ readonly sequence: number; readonly reason: string } | null> {
   if (last !== undefined && last.sequence >= chain.sequence) {
@@ -185,23 +181,4 @@ function recordOf(row: AuditEventTable): ChainRecord {
     details: undefined,
     era: row.era,
   };
-}
-
-function readIfThere(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
-    throw error;
-  }
-}
-
-function appendDurably(file: string, line: string): void {
-  const handle = openSync(file, 'a', ownerOnly);
-  try {
-    writeSync(handle, line);
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
 }

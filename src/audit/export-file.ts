@@ -152,7 +152,8 @@ export function verifyExport(given: {
     const owner = { log, tenantId, projectId };
     const { anchors, trusted } = gather();
     const mark = believedMark(owner, chain.marks, trusted, problems);
-    const walk = walkChain({ owner, mark, anchors: anchors.filter(({ statement }) => isAbout(statement, owner)) });
+    const own = anchors.filter(({ statement }) => isAbout(statement, owner));
+    const walk = walkChain({ owner, mark, anchors: own, last: Number(chain.sequence) });
     open = { walk, head: { sequence: Number(chain.sequence), hash: chain.hash } };
   };
 

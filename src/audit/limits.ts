@@ -28,6 +28,12 @@ export const auditLimitsSchema = Type.Object(
       default: 0,
       description: 'age at which events are removed; 0 keeps everything',
     }),
+    retention_interval_ms: Type.Integer({
+      minimum: 1000,
+      maximum: 86_400_000,
+      default: 3_600_000,
+      description: 'time between two looks for events that are too old',
+    }),
     retention_batch: Type.Integer({
       minimum: 1,
       maximum: 100_000,
@@ -52,6 +58,7 @@ export const auditLimits: AuditLimits = {
   checkpoint_events: 1000,
   checkpoint_interval_ms: 600_000,
   retention_days: 0,
+  retention_interval_ms: 3_600_000,
   retention_batch: 1000,
   scan_window: 5000,
 };

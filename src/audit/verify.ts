@@ -39,6 +39,7 @@ export interface EvidenceSources {
 export function gatherEvidence(sources: EvidenceSources): Evidence {
   const problems: string[] = [];
   const external = readFileOf(sources.anchor, 'the anchor', problems);
+  if (sources.anchor !== null && external.length === 0) problems.push('the anchor holds no checkpoint');
   const local = readFileOf(sources.checkpoints, 'the checkpoint file', problems);
   const own = sources.ownKey === null ? local.map((statement) => statement.key) : [sources.ownKey];
   const candidates = [sources.keys, external.map((statement) => statement.key), own];
@@ -94,6 +95,7 @@ export function verifyScan(
     const walk = walkChain({
       owner,
       mark,
+      last: sequence,
       anchors: evidence.anchors.filter(({ statement }) => isAbout(statement, owner)),
     });
     for (const record of scan.events(chainId, options.withDetails)) walk.add(record);

@@ -6,8 +6,8 @@ import { accessSync, constants, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { auditCapabilities } from '../audit/capabilities.ts';
 import type { AuditScope } from '../audit/event.ts';
-import { type AuditLog, createAccessLog, createAuditLog } from '../audit/log.ts';
-import { createAuditSearch } from '../audit/search.ts';
+import type { AuditLog } from '../audit/log.ts';
+import { auditKey, openAuditTrail } from '../audit/trail.ts';
 import { automationCapabilities } from '../automation/capabilities.ts';
 import { createEngineClient, type EngineClient } from '../automation/engine-client.ts';
 import type { ReloadReport } from '../automation/engine-contract.ts';
@@ -98,10 +98,13 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   opened.add(() => lock.release());
   const identity = orStartError(() => identityOf(config, log));
   const { database, runtime } = openDatabases(config, opened);
-  const trail = { database, clock: systemClock, limits: limits.audit };
-  const audit = createAuditLog({ ...trail, scope: identity.scope });
-  const closed = await audit.closeDangling();
-  if (closed > 0) log.warn('audit records left open by a crash were closed as unknown', { records: closed });
+  const { scope } = identity;
+  const key = orStartError(() => auditKey(config.dataDir));
+  const parts = { database, dataFolder: config.dataDir, clock: systemClock, limits: limits.audit, scope, key };
+  const trail = await openAuditTrail({ ...parts, log: log.with({ area: 'audit' }) });
+  const audit = trail.log;
+  // After everything that writes to it, before its database.
+  opened.add(() => trail.close());
 
   const memory = createPointMemory(site.points, site.channels.length);
   startDevices(config, site, memory, limits, log, opened);
@@ -123,15 +126,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     log,
   });
   const server = createServer({
-    capabilities: [
-      healthCapability(packageVersion()),
-      metadataCapability(),
-      ...auditCapabilities({
-        search: createAuditSearch({ ...trail, scanWindow: limits.audit.scan_window }),
-        access: createAccessLog(trail),
-      }),
-      ...handlers,
-    ],
+    capabilities: [healthCapability(packageVersion()), metadataCapability(), ...auditCapabilities(trail), ...handlers],
     identity: identity.identity,
     audit,
     site: identity.scope,
@@ -149,10 +144,9 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     log.info('stopping');
     await opened.closeAll();
   };
-  const { key } = identity;
   const { catalogue } = parameters;
   const { routes } = server;
-  return { ...address, site, catalogue, database, audit, store, engine, key, rules, log, routes, stop };
+  return { ...address, site, catalogue, database, audit, store, engine, key: identity.key, rules, log, routes, stop };
 }
 
 function openDatabases(config: ServiceConfig, opened: Opened) {

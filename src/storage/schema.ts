@@ -2,7 +2,7 @@
  * The tables as the query layer sees them (docs/formats). `SiteTables` are the site's durable truth, written with full
  * durability; `RuntimeTables` are history and the memory of rules, written by the engine alone.
  */
-import type { Generated } from 'kysely';
+import type { Generated, Selectable } from 'kysely';
 import type { AuditLogName } from './audit-chain.ts';
 
 export interface RulesTable {
@@ -35,6 +35,8 @@ export interface AuditChainTable {
   era: number;
   closed_through: number;
 }
+
+export type AuditChainRow = Selectable<AuditChainTable>;
 
 export interface AuditEventTable {
   chain_id: number;

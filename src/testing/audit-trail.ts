@@ -1,9 +1,14 @@
 /** An audit trail for tests: a database in a folder of its own, a wall clock that is set by hand, and events made up. */
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { appendToChain, prepareEntry } from '../audit/chain-store.ts';
 import type { AuditEntry } from '../audit/event.ts';
+import type { AuditKey } from '../audit/statement.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
+import type { AuditLogName } from '../storage/audit-chain.ts';
 import { type Database, openDatabase } from '../storage/database.ts';
 
 export const testScope = { tenantId: 'tenant-1', projectId: 'project-1' };
@@ -45,4 +50,28 @@ export function testTrail(): TestTrail {
       rmSync(folder, { recursive: true });
     },
   };
+}
+
+/** Appends `count` events, each with details and told apart by them, all in one transaction. */
+export async function fillTrail(
+  trail: Pick<TestTrail, 'database' | 'clock'>,
+  count: number,
+  log: AuditLogName = 'events',
+): Promise<void> {
+  const entries = Array.from({ length: count }, (_, number) => prepareEntry(auditEntry({ details: { number } })));
+  await trail.database.transaction((within) => appendToChain(within, log, testScope, entries, trail.clock.wallMs()));
+}
+
+/** What somebody does who can write to the file: the triggers are theirs to drop. */
+export function tamper(file: string, work: (database: DatabaseSync) => void): void {
+  const database = new DatabaseSync(file);
+  const triggers = database.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").all();
+  for (const { name } of triggers) database.exec(`DROP TRIGGER ${String(name)}`);
+  work(database);
+  for (const { sql } of triggers) database.exec(String(sql));
+  database.close();
+}
+
+export function testAuditKey(): AuditKey {
+  return generateKeyPairSync('ed25519');
 }
