@@ -116,13 +116,10 @@ function textOf(report: TrailReport, anchored: boolean): string {
 
 function linesOf(chain: ChainReport, anchored: boolean): string[] {
   const { first, last, broken } = chain;
+  const name = nameOf(chain.owner);
+  if (broken !== null) return [name, `  BROKEN at sequence ${broken.sequence} (${broken.kind}): ${broken.reason}`];
   const range = first === null ? 'no events' : `${first} to ${last}: ${chain.events} events, ${chain.details} details`;
-  const lines = [`${nameOf(chain.owner)}`, `  ${range}`];
-  if (broken !== null) {
-    lines.push(`  BROKEN at sequence ${broken.sequence} (${broken.kind}): ${broken.reason}`);
-    return lines;
-  }
-  lines.push('  unbroken');
+  const lines = [name, `  ${range}, unbroken`];
   const local = tailOf(last ?? 0, chain.coveredLocally);
   lines.push(`  checkpoints of the data dir reach ${chain.coveredLocally}; not covered yet: ${local}`);
   if (anchored) {
