@@ -1,15 +1,33 @@
 /** Small files that the service makes once for itself, such as keys: readable by their owner only. */
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { newId } from './id.ts';
 
-export const ownerOnly = 0o600;
+const ownerOnly = 0o600;
 
-/** The file's text; made first when it is not there. `wx`: of two starts at once, one writes and both read the same. */
+/**
+ * The file's text; made first when it is not there. Linked into place when it is whole: of two starts at once both read
+ * the same, and a crash leaves no half of a file.
+ */
 export function readOrMake(file: string, make: () => string): string {
   if (!existsSync(file)) {
+    const draft = `${file}.${newId()}`;
     try {
-      writeFileSync(file, make(), { mode: ownerOnly, flag: 'wx' });
+      writeFileSync(draft, make(), { mode: ownerOnly, flag: 'wx', flush: true });
+      linkSync(draft, file);
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    } finally {
+      rmSync(draft, { force: true });
     }
   }
   return readFileSync(file, 'utf8');

@@ -3,14 +3,16 @@
  * local tenant and project. Both are readable by the owner only.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newId } from '../base/id.ts';
-import { readOrMake } from '../base/own-file.ts';
 
 export interface SigningKey {
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
 }
+
+const ownerOnly = 0o600;
 
 /** Reads the signing key, or makes one. */
 export function signingKey(dataFolder: string): SigningKey {
@@ -30,4 +32,16 @@ export function localScope(dataFolder: string): { tenantId: string; projectId: s
   if (typeof tenantId !== 'string' || typeof projectId !== 'string')
     throw new Error('scope.json in the data dir is damaged: restore it from a backup');
   return { tenantId, projectId };
+}
+
+/** `wx`: of two starts at once, one writes and both read the same. */
+function readOrMake(file: string, make: () => string): string {
+  if (!existsSync(file)) {
+    try {
+      writeFileSync(file, make(), { mode: ownerOnly, flag: 'wx' });
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    }
+  }
+  return readFileSync(file, 'utf8');
 }
