@@ -54,9 +54,9 @@ export function addAuditCommands(setpoint: Command, config: () => ServiceConfig)
 }
 
 function verifyData(config: ServiceConfig, options: VerifyOptions): TrailReport {
+  const facts = factsOf(config);
   const scan = openScan(config);
   try {
-    const facts = factsOf(config);
     const evidence = gatherEvidence({ ...evidenceOf(options), checkpoints: facts.checkpoints, ownKey: facts.key });
     return verifyScan(scan, evidence, { withDetails: options.details });
   } finally {
@@ -73,10 +73,11 @@ async function verifyFile(file: string, options: VerifyOptions): Promise<TrailRe
 }
 
 async function exportData(config: ServiceConfig): Promise<void> {
+  const facts = factsOf(config);
   const scan = openScan(config);
   try {
     const exportedAt = new Date(systemClock.wallMs()).toISOString();
-    await pipeline(exportLines(scan, { ...factsOf(config), exportedAt }), process.stdout, { end: false });
+    await pipeline(exportLines(scan, { ...facts, exportedAt }), process.stdout, { end: false });
   } finally {
     scan.close();
   }
@@ -93,7 +94,7 @@ function openScan(config: ServiceConfig): AuditScan {
   }
 }
 
-/** What the data dir itself holds as evidence. */
+/** What the data dir itself holds as evidence. Read before the events: a running service goes on signing. */
 function factsOf(config: ServiceConfig): { readonly key: string | null; readonly checkpoints: string | null } {
   const files = auditFiles(config.dataDir);
   const pem = readIfThere(files.key);
