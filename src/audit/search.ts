@@ -112,7 +112,12 @@ function createReader(
       .where('chain_id', '=', chainId)
       .where('sequence', '>=', range.low)
       .where('sequence', '<=', range.high)
-      .$if(filter !== undefined, (narrow) => narrow.where(filter?.column ?? 'action', '=', filter?.value ?? ''))
+      .$if(filter !== undefined, (narrow) =>
+        // "Unlikely" makes the planner take the filter's index; of its own accord it reads the whole range of sequences.
+        narrow.where(({ eb, fn }) =>
+          fn<boolean>('unlikely', [eb(filter?.column ?? 'action', '=', filter?.value ?? '')]),
+        ),
+      )
       .orderBy('sequence', 'desc');
 
   /** Of several filters the one with the fewest matches, as far as it pays to count. */

@@ -82,8 +82,20 @@ describe('audit verification', () => {
   test('a byte edited, in any column of the event', async () => {
     await fillTrail(trail, 12);
     const text = [
-      ...['event_id', 'occurred_at', 'subject_kind', 'subject_id', 'action', 'resource_kind', 'resource_id', 'outcome'],
-      ...['risk', 'confirmation', 'correlation_id', 'details_digest', 'previous_hash', 'hash'],
+      'event_id',
+      'occurred_at',
+      'subject_kind',
+      'subject_id',
+      'action',
+      'resource_kind',
+      'resource_id',
+      'outcome',
+      'risk',
+      'confirmation',
+      'correlation_id',
+      'details_digest',
+      'previous_hash',
+      'hash',
     ];
     for (const column of text) {
       const change = (to: string) =>
@@ -282,11 +294,22 @@ function rehash(database: DatabaseSync, from: number, through: number): void {
     const before = database.prepare('SELECT hash FROM audit_event WHERE sequence = ?').get(sequence - 1)?.['hash'];
     const text = (name: string): string => String(row[name]);
     const hash = chainHash(owner, {
-      ...{ sequence: String(sequence), eventId: text('event_id'), occurredAt: text('occurred_at') },
-      ...{ subjectKind: text('subject_kind'), subjectId: text('subject_id'), action: text('action') },
-      ...{ resourceKind: text('resource_kind'), resourceId: text('resource_id'), outcome: text('outcome') },
-      ...{ risk: text('risk'), confirmation: text('confirmation'), correlationId: text('correlation_id') },
-      ...{ traceId: null, detailsDigest: text('details_digest'), acceptedEventId: null, previous: String(before) },
+      sequence: String(sequence),
+      eventId: text('event_id'),
+      occurredAt: text('occurred_at'),
+      subjectKind: text('subject_kind'),
+      subjectId: text('subject_id'),
+      action: text('action'),
+      resourceKind: text('resource_kind'),
+      resourceId: text('resource_id'),
+      outcome: text('outcome'),
+      risk: text('risk'),
+      confirmation: text('confirmation'),
+      correlationId: text('correlation_id'),
+      traceId: null,
+      detailsDigest: text('details_digest'),
+      acceptedEventId: null,
+      previous: String(before),
     });
     database
       .prepare('UPDATE audit_event SET previous_hash = ?, hash = ? WHERE sequence = ?')

@@ -37,9 +37,16 @@ const asValue = (owner: ChainOwner, event: ChainedEvent): object => {
   const { subjectKind, subjectId, resourceKind, resourceId, traceId, detailsDigest, acceptedEventId, ...rest } = event;
   return {
     schema: 'svc.audit-event.v1',
-    ...{ ...owner, ...rest },
-    subject: { kind: subjectKind, subjectId },
-    resource: { kind: resourceKind, resourceId },
+    ...owner,
+    ...rest,
+    subject: {
+      kind: subjectKind,
+      subjectId,
+    },
+    resource: {
+      kind: resourceKind,
+      resourceId,
+    },
     ...(traceId === null ? {} : { traceId }),
     ...(detailsDigest === null ? {} : { detailsDigest }),
     ...(acceptedEventId === null ? {} : { acceptedEventId }),
@@ -60,10 +67,22 @@ describe('the text of a chained event', () => {
   test('has a known answer', () => {
     const owner = { log: 'events', tenantId: 't', projectId: 'p' } as const;
     const event: ChainedEvent = {
-      ...{ sequence: '1', eventId: 'event-01', occurredAt: '2026-01-01T00:00:00.000Z', subjectKind: 'user' },
-      ...{ subjectId: 'ada "\\\n', action: 'a', resourceKind: 'k', resourceId: 'resource', outcome: 'accepted' },
-      ...{ risk: 'low', confirmation: 'explicit', correlationId: 'correlation-1', traceId: null, detailsDigest: null },
-      ...{ acceptedEventId: null, previous: chainStart },
+      sequence: '1',
+      eventId: 'event-01',
+      occurredAt: '2026-01-01T00:00:00.000Z',
+      subjectKind: 'user',
+      subjectId: 'ada "\\\n',
+      action: 'a',
+      resourceKind: 'k',
+      resourceId: 'resource',
+      outcome: 'accepted',
+      risk: 'low',
+      confirmation: 'explicit',
+      correlationId: 'correlation-1',
+      traceId: null,
+      detailsDigest: null,
+      acceptedEventId: null,
+      previous: chainStart,
     };
     expect(chainText(owner, event)).toBe(
       '{"action":"a","confirmation":"explicit","correlationId":"correlation-1","eventId":"event-01","log":"events",' +

@@ -48,8 +48,7 @@ export function chainText(owner: ChainOwner, event: ChainedEvent): string {
   return (
     `{${event.acceptedEventId === null ? '' : `"acceptedEventId":"${event.acceptedEventId}",`}` +
     `"action":"${event.action}","confirmation":"${event.confirmation}"` +
-    `,"correlationId":"${event.correlationId}"` +
-    `${event.detailsDigest === null ? '' : `,"detailsDigest":"${event.detailsDigest}"`}` +
+    `,"correlationId":"${event.correlationId}"${event.detailsDigest === null ? '' : `,"detailsDigest":"${event.detailsDigest}"`}` +
     `,"eventId":"${event.eventId}","log":"${owner.log}","occurredAt":"${event.occurredAt}"` +
     `,"outcome":"${event.outcome}","previous":"${event.previous}"` +
     `,"projectId":${quoted(owner.projectId)},"resource":{"kind":"${event.resourceKind}"` +

@@ -78,9 +78,24 @@ function chainOf(row: Readonly<Record<string, unknown>>): ScannedChain {
 const optional = (column: string): string => `coalesce('=' || e.${column}, '-')`;
 /** Optional columns have a sign before them, which tells an absent value from an empty one. */
 const columns = [
-  ...['e.sequence', 'e.era', 'e.event_id', 'e.occurred_at', 'e.subject_kind', 'e.subject_id', 'e.action'],
-  ...['e.resource_kind', 'e.resource_id', 'e.outcome', 'e.risk', 'e.confirmation', 'e.correlation_id'],
-  ...[optional('trace_id'), optional('details_digest'), optional('accepted_event_id'), 'e.previous_hash', 'e.hash'],
+  'e.sequence',
+  'e.era',
+  'e.event_id',
+  'e.occurred_at',
+  'e.subject_kind',
+  'e.subject_id',
+  'e.action',
+  'e.resource_kind',
+  'e.resource_id',
+  'e.outcome',
+  'e.risk',
+  'e.confirmation',
+  'e.correlation_id',
+  optional('trace_id'),
+  optional('details_digest'),
+  optional('accepted_event_id'),
+  'e.previous_hash',
+  'e.hash',
 ];
 /** A row leaves the database twice as fast when its columns are one text. */
 const separator = '\u001f';

@@ -54,9 +54,9 @@ function expectVerified(folders: ReturnType<typeof testFolders>): void {
 
 async function loadUntilKilled(service: TestService, round: number, told: Told): Promise<void> {
   await service.token('Engineer');
-  let killed = false;
+  const state = { killed: false };
   const work = async (client: number): Promise<void> => {
-    for (let turn = 0; !killed; turn++) {
+    for (let turn = 0; !state.killed; turn++) {
       const name = `rule-${round}-${client}-${turn}`;
       const made = await service.command('POST', '/rules', { name });
       if (made.status !== 200) throw new Error(`create answered ${made.status}: ${made.text}`);
@@ -70,11 +70,11 @@ async function loadUntilKilled(service: TestService, round: number, told: Told):
   // A request that the kill cut off fails; only an answer counts.
   const load = Array.from({ length: clients }, (_, client) =>
     work(client).catch((error: unknown) => {
-      if (!killed) throw error;
+      if (!state.killed) throw error;
     }),
   );
   await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * killWithinMs));
-  killed = true;
+  state.killed = true;
   await service.stop('SIGKILL');
   await Promise.all(load);
 }
