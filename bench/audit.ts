@@ -171,6 +171,7 @@ function mutationServer(log: BenchLog, audit: AuditLog) {
     rateLimits: createRateLimits({ ...gatewayLimits, mutations_per_minute: 1_000_000 }),
     log: silentLog,
     limits: gatewayLimits,
+    clock: systemClock,
   });
 }
 

@@ -36,11 +36,17 @@ export interface Capability {
   readonly query: TSchema;
   /** Schema of the JSON body; null when the route takes none. */
   readonly body: TSchema | null;
+  /** Which limit of the gateway bounds the body; `rule` when absent. */
+  readonly bodyLimit?: 'rule' | 'session';
+  /** The body is a credential: no part of it enters the audit. */
+  readonly secretBody?: true;
+  /** The answer is kept back with 503 when its terminal record cannot be written. */
+  readonly withheldWithoutAudit?: true;
   readonly answer: TSchema;
 }
 
 export interface Subject {
-  readonly kind: 'user' | 'service-account';
+  readonly kind: 'user' | 'service-account' | 'system';
   readonly subjectId: string;
   readonly tenantId: string;
   readonly projectId: string;
@@ -59,7 +65,7 @@ export interface CallContext {
   /** The If-Match header, unquoted; undefined when absent. */
   readonly ifMatch: string | undefined;
   /** The Last-Event-ID header as it came; undefined when absent. */
-  readonly lastEventId: string | undefined;
+  readonly lastEventId?: string | undefined;
 }
 
 export interface Answer {
@@ -78,6 +84,8 @@ export interface BoundCapability {
   readonly descriptor: Capability;
   /** The resource that the call is about, for the audit. */
   resource(params: Readonly<Record<string, string>>): { readonly kind: string; readonly id: string };
+  /** On a public route whose body is the credential: who it speaks for. Null is a failed authentication. */
+  identify?(context: CallContext): Subject | null;
   handler(context: CallContext): Promise<Answer>;
   /** Records the refusal (403) of an operation whose audit is not the pipeline's. */
   refused?(subject: Subject, correlationId: string, fault: Fault): Promise<void>;

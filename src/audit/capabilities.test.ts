@@ -3,6 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { SignJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
 import { createIdentity } from '../gateway/identity.ts';
 import { identityConfig } from '../gateway/identity-config.ts';
@@ -44,12 +45,20 @@ describe('area B over HTTP', () => {
     const parts = { search: createAuditSearch({ ...trail, scanWindow: 5000 }), access: createAccessLog(trail) };
     server = createServer({
       capabilities: [healthCapability('1.2.3'), metadataCapability(), ...auditCapabilities(parts)],
-      identity: createIdentity(identityConfig(env), pair, testScope),
+      identity: createIdentity({
+        config: identityConfig(env),
+        key: pair,
+        site: testScope,
+        clock: systemClock,
+        log: silentLog,
+        limits: gatewayLimits,
+      }),
       audit: log,
       site: testScope,
       rateLimits: createRateLimits(gatewayLimits),
       log: silentLog,
       limits: gatewayLimits,
+      clock: systemClock,
     });
     port = (await server.listen('127.0.0.1', 0)).port;
   };

@@ -22,7 +22,8 @@ import { createIdentity, type Identity } from '../gateway/identity.ts';
 import { identityConfig } from '../gateway/identity-config.ts';
 import { localScope, type SigningKey, signingKey } from '../gateway/local-keys.ts';
 import { createRateLimits } from '../gateway/rate-limit.ts';
-import { createServer, type Server } from '../gateway/server.ts';
+import { createServer, type Server, type ServerParts } from '../gateway/server.ts';
+import { createSignIn, type SignIn } from '../gateway/sign-in.ts';
 import { healthCapability } from '../platform/health.ts';
 import { metadataCapability } from '../platform/metadata.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
@@ -41,6 +42,7 @@ import {
   StartError,
 } from './config.ts';
 import { lockDataFolder } from './data-lock.ts';
+import { type ServiceHistory, startHistory } from './history.ts';
 import { addLiveSocket } from './live-socket.ts';
 import { packageVersion } from './version.ts';
 
@@ -53,7 +55,10 @@ export interface RunningService {
   readonly audit: AuditLog;
   readonly store: RuleStore;
   readonly engine: EngineClient;
+  readonly history: ServiceHistory;
   readonly key: SigningKey;
+  /** Null when tokens come from elsewhere: a configured secret or identity provider. */
+  readonly signIn: SignIn | null;
   readonly rules: ReloadReport;
   readonly log: Log;
   /** `METHOD path` of every route. */
@@ -96,7 +101,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const lock = lockDataFolder(config.dataDir);
   if (lock === null) throw new StartError(`another service uses the data dir ${config.dataDir}`);
   opened.add(() => lock.release());
-  const identity = orStartError(() => identityOf(config, log));
+  const identity = orStartError(() => identityOf(config, limits, log));
   const { database, runtime } = openDatabases(config, opened);
   const { scope } = identity;
   const key = orStartError(() => auditKey(config.dataDir));
@@ -108,6 +113,9 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
 
   const memory = createPointMemory(site.points, site.channels.length);
   startDevices(config, site, memory, limits, log, opened);
+  const history = startHistory(config, site, memory, limits.history, log);
+  // Before the device layer ends: the last look finds the values of the last moment.
+  opened.add(() => history.stop());
   const store = createRuleStore(database, systemClock, limits.automation.max_rules);
   const { engine, stream } = startEngine(config, site, memory, limits, store, identity, log, opened);
   const rules = await engine.open();
@@ -125,16 +133,26 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     snapshot: snapshotReader(site, memory),
     log,
   });
-  const server = createServer({
-    capabilities: [healthCapability(packageVersion()), metadataCapability(), ...auditCapabilities(trail), ...handlers],
+  const { signIn } = identity;
+  const rateLimits = createRateLimits(limits.http);
+  const server = serverOf({
+    capabilities: [
+      healthCapability(packageVersion()),
+      metadataCapability(),
+      ...auditCapabilities(trail),
+      ...handlers,
+      ...(signIn === null ? [] : [signIn.capability]),
+    ],
     identity: identity.identity,
     audit,
     site: identity.scope,
-    rateLimits: createRateLimits(limits.http),
+    rateLimits,
     log,
     limits: limits.http,
+    clock: systemClock,
   });
-  await addLiveSocket(server, stream, limits.automation.stream_message_bytes);
+  const messageBytesMax = limits.automation.stream_message_bytes;
+  await addLiveSocket(server, { stream, rateLimits, log, messageBytesMax });
   opened.add(() => server.close());
   // Before the server, which waits for its connections to end.
   opened.add(() => stream.close());
@@ -146,7 +164,22 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   };
   const { catalogue } = parameters;
   const { routes } = server;
-  return { ...address, site, catalogue, database, audit, store, engine, key: identity.key, rules, log, routes, stop };
+  return {
+    ...address,
+    site,
+    catalogue,
+    database,
+    audit,
+    store,
+    engine,
+    history,
+    key,
+    signIn,
+    rules,
+    log,
+    routes,
+    stop,
+  };
 }
 
 function openDatabases(config: ServiceConfig, opened: Opened) {
@@ -178,6 +211,7 @@ function startDevices(
       limits: limits.devices,
       configDir,
       dataDir,
+      secret: (variable) => config.env[variable],
     }),
   );
   opened.add(() => layer.stop());
@@ -256,18 +290,36 @@ function prepareDataFolder(folder: string): void {
   }
 }
 
+/** A proxy that cannot be one is found when the server is made. */
+function serverOf(parts: ServerParts): Server {
+  try {
+    return createServer(parts);
+  } catch (error) {
+    if (error instanceof TypeError && parts.limits.trusted_proxies.length > 0)
+      throw new StartError(`service.yaml: http.trusted_proxies: ${error.message}`);
+    throw error;
+  }
+}
+
 interface SiteIdentity {
   readonly identity: Identity;
   readonly scope: AuditScope;
   readonly key: SigningKey;
+  readonly signIn: SignIn | null;
 }
 
-function identityOf(config: ServiceConfig, log: Log): SiteIdentity {
+function identityOf(config: ServiceConfig, limits: ServiceLimits, log: Log): SiteIdentity {
   const settings = identityConfig(config.env);
   for (const warning of settings.warnings) log.warn(warning);
   const key = signingKey(config.dataDir);
   const scope = settings.scope ?? localScope(config.dataDir);
-  return { identity: createIdentity(settings, key, scope), scope, key };
+  const clock = systemClock;
+  return {
+    identity: createIdentity({ config: settings, key, site: scope, clock, log, limits: limits.http }),
+    scope,
+    key,
+    signIn: settings.jwt.kind === 'local' ? createSignIn({ key, site: scope, clock }) : null,
+  };
 }
 
 /** The same rules as for the routes: a read permission, and the site's own tenant and project. */
