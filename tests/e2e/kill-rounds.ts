@@ -24,7 +24,10 @@ interface Told {
   readonly deleted: Set<number>;
 }
 
-export async function killRounds(rounds: number): Promise<{ readonly events: number; readonly unknown: number }> {
+export async function killRounds(
+  rounds: number,
+  onRound: (round: number) => void = () => undefined,
+): Promise<{ readonly events: number; readonly unknown: number }> {
   const folders = testFolders(virtualSite);
   folders.write('service.yaml', 'http: { mutations_per_minute: 1000000 }\naudit: { checkpoint_events: 25 }\n');
   const told: Told = { created: new Map(), deleted: new Set() };
@@ -36,6 +39,7 @@ export async function killRounds(rounds: number): Promise<{ readonly events: num
       checkTrail(join(folders.data, 'site.sqlite'), told);
       // As the crash left it, before any start mends anything.
       expectVerified(folders);
+      onRound(round + 1);
     }
     running = await startTestService(folders);
     expect(await running.stop()).toBe(0);
