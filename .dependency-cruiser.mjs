@@ -12,7 +12,7 @@ const allowed = {
   audit: ['base', 'api', 'storage'],
   automation: ['base', 'api', 'storage', 'points', 'audit', 'rules'],
   gateway: ['base', 'api', 'storage', 'audit'],
-  platform: ['base', 'api'],
+  platform: ['base', 'api', 'audit'],
 };
 
 const test = '\\.test\\.ts$';
@@ -34,6 +34,19 @@ export default {
       severity: 'error',
       from: { path: '^src/', pathNot: [test, '^src/testing/'] },
       to: { path: '^src/testing/' },
+    },
+    {
+      name: 'port-contracts-are-for-tests',
+      severity: 'error',
+      from: { path: '^src/', pathNot: test },
+      to: { path: '-port-contract\\.ts$' },
+    },
+    {
+      name: 'contracts-without-a-route',
+      comment: 'no route leads to provider regions, stack plans or gateway enrollment',
+      severity: 'error',
+      from: { path: '^src/(api|gateway|bin)/', pathNot: test },
+      to: { path: '^src/platform/(provider-regions|stack-plan|gateway-enrollment)/', reachable: true },
     },
     {
       name: 'browser-safe',
