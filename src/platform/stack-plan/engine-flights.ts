@@ -74,6 +74,10 @@ function waitFor<Landed>(
   signal: AbortSignal | undefined,
 ): Promise<{ kind: 'landed'; value: Landed } | { kind: 'left' }> {
   return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) {
+      resolve({ kind: 'left' });
+      return;
+    }
     const onAbort = (): void => resolve({ kind: 'left' });
     signal?.addEventListener('abort', onAbort, { once: true });
     const settle = (): void => signal?.removeEventListener('abort', onAbort);
