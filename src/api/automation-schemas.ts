@@ -5,23 +5,28 @@ const strict = <P extends TProperties>(properties: P) => Type.Object(properties,
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const succeeded = <T extends Type.TSchema>(data: T) => strict({ success: Type.Literal(true), data });
 
-/** Decimal path and query numbers arrive as text: no sign, no leading zero, at most 16 digits. */
-const decimalText = (pattern = '^[1-9][0-9]{0,15}$') => Type.String({ pattern });
+/** Decimal path and query numbers arrive as text: no sign, no leading zero. */
+const decimalText = (digits: number) =>
+  Type.String({
+    pattern: `^[1-9][0-9]{0,${digits - 1}}$`,
+    description: `a whole number from 1, of at most ${digits} digits, without sign or leading zero`,
+  });
+const pageSize = Type.String({ pattern: '^([1-9][0-9]?|100)$', description: 'a whole number from 1 to 100' });
 const ruleId = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 const time = Type.String({ format: 'date-time' });
 /** Blank names are refused after trimming. */
-const name = Type.String({ minLength: 1, maxLength: 1000, pattern: '\\S' });
+const name = Type.String({ minLength: 1, maxLength: 1000, pattern: '\\S', description: 'more than blanks' });
 const description = Type.String({ maxLength: 2000 });
 const confirmed = Type.Literal(true);
 const word = (value: string) => Type.Literal(value);
 const warning = Type.Object({ code: Type.String() });
-const executionId = Type.String({ pattern: '^[0-9a-f-]{36}$' });
+const executionId = Type.String({ pattern: '^[0-9a-f-]{36}$', description: 'an execution id' });
 const pointKind = Type.Union([Type.Literal('measurement'), Type.Literal('action')]);
 
 export const priorityMax = 4_294_967_295;
 export const nameMax = 128;
 
-export const ruleParams = strict({ id: decimalText() });
+export const ruleParams = strict({ id: decimalText(16) });
 export const noParams = strict({});
 export const noQuery = strict({});
 export const confirmedBody = strict({ confirmed });
@@ -29,15 +34,15 @@ export const confirmedBody = strict({ confirmed });
 export const optionalConfirmedBody = Type.Union([Type.Undefined(), confirmedBody]);
 
 export const listQuery = strict({
-  page: Type.Optional(decimalText('^[1-9][0-9]{0,8}$')),
-  page_size: Type.Optional(Type.String({ pattern: '^([1-9][0-9]?|100)$' })),
+  page: Type.Optional(decimalText(9)),
+  page_size: Type.Optional(pageSize),
   enabled: Type.Optional(Type.Union([Type.Literal('true'), Type.Literal('false')])),
   search: Type.Optional(Type.String({ maxLength: 128 })),
   include: Type.Optional(Type.Literal('status')),
 });
 export const historyQuery = strict({
   before: Type.Optional(executionId),
-  limit: Type.Optional(Type.String({ pattern: '^([1-9][0-9]?|100)$' })),
+  limit: Type.Optional(pageSize),
 });
 export const deleteQuery = strict({ confirmed: Type.Optional(Type.Literal('true')) });
 

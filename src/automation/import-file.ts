@@ -18,7 +18,7 @@ const optionalNull = <T extends Type.TSchema>(schema: T) => Type.Optional(Type.U
 
 const ruleEntry = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: 1000, pattern: '\\S' }),
+    name: Type.String({ minLength: 1, maxLength: 1000, pattern: '\\S', description: 'more than blanks' }),
     description: optionalNull(Type.String({ maxLength: 2000 })),
     priority: Type.Optional(Type.Integer({ minimum: 0, maximum: priorityMax })),
     cooldown_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),

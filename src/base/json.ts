@@ -1,6 +1,7 @@
 /**
- * JSON from outside, strictly. `JSON.parse` keeps the last of duplicate members and accepts `__proto__`; both would let
- * a document mean something else than it shows, so both are refused, as is nesting beyond a limit.
+ * JSON from outside, strictly. `JSON.parse` keeps the last of duplicate members, accepts `__proto__`, turns a number
+ * that is too large into an infinity and an escaped half of a surrogate pair into a text that no file or digest can
+ * hold. Each would let a document mean something else than it shows, so each is refused, as is nesting beyond a limit.
  */
 
 export const jsonDepthMaximum = 100;
@@ -15,12 +16,12 @@ export function parseJson(text: string): unknown {
   } catch {
     throw new JsonError('is not valid JSON');
   }
-  checkMembers(text);
+  check(text);
   return value;
 }
 
-/** One pass over a text that is known to be valid JSON: depth, duplicate members, `__proto__`. */
-function checkMembers(text: string): void {
+/** One pass over a text that is known to be valid JSON: depth, members, texts and numbers. */
+function check(text: string): void {
   const open: (Set<string> | null)[] = [];
   let expectKey = false;
   for (let at = 0; at < text.length; at++) {
@@ -28,7 +29,9 @@ function checkMembers(text: string): void {
     if (character === '"') {
       const end = endOfString(text, at);
       const members = open.at(-1);
-      if (expectKey && members) noteMember(members, JSON.parse(text.slice(at, end + 1)) as string);
+      const token = text.slice(at, end + 1);
+      checkUnicode(token);
+      if (expectKey && members) noteMember(members, JSON.parse(token) as string);
       expectKey = false;
       at = end;
     } else if (character === '{' || character === '[') {
@@ -40,6 +43,10 @@ function checkMembers(text: string): void {
       expectKey = false;
     } else if (character === ',') {
       expectKey = open.at(-1) !== null;
+    } else if (isNumberStart(text.charCodeAt(at))) {
+      const end = endOfNumber(text, at);
+      if (!Number.isFinite(Number(text.slice(at, end)))) throw new JsonError('has a number that is too large');
+      at = end - 1;
     }
   }
 }
@@ -50,9 +57,27 @@ function noteMember(members: Set<string>, name: string): void {
   members.add(name);
 }
 
+/** Only an escape can bring in half of a surrogate pair: the bytes themselves were valid UTF-8. */
+function checkUnicode(token: string): void {
+  const suspect = token.includes('\\u') || !token.isWellFormed();
+  if (suspect && !(JSON.parse(token) as string).isWellFormed())
+    throw new JsonError('has a text that is not valid Unicode');
+}
+
 function endOfString(text: string, from: number): number {
   for (let at = from + 1; ; at++) {
     if (text[at] === '\\') at++;
     else if (text[at] === '"') return at;
   }
+}
+
+function isNumberStart(code: number): boolean {
+  return code === 0x2d || (code >= 0x30 && code <= 0x39);
+}
+
+/** The index after the number's last character. */
+function endOfNumber(text: string, from: number): number {
+  const end = /[^-+.0-9eE]/g;
+  end.lastIndex = from;
+  return end.exec(text)?.index ?? text.length;
 }

@@ -3,17 +3,22 @@
  * every one with `file:line: reason`.
  */
 import type { Static, TSchema } from 'typebox';
-import { isNode, LineCounter, parseDocument } from 'yaml';
+import { type Document, isNode, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { decoder } from './decode.ts';
 
 /** Everything that is wrong with one file, a line each. */
 export class YamlError extends Error {
   readonly lines: readonly string[];
   constructor(lines: readonly string[]) {
-    super(lines.join('\n'));
+    const sorted = lines.toSorted((a, b) => lineNumber(a) - lineNumber(b));
+    super(sorted.join('\n'));
     this.name = 'YamlError';
-    this.lines = lines;
+    this.lines = sorted;
   }
+}
+
+function lineNumber(line: string): number {
+  return Number(/:(\d+): /.exec(line)?.[1] ?? 0);
 }
 
 export interface YamlFile {
@@ -24,13 +29,24 @@ export interface YamlFile {
 
 export function parseYaml(text: string, fileName: string): YamlFile {
   const counter = new LineCounter();
-  const document = parseDocument(text, { lineCounter: counter, uniqueKeys: true, merge: false });
-  const problems = [...document.errors, ...document.warnings];
-  if (problems.length > 0) {
-    throw new YamlError(
-      problems.map((problem) => `${fileName}:${counter.linePos(problem.pos[0]).line}: ${firstLine(problem.message)}`),
-    );
-  }
+  // Core schema and no known tags: every value is what it looks like, and a date stays text.
+  const options = {
+    lineCounter: counter,
+    uniqueKeys: true,
+    merge: false,
+    schema: 'core',
+    prettyErrors: false,
+  } as const;
+  const document = parseDocument(text, { ...options, resolveKnownTags: false });
+  const lineOf = (offset: number): number => counter.linePos(offset).line;
+  const problems = [
+    ...[...document.errors, ...document.warnings].map((problem) => ({
+      line: lineOf(problem.pos[0]),
+      reason: problem.message,
+    })),
+    ...indirections(document).map(({ offset, reason }) => ({ line: lineOf(offset), reason })),
+  ];
+  if (problems.length > 0) throw new YamlError(problems.map(({ line, reason }) => `${fileName}:${line}: ${reason}`));
   const at = (path: string, reason: string): string => {
     const parts = path
       .split('/')
@@ -41,11 +57,11 @@ export function parseYaml(text: string, fileName: string): YamlFile {
       const keys = parts.slice(0, length).map((part) => (/^\d+$/.test(part) ? Number(part) : part));
       const node = length === 0 ? document.contents : document.getIn(keys, true);
       if (isNode(node) && node.range)
-        return `${fileName}:${counter.linePos(node.range[0]).line}: ${path === '' ? '' : `${path} `}${reason}`;
+        return `${fileName}:${lineOf(node.range[0])}: ${path === '' ? '' : `${path} `}${reason}`;
     }
     return `${fileName}:1: ${reason}`;
   };
-  return { value: document.toJS({ maxAliasCount: 0 }), at };
+  return { value: document.toJS(), at };
 }
 
 /** Parses and decodes a whole file; throws a YamlError that names every wrong place. */
@@ -67,6 +83,17 @@ export function notFinite(value: unknown, path: string): string[] {
   );
 }
 
-function firstLine(text: string): string {
-  return text.split('\n')[0] ?? text;
+/** What YAML allows and a configuration has no use for: aliases, and keys that are not plain text or numbers. */
+function indirections(document: Document.Parsed): { offset: number; reason: string }[] {
+  const found: { offset: number; reason: string }[] = [];
+  visit(document, {
+    Alias(_, node) {
+      found.push({ offset: node.range?.[0] ?? 0, reason: 'aliases are not allowed' });
+    },
+    Pair(_, pair) {
+      if (!isNode(pair.key) || isScalar(pair.key)) return;
+      found.push({ offset: pair.key.range?.[0] ?? 0, reason: 'a key must be text' });
+    },
+  });
+  return found;
 }

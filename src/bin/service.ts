@@ -38,6 +38,7 @@ import {
   StartError,
 } from './config.ts';
 import { lockDataFolder } from './data-lock.ts';
+import { type ServiceHistory, startHistory } from './history.ts';
 import { addLiveSocket } from './live-socket.ts';
 import { packageVersion } from './version.ts';
 
@@ -50,6 +51,7 @@ export interface RunningService {
   readonly audit: AuditLog;
   readonly store: RuleStore;
   readonly engine: EngineClient;
+  readonly history: ServiceHistory;
   readonly key: SigningKey;
   readonly rules: ReloadReport;
   readonly log: Log;
@@ -99,6 +101,9 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
 
   const memory = createPointMemory(site.points, site.channels.length);
   startDevices(config, site, memory, limits, log, opened);
+  const history = startHistory(config, site, memory, limits.history, log);
+  // Before the device layer ends: the last look finds the values of the last moment.
+  opened.add(() => history.stop());
   const store = createRuleStore(database, systemClock, limits.automation.max_rules);
   const { engine, stream } = startEngine(config, site, memory, limits, store, identity, log, opened);
   const rules = await engine.open();
@@ -137,7 +142,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   };
   const { key } = identity;
   const { catalogue } = parameters;
-  return { ...address, site, catalogue, database, audit, store, engine, key, rules, log, stop };
+  return { ...address, site, catalogue, database, audit, store, engine, history, key, rules, log, stop };
 }
 
 function openDatabases(config: ServiceConfig, opened: Opened) {
@@ -169,6 +174,7 @@ function startDevices(
       limits: limits.devices,
       configDir,
       dataDir,
+      secret: (variable) => config.env[variable],
     }),
   );
   opened.add(() => layer.stop());

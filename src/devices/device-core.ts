@@ -9,8 +9,7 @@ import { createCommandTaker, type TakenCommand } from '../points/command-slots.t
 import { createLiveTableWriter, type LiveTableWriter } from '../points/live-table.ts';
 import { doorbells, type PointMemory } from '../points/shared-memory.ts';
 import type { Site, SitePoint } from '../points/site.ts';
-import { createDriver } from './driver/index.ts';
-import type { SimulatedOptions } from './driver/simulated.ts';
+import { createDriver, type DriverMaterials } from './driver/index.ts';
 import type { Driver, DriverContext, RawReading } from './driver.ts';
 import type { DeviceLimits } from './limits.ts';
 
@@ -19,7 +18,7 @@ export interface DeviceSetup {
   readonly memory: PointMemory;
   readonly generation: number;
   readonly limits: DeviceLimits;
-  readonly simulated: ReadonlyMap<string, SimulatedOptions>;
+  readonly materials: DriverMaterials;
 }
 
 export interface CommandCounts {
@@ -46,6 +45,7 @@ export function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log): Dev
   const taker = createCommandTaker(memory, clock, setup.generation, limits.command_max_age_ms);
   const counts = { sent: 0, failed: 0 };
   const safe = createSafeValues(site.points, clock);
+  // A core whose generation has passed must not touch the tables of the next one.
   let stopped = false;
 
   const drivers = site.channels.map((channel, position): Driver => {
@@ -54,31 +54,40 @@ export function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log): Dev
       clock,
       log: log.with({ channel: channel.id }),
       limits,
-      writer,
+      publish: (readings) => {
+        if (!stopped) writer.publish(readings);
+      },
       setOnline: (online) => {
-        // A core whose generation has passed must not touch the tables of the next one.
         if (stopped) return;
         Atomics.store(memory.online, position, online ? 1 : 0);
-        // What was accepted and not sent yet is dropped: after a reconnect it would be late.
-        if (!online) for (const point of points) taker.drop(point.index);
+        if (online) return;
+        for (const point of points) {
+          // What was accepted and not sent yet is dropped: after a reconnect it would be late.
+          taker.drop(point.index);
+          // The device may come back with any value: the safe one is written again.
+          safe.unwritten(point.index);
+        }
       },
       take: (index) => {
+        if (stopped) return null;
         const command = taker.take(index);
         if (command !== null) safe.commanded(index);
         return command ?? safe.due(index);
       },
+      failed: (index) => safe.unwritten(index),
       done: (sent) => {
         if (sent) counts.sent++;
         else counts.failed++;
       },
     });
-    return createDriver(channel, context, setup.simulated);
+    return createDriver(channel, context, setup.materials);
   });
-  for (const driver of drivers) driver.start();
   const wakeAll = (): void => {
     for (const driver of drivers) driver.wake();
   };
+  // First the bell, then the drivers: a channel takes commands from the moment it is online.
   const bell = listen(clock, memory.doorbells, doorbells.commands, wakeAll);
+  for (const driver of drivers) driver.start();
   const check = (): void => {
     if (stopped) return;
     if (safe.anyDue()) wakeAll();
@@ -100,9 +109,10 @@ interface Wiring {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: DeviceLimits;
-  readonly writer: LiveTableWriter;
+  readonly publish: LiveTableWriter['publish'];
   readonly setOnline: (online: boolean) => void;
   readonly take: (index: number) => TakenCommand | null;
+  readonly failed: (index: number) => void;
   readonly done: (sent: boolean) => void;
 }
 
@@ -123,9 +133,12 @@ function contextOf(points: readonly SitePoint[], wiring: Wiring): DriverContext 
     log: wiring.log,
     limits: wiring.limits,
     setOnline: wiring.setOnline,
-    commandDone: wiring.done,
+    commandDone(index, sent) {
+      if (!sent) wiring.failed(index);
+      wiring.done(sent);
+    },
     publish(readings: readonly RawReading[]) {
-      wiring.writer.publish(
+      wiring.publish(
         readings.map((reading) => {
           const { scale, offset } = pointOf(reading.index);
           return { index: reading.index, value: reading.raw * scale + offset, quality: reading.quality };
@@ -147,6 +160,8 @@ function contextOf(points: readonly SitePoint[], wiring: Wiring): DriverContext 
 
 interface SafeValues {
   commanded(index: number): void;
+  /** The device may not have the safe value: it is written again when it is due. */
+  unwritten(index: number): void;
   /** The safe value of a point whose commands stayed away for its hold time; once until the next command. */
   due(index: number): TakenCommand | null;
   anyDue(): boolean;
@@ -172,6 +187,10 @@ function createSafeValues(points: readonly SitePoint[], clock: Clock): SafeValue
       if (hold === undefined) return;
       hold.lastMs = clock.monotonicMs();
       hold.written = false;
+    },
+    unwritten(index) {
+      const hold = holds.get(index);
+      if (hold !== undefined) hold.written = false;
     },
     due(index) {
       const hold = holds.get(index);

@@ -2,8 +2,6 @@
  * The device layer as the main thread sees it (house, "Threads"): it runs apart from the rule engine and may die. Each
  * start is a new generation: live values are unavailable until read again and commands in flight are dropped (§6.4).
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
@@ -13,10 +11,8 @@ import { beginGeneration, currentGeneration, type PointMemory } from '../points/
 import type { Site } from '../points/site.ts';
 import { type CommandCounts, type DeviceSetup, startDeviceCore } from './device-core.ts';
 import type { DeviceMethods } from './device-protocol.ts';
-import { absentDrivers } from './driver/index.ts';
-import { readSeries } from './driver/series.ts';
-import type { SimulatedOptions } from './driver/simulated.ts';
 import type { DeviceLimits } from './limits.ts';
+import { type MaterialSources, readMaterials } from './materials.ts';
 
 export interface DeviceLayer {
   generation(): number;
@@ -30,16 +26,13 @@ export interface DeviceLayer {
   stop(): Promise<void>;
 }
 
-export interface DeviceLayerParts {
+export interface DeviceLayerParts extends MaterialSources {
   readonly site: Site;
   readonly memory: PointMemory;
   readonly clock: Clock;
   readonly log: Log;
   readonly logLevel: LogLevel;
   readonly limits: DeviceLimits;
-  /** Series files are relative to it. */
-  readonly configDir: string;
-  readonly dataDir: string;
   /** True: in this thread, for tests. */
   readonly inProcess?: boolean;
 }
@@ -55,22 +48,27 @@ interface Instance {
 /** Throws an Error with one line for the operator when a channel cannot be started at all. */
 export function startDeviceLayer(parts: DeviceLayerParts): DeviceLayer {
   const { site, memory, clock, log, limits } = parts;
-  const simulated = simulatedOptions(parts);
+  const materials = readMaterials(site, parts);
   let ended = false;
   let instance: Instance | undefined;
   let timer: Timer | undefined;
+  let restartDelayMs = limits.restart_delay_ms;
 
   const begin = (): void => {
     const generation = beginGeneration(memory);
-    const setup: DeviceSetup = { site, memory, generation, limits, simulated };
+    const setup: DeviceSetup = { site, memory, generation, limits, materials };
     const started =
-      parts.inProcess === true ? startTwin(setup, clock, log) : startWorker(setup, parts.logLevel, clock, limits);
+      parts.inProcess === true ? startTwin(setup, clock, log) : startWorker(setup, parts.logLevel, clock, log);
+    const startedMs = clock.monotonicMs();
     started.onDeath((reason) => {
       if (ended || instance !== started) return;
-      log.error('the device layer died; it is started again', { reason, generation });
+      // One that lived for long did not die of how it was started.
+      if (clock.monotonicMs() - startedMs > limits.restart_max_ms) restartDelayMs = limits.restart_delay_ms;
+      log.error('the device layer died; it is started again', { reason, generation, delay_ms: restartDelayMs });
       instance = undefined;
       beginGeneration(memory);
-      timer = clock.after(limits.restart_delay_ms, begin);
+      timer = clock.after(restartDelayMs, begin);
+      restartDelayMs = Math.min(limits.restart_max_ms, restartDelayMs * 2);
     });
     instance = started;
   };
@@ -106,36 +104,20 @@ export function startDeviceLayer(parts: DeviceLayerParts): DeviceLayer {
   };
 }
 
-function simulatedOptions(parts: DeviceLayerParts): Map<string, SimulatedOptions> {
-  const { site, configDir, dataDir } = parts;
-  const options = new Map<string, SimulatedOptions>();
-  for (const channel of site.channels) {
-    if (absentDrivers.includes(channel.driver))
-      throw new Error(`channel ${channel.id}: driver ${channel.driver} is not part of this version`);
-    if (channel.driver !== 'simulated') continue;
-    const series = (file: string) => readSeries(readFileSync(join(configDir, file), 'utf8'), file, site.timezone);
-    options.set(channel.id, {
-      timezone: site.timezone,
-      load: series(channel.load_series),
-      pv: series(channel.pv_series),
-      stateFile: join(dataDir, `simulated-${channel.id.replaceAll(/[^A-Za-z0-9_-]/g, '_')}.json`),
-    });
-  }
-  return options;
-}
-
-function startWorker(setup: DeviceSetup, logLevel: LogLevel, clock: Clock, limits: DeviceLimits): Instance {
+function startWorker(setup: DeviceSetup, logLevel: LogLevel, clock: Clock, log: Log): Instance {
   const worker = new Worker(new URL('./device-thread.ts', import.meta.url), {
     workerData: { setup, logLevel },
     name: 'devices',
   });
-  const caller: Caller<DeviceMethods, never> = callThread(worker, clock, limits.stop_timeout_ms);
+  const caller: Caller<DeviceMethods, never> = callThread(worker, clock, setup.limits.stop_timeout_ms);
   let reason = 'the thread ended';
   worker.on('error', (error) => {
     reason = error instanceof Error ? error.message : String(error);
   });
+  const close = (): void => caller.close(new Fault('engine-unavailable', 'the device layer is restarting; try again'));
+  worker.on('exit', close);
   const kill = async (): Promise<void> => {
-    caller.close(new Fault('engine-unavailable', 'the device layer is restarting; try again'));
+    close();
     await worker.terminate();
   };
   return {
@@ -144,9 +126,10 @@ function startWorker(setup: DeviceSetup, logLevel: LogLevel, clock: Clock, limit
     async stop() {
       try {
         await caller.call('stop', null);
-      } finally {
-        await kill();
+      } catch (error) {
+        log.warn('the device layer did not stop in time; it is ended', { reason: String(error) });
       }
+      await kill();
     },
     onDeath: (listener) => void worker.on('exit', () => listener(reason)),
   };

@@ -26,8 +26,8 @@ export interface DriverContext {
   setOnline(online: boolean): void;
   /** The next command for this channel, raw, or null. Asked for only when it can be sent at once: nothing is queued. */
   nextCommand(): TakenCommand | null;
-  /** How a taken command ended. */
-  commandDone(sent: boolean): void;
+  /** How a taken command ended: confirmed by the device, or not. */
+  commandDone(index: number, sent: boolean): void;
 }
 
 export interface Driver {

@@ -3,6 +3,7 @@
  * device layer has one driver for each name in it.
  */
 import Type, { type Static } from 'typebox';
+import { type Decoded, decoder } from '../base/decode.ts';
 
 const strict = <P extends Type.TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 const identifier = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$' });
@@ -17,14 +18,37 @@ const modbusTcp = strict({
   unit_id: Type.Integer({ minimum: 0, maximum: 255 }),
   poll_interval_ms: milliseconds(10, 3_600_000),
   timeout_ms: milliseconds(10, 60_000),
-  word_order: Type.Union([Type.Literal('big'), Type.Literal('little')]),
+  /** Of values that take more than one register: which of them stands first. */
+  word_order: Type.Enum(['big', 'little']),
 });
+/** A topic to publish or subscribe to as it is: wildcards have no one value. */
+const mqttTopic = Type.String({
+  minLength: 1,
+  maxLength: 1024,
+  pattern: '^[^\\u0000+#]+$',
+  description: 'a topic without wildcards',
+});
+const fileName = Type.String({ minLength: 1, maxLength: 1024 });
 const mqtt = strict({
   id: identifier,
   driver: Type.Literal('mqtt'),
-  url: Type.String({ pattern: '^mqtts?://' }),
+  /** Without credentials: those come from the environment, by name. */
+  url: Type.String({
+    maxLength: 512,
+    pattern: '^mqtts?://[^/@?#\\s]+/?$',
+    description: 'mqtt://host:port or mqtts://host:port, without user, path or query',
+  }),
   username_env: Type.Optional(variableName),
   password_env: Type.Optional(variableName),
+  /** Of this connection at the broker; one of its own for each connection when absent. */
+  client_id: Type.Optional(identifier),
+  /** PEM files of a `mqtts` connection, relative to site.yaml: whom to trust, and who Setpoint is. */
+  ca_file: Type.Optional(fileName),
+  cert_file: Type.Optional(fileName),
+  key_file: Type.Optional(fileName),
+  keep_alive_s: Type.Optional(Type.Integer({ minimum: 1, maximum: 3600 })),
+  /** What the broker tells others when the connection is lost. */
+  will: Type.Optional(strict({ topic: mqttTopic, payload: Type.String({ maxLength: 1024 }) })),
 });
 const virtual = strict({ id: identifier, driver: Type.Literal('virtual') });
 const simulated = strict({
@@ -42,21 +66,31 @@ const simulated = strict({
     initial_soc_percent: Type.Number({ minimum: 0, maximum: 100 }),
     /** Of one way, charging or discharging. */
     efficiency: Type.Number({ exclusiveMinimum: 0, maximum: 1 }),
+    /** How fast its power follows the setpoint; at once when absent. */
+    ramp_kw_per_s: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
   }),
-  genset: strict({ rated_kw: Type.Number({ exclusiveMinimum: 0 }) }),
+  genset: strict({
+    rated_kw: Type.Number({ exclusiveMinimum: 0 }),
+    /** From the start command to the first power; none when absent. */
+    start_delay_s: Type.Optional(Type.Number({ minimum: 0, maximum: 3600 })),
+  }),
 });
 
-const modbusType = Type.Union(
-  ['bool', 'int16', 'uint16', 'int32', 'uint32', 'float32', 'float64'].map((name) => Type.Literal(name)),
-);
 const modbusAddress = strict({
-  table: Type.Union([Type.Literal('holding'), Type.Literal('input'), Type.Literal('coil'), Type.Literal('discrete')]),
+  table: Type.Enum(['holding', 'input', 'coil', 'discrete']),
   register: Type.Integer({ minimum: 0, maximum: 65_535 }),
-  type: modbusType,
+  type: Type.Enum(['bool', 'int16', 'uint16', 'int32', 'uint32', 'float32', 'float64']),
 });
 const mqttAddress = strict({
-  topic: Type.String({ minLength: 1, maxLength: 1024 }),
-  path: Type.Optional(Type.String({ pattern: '^\\$' })),
+  topic: mqttTopic,
+  /** Where the number stands in a JSON payload; the whole payload when absent. */
+  path: Type.Optional(
+    Type.String({
+      maxLength: 256,
+      pattern: '^\\$(\\.[A-Za-z_][A-Za-z0-9_-]*|\\[(0|[1-9][0-9]{0,5})\\])*$',
+      description: 'a path such as $.meter.p_kw or $.values[0]',
+    }),
+  ),
 });
 
 export const simulatedMeasurements = [
@@ -70,34 +104,31 @@ export const simulatedMeasurements = [
   'load_energy_kwh',
 ] as const;
 export const simulatedActions = ['battery_setpoint_kw', 'pv_limit_kw', 'genset_run'] as const;
-export type SimulatedSignal = (typeof simulatedMeasurements)[number] | (typeof simulatedActions)[number];
-const simulatedAddress = strict({
-  signal: Type.Union([...simulatedMeasurements, ...simulatedActions].map((name) => Type.Literal(name))),
-});
+const simulatedAddress = strict({ signal: Type.Enum([...simulatedMeasurements, ...simulatedActions]) });
 
 /** Settings and address grammar by driver; an address of null means that points of the channel have none. */
 export const channelGrammar = {
-  'modbus-tcp': { settings: modbusTcp, address: modbusAddress },
-  mqtt: { settings: mqtt, address: mqttAddress },
-  virtual: { settings: virtual, address: null },
-  simulated: { settings: simulated, address: simulatedAddress },
+  'modbus-tcp': { settings: decoder(modbusTcp), address: decoder(modbusAddress) },
+  mqtt: { settings: decoder(mqtt), address: decoder(mqttAddress) },
+  virtual: { settings: decoder(virtual), address: null },
+  simulated: { settings: decoder(simulated), address: decoder(simulatedAddress) },
 } as const;
 
-export type DriverName = keyof typeof channelGrammar;
-export type ModbusChannel = Static<typeof modbusTcp>;
-export type MqttChannel = Static<typeof mqtt>;
-export type VirtualChannel = Static<typeof virtual>;
-export type SimulatedChannel = Static<typeof simulated>;
-export type Channel = ModbusChannel | MqttChannel | VirtualChannel | SimulatedChannel;
+type Grammar = typeof channelGrammar;
+export type DriverName = keyof Grammar;
+type DecodedBy<D> = D extends (value: unknown) => Decoded<infer T> ? T : never;
+/** Settings of a channel, one kind for each driver of the grammar. */
+export type Channel = DecodedBy<Grammar[DriverName]['settings']>;
+/** Where a point is in its channel. */
+export type Address = DecodedBy<Grammar[DriverName]['address']>;
 
-export interface ModbusAddress {
-  readonly table: 'holding' | 'input' | 'coil' | 'discrete';
-  readonly register: number;
-  readonly type: 'bool' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'float32' | 'float64';
-}
-export interface SimulatedAddress {
-  readonly signal: SimulatedSignal;
-}
+export type ModbusChannel = Static<typeof modbusTcp>;
+export type SimulatedChannel = Static<typeof simulated>;
+export type MqttChannel = Static<typeof mqtt>;
+export type MqttAddress = Static<typeof mqttAddress>;
+export type ModbusAddress = Static<typeof modbusAddress>;
+export type SimulatedAddress = Static<typeof simulatedAddress>;
+export type SimulatedSignal = SimulatedAddress['signal'];
 
 /** How old a reading of this channel may grow when its point does not say (decisions §2.6). */
 export function defaultMaxAgeMs(channel: Channel): number {
@@ -112,4 +143,33 @@ export function defaultMaxAgeMs(channel: Channel): number {
       // A value that a rule wrote stays until the next write.
       return Number.POSITIVE_INFINITY;
   }
+}
+
+/** Registers (of 16 bits each) or bits that a Modbus value takes. */
+export const registersOf: Readonly<Record<ModbusAddress['type'], number>> = {
+  bool: 1,
+  int16: 1,
+  uint16: 1,
+  int32: 2,
+  uint32: 2,
+  float32: 2,
+  float64: 4,
+};
+
+/** The address of a point of a `modbus-tcp` channel: the site's reader checked it against that channel's grammar. */
+export function modbusAddressOf(point: { readonly address: Address | undefined }): ModbusAddress {
+  if (point.address === undefined || !('table' in point.address)) throw new Error('the point has no register');
+  return point.address;
+}
+
+/** The topic of a point of an `mqtt` channel, checked likewise. */
+export function mqttAddressOf(point: { readonly address: Address | undefined }): MqttAddress {
+  if (point.address === undefined || !('topic' in point.address)) throw new Error('the point has no topic');
+  return point.address;
+}
+
+/** The signal of a point of a `simulated` channel, checked likewise. */
+export function signalOf(point: { readonly address: Address | undefined }): SimulatedSignal {
+  if (point.address === undefined || !('signal' in point.address)) throw new Error('the point has no signal');
+  return point.address.signal;
 }

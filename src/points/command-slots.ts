@@ -14,17 +14,23 @@ export function createCommandWriter(memory: PointMemory, clock: Clock): CommandP
 function submit(memory: PointMemory, clock: Clock, command: Command): CommandAnswer {
   const slot = command.pointIndex;
   if (memory.writable[slot] !== 1) return 'no-route';
-  // Before and after the write (§6.4): a decision made under another generation is dropped.
-  if (currentGeneration(memory) !== command.generation) return 'stale-generation';
-  if (Atomics.load(memory.online, memory.channelOf[slot] ?? 0) !== 1) return 'offline';
+  const refused = (): CommandAnswer | null => {
+    if (currentGeneration(memory) !== command.generation) return 'stale-generation';
+    return Atomics.load(memory.online, memory.channelOf[slot] ?? 0) === 1 ? null : 'offline';
+  };
+  // Before and after the write (§6.4): a decision made under another generation is dropped, and so is one whose channel
+  // went offline meanwhile: the device layer empties the slots right after it said so.
+  const before = refused();
+  if (before !== null) return before;
   if (Atomics.load(memory.slotState, slot) !== slotState.empty) return 'unavailable';
   memory.slotValue[slot] = command.value;
   memory.slotIssuedMs[slot] = clock.monotonicMs();
   memory.slotGeneration[slot] = command.generation;
   Atomics.store(memory.slotState, slot, slotState.full);
-  if (currentGeneration(memory) !== command.generation) {
+  const after = refused();
+  if (after !== null) {
     Atomics.compareExchange(memory.slotState, slot, slotState.full, slotState.empty);
-    return 'stale-generation';
+    return after;
   }
   ring(memory.doorbells, doorbells.commands);
   return 'accepted';

@@ -26,8 +26,9 @@ export function createLiveTableWriter(
   maxAgesMs: readonly number[],
 ): LiveTableWriter {
   return {
-    publish(readings) {
-      if (readings.length === 0) return;
+    publish(given) {
+      if (given.length === 0) return;
+      const readings = given.map(checked);
       const nowMs = clock.monotonicMs();
       const changed = readings.filter((reading) => differs(memory, reading, nowMs, maxAgesMs[reading.index] ?? 0));
       Atomics.add(memory.header, header.sequence, 1);
@@ -44,7 +45,12 @@ export function createLiveTableWriter(
 }
 
 function isUsable(reading: Reading): boolean {
-  return (reading.quality === quality.good || reading.quality === quality.uncertain) && Number.isFinite(reading.value);
+  return reading.quality === quality.good || reading.quality === quality.uncertain;
+}
+
+/** A value that is not finite is never of good quality, whatever its source says. */
+function checked(reading: Reading): Reading {
+  return isUsable(reading) && !Number.isFinite(reading.value) ? { ...reading, quality: quality.bad } : reading;
 }
 
 function differs(memory: PointMemory, reading: Reading, nowMs: number, maxAgeMs: number): boolean {
@@ -55,7 +61,8 @@ function differs(memory: PointMemory, reading: Reading, nowMs: number, maxAgeMs:
 
 function announce(memory: PointMemory, reading: Reading): void {
   const head = Atomics.load(memory.header, header.ringHead);
-  if (head - Atomics.load(memory.header, header.ringTail) >= ringSize) {
+  // Both count on past the largest Int32; their difference stays right.
+  if (((head - Atomics.load(memory.header, header.ringTail)) | 0) >= ringSize) {
     Atomics.store(memory.header, header.ringLost, 1);
     return;
   }
@@ -84,7 +91,8 @@ export function createLiveTableReader(memory: PointMemory): LiveTableReader {
         snapshot.values.set(memory.values.subarray(0, snapshot.values.length));
         snapshot.quality.set(memory.quality.subarray(0, snapshot.quality.length));
         snapshot.observedMs.set(memory.observedMs.subarray(0, snapshot.observedMs.length));
-        if (Atomics.load(memory.header, header.sequence) !== before) continue;
+        // A read that also writes: the copy above cannot be moved behind it, on no processor.
+        if (Atomics.or(memory.header, header.sequence, 0) !== before) continue;
         snapshot.generation = generation;
         snapshot.monotonicMs = clock.monotonicMs();
         snapshot.wallMs = clock.wallMs();

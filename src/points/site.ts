@@ -7,7 +7,16 @@ import { decoder } from '../base/decode.ts';
 import { notFinite, parseYaml, YamlError, type YamlFile } from '../base/yaml.ts';
 import type { Parameter, PointFacts, PointKind, PointRef, SiteCatalogue } from '../rules/catalogue.ts';
 import { isTimeZone } from '../rules/local-time.ts';
-import { type Channel, channelGrammar, type DriverName, defaultMaxAgeMs, simulatedActions } from './channel.ts';
+import {
+  type Address,
+  type Channel,
+  channelGrammar,
+  type DriverName,
+  defaultMaxAgeMs,
+  type ModbusAddress,
+  registersOf,
+  simulatedActions,
+} from './channel.ts';
 
 const strict = <P extends Type.TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 const identifier = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$' });
@@ -15,11 +24,16 @@ const wireId = Type.Integer({ minimum: 0, maximum: 4_294_967_295 });
 const finite = Type.Number();
 const positiveMs = Type.Integer({ minimum: 1, maximum: 86_400_000 });
 
+/** Limits of one site. The number of points bounds the memory that threads share (decisions §4 "Collection limits"). */
+export const channelsMaximum = 1000;
+export const instancesMaximum = 4096;
+export const pointsMaximum = 4096;
+
 const parameterSchema = strict({ value: finite, unit: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })) });
 const pointSchema = strict({
   id: wireId,
   name: Type.String({ minLength: 1, maxLength: 128 }),
-  kind: Type.Union([Type.Literal('measurement'), Type.Literal('action')]),
+  kind: Type.Enum(['measurement', 'action']),
   unit: Type.String({ minLength: 1, maxLength: 64 }),
   scale: Type.Optional(finite),
   offset: Type.Optional(finite),
@@ -46,11 +60,11 @@ const siteSchema = strict({
     longitude: Type.Optional(Type.Number({ minimum: -180, maximum: 180 })),
   }),
   holidays: Type.Optional(Type.Array(Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' }))),
-  parameters: Type.Optional(Type.Record(Type.String(), parameterSchema)),
-  channels: Type.Array(Type.Object({ driver: Type.String() }), { maxItems: 1000 }),
+  parameters: Type.Optional(Type.Record(Type.String({ pattern: '^.{1,128}$' }), parameterSchema)),
+  channels: Type.Array(Type.Object({ id: identifier, driver: Type.String() }), { maxItems: channelsMaximum }),
   instances: Type.Array(
     strict({ id: wireId, name: Type.String({ minLength: 1, maxLength: 128 }), points: Type.Array(pointSchema) }),
-    { maxItems: 4096 },
+    { maxItems: instancesMaximum },
   ),
   history: Type.Optional(
     strict({
@@ -61,9 +75,6 @@ const siteSchema = strict({
 });
 
 type PointText = Static<typeof pointSchema>;
-
-/** Points of one site (decisions §4 "Collection limits"). */
-export const pointsMaximum = 4096;
 
 export interface SitePoint {
   readonly index: number;
@@ -80,7 +91,8 @@ export interface SitePoint {
   readonly step: number | undefined;
   /** Position in `Site.channels`. */
   readonly channel: number;
-  readonly address: unknown;
+  /** Undefined on channels whose points have none. */
+  readonly address: Address | undefined;
   readonly signConvention: string | undefined;
   readonly record: boolean;
   readonly maxAgeMs: number;
@@ -129,7 +141,8 @@ export function readSite(text: string, fileName: string): Site {
     longitude: value.site.longitude,
     holidays: value.holidays ?? [],
     parameters: parametersOf(value.parameters ?? {}),
-    channels: channels.map(({ channel }) => channel),
+    // Without a fault every channel was read.
+    channels: channels.flatMap(({ channel }) => channel ?? []),
     instances: value.instances.map(({ id, name }) => ({ id, name })),
     points,
     history: {
@@ -145,9 +158,11 @@ function parametersOf(
   return Object.fromEntries(Object.entries(parameters).map(([name, { value, unit }]) => [name, { value, unit }]));
 }
 
+/** What stands under `channels`; a channel whose settings are wrong is known by its name only. */
 interface ReadChannel {
-  readonly channel: Channel;
+  readonly id: string;
   readonly position: number;
+  readonly channel: Channel | undefined;
 }
 
 function isDriverName(name: string): name is DriverName {
@@ -155,31 +170,23 @@ function isDriverName(name: string): name is DriverName {
 }
 
 function readChannels(
-  channels: readonly { readonly driver: string }[],
+  channels: readonly { readonly id: string; readonly driver: string }[],
   file: YamlFile,
   faults: string[],
 ): ReadChannel[] {
   const seen = new Set<string>();
-  return channels.flatMap((given, index) => {
-    const path = `/channels/${index}`;
+  return channels.map((given, position): ReadChannel => {
+    const path = `/channels/${position}`;
+    if (seen.has(given.id)) faults.push(file.at(`${path}/id`, `channel ${given.id} stands twice`));
+    seen.add(given.id);
     if (!isDriverName(given.driver)) {
-      faults.push(
-        file.at(
-          `${path}/driver`,
-          `unknown driver ${given.driver}; known are ${Object.keys(channelGrammar).join(', ')}`,
-        ),
-      );
-      return [];
+      const known = Object.keys(channelGrammar).join(', ');
+      faults.push(file.at(`${path}/driver`, `unknown driver ${given.driver}; known are ${known}`));
+      return { id: given.id, position, channel: undefined };
     }
-    const decoded = decoder(channelGrammar[given.driver].settings)(given);
-    if (!decoded.ok) {
-      faults.push(...decoded.issues.map((issue) => file.at(path + issue.path, issue.message)));
-      return [];
-    }
-    const channel = decoded.value;
-    if (seen.has(channel.id)) faults.push(file.at(`${path}/id`, `channel ${channel.id} stands twice`));
-    seen.add(channel.id);
-    return [{ channel, position: index }];
+    const decoded = channelGrammar[given.driver].settings(given);
+    if (!decoded.ok) faults.push(...decoded.issues.map((issue) => file.at(path + issue.path, issue.message)));
+    return { id: given.id, position, channel: decoded.ok ? decoded.value : undefined };
   });
 }
 
@@ -196,6 +203,8 @@ function readPoints(
   faults: string[],
 ): SitePoint[] {
   const points: SitePoint[] = [];
+  // Of two with one id, which is refused, the first.
+  const channelsById = new Map(channels.toReversed().map((channel) => [channel.id, channel]));
   const seenInstances = new Set<number>();
   const seenPoints = new Set<string>();
   instances.forEach((instance, instanceIndex) => {
@@ -205,13 +214,14 @@ function readPoints(
     seenInstances.add(instance.id);
     instance.points.forEach((text, pointIndex) => {
       const path = `${instancePath}/points/${pointIndex}`;
+      const fault: PointFault = (member, reason) => void faults.push(file.at(`${path}/${member}`, reason));
       const key = keyOf({ instance: instance.id, point_type: text.kind, point: text.id });
-      if (seenPoints.has(key))
-        faults.push(file.at(`${path}/id`, `${text.kind} point ${text.id} of instance ${instance.id} stands twice`));
+      if (seenPoints.has(key)) fault('id', `${text.kind} point ${text.id} of instance ${instance.id} stands twice`);
       seenPoints.add(key);
-      const found = channels.find(({ channel }) => channel.id === text.channel);
-      if (found === undefined) faults.push(file.at(`${path}/channel`, `there is no channel ${text.channel}`));
-      else points.push(readPoint(text, instance.id, points.length, found, path, file, faults));
+      const found = channelsById.get(text.channel);
+      if (found === undefined) fault('channel', `there is no channel ${text.channel}`);
+      else if (found.channel !== undefined)
+        points.push(readPoint(text, instance.id, points.length, found.channel, found.position, fault));
     });
   });
   if (points.length > pointsMaximum)
@@ -219,26 +229,19 @@ function readPoints(
   return points;
 }
 
+/** Reports what is wrong with one member of a point. */
+type PointFault = (member: string, reason: string) => void;
+
 function readPoint(
   text: PointText,
   instance: number,
   index: number,
-  found: ReadChannel,
-  path: string,
-  file: YamlFile,
-  faults: string[],
+  channel: Channel,
+  position: number,
+  fault: PointFault,
 ): SitePoint {
-  const { channel } = found;
   const writable = text.kind === 'action' || channel.driver === 'virtual';
-  const fault = (member: string, reason: string): void => void faults.push(file.at(`${path}/${member}`, reason));
-  checkAddress(text, channel, path, file, faults);
-  if (text.min !== undefined && text.max !== undefined && text.min > text.max) fault('min', 'min is above max');
-  if (text.scale === 0) fault('scale', 'scale must not be 0');
-  if ((text.safe_value === undefined) !== (text.hold_max_ms === undefined))
-    fault('safe_value', 'safe_value and hold_max_ms go together');
-  const actionOnly = ['max_writes_per_minute', 'safe_value', 'hold_max_ms', 'priority_hold_ms'] as const;
-  for (const member of actionOnly)
-    if (text[member] !== undefined && !writable) fault(member, `${member} is for points that are written`);
+  checkNumbers(text, writable, fault);
   return {
     index,
     instance,
@@ -251,8 +254,8 @@ function readPoint(
     min: text.min,
     max: text.max,
     step: text.step,
-    channel: found.position,
-    address: text.address,
+    channel: position,
+    address: readAddress(text, channel, fault),
     signConvention: text.sign_convention,
     record: text.record ?? false,
     maxAgeMs: text.max_age_ms ?? defaultMaxAgeMs(channel),
@@ -264,34 +267,50 @@ function readPoint(
   };
 }
 
-function checkAddress(text: PointText, channel: Channel, path: string, file: YamlFile, faults: string[]): void {
-  const schema = channelGrammar[channel.driver].address;
-  if (schema === null) {
-    if (text.address !== undefined)
-      faults.push(file.at(`${path}/address`, `points of a ${channel.driver} channel have no address`));
-    return;
+function checkNumbers(text: PointText, writable: boolean, fault: PointFault): void {
+  const { min, max, safe_value: safeValue } = text;
+  if (min !== undefined && max !== undefined && min > max) fault('min', 'min is above max');
+  if (text.scale === 0) fault('scale', 'scale must not be 0');
+  if ((safeValue === undefined) !== (text.hold_max_ms === undefined))
+    fault(safeValue === undefined ? 'hold_max_ms' : 'safe_value', 'safe_value and hold_max_ms go together');
+  if (safeValue !== undefined && (safeValue < (min ?? safeValue) || safeValue > (max ?? safeValue)))
+    fault('safe_value', 'safe_value is outside min and max');
+  const writtenOnly = ['max_writes_per_minute', 'safe_value', 'hold_max_ms', 'priority_hold_ms'] as const;
+  for (const member of writtenOnly)
+    if (text[member] !== undefined && !writable) fault(member, `${member} is for points that are written`);
+}
+
+function readAddress(text: PointText, channel: Channel, fault: PointFault): Address | undefined {
+  const decode = channelGrammar[channel.driver].address;
+  if (decode === null) {
+    if (text.address !== undefined) fault('address', `points of a ${channel.driver} channel have no address`);
+    return undefined;
   }
-  const decoded = decoder(schema)(text.address);
+  if (text.address === undefined) {
+    fault('address', `a point of a ${channel.driver} channel needs an address`);
+    return undefined;
+  }
+  const decoded = decode(text.address);
   if (!decoded.ok) {
-    faults.push(...decoded.issues.map((issue) => file.at(`${path}/address${issue.path}`, issue.message)));
-    return;
+    for (const issue of decoded.issues) fault(`address${issue.path}`, issue.message);
+    return undefined;
   }
   const address = decoded.value;
-  if ('table' in address) {
-    const bits = address.table === 'coil' || address.table === 'discrete';
-    if (bits !== (address.type === 'bool'))
-      faults.push(file.at(`${path}/address/type`, 'bool goes with coil and discrete, and only with them'));
-    if (text.kind === 'action' && (address.table === 'input' || address.table === 'discrete')) {
-      faults.push(file.at(`${path}/address/table`, `${address.table} registers cannot be written`));
-    }
-  }
+  if ('table' in address) checkRegister(text, address, fault);
   if ('signal' in address) {
     const action = simulatedActions.some((name) => name === address.signal);
     if (action !== (text.kind === 'action'))
-      faults.push(
-        file.at(`${path}/address/signal`, `${String(address.signal)} is ${action ? 'an action' : 'a measurement'}`),
-      );
+      fault('address/signal', `${address.signal} is ${action ? 'an action' : 'a measurement'}`);
   }
+  return address;
+}
+
+function checkRegister(text: PointText, { table, register, type }: ModbusAddress, fault: PointFault): void {
+  const bits = table === 'coil' || table === 'discrete';
+  if (bits !== (type === 'bool')) fault('address/type', 'bool goes with coil and discrete, and only with them');
+  if (text.kind === 'action' && (table === 'input' || table === 'discrete'))
+    fault('address/table', `${table} registers cannot be written`);
+  if (register + registersOf[type] > 65_536) fault('address/register', 'the value ends behind the last register');
 }
 
 function checkHolidays(holidays: readonly string[], file: YamlFile, faults: string[]): void {

@@ -6,8 +6,8 @@
  * topological order that ran is read, so that a name declared again shadows from there on, and only there.
  */
 import type { PointFacts, PointRef, SiteCatalogue } from './catalogue.ts';
-import { compileExpression, type Frame, type Run, type Scope } from './expression/compile.ts';
-import { parseExpression } from './expression/parse.ts';
+import { compileExpression, type Frame, type Run, type Scope, slotOf } from './expression/compile.ts';
+import { type ExpressionNode, parseExpression } from './expression/parse.ts';
 import { reachableFrom } from './graph.ts';
 import { advancePeriodDelta } from './period-delta.ts';
 import { createSnapshot } from './snapshot.ts';
@@ -49,6 +49,8 @@ export interface CompiledBranch {
 export interface CompiledWrite {
   readonly nodeId: string;
   readonly point: PointFacts;
+  /** Where the value stands, if it is a constant or a plain variable; else -1. */
+  readonly slot: number;
   readonly run: Run;
 }
 /** What the record says of a switch, by the output it took. */
@@ -64,6 +66,8 @@ export interface CompiledNode {
   readonly type: TopologyNode['type'];
   /** True when there is work before branches and writes: reads, parameters, assignments or call sites. */
   readonly prepares: boolean;
+  /** True when the node does nothing but lead on. */
+  readonly isIdle: boolean;
   readonly reads: readonly CompiledRead[];
   readonly parameters: readonly CompiledParameter[];
   readonly assignments: readonly CompiledAssignment[];
@@ -84,6 +88,8 @@ export interface CompiledRule {
   readonly revision: number;
   readonly priority: number;
   readonly nodes: readonly CompiledNode[];
+  /** True when no output has more than one target, and no value depends on which nodes were reached. */
+  readonly isPath: boolean;
   readonly sites: readonly SiteFacts[];
   /** Every point read, for `GET …/variables`. */
   readonly readPoints: readonly {
@@ -131,6 +137,7 @@ export function compileRule(source: RuleSource, topology: Topology, catalogue: S
     revision: source.revision,
     priority: source.priority,
     nodes,
+    isPath: !binding.shadows && nodes.every((node) => [node, ...node.branches].every(({ next }) => next.length <= 1)),
     sites,
     readPoints: nodes.flatMap((node) =>
       node.reads.map((read) => ({
@@ -148,6 +155,8 @@ export function compileRule(source: RuleSource, topology: Topology, catalogue: S
 
 class Binding {
   readonly sites: SiteFacts[] = [];
+  /** True when a name has several declarations that reach one use. */
+  shadows = false;
   #slots = 0;
   /** Constants stand in slots of their own, so that an operand is one whether it varies or not. */
   readonly #constants = new Map<number, number>();
@@ -186,11 +195,7 @@ class Binding {
             next: this.#targets(node, branch.name),
           }))
         : [];
-    const writes = writesOf(node).map((write) => ({
-      nodeId: id,
-      point: this.#point(write),
-      run: typeof write.value === 'number' ? constant(write.value) : expression(write.value, scope),
-    }));
+    const writes = writesOf(node).map((write) => this.#write(write, id, scope));
     const next = this.#targets(node, node.type === 'switch' ? 'else' : 'default');
     const declared = [...reads, ...parameters, ...assignments].map(({ name, slot }) => ({ name, slot }));
     const details = node.type === 'switch' ? switchDetails(node.branches.map(({ name }) => name)) : [];
@@ -199,6 +204,7 @@ class Binding {
       id,
       type: node.type,
       prepares,
+      isIdle: !prepares && branches.length + writes.length === 0,
       reads,
       parameters,
       assignments,
@@ -257,6 +263,12 @@ class Binding {
     return { name: assignment.name, slot: this.#declare(assignment.name, position), run };
   }
 
+  #write(write: Write, nodeId: string, scope: Scope): CompiledWrite {
+    const root = typeof write.value === 'number' ? numberNode(write.value) : parsed(write.value);
+    const slot = slotOf(root, scope) ?? -1;
+    return { nodeId, point: this.#point(write), slot, run: compileExpression(root, scope) };
+  }
+
   #periodDelta(
     node: TopologyNode & { type: 'period-delta' },
     position: number,
@@ -300,6 +312,7 @@ class Binding {
     const last = reaching.at(-1);
     if (last === undefined) throw new Error(`variable ${name} is not declared at its use`);
     if (reaching.length === 1 || last.node === position) return last.slot;
+    this.shadows = true;
     return (frame) => {
       for (let index = reaching.length - 1; index >= 0; index--) {
         const declaration = reaching[index];
@@ -342,8 +355,8 @@ function writesOf(node: TopologyNode): readonly Write[] {
   return 'writes' in node ? (node.writes ?? []) : [];
 }
 
-function constant(value: number): Run {
-  return () => value;
+function numberNode(value: number): ExpressionNode {
+  return { kind: 'number', value };
 }
 
 /** `run`, preceded by the call sites that it reads. */
@@ -364,8 +377,12 @@ function switchDetails(names: readonly string[]): readonly SwitchDetails[] {
   });
 }
 
+function parsed(text: string): ExpressionNode {
+  const result = parseExpression(text);
+  if (!result.ok) throw new Error(`stored expression does not parse: ${result.issue.message}`);
+  return result.expression.root;
+}
+
 function expression(text: string, scope: Scope): Run {
-  const parsed = parseExpression(text);
-  if (!parsed.ok) throw new Error(`stored expression does not parse: ${parsed.issue.message}`);
-  return compileExpression(parsed.expression.root, scope);
+  return compileExpression(parsed(text), scope);
 }

@@ -12,7 +12,7 @@ import type {
   CompiledRule,
   CompiledWrite,
 } from './compile.ts';
-import { type Snapshot, usable } from './snapshot.ts';
+import { quality, type Snapshot } from './snapshot.ts';
 import type { RuleState } from './state.ts';
 
 /** What an evaluation found; reused from run to run, so read it before the next one. */
@@ -24,7 +24,7 @@ export interface Plan {
    */
   pathLength: number;
   readonly path: number[];
-  /** By visited node: which branch was taken; -1 for `else` or none. */
+  /** By position of a visited switch: which branch was taken; -1 for `else`. */
   readonly taken: number[];
   /** Planned writes and their raw values, NaN where the value was not finite. */
   writeCount: number;
@@ -52,60 +52,95 @@ const runsPerMarking = 1 << 30;
 
 /** Walks the rule on `snapshot` and fills `plan`; writes nothing. `state` advances for the nodes that run. */
 export function evaluateRule(rule: CompiledRule, snapshot: Snapshot, state: RuleState, plan: Plan): void {
-  const { frame, nodes } = rule;
-  const { reached } = frame;
+  const { frame } = rule;
   plan.status = 'evaluated';
-  plan.pathLength = 0;
   plan.writeCount = 0;
   if (plan.missing.length > 0) plan.missing.length = 0;
   frame.snapshot = snapshot;
   frame.sites = state;
   frame.notFinite = false;
+  if (rule.isPath) followPath(rule, plan);
+  else walkGraph(rule, plan);
+}
+
+/** Where every output has at most one target, one node is next at any time. */
+function followPath(rule: CompiledRule, plan: Plan): void {
+  const { nodes } = rule;
+  const { path } = plan;
+  let length = 0;
+  for (let position = 0; ; ) {
+    const node = nodes[position] as CompiledNode;
+    path[length++] = position;
+    const next: readonly number[] = node.isIdle ? node.next : visit(node, position, rule, plan);
+    if (next.length === 0) break;
+    position = next[0] as number;
+  }
+  plan.pathLength = length;
+}
+
+/** Nodes in topological order; one runs when a taken wire has reached it, and then all wires to it are decided. */
+function walkGraph(rule: CompiledRule, plan: Plan): void {
+  const { frame, nodes } = rule;
+  const { reached } = frame;
   if (++frame.run === runsPerMarking) {
     reached.fill(0);
     frame.run = 1;
   }
   const { run } = frame;
+  let length = 0;
   reached[0] = run;
-  for (let position = 0; position < nodes.length; position++) {
+  for (let position = 0; position < nodes.length && plan.status === 'evaluated'; position++) {
     if (reached[position] !== run) continue;
     const node = nodes[position] as CompiledNode;
-    let { next } = node;
-    let taken = -1;
-    if (node.prepares) prepare(node, rule, plan);
-    if (node.branches.length > 0 && plan.status === 'evaluated') {
-      taken = chooseBranch(node, rule, plan);
-      if (taken >= 0) next = (node.branches[taken] as CompiledBranch).next;
-    } else if (node.writes.length > 0 && plan.status === 'evaluated') {
-      planWrites(node.writes, rule, plan);
-    }
-    plan.path[plan.pathLength] = position;
-    plan.taken[plan.pathLength++] = taken;
-    if (plan.status !== 'evaluated') return;
+    plan.path[length++] = position;
+    const next = node.isIdle ? node.next : visit(node, position, rule, plan);
     for (let index = 0; index < next.length; index++) reached[next[index] as number] = run;
   }
+  plan.pathLength = length;
+}
+
+/** Where a run goes on that has ended. */
+const nowhere: readonly number[] = [];
+
+/** Runs one node and answers which nodes are next. */
+function visit(node: CompiledNode, position: number, rule: CompiledRule, plan: Plan): readonly number[] {
+  if (node.prepares) {
+    prepare(node, rule, plan);
+    if (plan.status !== 'evaluated') return nowhere;
+  }
+  if (node.branches.length > 0) return chooseBranch(node, position, rule, plan);
+  if (node.writes.length > 0) planWrites(node.writes, rule, plan);
+  return node.next;
 }
 
 /** What a node does before it decides or writes. Sets `plan.status` when the run must end here. */
 function prepare(node: CompiledNode, rule: CompiledRule, plan: Plan): void {
   const { frame } = rule;
   const { reads, parameters, assignments, before } = node;
-  readInputs(reads, frame.snapshot, frame.slots, plan);
-  if (plan.status !== 'evaluated') return;
+  if (reads.length > 0) {
+    readInputs(reads, frame.snapshot, frame.slots, plan);
+    if (plan.status !== 'evaluated') return;
+  }
   for (let index = 0; index < parameters.length; index++) {
     const parameter = parameters[index] as CompiledParameter;
     frame.slots[parameter.slot] = parameter.value;
   }
-  assign(assignments, rule);
+  if (assignments.length > 0) assign(assignments, rule);
   for (let index = 0; index < before.length; index++) before[index]?.(frame);
   if (frame.notFinite) plan.status = 'not-finite';
 }
 
-/** Names every input that is unavailable. */
+/** Names every input that is not `usable`; spelled out here because the call per input is what an evaluation costs. */
 function readInputs(reads: readonly CompiledRead[], snapshot: Snapshot, slots: Float64Array, plan: Plan): void {
+  const { values, quality: codes, observedMs, monotonicMs } = snapshot;
   for (let index = 0; index < reads.length; index++) {
     const read = reads[index] as CompiledRead;
-    if (usable(snapshot, read.pointIndex, read.maxAgeMs)) slots[read.slot] = snapshot.values[read.pointIndex] as number;
+    const at = read.pointIndex;
+    const value = values[at] as number;
+    const code = codes[at];
+    // An index outside the snapshot reads undefined and is never usable.
+    const isValid = (code === quality.good || code === quality.uncertain) && value - value === 0;
+    if (isValid && monotonicMs - (observedMs[at] as number) <= read.maxAgeMs) slots[read.slot] = value;
     else plan.missing.push(read.name);
   }
   if (plan.missing.length > 0) plan.status = 'missing-input';
@@ -123,18 +158,23 @@ function assign(assignments: readonly CompiledAssignment[], rule: CompiledRule):
   }
 }
 
-function chooseBranch(node: CompiledNode, rule: CompiledRule, plan: Plan): number {
+function chooseBranch(node: CompiledNode, position: number, rule: CompiledRule, plan: Plan): readonly number[] {
   const { frame } = rule;
   const { branches } = node;
   for (let index = 0; index < branches.length; index++) {
-    const isTrue = (branches[index]?.run(frame) ?? 0) !== 0;
+    const { run, next } = branches[index] as CompiledBranch;
+    const isTrue = run(frame) !== 0;
     if (frame.notFinite) {
       plan.status = 'not-finite';
-      return -1;
+      return nowhere;
     }
-    if (isTrue) return index;
+    if (isTrue) {
+      plan.taken[position] = index;
+      return next;
+    }
   }
-  return -1;
+  plan.taken[position] = -1;
+  return node.next;
 }
 
 /** A value that is not finite fails its action only; the flag is lowered for what follows. */
@@ -142,7 +182,8 @@ function planWrites(writes: readonly CompiledWrite[], rule: CompiledRule, plan: 
   const { frame } = rule;
   for (let index = 0; index < writes.length; index++) {
     const write = writes[index] as CompiledWrite;
-    const value = write.run(frame);
+    const { slot } = write;
+    const value = slot >= 0 ? (frame.slots[slot] as number) : write.run(frame);
     const at = plan.writeCount++;
     plan.writes[at] = write;
     plan.values[at] = frame.notFinite ? Number.NaN : value;

@@ -43,7 +43,7 @@ export function matchedCondition(rule: CompiledRule, plan: Plan): string | null 
   for (let index = plan.pathLength - 1; index >= 0; index--) {
     const node = nodeAt(rule, plan, index);
     if (node.type !== 'switch') continue;
-    const branch = node.branches[plan.taken[index] ?? -1];
+    const branch = node.branches[takenAt(plan, index)];
     if (branch !== undefined) return branch.name;
     if (node.next.length > 0 && !endedAt(plan, index)) return 'else';
   }
@@ -83,9 +83,14 @@ export function nodeDetails(rule: CompiledRule, plan: Plan): Record<string, unkn
     const node = nodeAt(rule, plan, index);
     if (node.branches.length === 0) continue;
     if (endedAt(plan, index)) details[node.id] = { type: node.type, ended: plan.status };
-    else details[node.id] = node.details[(plan.taken[index] ?? -1) + 1];
+    else details[node.id] = node.details[takenAt(plan, index) + 1];
   }
   return details;
+}
+
+/** The branch taken at a visited switch; -1 for `else`. */
+function takenAt(plan: Plan, index: number): number {
+  return plan.taken[plan.path[index] ?? -1] ?? -1;
 }
 
 /** True for the node at which the run ended early. */

@@ -1,10 +1,9 @@
 /**
  * A Modbus TCP device on loopback for tests: real sockets, registers to set and read, a log of every write with its
- * time; it can be stopped and started on the same port, and can fall silent while staying connected.
+ * time. It can be stopped and started on the same port, fall silent while staying connected, be slow, refuse registers
+ * that it does not have, and talk nonsense.
  */
-
-import type { AddressInfo } from 'node:net';
-import { createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import Modbus from 'jsmodbus';
 import { systemClock } from '../base/clock.ts';
 
@@ -21,17 +20,40 @@ export interface ModbusDevice {
   readonly coils: Buffer;
   readonly discrete: Buffer;
   readonly writes: ModbusWrite[];
+  /** Read requests of holding and input registers, in order. */
+  readonly reads: { readonly start: number; readonly count: number }[];
   /** Open connections. */
   connections(): number;
+  /** Most requests that were ever open at once. */
+  openMaximum(): number;
   /** Closes the port and every connection. */
   stop(): Promise<void>;
   /** Listens again on the same port. */
   start(): Promise<void>;
   /** Accepts and reads, but answers nothing, until told otherwise. */
   silence(silent: boolean): void;
+  /** Waits this long before each answer. */
+  delay(ms: number): void;
+  /** Has no such registers: every read request that touches one is answered with exception 2, illegal data address. */
+  lack(registers: readonly number[]): void;
+  /** Answers with these bytes instead of its own. */
+  babble(bytes: Buffer | null): void;
 }
 
 const tableBytes = 2048;
+const illegalAddress = 2;
+
+/** How the device behaves now. */
+interface Manner {
+  silent: boolean;
+  delayMs: number;
+  lacking: ReadonlySet<number>;
+  nonsense: Buffer | null;
+  /** The request being answered touches a register that is not there. */
+  refusing: boolean;
+  open: number;
+  openMaximum: number;
+}
 
 export async function startModbusDevice(): Promise<ModbusDevice> {
   const tables = {
@@ -41,8 +63,17 @@ export async function startModbusDevice(): Promise<ModbusDevice> {
     discrete: Buffer.alloc(tableBytes),
   };
   const writes: ModbusWrite[] = [];
+  const reads: { start: number; count: number }[] = [];
   const sockets = new Set<Socket>();
-  let silent = false;
+  const manner: Manner = {
+    silent: false,
+    delayMs: 0,
+    lacking: new Set(),
+    nonsense: null,
+    refusing: false,
+    open: 0,
+    openMaximum: 0,
+  };
   let port = 0;
   let server: Server | undefined;
 
@@ -50,22 +81,35 @@ export async function startModbusDevice(): Promise<ModbusDevice> {
     const listening = createServer();
     listening.on('connection', (socket) => {
       sockets.add(socket);
-      socket.on('close', () => sockets.delete(socket));
+      socket.on('close', () => {
+        sockets.delete(socket);
+        manner.open = 0;
+      });
       socket.on('error', () => socket.destroy());
-      // Silence swallows what would be written back; the connection stays open.
-      const write = socket.write.bind(socket);
-      socket.write = ((...args: Parameters<Socket['write']>) => (silent ? true : write(...args))) as Socket['write'];
+      answerIn(socket, manner);
     });
     const modbus = new Modbus.server.TCP(listening, tables);
-    const noted = (table: ModbusWrite['table'], body: object): void =>
-      void writes.push({
-        table,
-        register: 'address' in body ? Number(body.address) : Number.NaN,
-        atMs: systemClock.monotonicMs(),
-      });
-    modbus.on('preWriteSingleRegister', (request) => noted('holding', request.body));
-    modbus.on('preWriteMultipleRegisters', (request) => noted('holding', request.body));
-    modbus.on('preWriteSingleCoil', (request) => noted('coil', request.body));
+    const arrived = (): void => {
+      manner.open++;
+      manner.openMaximum = Math.max(manner.openMaximum, manner.open);
+    };
+    const written = (table: ModbusWrite['table'], body: object): void => {
+      arrived();
+      writes.push({ table, register: numberOf(body, 'address'), atMs: systemClock.monotonicMs() });
+    };
+    const read = (body: object): void => {
+      arrived();
+      const [first, count] = [numberOf(body, 'start'), numberOf(body, 'count')];
+      reads.push({ start: first, count });
+      manner.refusing = Array.from({ length: count }, (_, at) => first + at).some((at) => manner.lacking.has(at));
+    };
+    modbus.on('preWriteSingleRegister', ({ body }) => written('holding', body));
+    modbus.on('preWriteMultipleRegisters', ({ body }) => written('holding', body));
+    modbus.on('preWriteSingleCoil', ({ body }) => written('coil', body));
+    modbus.on('preReadHoldingRegisters', ({ body }) => read(body));
+    modbus.on('preReadInputRegisters', ({ body }) => read(body));
+    modbus.on('preReadCoils', arrived);
+    modbus.on('preReadDiscreteInputs', arrived);
     await new Promise<void>((resolve, reject) => {
       listening.once('error', reject);
       listening.listen(port, '127.0.0.1', resolve);
@@ -80,7 +124,9 @@ export async function startModbusDevice(): Promise<ModbusDevice> {
     },
     ...tables,
     writes,
+    reads,
     connections: () => sockets.size,
+    openMaximum: () => manner.openMaximum,
     start,
     async stop() {
       const closing = server;
@@ -88,8 +134,49 @@ export async function startModbusDevice(): Promise<ModbusDevice> {
       for (const socket of sockets) socket.destroy();
       await new Promise<void>((resolve) => (closing === undefined ? resolve() : closing.close(() => resolve())));
     },
-    silence(value) {
-      silent = value;
+    silence(silent) {
+      manner.silent = silent;
+    },
+    delay(ms) {
+      manner.delayMs = ms;
+    },
+    lack(registers) {
+      manner.lacking = new Set(registers);
+    },
+    babble(bytes) {
+      manner.nonsense = bytes;
     },
   };
+}
+
+function numberOf(body: object, name: string): number {
+  return Number(Reflect.get(body, name));
+}
+
+/** Puts the device's manner between the server's answers and the socket. */
+function answerIn(socket: Socket, manner: Manner): void {
+  const write = socket.write.bind(socket);
+  const answer = (own: Buffer): boolean => {
+    const bytes = manner.nonsense ?? (manner.refusing ? refusalOf(own) : own);
+    manner.refusing = false;
+    // Silence swallows the answer; the connection stays open.
+    if (manner.silent) return true;
+    const send = (): void => {
+      manner.open--;
+      if (!socket.destroyed) write(bytes);
+    };
+    if (manner.delayMs === 0) send();
+    else systemClock.after(manner.delayMs, send);
+    return true;
+  };
+  socket.write = answer;
+}
+
+/** The same header (transaction, protocol, length, unit), the function code marked, one byte of exception code. */
+function refusalOf(answer: Buffer): Buffer {
+  const refusal = Buffer.from(answer.subarray(0, 9));
+  refusal.writeUInt16BE(3, 4);
+  refusal.writeUInt8((answer[7] ?? 0) | 0x80, 7);
+  refusal.writeUInt8(illegalAddress, 8);
+  return refusal;
 }

@@ -1,30 +1,39 @@
-/** The registry of drivers: one line for each driver of this program, keyed by the name that site.yaml uses. */
+/** The registry of drivers: one line for each name of the grammar of site.yaml. */
 import type { Channel, DriverName } from '../../points/channel.ts';
 import type { Driver, DriverContext } from '../driver.ts';
 import { createModbusDriver } from './modbus-tcp.ts';
+import { createMqttDriver, type MqttCredentials } from './mqtt.ts';
 import { createSimulatedDriver, type SimulatedOptions } from './simulated.ts';
 import { createVirtualDriver } from './virtual.ts';
 
-/** Names of the grammar that this version has no driver for; a site that uses one is refused at start. */
-export const absentDrivers: readonly DriverName[] = ['mqtt'];
+/** What drivers need beside site.yaml, by channel id: read once, before the device thread starts. */
+export interface DriverMaterials {
+  readonly simulated: ReadonlyMap<string, SimulatedOptions>;
+  readonly mqtt: ReadonlyMap<string, MqttCredentials>;
+}
 
-/** `simulated` gives the particulars of a simulated channel, by its id. */
-export function createDriver(
-  channel: Channel,
+type Create<Name extends DriverName> = (
+  channel: Extract<Channel, { readonly driver: Name }>,
   context: DriverContext,
-  simulated: ReadonlyMap<string, SimulatedOptions>,
-): Driver {
-  switch (channel.driver) {
-    case 'modbus-tcp':
-      return createModbusDriver(channel, context);
-    case 'virtual':
-      return createVirtualDriver(context);
-    case 'simulated': {
-      const options = simulated.get(channel.id);
-      if (options === undefined) throw new Error(`channel ${channel.id} has no series`);
-      return createSimulatedDriver(channel, options, context);
-    }
-    case 'mqtt':
-      throw new Error('a site with an absent driver was not refused');
-  }
+  materials: DriverMaterials,
+) => Driver;
+
+const drivers: { readonly [Name in DriverName]: Create<Name> } = {
+  'modbus-tcp': createModbusDriver,
+  mqtt: (channel, context, { mqtt }) => createMqttDriver(channel, ofChannel(mqtt, channel.id), context),
+  simulated: (channel, context, { simulated }) =>
+    createSimulatedDriver(channel, ofChannel(simulated, channel.id), context),
+  virtual: (_, context) => createVirtualDriver(context),
+};
+
+function ofChannel<T>(materials: ReadonlyMap<string, T>, id: string): T {
+  const found = materials.get(id);
+  if (found === undefined) throw new Error(`nothing was read for channel ${id}`);
+  return found;
+}
+
+export function createDriver(channel: Channel, context: DriverContext, materials: DriverMaterials): Driver {
+  // A channel's driver name picks the one function that takes this kind of channel.
+  const create = drivers[channel.driver] as Create<DriverName>;
+  return create(channel, context, materials);
 }

@@ -1,19 +1,8 @@
 /** Modbus registers to numbers and back: types, word order, and which registers to read together. */
-import type { ModbusAddress, ModbusChannel } from '../../points/channel.ts';
+import { type ModbusAddress, type ModbusChannel, registersOf } from '../../points/channel.ts';
 
 type WordOrder = ModbusChannel['word_order'];
 type RegisterType = Exclude<ModbusAddress['type'], 'bool'>;
-
-/** Registers (16 bits each) of a value. */
-export const registerCount: Readonly<Record<ModbusAddress['type'], number>> = {
-  bool: 1,
-  int16: 1,
-  uint16: 1,
-  int32: 2,
-  uint32: 2,
-  float32: 2,
-  float64: 4,
-};
 
 const integerRange: Readonly<Partial<Record<RegisterType, readonly [number, number]>>> = {
   int16: [-32_768, 32_767],
@@ -48,12 +37,12 @@ export function decodeRegisters(bytes: Buffer, type: RegisterType, order: WordOr
   }
 }
 
-/** Null when the value does not fit the registers: it is not sent in another one's place. */
+/** Null when the value does not fit the registers: no other value is sent in its place. */
 export function encodeRegisters(value: number, type: RegisterType, order: WordOrder): Buffer | null {
   const range = integerRange[type];
   const number = range === undefined ? value : Math.round(value);
   if (!Number.isFinite(number) || (range !== undefined && (number < range[0] || number > range[1]))) return null;
-  const bytes = Buffer.alloc(registerCount[type] * 2);
+  const bytes = Buffer.alloc(registersOf[type] * 2);
   switch (type) {
     case 'int16':
       bytes.writeInt16BE(number);
@@ -68,6 +57,7 @@ export function encodeRegisters(value: number, type: RegisterType, order: WordOr
       bytes.writeUInt32BE(number);
       break;
     case 'float32':
+      if (!Number.isFinite(Math.fround(number))) return null;
       bytes.writeFloatBE(number);
       break;
     case 'float64':
@@ -91,26 +81,25 @@ export interface PollBlock {
 /** The protocol's bounds of one request. */
 const registersMaximum = 125;
 const bitsMaximum = 2000;
-/** Reading a few unused registers costs less than another request. */
-const gapMaximum = 8;
 
-/** Groups points into read requests: same table, near each other, within the protocol's bounds. */
+/**
+ * Groups points into read requests: same table, no register between them, within the protocol's bounds. Gaps are not
+ * read across, because many devices refuse a request that touches a register they do not have.
+ */
 export function pollBlocks(items: readonly PollItem[]): PollBlock[] {
-  const sorted = [...items].sort(
-    (a, b) => a.address.table.localeCompare(b.address.table) || a.address.register - b.address.register,
+  const sorted = items.toSorted((a, b) =>
+    a.address.table === b.address.table
+      ? a.address.register - b.address.register
+      : a.address.table.localeCompare(b.address.table),
   );
   const blocks: { table: ModbusAddress['table']; start: number; count: number; items: PollItem[] }[] = [];
   for (const item of sorted) {
     const { table, register, type } = item.address;
-    const end = register + registerCount[type];
+    const end = register + registersOf[type];
     const last = blocks.at(-1);
     const maximum = table === 'coil' || table === 'discrete' ? bitsMaximum : registersMaximum;
-    if (
-      last !== undefined &&
-      last.table === table &&
-      register <= last.start + last.count + gapMaximum &&
-      end - last.start <= maximum
-    ) {
+    const adjacent = last !== undefined && last.table === table && register <= last.start + last.count;
+    if (adjacent && end - last.start <= maximum) {
       last.count = Math.max(last.count, end - last.start);
       last.items.push(item);
     } else blocks.push({ table, start: register, count: end - register, items: [item] });

@@ -1,17 +1,9 @@
-/** The Modbus driver through the device layer, against a real TCP server on loopback. */
+/** Driver `modbus-tcp` (decisions §2.6) through the device layer, against a real TCP server on loopback. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../base/clock.ts';
-import { silentLog } from '../../base/log.ts';
-import { createCommandWriter } from '../../points/command-slots.ts';
-import { createLiveTableReader } from '../../points/live-table.ts';
-import { createPointMemory, currentGeneration, type PointMemory } from '../../points/shared-memory.ts';
-import { readSite, type Site } from '../../points/site.ts';
-import { createSnapshot, quality } from '../../rules/snapshot.ts';
+import { driverContract, elapsed, type RunningDevices, runDevices } from '../../testing/driver-contract.ts';
 import { type ModbusDevice, startModbusDevice } from '../../testing/modbus-server.ts';
-import { type DeviceLayer, startDeviceLayer } from '../device-layer.ts';
-import { deviceLimits } from '../limits.ts';
 
-const siteText = (port: number): string => `
+const channelText = (port: number): string => `
 schema: svc.site.v1
 site: { id: s, name: s, timezone: Europe/Amsterdam }
 channels:
@@ -20,114 +12,189 @@ instances:
   - id: 1
     name: plc
     points:
+`;
+const folders = { configDir: '.', dataDir: '.' };
+
+driverContract('modbus-tcp', async () => {
+  const device = await startModbusDevice();
+  device.holding.writeFloatBE(42.5, 0);
+  return {
+    siteText: `${channelText(device.port)}
+      - { id: 1, name: setpoint, kind: action, unit: kW, scale: 0.5, offset: 10, channel: plc, address: { table: holding, register: 100, type: float32 } }
+      - { id: 1, name: soc, kind: measurement, unit: "%", channel: plc, address: { table: holding, register: 0, type: float32 } }
+`,
+    ...folders,
+    action: 0,
+    measurement: 1,
+    held: () => device.holding.readFloatBE(200),
+    close: () => device.stop(),
+  };
+});
+
+const siteText = (port: number): string => `${channelText(port)}
       - { id: 1, name: soc, kind: measurement, unit: "%", channel: plc, address: { table: holding, register: 0, type: float32 } }
       - { id: 2, name: power, kind: measurement, unit: kW, scale: 0.1, offset: 5, channel: plc, address: { table: input, register: 10, type: int16 } }
       - { id: 3, name: door, kind: measurement, unit: "1", channel: plc, address: { table: discrete, register: 3, type: bool } }
       - { id: 1, name: setpoint, kind: action, unit: kW, channel: plc, address: { table: holding, register: 100, type: float32 } }
       - { id: 2, name: run, kind: action, unit: "1", channel: plc, address: { table: coil, register: 5, type: bool } }
+      - { id: 3, name: mode, kind: action, unit: "1", channel: plc, address: { table: holding, register: 104, type: int16 } }
+      - { id: 4, name: neighbour, kind: measurement, unit: kW, channel: plc, address: { table: holding, register: 2, type: uint16 } }
 `;
 
 describe('decisions §2.6 modbus-tcp', () => {
   let device: ModbusDevice;
-  let site: Site;
-  let memory: PointMemory;
-  let layer: DeviceLayer;
-
-  const value = (index: number): number | null => {
-    const snapshot = createSnapshot(site.points.length);
-    if (!createLiveTableReader(memory).copyInto(snapshot, systemClock)) return null;
-    const good = snapshot.quality[index] === quality.good;
-    return good ? (snapshot.values[index] ?? null) : null;
-  };
-  const command = (index: number, commanded: number, generation = currentGeneration(memory)) =>
-    createCommandWriter(memory, systemClock).submit({ pointIndex: index, value: commanded, generation });
-  const online = () => expect.poll(() => layer.channels()[0]?.state, { timeout: 5000 }).toBe('online');
+  let devices: RunningDevices;
+  const offline = () =>
+    expect.poll(() => devices.layer.channels()[0]?.state, { timeout: 3000, interval: 5 }).toBe('offline');
 
   beforeEach(async () => {
     device = await startModbusDevice();
     device.holding.writeFloatBE(42.5, 0);
+    device.holding.writeUInt16BE(7, 4);
     device.input.writeInt16BE(-200, 20);
     device.discrete[0] = 0b1000;
-    site = readSite(siteText(device.port), 'site.yaml');
-    memory = createPointMemory(site.points, site.channels.length);
-    layer = startDeviceLayer({
-      site,
-      memory,
-      clock: systemClock,
-      log: silentLog,
-      logLevel: 'silent',
-      limits: { ...deviceLimits, reconnect_min_ms: 20, reconnect_max_ms: 50, command_max_age_ms: 300 },
-      configDir: '.',
-      dataDir: '.',
-      inProcess: true,
-    });
+    devices = runDevices(siteText(device.port), folders, { command_max_age_ms: 300 });
+    await devices.online();
   });
   afterEach(async () => {
-    await layer.terminate();
+    await devices.layer.terminate();
     await device.stop();
   });
 
   test('reads registers and bits of every table, scaled', async () => {
-    await expect.poll(() => [value(0), value(1), value(2)]).toEqual([42.5, -15, 1]);
+    await expect.poll(() => [0, 1, 2, 6].map(devices.value)).toEqual([42.5, -15, 1, 7]);
   });
 
-  test('an accepted command reaches the device', async () => {
-    await online();
-    expect(command(3, 12.5)).toBe('accepted');
-    expect(command(4, 1)).toBe('accepted');
+  test('neighbours are read with one request', async () => {
+    await expect.poll(() => devices.value(6)).toBe(7);
+    expect(device.reads).toContainEqual({ start: 0, count: 3 });
+  });
+
+  test('registers, single registers and coils are written', async () => {
+    expect([devices.command(3, 12.5), devices.command(4, 1), devices.command(5, -3)]).toEqual(
+      Array(3).fill('accepted'),
+    );
     await expect.poll(() => device.holding.readFloatBE(200)).toBe(12.5);
     await expect.poll(() => (device.coils[0] ?? 0) & 0b10_0000).toBe(0b10_0000);
+    await expect.poll(() => device.holding.readInt16BE(208)).toBe(-3);
+  });
+
+  test('a value that does not fit its register is not sent, and counts as failed', async () => {
+    expect(devices.command(5, 40_000)).toBe('accepted');
+    await expect.poll(async () => (await devices.layer.counts()).failed).toBe(1);
+    expect(device.writes).toEqual([]);
+    expect(devices.layer.channels()[0]?.state).toBe('online');
+  });
+
+  test('one request is in flight at any time, commands and polls together', async () => {
+    device.delay(5);
+    // A slot that is still taken refuses; the last accepted command is the one that must arrive.
+    let accepted = 0;
+    for (let round = 1; round <= 10; round++) {
+      if (devices.command(3, round) === 'accepted') accepted = round;
+      devices.command(5, round);
+      await elapsed(10);
+    }
+    expect(accepted).toBeGreaterThan(0);
+    await expect.poll(() => device.holding.readFloatBE(200)).toBe(accepted);
+    expect(device.openMaximum()).toBe(1);
+    expect(device.connections()).toBe(1);
+  });
+
+  test('a register that the device lacks hides no other: its neighbours are read without it', async () => {
+    device.lack([2]);
+    await expect.poll(() => [devices.value(0), devices.value(6)], { timeout: 3000 }).toEqual([42.5, null]);
+    expect(devices.layer.channels()[0]?.state).toBe('online');
+    device.lack([]);
+    await expect.poll(() => devices.value(6)).toBe(7);
+  });
+
+  test('an answer that is not Modbus ends the connection, and no value comes of it', async () => {
+    device.babble(Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    await offline();
+    expect([0, 1, 2, 6].map(devices.value)).toEqual([null, null, null, null]);
+    device.babble(null);
+    await expect.poll(() => devices.value(0), { timeout: 3000 }).toBe(42.5);
   });
 
   test('§6.5 a stopped device: values unavailable, commands refused, none delivered later', async () => {
-    await online();
     await device.stop();
-    await expect.poll(() => layer.channels()[0]?.state).toBe('offline');
-    expect(value(0)).toBeNull();
-    expect(command(3, 77)).toBe('offline');
+    await offline();
+    expect(devices.value(0)).toBeNull();
+    expect(devices.command(3, 77)).toBe('offline');
     const before = device.writes.length;
     await device.start();
-    await online();
-    await expect.poll(() => value(0)).toBe(42.5);
+    await devices.online();
+    await expect.poll(() => devices.value(0)).toBe(42.5);
     expect(device.writes.length).toBe(before);
   });
 
-  test('a device that falls silent is disconnected, and its values become unavailable', async () => {
-    await online();
+  test('a device that falls silent is disconnected after timeout_ms, and its values become unavailable', async () => {
     device.silence(true);
-    await expect.poll(() => layer.channels()[0]?.state, { timeout: 3000 }).toBe('offline');
-    expect(value(0)).toBeNull();
+    await offline();
+    expect(devices.value(0)).toBeNull();
     device.silence(false);
-    await online();
-    await expect.poll(() => value(0)).toBe(42.5);
+    await devices.online();
+    await expect.poll(() => devices.value(0)).toBe(42.5);
   });
 
   test('§6.5 a command that waits behind a request without an answer is dropped, not sent after the reconnect', async () => {
-    await online();
     device.silence(true);
     // Longer than the poll interval: by now a request is in flight and occupies the channel.
     await elapsed(100);
-    expect(command(3, 55)).toBe('accepted');
-    await expect.poll(() => layer.channels()[0]?.state, { timeout: 3000 }).toBe('offline');
+    expect(devices.command(3, 55)).toBe('accepted');
+    await offline();
     device.silence(false);
-    await online();
-    await expect.poll(() => value(0)).toBe(42.5);
+    await devices.online();
+    await expect.poll(() => devices.value(0)).toBe(42.5);
     await elapsed(100);
     expect(device.writes).toEqual([]);
-    expect((await layer.counts()).dropped).toBe(1);
-  });
-
-  test('§6.4 a command decided before the device layer restarted is dropped', async () => {
-    await online();
-    const old = currentGeneration(memory);
-    await layer.restart();
-    await online();
-    expect(command(3, 9, old)).toBe('stale-generation');
-    expect(currentGeneration(memory)).toBeGreaterThan(old);
-    expect(device.holding.readFloatBE(200)).toBe(0);
+    expect((await devices.layer.counts()).dropped).toBe(1);
   });
 });
 
-function elapsed(ms: number): Promise<void> {
-  return new Promise((resolve) => void systemClock.after(ms, resolve));
-}
+describe('decisions §2.6 safe_value with hold_max_ms', () => {
+  let device: ModbusDevice;
+  let devices: RunningDevices;
+  beforeEach(async () => {
+    device = await startModbusDevice();
+    device.holding.writeFloatBE(99, 200);
+    const text = `${channelText(device.port)}
+      - { id: 1, name: setpoint, kind: action, unit: kW, channel: plc, safe_value: 3, hold_max_ms: 400, address: { table: holding, register: 100, type: float32 } }
+      - { id: 2, name: other, kind: action, unit: kW, channel: plc, address: { table: holding, register: 102, type: float32 } }
+`;
+    devices = runDevices(text, folders);
+    await devices.online();
+  });
+  afterEach(async () => {
+    await devices.layer.terminate();
+    await device.stop();
+  });
+
+  test('it is written once when no command came for that long, and again after the next command stayed the last', async () => {
+    expect(devices.command(0, 50)).toBe('accepted');
+    await expect.poll(() => device.holding.readFloatBE(200)).toBe(50);
+    await expect.poll(() => device.holding.readFloatBE(200), { timeout: 3000 }).toBe(3);
+    const writes = device.writes.length;
+    await elapsed(700);
+    expect(device.writes.length).toBe(writes);
+    expect(devices.command(0, 60)).toBe('accepted');
+    await expect.poll(() => device.holding.readFloatBE(200)).toBe(60);
+    await expect.poll(() => device.holding.readFloatBE(200), { timeout: 3000 }).toBe(3);
+  });
+
+  test('it is off by default: a point without it keeps what it was told', async () => {
+    expect(devices.command(1, 50)).toBe('accepted');
+    await expect.poll(() => device.holding.readFloatBE(204)).toBe(50);
+    await elapsed(700);
+    expect(device.holding.readFloatBE(204)).toBe(50);
+  });
+
+  test('a device that comes back gets the safe value again when it is due', async () => {
+    await expect.poll(() => device.holding.readFloatBE(200), { timeout: 3000 }).toBe(3);
+    await device.stop();
+    device.holding.writeFloatBE(99, 200);
+    await device.start();
+    await expect.poll(() => device.holding.readFloatBE(200), { timeout: 5000 }).toBe(3);
+  });
+});

@@ -12,26 +12,33 @@ export interface Series {
 
 const weekMs = 604_800_000;
 
-/** Reads `time,value` lines; throws an Error whose message names file and line. */
+/**
+ * Reads `time,value` lines, times in UTC and increasing; throws an Error whose message names file and line. When the
+ * clocks go back, the second run through that hour is left out: replay has one value for each local time.
+ */
 export function readSeries(text: string, fileName: string, timezone: string): Series {
   const lines = text.trimEnd().split(/\r?\n/);
   if (lines[0] !== 'time,value') throw new Error(`${fileName}:1: the header must be time,value`);
-  const times = new Float64Array(lines.length - 1);
-  const values = new Float64Array(lines.length - 1);
-  for (let index = 1; index < lines.length; index++) {
-    const [time = '', value = ''] = (lines[index] ?? '').split(',');
+  const times: number[] = [];
+  const values: number[] = [];
+  let lastUtcMs = Number.NEGATIVE_INFINITY;
+  lines.forEach((line, index) => {
+    if (index === 0) return;
+    const fault = (reason: string): Error => new Error(`${fileName}:${index + 1}: ${reason}`);
+    const [time = '', value = '', ...more] = line.split(',');
     const utcMs = Date.parse(time);
-    const number = value === '' ? Number.NaN : Number(value);
-    if (Number.isNaN(utcMs) || !time.endsWith('Z') || !Number.isFinite(number))
-      throw new Error(`${fileName}:${index + 1}: not a UTC time and a number`);
-    times[index - 1] = localMs(utcMs, timezone);
-    values[index - 1] = number;
-    if (index > 1 && (times[index - 1] ?? 0) <= (times[index - 2] ?? 0))
-      throw new Error(`${fileName}:${index + 1}: local times must increase`);
-  }
-  if (times.length < 2 || (times.at(-1) ?? 0) - (times[0] ?? 0) < weekMs)
-    throw new Error(`${fileName}: at least one week is needed`);
-  return { times, values };
+    const number = value.trim() === '' ? Number.NaN : Number(value);
+    if (Number.isNaN(utcMs) || !time.endsWith('Z') || !Number.isFinite(number) || more.length > 0)
+      throw fault('not a UTC time and a number');
+    if (utcMs <= lastUtcMs) throw fault('times must increase');
+    lastUtcMs = utcMs;
+    const local = localMs(utcMs, timezone);
+    if (local <= (times.at(-1) ?? Number.NEGATIVE_INFINITY)) return;
+    times.push(local);
+    values.push(number);
+  });
+  if ((times.at(-1) ?? 0) - (times[0] ?? 0) < weekMs) throw new Error(`${fileName}: at least one week is needed`);
+  return { times: Float64Array.from(times), values: Float64Array.from(values) };
 }
 
 /** The series' value at wall time `wallMs`. */

@@ -7,7 +7,10 @@ import type { SimulatedChannel, SimulatedSignal } from '../../points/channel.ts'
 
 export interface PlantState {
   readonly socKwh: number;
+  readonly batteryKw: number;
   readonly gensetKw: number;
+  /** Since the command to run. */
+  readonly gensetRunSeconds: number;
   readonly loadEnergyKwh: number;
   readonly setpointKw: number;
   /** Null: not limited. */
@@ -26,18 +29,35 @@ export interface PlantInputs {
 const gensetRampSeconds = 10;
 
 export function initialPlant(settings: PlantSettings): PlantState {
-  const socKwh = (settings.battery.capacity_kwh * settings.battery.initial_soc_percent) / 100;
-  return { socKwh, gensetKw: 0, loadEnergyKwh: 0, setpointKw: 0, pvLimitKw: null, gensetRun: false };
+  return {
+    socKwh: (settings.battery.capacity_kwh * settings.battery.initial_soc_percent) / 100,
+    batteryKw: 0,
+    gensetKw: 0,
+    gensetRunSeconds: 0,
+    loadEnergyKwh: 0,
+    setpointKw: 0,
+    pvLimitKw: null,
+    gensetRun: false,
+  };
 }
 
-/** Battery power that the setpoint, the rating and the charge allow over `hours`. */
-export function batteryPowerKw(state: PlantState, settings: PlantSettings, hours: number): number {
-  const { capacity_kwh: capacity, max_power_kw: rating, efficiency } = settings.battery;
-  const wanted = Math.min(rating, Math.max(-rating, state.setpointKw));
-  if (hours <= 0) return wanted;
-  const dischargeMax = (state.socKwh * efficiency) / hours;
-  const chargeMax = (capacity - state.socKwh) / efficiency / hours;
-  return Math.min(dischargeMax, Math.max(-chargeMax, wanted));
+/** Battery power over the next `seconds`: the setpoint as rating, ramp and charge allow. */
+function batteryPowerKw(state: PlantState, { battery }: PlantSettings, seconds: number): number {
+  const hours = seconds / 3600;
+  if (hours <= 0) return state.batteryKw;
+  const wanted = Math.min(battery.max_power_kw, Math.max(-battery.max_power_kw, state.setpointKw));
+  const stepKw = (battery.ramp_kw_per_s ?? Number.POSITIVE_INFINITY) * seconds;
+  const ramped = Math.min(state.batteryKw + stepKw, Math.max(state.batteryKw - stepKw, wanted));
+  const dischargeMax = (state.socKwh * battery.efficiency) / hours;
+  const chargeMax = (battery.capacity_kwh - state.socKwh) / battery.efficiency / hours;
+  return Math.min(dischargeMax, Math.max(-chargeMax, ramped));
+}
+
+function gensetPowerKw(state: PlantState, { genset }: PlantSettings, seconds: number): number {
+  const rampSeconds = Math.min(seconds, Math.max(0, state.gensetRunSeconds + seconds - (genset.start_delay_s ?? 0)));
+  if (state.gensetRun)
+    return Math.min(genset.rated_kw, state.gensetKw + (genset.rated_kw * rampSeconds) / gensetRampSeconds);
+  return Math.max(0, state.gensetKw - (genset.rated_kw * seconds) / gensetRampSeconds);
 }
 
 /** The plant after `seconds` in which inputs and commands stood still, and what its meters show. */
@@ -49,14 +69,15 @@ export function stepPlant(
 ): { state: PlantState; signals: Readonly<Record<SimulatedSignal, number>> } {
   const hours = seconds / 3600;
   const { capacity_kwh: capacity, efficiency } = settings.battery;
-  const batteryKw = batteryPowerKw(state, settings, hours);
-  const drawn = batteryKw >= 0 ? batteryKw / efficiency : batteryKw * efficiency;
-  const socKwh = Math.min(capacity, Math.max(0, state.socKwh - drawn * hours));
-  const gensetKw = ramped(state, settings.genset.rated_kw, seconds);
+  const batteryKw = batteryPowerKw(state, settings, seconds);
+  const drawnKw = batteryKw >= 0 ? batteryKw / efficiency : batteryKw * efficiency;
+  const socKwh = Math.min(capacity, Math.max(0, state.socKwh - drawnKw * hours));
+  const gensetKw = gensetPowerKw(state, settings, seconds);
+  const gensetRunSeconds = state.gensetRun ? state.gensetRunSeconds + seconds : 0;
   const pvKw = Math.min(inputs.pvAvailableKw, state.pvLimitKw ?? Number.POSITIVE_INFINITY);
   const loadEnergyKwh = state.loadEnergyKwh + inputs.loadKw * hours;
   return {
-    state: { ...state, socKwh, gensetKw, loadEnergyKwh },
+    state: { ...state, socKwh, batteryKw, gensetKw, gensetRunSeconds, loadEnergyKwh },
     signals: {
       load_kw: inputs.loadKw,
       pv_available_kw: inputs.pvAvailableKw,
@@ -73,11 +94,6 @@ export function stepPlant(
   };
 }
 
-function ramped(state: PlantState, ratedKw: number, seconds: number): number {
-  const stepKw = (ratedKw * seconds) / gensetRampSeconds;
-  return state.gensetRun ? Math.min(ratedKw, state.gensetKw + stepKw) : Math.max(0, state.gensetKw - stepKw);
-}
-
 /** A command to one of the plant's actions. */
 export function commandPlant(state: PlantState, signal: SimulatedSignal, value: number): PlantState {
   switch (signal) {
@@ -86,7 +102,7 @@ export function commandPlant(state: PlantState, signal: SimulatedSignal, value: 
     case 'pv_limit_kw':
       return { ...state, pvLimitKw: Math.max(0, value) };
     case 'genset_run':
-      return { ...state, gensetRun: value >= 0.5 };
+      return value >= 0.5 ? { ...state, gensetRun: true } : { ...state, gensetRun: false, gensetRunSeconds: 0 };
     case 'load_kw':
     case 'pv_kw':
     case 'pv_available_kw':

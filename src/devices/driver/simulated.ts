@@ -4,7 +4,7 @@
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { Timer } from '../../base/clock.ts';
-import type { SimulatedAddress, SimulatedChannel } from '../../points/channel.ts';
+import { type SimulatedChannel, type SimulatedSignal, signalOf } from '../../points/channel.ts';
 import { quality } from '../../rules/snapshot.ts';
 import type { Driver, DriverContext } from '../driver.ts';
 import { type Series, valueAt } from './series.ts';
@@ -27,14 +27,29 @@ export function createSimulatedDriver(
   context: DriverContext,
 ): Driver {
   const { clock } = context;
-  const signals = new Map(context.points.map((point) => [point.index, (point.address as SimulatedAddress).signal]));
+  const signals = new Map(context.points.map((point) => [point.index, signalOf(point)]));
+  const signalAt = (index: number): SimulatedSignal => {
+    const signal = signals.get(index);
+    if (signal === undefined) throw new Error(`point ${index} is of another channel`);
+    return signal;
+  };
   const startWallMs = clock.wallMs();
-  let state = storedPlant(options.stateFile) ?? initialPlant(channel);
+  let state = storedPlant(options.stateFile, channel) ?? initialPlant(channel);
   let lastMs = clock.monotonicMs();
   const startMs = lastMs;
   let savedMs = lastMs;
   let timer: Timer | undefined;
 
+  const save = (): void => {
+    try {
+      savePlant(options.stateFile, state);
+    } catch (error) {
+      // A full disk costs the plant its memory, not its life.
+      context.log.warn('the plant state was not stored', {
+        reason: error instanceof Error ? error.message : 'unknown',
+      });
+    }
+  };
   const advance = (): void => {
     const nowMs = clock.monotonicMs();
     // Simulated wall time: true pace from the start's hour, times the speed; a wall clock that jumps is not followed.
@@ -48,13 +63,13 @@ export function createSimulatedDriver(
     lastMs = nowMs;
     context.publish(
       context.points.map((point) => {
-        const raw = next.signals[signals.get(point.index) ?? 'load_kw'];
+        const raw = next.signals[signalAt(point.index)];
         return { index: point.index, raw, quality: Number.isFinite(raw) ? quality.good : quality.missing };
       }),
     );
     if (nowMs - savedMs >= saveIntervalMs) {
       savedMs = nowMs;
-      savePlant(options.stateFile, state);
+      save();
     }
   };
   const tick = (): void => {
@@ -69,8 +84,8 @@ export function createSimulatedDriver(
     wake() {
       let commanded = false;
       for (let command = context.nextCommand(); command !== null; command = context.nextCommand()) {
-        state = commandPlant(state, signals.get(command.index) ?? 'load_kw', command.value);
-        context.commandDone(true);
+        state = commandPlant(state, signalAt(command.index), command.value);
+        context.commandDone(command.index, true);
         commanded = true;
       }
       if (commanded) advance();
@@ -78,7 +93,7 @@ export function createSimulatedDriver(
     async stop() {
       timer?.cancel();
       context.setOnline(false);
-      savePlant(options.stateFile, state);
+      save();
     },
   };
 }
@@ -89,20 +104,25 @@ function savePlant(file: string, state: PlantState): void {
 }
 
 /** Null when there is none yet, or when it is not one of ours: the plant is only a simulation and starts afresh. */
-function storedPlant(file: string): PlantState | null {
+function storedPlant(file: string, settings: SimulatedChannel): PlantState | null {
   try {
     const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
-    return isPlantState(value) ? value : null;
+    if (!isPlantState(value)) return null;
+    // The site may have a smaller battery by now.
+    return { ...value, socKwh: Math.min(settings.battery.capacity_kwh, Math.max(0, value.socKwh)) };
   } catch {
     return null;
   }
 }
 
+const stateNumbers = ['socKwh', 'batteryKw', 'gensetKw', 'gensetRunSeconds', 'loadEnergyKwh', 'setpointKw'] as const;
+
 function isPlantState(value: unknown): value is PlantState {
   if (typeof value !== 'object' || value === null) return false;
-  const numbers = ['socKwh', 'gensetKw', 'loadEnergyKwh', 'setpointKw'].every((name) =>
-    Number.isFinite(Reflect.get(value, name)),
-  );
   const limit: unknown = Reflect.get(value, 'pvLimitKw');
-  return numbers && (limit === null || Number.isFinite(limit)) && typeof Reflect.get(value, 'gensetRun') === 'boolean';
+  return (
+    stateNumbers.every((name) => Number.isFinite(Reflect.get(value, name))) &&
+    (limit === null || Number.isFinite(limit)) &&
+    typeof Reflect.get(value, 'gensetRun') === 'boolean'
+  );
 }

@@ -78,7 +78,8 @@ function compileBinary(node: ExpressionNode & { kind: 'binary' }, scope: Scope):
   return between(node.operator, compileExpression(node.left, scope), compileExpression(node.right, scope));
 }
 
-function slotOf(node: ExpressionNode, scope: Scope): number | undefined {
+/** Where the value of a constant or of a plain variable stands. */
+export function slotOf(node: ExpressionNode, scope: Scope): number | undefined {
   if (node.kind === 'number') return scope.constant(node.value);
   if (node.kind !== 'variable') return undefined;
   const bound = scope.variable(node.name);
@@ -167,6 +168,9 @@ function compileCall(node: ExpressionNode & { kind: 'call' }, scope: Scope): Run
 function compilePure(name: PureName, args: readonly Run[]): Run {
   const body = pureFunctions[name];
   const [a, b, c] = args;
+  // The extremes take any number of arguments: pair by pair, no list is made of them.
+  if (a !== undefined && name === 'min') return args.slice(1).reduce(smaller, a);
+  if (a !== undefined && name === 'max') return args.slice(1).reduce(greater, a);
   // Spelled out for up to three arguments: a spread call would make a list in every run.
   if (a !== undefined && args.length === 1) return (frame) => checked(frame, body(a(frame)));
   if (a !== undefined && b !== undefined && args.length === 2)
@@ -174,6 +178,14 @@ function compilePure(name: PureName, args: readonly Run[]): Run {
   if (a !== undefined && b !== undefined && c !== undefined && args.length === 3)
     return (frame) => checked(frame, body(a(frame), b(frame), c(frame)));
   return (frame) => checked(frame, body(...args.map((argument) => argument(frame))));
+}
+
+function smaller(a: Run, b: Run): Run {
+  return (frame) => checked(frame, Math.min(a(frame), b(frame)));
+}
+
+function greater(a: Run, b: Run): Run {
+  return (frame) => checked(frame, Math.max(a(frame), b(frame)));
 }
 
 function compileClock(name: ClockName, timezone: string): Run {

@@ -1,0 +1,83 @@
+/** Strict YAML: what is wrong is named with file and line, all of it at once. */
+import fc from 'fast-check';
+import Type from 'typebox';
+import { describe, expect, test } from 'vitest';
+import { parseYaml, readYaml, YamlError } from './yaml.ts';
+
+const schema = Type.Object(
+  {
+    name: Type.String(),
+    limit: Type.Optional(Type.Number({ minimum: 1 })),
+    list: Type.Optional(Type.Array(Type.Object({ id: Type.Integer() }, { additionalProperties: false }))),
+  },
+  { additionalProperties: false },
+);
+
+/** The lines of the refusal, or what was read. */
+function read(text: string): unknown {
+  try {
+    return readYaml(text, 'f.yaml', schema);
+  } catch (error) {
+    if (error instanceof YamlError) return error.lines;
+    throw error;
+  }
+}
+
+describe('decisions §2.6 strict YAML', () => {
+  test('a valid file is read as it stands', () => {
+    expect(read('name: a # comment\nlist: [{ id: 1 }]\n')).toEqual({ name: 'a', list: [{ id: 1 }] });
+  });
+
+  test('dates stay text', () => {
+    expect(parseYaml('day: 2026-12-25', 'f.yaml').value).toEqual({ day: '2026-12-25' });
+  });
+
+  test('unknown keys, wrong types and missing keys: one line each, at their place', () => {
+    expect(read('name: 5\nlist:\n  - id: 1\n  - id: x\n  - {}\nextra: 1\n')).toEqual([
+      expect.stringMatching(/^f\.yaml:1: \/name /),
+      expect.stringMatching(/^f\.yaml:4: \/list\/1\/id /),
+      expect.stringMatching(/^f\.yaml:5: \/list\/2 .*"id"/),
+      expect.stringMatching(/^f\.yaml:6: \/extra is not a known field/),
+    ]);
+  });
+
+  test('a duplicate key is refused', () => {
+    expect(read('name: a\nlimit: 2\nname: b\n')).toEqual([expect.stringMatching(/^f\.yaml:3: .*unique/)]);
+  });
+
+  test.each(['.nan', '.inf', '-.inf', '1e999'])('a number that is not finite is refused: %s', (spelled) => {
+    expect(read(`name: a\nlimit: ${spelled}\n`)).toContainEqual('f.yaml:2: /limit must be a finite number');
+  });
+
+  test.each([
+    ['broken syntax', 'name: a\nlist: [1\n', 'f.yaml:'],
+    ['a second document', 'name: a\n---\nname: b\n', 'f.yaml:2: '],
+    ['an alias', 'name: &n a\nlist: *n\n', 'f.yaml:2: aliases are not allowed'],
+    ['an alias bomb', 'a: &a [1, 1]\nb: &b [*a, *a]\nc: [*b, *b]\n', 'f.yaml:2: aliases are not allowed'],
+    ['a tag', 'name: !!binary aGk=\n', 'f.yaml:1: '],
+    ['a key that is a list', 'name: a\n? [1]\n: 2\n', 'f.yaml:2: a key must be text'],
+    ['a merge key', 'name: a\n<<: { limit: 2 }\n', 'f.yaml:2: /<< is not a known field'],
+    ['a prototype', 'name: a\n__proto__: { limit: 2 }\n', 'f.yaml:2: /__proto__ is not a known field'],
+    ['an empty file', '', 'f.yaml:1: '],
+  ])('refused with file and line: %s', (_, text, start) => {
+    const lines = read(text);
+    expect(lines).toEqual(expect.arrayContaining([expect.stringContaining(start)]));
+  });
+
+  test('any text is either read or refused with lines', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string({ unit: 'binary' }),
+          fc.string({ unit: fc.constantFrom(...Array.from('ab: \n-[]{}&*!|>"#')) }),
+        ),
+        (text) => {
+          const result = read(text);
+          if (Array.isArray(result)) for (const line of result) expect(line).toMatch(/^f\.yaml:\d+: ./);
+          else expect(result).toHaveProperty('name');
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});

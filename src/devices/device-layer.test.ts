@@ -1,0 +1,69 @@
+/** The device layer's start and its thread: what cannot run is refused in one line, what dies begins a new generation. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { systemClock } from '../base/clock.ts';
+import { silentLog } from '../base/log.ts';
+import { createLiveTableReader } from '../points/live-table.ts';
+import { createPointMemory } from '../points/shared-memory.ts';
+import { readSite } from '../points/site.ts';
+import { createSnapshot, usable } from '../rules/snapshot.ts';
+import { startModbusDevice } from '../testing/modbus-server.ts';
+import { startDeviceLayer } from './device-layer.ts';
+import { deviceLimits } from './limits.ts';
+
+const siteOf = (channels: string, points = '[]') =>
+  readSite(
+    `schema: svc.site.v1
+site: { id: s, name: S, timezone: UTC }
+channels: ${channels}
+instances: [{ id: 1, name: a, points: ${points} }]
+`,
+    'site.yaml',
+  );
+
+function start(site: ReturnType<typeof siteOf>, dataDir = '.') {
+  const memory = createPointMemory(site.points, site.channels.length);
+  const parts = { site, memory, clock: systemClock, log: silentLog, logLevel: 'silent', limits: deviceLimits } as const;
+  return { memory, layer: startDeviceLayer({ ...parts, configDir: dataDir, dataDir, secret: () => undefined }) };
+}
+
+test('decisions §2.6 a secret that is not in the environment stops the start with its name', () => {
+  const site = siteOf('[{ id: broker, driver: mqtt, url: "mqtt://127.0.0.1:1883", password_env: SVC_MQTT_PASSWORD }]');
+  expect(() => start(site)).toThrow('channel broker: the environment has no variable SVC_MQTT_PASSWORD');
+});
+
+test('decisions §2.6 a certificate that cannot be read stops the start with its name', () => {
+  const site = siteOf('[{ id: broker, driver: mqtt, url: "mqtts://127.0.0.1:8883", ca_file: none.pem }]');
+  expect(() => start(site)).toThrow('channel broker: the file none.pem cannot be read: ENOENT');
+});
+
+test('decisions §2.6 the thread restarts with a greater generation, and live values are unavailable until read again', async () => {
+  const device = await startModbusDevice();
+  const dataDir = mkdtempSync(join(tmpdir(), 'device-layer-'));
+  device.holding.writeUInt16BE(50, 0);
+  const site = siteOf(
+    `[{ id: plc, driver: modbus-tcp, host: 127.0.0.1, port: ${device.port}, unit_id: 1, poll_interval_ms: 20, timeout_ms: 500, word_order: big }]`,
+    '[{ id: 1, name: soc, kind: measurement, unit: "%", channel: plc, max_age_ms: 60000, address: { table: holding, register: 0, type: uint16 } }]',
+  );
+  const { memory, layer } = start(site, dataDir);
+  const reader = createLiveTableReader(memory);
+  const snapshot = createSnapshot(1);
+  const readable = () => reader.copyInto(snapshot, systemClock) && usable(snapshot, 0, 60_000);
+  try {
+    await expect.poll(readable, { timeout: 10_000 }).toBe(true);
+    const before = layer.generation();
+    await device.stop();
+    await layer.restart();
+    expect(layer.generation()).toBeGreaterThan(before);
+    // Nobody has read the device since: a value of a minute's permitted age is gone all the same.
+    expect(readable()).toBe(false);
+    await device.start();
+    await expect.poll(readable, { timeout: 10_000 }).toBe(true);
+  } finally {
+    await layer.stop();
+    await device.stop();
+    rmSync(dataDir, { recursive: true });
+  }
+});

@@ -1,0 +1,143 @@
+/** Command slots: accepted or refused at once, never queued, never delivered late or to another generation. */
+import { describe, expect, test } from 'vitest';
+import type { CommandAnswer } from '../rules/command-port.ts';
+import { simulatedClock } from '../testing/simulated-clock.ts';
+import { createCommandTaker, createCommandWriter } from './command-slots.ts';
+import { beginGeneration, createPointMemory, currentGeneration, doorbells, slotState } from './shared-memory.ts';
+
+const maxAgeMs = 1000;
+
+/** Points 0 and 1 can be written, point 2 cannot; point 1 is on another channel. All channels are online. */
+function slots() {
+  const clock = simulatedClock();
+  const memory = createPointMemory(
+    [
+      { channel: 0, writable: true },
+      { channel: 1, writable: true },
+      { channel: 0, writable: false },
+    ],
+    2,
+  );
+  const generation = beginGeneration(memory);
+  const online = (channel: number, is = true): void => void Atomics.store(memory.online, channel, is ? 1 : 0);
+  online(0);
+  online(1);
+  const writer = createCommandWriter(memory, clock);
+  const taker = createCommandTaker(memory, clock, generation, maxAgeMs);
+  const submit = (pointIndex: number, value: number, decidedIn = generation): CommandAnswer =>
+    writer.submit({ pointIndex, value, generation: decidedIn });
+  return { clock, memory, generation, online, writer, taker, submit };
+}
+
+describe('§6.5, decisions §2.5 a command is accepted now or has failed', () => {
+  test('an accepted command is taken once, and the device layer is woken', () => {
+    const { memory, submit, taker } = slots();
+    expect(submit(0, 12.5)).toBe('accepted');
+    expect(Atomics.load(memory.doorbells, doorbells.commands)).toBe(1);
+    expect(taker.take(0)).toEqual({ index: 0, value: 12.5 });
+    expect(taker.take(0)).toBeNull();
+    expect(taker.dropped()).toBe(0);
+  });
+
+  test('a slot that is full refuses, and keeps what it has', () => {
+    const { submit, taker } = slots();
+    expect(submit(0, 1)).toBe('accepted');
+    expect(submit(0, 2)).toBe('unavailable');
+    expect(submit(1, 3)).toBe('accepted');
+    expect(taker.take(0)).toEqual({ index: 0, value: 1 });
+    expect(submit(0, 2)).toBe('accepted');
+  });
+
+  test('a point that is not written has no route; an offline channel refuses; no slot is filled and no bell rung', () => {
+    const { memory, online, submit, taker } = slots();
+    online(1, false);
+    expect(submit(2, 1)).toBe('no-route');
+    expect(submit(1, 1)).toBe('offline');
+    expect([0, 1, 2].map((index) => taker.take(index))).toEqual([null, null, null]);
+    expect(Atomics.load(memory.doorbells, doorbells.commands)).toBe(0);
+    expect(submit(0, 1)).toBe('accepted');
+  });
+
+  test('a command of exactly command_max_age_ms is sent, an older one is dropped and counted', () => {
+    const { clock, submit, taker } = slots();
+    submit(0, 1);
+    submit(1, 2);
+    clock.advance(maxAgeMs);
+    expect(taker.take(0)).toEqual({ index: 0, value: 1 });
+    clock.advance(1);
+    expect(taker.take(1)).toBeNull();
+    expect(taker.dropped()).toBe(1);
+    expect(submit(1, 2)).toBe('accepted');
+  });
+
+  test('a wall clock that jumps changes no age', () => {
+    const { clock, submit, taker } = slots();
+    submit(0, 1);
+    clock.jumpWall(3_600_000);
+    expect(taker.take(0)).toEqual({ index: 0, value: 1 });
+  });
+
+  test('drop empties a slot and counts what was in it', () => {
+    const { submit, taker } = slots();
+    submit(0, 1);
+    taker.drop(0);
+    taker.drop(1);
+    expect([taker.take(0), taker.dropped()]).toEqual([null, 1]);
+  });
+});
+
+describe('§6.4 generations', () => {
+  test('a decision of another generation is refused', () => {
+    const { memory, generation, submit, taker } = slots();
+    expect(submit(0, 1, generation - 1)).toBe('stale-generation');
+    expect(submit(0, 1, generation + 1)).toBe('stale-generation');
+    expect(taker.take(0)).toBeNull();
+    expect(Atomics.load(memory.doorbells, doorbells.commands)).toBe(0);
+  });
+
+  test('commands in flight are dropped, and channels are offline until the new device layer has them', () => {
+    const { clock, memory, submit } = slots();
+    submit(0, 1);
+    const next = beginGeneration(memory);
+    const newTaker = createCommandTaker(memory, clock, next, maxAgeMs);
+    expect(newTaker.take(0)).toBeNull();
+    expect(submit(0, 1)).toBe('stale-generation');
+    expect(submit(0, 1, next)).toBe('offline');
+  });
+
+  test('a command that slips in while the generation changes is never sent', () => {
+    const { clock, memory, submit, taker, generation } = slots();
+    submit(0, 1);
+    // As if the slot had been filled after the new generation cleared it.
+    const next = beginGeneration(memory);
+    memory.slotGeneration[0] = generation;
+    Atomics.store(memory.slotState, 0, slotState.full);
+    expect(createCommandTaker(memory, clock, next, maxAgeMs).take(0)).toBeNull();
+    Atomics.store(memory.slotState, 0, slotState.full);
+    expect(taker.take(0)).toBeNull();
+  });
+
+  /** Runs `meanwhile` at the moment between the first check of a submission and its second. */
+  function submitInterrupted(meanwhile: (memory: ReturnType<typeof slots>['memory']) => void) {
+    const { clock, memory, generation } = slots();
+    const interrupted = {
+      ...clock,
+      monotonicMs: () => {
+        meanwhile(memory);
+        return clock.monotonicMs();
+      },
+    };
+    const answer = createCommandWriter(memory, interrupted).submit({ pointIndex: 0, value: 1, generation });
+    return { answer, slot: Atomics.load(memory.slotState, 0), current: currentGeneration(memory) };
+  }
+
+  test('the generation is checked after the write too', () => {
+    const { answer, slot, current } = submitInterrupted(beginGeneration);
+    expect([answer, slot, current]).toEqual(['stale-generation', slotState.empty, 2]);
+  });
+
+  test('a channel that goes offline during a submission does not keep the command', () => {
+    const { answer, slot } = submitInterrupted((memory) => void Atomics.store(memory.online, 0, 0));
+    expect([answer, slot]).toEqual(['offline', slotState.empty]);
+  });
+});
