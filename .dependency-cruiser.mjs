@@ -17,6 +17,8 @@ const allowed = {
 };
 
 const test = '\\.test\\.ts$';
+/** Contract suites that stand beside the interface they are for. */
+const suite = '-(port|command)-contract\\.ts$';
 
 const order = Object.entries(allowed).map(([folder, others]) => ({
   name: `import-order-${folder}`,
@@ -33,14 +35,14 @@ export default {
     {
       name: 'testing-is-for-tests',
       severity: 'error',
-      from: { path: '^src/', pathNot: [test, '^src/testing/'] },
+      from: { path: '^src/', pathNot: [test, suite, '^src/testing/'] },
       to: { path: '^src/testing/' },
     },
     {
-      name: 'port-contracts-are-for-tests',
+      name: 'contract-suites-are-for-tests',
       severity: 'error',
-      from: { path: '^src/', pathNot: test },
-      to: { path: '-port-contract\\.ts$' },
+      from: { path: '^src/', pathNot: [test, suite] },
+      to: { path: suite },
     },
     {
       name: 'contracts-without-a-route',

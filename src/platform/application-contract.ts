@@ -24,11 +24,25 @@ export interface ApplicationContract extends Pick<Capability, 'name' | 'summary'
   readonly subjectKind: 'gateway' | null;
 }
 
+/** A use case: a function of an untrusted context and input that carries its descriptor and never throws a refusal. */
+export type UseCase<Result, More extends readonly unknown[] = []> = ((
+  context: unknown,
+  input: unknown,
+  ...more: More
+) => Promise<Result>) & { readonly contract: ApplicationContract };
+
+export function useCase<Result, More extends readonly unknown[]>(
+  contract: ApplicationContract,
+  call: (context: unknown, input: unknown, ...more: More) => Promise<Result>,
+): UseCase<Result, More> {
+  return Object.freeze(Object.assign(call, { contract }));
+}
+
 /** What every query has in common: it changes nothing, so it may be repeated at any time without a record. */
 export function queryContract(
   contract: Pick<ApplicationContract, 'name' | 'summary' | 'risk' | 'permission'>,
 ): ApplicationContract {
-  return {
+  return Object.freeze({
     ...contract,
     kind: 'query',
     confirmation: 'never',
@@ -36,12 +50,18 @@ export function queryContract(
     idempotency: 'not-required',
     expiry: 'not-required',
     subjectKind: null,
-  };
+  });
 }
 
 /** What every command has in common: audited, keyed and bounded in time. */
 export function commandContract(
   contract: Pick<ApplicationContract, 'name' | 'summary' | 'risk' | 'permission' | 'confirmation' | 'subjectKind'>,
 ): ApplicationContract {
-  return { ...contract, kind: 'command', audit: 'required', idempotency: 'required', expiry: 'required' };
+  return Object.freeze({
+    ...contract,
+    kind: 'command',
+    audit: 'required',
+    idempotency: 'required',
+    expiry: 'required',
+  });
 }

@@ -3,10 +3,11 @@
  * and permissions come from here and never from the input.
  */
 import Type from 'typebox';
+import { correlationIdPattern } from '../base/id.ts';
 import type { ApplicationContract } from './application-contract.ts';
 import { instantMs } from './instant.ts';
 import { platformLimits } from './limits.ts';
-import { untrusted } from './untrusted.ts';
+import { ownMembers, untrusted } from './untrusted.ts';
 
 export interface Scope {
   readonly tenantId: string;
@@ -47,7 +48,8 @@ const identity = {
   subjectId: identifier,
 };
 
-const permissions = Type.Array(Type.String({ pattern: /^[A-Za-z0-9._:-]{1,128}$/ }), {
+// Whoever issued them may grant what is none of ours, in an alphabet of their own.
+const permissions = Type.Array(Type.String({ pattern: /^[!-~]{1,128}$/ }), {
   maxItems: platformLimits.permissions_max,
 });
 
@@ -58,8 +60,8 @@ const decodeCommand = untrusted(
     {
       ...identity,
       permissions,
-      // The alphabet of correlation ids: the key is the correlation id of the command's audit event.
-      idempotencyKey: Type.String({ pattern: /^[A-Za-z0-9._:-]{8,128}$/ }),
+      // The key is the correlation id of the command's audit event.
+      idempotencyKey: Type.String({ pattern: correlationIdPattern }),
       issuedAt: Type.String(),
       expiresAt: Type.String(),
       confirmation: Type.Optional(
@@ -105,13 +107,14 @@ export function decodeCommandContext(contract: ApplicationContract, value: unkno
 
 /** Scope and subject of a context that is otherwise wrong: enough to record the refusal where it belongs. */
 export function decodeWho(value: unknown): Pick<QueryContext, 'scope' | 'subject'> | null {
-  const who = decodeIdentity(value);
+  // The rest of it may be anything: who calls wrongly is recorded, however wrong the call is.
+  const who = decodeIdentity(ownMembers(value, Object.keys(identity)));
   return who === null ? null : whoOf(who);
 }
 
 function whoOf(context: Identity): Pick<QueryContext, 'scope' | 'subject'> {
   return {
-    scope: { tenantId: context.tenantId, projectId: context.projectId },
-    subject: { kind: context.subjectKind, subjectId: context.subjectId },
+    scope: Object.freeze({ tenantId: context.tenantId, projectId: context.projectId }),
+    subject: Object.freeze({ kind: context.subjectKind, subjectId: context.subjectId }),
   };
 }

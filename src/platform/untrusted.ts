@@ -30,22 +30,26 @@ export function untrusted<S extends TSchema>(schema: S): (value: unknown) => Sta
   };
 }
 
+/** An object of those own members of `value` that can be read as data; null when it shows nothing at all. */
+export function ownMembers(value: unknown, names: readonly string[]): object | null {
+  if (typeof value !== 'object' || value === null) return null;
+  try {
+    const found = names.flatMap((name): [string, unknown][] => {
+      const property = Object.getOwnPropertyDescriptor(value, name);
+      return property !== undefined && 'value' in property ? [[name, property.value]] : [];
+    });
+    return Object.fromEntries(found);
+  } catch {
+    return null;
+  }
+}
+
 function plain(value: unknown, depth: number, budget: Budget): unknown {
   budget.nodes++;
   if (budget.nodes > nodesMax || depth > depthMax) throw new NotPlain();
-  switch (typeof value) {
-    case 'string':
-    case 'boolean':
-      return value;
-    case 'number':
-      if (!Number.isFinite(value)) throw new NotPlain();
-      return value;
-    case 'object':
-      break;
-    default:
-      throw new NotPlain();
-  }
-  if (value === null) return null;
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  if (typeof value !== 'object') throw new NotPlain();
   return Array.isArray(value) ? plainArray(value, depth, budget) : plainObject(value, depth, budget);
 }
 

@@ -3,6 +3,7 @@
  * answer; only who has the right token learns that it came too late.
  */
 import Type from 'typebox';
+import type { UseCase } from '../application-contract.ts';
 import { type Refusal, refuseCommand } from '../refusal.ts';
 import { untrusted } from '../untrusted.ts';
 import { consumeClaimContract } from './contracts.ts';
@@ -49,7 +50,7 @@ function decodeInput(value: unknown): Input | null {
 
 export function createConsumeClaim(
   parts: ConsumeClaimParts,
-): (context: unknown, input: unknown) => Promise<EnrolledGateway | Refusal> {
+): UseCase<EnrolledGateway | Refusal> {
   const { gateways, constantTimeEqual } = parts;
   return enrollmentCommand<Input, EnrolledGateway>(parts, {
     contract: consumeClaimContract,

@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
+import { type UseCase, useCase } from '../application-contract.ts';
 import { type PlatformLimits, platformLimits } from '../limits.ts';
 import { type Refusal, type RefusalCode, type RefusedCommand, refuseCommand } from '../refusal.ts';
 import {
@@ -47,7 +48,7 @@ export function enrollmentCommand<Input extends { readonly gatewayId: string }, 
   use: Pick<CommandUse<Input, GatewayView, Success | EnrolledGateway>, 'contract' | 'decodeInput' | 'identity'> & {
     work(parts: CommandParts, command: Command<Input>): Promise<Worked<Success | EnrolledGateway>>;
   },
-): (context: unknown, input: unknown) => Promise<Success | EnrolledGateway | Refusal> {
+): UseCase<Success | EnrolledGateway | Refusal> {
   const { gateways, clock, log, newId, limits = platformLimits } = parts;
   const commandParts: CommandParts = { clock, log, newId, limits };
   const whole: CommandUse<Input, GatewayView, Success | EnrolledGateway> = {
@@ -56,10 +57,15 @@ export function enrollmentCommand<Input extends { readonly gatewayId: string }, 
     resourceId: (input) => input.gatewayId,
     findReceipt: (scope, key) => gateways.findReceipt(scope, key),
     replayed: (view) => enrolled(view, true),
-    work: (command) => use.work(commandParts, command),
+    async work(command) {
+      const worked = await use.work(commandParts, command);
+      if ('done' in worked || worked.outcome !== 'denied') return worked;
+      // What stands in the way may be the work of a concurrent call with the same key, committed since the first lookup.
+      return (await receiptOf(commandParts, gateways, command)) ?? worked;
+    },
     refusals: gateways,
   };
-  return (context, input) => runCommand(commandParts, whole, context, input);
+  return useCase(use.contract, (context, input) => runCommand(commandParts, whole, context, input));
 }
 
 /** The gateway of the command's scope; a row that is not of it counts as none. */
@@ -99,7 +105,6 @@ export async function commitGateway<Input>(
     data: view,
     auditDetails: { state: view.state, revision: view.revision, ...(view.claimId ? { claimId: view.claimId } : {}) },
   });
-  const { scope, subject, idempotencyKey } = command.context;
   const committed = await callStore(parts, 'the commit of a gateway', () =>
     gateways.commit(change.expectedRevision, change.next, journal),
   );
@@ -107,8 +112,19 @@ export async function commitGateway<Input>(
   if (committed.value === 'committed') return { done: enrolled(view, false) };
   if (committed.value === 'revision-mismatch') return refuseCommand(change.mismatch);
   // A concurrent call with the same key was first.
-  const earlier = await callStore(parts, 'the lookup of a receipt', () => gateways.findReceipt(scope, idempotencyKey));
-  if (earlier.kind !== 'answered' || earlier.value === null) return refuseCommand('storage-unavailable');
-  if (!isSameRequest(earlier.value, subject, command.requestDigest)) return refuseCommand('idempotency-conflict');
-  return { done: enrolled(earlier.value.result, true) };
+  return (await receiptOf(parts, gateways, command)) ?? refuseCommand('storage-unavailable');
+}
+
+/** The command's end when its key has a receipt by now; null when it has none. */
+async function receiptOf<Input>(
+  parts: CommandParts,
+  gateways: Gateways,
+  { context: { scope, subject, idempotencyKey }, requestDigest }: Command<Input>,
+): Promise<Worked<EnrolledGateway> | null> {
+  const found = await callStore(parts, 'the lookup of a receipt', () => gateways.findReceipt(scope, idempotencyKey));
+  if (found.kind !== 'answered') return refuseCommand('storage-unavailable');
+  if (found.value === null) return null;
+  return isSameRequest(found.value, subject, requestDigest)
+    ? { done: enrolled(found.value.result, true) }
+    : refuseCommand('idempotency-conflict');
 }

@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
+import { type UseCase, useCase } from '../application-contract.ts';
 import type { QueryContext } from '../call-context.ts';
 import { type PlatformLimits, platformLimits } from '../limits.ts';
 import { callOutside } from '../outside.ts';
@@ -29,7 +30,7 @@ const decodeInput = untrusted(Type.Object({ gatewayId: gatewayIdSchema }, { addi
 
 export function createGatewayStatus(
   parts: GatewayStatusParts,
-): (context: unknown, input: unknown) => Promise<GatewayStatus | Refusal> {
+): UseCase<GatewayStatus | Refusal> {
   const { gateways, clock, log, limits = platformLimits } = parts;
   const work = async ({ scope }: QueryContext, { gatewayId }: { readonly gatewayId: string }) => {
     const answer = await callOutside({
@@ -52,5 +53,5 @@ export function createGatewayStatus(
     return Object.freeze({ ok: true as const, gateway: viewOf(gateway) });
   };
   const use = { contract: gatewayStatusContract, decodeInput, work };
-  return (context, input) => runQuery(use, context, input);
+  return useCase(gatewayStatusContract, (context, input) => runQuery(use, context, input));
 }

@@ -1,5 +1,6 @@
 /** Issues the one-time claim with which a gateway enrolls (application contracts §3). The token is answered once. */
 import Type from 'typebox';
+import type { UseCase } from '../application-contract.ts';
 import { instantMs } from '../instant.ts';
 import { platformLimits } from '../limits.ts';
 import { type Refusal, refuseCommand } from '../refusal.ts';
@@ -18,7 +19,7 @@ import { newToken, tokenDigestOf } from './token.ts';
 
 export interface IssueClaimParts extends GatewayEnrollmentParts {
   /** Unpredictable bytes. */
-  readonly randomBytes: (count: number) => Uint8Array;
+  readonly freshBytes: (count: number) => Uint8Array;
 }
 
 /** Of the call that issued the claim; a replay is an `EnrolledGateway` without token. */
@@ -43,8 +44,8 @@ function decodeInput(value: unknown): Input | null {
 
 export function createIssueClaim(
   parts: IssueClaimParts,
-): (context: unknown, input: unknown) => Promise<IssuedClaim | EnrolledGateway | Refusal> {
-  const { gateways, randomBytes, newId, limits = platformLimits } = parts;
+): UseCase<IssuedClaim | EnrolledGateway | Refusal> {
+  const { gateways, freshBytes, newId, limits = platformLimits } = parts;
   return enrollmentCommand<Input, IssuedClaim>(parts, {
     contract: issueClaimContract,
     decodeInput,
@@ -59,7 +60,7 @@ export function createIssueClaim(
       if (found === null) return refuseCommand('gateway-not-found');
       const refusal = claimRefusal(found, nowMs);
       if (refusal !== null) return refuseCommand(refusal);
-      const token = newToken(randomBytes);
+      const token = newToken(freshBytes);
       const claim = { claimId: newId(), issuedAtMs: nowMs, expiresAtMs: input.claimExpiresAtMs };
       const committed = await commitGateway(within, gateways, command, {
         expectedRevision: found.revision,

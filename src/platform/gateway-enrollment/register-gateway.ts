@@ -1,5 +1,6 @@
 /** Registers a gateway (application contracts §3). */
 import Type from 'typebox';
+import type { UseCase } from '../application-contract.ts';
 import type { Refusal } from '../refusal.ts';
 import { refuseCommand } from '../refusal.ts';
 import { untrusted } from '../untrusted.ts';
@@ -27,7 +28,7 @@ const decodeInput = untrusted(
 
 export function createRegisterGateway(
   parts: GatewayEnrollmentParts,
-): (context: unknown, input: unknown) => Promise<EnrolledGateway | Refusal> {
+): UseCase<EnrolledGateway | Refusal> {
   const { gateways } = parts;
   return enrollmentCommand(parts, {
     contract: registerGatewayContract,

@@ -8,8 +8,8 @@ const tokenBytes = 32;
 /** What an encoded token looks like; everything else never came from here. */
 export const tokenPattern = /^[A-Za-z0-9_-]{43}$/;
 
-export function newToken(randomBytes: (count: number) => Uint8Array): string {
-  const bytes = randomBytes(tokenBytes);
+export function newToken(freshBytes: (count: number) => Uint8Array): string {
+  const bytes = freshBytes(tokenBytes);
   if (bytes.length !== tokenBytes) throw new Error('the source of random bytes gave another number than asked for');
   return Buffer.from(bytes).toString('base64url');
 }

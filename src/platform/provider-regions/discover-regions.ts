@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
+import { type UseCase, useCase } from '../application-contract.ts';
 import { identifier, type QueryContext } from '../call-context.ts';
 import { type PlatformLimits, platformLimits } from '../limits.ts';
 import { callOutside } from '../outside.ts';
@@ -30,7 +31,7 @@ const decodeInput = untrusted(Type.Object({ connectionId: identifier }, { additi
 /** The use case; two adapters of one provider are a mistake of the composition and throw here. */
 export function createDiscoverRegions(
   parts: DiscoverRegionsParts,
-): (context: unknown, input: unknown) => Promise<Discovered | Refusal> {
+): UseCase<Discovered | Refusal> {
   const adapters = new Map<string, ProviderAdapter>();
   for (const adapter of parts.adapters) {
     if (adapters.has(adapter.providerId)) throw new Error(`provider ${adapter.providerId} has two adapters`);
@@ -41,7 +42,7 @@ export function createDiscoverRegions(
     decodeInput,
     work: (context: QueryContext, input: Input) => discover(parts, adapters, context, input),
   };
-  return (context, input) => runQuery(use, context, input);
+  return useCase(discoverRegionsContract, (context, input) => runQuery(use, context, input));
 }
 
 async function discover(

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
+import { type UseCase, useCase } from '../application-contract.ts';
 import { instant } from '../instant.ts';
 import { type PlatformLimits, platformLimits } from '../limits.ts';
 import { callOutside } from '../outside.ts';
@@ -58,7 +59,7 @@ interface Planning extends CommandParts {
 /** The use case; two engines of one name are a mistake of the composition and throw here. */
 export function createPlanStack(
   parts: PlanStackParts,
-): (context: unknown, input: unknown, signal?: AbortSignal) => Promise<PlannedStack | Refusal> {
+): UseCase<PlannedStack | Refusal, [signal?: AbortSignal]> {
   const engines = new Map<EngineName, PlanEngine>();
   for (const engine of parts.engines) {
     if (engines.has(engine.name)) throw new Error(`engine ${engine.name} is there twice`);
@@ -67,7 +68,7 @@ export function createPlanStack(
   const { clock, log, newId, plans, limits = platformLimits } = parts;
   const flights = createEngineFlights<Landed>(limits.engine_runs_max);
   const planning: Planning = { clock, log, newId, limits, parts, engines, flights };
-  return (context, input, signal) =>
+  return useCase(planStackContract, (context, input, signal?: AbortSignal) =>
     runCommand(
       planning,
       {
@@ -83,7 +84,8 @@ export function createPlanStack(
       },
       context,
       input,
-    );
+    ),
+  );
 }
 
 function planned(plan: StackPlan, replayed: boolean): PlannedStack {
