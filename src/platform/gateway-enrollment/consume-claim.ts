@@ -48,9 +48,7 @@ function decodeInput(value: unknown): Input | null {
   return { gatewayId, tokenDigest: tokenDigestOf(enrollmentToken), credentialRequestFingerprint };
 }
 
-export function createConsumeClaim(
-  parts: ConsumeClaimParts,
-): UseCase<EnrolledGateway | Refusal> {
+export function createConsumeClaim(parts: ConsumeClaimParts): UseCase<EnrolledGateway | Refusal> {
   const { gateways, constantTimeEqual } = parts;
   return enrollmentCommand<Input, EnrolledGateway>(parts, {
     contract: consumeClaimContract,

@@ -28,9 +28,7 @@ export interface GatewayStatus {
 
 const decodeInput = untrusted(Type.Object({ gatewayId: gatewayIdSchema }, { additionalProperties: false }));
 
-export function createGatewayStatus(
-  parts: GatewayStatusParts,
-): UseCase<GatewayStatus | Refusal> {
+export function createGatewayStatus(parts: GatewayStatusParts): UseCase<GatewayStatus | Refusal> {
   const { gateways, clock, log, limits = platformLimits } = parts;
   const work = async ({ scope }: QueryContext, { gatewayId }: { readonly gatewayId: string }) => {
     const answer = await callOutside({

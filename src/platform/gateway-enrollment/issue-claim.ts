@@ -42,9 +42,7 @@ function decodeInput(value: unknown): Input | null {
   return shape === null || claimExpiresAtMs === null ? null : { gatewayId: shape.gatewayId, claimExpiresAtMs };
 }
 
-export function createIssueClaim(
-  parts: IssueClaimParts,
-): UseCase<IssuedClaim | EnrolledGateway | Refusal> {
+export function createIssueClaim(parts: IssueClaimParts): UseCase<IssuedClaim | EnrolledGateway | Refusal> {
   const { gateways, freshBytes, newId, limits = platformLimits } = parts;
   return enrollmentCommand<Input, IssuedClaim>(parts, {
     contract: issueClaimContract,

@@ -26,9 +26,7 @@ const decodeInput = untrusted(
   ),
 );
 
-export function createRegisterGateway(
-  parts: GatewayEnrollmentParts,
-): UseCase<EnrolledGateway | Refusal> {
+export function createRegisterGateway(parts: GatewayEnrollmentParts): UseCase<EnrolledGateway | Refusal> {
   const { gateways } = parts;
   return enrollmentCommand(parts, {
     contract: registerGatewayContract,

@@ -29,9 +29,7 @@ interface Input {
 const decodeInput = untrusted(Type.Object({ connectionId: identifier }, { additionalProperties: false }));
 
 /** The use case; two adapters of one provider are a mistake of the composition and throw here. */
-export function createDiscoverRegions(
-  parts: DiscoverRegionsParts,
-): UseCase<Discovered | Refusal> {
+export function createDiscoverRegions(parts: DiscoverRegionsParts): UseCase<Discovered | Refusal> {
   const adapters = new Map<string, ProviderAdapter>();
   for (const adapter of parts.adapters) {
     if (adapters.has(adapter.providerId)) throw new Error(`provider ${adapter.providerId} has two adapters`);

@@ -57,9 +57,7 @@ interface Planning extends CommandParts {
 }
 
 /** The use case; two engines of one name are a mistake of the composition and throw here. */
-export function createPlanStack(
-  parts: PlanStackParts,
-): UseCase<PlannedStack | Refusal, [signal?: AbortSignal]> {
+export function createPlanStack(parts: PlanStackParts): UseCase<PlannedStack | Refusal, [signal?: AbortSignal]> {
   const engines = new Map<EngineName, PlanEngine>();
   for (const engine of parts.engines) {
     if (engines.has(engine.name)) throw new Error(`engine ${engine.name} is there twice`);
