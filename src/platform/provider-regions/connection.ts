@@ -1,7 +1,7 @@
 /** A cloud connection as data from a store, decoded: raw credentials are refused, here and on the way into a store. */
 import Type from 'typebox';
-import { identifier } from '../call-context.ts';
-import { untrusted } from '../untrusted.ts';
+import { identifier, type Scope } from '../call-context.ts';
+import { ownMembers, untrusted } from '../untrusted.ts';
 import type { CloudConnection } from './ports.ts';
 
 /**
@@ -13,12 +13,24 @@ const credentialReference = Type.String({
     /^(secret|workload-identity):\/\/(?=.{1,512}$)[A-Za-z0-9][A-Za-z0-9._-]*(\/[A-Za-z0-9][A-Za-z0-9._-]*)*(?:#[A-Za-z0-9][A-Za-z0-9._-]*)?$/,
 });
 
+const place = { tenantId: identifier, projectId: identifier, connectionId: identifier };
+const decodePlace = untrusted(Type.Object(place));
+
+/** Whether a row, whatever else is wrong with it, is the connection that was asked for. */
+export function isConnectionOf(scope: Scope, connectionId: string, row: unknown): boolean {
+  const found = decodePlace(ownMembers(row, Object.keys(place)));
+  return (
+    found !== null &&
+    found.tenantId === scope.tenantId &&
+    found.projectId === scope.projectId &&
+    found.connectionId === connectionId
+  );
+}
+
 export const decodeConnection: (value: unknown) => CloudConnection | null = untrusted(
   Type.Object(
     {
-      tenantId: identifier,
-      projectId: identifier,
-      connectionId: identifier,
+      ...place,
       providerId: identifier,
       enabled: Type.Boolean(),
       credentialReference,

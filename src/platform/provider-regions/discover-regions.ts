@@ -9,7 +9,7 @@ import { callOutside } from '../outside.ts';
 import { type Refusal, refuse } from '../refusal.ts';
 import { runQuery } from '../run-query.ts';
 import { untrusted } from '../untrusted.ts';
-import { decodeConnection } from './connection.ts';
+import { decodeConnection, isConnectionOf } from './connection.ts';
 import { discoverRegionsContract } from './contract.ts';
 import { type Discovered, judgeAnswer } from './observation.ts';
 import type { CloudConnections, ProviderAdapter } from './ports.ts';
@@ -57,27 +57,20 @@ async function discover(
     call: () => connections.find(scope, connectionId),
   });
   if (found.kind !== 'answered') return refuse('storage-unavailable');
-  if (found.value === null) return refuse('cloud-connection-not-found');
+  // A store that answers with another tenant's row must not become a way to it, nor tell what is wrong with it.
+  if (!isConnectionOf(scope, connectionId, found.value)) return refuse('cloud-connection-not-found');
   const connection = decodeConnection(found.value);
   if (connection === null) return refuse('cloud-connection-invalid');
-  // A store that answers with another tenant's row must not become a way to it.
-  if (
-    connection.tenantId !== scope.tenantId ||
-    connection.projectId !== scope.projectId ||
-    connection.connectionId !== connectionId
-  ) {
-    return refuse('cloud-connection-not-found');
-  }
   if (!connection.enabled) return refuse('cloud-connection-disabled');
   const adapter = adapters.get(connection.providerId);
   if (adapter === undefined) return refuse('provider-adapter-not-registered');
-  const { credentialReference } = connection;
+  const request = Object.freeze({ ...scope, connectionId, credentialReference: connection.credentialReference });
   const answer = await callOutside({
     clock,
     log,
     what: 'a provider adapter',
     deadlineMs: limits.adapter_deadline_ms,
-    call: (signal) => adapter.discoverRegions({ ...scope, connectionId, credentialReference }, signal),
+    call: (signal) => adapter.discoverRegions(request, signal),
   });
   if (answer.kind !== 'answered') return refuse('provider-unavailable');
   return judgeAnswer(answer.value, connection, adapter, limits.regions_max);
