@@ -18,6 +18,8 @@ function opened(
   const before = { calls: port.calls.length, audit: store.journal.audit.length, events: store.journal.events.length };
   return {
     ...command,
+    // Nothing is kept between calls but the store, so another process is another call.
+    runElsewhere: command.run,
     clock,
     resourceId: `gateway:${gatewayId}`,
     portCalls: () => port.calls.slice(before.calls).filter((name) => name !== 'recordRefusal'),
