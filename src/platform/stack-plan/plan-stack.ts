@@ -196,7 +196,8 @@ async function runEngine(
   const { clock, log, limits, engines } = planning;
   const engine = engines.get(input.engine);
   if (engine === undefined) return refuseCommand('infrastructure-engine-not-registered');
-  const request = { ...scope, ...input, planId, stateKey: stack.stateKey, lockId: stack.lockId };
+  // Frozen: the answer is judged by it.
+  const request = Object.freeze({ ...scope, ...input, planId, stateKey: stack.stateKey, lockId: stack.lockId });
   const ran = await callOutside({
     clock,
     log,
