@@ -1,6 +1,6 @@
 /**
  * The import order of ARCHITECTURE.md as rules. A folder may import the folders listed for it, and itself.
- * Test files and src/testing may import anything; nothing but tests may import src/testing.
+ * Test files, contract suites and src/testing may import anything; nothing but tests may import src/testing.
  */
 const allowed = {
   base: [],
@@ -24,7 +24,7 @@ const order = Object.entries(allowed).map(([folder, others]) => ({
   name: `import-order-${folder}`,
   comment: `src/${folder} may import ${others.length === 0 ? 'nothing' : others.join(', ')} of src`,
   severity: 'error',
-  from: { path: `^src/${folder}/`, pathNot: test },
+  from: { path: `^src/${folder}/`, pathNot: [test, suite] },
   to: { path: '^src/', pathNot: [folder, ...others].map((name) => `^src/${name}/`) },
 }));
 

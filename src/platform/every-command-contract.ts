@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AuditEntry } from '../audit/event.ts';
 import { at, callScope, commandContext } from '../testing/application-calls.ts';
-import { type Fault, settled } from '../testing/faulty-port.ts';
+import { type Fault, type Held, settled } from '../testing/faulty-port.ts';
 import { hostileVariants } from '../testing/hostile-values.ts';
 import type { SimulatedClock } from '../testing/simulated-clock.ts';
 import type { ApplicationContract } from './application-contract.ts';
@@ -17,13 +17,6 @@ export interface CommandResult {
   readonly retryable?: boolean;
   readonly replayed?: boolean;
   readonly enrollmentToken?: string;
-}
-
-export interface Held {
-  /** Later calls pass. */
-  forNewCalls(): void;
-  /** Those that were held go on. */
-  forAll(): void;
 }
 
 /** A command over in-memory ports, ready to succeed with `input`. */

@@ -45,11 +45,18 @@ export function faultyPort<Port extends object>(target: Port): FaultyPort<Port> 
   };
 }
 
+export interface Held {
+  /** Later calls pass. */
+  forNewCalls(): void;
+  /** Those that were held go on. */
+  forAll(): void;
+}
+
 /** Makes `method` wait: first every call, then only those that were there before. */
 export function holdMethod<Port extends object>(
   { break: breakMethod }: FaultyPort<Port>,
   method: keyof Port & string,
-): { forNewCalls(): void; forAll(): void } {
+): Held {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   breakMethod(method, { kind: 'wait', until: promise });
   return { forNewCalls: () => breakMethod(method, null), forAll: () => resolve(undefined) };

@@ -1,7 +1,6 @@
 /** Gateway enrollment over in-memory ports that can be made to fail, with ids and random bytes that count. */
 import { silentLog } from '../base/log.ts';
 import type { ApplicationContract } from '../platform/application-contract.ts';
-import type { Held } from '../platform/every-command-contract.ts';
 import { createConsumeClaim } from '../platform/gateway-enrollment/consume-claim.ts';
 import { createGatewayStatus } from '../platform/gateway-enrollment/gateway-status.ts';
 import { type InMemoryGateways, inMemoryGateways } from '../platform/gateway-enrollment/in-memory.ts';
@@ -11,7 +10,7 @@ import { createRegisterGateway } from '../platform/gateway-enrollment/register-g
 import type { ConstantTimeEqual } from '../platform/gateway-enrollment/token.ts';
 import { type PlatformLimits, platformLimits } from '../platform/limits.ts';
 import { at, commandContext, queryContext } from './application-calls.ts';
-import { type FaultyPort, faultyPort, holdMethod } from './faulty-port.ts';
+import { type FaultyPort, faultyPort, type Held, holdMethod } from './faulty-port.ts';
 import { type SimulatedClock, simulatedClock } from './simulated-clock.ts';
 
 export const gatewayId = '0190c0de-0000-7000-8000-000000000001';

@@ -39,12 +39,12 @@ const step = fc.oneof(
 
 /** Ends of a call that the sequences must reach, or they show little. */
 const everyEnd = [
-  ...['registered 1 Roof', 'awaiting-claim 2 Roof with a token', 'awaiting-claim 3 Roof with a token'],
-  ...['claimed 3 Roof', 'claimed 4 Roof'],
-  ...['replay registered 1 Roof', 'replay awaiting-claim 2 Roof', 'replay claimed 3 Roof'],
-  ...['idempotency-conflict', 'invalid-input', 'gateway-already-exists', 'gateway-not-found'],
-  ...['enrollment-claim-active', 'gateway-already-claimed', 'invalid-enrollment-token', 'enrollment-claim-expired'],
-];
+  ['registered 1 Roof', 'awaiting-claim 2 Roof with a token', 'awaiting-claim 3 Roof with a token'],
+  ['claimed 3 Roof', 'claimed 4 Roof'],
+  ['replay registered 1 Roof', 'replay awaiting-claim 2 Roof', 'replay claimed 3 Roof'],
+  ['idempotency-conflict', 'invalid-input', 'gateway-already-exists', 'gateway-not-found'],
+  ['enrollment-claim-active', 'gateway-already-claimed', 'invalid-enrollment-token', 'enrollment-claim-expired'],
+].flat();
 
 type Step = { kind: string; tenantId: string; subjectId: string; idempotencyKey: string; gatewayId: string } & {
   displayName?: string | undefined;
