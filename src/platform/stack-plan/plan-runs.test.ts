@@ -34,6 +34,17 @@ describe('runs of an engine', () => {
     }
   });
 
+  test('contracts §2 a call whose lookup came before the plan of another, and whose run would come after it, replays', async () => {
+    const { run, plans, engine } = openPlanning();
+    const first = await run();
+    // The first lookup is made at once, before the port is mended; it answers as if there were no plan yet.
+    plans.break('findByRequest', { kind: 'answer', value: null });
+    const overtaken = run();
+    plans.break('findByRequest', null);
+    expect(await overtaken).toEqual({ ...first, replayed: true });
+    expect(engine.calls).toEqual(['plan']);
+  });
+
   test('contracts §2 the same key in another scope, or another key, is a run of its own', async () => {
     const { planStack, context, engine, run } = openPlanning();
     const results = await Promise.all([run(), planStack(context({ idempotencyKey: 'key-00000002' }), stackRequest)]);

@@ -140,8 +140,8 @@ async function fly(planning: Planning, command: Command<StackRequest>, signal: A
   );
   if ('refusal' in onPlan) return onPlan;
   const rejection = onPlan.decision === 'deny' ? { stage: 'plan' as const, reasons: onPlan.reasons } : null;
-  // The last moment to leave; a write that has begun is not abandoned.
-  return signal.aborted ? refuseCommand('operation-cancelled') : store(planning, command, { planId, rejection, plan });
+  // Nobody leaves from here on: a write that has begun is not abandoned.
+  return store(planning, command, { planId, rejection, plan });
 }
 
 async function replay(planning: Planning, command: Command<StackRequest>): Promise<Landed | null> {
