@@ -9,7 +9,7 @@ import { type AutomationParts, etag, ruleIdOf, ruleResource, succeeded } from '.
 import { catalogueView } from './catalogue-view.ts';
 import { topologyOf } from './rule-document.ts';
 import { createRuleMutations } from './rule-mutations.ts';
-import type { RuleRow, RuleStore } from './rule-store.ts';
+import type { RuleRow, RuleStore, RuleSummary } from './rule-store.ts';
 import { variablesOf } from './rule-variables.ts';
 import { parsedOrNull, ruleView } from './rule-view.ts';
 
@@ -114,7 +114,7 @@ async function list(parts: AutomationParts, context: CallContext): Promise<Answe
 }
 
 /** The list stands without the engine: a status that cannot be had is null. */
-async function statusesOf(parts: AutomationParts, rows: readonly RuleRow[]): Promise<readonly unknown[]> {
+async function statusesOf(parts: AutomationParts, rows: readonly RuleSummary[]): Promise<readonly unknown[]> {
   try {
     return await parts.engine.explain(rows.map((row) => row.id));
   } catch (error) {

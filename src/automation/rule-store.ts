@@ -16,6 +16,9 @@ export interface RuleRow extends EngineRule {
   readonly updated_at: string;
 }
 
+/** One rule in a list; its documents may be large and are not read. */
+export type RuleSummary = Pick<RuleRow, 'id' | 'name' | 'description' | 'enabled' | 'priority'>;
+
 export interface RuleFilter {
   readonly enabled?: boolean | undefined;
   /** Part of the name or description, upper and lower case alike. */
@@ -35,7 +38,7 @@ export interface RuleChanges {
 }
 
 export interface RuleStore {
-  list(filter: RuleFilter, page: number, pageSize: number): Promise<{ rows: RuleRow[]; total: number }>;
+  list(filter: RuleFilter, page: number, pageSize: number): Promise<{ rows: RuleSummary[]; total: number }>;
   get(id: number): Promise<RuleRow | null>;
   create(name: string, description: string | null): Promise<RuleRow>;
   /** Throws `not-found`, or `revision-conflict` when `expected` is given and is not the row's revision. */
@@ -68,13 +71,13 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
       }
       const counted = await query.select((on) => on.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
       const rows = await query
-        .selectAll()
+        .select(['id', 'name', 'description', 'enabled', 'priority'])
         .orderBy('priority', 'desc')
         .orderBy('id')
         .limit(pageSize)
         .offset((page - 1) * pageSize)
         .execute();
-      return { rows: rows.map(rowOf), total: counted.total };
+      return { rows: rows.map((row) => ({ ...row, enabled: row.enabled !== 0 })), total: counted.total };
     },
     async get(id) {
       const row = await database.query.selectFrom('rules').selectAll().where('id', '=', id).executeTakeFirst();
