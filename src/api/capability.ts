@@ -68,6 +68,8 @@ export interface CallContext {
 export interface Answer {
   /** The whole body. */
   readonly data: unknown;
+  /** `data` as text, where the order of members that look like integers must not be lost; made of `data` when absent. */
+  readonly text?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Particulars of the terminal audit event. */
   readonly auditDetails?: unknown;

@@ -176,7 +176,7 @@ function addRoute(fastify: FastifyInstance, bound: BoundCapability, parts: Serve
       return reply
         .headers(answer.headers ?? {})
         .type('application/json; charset=utf-8')
-        .send(JSON.stringify(answer.data));
+        .send(answer.text ?? JSON.stringify(answer.data));
     },
   });
 }
