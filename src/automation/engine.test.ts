@@ -408,7 +408,7 @@ describe('manual execution', () => {
 });
 
 describe('reload', () => {
-  test('decisions §2.2 a broken row is reported and the others run; a stub is no-runnable-flow', () => {
+  test('§6.6, decisions §2.2 a broken row is reported and the others run; a stub is no-runnable-flow', () => {
     const { clock, engine, load, records, set } = setup();
     set(0, 20);
     const report = load(
