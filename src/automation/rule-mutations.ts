@@ -17,7 +17,8 @@ import { ruleView } from './rule-view.ts';
 export function createRuleMutations(parts: AutomationParts): BoundCapability[] {
   const { store } = parts;
   const setEnabled = async (context: CallContext, enabled: boolean): Promise<Answer> => {
-    const { before, after } = await store.update(ruleIdOf(context), { enabled });
+    const expected = expectedRevision(context.ifMatch, undefined);
+    const { before, after } = await store.update(ruleIdOf(context), { enabled }, expected);
     await reload(parts);
     const warnings = enabled ? await enableWarnings(parts, after) : [];
     return {
@@ -56,7 +57,7 @@ export function createRuleMutations(parts: AutomationParts): BoundCapability[] {
       descriptor: automation.remove,
       resource: ruleResource,
       async handler(context) {
-        const before = await store.remove(ruleIdOf(context));
+        const before = await store.remove(ruleIdOf(context), expectedRevision(context.ifMatch, undefined));
         await reload(parts);
         return {
           data: succeeded({ id: before.id, status: 'deleted' }),

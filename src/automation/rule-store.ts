@@ -43,7 +43,8 @@ export interface RuleStore {
   create(name: string, description: string | null): Promise<RuleRow>;
   /** Throws `not-found`, or `revision-conflict` when `expected` is given and is not the row's revision. */
   update(id: number, changes: RuleChanges, expected?: number): Promise<{ before: RuleRow; after: RuleRow }>;
-  remove(id: number): Promise<RuleRow>;
+  /** Throws as `update` does. */
+  remove(id: number, expected?: number): Promise<RuleRow>;
   /** Which rules there are and in which revision: what a reload compares. */
   heads(): Promise<{ id: number; revision: number }[]>;
   engineRules(ids: readonly number[]): Promise<EngineRule[]>;
@@ -87,9 +88,10 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
       database.transaction((within) => insertStub(within, { name, description, at: now() }, rulesMax)),
     update: (id, changes, expected) =>
       database.transaction((within) => updateRow(within, id, changes, now(), expected)),
-    remove: (id) =>
+    remove: (id, expected) =>
       database.transaction(async (within) => {
         const before = await rowWithin(within, id);
+        checkRevision(before, expected);
         await within.deleteFrom('rules').where('id', '=', id).execute();
         return before;
       }),
@@ -150,11 +152,7 @@ export async function updateRow(
   expected?: number,
 ): Promise<{ before: RuleRow; after: RuleRow }> {
   const before = await rowWithin(within, id);
-  if (expected !== undefined && expected !== before.revision) {
-    throw new Fault('revision-conflict', `rule ${id} is at revision ${before.revision}, not ${expected}`, {
-      details: { revision: before.revision, expected_revision: expected },
-    });
-  }
+  checkRevision(before, expected);
   const { flow, enabled, ...columns } = changes;
   const row = await within
     .updateTable('rules')
@@ -170,6 +168,13 @@ export async function updateRow(
     .returningAll()
     .executeTakeFirstOrThrow();
   return { before, after: rowOf(row) };
+}
+
+function checkRevision({ id, revision }: RuleRow, expected: number | undefined): void {
+  if (expected === undefined || expected === revision) return;
+  throw new Fault('revision-conflict', `rule ${id} is at revision ${revision}, not ${expected}`, {
+    details: { revision, expected_revision: expected },
+  });
 }
 
 async function rowWithin(within: Transaction, id: number): Promise<RuleRow> {

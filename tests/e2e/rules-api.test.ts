@@ -548,6 +548,27 @@ describe('§4.1, §5, §7 every refusal, and that it changed nothing', () => {
     await unchanged();
   });
 
+  test('409: a stale If-Match is never passed over: enable, disable and delete honour it too', async () => {
+    const send = (method: string, path: string, ifMatch: string) =>
+      service.request(method, `${api}/rules/${path}`, {
+        body: { confirmed: true },
+        headers: { 'x-svc-confirmed': 'true', 'if-match': ifMatch },
+      });
+    const other = await newRule('preconditions');
+    const before = await state();
+    for (const [method, path] of [
+      ['POST', `${other}/enable`],
+      ['POST', `${other}/disable`],
+      ['DELETE', `${other}`],
+    ] as const) {
+      expectRefusal(await send(method, path, '"1"'), 409, 'revision-conflict');
+      expectRefusal(await send(method, path, '"x"'), 400, 'invalid-input');
+    }
+    expect(await state()).toBe(before);
+    expect((await send('POST', `${other}/enable`, '"2"')).headers.get('etag')).toBe('"3"');
+    expect((await send('DELETE', `${other}`, '"3"')).status).toBe(200);
+  });
+
   test('413 and 415: a body over 1 MiB, a body that is not JSON', async () => {
     const big = await service.request('PUT', `${api}/rules/${id}`, {
       body: { description: 'x'.repeat(1_048_576), confirmed: true },
