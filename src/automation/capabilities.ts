@@ -39,7 +39,7 @@ function ruleQueries(parts: AutomationParts): BoundCapability[] {
         const row = await ruleOf(store, context);
         return {
           data: succeeded(ruleView(row)),
-          text: `{"success":true,"data":${ruleText(row)}}`,
+          content: { type: 'application/json; charset=utf-8', text: `{"success":true,"data":${ruleText(row)}}` },
           headers: { etag: etag(row.revision) },
         };
       },
