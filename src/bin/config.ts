@@ -17,6 +17,7 @@ import { type GatewayLimits, gatewayLimits, gatewayLimitsSchema } from '../gatew
 import { type HistoryLimits, historyLimits, historyLimitsSchema } from '../historian/limits.ts';
 import type { Channel } from '../points/channel.ts';
 import { readSite, type Site } from '../points/site.ts';
+import { type ProcessingLimits, processingLimits, processingLimitsSchema } from '../processing/limits.ts';
 import type { Parameter } from '../rules/catalogue.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -43,6 +44,8 @@ export interface ServiceConfig {
   readonly logLevel: LogLevel;
   /** Pace of the simulated channels; without it, the one of site.yaml. */
   readonly replaySpeed?: number;
+  /** Where processors that this process started itself listen, by id; without it, the endpoints of routes.yaml. */
+  readonly processorEndpoints?: Readonly<Record<string, string>>;
 }
 
 const defaultHost = '127.0.0.1';
@@ -75,6 +78,7 @@ const serviceSchema = Type.Object(
     devices: Type.Optional(Type.Partial(deviceLimitsSchema)),
     audit: Type.Optional(Type.Partial(auditLimitsSchema)),
     history: Type.Optional(Type.Partial(historyLimitsSchema)),
+    processing: Type.Optional(Type.Partial(processingLimitsSchema)),
   },
   { additionalProperties: false },
 );
@@ -85,6 +89,7 @@ export interface ServiceLimits {
   readonly devices: DeviceLimits;
   readonly audit: AuditLimits;
   readonly history: HistoryLimits;
+  readonly processing: ProcessingLimits;
 }
 
 const serviceFile = 'service.yaml';
@@ -100,6 +105,7 @@ export function readLimits(configDir: string): ServiceLimits {
     devices: { ...deviceLimits, ...given.devices },
     audit: { ...auditLimits, ...given.audit },
     history: { ...historyLimits, ...given.history },
+    processing: { ...processingLimits, ...given.processing },
   };
 }
 
