@@ -1,0 +1,197 @@
+/**
+ * Ridge regression whose coefficients may vary with the time of day: rows are gathered into slots of the day, each
+ * centre of the day is fitted on its neighbouring slots, and a coefficient is pulled towards that of the whole day.
+ * Out-of-fold predictions come from the same normal matrices less one fold.
+ */
+import type { Columns, FittedModel, TrainingPlan } from './learning.ts';
+import { solveSymmetric } from './linear-solve.ts';
+
+export interface RidgeShape {
+  /** Slots of the day; 1 is one model for all hours. */
+  readonly slots: number;
+  /** Slots on each side of a centre whose rows count, with falling weight. */
+  readonly reach: number;
+  /** Penalty per unit of total weight, on standardised columns. */
+  readonly penalty: number;
+}
+
+interface Moments {
+  readonly size: number;
+  /** Per fold and slot: lower triangle of X'WX, then X'Wy and the weight. */
+  readonly matrix: Float64Array[][];
+  readonly vector: Float64Array[][];
+  readonly weight: Float64Array;
+}
+
+export interface Standard {
+  readonly mean: Float64Array;
+  readonly scale: Float64Array;
+}
+
+export function standardOf(columns: Columns, rows: Int32Array, weight: Float64Array): Standard {
+  const mean = new Float64Array(columns.length);
+  const scale = new Float64Array(columns.length);
+  for (let column = 0; column < columns.length; column++) {
+    const values = columns[column] as Float64Array;
+    let sum = 0;
+    let total = 0;
+    for (const row of rows) {
+      const value = values[row] as number;
+      if (value !== value) continue;
+      sum += (weight[row] as number) * value;
+      total += weight[row] as number;
+    }
+    const middle = total > 0 ? sum / total : 0;
+    let squares = 0;
+    for (const row of rows) {
+      const value = values[row] as number;
+      if (value === value) squares += (weight[row] as number) * (value - middle) ** 2;
+    }
+    const spread = total > 0 ? Math.sqrt(squares / total) : 0;
+    mean[column] = middle;
+    // A column that does not vary carries nothing: scale 0 switches it off.
+    scale[column] = spread > 1e-9 * (1 + Math.abs(middle)) ? 1 / spread : 0;
+  }
+  return { mean, scale };
+}
+
+/** Standardised row with a leading one; a missing cell counts as average. Values far outside are drawn in. */
+function fillRow(target: Float64Array, columns: Columns, standard: Standard, row: number): void {
+  target[0] = 1;
+  for (let column = 0; column < columns.length; column++) {
+    const value = (columns[column] as Float64Array)[row] as number;
+    let unit = value === value ? (value - (standard.mean[column] as number)) * (standard.scale[column] as number) : 0;
+    if (unit > 6) unit = 6;
+    else if (unit < -6) unit = -6;
+    target[column + 1] = unit;
+  }
+}
+
+function momentsOf(columns: Columns, plan: TrainingPlan, standard: Standard, slots: Uint8Array, slotCount: number): Moments {
+  const size = columns.length + 1;
+  const matrix = Array.from({ length: plan.foldCount }, () =>
+    Array.from({ length: slotCount }, () => new Float64Array(size * size)),
+  );
+  const vector = Array.from({ length: plan.foldCount }, () =>
+    Array.from({ length: slotCount }, () => new Float64Array(size)),
+  );
+  const weight = new Float64Array(plan.foldCount * slotCount);
+  const x = new Float64Array(size);
+  for (const row of plan.rows) {
+    const fold = plan.fold[row] as number;
+    const slot = slots[row] as number;
+    const own = plan.weight[row] as number;
+    const goal = plan.goal[row] as number;
+    fillRow(x, columns, standard, row);
+    const into = (matrix[fold] as Float64Array[])[slot] as Float64Array;
+    const right = (vector[fold] as Float64Array[])[slot] as Float64Array;
+    weight[fold * slotCount + slot] = (weight[fold * slotCount + slot] as number) + own;
+    for (let i = 0; i < size; i++) {
+      const scaled = own * (x[i] as number);
+      if (scaled === 0) continue;
+      right[i] = (right[i] as number) + scaled * goal;
+      const at = i * size;
+      for (let j = 0; j <= i; j++) into[at + j] = (into[at + j] as number) + scaled * (x[j] as number);
+    }
+  }
+  return { size, matrix, vector, weight };
+}
+
+/** Adds `share` of one slot, of all folds but `without`, to the system. */
+function gather(
+  moments: Moments,
+  slotCount: number,
+  slot: number,
+  share: number,
+  without: number,
+  matrix: Float64Array,
+  vector: Float64Array,
+): number {
+  let weight = 0;
+  for (let fold = 0; fold < moments.matrix.length; fold++) {
+    if (fold === without) continue;
+    const own = moments.weight[fold * slotCount + slot] as number;
+    if (own === 0) continue;
+    weight += share * own;
+    const from = (moments.matrix[fold] as Float64Array[])[slot] as Float64Array;
+    const right = (moments.vector[fold] as Float64Array[])[slot] as Float64Array;
+    for (let index = 0; index < from.length; index++)
+      matrix[index] = (matrix[index] as number) + share * (from[index] as number);
+    for (let index = 0; index < right.length; index++)
+      vector[index] = (vector[index] as number) + share * (right[index] as number);
+  }
+  return weight;
+}
+
+/** Coefficients of one system, pulled towards `anchor` (or zero); the intercept is hardly penalised. */
+function solve(
+  matrix: Float64Array,
+  vector: Float64Array,
+  weight: number,
+  penalty: number,
+  anchor: Float64Array | undefined,
+): Float64Array {
+  const size = vector.length;
+  for (let index = 0; index < size; index++) {
+    const own = (index === 0 ? 1e-3 : 1) * penalty * weight + 1e-9;
+    matrix[index * size + index] = (matrix[index * size + index] as number) + own;
+    if (anchor !== undefined) vector[index] = (vector[index] as number) + own * (anchor[index] as number);
+  }
+  if (!solveSymmetric(matrix, vector, size)) return anchor?.slice() ?? new Float64Array(size);
+  return vector.slice();
+}
+
+/** Coefficients per slot of the day, fitted without the rows of fold `without` (−1: with all). */
+function coefficients(moments: Moments, shape: RidgeShape, without: number): Float64Array[] {
+  const { size } = moments;
+  const { slots } = shape;
+  const matrix = new Float64Array(size * size);
+  const vector = new Float64Array(size);
+  let weight = 0;
+  for (let slot = 0; slot < slots; slot++) weight += gather(moments, slots, slot, 1, without, matrix, vector);
+  const whole = solve(matrix, vector, weight, slots === 1 ? shape.penalty : 1e-3, undefined);
+  if (slots === 1) return [whole];
+  return Array.from({ length: slots }, (_, centre) => {
+    matrix.fill(0);
+    vector.fill(0);
+    let near = 0;
+    for (let away = -shape.reach; away <= shape.reach; away++) {
+      const slot = (((centre + away) % slots) + slots) % slots;
+      near += gather(moments, slots, slot, 1 - Math.abs(away) / (shape.reach + 1), without, matrix, vector);
+    }
+    return solve(matrix, vector, near, shape.penalty, whole);
+  });
+}
+
+function slotsOf(hours: Float64Array, slotCount: number): Uint8Array {
+  return Uint8Array.from(hours, (hour) => Math.min(slotCount - 1, Math.floor((hour * slotCount) / 24)));
+}
+
+function apply(columns: Columns, standard: Standard, own: readonly Float64Array[], slots: Uint8Array, row: number, x: Float64Array): number {
+  fillRow(x, columns, standard, row);
+  const beta = own[slots[row] as number] as Float64Array;
+  let sum = 0;
+  for (let index = 0; index < x.length; index++) sum += (x[index] as number) * (beta[index] as number);
+  return sum;
+}
+
+export function fitRidge(columns: Columns, hours: Float64Array, plan: TrainingPlan, shape: RidgeShape): FittedModel {
+  const standard = standardOf(columns, plan.rows, plan.weight);
+  const slots = slotsOf(hours, shape.slots);
+  const moments = momentsOf(columns, plan, standard, slots, shape.slots);
+  const whole = coefficients(moments, shape, -1);
+  const x = new Float64Array(moments.size);
+  const outOfFold = new Float64Array(plan.goal.length).fill(Number.NaN);
+  for (let fold = 0; fold < plan.foldCount; fold++) {
+    const own = coefficients(moments, shape, fold);
+    for (const row of plan.rows)
+      if (plan.fold[row] === fold) outOfFold[row] = apply(columns, standard, own, slots, row, x);
+  }
+  return {
+    outOfFold,
+    predict(later, laterHours) {
+      const laterSlots = slotsOf(laterHours, shape.slots);
+      return Float64Array.from(laterHours, (_, row) => apply(later, standard, whole, laterSlots, row, x));
+    },
+  };
+}
