@@ -137,8 +137,9 @@ function readLoad(folder: string, choice: OriginChoice): ScoreCase[] {
       ? originsOf('2020-12-01T00:00:00Z', '2020-12-30T00:00:00Z', 1)
       : originsOf('2020-11-10T00:00:00Z', '2020-11-29T00:00:00Z', 1);
   const rows = readRows(folder, 'openstef_load_15min_dev.csv.gz');
+  const plan = { ...dayAhead, timeZone: 'Europe/Amsterdam' };
   return [...bySeries(rows, 'series')].flatMap(([series, own]) =>
-    daily(own, 900_000, { ...dayAhead, series, target: 'load_mw', covariates: loadWeather }, origins),
+    daily(own, 900_000, { ...plan, series, target: 'load_mw', covariates: loadWeather }, origins),
   );
 }
 
@@ -156,7 +157,7 @@ function readPv(folder: string, choice: OriginChoice): ScoreCase[] {
       ? originsOf('2021-09-11T00:00:00Z', '2021-10-09T00:00:00Z', 1)
       : originsOf('2021-08-28T00:00:00Z', '2021-09-09T00:00:00Z', 1);
   const rows = readRows(folder, 'openstef_pv_15min_dev.csv.gz');
-  const plan = { ...dayAhead, historyDays: 42, minimum: 0, target: 'pv_mw' };
+  const plan = { ...dayAhead, historyDays: 42, minimum: 0, target: 'pv_mw', timeZone: 'Europe/Amsterdam' };
   const covariates = ['radiation_j_m2_h', 'windspeed_100m_ms'];
   return [...bySeries(rows, 'site')].flatMap(([series, own]) =>
     daily(own, 900_000, { ...plan, series, covariates }, origins),
@@ -180,7 +181,8 @@ function readVictoria(folder: string, choice: OriginChoice): ScoreCase[] {
       : originsOf('2013-01-02T14:00:00Z', '2013-12-28T14:00:00Z', 6);
   const rows = readRows(folder, 'vic_load_30min_dev.csv.gz');
   const covariates = ['temperature_c', 'holiday'];
-  const plan = { ...dayAhead, series: 'vic', horizonCells: 48, target: 'demand_mw', covariates };
+  const place = { series: 'vic', timeZone: 'Australia/Melbourne' };
+  const plan = { ...dayAhead, ...place, horizonCells: 48, target: 'demand_mw', covariates };
   return daily(rows, 1_800_000, plan, origins);
 }
 

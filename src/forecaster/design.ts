@@ -8,6 +8,8 @@ export interface Design {
   readonly names: readonly string[];
   readonly columns: readonly Float64Array[];
   readonly hours: Float64Array;
+  /** Names of the columns that are covariates as they came. */
+  readonly raw: ReadonlySet<string>;
 }
 
 interface Sheet {
@@ -131,7 +133,7 @@ export function treeDesign(ground: Ground, from: number, to: number): Design {
   if (ground.lagDays <= weekDays) addTargetColumns(sheet, ground);
   addCovariateColumns(sheet, ground);
   addCalendarColumns(sheet, ground);
-  return { names: sheet.names, columns: sheet.columns, hours: ground.calendar.hours.slice(from, to) };
+  return { names: sheet.names, columns: sheet.columns, hours: ground.calendar.hours.slice(from, to), raw: new Set(ground.names) };
 }
 
 function addCurves(sheet: Sheet, ground: Ground): void {
@@ -146,6 +148,19 @@ function addCurves(sheet: Sheet, ground: Ground): void {
     add(sheet, `off_sin_${wave}`, (cell) => weekend(cell) * Math.sin(turn(cell)));
     add(sheet, `off_cos_${wave}`, (cell) => weekend(cell) * Math.cos(turn(cell)));
   }
+}
+
+const plainNames = /^(lag_1d|lag_2d|lag_7d|week_median|same_kind_4|day_mean|week_level|sin_|cos_|off_|weekday_|day_off|age)/;
+
+/** The few columns that a linear model needs at least: where history is short, more only add noise. */
+export function plainPart(design: Design): Design {
+  const kept = design.names.flatMap((name, index) => (plainNames.test(name) || design.raw.has(name) ? [index] : []));
+  return {
+    names: kept.map((index) => design.names[index] ?? ''),
+    columns: kept.map((index) => design.columns[index] ?? new Float64Array(0)),
+    hours: design.hours,
+    raw: design.raw,
+  };
 }
 
 /** Columns for linear models: curves of the day, kinds of day, lags, and covariates with their squares. */
@@ -169,5 +184,5 @@ export function linearDesign(ground: Ground, from: number, to: number): Design {
     add(sheet, `${name}.day`, (cell) => windows.mean(cell - perDay, cell));
     if (lagDays <= weekDays) add(sheet, `${name}.lag`, (cell) => at(cell - lagDays * perDay));
   }
-  return { names: sheet.names, columns: sheet.columns, hours: calendar.hours.slice(from, to) };
+  return { names: sheet.names, columns: sheet.columns, hours: calendar.hours.slice(from, to), raw: new Set(ground.names) };
 }

@@ -3,8 +3,9 @@
  * fell into the same leaves (Meinshausen 2006). Bags are runs of whole days, so the rows of a day that a tree has not
  * seen are judged by trees that know nothing of that day.
  */
-import { type BinnedColumns, binColumn } from './binning.ts';
-import type { Columns, TrainingPlan } from './learning.ts';
+import type { BinnedColumns } from './binning.ts';
+import type { TrainingPlan } from './learning.ts';
+import { levels } from './levels.ts';
 import { SeededStream } from './seeded.ts';
 import { growTree, leafOf, type Tree, type TreeShape } from './trees.ts';
 
@@ -19,8 +20,8 @@ export interface Forest {
   readonly trees: readonly Tree[];
   /** Per tree and day block: 1 when the tree has seen it. */
   readonly seen: readonly Uint8Array[];
-  /** Rows of the plan in ascending order of goal. */
-  readonly ranked: Int32Array;
+  /** Per tree and node: the weight of the rows in it. */
+  readonly leafWeight: readonly Float64Array[];
   readonly plan: TrainingPlan;
   /** Day block of each row. */
   readonly block: Int32Array;
@@ -43,83 +44,99 @@ export function growForest(binned: BinnedColumns, plan: TrainingPlan, block: Int
     trees.push(growTree({ bins, binCounts, goal: plan.goal, weight: plan.weight, rows, columns }, shape, stream));
     seen.push(own);
   }
-  const ranked = plan.rows.slice().sort((a, b) => (plan.goal[a] as number) - (plan.goal[b] as number) || a - b);
-  return { binned, trees, seen, ranked, plan, block };
+  return { binned, trees, seen, leafWeight: trees.map((tree) => weightsOf(tree, plan.weight)), plan, block };
 }
 
-/** Adds the leaf members of `row` to `weights`; `onlyUnseen` asks only trees that have not seen that day block. */
-function addLeaves(forest: Forest, bins: readonly Uint8Array[], row: number, weights: Float64Array, onlyUnseen: number): void {
-  const { plan } = forest;
-  for (let index = 0; index < forest.trees.length; index++) {
-    if (onlyUnseen >= 0 && (forest.seen[index] as Uint8Array)[onlyUnseen] === 1) continue;
-    const tree = forest.trees[index] as Tree;
-    const leaf = leafOf(tree, bins, row);
-    const from = tree.start[leaf] as number;
-    const to = tree.end[leaf] as number;
+function weightsOf(tree: Tree, weight: Float64Array): Float64Array {
+  return Float64Array.from(tree.column, (column, node) => {
     let total = 0;
-    for (let at = from; at < to; at++) total += plan.weight[tree.rows[at] as number] as number;
-    for (let at = from; at < to; at++) {
-      const member = tree.rows[at] as number;
-      weights[member] = (weights[member] as number) + (plan.weight[member] as number) / total;
-    }
-  }
+    if (column < 0) for (let at = tree.start[node] as number; at < (tree.end[node] as number); at++)
+      total += weight[tree.rows[at] as number] as number;
+    return total;
+  });
 }
 
-/** Quantiles of the goals under `weights`, into `into`; probabilities ascend. Interpolates between weighted ranks. */
-function weightedQuantiles(forest: Forest, weights: Float64Array, probabilities: Float64Array, into: Float64Array): void {
-  const { ranked, plan } = forest;
-  let total = 0;
-  for (const row of ranked) total += weights[row] as number;
-  if (!(total > 0)) {
-    into.fill(Number.NaN);
-    return;
+/**
+ * Weighted distributions of one value a training row (the goal, or what a forecast missed) over the rows that share
+ * leaves with a cell. Holds its scratch arrays, so one of these serves many cells without allocating in between.
+ */
+export class Neighbourhood {
+  private readonly forest: Forest;
+  private readonly value: Float64Array;
+  private readonly weights: Float64Array;
+  /** Rank of each training row by value, and the rows by rank. */
+  private readonly rank: Int32Array;
+  private readonly ranked: Int32Array;
+  private readonly touched: Int32Array;
+  private readonly totals: readonly Float64Array[];
+
+  constructor(forest: Forest, value: Float64Array) {
+    const { rows } = forest.plan;
+    this.forest = forest;
+    this.value = value;
+    this.ranked = rows.slice().sort((a, b) => (value[a] as number) - (value[b] as number) || a - b);
+    this.rank = new Int32Array(value.length);
+    for (let place = 0; place < this.ranked.length; place++) this.rank[this.ranked[place] as number] = place;
+    this.weights = new Float64Array(this.ranked.length);
+    this.touched = new Int32Array(this.ranked.length);
+    this.totals = forest.leafWeight;
   }
-  let next = 0;
-  let below = 0;
-  let previousMiddle = 0;
-  let previousGoal = Number.NaN;
-  for (const row of ranked) {
-    const own = weights[row] as number;
-    if (own === 0) continue;
-    const middle = (below + own / 2) / total;
-    const goal = plan.goal[row] as number;
-    while (next < probabilities.length && (probabilities[next] as number) <= middle) {
-      if (previousGoal !== previousGoal) into[next] = goal;
-      else {
-        const part = ((probabilities[next] as number) - previousMiddle) / (middle - previousMiddle);
-        into[next] = previousGoal + (goal - previousGoal) * part;
+
+  /** Quantiles at the levels for `row` of `bins`; with a block, only trees that have not seen that block are asked. */
+  quantiles(bins: readonly Uint8Array[], row: number, onlyUnseen: number): Float64Array {
+    const touched = this.gather(bins, row, onlyUnseen);
+    const into = new Float64Array(levels.length);
+    this.readQuantiles(touched, into);
+    for (const place of touched) this.weights[place] = 0;
+    return into;
+  }
+
+  /** Ranks of the rows that share a leaf, ascending, their weights set. */
+  private gather(bins: readonly Uint8Array[], row: number, onlyUnseen: number): Int32Array {
+    const { forest, weights, rank, touched } = this;
+    const { plan } = forest;
+    let count = 0;
+    for (let index = 0; index < forest.trees.length; index++) {
+      if (onlyUnseen >= 0 && (forest.seen[index] as Uint8Array)[onlyUnseen] === 1) continue;
+      const tree = forest.trees[index] as Tree;
+      const leaf = leafOf(tree, bins, row);
+      const to = tree.end[leaf] as number;
+      const share = 1 / ((this.totals[index] as Float64Array)[leaf] as number);
+      for (let at = tree.start[leaf] as number; at < to; at++) {
+        const member = tree.rows[at] as number;
+        const place = rank[member] as number;
+        if (weights[place] === 0) touched[count++] = place;
+        weights[place] = (weights[place] as number) + (plan.weight[member] as number) * share;
       }
-      next++;
     }
-    if (next >= probabilities.length) return;
-    below += own;
-    previousMiddle = middle;
-    previousGoal = goal;
+    return touched.subarray(0, count).sort();
   }
-  while (next < probabilities.length) into[next++] = previousGoal;
-}
 
-/** Quantiles of each row of `columns`: one array of `probabilities.length` values a row. */
-export function forestQuantiles(forest: Forest, columns: Columns, count: number, probabilities: Float64Array): Float64Array[] {
-  const bins = columns.map((column, index) => binColumn(column, forest.binned.cuts[index] as Float64Array, count));
-  const weights = new Float64Array(forest.plan.goal.length);
-  return Array.from({ length: count }, (_, row) => {
-    weights.fill(0);
-    addLeaves(forest, bins, row, weights, -1);
-    const own = new Float64Array(probabilities.length);
-    weightedQuantiles(forest, weights, probabilities, own);
-    return own;
-  });
-}
-
-/** The same for training rows, asking only trees that have not seen the row's days; every row of `rows`. */
-export function forestOutOfBag(forest: Forest, rows: Int32Array, probabilities: Float64Array): Float64Array[] {
-  const weights = new Float64Array(forest.plan.goal.length);
-  return Array.from(rows, (row) => {
-    weights.fill(0);
-    addLeaves(forest, forest.binned.bins, row, weights, forest.block[row] as number);
-    const own = new Float64Array(probabilities.length);
-    weightedQuantiles(forest, weights, probabilities, own);
-    return own;
-  });
+  /** Interpolates between weighted ranks; NaN throughout when no tree was asked. */
+  private readQuantiles(touched: Int32Array, into: Float64Array): void {
+    let total = 0;
+    for (const place of touched) total += this.weights[place] as number;
+    if (!(total > 0)) {
+      into.fill(Number.NaN);
+      return;
+    }
+    let next = 0;
+    let below = 0;
+    let previousMiddle = 0;
+    let previous = Number.NaN;
+    for (const place of touched) {
+      const own = this.weights[place] as number;
+      const middle = (below + own / 2) / total;
+      const value = this.value[this.ranked[place] as number] as number;
+      while (next < into.length && (levels[next] as number) <= middle) {
+        const part = ((levels[next] as number) - previousMiddle) / (middle - previousMiddle);
+        into[next++] = previous === previous ? previous + (value - previous) * part : value;
+      }
+      if (next >= into.length) return;
+      below += own;
+      previousMiddle = middle;
+      previous = value;
+    }
+    while (next < into.length) into[next++] = previous;
+  }
 }

@@ -11,8 +11,8 @@ export interface RidgeShape {
   readonly slots: number;
   /** Slots on each side of a centre whose rows count, with falling weight. */
   readonly reach: number;
-  /** Penalty per unit of total weight, on standardised columns. */
-  readonly penalty: number;
+  /** Penalties to choose from, per unit of total weight, on standardised columns. */
+  readonly penalties: readonly number[];
 }
 
 interface Moments {
@@ -142,14 +142,14 @@ function solve(
 }
 
 /** Coefficients per slot of the day, fitted without the rows of fold `without` (−1: with all). */
-function coefficients(moments: Moments, shape: RidgeShape, without: number): Float64Array[] {
+function coefficients(moments: Moments, shape: RidgeShape, penalty: number, without: number): Float64Array[] {
   const { size } = moments;
   const { slots } = shape;
   const matrix = new Float64Array(size * size);
   const vector = new Float64Array(size);
   let weight = 0;
   for (let slot = 0; slot < slots; slot++) weight += gather(moments, slots, slot, 1, without, matrix, vector);
-  const whole = solve(matrix, vector, weight, slots === 1 ? shape.penalty : 1e-3, undefined);
+  const whole = solve(matrix, vector, weight, slots === 1 ? penalty : 1e-3, undefined);
   if (slots === 1) return [whole];
   return Array.from({ length: slots }, (_, centre) => {
     matrix.fill(0);
@@ -159,7 +159,7 @@ function coefficients(moments: Moments, shape: RidgeShape, without: number): Flo
       const slot = (((centre + away) % slots) + slots) % slots;
       near += gather(moments, slots, slot, 1 - Math.abs(away) / (shape.reach + 1), without, matrix, vector);
     }
-    return solve(matrix, vector, near, shape.penalty, whole);
+    return solve(matrix, vector, near, penalty, whole);
   });
 }
 
@@ -175,20 +175,28 @@ function apply(columns: Columns, standard: Standard, own: readonly Float64Array[
   return sum;
 }
 
+/** Fits each shape's penalties on the same moments and keeps the one with the smallest out-of-fold absolute error. */
 export function fitRidge(columns: Columns, hours: Float64Array, plan: TrainingPlan, shape: RidgeShape): FittedModel {
   const standard = standardOf(columns, plan.rows, plan.weight);
   const slots = slotsOf(hours, shape.slots);
   const moments = momentsOf(columns, plan, standard, slots, shape.slots);
-  const whole = coefficients(moments, shape, -1);
   const x = new Float64Array(moments.size);
-  const outOfFold = new Float64Array(plan.goal.length).fill(Number.NaN);
-  for (let fold = 0; fold < plan.foldCount; fold++) {
-    const own = coefficients(moments, shape, fold);
+  let best = { penalty: 0, error: Number.POSITIVE_INFINITY, outOfFold: new Float64Array(0) };
+  for (const penalty of shape.penalties) {
+    const outOfFold = new Float64Array(plan.goal.length).fill(Number.NaN);
+    for (let fold = 0; fold < plan.foldCount; fold++) {
+      const own = coefficients(moments, shape, penalty, fold);
+      for (const row of plan.rows)
+        if (plan.fold[row] === fold) outOfFold[row] = apply(columns, standard, own, slots, row, x);
+    }
+    let error = 0;
     for (const row of plan.rows)
-      if (plan.fold[row] === fold) outOfFold[row] = apply(columns, standard, own, slots, row, x);
+      error += (plan.weight[row] as number) * Math.abs((outOfFold[row] as number) - (plan.goal[row] as number));
+    if (error < best.error) best = { penalty, error, outOfFold };
   }
+  const whole = coefficients(moments, shape, best.penalty, -1);
   return {
-    outOfFold,
+    outOfFold: best.outOfFold,
     predict(later, laterHours) {
       const laterSlots = slotsOf(laterHours, shape.slots);
       return Float64Array.from(laterHours, (_, row) => apply(later, standard, whole, laterSlots, row, x));

@@ -1,0 +1,85 @@
+/**
+ * Distributions around the combined forecast. Two ways are mixed: what the forest says about the goal itself, and the
+ * combined forecast plus what it missed, out of fold, in the forest's neighbourhood of the cell. The mix and a map of
+ * probabilities are calibrated on rows that the models had not seen.
+ */
+import { type Forest, Neighbourhood } from './forest.ts';
+import { interpolate, levels, probabilityOf } from './levels.ts';
+
+export interface Bands {
+  readonly forest: Forest;
+  /** Per row: goal less the combined out-of-fold forecast. */
+  readonly misses: Float64Array;
+  /** Share of the forest's own distribution; the rest is forecast plus misses. */
+  readonly share: number;
+  /** For each level, the level to be read instead, so that the share below it is right out of fold. */
+  readonly readAt: Float64Array;
+}
+
+/** Rows on which the mix and the map are calibrated: enough for the tails, and quick. */
+const calibrationRowsMax = 2500;
+
+const shares = [0, 0.25, 0.5, 0.75, 1];
+
+export function calibrateBands(forest: Forest, combined: Float64Array): Bands {
+  const { plan } = forest;
+  const misses = plan.goal.map((goal, row) => goal - (combined[row] as number));
+  const stride = Math.max(1, Math.ceil(plan.rows.length / calibrationRowsMax));
+  const rows = plan.rows.filter((_, index) => index % stride === 0);
+  const own = new Neighbourhood(forest, plan.goal);
+  const around = new Neighbourhood(forest, misses);
+  const direct: Float64Array[] = [];
+  const shifted: Float64Array[] = [];
+  for (const row of rows) {
+    const block = forest.block[row] as number;
+    direct.push(own.quantiles(forest.binned.bins, row, block));
+    shifted.push(around.quantiles(forest.binned.bins, row, block).map((miss) => miss + (combined[row] as number)));
+  }
+  let best = { share: 0, loss: Number.POSITIVE_INFINITY };
+  for (const share of shares) {
+    let loss = 0;
+    for (let index = 0; index < rows.length; index++) {
+      const row = rows[index] as number;
+      loss += (plan.weight[row] as number) * pinball(direct[index], shifted[index], share, plan.goal[row] as number);
+    }
+    if (loss < best.loss) best = { share, loss };
+  }
+  const seen = rows.map((_, index) => index);
+  const reached = Array.from(seen, (index) => {
+    const mixed = mix(direct[index] as Float64Array, shifted[index] as Float64Array, best.share);
+    return probabilityOf(mixed, plan.goal[rows[index] as number] as number);
+  }).sort((a, b) => a - b);
+  const readAt = levels.map((level) => reached[Math.min(reached.length - 1, Math.floor(level * reached.length))] ?? level);
+  return { forest, misses, share: best.share, readAt };
+}
+
+function mix(direct: Float64Array, shifted: Float64Array, share: number): Float64Array {
+  return direct.map((value, index) => share * value + (1 - share) * (shifted[index] as number));
+}
+
+function pinball(
+  direct: Float64Array | undefined,
+  shifted: Float64Array | undefined,
+  share: number,
+  goal: number,
+): number {
+  if (direct === undefined || shifted === undefined) return 0;
+  let sum = 0;
+  for (let index = 0; index < levels.length; index++) {
+    const level = levels[index] as number;
+    const miss = goal - (share * (direct[index] as number) + (1 - share) * (shifted[index] as number));
+    sum += miss >= 0 ? level * miss : (level - 1) * miss;
+  }
+  return sum;
+}
+
+/** One distribution at the levels for each row of `bins`, around `combined`. */
+export function bandsAt(bands: Bands, bins: readonly Uint8Array[], combined: Float64Array): Float64Array[] {
+  const own = new Neighbourhood(bands.forest, bands.forest.plan.goal);
+  const around = new Neighbourhood(bands.forest, bands.misses);
+  return Array.from(combined, (value, row) => {
+    const shifted = around.quantiles(bins, row, -1).map((miss) => miss + value);
+    const mixed = bands.share === 0 ? shifted : mix(own.quantiles(bins, row, -1), shifted, bands.share);
+    return bands.readAt.map((level) => interpolate(levels, mixed, level));
+  });
+}

@@ -1,0 +1,45 @@
+/** One sample in, one forecast out. */
+import { groundOf } from './ground.ts';
+import { interpolate, levels } from './levels.ts';
+import { fitRegression, predictRegression } from './regression.ts';
+import { cellsPerDay, dayMs, type Sample } from './sample.ts';
+
+export interface Ask {
+  readonly minimum: number | undefined;
+  readonly probabilities: Float64Array;
+}
+
+export interface Answer {
+  readonly value: Float64Array;
+  readonly quantiles: readonly Float64Array[];
+}
+
+/**
+ * The part of the history that fits may use: whole days up to the last midnight, from the first midnight that the frame
+ * of any hour of that day would still hold. All requests of one day therefore share one fit.
+ */
+export function fittingPart(sample: Sample): Sample {
+  const { startMs, cadenceMs, count, target } = sample;
+  const endMs = startMs + (count - 1) * cadenceMs;
+  const first = Math.round((Math.ceil(startMs / dayMs) * dayMs - startMs) / cadenceMs) + 1;
+  const last = Math.floor((Math.floor(endMs / dayMs) * dayMs - startMs) / cadenceMs);
+  return {
+    ...sample,
+    startMs: startMs + first * cadenceMs,
+    count: last + 1 - first,
+    target: target.slice(first, last + 1),
+    covariates: sample.covariates.map(({ name, values }) => ({ name, values: values.slice(first, last + 1) })),
+  };
+}
+
+export function forecastSample(sample: Sample, ask: Ask): Answer {
+  if (cellsPerDay(sample.cadenceMs) === 0) throw new Error('the cadence does not divide a day');
+  const fit = fitRegression(groundOf(fittingPart(sample)));
+  const rows = predictRegression(fit, groundOf(sample), sample.count, sample.count + sample.horizon);
+  const least = ask.minimum ?? Number.NEGATIVE_INFINITY;
+  const at = (row: Float64Array, probability: number): number => Math.max(least, interpolate(levels, row, probability));
+  return {
+    value: Float64Array.from(rows, (row) => at(row, 0.5)),
+    quantiles: Array.from(ask.probabilities, (probability) => Float64Array.from(rows, (row) => at(row, probability))),
+  };
+}
