@@ -3,6 +3,7 @@ import { groundOf } from './ground.ts';
 import { interpolate, levels } from './levels.ts';
 import { fitRegression, predictRegression } from './regression.ts';
 import { cellsPerDay, dayMs, type Sample } from './sample.ts';
+import { forecastSeries } from './series/combination.ts';
 
 export interface Ask {
   readonly minimum: number | undefined;
@@ -32,10 +33,23 @@ export function fittingPart(sample: Sample): Sample {
   };
 }
 
-export function forecastSample(sample: Sample, ask: Ask): Answer {
-  if (cellsPerDay(sample.cadenceMs) === 0) throw new Error('the cadence does not divide a day');
+/** Cells of a day up to which the models of a single series are quick enough. */
+const seriesDayMax = 48;
+
+function distributionsOf(sample: Sample): readonly Float64Array[] {
+  const perDay = cellsPerDay(sample.cadenceMs);
+  if (perDay === 0) throw new Error('the cadence does not divide a day');
+  const ground = groundOf(sample);
+  if (sample.covariates.length === 0 && perDay <= seriesDayMax) {
+    const own = forecastSeries(ground.filled, sample.horizon, perDay);
+    if (own !== null) return own.rows;
+  }
   const fit = fitRegression(groundOf(fittingPart(sample)));
-  const rows = predictRegression(fit, groundOf(sample), sample.count, sample.count + sample.horizon);
+  return predictRegression(fit, ground, sample.count, sample.count + sample.horizon);
+}
+
+export function forecastSample(sample: Sample, ask: Ask): Answer {
+  const rows = distributionsOf(sample);
   const least = ask.minimum ?? Number.NEGATIVE_INFINITY;
   const at = (row: Float64Array, probability: number): number => Math.max(least, interpolate(levels, row, probability));
   return {
