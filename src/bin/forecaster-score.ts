@@ -43,7 +43,10 @@ const floors: Readonly<Record<string, Method>> = {
 function forecaster(times: number[]): Method {
   return (own) => {
     const startMs = systemClock.monotonicMs();
-    const answer = forecastSample(own.sample, { minimum: own.minimum, probabilities: Float64Array.from(own.quantiles) });
+    const answer = forecastSample(own.sample, {
+      minimum: own.minimum,
+      probabilities: Float64Array.from(own.quantiles),
+    });
     times.push(systemClock.monotonicMs() - startMs);
     return answer;
   };
@@ -65,7 +68,9 @@ function line(name: string, scores: readonly CaseScore[], reference: readonly Ca
   const own = averageScore(scores);
   const base = reference === undefined ? undefined : averageScore(reference);
   const owa = base === undefined ? '' : digits((own.smape / base.smape + own.mase / base.mase) / 2);
-  const cells = [own.mase, own.scaledPinball, own.pinball, own.nmae, own.coverage].map((value) => digits(value).padStart(9));
+  const cells = [own.mase, own.scaledPinball, own.pinball, own.nmae, own.coverage].map((value) =>
+    digits(value).padStart(9),
+  );
   return [name.padEnd(24), ...cells, owa.padStart(8)].join(' ');
 }
 
@@ -84,7 +89,13 @@ function scoreSet(set: ScoreSet, cases: readonly ScoreCase[]): void {
   const own = all.at(-1) ?? [];
   for (const series of new Set(cases.map((each) => each.series))) {
     if (set.name === 'm4' || given.floors) break;
-    console.log(line(`  ${series}`, own.filter((_, index) => cases[index]?.series === series), undefined));
+    console.log(
+      line(
+        `  ${series}`,
+        own.filter((_, index) => cases[index]?.series === series),
+        undefined,
+      ),
+    );
   }
   if (given.cases) {
     for (const [index, each] of cases.entries()) {
@@ -92,10 +103,18 @@ function scoreSet(set: ScoreSet, cases: readonly ScoreCase[]): void {
       const day = all[0]?.[index];
       const week = all[1]?.[index];
       if (score === undefined || day === undefined || week === undefined) continue;
-      console.log(each.series, each.origin, digits(score.mase), digits(day.mase), digits(week.mase), digits(score.inside / score.counted, 2));
+      console.log(
+        each.series,
+        each.origin,
+        digits(score.mase),
+        digits(day.mase),
+        digits(week.mase),
+        digits(score.inside / score.counted, 2),
+      );
     }
   }
-  if (times.length > 0) console.log(`time ms p50 ${percentile(times, 0.5).toFixed(0)} p95 ${percentile(times, 0.95).toFixed(0)}`);
+  if (times.length > 0)
+    console.log(`time ms p50 ${percentile(times, 0.5).toFixed(0)} p95 ${percentile(times, 0.95).toFixed(0)}`);
 }
 
 function main(): void {
@@ -104,7 +123,10 @@ function main(): void {
   for (const set of scoreSets) {
     if (wanted !== undefined && !wanted.split(',').includes(set.name)) continue;
     const cases = set.read(data, origins === 'earlier' ? 'earlier' : 'scored');
-    scoreSet(set, cases.filter((_, index) => index % Number(every) === 0));
+    scoreSet(
+      set,
+      cases.filter((_, index) => index % Number(every) === 0),
+    );
   }
 }
 
