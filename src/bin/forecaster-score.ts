@@ -1,6 +1,8 @@
 /**
  * `npm run forecaster:score -- --data DIR`: the table of the reference forecaster on the development data, floors beside it.
- * Options: `--set NAME,…`, `--origins scored|earlier`, `--every N` (each Nth case only), `--cases` (one line a case).
+ * Through the real route: a forecaster of its own is started and asked over HTTP. Options: `--direct` (the models are called
+ * in this process), `--again` (each case also an hour later, for its time), `--missing SHARE` (that part of the history is
+ * taken away), `--set NAME,…`, `--origins scored|earlier`, `--every N` (each Nth case only), `--cases` (one line a case).
  */
 import { parseArgs } from 'node:util';
 import { systemClock } from '../base/clock.ts';
@@ -17,10 +19,13 @@ const { values: given } = parseArgs({
     every: { type: 'string', default: '1' },
     cases: { type: 'boolean', default: false },
     floors: { type: 'boolean', default: false },
+    direct: { type: 'boolean', default: false },
+    again: { type: 'boolean', default: false },
+    missing: { type: 'string', default: '0' },
   },
 });
 
-type Method = (own: ScoreCase) => ScoredForecast;
+type Method = (own: ScoreCase) => ScoredForecast | Promise<ScoredForecast>;
 
 const naive =
   (lagDays: number, make: (sample: ScoreCase['sample']) => Float64Array): Method =>
