@@ -10,13 +10,13 @@ import {
   type Series,
 } from '../api/processing.ts';
 import { formatTimestamp } from '../base/timestamp.ts';
-import { buildRequest, requestBytes } from '../processing/processor/request-bytes.ts';
 import type { Sample } from '../forecaster/sample.ts';
+import { buildRequest, requestBytes } from '../processing/processor/request-bytes.ts';
 import type { ScoreCase } from './score-data.ts';
 
 /** What is forecast; the data sets call it by many names. */
 const targetName = 'target';
-const deadlineMs = 60_000;
+const defaultDeadlineMs = 60_000;
 
 /** The text of the declaration that a case's frame fits; cases of one shape share it. */
 export function taskText({ sample, minimum, quantiles }: ScoreCase, id: string): string {
@@ -76,7 +76,12 @@ export function shapeOf({ sample, minimum, quantiles }: ScoreCase): string {
   return JSON.stringify([cadenceMs, count, horizon, timeZone, names, minimum, quantiles.length]);
 }
 
-export function requestOf({ sample, quantiles, series }: ScoreCase, taskId: string, nowMs: number): Uint8Array {
+export function requestOf(
+  { sample, quantiles, series }: ScoreCase,
+  taskId: string,
+  nowMs: number,
+  deadlineMs = defaultDeadlineMs,
+): Uint8Array {
   const options: ForecastOptions = { kind: 'forecast', horizon_steps: sample.horizon, quantiles: [...quantiles] };
   const basis = {
     task: { id: taskId, revision: 1, kind: 'forecast' as const },

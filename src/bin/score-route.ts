@@ -1,6 +1,6 @@
 /** The forecaster as it is used: a process of its own, asked over HTTP, its time taken where the caller stands. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,9 +10,16 @@ import type { ScoreCase } from './score-data.ts';
 import type { ScoredForecast } from './score-measures.ts';
 import { requestOf, shapeOf, taskText } from './score-requests.ts';
 
+export interface RoutedForecast {
+  readonly forecast: ScoredForecast;
+  /** How long the caller waited. */
+  readonly waitedMs: number;
+  /** What the forecaster computed meanwhile, in all its threads; NaN where the system does not say. */
+  readonly computedMs: number;
+}
+
 export interface ForecastRoute {
-  /** The forecast, and how long its caller waited for it. */
-  ask(own: ScoreCase): Promise<{ readonly forecast: ScoredForecast; readonly waitedMs: number }>;
+  ask(own: ScoreCase): Promise<RoutedForecast>;
   close(): Promise<void>;
 }
 
@@ -40,12 +47,17 @@ export async function startForecastRoute(cases: readonly ScoreCase[]): Promise<F
       const id = taskOf.get(shapeOf(own));
       if (id === undefined) throw new Error('a case of a shape that the forecaster was not started for');
       const body = Buffer.from(requestOf(own, id, systemClock.wallMs()));
+      const before = computedMs(child.pid);
       const startMs = systemClock.monotonicMs();
       const response = await fetch(url, { method: 'POST', headers: { 'content-type': processorMediaType }, body });
       const text = await response.text();
       const waitedMs = systemClock.monotonicMs() - startMs;
       if (response.status !== 200) throw new Error(`${own.series} ${own.origin}: ${response.status} ${text}`);
-      return { forecast: forecastOf(JSON.parse(text) as ProcessingResult, own), waitedMs };
+      return {
+        forecast: forecastOf(JSON.parse(text) as ProcessingResult, own),
+        waitedMs,
+        computedMs: computedMs(child.pid) - before,
+      };
     },
 
     async close() {
@@ -55,6 +67,18 @@ export async function startForecastRoute(cases: readonly ScoreCase[]): Promise<F
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Milliseconds of processor time of a process so far (Linux: clock ticks of 10 ms). */
+function computedMs(pid: number | undefined): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /, '')
+      .split(' ');
+    return (Number(fields[11]) + Number(fields[12])) * 10;
+  } catch {
+    return Number.NaN;
+  }
 }
 
 async function portOf(child: ChildProcess): Promise<string> {
