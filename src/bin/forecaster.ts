@@ -3,6 +3,7 @@
 import { availableParallelism } from 'node:os';
 import { systemClock } from '../base/clock.ts';
 import { createLog } from '../base/log.ts';
+import { isTooShort } from '../forecaster/service/judge-history.ts';
 import { type RunningForecaster, startForecaster } from '../forecaster/service/start-forecaster.ts';
 import { isForOperator } from './config.ts';
 import { readForecasterConfig } from './forecaster-config.ts';
@@ -32,6 +33,9 @@ try {
   running = await startForecaster({ ...config, version: packageVersion(), workers, clock: systemClock, log });
   if (config.bearerToken === null && !isLoopback(config.host))
     log.warn('the forecaster is reachable from other machines and asks for no token: set SVC_FORECASTER_BEARER_TOKEN');
+  const short = config.declarations.filter((task) => isTooShort(task)).map(({ id }) => id);
+  if (short.length > 0)
+    log.warn('tasks whose history is too short for a forecast: only their fallbacks', { tasks: short });
   const tasks = config.declarations.map(({ id, revision }) => `${id}@${revision}`);
   log.info('listening', { host: config.host, port: running.port, workers, tasks });
 } catch (error) {

@@ -22,7 +22,7 @@ export function forecastWork({ pool, artifact, clock, log }: WorkParts): Work {
   async function find(accepted: AcceptedRequest, signal: AbortSignal): Promise<Findings> {
     const { sample, warnings } = readFrame(accepted);
     const verdict = judgeHistory(sample);
-    if (!verdict.enough) return insufficient(accepted, [verdict.why, ...warnings]);
+    if (!verdict.enough) return insufficient(accepted, verdict.why);
     const job: ForecastJob = { sample, ask: askOf(accepted) };
     const { task, binding } = accepted.request;
     const reply = await pool.run(job, buffersOfJob(job), `${task.id} ${binding.id}`, signal);
@@ -55,9 +55,9 @@ function stackOf(error: unknown): string {
 }
 
 /** The first declared strategy that the frame can serve; its own warning stays first. */
-function insufficient(accepted: AcceptedRequest, warnings: readonly string[]): Findings {
+function insufficient(accepted: AcceptedRequest, why: string): Findings {
   const findings = declaredFallback(accepted, 'INSUFFICIENT_HISTORY');
-  return { ...findings, warnings: [...(findings.warnings ?? []), ...warnings] };
+  return { ...findings, warnings: [...(findings.warnings ?? []), why] };
 }
 
 function zeroForecast({ declaration }: AcceptedRequest, warnings: readonly string[]): Findings {

@@ -2,8 +2,9 @@
  * Whether a history is enough to forecast from (§2.3 "Fallback rules"): what is not gets a named fallback or no answer,
  * never a guess that looks like a forecast.
  */
+import type { TaskDeclaration } from '../../processing/task/declaration.ts';
 import { dayMs, type Sample } from '../sample.ts';
-import { historyDaysComfortable, historyDaysMin, knownShareMin, silentDaysMax } from './limits.ts';
+import { historyDaysComfortable, historyDaysMin, knownShareMin, outlierWidths, silentDaysMax } from './limits.ts';
 
 export type HistoryVerdict =
   | { readonly enough: true; readonly warnings: readonly string[] }
@@ -24,7 +25,13 @@ export function judgeHistory({ target, cadenceMs, count }: Sample): HistoryVerdi
   const warnings: string[] = [];
   if (days(last + 1 - first) < historyDaysComfortable) warnings.push('HISTORY_SHORT');
   if (isConstant(target)) warnings.push('HISTORY_CONSTANT');
+  else if (hasOutliers(target)) warnings.push('HISTORY_OUTLIERS');
   return { enough: true, warnings };
+}
+
+/** Whether no frame of the task is ever long enough. */
+export function isTooShort({ frame }: TaskDeclaration): boolean {
+  return frame.history_steps * frame.cadence_seconds * 1000 < historyDaysMin * dayMs;
 }
 
 function knownShare(values: Float64Array): number {
@@ -36,4 +43,13 @@ function knownShare(values: Float64Array): number {
 function isConstant(values: Float64Array): boolean {
   const one = values.find((value) => !Number.isNaN(value));
   return values.every((value) => Number.isNaN(value) || value === one);
+}
+
+function hasOutliers(values: Float64Array): boolean {
+  const sorted = values.filter((value) => !Number.isNaN(value)).sort();
+  const at = (share: number): number => sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN;
+  const width = at(0.99) - at(0.01);
+  // Mostly one value, and now and then another: no measure of what is out of line.
+  if (width === 0) return false;
+  return at(0) < at(0.01) - outlierWidths * width || at(1) > at(0.99) + outlierWidths * width;
 }

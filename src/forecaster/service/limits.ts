@@ -19,8 +19,8 @@ export function forecasterLimits(workers: number): ServerLimits {
   };
 }
 
-/** Whole days between the first and the last known value of the target: a fit looks back over a week and is judged on another. */
-export const historyDaysMin = 14;
+/** Days between the first and the last known value of the target: a week to look back over, and days to be judged on. */
+export const historyDaysMin = 10;
 /** Share of the target's history, and of its newest week, that must be known. */
 export const knownShareMin = 0.5;
 /** Days without a value before `as_of` beyond which a history no longer says how things are now. */
@@ -30,6 +30,8 @@ export const historyDaysComfortable = 28;
 
 /** Time for all workers to come up at the start. */
 export const workerStartMs = 30_000;
+/** A value farther outside the middle 98% of a history than this many times its width is called out of line. */
+export const outlierWidths = 10;
 /** JavaScript heap of one worker; one that needs more is ended and replaced. */
 export const workerHeapMbMax = 1024;
 /** Estimated bytes of the fits that one worker keeps. */
