@@ -11,6 +11,7 @@ const allowed = {
   devices: ['base', 'points', 'rules'],
   audit: ['base', 'api', 'storage'],
   automation: ['base', 'api', 'storage', 'points', 'audit', 'rules'],
+  forecaster: ['base', 'api', 'processing'],
   gateway: ['base', 'api', 'storage', 'audit'],
   platform: ['base', 'api'],
 };

@@ -19,9 +19,12 @@ describe('§2.3 input_digest: RFC 8785 canonical JSON', () => {
         fc.dictionary(name, tie('value'), { maxKeys: 6 }),
       ),
     })).value;
-    fc.assert(fc.property(value, (each) => {
+    fc.assert(
+      fc.property(value, (each) => {
         expect(canonicalJson(each)).toBe(canonicalize(each));
-      }), { numRuns: 500 });
+      }),
+      { numRuns: 500 },
+    );
   });
 
   test.each([

@@ -18,6 +18,7 @@ export const faultKinds = {
   'method-not-allowed': kind(404),
   'revision-conflict': kind(409),
   'payload-too-large': kind(413),
+  'frame-too-large': kind(413),
   'unsupported-media-type': kind(415),
   'invalid-flow': kind(422),
   'invalid-trigger': kind(422),
@@ -25,11 +26,15 @@ export const faultKinds = {
   'no-runnable-flow': kind(422),
   'confirmation-required': kind(428),
   'rate-limited': kind(429, true),
+  'processor-busy': kind(429, true),
   'headers-too-large': kind(431),
   'internal-error': kind(500),
+  'result-rejected': kind(502),
+  'processor-refused': kind(502),
   'audit-unavailable': kind(503, true),
   'storage-unavailable': kind(503, true),
   'engine-unavailable': kind(503, true),
+  'processing-unavailable': kind(503, true),
   'deadline-exceeded': kind(504, true),
 } as const satisfies Record<string, FaultKind>;
 
@@ -39,6 +44,8 @@ export interface FaultExtra {
   /** Machine-readable particulars; must be free of paths, SQL, stacks and addresses. */
   readonly details?: Readonly<Record<string, unknown>>;
   readonly retryAfterMs?: number;
+  /** When this one occasion differs from what its code means. */
+  readonly retryable?: boolean;
   readonly cause?: unknown;
 }
 
@@ -46,6 +53,7 @@ export class Fault extends Error {
   readonly code: FaultCode;
   readonly details: Readonly<Record<string, unknown>> | undefined;
   readonly retryAfterMs: number | undefined;
+  readonly retryable: boolean;
 
   constructor(code: FaultCode, message: string, extra: FaultExtra = {}) {
     super(message, extra.cause === undefined ? undefined : { cause: extra.cause });
@@ -53,13 +61,10 @@ export class Fault extends Error {
     this.code = code;
     this.details = extra.details;
     this.retryAfterMs = extra.retryAfterMs;
+    this.retryable = extra.retryable ?? faultKinds[code].retryable;
   }
 
   get status(): number {
     return faultKinds[this.code].status;
-  }
-
-  get retryable(): boolean {
-    return faultKinds[this.code].retryable;
   }
 }

@@ -1,13 +1,15 @@
 /**
  * `npm run forecaster:score -- --data DIR`: the table of the reference forecaster on the development data, floors beside it.
- * Options: `--set NAME,…`, `--origins scored|earlier`, `--every N` (each Nth case only), `--cases` (one line a case).
+ * Through the real route: a forecaster of its own is started and asked over HTTP. Options: `--direct` (the models are called
+ * in this process), `--again` (two hours before each origin and one hour before it, for the times: the accuracy then means nothing), `--missing SHARE` (that part of the history is
+ * taken away), `--set NAME,…`, `--origins scored|earlier`, `--every N` (each Nth case only), `--cases` (one line a case).
  */
 import { parseArgs } from 'node:util';
-import { systemClock } from '../base/clock.ts';
 import { forecastSample } from '../forecaster/forecast.ts';
-import { type ScoreCase, type ScoreSet, scoreSets } from './score-data.ts';
+import { hoursBefore, type ScoreCase, type ScoreSet, scoreSets, withoutCells } from './score-data.ts';
 import { naiveQuantiles, profileMean, seasonalNaive } from './score-floors.ts';
 import { averageScore, type CaseScore, naiveTwo, type ScoredForecast, scoreCase } from './score-measures.ts';
+import { type ForecastRoute, startForecastRoute } from './score-route.ts';
 
 const { values: given } = parseArgs({
   options: {
@@ -17,10 +19,20 @@ const { values: given } = parseArgs({
     every: { type: 'string', default: '1' },
     cases: { type: 'boolean', default: false },
     floors: { type: 'boolean', default: false },
+    direct: { type: 'boolean', default: false },
+    again: { type: 'boolean', default: false },
+    missing: { type: 'string', default: '0' },
   },
 });
 
-type Method = (own: ScoreCase) => ScoredForecast;
+interface Times {
+  readonly waited: number[];
+  readonly computed: number[];
+  readonly waitedAgain: number[];
+  readonly computedAgain: number[];
+}
+
+type Method = (own: ScoreCase) => ScoredForecast | Promise<ScoredForecast>;
 
 const naive =
   (lagDays: number, make: (sample: ScoreCase['sample']) => Float64Array): Method =>
@@ -29,7 +41,7 @@ const naive =
     return { value, quantiles: naiveQuantiles(sample, value, lagDays, quantiles) };
   };
 
-const naiveTwoOf: Method = ({ sample, quantiles }) => {
+const naiveTwoOf = ({ sample, quantiles }: ScoreCase): ScoredForecast => {
   const value = naiveTwo(sample.target, sample.horizon, 24);
   return { value, quantiles: quantiles.map(() => value) };
 };
@@ -40,12 +52,27 @@ const floors: Readonly<Record<string, Method>> = {
   'mean of 7 days': naive(1, (sample) => profileMean(sample, 7)),
 };
 
-function forecaster(times: number[]): Method {
-  return (own) => {
-    const before = process.cpuUsage();
-    const answer = forecastSample(own.sample, { minimum: own.minimum, probabilities: Float64Array.from(own.quantiles) });
-    times.push(process.cpuUsage(before).user / 1000);
-    return answer;
+/** The models in this process; their time is that of the processor alone. */
+function directly(own: ScoreCase, times: Times): ScoredForecast {
+  const before = process.cpuUsage();
+  const probabilities = Float64Array.from(own.quantiles);
+  const answer = forecastSample(own.sample, { minimum: own.minimum, probabilities });
+  times.computed.push(process.cpuUsage(before).user / 1000);
+  return answer;
+}
+
+/** The service, asked as a site asks it; `--again` asks once more, an hour later. */
+function throughRoute(route: ForecastRoute, times: Times): Method {
+  return async (own) => {
+    const asked = given.again ? hoursBefore(own, 2) : own;
+    const { forecast, waitedMs, computedMs } = await route.ask(asked);
+    times.waited.push(waitedMs);
+    times.computed.push(computedMs);
+    if (!given.again) return forecast;
+    const again = await route.ask(hoursBefore(own, 1));
+    times.waitedAgain.push(again.waitedMs);
+    times.computedAgain.push(again.computedMs);
+    return forecast;
   };
 }
 
@@ -65,47 +92,68 @@ function line(name: string, scores: readonly CaseScore[], reference: readonly Ca
   const own = averageScore(scores);
   const base = reference === undefined ? undefined : averageScore(reference);
   const owa = base === undefined ? '' : digits((own.smape / base.smape + own.mase / base.mase) / 2);
-  const cells = [own.mase, own.scaledPinball, own.pinball, own.nmae, own.coverage].map((value) => digits(value).padStart(9));
+  const cells = [own.mase, own.scaledPinball, own.pinball, own.nmae, own.coverage].map((value) =>
+    digits(value).padStart(9),
+  );
   return [name.padEnd(24), ...cells, owa.padStart(8)].join(' ');
 }
 
-function scoreSet(set: ScoreSet, cases: readonly ScoreCase[]): void {
+async function scoreSet(set: ScoreSet, cases: readonly ScoreCase[]): Promise<void> {
   const above = countedAbove(set.name);
-  const times: number[] = [];
-  const methods = Object.entries({ ...floors, ...(given.floors ? {} : { forecaster: forecaster(times) }) });
+  const times: Times = { waited: [], computed: [], waitedAgain: [], computedAgain: [] };
+  const asked = cases.map((own, index) => withoutCells(own, Number(given.missing), index));
+  const shapes = given.again ? asked.map((own) => hoursBefore(own, 1)) : asked;
+  const route = given.floors || given.direct ? null : await startForecastRoute(shapes);
+  const models: Method = route === null ? (own) => directly(own, times) : throughRoute(route, times);
+  const methods = Object.entries({ ...floors, ...(given.floors ? {} : { forecaster: models }) });
   const reference = set.name === 'm4' ? cases.map((own) => scoreCase(own, naiveTwoOf(own), above)) : undefined;
   console.log(`\n${set.name}: ${cases.length} forecasts`);
   console.log(`${''.padEnd(24)}      mase  sPinball   pinball      nmae  coverage      owa`);
-  const all = methods.map(([name, method]) => {
-    const scores = cases.map((own) => scoreCase(own, method(own), above));
+  const all: CaseScore[][] = [];
+  for (const [name, method] of methods) {
+    const scores: CaseScore[] = [];
+    for (const [index, own] of cases.entries()) scores.push(scoreCase(own, await method(asked[index] ?? own), above));
     console.log(line(name, scores, reference));
-    return scores;
-  });
+    all.push(scores);
+  }
+  await route?.close();
   const own = all.at(-1) ?? [];
-  for (const series of new Set(cases.map((each) => each.series))) {
-    if (set.name === 'm4' || given.floors) break;
-    console.log(line(`  ${series}`, own.filter((_, index) => cases[index]?.series === series), undefined));
+  for (const series of set.name === 'm4' || given.floors ? [] : new Set(cases.map((each) => each.series))) {
+    const scores = own.filter((_, index) => cases[index]?.series === series);
+    console.log(line(`  ${series}`, scores, undefined));
   }
-  if (given.cases) {
-    for (const [index, each] of cases.entries()) {
-      const score = own[index];
-      const day = all[0]?.[index];
-      const week = all[1]?.[index];
-      if (score === undefined || day === undefined || week === undefined) continue;
-      console.log(each.series, each.origin, digits(score.mase), digits(day.mase), digits(week.mase), digits(score.inside / score.counted, 2));
-    }
-  }
-  if (times.length > 0) console.log(`time ms p50 ${percentile(times, 0.5).toFixed(0)} p95 ${percentile(times, 0.95).toFixed(0)}`);
+  if (given.cases) printCases(cases, all);
+  printTimes('waited', times.waited);
+  printTimes('computed', times.computed);
+  printTimes('waited, an hour later', times.waitedAgain);
+  printTimes('computed, an hour later', times.computedAgain);
 }
 
-function main(): void {
+function printCases(cases: readonly ScoreCase[], all: readonly (readonly CaseScore[])[]): void {
+  for (const [index, each] of cases.entries()) {
+    const [day, week] = [all[0]?.[index], all[1]?.[index]];
+    const score = all.at(-1)?.[index];
+    if (score === undefined || day === undefined || week === undefined) continue;
+    const cells = [digits(score.mase), digits(day.mase), digits(week.mase), digits(score.inside / score.counted, 2)];
+    console.log(each.series, each.origin, ...cells);
+  }
+}
+
+function printTimes(name: string, times: readonly number[]): void {
+  if (times.length === 0) return;
+  const [half, most] = [percentile(times, 0.5), percentile(times, 0.95)];
+  console.log(`${name.padEnd(24)} p50 ${half.toFixed(0)} ms, p95 ${most.toFixed(0)} ms`);
+}
+
+async function main(): Promise<void> {
   const { data, set: wanted, origins, every } = given;
   if (data === undefined) throw new Error('say where the data are: --data DIR');
   for (const set of scoreSets) {
     if (wanted !== undefined && !wanted.split(',').includes(set.name)) continue;
     const cases = set.read(data, origins === 'earlier' ? 'earlier' : 'scored');
-    scoreSet(set, cases.filter((_, index) => index % Number(every) === 0));
+    const chosen = cases.filter((_, index) => index % Number(every) === 0);
+    await scoreSet(set, chosen);
   }
 }
 
-main();
+await main();

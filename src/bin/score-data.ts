@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { dayMs, type Sample } from '../forecaster/sample.ts';
+import { SeededStream } from '../forecaster/seeded.ts';
 
 /** One forecast to make and what came true. */
 export interface ScoreCase {
@@ -121,12 +122,7 @@ function bySeries(rows: readonly Row[], key: string): Map<string, Row[]> {
   return Map.groupBy(rows, (row) => row[key] ?? '');
 }
 
-function daily(
-  rows: readonly Row[],
-  cadenceMs: number,
-  plan: CutPlan,
-  origins: readonly number[],
-): ScoreCase[] {
+function daily(rows: readonly Row[], cadenceMs: number, plan: CutPlan, origins: readonly number[]): ScoreCase[] {
   const grid = gridOf(rows, cadenceMs, [plan.target, ...plan.covariates]);
   return origins.flatMap((origin) => cut(grid, origin, plan) ?? []);
 }
@@ -250,3 +246,29 @@ export const scoreSets: readonly ScoreSet[] = [
   { name: 'victoria', read: readVictoria },
   { name: 'pv', read: readPv },
 ];
+
+/** The same case with `share` of its history taken away, the target's and the covariates', the same cells on every run. */
+export function withoutCells(own: ScoreCase, share: number, seed: number): ScoreCase {
+  if (share === 0) return own;
+  const stream = new SeededStream(seed + 1);
+  const { sample } = own;
+  const thin = (values: Float64Array): Float64Array =>
+    values.map((value, cell) => (cell < sample.count && stream.next() < share ? Number.NaN : value));
+  const covariates = sample.covariates.map(({ name, values }) => ({ name, values: thin(values) }));
+  return { ...own, sample: { ...sample, target: thin(sample.target), covariates } };
+}
+
+/** What would have been asked `hours` (at most 2) before the origin, always with two hours less of history. */
+export function hoursBefore(own: ScoreCase, hours: number): ScoreCase {
+  const { sample } = own;
+  const perHour = Math.round(3_600_000 / sample.cadenceMs);
+  const count = sample.count - 2 * perHour;
+  const first = (2 - hours) * perHour;
+  const covariates = sample.covariates.map(({ name, values }) => ({
+    name,
+    values: values.slice(first, first + count + sample.horizon),
+  }));
+  const startMs = sample.startMs + first * sample.cadenceMs;
+  const target = sample.target.slice(first, first + count);
+  return { ...own, sample: { ...sample, startMs, count, target, covariates } };
+}

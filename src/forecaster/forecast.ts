@@ -1,7 +1,7 @@
 /** One sample in, one forecast out. */
 import { groundOf } from './ground.ts';
 import { interpolate, levels } from './levels.ts';
-import { fitRegression, predictRegression } from './regression.ts';
+import { fitRegression, predictRegression, type RegressionFit } from './regression.ts';
 import { cellsPerDay, dayMs, type Sample } from './sample.ts';
 import { forecastSeries } from './series/combination.ts';
 
@@ -33,10 +33,13 @@ export function fittingPart(sample: Sample): Sample {
   };
 }
 
+/** Gives the fit of a part of a history: made anew, or one that was made before from the very same part. */
+export type RecallFit = (part: Sample, make: () => RegressionFit) => RegressionFit;
+
 /** Cells of a day up to which the models of a single series are quick enough. */
 const seriesDayMax = 48;
 
-function distributionsOf(sample: Sample): readonly Float64Array[] {
+function distributionsOf(sample: Sample, recall: RecallFit): readonly Float64Array[] {
   const perDay = cellsPerDay(sample.cadenceMs);
   if (perDay === 0) throw new Error('the cadence does not divide a day');
   const ground = groundOf(sample);
@@ -44,12 +47,13 @@ function distributionsOf(sample: Sample): readonly Float64Array[] {
     const own = forecastSeries(ground.filled, sample.horizon, perDay);
     if (own !== null) return own.rows;
   }
-  const fit = fitRegression(groundOf(fittingPart(sample)));
+  const part = fittingPart(sample);
+  const fit = recall(part, () => fitRegression(groundOf(part)));
   return predictRegression(fit, ground, sample.count, sample.count + sample.horizon);
 }
 
-export function forecastSample(sample: Sample, ask: Ask): Answer {
-  const rows = distributionsOf(sample);
+export function forecastSample(sample: Sample, ask: Ask, recall: RecallFit = (_, make) => make()): Answer {
+  const rows = distributionsOf(sample, recall);
   const least = ask.minimum ?? Number.NEGATIVE_INFINITY;
   const at = (row: Float64Array, probability: number): number => Math.max(least, interpolate(levels, row, probability));
   return {

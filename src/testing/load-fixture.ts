@@ -4,10 +4,10 @@ import type { DataProcessingRequest, DerivedData, ProducedResult } from '../api/
 import type { Receiver } from '../processing/processor/check-request.ts';
 import type { TaskDeclaration } from '../processing/task/declaration.ts';
 import { readTask } from '../processing/task/read.ts';
+import type { ResultQuestion, ResultRoute } from '../processing/validate/result.ts';
 import { digestOf } from '../processing/wire/digest.ts';
 import { decodeFrame } from '../processing/wire/frame-decode.ts';
 import type { NormalisedRequest } from '../processing/wire/request-decode.ts';
-import type { ResultQuestion, ResultRoute } from '../processing/validate/result.ts';
 
 const folder = new URL('../processing/validate/fixture/', import.meta.url);
 
@@ -15,12 +15,15 @@ export function fixtureText(name: string): string {
   return readFileSync(new URL(name, folder), 'utf8');
 }
 
-const parsed = <T>(name: string): T => JSON.parse(fixtureText(name)) as T;
+const parsed = (name: string): unknown => JSON.parse(fixtureText(name));
 
-export const loadRequest = parsed<DataProcessingRequest>('load-processing-request.json');
-export const loadResult = parsed<ProducedResult>('load-processing-result.json');
-export const loadDerivedData = parsed<DerivedData>('load-derived-data.json');
-export const loadTask: TaskDeclaration = readTask(fixtureText('site-load-forecast.yaml'), 'site-load-forecast.yaml').value;
+export const loadRequest = parsed('load-processing-request.json') as DataProcessingRequest;
+export const loadResult = parsed('load-processing-result.json') as ProducedResult;
+export const loadDerivedData = parsed('load-derived-data.json') as DerivedData;
+export const loadTask: TaskDeclaration = readTask(
+  fixtureText('site-load-forecast.yaml'),
+  'site-load-forecast.yaml',
+).value;
 
 /** The clock of the cases. */
 export const caseNowMs = Date.parse('2026-07-11T12:00:03Z');

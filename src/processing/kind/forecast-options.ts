@@ -11,7 +11,9 @@ export function decodeForecastOptions(value: unknown): Wire<ForecastOptions> {
   const options = optionsShape(value);
   if (!options.ok) return options;
   const { quantiles = [] } = options.value;
-  const unordered = quantiles.findIndex((probability, index) => index > 0 && probability <= (quantiles[index - 1] ?? 0));
+  const unordered = quantiles.findIndex(
+    (probability, index) => index > 0 && probability <= (quantiles[index - 1] ?? 0),
+  );
   return unordered < 0 ? options : bad(`/quantiles/${unordered}`, 'increasing');
 }
 
@@ -21,6 +23,7 @@ export function beyondTask(
   task: Pick<TaskDeclaration, 'frame' | 'output'>,
 ): WireIssue | null {
   if (options.horizon_steps > task.frame.horizon_steps) return { path: '/horizon_steps', rule: 'max_horizon_steps' };
-  if ((options.quantiles?.length ?? 0) > task.output.max_quantiles) return { path: '/quantiles', rule: 'max_quantiles' };
+  if ((options.quantiles?.length ?? 0) > task.output.max_quantiles)
+    return { path: '/quantiles', rule: 'max_quantiles' };
   return null;
 }

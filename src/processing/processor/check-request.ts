@@ -55,7 +55,8 @@ export function checkRequest(received: ReceivedRequest, receiver: Receiver): Acc
   const envelope = decodeEnvelope(message.value);
   if (!envelope.ok) return fail(envelope.fault.code, envelope.fault.issue);
   const cells = countCells(envelope.value.frame);
-  if (cells > receiver.limits.max_frame_cells) return fail('FRAME_TOO_LARGE', { path: '/frame', rule: 'max_frame_cells' });
+  if (cells > receiver.limits.max_frame_cells)
+    return fail('FRAME_TOO_LARGE', { path: '/frame', rule: 'max_frame_cells' });
   const content = decodeContent(envelope.value);
   if (!content.ok) return fail(content.fault.code, content.fault.issue);
   const request: NormalisedRequest = { ...envelope.value, ...content.value };

@@ -5,14 +5,10 @@ export const processorLimits = {
   breakerFailures: 5,
   /** Time until an open breaker lets one call try again. */
   breakerOpenMs: 10_000,
-  /** All headers of one answer. */
-  answerHeaderBytes: 16_384,
   /** Body of an error envelope or of a health answer; longer ones are not read. */
   smallAnswerBytes: 65_536,
   /** Advice to retry later than this is cut to it: a day. */
   retryAfterSecondsMax: 86_400,
-  /** Addresses that a name may resolve to. */
-  addressesMax: 32,
 } as const;
 
 /** What a processor takes, for whoever receives requests. */

@@ -1,7 +1,7 @@
 /** The contract's cases: R against the receiver of requests, F against the judge of results, and the known digests. */
 import { describe, expect, test } from 'vitest';
 import type { DataProcessingRequest } from '../../api/processing.ts';
-import { type PatchOperation, patched } from '../../testing/json-patch.ts';
+import { type PatchOperation, patched } from '../../base/json-patch.ts';
 import {
   bytesOf,
   fixtureText,

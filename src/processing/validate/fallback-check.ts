@@ -21,7 +21,8 @@ export function checkFallback(
   frame: NormalisedFrame,
 ): Rejection | null {
   const { fallback, output } = result;
-  if (fallback.source_feature !== policy.source_feature) return rejection('fallback_source', '/fallback/source_feature');
+  if (fallback.source_feature !== policy.source_feature)
+    return rejection('fallback_source', '/fallback/source_feature');
   const own = fallbackForecast(policy, frame, output.points.length);
   if (own === null) return rejection('fallback_values', '/fallback/strategy');
   if (fallback.based_on_data_through !== own.basedOnDataThrough)

@@ -1,6 +1,6 @@
 /** Provenance (§2.3 "Provenance entry", decisions §4 "Provenance kinds"): one entry for each feature, none besides. */
 import type { NormalisedFrame, ProvenanceEntry } from '../../api/processing.ts';
-import type { TaskDeclaration } from '../task/declaration.ts';
+import { policyOf, type TaskDeclaration } from '../task/declaration.ts';
 import { timeMs } from '../wire/normal-times.ts';
 import { type FrameFault, invalid } from './frame-fault.ts';
 
@@ -54,7 +54,8 @@ function checkEntry(entry: ProvenanceEntry, path: string, asOfMs: number): Frame
   if (watermarkMs > asOfMs) return invalid(`${path}/watermark`, 'not_after_as_of');
   if (kind === 'covariate' && issuedAt === undefined) return invalid(`${path}/issued_at`, 'required');
   if (kind !== 'covariate' && issuedAt !== undefined) return invalid(`${path}/issued_at`, 'forbidden');
-  if (issuedAt !== undefined && timeMs(issuedAt) > watermarkMs) return invalid(`${path}/issued_at`, 'not_after_watermark');
+  if (issuedAt !== undefined && timeMs(issuedAt) > watermarkMs)
+    return invalid(`${path}/issued_at`, 'not_after_watermark');
   return null;
 }
 
@@ -65,8 +66,8 @@ function checkKind(entry: ProvenanceEntry, path: string, task: TaskDeclaration):
   if ((input?.source.kind === 'calendar') !== (entry.source_kind === 'calendar'))
     return invalid(`${path}/source_kind`, 'source_kind');
   const live = entry.source_kind === 'live' || entry.source_kind === 'history_and_live';
-  if (live && (task.frame.live_tail === 'forbidden' || input?.source.kind !== 'measurement'))
-    return invalid(`${path}/source_kind`, 'live_tail');
+  const allowed = task.frame.live_tail === 'allowed' && policyOf(task, entry.feature).aggregation === 'last';
+  if (live && (!allowed || input?.source.kind !== 'measurement')) return invalid(`${path}/source_kind`, 'live_tail');
   return null;
 }
 

@@ -10,7 +10,9 @@ const ratioTolerance = 1e-9;
 export function checkSamples(frame: NormalisedFrame): FrameFault | null {
   for (const [path, segment] of segmentsOf(frame)) {
     for (const [name, series] of Object.entries(segment.features)) {
-      const at = series.quality.findIndex((quality, index) => (quality === 'missing') !== (series.values[index] === null));
+      const at = series.quality.findIndex(
+        (quality, index) => (quality === 'missing') !== (series.values[index] === null),
+      );
       if (at >= 0) return invalid(`${path}/features${step(name)}/quality/${at}`, 'missing_is_null');
     }
   }
@@ -24,7 +26,9 @@ export function checkAggregates(frame: NormalisedFrame): FrameFault | null {
   if (stated.substituted_samples !== countCells(frame, 'substituted'))
     return invalid('/quality/substituted_samples', 'recomputed');
   if (stated.max_gap_seconds !== maxGapSeconds(frame)) return invalid('/quality/max_gap_seconds', 'recomputed');
-  const live = frame.provenance.some((entry) => entry.source_kind === 'live' || entry.source_kind === 'history_and_live');
+  const live = frame.provenance.some(
+    (entry) => entry.source_kind === 'live' || entry.source_kind === 'history_and_live',
+  );
   return stated.live_tail_included === live ? null : invalid('/quality/live_tail_included', 'recomputed');
 }
 

@@ -7,8 +7,8 @@ import type { TaskDeclaration, TaskInput } from '../task/declaration.ts';
 import { step } from '../wire/issue.ts';
 import { timeMs } from '../wire/normal-times.ts';
 import { type FrameFault, firstFault, invalid } from './frame-fault.ts';
-import { checkFrameQuality } from './frame-quality.ts';
 import { checkProvenance } from './frame-provenance.ts';
+import { checkFrameQuality } from './frame-quality.ts';
 import { checkAggregates, checkSamples } from './frame-samples.ts';
 
 /** Null when the frame is accepted. */

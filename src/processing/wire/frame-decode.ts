@@ -119,7 +119,6 @@ function normalEntry(entry: ProvenanceEntry, path: string, times: NormalTimes): 
   };
 }
 
-
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -3,7 +3,10 @@ import { processorMediaType } from '../../api/processing.ts';
 
 /** Type, subtype and `version=1` must be there; a UTF-8 charset may be. */
 export function isProcessorMediaType(header: string | undefined): boolean {
-  const [type = '', ...parameters] = (header ?? '').toLowerCase().split(';').map((part) => part.trim());
+  const [type = '', ...parameters] = (header ?? '')
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim());
   if (type !== processorMediaType.split(';')[0]) return false;
   const versions = parameters.filter((parameter) => /^version=("1"|1)$/.test(parameter));
   const charsets = parameters.filter((parameter) => /^charset=("utf-8"|utf-8)$/.test(parameter));

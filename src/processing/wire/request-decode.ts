@@ -52,7 +52,11 @@ const versionsShape = shape(
   }),
 );
 
-function fail(code: RequestFault['code'], path: string, rule: string): { readonly ok: false; readonly fault: RequestFault } {
+function fail(
+  code: RequestFault['code'],
+  path: string,
+  rule: string,
+): { readonly ok: false; readonly fault: RequestFault } {
   return { ok: false, fault: { code, issue: { path, rule } } };
 }
 

@@ -38,7 +38,13 @@ function normalise(result: ProcessingResult): Wire<ProcessingResult> {
     const output = normalOutput(result.output, times);
     if (result.status === 'produced') return { ...result, ...common, expires_at, output };
     const through = times.normal(result.fallback.based_on_data_through, '/fallback/based_on_data_through');
-    return { ...result, ...common, expires_at, output, fallback: { ...result.fallback, based_on_data_through: through } };
+    return {
+      ...result,
+      ...common,
+      expires_at,
+      output,
+      fallback: { ...result.fallback, based_on_data_through: through },
+    };
   })();
   return times.issue === null ? good(normal) : { ok: false, issue: times.issue };
 }

@@ -1,4 +1,4 @@
-/** RFC 6902 operations that the cases use: add, replace, remove. Returns a patched copy. */
+/** RFC 6902 operations, of those that messages are varied with: add, replace, remove. Returns a patched copy. */
 
 export interface PatchOperation {
   readonly op: 'add' | 'replace' | 'remove';
