@@ -44,13 +44,29 @@ export function calibrateBands(forest: Forest, combined: Float64Array): Bands {
     }
     if (loss < best.loss) best = { share, loss };
   }
-  const seen = rows.map((_, index) => index);
-  const reached = Array.from(seen, (index) => {
+  const certain = certainWidth(plan.goal, rows);
+  const reached: number[] = [];
+  for (let index = 0; index < rows.length; index++) {
     const mixed = mix(direct[index] as Float64Array, shifted[index] as Float64Array, best.share);
-    return probabilityOf(mixed, plan.goal[rows[index] as number] as number);
-  }).sort((a, b) => a - b);
+    if ((mixed[mixed.length - 4] as number) - (mixed[3] as number) <= certain) continue;
+    reached.push(probabilityOf(mixed, plan.goal[rows[index] as number] as number));
+  }
+  reached.sort((a, b) => a - b);
   const readAt = levels.map((level) => reached[Math.min(reached.length - 1, Math.floor(level * reached.length))] ?? level);
   return { forest, misses, share: best.share, readAt };
+}
+
+/** Bands narrower than this share of the goal's own range speak of certainty (nights of a PV plant), not of a spread. */
+const certainShare = 0.01;
+
+function certainWidth(goal: Float64Array, rows: Int32Array): number {
+  let least = Number.POSITIVE_INFINITY;
+  let most = Number.NEGATIVE_INFINITY;
+  for (const row of rows) {
+    least = Math.min(least, goal[row] as number);
+    most = Math.max(most, goal[row] as number);
+  }
+  return certainShare * (most - least);
 }
 
 function mix(direct: Float64Array, shifted: Float64Array, share: number): Float64Array {

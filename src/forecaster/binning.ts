@@ -1,7 +1,7 @@
 /** Columns of numbers as bins of equal population, once a fit: trees then compare bytes and need no sorting. */
 
 /** At most this many bins a column; bin 0 is kept for missing cells, so a bin fits a byte. */
-const binsMax = 64;
+export const binsMax = 64;
 
 export interface BinnedColumns {
   readonly bins: readonly Uint8Array[];

@@ -33,7 +33,7 @@ function boost(binned: BinnedColumns, plan: TrainingPlan, rows: Int32Array, base
     const bag = order.slice(0, rowCount).sort();
     const own = columns.slice(0, columnCount);
     const tree = growTree(
-      { bins: binned.bins, binCounts: binned.binCounts, goal: residual, weight: plan.weight, rows: bag, columns: own },
+      { bins: binned.bins, goal: residual, rows: bag, columns: own },
       shape,
       stream,
     );

@@ -40,8 +40,8 @@ export function growForest(binned: BinnedColumns, plan: TrainingPlan, block: Int
     for (let place = 0; place < bagged; place++) own[present[place] as number] = 1;
     const rows = plan.rows.filter((row) => own[block[row] as number] === 1);
     const columns = Int32Array.from(binned.bins, (_, column) => column);
-    const { bins, binCounts } = binned;
-    trees.push(growTree({ bins, binCounts, goal: plan.goal, weight: plan.weight, rows, columns }, shape, stream));
+    const { bins } = binned;
+    trees.push(growTree({ bins, goal: plan.goal, rows, columns }, shape, stream));
     seen.push(own);
   }
   return { binned, trees, seen, leafWeight: trees.map((tree) => weightsOf(tree, plan.weight)), plan, block };

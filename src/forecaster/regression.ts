@@ -39,6 +39,8 @@ const boosting: BoostingShape = {
   rowShare: 0.5,
   columnShare: 0.3,
 };
+/** Rows of one boosting step: more make it slower, not better. */
+const bagRowsMax = 3000;
 const forestTrees = 40;
 
 function planOf(ground: Ground): { plan: TrainingPlan; block: Int32Array } {
@@ -90,7 +92,8 @@ export function fitRegression(ground: Ground): RegressionFit {
   ];
   const middle = meanGoal(plan);
   const binned = binColumns(trees.columns, plan.rows, count);
-  const boosted = fitBoosting(binned, plan, new Float64Array(count).fill(middle), boosting);
+  const rowShare = Math.min(boosting.rowShare, bagRowsMax / plan.rows.length);
+  const boosted = fitBoosting(binned, plan, new Float64Array(count).fill(middle), { ...boosting, rowShare });
   candidates.push({
     name: 'boosting',
     outOfFold: boosted.outOfFold.map((value) => value + middle),

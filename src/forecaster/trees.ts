@@ -1,13 +1,14 @@
 /**
- * Regression trees on binned columns: grown level by level from histograms of gradients, used by boosting (few leaves,
- * a step each) and by the forest (many leaves, whose members are kept).
+ * Regression trees on binned columns, grown level by level. Boosting asks for few leaves on one set of columns (the larger
+ * child's histogram is then its parent's less its sibling's); the forest for many leaves, each cut on columns drawn anew.
  */
+import { bestCut, fillHistogram, type Histogram, newHistogram, subtractHistogram } from './histogram.ts';
 import type { SeededStream } from './seeded.ts';
 
 export interface TreeShape {
   readonly depthMax: number;
   readonly leafMin: number;
-  /** Added to the weight of a node when its mean is taken: pulls small leaves to zero. */
+  /** Added to the count of a node when its mean is taken: pulls small leaves to zero. */
   readonly shrinkage: number;
   /** Columns tried at each split; 0 tries all of the tree's columns. */
   readonly columnsPerSplit: number;
@@ -25,169 +26,151 @@ export interface Tree {
   readonly rows: Int32Array;
 }
 
-interface Growth {
-  readonly bins: readonly Uint8Array[];
-  readonly binCounts: Int32Array;
-  readonly goal: Float64Array;
-  readonly weight: Float64Array;
-  readonly columns: Int32Array;
-  readonly shape: TreeShape;
-  readonly stream: SeededStream;
-  readonly sums: Float64Array;
-  readonly weights: Float64Array;
-  readonly counts: Int32Array;
-  readonly spare: Int32Array;
-}
-
 export interface TreeInput {
   readonly bins: readonly Uint8Array[];
-  readonly binCounts: Int32Array;
   /** What the tree approximates, per row. */
   readonly goal: Float64Array;
-  readonly weight: Float64Array;
   /** Rows of the bag; reordered in place and kept by the tree. */
   readonly rows: Int32Array;
-  /** Columns that the tree may use. */
+  /** Columns that the tree may use; reordered in place when each split draws its own. */
   readonly columns: Int32Array;
+}
+
+interface Growth {
+  readonly input: TreeInput;
+  readonly shape: TreeShape;
+  readonly stream: SeededStream;
+  /** Goals in the order of the rows. */
+  readonly goal: Float64Array;
+  readonly spareRows: Int32Array;
+  readonly spareGoal: Float64Array;
+  /** Histograms by node, while its children may need them. */
+  readonly kept: (Histogram | undefined)[];
+  readonly free: Histogram[];
 }
 
 export function growTree(input: TreeInput, shape: TreeShape, stream: SeededStream): Tree {
-  const nodesMax = Math.max(1, Math.min(2 ** (shape.depthMax + 1), 2 * Math.ceil(input.rows.length / shape.leafMin)) + 1);
-  const column = new Int32Array(nodesMax).fill(-1);
-  const cut = new Uint8Array(nodesMax);
-  const left = new Int32Array(nodesMax);
-  const value = new Float64Array(nodesMax);
-  const start = new Int32Array(nodesMax);
-  const end = new Int32Array(nodesMax);
-  const depth = new Uint8Array(nodesMax);
+  const { rows } = input;
+  const nodesMax = Math.max(1, Math.min(2 ** (shape.depthMax + 1), 2 * Math.ceil(rows.length / shape.leafMin)) + 1);
+  const tree: Tree = {
+    column: new Int32Array(nodesMax).fill(-1),
+    cut: new Uint8Array(nodesMax),
+    left: new Int32Array(nodesMax),
+    value: new Float64Array(nodesMax),
+    start: new Int32Array(nodesMax),
+    end: new Int32Array(nodesMax),
+    rows,
+  };
   const growth: Growth = {
-    ...input,
+    input,
     shape,
     stream,
-    sums: new Float64Array(256),
-    weights: new Float64Array(256),
-    counts: new Int32Array(256),
-    spare: new Int32Array(input.rows.length),
+    goal: Float64Array.from(rows, (row) => input.goal[row] as number),
+    spareRows: new Int32Array(rows.length),
+    spareGoal: new Float64Array(rows.length),
+    kept: [],
+    free: [],
   };
-  const { rows } = input;
-  end[0] = rows.length;
+  const depth = new Uint8Array(nodesMax);
+  tree.end[0] = rows.length;
   let nodes = 1;
   for (let node = 0; node < nodes; node++) {
-    const from = start[node] ?? 0;
-    const to = end[node] ?? 0;
+    const from = tree.start[node] as number;
+    const to = tree.end[node] as number;
     let sum = 0;
-    let weight = 0;
-    for (let at = from; at < to; at++) {
-      const row = rows[at] ?? 0;
-      const own = input.weight[row] ?? 0;
-      sum += own * (input.goal[row] ?? 0);
-      weight += own;
+    for (let at = from; at < to; at++) sum += growth.goal[at] as number;
+    tree.value[node] = sum / (to - from + shape.shrinkage);
+    const level = depth[node] as number;
+    const splits = level < shape.depthMax && to - from >= 2 * shape.leafMin && nodes + 2 <= nodesMax;
+    const cut = splits ? cutOf(growth, node, from, to, sum) : undefined;
+    if (cut === undefined) {
+      release(growth, node);
+      continue;
     }
-    value[node] = sum / (weight + shape.shrinkage);
-    if ((depth[node] ?? 0) >= shape.depthMax || to - from < 2 * shape.leafMin || nodes + 2 > nodesMax) continue;
-    const split = bestSplit(growth, rows, from, to, sum, weight);
-    if (split === undefined) continue;
-    const middle = partition(growth, rows, from, to, split.column, split.cut);
-    column[node] = split.column;
-    cut[node] = split.cut;
-    left[node] = nodes;
-    start[nodes] = from;
-    end[nodes] = middle;
-    start[nodes + 1] = middle;
-    end[nodes + 1] = to;
-    depth[nodes] = depth[nodes + 1] = (depth[node] ?? 0) + 1;
+    const middle = partition(growth, from, to, cut.column, cut.bin);
+    tree.column[node] = cut.column;
+    tree.cut[node] = cut.bin;
+    tree.left[node] = nodes;
+    tree.start[nodes] = from;
+    tree.end[nodes] = middle;
+    tree.start[nodes + 1] = middle;
+    tree.end[nodes + 1] = to;
+    depth[nodes] = level + 1;
+    depth[nodes + 1] = level + 1;
+    if (level + 1 < shape.depthMax) shareHistogram(growth, node, nodes, from, middle, to);
+    release(growth, node);
     nodes += 2;
   }
-  return { column, cut, left, value, start, end, rows };
+  return tree;
 }
 
-function bestSplit(
-  growth: Growth,
-  rows: Int32Array,
-  from: number,
-  to: number,
-  sum: number,
-  weight: number,
-): { column: number; cut: number } | undefined {
-  const { columns, shape, sums, weights, counts } = growth;
-  let tried = columns.length;
-  if (shape.columnsPerSplit > 0 && shape.columnsPerSplit < tried) {
-    tried = shape.columnsPerSplit;
-    growth.stream.drawInPlace(columns, tried);
-  }
-  const { leafMin, shrinkage } = shape;
-  const parent = (sum * sum) / (weight + shrinkage);
-  let bestGain = 1e-12 * (1 + Math.abs(parent));
-  let bestColumn = -1;
-  let bestCut = 0;
-  for (let index = 0; index < tried; index++) {
-    const column = columns[index] ?? 0;
-    const binCount = growth.binCounts[column] ?? 0;
-    if (binCount < 3) continue;
-    fillHistogram(growth, column, binCount, rows, from, to);
-    let leftSum = 0;
-    let leftWeight = 0;
-    let leftCount = 0;
-    for (let bin = 0; bin < binCount - 1; bin++) {
-      const own = counts[bin] ?? 0;
-      if (own === 0) continue;
-      leftSum += sums[bin] ?? 0;
-      leftWeight += weights[bin] ?? 0;
-      leftCount += own;
-      if (leftCount < leafMin) continue;
-      if (to - from - leftCount < leafMin) break;
-      const rightSum = sum - leftSum;
-      const gain =
-        (leftSum * leftSum) / (leftWeight + shrinkage) +
-        (rightSum * rightSum) / (weight - leftWeight + shrinkage) -
-        parent;
-      if (gain > bestGain) {
-        bestGain = gain;
-        bestColumn = column;
-        bestCut = bin;
-      }
-    }
-  }
-  return bestColumn < 0 ? undefined : { column: bestColumn, cut: bestCut };
+function release(growth: Growth, node: number): void {
+  const own = growth.kept[node];
+  if (own === undefined) return;
+  growth.free.push(own);
+  growth.kept[node] = undefined;
 }
 
-function fillHistogram(
-  growth: Growth,
-  column: number,
-  binCount: number,
-  rows: Int32Array,
-  from: number,
-  to: number,
-): void {
-  const { sums, weights, counts, goal, weight } = growth;
-  sums.fill(0, 0, binCount);
-  weights.fill(0, 0, binCount);
-  counts.fill(0, 0, binCount);
-  const bins = growth.bins[column];
-  if (bins === undefined) throw new Error(`no column ${column}`);
-  for (let at = from; at < to; at++) {
-    const row = rows[at] as number;
-    const bin = bins[row] as number;
-    const own = weight[row] as number;
-    sums[bin] = (sums[bin] as number) + own * (goal[row] as number);
-    weights[bin] = (weights[bin] as number) + own;
-    counts[bin] = (counts[bin] as number) + 1;
+function take(growth: Growth, columns: number): Histogram {
+  return growth.free.pop() ?? newHistogram(columns);
+}
+
+function cutOf(growth: Growth, node: number, from: number, to: number, sum: number): { column: number; bin: number } | undefined {
+  const { input, shape, stream } = growth;
+  const { columns, bins, rows } = input;
+  const drawn = shape.columnsPerSplit > 0 && shape.columnsPerSplit < columns.length;
+  const tried = drawn ? shape.columnsPerSplit : columns.length;
+  if (drawn) stream.drawInPlace(columns, tried);
+  let own = growth.kept[node];
+  if (own === undefined) {
+    own = take(growth, tried);
+    fillHistogram(own, bins, columns, tried, rows, growth.goal, from, to);
+    growth.kept[node] = own;
   }
+  const cut = bestCut(own, tried, sum, to - from, shape.leafMin, shape.shrinkage);
+  return cut.column < 0 ? undefined : { column: columns[cut.column] as number, bin: cut.bin };
+}
+
+/** Fills the smaller child's histogram and leaves the larger child the rest; nothing to share when splits draw columns. */
+function shareHistogram(growth: Growth, node: number, left: number, from: number, middle: number, to: number): void {
+  const { input, shape } = growth;
+  const { columns, bins, rows } = input;
+  if (shape.columnsPerSplit > 0 && shape.columnsPerSplit < columns.length) return;
+  const parent = growth.kept[node];
+  if (parent === undefined) return;
+  const leftIsSmall = middle - from <= to - middle;
+  const small = take(growth, columns.length);
+  if (leftIsSmall) fillHistogram(small, bins, columns, columns.length, rows, growth.goal, from, middle);
+  else fillHistogram(small, bins, columns, columns.length, rows, growth.goal, middle, to);
+  subtractHistogram(parent, small, columns.length);
+  growth.kept[left] = leftIsSmall ? small : parent;
+  growth.kept[left + 1] = leftIsSmall ? parent : small;
+  growth.kept[node] = undefined;
 }
 
 /** Keeps the order within each side, so that a tree does not depend on how its rows were arranged before. */
-function partition(growth: Growth, rows: Int32Array, from: number, to: number, column: number, cut: number): number {
-  const bins = growth.bins[column];
+function partition(growth: Growth, from: number, to: number, column: number, cut: number): number {
+  const { goal, spareRows, spareGoal } = growth;
+  const { rows } = growth.input;
+  const bins = growth.input.bins[column];
   if (bins === undefined) throw new Error(`no column ${column}`);
-  const { spare } = growth;
   let left = from;
   let right = 0;
   for (let at = from; at < to; at++) {
     const row = rows[at] as number;
-    if ((bins[row] as number) <= cut) rows[left++] = row;
-    else spare[right++] = row;
+    const value = goal[at] as number;
+    if ((bins[row] as number) <= cut) {
+      rows[left] = row;
+      goal[left] = value;
+      left++;
+    } else {
+      spareRows[right] = row;
+      spareGoal[right] = value;
+      right++;
+    }
   }
-  rows.set(spare.subarray(0, right), left);
+  rows.set(spareRows.subarray(0, right), left);
+  goal.set(spareGoal.subarray(0, right), left);
   return left;
 }
 

@@ -12,7 +12,7 @@ export interface SeriesForecast {
   readonly models: readonly string[];
 }
 
-const originsMax = 6;
+const originsMax = 9;
 
 interface Judged {
   readonly model: SeriesModel;
@@ -96,6 +96,9 @@ export function weightedMedian(forecasts: readonly Float64Array[], weights: Floa
   });
 }
 
+/** A few overlapping windows understate what may come: measured on windows before the scored ones. */
+const widening = 1.15;
+
 /** Steps to each side whose misses belong to a step's neighbourhood, in parts of a day. */
 const nearPart = 1 / 6;
 
@@ -118,7 +121,7 @@ function distributions(value: Float64Array, misses: readonly Float64Array[], day
   const unit = levels.map((level) => interpolate(ranks, sorted, level));
   // The median of the misses is left out: the combination is not shifted by what a few days happened to show.
   const middle = unit[levels.indexOf(0.5)] as number;
-  return Array.from(value, (own, step) => unit.map((miss) => own + (miss - middle) * (spread[step] as number)));
+  return Array.from(value, (own, step) => unit.map((miss) => own + widening * (miss - middle) * (spread[step] as number)));
 }
 
 function meanSize(misses: readonly Float64Array[], from: number, to: number): number {
