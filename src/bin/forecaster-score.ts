@@ -1,8 +1,8 @@
 /**
  * `npm run forecaster:score -- --data DIR`: the table of the reference forecaster on the development data, floors beside it.
  * Through the real route: a forecaster of its own is started and asked over HTTP. Options: `--direct` (the models are called
- * in this process), `--again` (two hours before each origin and one hour before it, for the times: the accuracy then means nothing), `--missing SHARE` (that part of the history is
- * taken away), `--set NAME,…`, `--origins scored|earlier`, `--every N` (each Nth case only), `--cases` (one line a case).
+ * in this process), `--again` (times only: two hours before each origin, and an hour later), `--missing SHARE` (that
+ * part of the history is taken away), `--set NAME,…`, `--origins scored|earlier`, `--every N` (each Nth case only), `--cases` (one line a case).
  */
 import { parseArgs } from 'node:util';
 import { forecastSample } from '../forecaster/forecast.ts';
@@ -28,8 +28,6 @@ const { values: given } = parseArgs({
 interface Times {
   readonly waited: number[];
   readonly computed: number[];
-  readonly waitedAgain: number[];
-  readonly computedAgain: number[];
 }
 
 type Method = (own: ScoreCase) => ScoredForecast | Promise<ScoredForecast>;
@@ -61,19 +59,29 @@ function directly(own: ScoreCase, times: Times): ScoredForecast {
   return answer;
 }
 
-/** The service, asked as a site asks it; `--again` asks once more, an hour later. */
+/** The service, asked as a site asks it. */
 function throughRoute(route: ForecastRoute, times: Times): Method {
   return async (own) => {
-    const asked = given.again ? hoursBefore(own, 2) : own;
-    const { forecast, waitedMs, computedMs } = await route.ask(asked);
+    const { forecast, waitedMs, computedMs } = await route.ask(own);
     times.waited.push(waitedMs);
     times.computed.push(computedMs);
-    if (!given.again) return forecast;
-    const again = await route.ask(hoursBefore(own, 1));
-    times.waitedAgain.push(again.waitedMs);
-    times.computedAgain.push(again.computedMs);
     return forecast;
   };
+}
+
+/** `--again`: what a forecast takes, and what another of the same series takes an hour later. */
+async function timeAgain(set: ScoreSet, cases: readonly ScoreCase[]): Promise<void> {
+  const route = await startForecastRoute(cases.map((own) => hoursBefore(own, 1)));
+  const first: Times = { waited: [], computed: [] };
+  const again: Times = { waited: [], computed: [] };
+  for (const own of cases) {
+    await throughRoute(route, first)(hoursBefore(own, 2));
+    await throughRoute(route, again)(hoursBefore(own, 1));
+  }
+  await route.close();
+  console.log(`\n${set.name}: ${cases.length} forecasts, each again an hour later`);
+  printTimes('', first);
+  printTimes('an hour later', again);
 }
 
 /** By day: the darkness of a PV set says nothing about its band. */
@@ -100,10 +108,9 @@ function line(name: string, scores: readonly CaseScore[], reference: readonly Ca
 
 async function scoreSet(set: ScoreSet, cases: readonly ScoreCase[]): Promise<void> {
   const above = countedAbove(set.name);
-  const times: Times = { waited: [], computed: [], waitedAgain: [], computedAgain: [] };
+  const times: Times = { waited: [], computed: [] };
   const asked = cases.map((own, index) => withoutCells(own, Number(given.missing), index));
-  const shapes = given.again ? asked.map((own) => hoursBefore(own, 1)) : asked;
-  const route = given.floors || given.direct ? null : await startForecastRoute(shapes);
+  const route = given.floors || given.direct ? null : await startForecastRoute(asked);
   const models: Method = route === null ? (own) => directly(own, times) : throughRoute(route, times);
   const methods = Object.entries({ ...floors, ...(given.floors ? {} : { forecaster: models }) });
   const reference = set.name === 'm4' ? cases.map((own) => scoreCase(own, naiveTwoOf(own), above)) : undefined;
@@ -123,10 +130,7 @@ async function scoreSet(set: ScoreSet, cases: readonly ScoreCase[]): Promise<voi
     console.log(line(`  ${series}`, scores, undefined));
   }
   if (given.cases) printCases(cases, all);
-  printTimes('waited', times.waited);
-  printTimes('computed', times.computed);
-  printTimes('waited, an hour later', times.waitedAgain);
-  printTimes('computed, an hour later', times.computedAgain);
+  printTimes('', times);
 }
 
 function printCases(cases: readonly ScoreCase[], all: readonly (readonly CaseScore[])[]): void {
@@ -139,10 +143,13 @@ function printCases(cases: readonly ScoreCase[], all: readonly (readonly CaseSco
   }
 }
 
-function printTimes(name: string, times: readonly number[]): void {
-  if (times.length === 0) return;
-  const [half, most] = [percentile(times, 0.5), percentile(times, 0.95)];
-  console.log(`${name.padEnd(24)} p50 ${half.toFixed(0)} ms, p95 ${most.toFixed(0)} ms`);
+/** What callers waited for, and what the forecaster computed meanwhile. */
+function printTimes(name: string, { waited, computed }: Times): void {
+  for (const [what, times] of Object.entries({ waited, computed })) {
+    if (times.length === 0) continue;
+    const [half, most] = [percentile(times, 0.5), percentile(times, 0.95)];
+    console.log(`${`${what} ${name}`.padEnd(24)} p50 ${half.toFixed(0)} ms, p95 ${most.toFixed(0)} ms`);
+  }
 }
 
 async function main(): Promise<void> {
@@ -152,7 +159,7 @@ async function main(): Promise<void> {
     if (wanted !== undefined && !wanted.split(',').includes(set.name)) continue;
     const cases = set.read(data, origins === 'earlier' ? 'earlier' : 'scored');
     const chosen = cases.filter((_, index) => index % Number(every) === 0);
-    await scoreSet(set, chosen);
+    await (given.again ? timeAgain(set, chosen) : scoreSet(set, chosen));
   }
 }
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { fittingPart } from '../forecast.ts';
 import type { Sample } from '../sample.ts';
-import { fitCache, sampleDigest } from './fit-cache.ts';
+import { fitBytes, fitCache, sampleDigest } from './fit-cache.ts';
 
 const hourMs = 3_600_000;
 
@@ -48,8 +48,7 @@ test('what was used last stays when the bytes run out', () => {
     made.push(name);
     return name;
   };
-  // Each of them: 48 + 72 cells of 8 bytes, times 12.
-  const cache = fitCache<string>(2 * 120 * 8 * 12);
+  const cache = fitCache<string>(2 * fitBytes(a));
   expect([cache.recall(a, make('a')), cache.recall(b, make('b')), cache.recall(a, make('a'))]).toEqual(['a', 'b', 'a']);
   cache.recall(c, make('c'));
   expect([cache.size, cache.recall(a, make('a')), cache.recall(b, make('b'))]).toEqual([2, 'a', 'b']);
@@ -57,6 +56,6 @@ test('what was used last stays when the bytes run out', () => {
 });
 
 test('a fit that alone is too large is used and not kept', () => {
-  const cache = fitCache<number>(120 * 8 * 12 - 1);
+  const cache = fitCache<number>(fitBytes(sample(0, 48)) - 1);
   expect([cache.recall(sample(0, 48), () => 1), cache.size]).toEqual([1, 0]);
 });
