@@ -61,6 +61,23 @@ const tasks = {
   'short.yaml': withFallback,
   'bare.yaml': taskText(short, 'site.bare'),
 };
+/** The longest history of the contract, with twelve covariates of 17 digits and a month ahead. */
+function longest(): ScoreCase {
+  const own = siteCase(hourMs, 20_000 / 24, 744);
+  const { sample } = own;
+  const [weather] = sample.covariates;
+  if (weather === undefined) throw new Error('no weather');
+  const covariates = Array.from({ length: 12 }, (_, index) => ({
+    name: `weather_${index}`,
+    values: weather.values.map((value) => value / (index + 3)),
+  }));
+  return {
+    ...own,
+    sample: { ...sample, covariates },
+    quantiles: Array.from({ length: 99 }, (_, at) => (at + 1) / 100),
+  };
+}
+
 const workers = Math.max(1, availableParallelism());
 
 const ask = (own: ScoreCase, task: string, deadlineMs?: number): Uint8Array =>
@@ -190,6 +207,17 @@ describe('the forecaster', { timeout: 180_000 }, () => {
     expect(answers.filter(({ status }) => status === 200 || status === 504)).toHaveLength(
       answers.length - refused.length,
     );
+  });
+
+  test('§8 max_request_bytes and max_frame_cells: the longest history of the contract fits, with 99 quantiles', async () => {
+    const own = longest();
+    const large = await startTestForecaster({ 'longest.yaml': taskText(own, 'site.longest') });
+    const body = ask(own, 'site.longest', 4000);
+    expect(body.byteLength).toBeGreaterThan(6_000_000);
+    const reply = await large.process(body);
+    // Read, accepted and begun: only its time was too short.
+    expect([reply.status, reply.body['code']]).toEqual([504, 'DEADLINE_EXCEEDED']);
+    expect(await large.stop()).toBe(0);
   });
 
   test('§4.3 every line of the conformance check holds, for a task that is really forecast', async () => {
