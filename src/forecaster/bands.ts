@@ -52,7 +52,9 @@ export function calibrateBands(forest: Forest, combined: Float64Array): Bands {
     reached.push(probabilityOf(mixed, plan.goal[rows[index] as number] as number));
   }
   reached.sort((a, b) => a - b);
-  const readAt = levels.map((level) => reached[Math.min(reached.length - 1, Math.floor(level * reached.length))] ?? level);
+  const readAt = levels.map(
+    (level) => reached[Math.min(reached.length - 1, Math.floor(level * reached.length))] ?? level,
+  );
   return { forest, misses, share: best.share, readAt };
 }
 
