@@ -21,26 +21,44 @@ describe('carry', () => {
     expect(carry.hourShare[0]).toBeGreaterThan(0.8);
     for (let index = 1; index < 5; index++)
       expect(carry.hourShare[index]).toBeLessThan(carry.hourShare[index - 1] ?? 0);
-    const added = carryOver(carry, new Float64Array(perDay).fill(2), perDay, perDay);
+    const { added } = carryOver(carry, new Float64Array(perDay).fill(2), perDay, perDay);
     expect(added[0]).toBeGreaterThan(1.6);
     expect(added[perDay - 1]).toBeLessThan(added[0] ?? 0);
   });
 
+  test('the spread is what carrying leaves: small at first, whole again later', () => {
+    const carry = learnCarry(missesWith(0.95, 40 * perDay), perDay);
+    const { spread } = carryOver(carry, new Float64Array(perDay), 3 * perDay, perDay);
+    expect(spread[0]).toBeLessThan(0.6);
+    expect(spread[perDay - 1]).toBeGreaterThan(spread[0] ?? 1);
+    expect(spread[3 * perDay - 1]).toBe(1);
+  });
+
   test('misses without a memory carry nothing', () => {
     const carry = learnCarry(missesWith(0, 40 * perDay), perDay);
-    const added = carryOver(carry, new Float64Array(perDay).fill(2), perDay, perDay);
+    const { added } = carryOver(carry, new Float64Array(perDay).fill(2), perDay, perDay);
     expect(Math.max(...added.map(Math.abs))).toBeLessThan(0.2);
   });
 
   test('a last hour that is missing carries nothing of itself', () => {
-    const carry = { leads: Float64Array.of(1, 48), hourShare: Float64Array.of(1, 1), dayShare: Float64Array.of(0, 0) };
+    const carry = {
+      leads: Float64Array.of(1, 48),
+      hourShare: Float64Array.of(1, 1),
+      dayShare: Float64Array.of(0, 0),
+      left: Float64Array.of(1, 1),
+    };
     const misses = new Float64Array(perDay).fill(3).fill(Number.NaN, perDay - 2);
-    expect([...carryOver(carry, misses, 4, perDay)]).toEqual([0, 0, 0, 0]);
+    expect([...carryOver(carry, misses, 4, perDay).added]).toEqual([0, 0, 0, 0]);
   });
 
   test('beyond a day after the longest lead nothing is added', () => {
-    const carry = { leads: Float64Array.of(1, 48), hourShare: Float64Array.of(1, 1), dayShare: Float64Array.of(0, 0) };
-    const added = carryOver(carry, new Float64Array(perDay).fill(3), 4 * perDay, perDay);
+    const carry = {
+      leads: Float64Array.of(1, 48),
+      hourShare: Float64Array.of(1, 1),
+      dayShare: Float64Array.of(0, 0),
+      left: Float64Array.of(1, 1),
+    };
+    const { added } = carryOver(carry, new Float64Array(perDay).fill(3), 4 * perDay, perDay);
     expect(added[47]).toBe(3);
     expect(added.slice(2 * perDay).every((value) => value === 0)).toBe(true);
   });

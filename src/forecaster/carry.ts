@@ -11,6 +11,8 @@ export interface Carry {
   readonly hourShare: Float64Array;
   /** The same of the last day's. */
   readonly dayShare: Float64Array;
+  /** Size of the misses that are left at each lead, as a share of what they were without carrying. */
+  readonly left: Float64Array;
 }
 
 const leadHours = [0.5, 1.5, 2.5, 4, 6, 9, 12, 18, 24];
@@ -49,12 +51,14 @@ export function learnCarry(misses: Float64Array, perDay: number): Carry {
   const means = new RunningMeans(misses);
   const hourShare = new Float64Array(leads.length);
   const dayShare = new Float64Array(leads.length);
+  const left = new Float64Array(leads.length);
   for (let index = 0; index < leads.length; index++) {
     const own = learnLead(misses, means, leads[index] as number, perHour, perDay);
     hourShare[index] = own.hour;
     dayShare[index] = own.day;
+    left[index] = own.left;
   }
-  return { leads, hourShare, dayShare };
+  return { leads, hourShare, dayShare, left };
 }
 
 function learnLead(
@@ -63,7 +67,7 @@ function learnLead(
   lead: number,
   perHour: number,
   perDay: number,
-): { hour: number; day: number } {
+): { hour: number; day: number; left: number } {
   let [hh, hd, dd, hy, dy, rows] = [0, 0, 0, 0, 0, 0];
   for (let cell = perDay - 1; cell + lead < misses.length; cell++) {
     const goal = misses[cell + lead] as number;
@@ -79,7 +83,7 @@ function learnLead(
   }
   const shrink = 1 + doubtRows / (rows + 1);
   const determinant = hh * shrink * (dd * shrink) - hd * hd;
-  if (!(determinant > 0)) return { hour: 0, day: 0 };
+  if (!(determinant > 0)) return { hour: 0, day: 0, left: 1 };
   const hour = clip((hy * dd * shrink - dy * hd) / determinant);
   const day = clip((dy * hh * shrink - hy * hd) / determinant);
   let plain = 0;
@@ -90,25 +94,37 @@ function learnLead(
     plain += Math.abs(goal);
     carried += Math.abs(goal - hour * means.before(cell, perHour) - day * means.before(cell, perDay));
   }
-  return carried < (1 - gainMin) * plain ? { hour, day } : { hour: 0, day: 0 };
+  return carried < (1 - gainMin) * plain ? { hour, day, left: carried / plain } : { hour: 0, day: 0, left: 1 };
 }
 
 function clip(share: number): number {
   return Math.max(0, Math.min(1, share));
 }
 
+export interface CarriedOver {
+  /** What to add to each step. */
+  readonly added: Float64Array;
+  /** By how much each step's spread is smaller. */
+  readonly spread: Float64Array;
+}
+
 /** What to add to each step after the newest of `misses`; beyond the last learned lead it fades out within a day. */
-export function carryOver(carry: Carry, misses: Float64Array, horizon: number, perDay: number): Float64Array {
+export function carryOver(carry: Carry, misses: Float64Array, horizon: number, perDay: number): CarriedOver {
   const perHour = Math.max(1, Math.round(perDay / 24));
   const means = new RunningMeans(misses);
   const hour = means.before(misses.length - 1, perHour);
   const day = means.before(misses.length - 1, perDay);
   const last = carry.leads[carry.leads.length - 1] as number;
-  return Float64Array.from({ length: horizon }, (_, step) => {
+  const added = new Float64Array(horizon);
+  const spread = new Float64Array(horizon).fill(1);
+  for (let step = 0; step < horizon; step++) {
     const lead = step + 1;
     const fading = lead <= last ? 1 : Math.max(0, 1 - (lead - last) / perDay);
-    return fading * (at(carry.leads, carry.hourShare, lead) * hour + at(carry.leads, carry.dayShare, lead) * day);
-  });
+    added[step] =
+      fading * (at(carry.leads, carry.hourShare, lead) * hour + at(carry.leads, carry.dayShare, lead) * day);
+    spread[step] = 1 - fading * (1 - at(carry.leads, carry.left, lead));
+  }
+  return { added, spread };
 }
 
 function at(leads: Float64Array, shares: Float64Array, lead: number): number {

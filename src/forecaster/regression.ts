@@ -145,10 +145,12 @@ export function predictRegression(fit: RegressionFit, ground: Ground, newer: num
   misses.set(fit.bands.misses);
   for (let cell = 0; cell < newer; cell++)
     misses[fit.bands.misses.length + cell] = (target[from + cell] as number) - (combined[cell] as number);
-  const carried = carryOver(fit.carry, misses, horizon, ground.perDay);
+  const { added, spread } = carryOver(fit.carry, misses, horizon, ground.perDay);
+  const ahead = bins.map((own) => own.subarray(newer));
   return bandsAt(
     fit.bands,
-    bins.map((own) => own.subarray(newer)),
-    combined.subarray(newer).map((value, step) => value + (carried[step] as number)),
+    ahead,
+    combined.subarray(newer).map((value, step) => value + (added[step] as number)),
+    spread,
   );
 }
