@@ -19,6 +19,8 @@ export interface Bands {
 /** Rows on which the mix and the map are calibrated: enough for the tails, and quick. */
 const calibrationRowsMax = 2500;
 
+const medianAt = levels.indexOf(0.5);
+
 const shares = [0, 0.25, 0.5, 0.75, 1];
 
 export function calibrateBands(forest: Forest, combined: Float64Array): Bands {
@@ -52,7 +54,9 @@ export function calibrateBands(forest: Forest, combined: Float64Array): Bands {
     reached.push(probabilityOf(mixed, plan.goal[rows[index] as number] as number));
   }
   reached.sort((a, b) => a - b);
-  const readAt = levels.map((level) => reached[Math.min(reached.length - 1, Math.floor(level * reached.length))] ?? level);
+  const readAt = levels.map(
+    (level) => reached[Math.min(reached.length - 1, Math.floor(level * reached.length))] ?? level,
+  );
   return { forest, misses, share: best.share, readAt };
 }
 
@@ -89,13 +93,20 @@ function pinball(
   return sum;
 }
 
-/** One distribution at the levels for each row of `bins`, around `combined`. */
-export function bandsAt(bands: Bands, bins: readonly Uint8Array[], combined: Float64Array): Float64Array[] {
+/** One distribution at the levels for each row of `bins`, around `combined`, as wide as `spread` says of each. */
+export function bandsAt(
+  bands: Bands,
+  bins: readonly Uint8Array[],
+  combined: Float64Array,
+  spread: Float64Array,
+): Float64Array[] {
   const own = new Neighbourhood(bands.forest, bands.forest.plan.goal);
   const around = new Neighbourhood(bands.forest, bands.misses);
   return Array.from(combined, (value, row) => {
     const shifted = around.quantiles(bins, row, -1).map((miss) => miss + value);
     const mixed = bands.share === 0 ? shifted : mix(own.quantiles(bins, row, -1), shifted, bands.share);
-    return bands.readAt.map((level) => interpolate(levels, mixed, level));
+    const read = bands.readAt.map((level) => interpolate(levels, mixed, level));
+    const middle = read[medianAt] as number;
+    return read.map((quantile) => middle + (spread[row] as number) * (quantile - middle));
   });
 }

@@ -18,7 +18,14 @@ interface Boosted {
   readonly rate: number;
 }
 
-function boost(binned: BinnedColumns, plan: TrainingPlan, rows: Int32Array, base: Float64Array, shape: BoostingShape, seed: number): Boosted {
+function boost(
+  binned: BinnedColumns,
+  plan: TrainingPlan,
+  rows: Int32Array,
+  base: Float64Array,
+  shape: BoostingShape,
+  seed: number,
+): Boosted {
   const stream = new SeededStream(seed);
   const residual = new Float64Array(plan.goal.length);
   for (const row of rows) residual[row] = (plan.goal[row] as number) - (base[row] as number);
@@ -32,11 +39,7 @@ function boost(binned: BinnedColumns, plan: TrainingPlan, rows: Int32Array, base
     stream.drawInPlace(order, rowCount);
     const bag = order.slice(0, rowCount).sort();
     const own = columns.slice(0, columnCount);
-    const tree = growTree(
-      { bins: binned.bins, goal: residual, rows: bag, columns: own },
-      shape,
-      stream,
-    );
+    const tree = growTree({ bins: binned.bins, goal: residual, rows: bag, columns: own }, shape, stream);
     for (const row of rows)
       residual[row] = (residual[row] as number) - shape.rate * (tree.value[leafOf(tree, binned.bins, row)] as number);
     trees.push(tree);
@@ -51,15 +54,19 @@ function predictOne(model: Boosted, bins: readonly Uint8Array[], row: number): n
 }
 
 /** Fits the goal less `base`; the predictions are what is to be added to the base. */
-export function fitBoosting(binned: BinnedColumns, plan: TrainingPlan, base: Float64Array, shape: BoostingShape): FittedModel {
+export function fitBoosting(
+  binned: BinnedColumns,
+  plan: TrainingPlan,
+  base: Float64Array,
+  shape: BoostingShape,
+): FittedModel {
   const outOfFold = new Float64Array(plan.goal.length).fill(Number.NaN);
   const folds: Boosted[] = [];
   for (let fold = 0; fold < plan.foldCount; fold++) {
     const seen = plan.rows.filter((row) => plan.fold[row] !== fold);
     const model = boost(binned, plan, seen, base, shape, 11 + fold);
     folds.push(model);
-    for (const row of plan.rows)
-      if (plan.fold[row] === fold) outOfFold[row] = predictOne(model, binned.bins, row);
+    for (const row of plan.rows) if (plan.fold[row] === fold) outOfFold[row] = predictOne(model, binned.bins, row);
   }
   return {
     outOfFold,

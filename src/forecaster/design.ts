@@ -59,7 +59,9 @@ function median(values: number[]): number {
   if (values.length === 0) return Number.NaN;
   values.sort((a, b) => a - b);
   const middle = values.length >> 1;
-  return values.length % 2 === 1 ? (values[middle] as number) : ((values[middle - 1] as number) + (values[middle] as number)) / 2;
+  return values.length % 2 === 1
+    ? (values[middle] as number)
+    : ((values[middle - 1] as number) + (values[middle] as number)) / 2;
 }
 
 function addTargetColumns(sheet: Sheet, ground: Ground): void {
@@ -133,7 +135,12 @@ export function treeDesign(ground: Ground, from: number, to: number): Design {
   if (ground.lagDays <= weekDays) addTargetColumns(sheet, ground);
   addCovariateColumns(sheet, ground);
   addCalendarColumns(sheet, ground);
-  return { names: sheet.names, columns: sheet.columns, hours: ground.calendar.hours.slice(from, to), raw: new Set(ground.names) };
+  return {
+    names: sheet.names,
+    columns: sheet.columns,
+    hours: ground.calendar.hours.slice(from, to),
+    raw: new Set(ground.names),
+  };
 }
 
 function addCurves(sheet: Sheet, ground: Ground): void {
@@ -150,7 +157,8 @@ function addCurves(sheet: Sheet, ground: Ground): void {
   }
 }
 
-const plainNames = /^(lag_1d|lag_2d|lag_7d|week_median|same_kind_4|day_mean|week_level|sin_|cos_|off_|weekday_|day_off|age)/;
+const plainNames =
+  /^(lag_1d|lag_2d|lag_7d|week_median|same_kind_4|day_mean|week_level|sin_|cos_|off_|weekday_|day_off|age)/;
 
 /** The few columns that a linear model needs at least: where history is short, more only add noise. */
 export function plainPart(design: Design): Design {
@@ -184,5 +192,10 @@ export function linearDesign(ground: Ground, from: number, to: number): Design {
     add(sheet, `${name}.day`, (cell) => windows.mean(cell - perDay, cell));
     if (lagDays <= weekDays) add(sheet, `${name}.lag`, (cell) => at(cell - lagDays * perDay));
   }
-  return { names: sheet.names, columns: sheet.columns, hours: calendar.hours.slice(from, to), raw: new Set(ground.names) };
+  return {
+    names: sheet.names,
+    columns: sheet.columns,
+    hours: calendar.hours.slice(from, to),
+    raw: new Set(ground.names),
+  };
 }

@@ -1,8 +1,9 @@
 /** One sample in, one forecast out. */
-import { groundOf } from './ground.ts';
+import { type Ground, groundOf } from './ground.ts';
 import { interpolate, levels } from './levels.ts';
+import { darkSteps } from './night.ts';
 import { fitRegression, predictRegression, type RegressionFit } from './regression.ts';
-import { cellsPerDay, dayMs, type Sample } from './sample.ts';
+import { dayMs, type Sample } from './sample.ts';
 import { forecastSeries } from './series/combination.ts';
 
 export interface Ask {
@@ -39,25 +40,28 @@ export type RecallFit = (part: Sample, make: () => RegressionFit) => RegressionF
 /** Cells of a day up to which the models of a single series are quick enough. */
 const seriesDayMax = 48;
 
-function distributionsOf(sample: Sample, recall: RecallFit): readonly Float64Array[] {
-  const perDay = cellsPerDay(sample.cadenceMs);
+function distributionsOf(ground: Ground, recall: RecallFit): readonly Float64Array[] {
+  const { perDay, sample } = ground;
   if (perDay === 0) throw new Error('the cadence does not divide a day');
-  const ground = groundOf(sample);
   if (sample.covariates.length === 0 && perDay <= seriesDayMax) {
     const own = forecastSeries(ground.filled, sample.horizon, perDay);
     if (own !== null) return own.rows;
   }
   const part = fittingPart(sample);
   const fit = recall(part, () => fitRegression(groundOf(part)));
-  return predictRegression(fit, ground, sample.count, sample.count + sample.horizon);
+  const endCell = (part.startMs - sample.startMs) / sample.cadenceMs + part.count;
+  return predictRegression(fit, ground, sample.count - endCell);
 }
 
 export function forecastSample(sample: Sample, ask: Ask, recall: RecallFit = (_, make) => make()): Answer {
-  const rows = distributionsOf(sample, recall);
+  const ground = groundOf(sample);
+  const rows = distributionsOf(ground, recall);
   const least = ask.minimum ?? Number.NEGATIVE_INFINITY;
-  const at = (row: Float64Array, probability: number): number => Math.max(least, interpolate(levels, row, probability));
-  return {
-    value: Float64Array.from(rows, (row) => at(row, 0.5)),
-    quantiles: Array.from(ask.probabilities, (probability) => Float64Array.from(rows, (row) => at(row, probability))),
-  };
+  // Where nothing negative can be, nights are nights: not a little of the spread of the hours beside them.
+  const dark = ask.minimum === 0 ? darkSteps(ground) : null;
+  const read = (probability: number): Float64Array =>
+    Float64Array.from(rows, (row, step) =>
+      dark?.[step] === 1 ? 0 : Math.max(least, interpolate(levels, row, probability)),
+    );
+  return { value: read(0.5), quantiles: Array.from(ask.probabilities, read) };
 }

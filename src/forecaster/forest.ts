@@ -50,8 +50,9 @@ export function growForest(binned: BinnedColumns, plan: TrainingPlan, block: Int
 function weightsOf(tree: Tree, weight: Float64Array): Float64Array {
   return Float64Array.from(tree.column, (column, node) => {
     let total = 0;
-    if (column < 0) for (let at = tree.start[node] as number; at < (tree.end[node] as number); at++)
-      total += weight[tree.rows[at] as number] as number;
+    if (column < 0)
+      for (let at = tree.start[node] as number; at < (tree.end[node] as number); at++)
+        total += weight[tree.rows[at] as number] as number;
     return total;
   });
 }

@@ -5,6 +5,7 @@
 import { type Bands, bandsAt, calibrateBands } from './bands.ts';
 import { binColumn, binColumns } from './binning.ts';
 import { type BoostingShape, fitBoosting } from './boosting.ts';
+import { type Carry, carryOver, learnCarry } from './carry.ts';
 import { type Design, linearDesign, plainPart, treeDesign } from './design.ts';
 import { type ForestShape, growForest, Neighbourhood } from './forest.ts';
 import type { Ground } from './ground.ts';
@@ -23,6 +24,7 @@ export interface RegressionFit {
   readonly candidates: readonly Candidate[];
   readonly weights: Float64Array;
   readonly bands: Bands;
+  readonly carry: Carry;
 }
 
 const foldCount = 5;
@@ -123,18 +125,32 @@ export function fitRegression(ground: Ground): RegressionFit {
   });
   const predictions = candidates.map((candidate) => candidate.outOfFold);
   const weights = stackWeights(predictions, plan.goal, plan.rows);
-  return { candidates, weights, bands: calibrateBands(forest, combine(predictions, weights)) };
+  const bands = calibrateBands(forest, combine(predictions, weights));
+  return { candidates, weights, bands, carry: learnCarry(bands.misses, ground.perDay) };
 }
 
-/** One distribution at the levels for each cell of [from, to). */
-export function predictRegression(fit: RegressionFit, ground: Ground, from: number, to: number): Float64Array[] {
-  const linear = linearDesign(ground, from, to);
-  const trees = treeDesign(ground, from, to);
+/** One distribution at the levels for each step; `newer` known cells at the end of the history are not in the fit. */
+export function predictRegression(fit: RegressionFit, ground: Ground, newer: number): Float64Array[] {
+  const { count, horizon, target } = ground.sample;
+  const from = count - newer;
+  const linear = linearDesign(ground, from, count + horizon);
+  const trees = treeDesign(ground, from, count + horizon);
   const { cuts } = fit.bands.forest.binned;
-  const bins = trees.columns.map((column, index) => binColumn(column, cuts[index] as Float64Array, to - from));
+  const bins = trees.columns.map((column, index) => binColumn(column, cuts[index] as Float64Array, newer + horizon));
   const combined = combine(
     fit.candidates.map((candidate) => candidate.predict(linear, trees, bins)),
     fit.weights,
   );
-  return bandsAt(fit.bands, bins, combined);
+  const misses = new Float64Array(fit.bands.misses.length + newer);
+  misses.set(fit.bands.misses);
+  for (let cell = 0; cell < newer; cell++)
+    misses[fit.bands.misses.length + cell] = (target[from + cell] as number) - (combined[cell] as number);
+  const { added, spread } = carryOver(fit.carry, misses, horizon, ground.perDay);
+  const ahead = bins.map((own) => own.subarray(newer));
+  return bandsAt(
+    fit.bands,
+    ahead,
+    combined.subarray(newer).map((value, step) => value + (added[step] as number)),
+    spread,
+  );
 }

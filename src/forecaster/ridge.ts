@@ -67,7 +67,13 @@ function fillRow(target: Float64Array, columns: Columns, standard: Standard, row
   }
 }
 
-function momentsOf(columns: Columns, plan: TrainingPlan, standard: Standard, slots: Uint8Array, slotCount: number): Moments {
+function momentsOf(
+  columns: Columns,
+  plan: TrainingPlan,
+  standard: Standard,
+  slots: Uint8Array,
+  slotCount: number,
+): Moments {
   const size = columns.length + 1;
   const matrix = Array.from({ length: plan.foldCount }, () =>
     Array.from({ length: slotCount }, () => new Float64Array(size * size)),
@@ -167,7 +173,14 @@ function slotsOf(hours: Float64Array, slotCount: number): Uint8Array {
   return Uint8Array.from(hours, (hour) => Math.min(slotCount - 1, Math.floor((hour * slotCount) / 24)));
 }
 
-function apply(columns: Columns, standard: Standard, own: readonly Float64Array[], slots: Uint8Array, row: number, x: Float64Array): number {
+function apply(
+  columns: Columns,
+  standard: Standard,
+  own: readonly Float64Array[],
+  slots: Uint8Array,
+  row: number,
+  x: Float64Array,
+): number {
   fillRow(x, columns, standard, row);
   const beta = own[slots[row] as number] as Float64Array;
   let sum = 0;

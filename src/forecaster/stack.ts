@@ -30,7 +30,8 @@ export function stackWeights(predictions: readonly Float64Array[], goal: Float64
     fillGradient(gradient, matrix, weights, goal, used);
     step(weights, gradient, spread, 1 / Math.sqrt(1 + pass / 10));
     if (pass * 2 < passes) continue;
-    for (let model = 0; model < models; model++) averaged[model] = (averaged[model] as number) + (weights[model] as number);
+    for (let model = 0; model < models; model++)
+      averaged[model] = (averaged[model] as number) + (weights[model] as number);
   }
   const total = averaged.reduce((sum, value) => sum + value, 0);
   return averaged.map((value) => value / total);

@@ -115,7 +115,13 @@ function take(growth: Growth, columns: number): Histogram {
   return growth.free.pop() ?? newHistogram(columns);
 }
 
-function cutOf(growth: Growth, node: number, from: number, to: number, sum: number): { column: number; bin: number } | undefined {
+function cutOf(
+  growth: Growth,
+  node: number,
+  from: number,
+  to: number,
+  sum: number,
+): { column: number; bin: number } | undefined {
   const { input, shape, stream } = growth;
   const { columns, bins, rows } = input;
   const drawn = shape.columnsPerSplit > 0 && shape.columnsPerSplit < columns.length;

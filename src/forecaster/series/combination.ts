@@ -30,9 +30,15 @@ export function forecastSeries(history: Float64Array, horizon: number, day: numb
   if (judged.length === 0 || origins.length === 0) return null;
   const least = Math.max(1e-12, Math.min(...judged.map(({ error }) => error)));
   const weights = Float64Array.from(judged, ({ error }) => (least / Math.max(least, error)) ** 2);
-  const value = weightedMedian(judged.map(({ forecast }) => forecast), weights);
+  const value = weightedMedian(
+    judged.map(({ forecast }) => forecast),
+    weights,
+  );
   const misses = origins.map((_, origin) => {
-    const own = weightedMedian(judged.map(({ earlier }) => earlier[origin] ?? value), weights);
+    const own = weightedMedian(
+      judged.map(({ earlier }) => earlier[origin] ?? value),
+      weights,
+    );
     return own.map((each, step) => (truths[origin]?.[step] ?? each) - each);
   });
   return { rows: distributions(value, misses, day), models: judged.map(({ model }) => model.name) };
@@ -121,7 +127,9 @@ function distributions(value: Float64Array, misses: readonly Float64Array[], day
   const unit = levels.map((level) => interpolate(ranks, sorted, level));
   // The median of the misses is left out: the combination is not shifted by what a few days happened to show.
   const middle = unit[levels.indexOf(0.5)] as number;
-  return Array.from(value, (own, step) => unit.map((miss) => own + widening * (miss - middle) * (spread[step] as number)));
+  return Array.from(value, (own, step) =>
+    unit.map((miss) => own + widening * (miss - middle) * (spread[step] as number)),
+  );
 }
 
 function meanSize(misses: readonly Float64Array[], from: number, to: number): number {

@@ -58,7 +58,11 @@ export const seriesModels: readonly SeriesModel[] = [
     scale: 'raw',
     forecast: (history, horizon, day) => smooth(history, horizon, { day, week: 0, trend: true }),
   },
-  { name: 'weeks-on-level-log', scale: 'log', forecast: (history, horizon, day) => weeksOnLevel(history, horizon, day, 4) },
+  {
+    name: 'weeks-on-level-log',
+    scale: 'log',
+    forecast: (history, horizon, day) => weeksOnLevel(history, horizon, day, 4),
+  },
   { name: 'direct-log', scale: 'log', forecast: direct },
   { name: 'profile-and-memory-log', scale: 'log', forecast: profileAndMemory },
 ];

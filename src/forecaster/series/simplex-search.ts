@@ -20,7 +20,9 @@ export function searchMinimum(
   const size = box.start.length;
   let evaluations = 0;
   const corner = (point: readonly number[]): Corner => {
-    const inside = point.map((value, axis) => Math.max(box.least[axis] ?? value, Math.min(box.most[axis] ?? value, value)));
+    const inside = point.map((value, axis) =>
+      Math.max(box.least[axis] ?? value, Math.min(box.most[axis] ?? value, value)),
+    );
     const own = loss(inside);
     evaluations++;
     return { point: inside, loss: Number.isNaN(own) ? Number.POSITIVE_INFINITY : own };

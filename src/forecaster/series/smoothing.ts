@@ -70,9 +70,10 @@ function initialState(history: Float64Array, { day, week }: SmoothingShape): Sta
   let level = 0;
   for (let cell = 0; cell < used; cell++) level += (history[cell] as number) / used;
   const ofDay = meansBy(day, used, (cell) => (history[cell] as number) - level);
-  const ofWeek = week > 0
-    ? meansBy(week, used, (cell) => (history[cell] as number) - level - (ofDay[cell % day] as number))
-    : new Float64Array(0);
+  const ofWeek =
+    week > 0
+      ? meansBy(week, used, (cell) => (history[cell] as number) - level - (ofDay[cell % day] as number))
+      : new Float64Array(0);
   return { level, slope: 0, miss: 0, day: ofDay, week: ofWeek };
 }
 
