@@ -55,6 +55,9 @@ class Windows {
 
 const weekDays = 7;
 
+/** A horizon that is longer than this has no use for the newest days: they say little about its end. */
+export const lagDaysMax = 14;
+
 function median(values: number[]): number {
   if (values.length === 0) return Number.NaN;
   values.sort((a, b) => a - b);
@@ -116,7 +119,7 @@ function addCovariateColumns(sheet: Sheet, ground: Ground): void {
     add(sheet, `${name}.before`, (cell) => windows.mean(cell - 4 * hour, cell - hour));
     add(sheet, `${name}.after`, (cell) => windows.mean(cell, cell + 3 * hour));
     add(sheet, `${name}.day`, (cell) => windows.mean(cell - perDay, cell));
-    if (lagDays <= 7) add(sheet, `${name}.change`, (cell) => at(cell) - at(cell - lagDays * perDay));
+    if (lagDays <= lagDaysMax) add(sheet, `${name}.change`, (cell) => at(cell) - at(cell - lagDays * perDay));
   }
 }
 
@@ -132,7 +135,7 @@ function addCalendarColumns(sheet: Sheet, ground: Ground): void {
 /** Columns for trees: raw values, no products; a tree finds those itself. */
 export function treeDesign(ground: Ground, from: number, to: number): Design {
   const sheet: Sheet = { from, count: to - from, names: [], columns: [] };
-  if (ground.lagDays <= weekDays) addTargetColumns(sheet, ground);
+  if (ground.lagDays <= lagDaysMax) addTargetColumns(sheet, ground);
   addCovariateColumns(sheet, ground);
   addCalendarColumns(sheet, ground);
   return {
@@ -175,7 +178,7 @@ export function plainPart(design: Design): Design {
 export function linearDesign(ground: Ground, from: number, to: number): Design {
   const sheet: Sheet = { from, count: to - from, names: [], columns: [] };
   const { dayClass, calendar, perDay, lagDays, sample } = ground;
-  if (lagDays <= weekDays) addTargetColumns(sheet, ground);
+  if (lagDays <= lagDaysMax) addTargetColumns(sheet, ground);
   addCurves(sheet, ground);
   for (let day = 0; day < 7; day++) add(sheet, `weekday_${day}`, (cell) => (calendar.weekday[cell] === day ? 1 : 0));
   add(sheet, 'day_off', (cell) => (dayClass[cell] === 2 ? 1 : 0));
@@ -190,7 +193,7 @@ export function linearDesign(ground: Ground, from: number, to: number): Design {
     add(sheet, `${name}.square`, (cell) => (at(cell) - middle) ** 2);
     add(sheet, `${name}.around`, (cell) => windows.mean(cell - 2 * hour, cell + hour));
     add(sheet, `${name}.day`, (cell) => windows.mean(cell - perDay, cell));
-    if (lagDays <= weekDays) add(sheet, `${name}.lag`, (cell) => at(cell - lagDays * perDay));
+    if (lagDays <= lagDaysMax) add(sheet, `${name}.lag`, (cell) => at(cell - lagDays * perDay));
   }
   return {
     names: sheet.names,

@@ -58,6 +58,16 @@ describe('a forecast', () => {
     expect(forecastSample(plantSample(30), ask)).toEqual(answer);
   });
 
+  test.each([3, 5, 8, 14])('a history of %i days gives finite numbers in order', (days) => {
+    const { value, quantiles } = forecastSample(plantSample(days), ask);
+    for (let step = 0; step < perDay; step++) {
+      const row = quantiles.map((own) => own[step] ?? Number.NaN);
+      expect(row.every(Number.isFinite)).toBe(true);
+      expect(row).toEqual(row.toSorted((a, b) => a - b));
+      expect(value[step]).toBe(row[2]);
+    }
+  });
+
   test('missing cells are handled, not zeroed', () => {
     const stream = new SeededStream(77);
     const target = sample.target.map((value) => (stream.next() < 0.1 ? Number.NaN : value));

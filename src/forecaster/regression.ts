@@ -6,7 +6,7 @@ import { type Bands, bandsAt, calibrateBands } from './bands.ts';
 import { binColumn, binColumns } from './binning.ts';
 import { type BoostingShape, fitBoosting } from './boosting.ts';
 import { type Carry, carryOver, learnCarry } from './carry.ts';
-import { type Design, linearDesign, plainPart, treeDesign } from './design.ts';
+import { type Design, lagDaysMax, linearDesign, plainPart, treeDesign } from './design.ts';
 import { type ForestShape, growForest, Neighbourhood } from './forest.ts';
 import type { Ground } from './ground.ts';
 import type { FittedModel, TrainingPlan } from './learning.ts';
@@ -28,8 +28,9 @@ export interface RegressionFit {
 }
 
 const foldCount = 5;
-/** Days of a block: long enough that neighbours do not tell each other their weather. */
-const blockDays = 3;
+/** Days of a block: long enough that neighbours do not tell each other their weather; fewer where history is short. */
+const blockDaysMax = 3;
+const blocksWanted = 10;
 const penalties = [0.03, 0.3, 2];
 const boosting: BoostingShape = {
   depthMax: 4,
@@ -49,8 +50,9 @@ function planOf(ground: Ground): { plan: TrainingPlan; block: Int32Array } {
   const { sample, perDay, lagDays } = ground;
   const { count } = sample;
   const days = count / perDay;
+  const blockDays = Math.max(1, Math.min(blockDaysMax, Math.floor(days / blocksWanted)));
   // Lags reach back a week: without them the first days would be learned from holes, when there are others.
-  const skip = lagDays > 7 ? 0 : (days > 21 ? 7 : lagDays) * perDay;
+  const skip = lagDays > lagDaysMax ? 0 : (days > 21 + lagDays ? 6 + lagDays : lagDays) * perDay;
   const goal = new Float64Array(count).fill(Number.NaN);
   const weight = new Float64Array(count);
   const fold = new Uint8Array(count);

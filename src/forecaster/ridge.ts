@@ -103,70 +103,79 @@ function momentsOf(
   return { size, matrix, vector, weight };
 }
 
-/** Adds `share` of one slot, of all folds but `without`, to the system. */
-function gather(
-  moments: Moments,
-  slotCount: number,
-  slot: number,
-  share: number,
-  without: number,
-  matrix: Float64Array,
-  vector: Float64Array,
-): number {
-  let weight = 0;
-  for (let fold = 0; fold < moments.matrix.length; fold++) {
-    if (fold === without) continue;
-    const own = moments.weight[fold * slotCount + slot] as number;
-    if (own === 0) continue;
-    weight += share * own;
-    const from = (moments.matrix[fold] as Float64Array[])[slot] as Float64Array;
-    const right = (moments.vector[fold] as Float64Array[])[slot] as Float64Array;
-    for (let index = 0; index < from.length; index++)
-      matrix[index] = (matrix[index] as number) + share * (from[index] as number);
-    for (let index = 0; index < right.length; index++)
-      vector[index] = (vector[index] as number) + share * (right[index] as number);
+/** One slot's moments with all folds but one: the system that a fit which has not seen that fold solves. */
+interface SlotMoments {
+  readonly matrix: Float64Array;
+  readonly vector: Float64Array;
+  weight: number;
+}
+
+/** Adds `share` of `from` to `into`; only the lower triangle is kept. */
+function addMoments(into: SlotMoments, from: SlotMoments, share: number): void {
+  const size = into.vector.length;
+  into.weight += share * from.weight;
+  for (let i = 0; i < size; i++) {
+    const at = i * size;
+    into.vector[i] = (into.vector[i] as number) + share * (from.vector[i] as number);
+    for (let index = at; index <= at + i; index++)
+      into.matrix[index] = (into.matrix[index] as number) + share * (from.matrix[index] as number);
   }
-  return weight;
+}
+
+function emptyMoments(size: number): SlotMoments {
+  return { matrix: new Float64Array(size * size), vector: new Float64Array(size), weight: 0 };
+}
+
+/** Per slot, the sum over all folds but `without` (−1: over all). */
+function slotsWithout(moments: Moments, slots: number, without: number): SlotMoments[] {
+  return Array.from({ length: slots }, (_, slot) => {
+    const sum = emptyMoments(moments.size);
+    for (let fold = 0; fold < moments.matrix.length; fold++) {
+      const weight = moments.weight[fold * slots + slot] as number;
+      if (fold === without || weight === 0) continue;
+      const matrix = (moments.matrix[fold] as Float64Array[])[slot] as Float64Array;
+      const vector = (moments.vector[fold] as Float64Array[])[slot] as Float64Array;
+      addMoments(sum, { matrix, vector, weight }, 1);
+    }
+    return sum;
+  });
 }
 
 /** Coefficients of one system, pulled towards `anchor` (or zero); the intercept is hardly penalised. */
-function solve(
-  matrix: Float64Array,
-  vector: Float64Array,
-  weight: number,
-  penalty: number,
-  anchor: Float64Array | undefined,
-): Float64Array {
-  const size = vector.length;
+function solve(own: SlotMoments, penalty: number, anchor: Float64Array | undefined): Float64Array {
+  const size = own.vector.length;
+  const matrix = own.matrix.slice();
+  const vector = own.vector.slice();
   for (let index = 0; index < size; index++) {
-    const own = (index === 0 ? 1e-3 : 1) * penalty * weight + 1e-9;
-    matrix[index * size + index] = (matrix[index * size + index] as number) + own;
-    if (anchor !== undefined) vector[index] = (vector[index] as number) + own * (anchor[index] as number);
+    const pull = (index === 0 ? 1e-3 : 1) * penalty * own.weight + 1e-9;
+    matrix[index * size + index] = (matrix[index * size + index] as number) + pull;
+    if (anchor !== undefined) vector[index] = (vector[index] as number) + pull * (anchor[index] as number);
   }
   if (!solveSymmetric(matrix, vector, size)) return anchor?.slice() ?? new Float64Array(size);
-  return vector.slice();
+  return vector;
 }
 
-/** Coefficients per slot of the day, fitted without the rows of fold `without` (−1: with all). */
-function coefficients(moments: Moments, shape: RidgeShape, penalty: number, without: number): Float64Array[] {
-  const { size } = moments;
-  const { slots } = shape;
-  const matrix = new Float64Array(size * size);
-  const vector = new Float64Array(size);
-  let weight = 0;
-  for (let slot = 0; slot < slots; slot++) weight += gather(moments, slots, slot, 1, without, matrix, vector);
-  const whole = solve(matrix, vector, weight, slots === 1 ? penalty : 1e-3, undefined);
-  if (slots === 1) return [whole];
-  return Array.from({ length: slots }, (_, centre) => {
-    matrix.fill(0);
-    vector.fill(0);
-    let near = 0;
-    for (let away = -shape.reach; away <= shape.reach; away++) {
-      const slot = (((centre + away) % slots) + slots) % slots;
-      near += gather(moments, slots, slot, 1 - Math.abs(away) / (shape.reach + 1), without, matrix, vector);
+/** What all hours are pulled to where each has its own coefficients: hardly penalised itself. */
+const wholePenalty = 1e-3;
+
+/** Coefficients per penalty and slot of the day, fitted without the rows of fold `without` (−1: with all). */
+function coefficients(moments: Moments, shape: RidgeShape, without: number): Float64Array[][] {
+  const { slots, reach, penalties } = shape;
+  const own = slotsWithout(moments, slots, without);
+  const sum = emptyMoments(moments.size);
+  for (const slot of own) addMoments(sum, slot, 1);
+  if (slots === 1) return penalties.map((penalty) => [solve(sum, penalty, undefined)]);
+  const whole = solve(sum, wholePenalty, undefined);
+  const found: Float64Array[][] = penalties.map(() => []);
+  for (let centre = 0; centre < slots; centre++) {
+    const near = emptyMoments(moments.size);
+    for (let away = -reach; away <= reach; away++) {
+      const slot = own[(((centre + away) % slots) + slots) % slots];
+      if (slot !== undefined) addMoments(near, slot, 1 - Math.abs(away) / (reach + 1));
     }
-    return solve(matrix, vector, near, penalty, whole);
-  });
+    for (const [index, penalty] of penalties.entries()) found[index]?.push(solve(near, penalty, whole));
+  }
+  return found;
 }
 
 function slotsOf(hours: Float64Array, slotCount: number): Uint8Array {
@@ -194,25 +203,32 @@ export function fitRidge(columns: Columns, hours: Float64Array, plan: TrainingPl
   const slots = slotsOf(hours, shape.slots);
   const moments = momentsOf(columns, plan, standard, slots, shape.slots);
   const x = new Float64Array(moments.size);
-  let best = { penalty: 0, error: Number.POSITIVE_INFINITY, outOfFold: new Float64Array(0) };
-  for (const penalty of shape.penalties) {
-    const outOfFold = new Float64Array(plan.goal.length).fill(Number.NaN);
-    for (let fold = 0; fold < plan.foldCount; fold++) {
-      const own = coefficients(moments, shape, penalty, fold);
-      for (const row of plan.rows)
-        if (plan.fold[row] === fold) outOfFold[row] = apply(columns, standard, own, slots, row, x);
+  const outOfFold = shape.penalties.map(() => new Float64Array(plan.goal.length).fill(Number.NaN));
+  for (let fold = 0; fold < plan.foldCount; fold++) {
+    const unseen = plan.rows.filter((row) => plan.fold[row] === fold);
+    for (const [index, own] of coefficients(moments, shape, fold).entries()) {
+      const into = outOfFold[index] as Float64Array;
+      for (const row of unseen) into[row] = apply(columns, standard, own, slots, row, x);
     }
-    let error = 0;
-    for (const row of plan.rows)
-      error += (plan.weight[row] as number) * Math.abs((outOfFold[row] as number) - (plan.goal[row] as number));
-    if (error < best.error) best = { penalty, error, outOfFold };
   }
-  const whole = coefficients(moments, shape, best.penalty, -1);
+  const best = leastError(outOfFold, plan);
+  const whole = coefficients(moments, { ...shape, penalties: [shape.penalties[best] as number] }, -1)[0] ?? [];
   return {
-    outOfFold: best.outOfFold,
+    outOfFold: outOfFold[best] as Float64Array,
     predict(later, laterHours) {
       const laterSlots = slotsOf(laterHours, shape.slots);
       return Float64Array.from(laterHours, (_, row) => apply(later, standard, whole, laterSlots, row, x));
     },
   };
+}
+
+/** Which of some predictions misses the goal least, by weighted absolute error. */
+function leastError(predictions: readonly Float64Array[], plan: TrainingPlan): number {
+  const errors = predictions.map((own) => {
+    let error = 0;
+    for (const row of plan.rows)
+      error += (plan.weight[row] as number) * Math.abs((own[row] as number) - (plan.goal[row] as number));
+    return error;
+  });
+  return errors.indexOf(Math.min(...errors));
 }
