@@ -19,7 +19,12 @@ function policy(changes: Partial<FallbackPolicy> & Pick<FallbackPolicy, 'strateg
   return { ...common, max_output_age_seconds: 1800, ...changes };
 }
 
-function found(fallbacks: readonly FallbackPolicy[], values: readonly (number | null)[], quantiles?: number[]) {
+function found(
+  fallbacks: readonly FallbackPolicy[],
+  values: readonly (number | null)[],
+  quantiles?: number[],
+  bounds = {},
+) {
   const { request } = loadQuestion();
   const load = {
     value_type: 'number' as const,
@@ -30,7 +35,11 @@ function found(fallbacks: readonly FallbackPolicy[], values: readonly (number | 
   const features = { ...request.frame.history.features, load };
   const frame: NormalisedFrame = { ...request.frame, history: { ...request.frame.history, features } };
   const options = { ...request.options, ...(quantiles && { quantiles }) };
-  const declaration: TaskDeclaration = { ...loadTask, fallbacks, output: { ...loadTask.output, max_quantiles: 9 } };
+  const declaration: TaskDeclaration = {
+    ...loadTask,
+    fallbacks,
+    output: { ...loadTask.output, max_quantiles: 9, ...bounds },
+  };
   const accepted = { ok: true, request: { ...request, frame, options }, declaration } as const;
   const findings = declaredFallback(accepted, 'MODEL_UNAVAILABLE');
   const result = resultOf(findings, accepted, { processor: loadRoute.processor, issuedAtMs: caseNowMs });
@@ -38,7 +47,10 @@ function found(fallbacks: readonly FallbackPolicy[], values: readonly (number | 
   return { findings, verdict: validateResult(JSON.parse(JSON.stringify(result)), question) };
 }
 
-const cell = fc.option(fc.double({ min: 0.001, max: 1e6, noNaN: true }), { nil: null, freq: 4 });
+const cell = fc.option(fc.oneof(fc.constant(0), fc.double({ min: -10, max: 1e6, noNaN: true })), {
+  nil: null,
+  freq: 4,
+});
 
 test('what any strategy finds is accepted, with and without quantiles, whatever the history', () => {
   fc.assert(
@@ -68,4 +80,14 @@ test('nothing to go by is unavailable, to be tried again after one cadence', () 
     unavailable: { reason_code: 'INSUFFICIENT_HISTORY', retryable: true, retry_after_seconds: 900 },
   });
   expect(found([], [1, 2, 3, 4]).findings.status).toBe('unavailable');
+});
+
+test('§2.3 zeros throughout, or a value outside the bounds of the task, are no fallback where another serves', () => {
+  const both = [policies.persistence, policies['historical-average']];
+  expect(found(both, [3, 2, 1, 0]).findings).toMatchObject({ fallback: { strategy: 'historical-average' } });
+  expect(found([policies.persistence], [3, 2, 1, 0]).findings.status).toBe('unavailable');
+  const bounded = { minimum: 0, maximum: 5 };
+  expect(found([policies.persistence], [3, 2, 1, 5], undefined, bounded).findings.status).toBe('fallback');
+  expect(found([policies.persistence], [3, 2, 1, 5.1], undefined, bounded).findings.status).toBe('unavailable');
+  expect(found([policies.persistence], [3, 2, 1, -0.1], undefined, bounded).findings.status).toBe('unavailable');
 });
