@@ -75,7 +75,7 @@ export interface TestService {
 }
 
 const api = '/api/v1/automation/api';
-const startDeadlineMs = 20_000;
+const startDeadlineMs = 60_000;
 
 export async function startTestService(
   folders: TestFolders,
