@@ -234,7 +234,11 @@ function createRecords(bound: BoundCapability, parts: PipelineParts): Records {
         if (descriptor.audit === 'not-required') return;
         // A hostile path must not make a malformed event.
         const params = Object.values(call.params).every((value) => /^[A-Za-z0-9._:-]{1,100}$/.test(value));
-        const denied = { ...entry(call, subject, 'denied'), details: { code: error.code } };
+        // Subjects of another tenant may have the name of one of ours.
+        const { tenantId, projectId } = subject;
+        const own = tenantId === parts.site.tenantId && projectId === parts.site.projectId;
+        const details = { code: error.code, ...(own ? {} : { tenantId, projectId }) };
+        const denied = { ...entry(call, subject, 'denied'), details };
         const resource = params ? denied.resource : { ...denied.resource, resourceId: bound.resource({}).id };
         await parts.audit.append({ ...denied, confirmation: 'not-required', resource });
       } catch (failure) {
