@@ -3,6 +3,7 @@
  * command line and the tools are driven by; and a handler bound to it by the area that carries it out.
  */
 import type { TSchema } from 'typebox';
+import type { Fault } from '../base/fault.ts';
 
 export type Permission =
   | 'automation.rule.manage'
@@ -63,11 +64,15 @@ export interface CallContext {
   readonly body: unknown;
   /** The If-Match header, unquoted; undefined when absent. */
   readonly ifMatch: string | undefined;
+  /** The Last-Event-ID header as it came; undefined when absent. */
+  readonly lastEventId: string | undefined;
 }
 
 export interface Answer {
   /** The whole body. */
   readonly data: unknown;
+  /** A body that is not JSON, instead of `data`. */
+  readonly content?: { readonly type: string; readonly text: string };
   readonly headers?: Readonly<Record<string, string>>;
   /** Particulars of the terminal audit event. */
   readonly auditDetails?: unknown;
@@ -82,4 +87,6 @@ export interface BoundCapability {
   /** On a public route whose body is the credential: who it speaks for. Null is a failed authentication. */
   identify?(context: CallContext): Subject | null;
   handler(context: CallContext): Promise<Answer>;
+  /** Records the refusal (403) of an operation whose audit is not the pipeline's. */
+  refused?(subject: Subject, correlationId: string, fault: Fault): Promise<void>;
 }

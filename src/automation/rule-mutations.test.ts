@@ -113,6 +113,7 @@ describe('warnings beside the result', () => {
         query: {},
         body,
         ifMatch: undefined,
+        lastEventId: undefined,
       });
     };
   });

@@ -81,6 +81,7 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
         query: stringsOf(decodeQuery(singleValues(call.query))),
         body: decodeBody?.(body),
         ifMatch: unquoted(call.header('if-match')),
+        lastEventId: call.header('last-event-id'),
       };
       const caller = subject ?? (await identify(bound, call, context, parts));
       if (descriptor.audit === 'not-required' || caller === null) return bound.handler(context);
@@ -227,9 +228,10 @@ function createRecords(bound: BoundCapability, parts: PipelineParts): Records {
   return {
     /** A refused command is recorded; when it cannot be, the refusal stands all the same. */
     async denied(call, subject, error) {
-      if (descriptor.audit === 'not-required' || subject === null || !(error instanceof Fault)) return;
-      if (error.status !== 403 && error.status !== 428) return;
+      if (subject === null || !(error instanceof Fault) || (error.status !== 403 && error.status !== 428)) return;
       try {
+        await bound.refused?.(subject, call.correlationId, error);
+        if (descriptor.audit === 'not-required') return;
         // A hostile path must not make a malformed event.
         const params = Object.values(call.params).every((value) => /^[A-Za-z0-9._:-]{1,100}$/.test(value));
         const denied = { ...entry(call, subject, 'denied'), details: { code: error.code } };

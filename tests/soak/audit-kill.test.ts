@@ -1,0 +1,9 @@
+/** decisions §3: a kill at any moment loses no accepted event and breaks no chain; many more moments than in `npm test`. */
+import { expect, test } from 'vitest';
+import { killRounds } from '../e2e/kill-rounds.ts';
+
+test('200 kills at random moments under load', async () => {
+  const { events, unknown } = await killRounds(200);
+  console.log(`${events} events, ${unknown} closed as unknown`);
+  expect(unknown).toBeGreaterThan(20);
+});
