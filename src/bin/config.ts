@@ -14,6 +14,7 @@ import { readYaml, YamlError } from '../base/yaml.ts';
 import { type DeviceLimits, deviceLimits, deviceLimitsSchema } from '../devices/limits.ts';
 import { IdentityConfigError } from '../gateway/identity-config.ts';
 import { type GatewayLimits, gatewayLimits, gatewayLimitsSchema } from '../gateway/limits.ts';
+import { type HistoryLimits, historyLimits, historyLimitsSchema } from '../historian/limits.ts';
 import type { Channel } from '../points/channel.ts';
 import { readSite, type Site } from '../points/site.ts';
 import type { Parameter } from '../rules/catalogue.ts';
@@ -73,6 +74,7 @@ const serviceSchema = Type.Object(
     automation: Type.Optional(Type.Partial(automationLimitsSchema)),
     devices: Type.Optional(Type.Partial(deviceLimitsSchema)),
     audit: Type.Optional(Type.Partial(auditLimitsSchema)),
+    history: Type.Optional(Type.Partial(historyLimitsSchema)),
   },
   { additionalProperties: false },
 );
@@ -82,6 +84,7 @@ export interface ServiceLimits {
   readonly automation: AutomationLimits;
   readonly devices: DeviceLimits;
   readonly audit: AuditLimits;
+  readonly history: HistoryLimits;
 }
 
 const serviceFile = 'service.yaml';
@@ -96,6 +99,7 @@ export function readLimits(configDir: string): ServiceLimits {
     automation: { ...automationLimits, ...given.automation },
     devices: { ...deviceLimits, ...given.devices },
     audit: { ...auditLimits, ...given.audit },
+    history: { ...historyLimits, ...given.history },
   };
 }
 

@@ -42,6 +42,7 @@ import {
   StartError,
 } from './config.ts';
 import { lockDataFolder } from './data-lock.ts';
+import { type ServiceHistory, startHistory } from './history.ts';
 import { addLiveSocket } from './live-socket.ts';
 import { packageVersion } from './version.ts';
 
@@ -54,6 +55,7 @@ export interface RunningService {
   readonly audit: AuditLog;
   readonly store: RuleStore;
   readonly engine: EngineClient;
+  readonly history: ServiceHistory;
   readonly key: SigningKey;
   /** Null when tokens come from elsewhere: a configured secret or identity provider. */
   readonly signIn: SignIn | null;
@@ -111,6 +113,9 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
 
   const memory = createPointMemory(site.points, site.channels.length);
   startDevices(config, site, memory, limits, log, opened);
+  const history = startHistory(config, site, memory, limits.history, log);
+  // Before the device layer ends: the last look finds the values of the last moment.
+  opened.add(() => history.stop());
   const store = createRuleStore(database, systemClock, limits.automation.max_rules);
   const { engine, stream } = startEngine(config, site, memory, limits, store, identity, log, opened);
   const rules = await engine.open();
@@ -159,7 +164,22 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   };
   const { catalogue } = parameters;
   const { routes } = server;
-  return { ...address, site, catalogue, database, audit, store, engine, key: identity.key, signIn, rules, log, routes, stop };
+  return {
+    ...address,
+    site,
+    catalogue,
+    database,
+    audit,
+    store,
+    engine,
+    history,
+    key: identity.key,
+    signIn,
+    rules,
+    log,
+    routes,
+    stop,
+  };
 }
 
 function openDatabases(config: ServiceConfig, opened: Opened) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command line (decisions §2.7). Exit codes: 0 done, 1 failed, 2 not confirmed or wrong usage. `rules import` and
- * `rules export` work on the data dir itself, beside a running service or without one.
+ * The command line (decisions §2.7). Exit codes: 0 done, 1 failed, 2 not confirmed or wrong usage. `rules` and
+ * `history` work on the data dir itself, beside a running service or without one.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -19,6 +19,7 @@ import { siteCatalogue } from '../points/site.ts';
 import { openDatabase } from '../storage/database.ts';
 import { addAuditCommands } from './audit-command.ts';
 import { readConfig, readLimits, readSiteFile, type ServiceConfig, StartError } from './config.ts';
+import { addHistoryCommands } from './history-command.ts';
 import { isExpected, runService } from './run-service.ts';
 import { siteDatabaseFile } from './service.ts';
 import { packageVersion } from './version.ts';
@@ -165,6 +166,7 @@ function program(): Command {
     .action(importCommand);
   rules.command('export').description('print all rules as one file').action(exportCommand);
   addAuditCommands(setpoint, () => readConfig(process.env));
+  addHistoryCommands(setpoint, { config: () => readConfig(process.env), withAudit: withDatabase });
   return setpoint;
 }
 
