@@ -14,15 +14,26 @@ const allowed = {
   automation: ['base', 'api', 'storage', 'points', 'audit', 'rules'],
   gateway: ['base', 'api', 'storage', 'audit'],
   platform: ['base', 'api'],
+  cli: ['base', 'api'],
+  // Commands on the data dir itself, without a service.
+  'cli/data-dir': [
+    ...['base', 'api', 'cli', 'storage', 'rules', 'points', 'historian', 'audit', 'automation'],
+    // The site's keys and tokens.
+    'gateway',
+  ],
+  mcp: ['base', 'api'],
 };
 
 const test = '\\.test\\.ts$';
+
+/** A folder in a folder has rules of its own. */
+const inner = (folder) => Object.keys(allowed).filter((name) => name.startsWith(`${folder}/`));
 
 const order = Object.entries(allowed).map(([folder, others]) => ({
   name: `import-order-${folder}`,
   comment: `src/${folder} may import ${others.length === 0 ? 'nothing' : others.join(', ')} of src`,
   severity: 'error',
-  from: { path: `^src/${folder}/`, pathNot: test },
+  from: { path: `^src/${folder}/`, pathNot: [test, ...inner(folder).map((name) => `^src/${name}/`)] },
   to: { path: '^src/', pathNot: [folder, ...others].map((name) => `^src/${name}/`) },
 }));
 

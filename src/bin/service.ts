@@ -3,7 +3,6 @@
  * `start`; nothing here decides anything.
  */
 import { accessSync, constants, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { auditCapabilities } from '../audit/capabilities.ts';
 import type { AuditScope } from '../audit/event.ts';
 import type { AuditLog } from '../audit/log.ts';
@@ -31,6 +30,7 @@ import { createPointMemory, type PointMemory } from '../points/shared-memory.ts'
 import { type Site, siteCatalogue } from '../points/site.ts';
 import type { Parameter, SiteCatalogue } from '../rules/catalogue.ts';
 import { createSnapshot, type Snapshot } from '../rules/snapshot.ts';
+import { copyBeforeMigration, databaseFile } from '../storage/data-files.ts';
 import { type Database, openDatabase, openRuntimeDatabase } from '../storage/database.ts';
 import {
   isForOperator,
@@ -67,16 +67,6 @@ export interface RunningService {
   stop(): Promise<void>;
 }
 
-/** History and the memory of rules. */
-function runtimeDatabaseFile(dataDir: string): string {
-  return join(dataDir, 'runtime.sqlite');
-}
-
-/** The site's durable truth in the data dir: rules and audit. */
-export function siteDatabaseFile(dataDir: string): string {
-  return join(dataDir, 'site.sqlite');
-}
-
 /** What was opened, closed again in reverse order: by `stop`, or when a later step of the start fails. */
 interface Opened {
   add(close: () => Promise<unknown> | unknown): void;
@@ -102,6 +92,8 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   if (lock === null) throw new StartError(`another service uses the data dir ${config.dataDir}`);
   opened.add(() => lock.release());
   const identity = orStartError(() => identityOf(config, limits, log));
+  for (const copy of orStartError(() => copyBeforeMigration(config.dataDir, systemClock.wallMs())))
+    log.info('a database of an older format was copied before it is brought forward', { copy });
   const { database, runtime } = openDatabases(config, opened);
   const { scope } = identity;
   const key = orStartError(() => auditKey(config.dataDir));
@@ -184,9 +176,9 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
 
 function openDatabases(config: ServiceConfig, opened: Opened) {
   return orStartError(() => {
-    const database = openDatabase(siteDatabaseFile(config.dataDir));
+    const database = openDatabase(databaseFile(config.dataDir, 'site'));
     opened.add(() => database.close());
-    const runtime = openRuntimeDatabase(runtimeDatabaseFile(config.dataDir));
+    const runtime = openRuntimeDatabase(databaseFile(config.dataDir, 'runtime'));
     opened.add(() => runtime.close());
     return { database, runtime };
   });
@@ -237,7 +229,7 @@ function startEngine(
   });
   const setup = {
     memory,
-    databaseFile: runtimeDatabaseFile(config.dataDir),
+    databaseFile: databaseFile(config.dataDir, 'runtime'),
     dataFolder: config.dataDir,
     limits: limits.automation,
   };
