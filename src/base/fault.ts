@@ -29,6 +29,7 @@ export const faultKinds = {
   'rate-limited': kind(429, true),
   'headers-too-large': kind(431),
   'internal-error': kind(500),
+  'not-ready': kind(503, true),
   'audit-unavailable': kind(503, true),
   'storage-unavailable': kind(503, true),
   'source-unavailable': kind(503, true),

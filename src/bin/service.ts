@@ -7,6 +7,7 @@ import { auditCapabilities } from '../audit/capabilities.ts';
 import type { AuditScope } from '../audit/event.ts';
 import type { AuditLog } from '../audit/log.ts';
 import { auditKey, openAuditTrail } from '../audit/trail.ts';
+import { auditIsWritable } from '../audit/writable.ts';
 import { automationCapabilities } from '../automation/capabilities.ts';
 import { createEngineClient, type EngineClient } from '../automation/engine-client.ts';
 import type { ReloadReport } from '../automation/engine-contract.ts';
@@ -16,13 +17,17 @@ import { createRuleStore, type RuleStore } from '../automation/rule-store.ts';
 import { startEngineWorker } from '../automation/start-engine.ts';
 import { systemClock } from '../base/clock.ts';
 import { createLog, type Log } from '../base/log.ts';
-import { startDeviceLayer } from '../devices/device-layer.ts';
+import { type DeviceLayer, startDeviceLayer } from '../devices/device-layer.ts';
 import { createIdentity, type Identity } from '../gateway/identity.ts';
 import { identityConfig } from '../gateway/identity-config.ts';
 import { localScope, type SigningKey, signingKey } from '../gateway/local-keys.ts';
+import { createMetrics, metricsCapability } from '../gateway/metrics.ts';
+import { addApiDescription } from '../gateway/openapi-routes.ts';
 import { createRateLimits } from '../gateway/rate-limit.ts';
+import { type ReadyChecks, readyCapability } from '../gateway/ready.ts';
 import { createServer, type Server, type ServerParts } from '../gateway/server.ts';
 import { createSignIn, type SignIn } from '../gateway/sign-in.ts';
+import { traceRequests } from '../gateway/tracing.ts';
 import { healthCapability } from '../platform/health.ts';
 import { metadataCapability } from '../platform/metadata.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
@@ -32,6 +37,7 @@ import type { Parameter, SiteCatalogue } from '../rules/catalogue.ts';
 import { createSnapshot, type Snapshot } from '../rules/snapshot.ts';
 import { copyBeforeMigration, databaseFile } from '../storage/data-files.ts';
 import { type Database, openDatabase, openRuntimeDatabase } from '../storage/database.ts';
+import { commitNothing } from '../storage/writable.ts';
 import {
   isForOperator,
   readLimits,
@@ -44,6 +50,8 @@ import {
 import { lockDataFolder } from './data-lock.ts';
 import { type ServiceHistory, startHistory } from './history.ts';
 import { addLiveSocket } from './live-socket.ts';
+import { addMeasurements, measuredAudit, measuredLimits } from './measurements.ts';
+import { startTelemetry } from './telemetry.ts';
 import { packageVersion } from './version.ts';
 
 export interface RunningService {
@@ -99,12 +107,13 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const key = orStartError(() => auditKey(config.dataDir));
   const parts = { database, dataFolder: config.dataDir, clock: systemClock, limits: limits.audit, scope, key };
   const trail = await openAuditTrail({ ...parts, log: log.with({ area: 'audit' }) });
-  const audit = trail.log;
+  const metrics = createMetrics();
+  const audit = measuredAudit(trail.log, metrics, systemClock);
   // After everything that writes to it, before its database.
   opened.add(() => trail.close());
 
   const memory = createPointMemory(site.points, site.channels.length);
-  startDevices(config, site, memory, limits, log, opened);
+  const devices = startDevices(config, site, memory, limits, log, opened);
   const history = startHistory(config, site, memory, limits.history, log);
   // Before the device layer ends: the last look finds the values of the last moment.
   opened.add(() => history.stop());
@@ -126,15 +135,24 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     log,
   });
   const { signIn } = identity;
-  const rateLimits = createRateLimits(limits.http);
+  const rateLimits = measuredLimits(createRateLimits(limits.http), metrics);
+  const checks: ReadyChecks = {
+    storage: () => commitNothing(database).then(() => true),
+    audit: () => auditIsWritable(database, scope, systemClock),
+    scheduler: async () => (await engine.status())?.running === true,
+    devices: () => devices.up(),
+  };
+  const capabilities = [
+    healthCapability(packageVersion()),
+    metadataCapability(),
+    readyCapability(checks, systemClock),
+    metricsCapability(metrics),
+    ...auditCapabilities(trail),
+    ...handlers,
+    ...(signIn === null ? [] : [signIn.capability]),
+  ];
   const server = serverOf({
-    capabilities: [
-      healthCapability(packageVersion()),
-      metadataCapability(),
-      ...auditCapabilities(trail),
-      ...handlers,
-      ...(signIn === null ? [] : [signIn.capability]),
-    ],
+    capabilities,
     identity: identity.identity,
     audit,
     site: identity.scope,
@@ -143,6 +161,11 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     limits: limits.http,
     clock: systemClock,
   });
+  metrics.observe(server.fastify);
+  addMeasurements(metrics, { clock: systemClock, engine, devices, recording: history.recording, processors: () => [] });
+  await traced(server, config, opened);
+  const described = capabilities.map(({ descriptor }) => descriptor);
+  await addApiDescription(server, described, packageVersion());
   const messageBytesMax = limits.automation.stream_message_bytes;
   await addLiveSocket(server, { stream, rateLimits, log, messageBytesMax });
   opened.add(() => server.close());
@@ -191,7 +214,7 @@ function startDevices(
   limits: ServiceLimits,
   log: Log,
   opened: Opened,
-): void {
+): DeviceLayer {
   const { configDir, dataDir, logLevel } = config;
   const layer = orStartError(() =>
     startDeviceLayer({
@@ -207,6 +230,15 @@ function startDevices(
     }),
   );
   opened.add(() => layer.stop());
+  return layer;
+}
+
+/** Spans of requests, when there is somewhere to send them. */
+async function traced({ fastify }: Server, config: ServiceConfig, opened: Opened): Promise<void> {
+  const telemetry = await startTelemetry(config.env);
+  if (telemetry === null) return;
+  traceRequests(fastify);
+  opened.add(() => telemetry.stop());
 }
 
 /** The engine's client and the stream that its records go to; `open` starts the thread. */

@@ -27,6 +27,10 @@ export interface PipelineParts {
 export interface Call {
   readonly correlationId: string;
   readonly address: string;
+  /** The caller is on this machine, with no proxy between. */
+  readonly local: boolean;
+  /** Of the trace that the call belongs to; 32 lowercase hexadecimal digits. */
+  readonly traceId: string | undefined;
   readonly header: (name: string) => string | undefined;
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
@@ -53,6 +57,7 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
         if (bound.identify !== undefined) await parts.rateLimits.checkAddress(call.address);
         return null;
       }
+      if (descriptor.openTo === 'loopback' && call.local && call.header('authorization') === undefined) return null;
       const subject = await authenticate(call, parts);
       // Before authorization: a refusal of a command is recorded too, and what is recorded must be bounded.
       if (descriptor.kind === 'command') await parts.rateLimits.countMutation(subject.subjectId);
@@ -223,6 +228,7 @@ function createRecords(bound: BoundCapability, parts: PipelineParts): Records {
       risk: descriptor.risk,
       confirmation: descriptor.confirmation === 'always' ? 'explicit' : 'not-required',
       correlationId: call.correlationId,
+      ...(call.traceId === undefined ? {} : { traceId: call.traceId }),
     };
   };
   return {

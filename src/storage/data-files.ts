@@ -3,7 +3,7 @@
  * when the service starts, after a copy of the file was kept; a newer one is refused by whoever opens it.
  */
 import { existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { migrations } from './migrations.ts';
 
@@ -34,11 +34,15 @@ export function databaseFormats(dataDir: string): DatabaseFormat[] {
 }
 
 function formatOf(file: string): number {
-  const database = new DatabaseSync(file);
+  let database: DatabaseSync | undefined;
   try {
+    database = new DatabaseSync(file);
     return Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`${basename(file)} cannot be opened: ${why}`, { cause });
   } finally {
-    database.close();
+    database?.close();
   }
 }
 

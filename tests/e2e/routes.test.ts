@@ -39,7 +39,7 @@ const decided = [
 /** What decisions.md asks for and other areas bring: §1 "Operations" and "OpenAPI", §1.1 "Token issue", §1 the console's files. */
 const decidedElsewhere = [
   ...['GET /ready', 'GET /metrics', 'GET /openapi.json', 'GET /docs', 'POST /session'],
-  ...['GET /', 'GET /*', 'HEAD /', 'HEAD /*', 'GET /docs/*', 'GET /docs/'],
+  ...['GET /', 'GET /*', 'HEAD /', 'HEAD /*', 'GET /docs/js/scalar.js', 'GET /docs/'],
 ];
 
 /** §4.3: only when data processing is enabled. `/v1/*` belongs to the processor's own server. */
