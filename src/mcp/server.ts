@@ -11,6 +11,7 @@ import {
   ListToolsRequestSchema,
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
+import type { Capability } from '../api/capability.ts';
 import { ApiError, type Client } from '../api/client.ts';
 import { operations } from '../api/operations.ts';
 import { bodySchema, type Tool, toolsOf } from './tools.ts';
@@ -65,12 +66,11 @@ async function call(client: Client, tool: Tool, given: Arguments, signal: AbortS
   if (unknown.length > 0) return refused('invalid-input', `unknown arguments: ${unknown.join(', ').slice(0, 200)}`);
   if (capability.confirmation === 'always' && given['confirmed'] !== true)
     return refused('confirmation-required', 'nothing was done: this changes the site and needs confirmed: true');
-  const body = bodySchema(capability);
   try {
     const reply = await client.call(capability, {
       params: textsOf(pick(given, capability.params)),
       query: textsOf(pick(given, capability.query)),
-      ...(body === null ? {} : { body: without(pick(given, body), 'confirmed') }),
+      ...bodyOf(capability, given),
       ...(given['confirmed'] === true ? { confirmed: true } : {}),
       signal,
     });
@@ -81,6 +81,14 @@ async function call(client: Client, tool: Tool, given: Arguments, signal: AbortS
     const { code, message, correlationId, retryable, retryAfterMs, details } = error;
     return refused(code, message, { correlationId, retryable, retryAfterMs, details });
   }
+}
+
+/** The confirmation is the client's to say. What is confirmed by the header alone has no body when nothing is left of it. */
+function bodyOf(capability: Capability, given: Arguments): { readonly body?: Arguments } {
+  const schema = bodySchema(capability);
+  if (schema === null) return {};
+  const body = without(pick(given, schema), 'confirmed');
+  return capability.confirmedIn === 'header' && Object.keys(body).length === 0 ? {} : { body };
 }
 
 /** A refusal is an answer that the assistant reads, not a failure of the protocol. */
