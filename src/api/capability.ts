@@ -69,7 +69,7 @@ export interface CallContext {
   /** The If-Match header, unquoted; undefined when absent. */
   readonly ifMatch: string | undefined;
   /** The Last-Event-ID header as it came; undefined when absent. */
-  readonly lastEventId: string | undefined;
+  readonly lastEventId?: string | undefined;
 }
 
 export interface Answer {

@@ -174,8 +174,14 @@ export function walkChain(start: WalkStart): ChainWalk {
       if (mark !== null && !markRecorded && start.after === undefined)
         fail('mark', markAt, `no event ${mark.auditedBy} records the retention mark`);
       return {
-        ...{ owner, first, last: first === null ? null : last, events, details, broken },
-        ...{ coveredLocally: covered.local, coveredExternally: covered.external },
+        owner,
+        first,
+        last: first === null ? null : last,
+        events,
+        details,
+        broken,
+        coveredLocally: covered.local,
+        coveredExternally: covered.external,
       };
     },
   };

@@ -129,7 +129,7 @@ async function brokenSince(
     return { sequence: chain.sequence + 1, reason };
   }
   const after = last ?? (await oldest(database, chain.chain_id));
-  const walk = walkChain({ owner: ownerOf(chain), anchors: [], mark: null, after });
+  const walk = walkChain({ owner: ownerOf(chain), anchors: [], mark: null, after, last: chain.sequence });
   for (let from = after.sequence; from < chain.sequence; from += eventsPerRead) {
     const rows = await database.query
       .selectFrom('audit_event')

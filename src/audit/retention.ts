@@ -23,6 +23,7 @@ export interface Retention {
 }
 
 const dayMs = 86_400_000;
+const eventsPerRead = 2000;
 
 export function createRetention(parts: {
   readonly database: Database;
@@ -44,7 +45,7 @@ export function createRetention(parts: {
       if (closed) break;
       const covered = (await checkpointer.cover(ownerOf(chain)))?.sequence ?? 0;
       const old = await lastTooOld(database, chain, new Date(clock.wallMs() - limits.retention_days * dayMs));
-      const sequence = await lastFinished(database, chain, Math.min(old, covered));
+      const sequence = await lastFinished(database, clock, chain.chain_id, Math.min(old, covered));
       const marked = await lastMark(database, chain.chain_id);
       if (sequence > marked) await mark(database, chain, sequence, key, clock);
       const gone = await remove(Math.max(sequence, marked), chain.chain_id);
@@ -57,7 +58,8 @@ export function createRetention(parts: {
   /** In batches, oldest first, so that appends get their turn. */
   const remove = async (through: number, chainId: number): Promise<number> => {
     let removed = 0;
-    while (!closed) {
+    for (;;) {
+      if (closed) break;
       const first = await oldestSequence(database, chainId);
       if (first === null || first > through) break;
       const last = Math.min(through, first + limits.retention_batch - 1);
@@ -121,19 +123,25 @@ async function lastTooOld(database: Database, chain: AuditChainRow, bound: Date)
 }
 
 /** The last sequence, up to `through`, at or below which no accepted event is open. */
-async function lastFinished(database: Database, chain: AuditChainRow, through: number): Promise<number> {
-  const open = await database.query
-    .selectFrom('audit_event as accepted')
-    .leftJoin('audit_event as closing', 'closing.accepted_event_id', 'accepted.event_id')
-    .select('accepted.sequence')
-    .where('accepted.chain_id', '=', chain.chain_id)
-    .where('accepted.sequence', '<=', through)
-    .where('accepted.outcome', '=', 'accepted')
-    .where('closing.event_id', 'is', null)
-    .orderBy('accepted.sequence')
-    .limit(1)
-    .executeTakeFirst();
-  return open === undefined ? through : open.sequence - 1;
+async function lastFinished(database: Database, clock: Clock, chainId: number, through: number): Promise<number> {
+  const first = await oldestSequence(database, chainId);
+  for (let from = first ?? through + 1; from <= through; from += eventsPerRead) {
+    const open = await database.query
+      .selectFrom('audit_event as accepted')
+      .leftJoin('audit_event as closing', 'closing.accepted_event_id', 'accepted.event_id')
+      .select('accepted.sequence')
+      .where('accepted.chain_id', '=', chainId)
+      .where('accepted.sequence', '>=', from)
+      .where('accepted.sequence', '<=', Math.min(through, from + eventsPerRead - 1))
+      .where('accepted.outcome', '=', 'accepted')
+      .where('closing.event_id', 'is', null)
+      .orderBy('accepted.sequence')
+      .limit(1)
+      .executeTakeFirst();
+    if (open !== undefined) return open.sequence - 1;
+    await new Promise<void>((resolve) => clock.soon(resolve));
+  }
+  return through;
 }
 
 async function lastMark(database: Database, chainId: number): Promise<number> {

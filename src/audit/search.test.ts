@@ -1,5 +1,7 @@
 /** Pages of audit events (decisions §3): every event once, newest first, whatever the limit, filters, times and appends. */
+import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
+import type { CompiledQuery } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { auditEntry, type TestTrail, testScope, testTrail } from '../testing/audit-trail.ts';
 import { criteriaOf } from './criteria.ts';
@@ -43,9 +45,12 @@ describe('audit search', () => {
     let last = 1003;
     for (const limit of [1, 2, 7, 9, 10, 11, 50, 99, 100]) {
       const began = last;
+      let pages = 0;
       const seen = await walk(limit, {}, async () => {
-        last = (await log.append(auditEntry())).sequence;
+        // Small pages are many; each append waits for the disk.
+        if (pages++ % Math.ceil(50 / limit) === 0) last = (await log.append(auditEntry())).sequence;
       });
+      expect(last).toBeGreaterThan(began);
       expect(seen).toEqual(downFrom(began));
     }
   });
@@ -94,6 +99,40 @@ describe('audit search', () => {
       items: [],
       nextCursor: null,
     });
+  });
+
+  test('§3 each filter reads its own index in sequence order, and no more of it than the page', async () => {
+    await appendMany(3);
+    const compiled: CompiledQuery[] = [];
+    const query = trail.database.query.withPlugin({
+      transformQuery({ node, queryId }) {
+        compiled.push(trail.database.query.getExecutor().compileQuery(node, queryId));
+        return node;
+      },
+      transformResult: ({ result }) => Promise.resolve(result),
+    });
+    const search = createAuditSearch({ database: { ...trail.database, query }, clock: trail.clock, scanWindow: 5000 });
+    const indexes = {
+      action: 'audit_event_action',
+      subjectId: 'audit_event_subject',
+      resourceId: 'audit_event_resource',
+      resourceKind: 'audit_event_resource_kind',
+    };
+    const raw = new DatabaseSync(trail.file);
+    for (const [name, index] of Object.entries(indexes)) {
+      compiled.length = 0;
+      await search.page(testScope, criteriaOf({ [name]: 'something', cursor: '3' }));
+      const last = compiled.at(-1);
+      const parameters = (last?.parameters ?? []).map((value) => (typeof value === 'number' ? value : String(value)));
+      const plan = raw.prepare(`EXPLAIN QUERY PLAN ${last?.sql}`).all(...parameters);
+      // One line: no sorting beside it, and both bounds of the sequence are the index's.
+      expect(plan.map((step) => step['detail'])).toEqual([
+        expect.stringMatching(
+          new RegExp(`USING INDEX ${index} \\(chain_id=\\? AND \\w+=\\? AND sequence>\\? AND sequence<\\?\\)`),
+        ),
+      ]);
+    }
+    raw.close();
   });
 
   test('§3 filters and times agree with a naive search over all events, also when the clock was set back', async () => {

@@ -35,7 +35,10 @@ interface Range {
 }
 
 /** How far the rarest of several filters is looked for. */
-const probedMatches = 1000;
+const probedMatches = 200;
+/** The first window of a search of several filters; each further one is larger by this factor, up to the limit. */
+const firstWindow = 200;
+const windowGrowth = 4;
 
 export function createAuditSearch(parts: { database: Database; clock: Clock; scanWindow: number }): AuditSearch {
   const { query } = parts.database;
@@ -112,7 +115,12 @@ function createReader(
       .where('chain_id', '=', chainId)
       .where('sequence', '>=', range.low)
       .where('sequence', '<=', range.high)
-      .$if(filter !== undefined, (narrow) => narrow.where(filter?.column ?? 'action', '=', filter?.value ?? ''))
+      .$if(filter !== undefined, (narrow) =>
+        // "Unlikely" makes the planner take the filter's index; of its own accord it reads the whole range of sequences.
+        narrow.where(({ eb, fn }) =>
+          fn<boolean>('unlikely', [eb(filter?.column ?? 'action', '=', filter?.value ?? '')]),
+        ),
+      )
       .orderBy('sequence', 'desc');
 
   /** Of several filters the one with the fewest matches, as far as it pays to count. */
@@ -133,10 +141,11 @@ function createReader(
     const others = filters.filter((filter) => filter !== driver);
     if (others.length === 0) return select(range, driver).selectAll().limit(wanted).execute();
     const found: AuditEventTable[] = [];
+    let size = Math.min(firstWindow, parts.scanWindow);
     for (let high = range.high; high >= range.low; ) {
       const edge = await select({ low: range.low, high }, driver)
         .select('sequence')
-        .offset(parts.scanWindow - 1)
+        .offset(size - 1)
         .limit(1)
         .executeTakeFirst();
       const window = { low: edge?.sequence ?? range.low, high };
@@ -151,6 +160,7 @@ function createReader(
       found.push(...rows);
       if (edge === undefined || found.length === wanted) break;
       high = edge.sequence - 1;
+      size = Math.min(size * windowGrowth, parts.scanWindow);
       await new Promise<void>((resolve) => parts.clock.soon(resolve));
     }
     return found;

@@ -51,8 +51,14 @@ export function signStatement(
 ): Statement {
   const { log, tenantId, projectId } = owner;
   const fields = {
-    ...{ schema, log, tenantId, projectId, sequence: String(at.sequence), hash: at.hash },
-    ...{ issuedAt: at.issuedAt, key: keyName(key.publicKey) },
+    schema,
+    log,
+    tenantId,
+    projectId,
+    sequence: String(at.sequence),
+    hash: at.hash,
+    issuedAt: at.issuedAt,
+    key: keyName(key.publicKey),
   };
   const signature = sign(null, Buffer.from(canonicalJson(fields)), key.privateKey).toString('base64url');
   return { ...fields, signature };

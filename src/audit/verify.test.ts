@@ -6,8 +6,17 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { chainHash } from '../storage/audit-chain.ts';
 import { scanAudit } from '../storage/audit-scan.ts';
 import { openDatabase } from '../storage/database.ts';
-import { fillTrail, type TestTrail, tamper, testAuditKey, testScope, testTrail } from '../testing/audit-trail.ts';
+import {
+  auditEntry,
+  fillTrail,
+  type TestTrail,
+  tamper,
+  testAuditKey,
+  testScope,
+  testTrail,
+} from '../testing/audit-trail.ts';
 import { exportLines, verifyExport } from './export-file.ts';
+import { createAuditLog } from './log.ts';
 import { type AuditKey, keyName, signStatement } from './statement.ts';
 import { type EvidenceSources, gatherEvidence, verifyScan } from './verify.ts';
 
@@ -73,8 +82,20 @@ describe('audit verification', () => {
   test('a byte edited, in any column of the event', async () => {
     await fillTrail(trail, 12);
     const text = [
-      ...['event_id', 'occurred_at', 'subject_kind', 'subject_id', 'action', 'resource_kind', 'resource_id', 'outcome'],
-      ...['risk', 'confirmation', 'correlation_id', 'details_digest', 'previous_hash', 'hash'],
+      'event_id',
+      'occurred_at',
+      'subject_kind',
+      'subject_id',
+      'action',
+      'resource_kind',
+      'resource_id',
+      'outcome',
+      'risk',
+      'confirmation',
+      'correlation_id',
+      'details_digest',
+      'previous_hash',
+      'hash',
     ];
     for (const column of text) {
       const change = (to: string) =>
@@ -93,6 +114,19 @@ describe('audit verification', () => {
     // Where the search looks for a time is not part of the event, and yet must be right.
     tamper(trail.file, (database) => database.exec('UPDATE audit_event SET era = 3 WHERE sequence = 7'));
     expect(broken()).toEqual(['time', 7]);
+  });
+
+  test('a subject’s id may hold any character; one that shifts its neighbours is seen', async () => {
+    const subjectId = 'ada\u001f"\\\u001f😀';
+    const log = createAuditLog({ ...trail, scope: testScope });
+    for (let count = 0; count < 3; count++) await log.append(auditEntry({ subject: { kind: 'user', subjectId } }));
+    expect(verify()).toMatchObject({ problems: [], chains: [{ last: 3, broken: null }] });
+    expect(exported()).toMatchObject({ problems: [], chains: [{ last: 3, broken: null }] });
+    tamper(trail.file, (database) =>
+      database.exec(`UPDATE audit_event SET subject_kind = subject_kind || char(31) || 'ada',
+        subject_id = substr(subject_id, 5) WHERE sequence = 2`),
+    );
+    expect(broken()).toEqual(['edited', 2]);
   });
 
   test('an event edited together with its own hash is betrayed by the next one', async () => {
@@ -260,11 +294,22 @@ function rehash(database: DatabaseSync, from: number, through: number): void {
     const before = database.prepare('SELECT hash FROM audit_event WHERE sequence = ?').get(sequence - 1)?.['hash'];
     const text = (name: string): string => String(row[name]);
     const hash = chainHash(owner, {
-      ...{ sequence: String(sequence), eventId: text('event_id'), occurredAt: text('occurred_at') },
-      ...{ subjectKind: text('subject_kind'), subjectId: text('subject_id'), action: text('action') },
-      ...{ resourceKind: text('resource_kind'), resourceId: text('resource_id'), outcome: text('outcome') },
-      ...{ risk: text('risk'), confirmation: text('confirmation'), correlationId: text('correlation_id') },
-      ...{ traceId: null, detailsDigest: text('details_digest'), acceptedEventId: null, previous: String(before) },
+      sequence: String(sequence),
+      eventId: text('event_id'),
+      occurredAt: text('occurred_at'),
+      subjectKind: text('subject_kind'),
+      subjectId: text('subject_id'),
+      action: text('action'),
+      resourceKind: text('resource_kind'),
+      resourceId: text('resource_id'),
+      outcome: text('outcome'),
+      risk: text('risk'),
+      confirmation: text('confirmation'),
+      correlationId: text('correlation_id'),
+      traceId: null,
+      detailsDigest: text('details_digest'),
+      acceptedEventId: null,
+      previous: String(before),
     });
     database
       .prepare('UPDATE audit_event SET previous_hash = ?, hash = ? WHERE sequence = ?')

@@ -97,6 +97,7 @@ describe('sleep', () => {
       { is: 'aborted', reason },
     ]);
     expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+    expect(clock.pendingCount()).toBe(0);
   });
 
   test('a reason that is no error becomes one', async () => {

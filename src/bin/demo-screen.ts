@@ -42,7 +42,7 @@ function signInLine({ signIn, host, port }: RunningService): string {
   if (signIn === null) return '';
   // A browser cannot open "any address".
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `\nSign in, once, within ten minutes:\n\n  ${addressOf(reachable, port)}/#code=${signIn.issueCode()}\n`;
+  return `\nSign in, once, within ten minutes:\n  ${addressOf(reachable, port)}/#code=${signIn.issueCode()}\n`;
 }
 
 function addressOf(host: string, port: number): string {

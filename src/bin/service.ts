@@ -188,7 +188,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     store,
     engine,
     history,
-    key: identity.key,
+    key,
     signIn,
     rules,
     log,

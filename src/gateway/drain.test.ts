@@ -73,6 +73,18 @@ describe('decisions §1 SIGTERM drains', () => {
     expect(await elapsedMs(closing)).toBeLessThan(5000);
   });
 
+  test('a request that had begun to arrive is answered like any other', async () => {
+    await start(60_000);
+    const arriving = await opened('POST /take HTTP/1.1\r\nhost: x\r\n');
+    // Answered after the one above was accepted: the server has read its beginning.
+    expect((await fetch(`${gateway.base}/take`, { method: 'POST' })).status).toBe(400);
+    const closing = gateway.server.close();
+    arriving.socket.write('content-type: application/json\r\ncontent-length: 2\r\n\r\n{}');
+    await arriving.closed;
+    expect(arriving.received()).toMatch(/^HTTP\/1\.1 200 .*connection: close/is);
+    await closing;
+  });
+
   test('idle connections, and those that never said anything, do not hold the drain', async () => {
     await start(60_000);
     const idle = await opened(

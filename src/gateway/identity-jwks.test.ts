@@ -159,6 +159,17 @@ describe('decisions §1.1 an identity provider through JWKS', () => {
     expect(asked).toBe(4);
   });
 
+  test('a key that the provider has withdrawn is used no longer than jwks_max_age_ms', async () => {
+    const [first, second] = [ed('first'), ed('second')];
+    keys = [jwk(first)];
+    const remembering = identity();
+    const forgetful = identity({ jwks_max_age_ms: 0 });
+    for (const each of [remembering, forgetful]) expect(await accepted(each, await signed(first))).toBe(true);
+    keys = [jwk(second)];
+    expect(await accepted(remembering, await signed(first))).toBe(true);
+    expect(await accepted(forgetful, await signed(first))).toBe(false);
+  });
+
   test('calls that arrive together share one reading', async () => {
     const key = ed('d');
     keys = [jwk(key)];

@@ -72,6 +72,7 @@ export function createServer(parts: ServerParts): Server {
     // Else a client that keeps its connection would hold the drain after its request was answered.
     if (draining) reply.header('connection', 'close');
   });
+  fastify.server.maxConnections = limits.connections;
   const connections = trackConnections(fastify.server, parts.clock);
   answerOddities(fastify);
   for (const bound of parts.capabilities) addRoute(fastify, bound, parts);

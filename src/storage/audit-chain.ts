@@ -39,27 +39,30 @@ export interface ChainedEvent {
 /** What the first event of a chain continues. */
 export const chainStart = '0'.repeat(64);
 
-const plain = /^[\w.:-]*$/;
-
-/** A JSON string; most values are plain identifiers, for which escaping has nothing to do. */
-function quoted(value: string): string {
-  return plain.test(value) ? `"${value}"` : JSON.stringify(value);
-}
-
+/**
+ * Only what somebody else named may need escapes; all other members were recorded by a grammar without quotes, backslashes
+ * or control characters. Written out unescaped they stay unambiguous: the labels between them occur once in what was
+ * recorded, so other members that give the same text do not exist.
+ */
 export function chainText(owner: ChainOwner, event: ChainedEvent): string {
   return (
-    `{${event.acceptedEventId === null ? '' : `"acceptedEventId":${quoted(event.acceptedEventId)},`}` +
-    `"action":${quoted(event.action)},"confirmation":${quoted(event.confirmation)}` +
-    `,"correlationId":${quoted(event.correlationId)}` +
-    `${event.detailsDigest === null ? '' : `,"detailsDigest":${quoted(event.detailsDigest)}`}` +
-    `,"eventId":${quoted(event.eventId)},"log":${quoted(owner.log)},"occurredAt":${quoted(event.occurredAt)}` +
-    `,"outcome":${quoted(event.outcome)},"previous":${quoted(event.previous)}` +
-    `,"projectId":${quoted(owner.projectId)},"resource":{"kind":${quoted(event.resourceKind)}` +
-    `,"resourceId":${quoted(event.resourceId)}},"risk":${quoted(event.risk)},"schema":"svc.audit-event.v1"` +
-    `,"sequence":${quoted(event.sequence)},"subject":{"kind":${quoted(event.subjectKind)}` +
+    `{${event.acceptedEventId === null ? '' : `"acceptedEventId":"${event.acceptedEventId}",`}` +
+    `"action":"${event.action}","confirmation":"${event.confirmation}"` +
+    `,"correlationId":"${event.correlationId}"${event.detailsDigest === null ? '' : `,"detailsDigest":"${event.detailsDigest}"`}` +
+    `,"eventId":"${event.eventId}","log":"${owner.log}","occurredAt":"${event.occurredAt}"` +
+    `,"outcome":"${event.outcome}","previous":"${event.previous}"` +
+    `,"projectId":${quoted(owner.projectId)},"resource":{"kind":"${event.resourceKind}"` +
+    `,"resourceId":"${event.resourceId}"},"risk":"${event.risk}","schema":"svc.audit-event.v1"` +
+    `,"sequence":"${event.sequence}","subject":{"kind":"${event.subjectKind}"` +
     `,"subjectId":${quoted(event.subjectId)}},"tenantId":${quoted(owner.tenantId)}` +
-    `${event.traceId === null ? '' : `,"traceId":${quoted(event.traceId)}`}}`
+    `${event.traceId === null ? '' : `,"traceId":"${event.traceId}"`}}`
   );
+}
+
+const plain = /^[\w.:-]*$/;
+
+function quoted(value: string): string {
+  return plain.test(value) ? `"${value}"` : JSON.stringify(value);
 }
 
 export function chainHash(owner: ChainOwner, event: ChainedEvent): string {

@@ -66,8 +66,11 @@ describe('an audit log of the first format', () => {
     expect((await log.append(auditEntry())).sequence).toBe(22);
     const search = createAuditSearch({ database, clock: systemClock, scanWindow: 5000 });
     const page = await search.page(scope, {
-      ...{ below: 21n, limit: 100, filters: {} },
-      ...{ from: '2026-01-01T00:00:00.000Z', to: '2026-01-01T00:00:08.000Z' },
+      below: 21n,
+      limit: 100,
+      filters: {},
+      from: '2026-01-01T00:00:00.000Z',
+      to: '2026-01-01T00:00:08.000Z',
     });
     expect(page.items.map((item) => item.sequence)).toEqual(['10', '8', '7', '6', '5', '4', '3', '2', '1']);
     await database.close();

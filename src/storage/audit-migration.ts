@@ -91,7 +91,6 @@ const indexesAndTriggers = `
   CREATE INDEX audit_event_resource_kind ON audit_event (chain_id, resource_kind, sequence);
   CREATE INDEX audit_event_time ON audit_event (chain_id, era, occurred_at, sequence);
   CREATE INDEX audit_event_closes ON audit_event (accepted_event_id) WHERE accepted_event_id IS NOT NULL;
-  CREATE INDEX audit_event_accepted ON audit_event (chain_id, sequence) WHERE outcome = 'accepted';
 
   -- INSERT OR REPLACE deletes without firing delete triggers, so each insert trigger also refuses what exists.
   CREATE TRIGGER audit_chain_insert BEFORE INSERT ON audit_chain

@@ -75,62 +75,90 @@ function chainOf(row: Readonly<Record<string, unknown>>): ScannedChain {
   return { chainId: Number(row['chain_id']), owner, sequence: Number(row['sequence']), hash: String(row['hash']) };
 }
 
-/** Selected as an array: a third faster than objects by name, over millions of rows. */
-type Columns = readonly [
-  ...[sequence: number, eventId: string, occurredAt: string, era: number, subjectKind: string, subjectId: string],
-  ...[action: string, resourceKind: string, resourceId: string, outcome: string, risk: string, confirmation: string],
-  ...[correlationId: string, traceId: string | null, detailsDigest: string | null, acceptedEventId: string | null],
-  ...[previous: string, hash: string, details: string | null],
+const optional = (column: string): string => `coalesce('=' || e.${column}, '-')`;
+/** Optional columns have a sign before them, which tells an absent value from an empty one. */
+const columns = [
+  'e.sequence',
+  'e.era',
+  'e.event_id',
+  'e.occurred_at',
+  'e.subject_kind',
+  'e.subject_id',
+  'e.action',
+  'e.resource_kind',
+  'e.resource_id',
+  'e.outcome',
+  'e.risk',
+  'e.confirmation',
+  'e.correlation_id',
+  optional('trace_id'),
+  optional('details_digest'),
+  optional('accepted_event_id'),
+  'e.previous_hash',
+  'e.hash',
 ];
-
-const columns = `e.sequence, e.event_id, e.occurred_at, e.era, e.subject_kind, e.subject_id, e.action, e.resource_kind,
-  e.resource_id, e.outcome, e.risk, e.confirmation, e.correlation_id, e.trace_id, e.details_digest, e.accepted_event_id,
-  e.previous_hash, e.hash`;
+/** A row leaves the database twice as fast when its columns are one text. */
+const separator = '\u001f';
 
 function* readEvents(database: DatabaseSync, chainId: number, withDetails: boolean): IterableIterator<ScannedEvent> {
   const join = 'LEFT JOIN audit_details d ON d.chain_id = e.chain_id AND d.sequence = e.sequence';
   const statement = database.prepare(
-    `SELECT ${columns}, ${withDetails ? 'd.details' : 'NULL'} FROM audit_event e ${withDetails ? join : ''}
+    `SELECT e.sequence, concat_ws(char(31), ${columns.join()}), ${withDetails ? 'd.details' : 'NULL'}
+     FROM audit_event e ${withDetails ? join : ''}
      WHERE e.chain_id = ? AND e.sequence > ? ORDER BY e.sequence LIMIT ${rowsPerRead}`,
   );
-  statement.setReturnArrays(true);
+  const apart = database.prepare(`SELECT ${columns.join()} FROM audit_event e WHERE chain_id = ? AND sequence = ?`);
+  for (const each of [statement, apart]) each.setReturnArrays(true);
   let after = Number.MIN_SAFE_INTEGER;
   for (;;) {
     const rows = rowsOf(statement, chainId, after);
-    for (const row of rows) yield eventOf(row, withDetails);
+    for (const [sequence, text, details] of rows) {
+      const parts = text.split(separator);
+      // A value that holds the separator could pass for its neighbours: such a row is read column by column.
+      const values = parts.length === columns.length ? parts : valuesOf(apart, chainId, sequence);
+      yield eventOf(values, withDetails ? details : undefined);
+    }
     const last = rows.at(-1);
     if (last === undefined) return;
     after = last[0];
   }
 }
 
-function rowsOf(statement: StatementSync, chainId: number, after: number): readonly Columns[] {
+type Row = readonly [sequence: number, text: string, details: string | null];
+
+function rowsOf(statement: StatementSync, chainId: number, after: number): readonly Row[] {
   // STRICT tables hold exactly these types.
-  return statement.all(chainId, BigInt(after)) as unknown as readonly Columns[];
+  return statement.all(chainId, BigInt(after)) as unknown as readonly Row[];
 }
 
-function eventOf(row: Columns, withDetails: boolean): ScannedEvent {
+function valuesOf(statement: StatementSync, chainId: number, sequence: number): readonly string[] {
+  return Object.values(statement.get(chainId, BigInt(sequence)) ?? {}).map(String);
+}
+
+function eventOf(values: readonly string[], details: string | null | undefined): ScannedEvent {
+  const at = (index: number): string => values[index] ?? '';
+  const present = (index: number): string | null => (at(index).startsWith('=') ? at(index).slice(1) : null);
   return {
     event: {
-      sequence: String(row[0]),
-      eventId: row[1],
-      occurredAt: row[2],
-      subjectKind: row[4],
-      subjectId: row[5],
-      action: row[6],
-      resourceKind: row[7],
-      resourceId: row[8],
-      outcome: row[9],
-      risk: row[10],
-      confirmation: row[11],
-      correlationId: row[12],
-      traceId: row[13],
-      detailsDigest: row[14],
-      acceptedEventId: row[15],
-      previous: row[16],
+      sequence: at(0),
+      eventId: at(2),
+      occurredAt: at(3),
+      subjectKind: at(4),
+      subjectId: at(5),
+      action: at(6),
+      resourceKind: at(7),
+      resourceId: at(8),
+      outcome: at(9),
+      risk: at(10),
+      confirmation: at(11),
+      correlationId: at(12),
+      traceId: present(13),
+      detailsDigest: present(14),
+      acceptedEventId: present(15),
+      previous: at(16),
     },
-    hash: row[17],
-    details: withDetails ? row[18] : undefined,
-    era: row[3],
+    hash: at(17),
+    details,
+    era: Number(at(1)),
   };
 }

@@ -6,6 +6,8 @@ export interface SimulatedClock extends Clock {
   advance(ms: number): void;
   /** Sets the wall clock forward or back without any time passing. */
   jumpWall(ms: number): void;
+  /** Timers that have neither run nor been cancelled. */
+  pendingCount(): number;
 }
 
 interface Pending {
@@ -62,5 +64,6 @@ export function simulatedClock(wallStartMs = 1_700_000_000_000, monotonicStartMs
     jumpWall(ms) {
       wall += ms;
     },
+    pendingCount: () => pending.size,
   };
 }

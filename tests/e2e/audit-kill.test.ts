@@ -4,7 +4,7 @@ import { killRounds } from './kill-rounds.ts';
 
 test('10 kills at random moments under load', async () => {
   const { events, unknown } = await killRounds(10);
-  expect(events).toBeGreaterThan(100);
+  expect(events).toBeGreaterThan(20);
   // Some calls were cut off in the middle, so the kills did hit.
   expect(unknown).toBeGreaterThan(0);
 }, 300_000);

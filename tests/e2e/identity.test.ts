@@ -91,12 +91,12 @@ describe('decisions §1.1 the sign-in link of npm start', () => {
     const again = await exchange(demo.base, code);
     expect([again.status, again.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
 
+    await waitFor(() => demo.output().includes('authentication failed') || undefined);
     const logs = demo
       .output()
       .split('\n')
       .filter((line) => line.startsWith('{'))
       .join('\n');
-    expect(logs).toContain('authentication failed');
     for (const secret of [code, data.token]) expect(logs).not.toContain(secret);
     const ended = new Promise((resolve) => demo.process.once('exit', resolve));
     demo.process.kill('SIGTERM');

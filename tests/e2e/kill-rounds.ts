@@ -24,7 +24,10 @@ interface Told {
   readonly deleted: Set<number>;
 }
 
-export async function killRounds(rounds: number): Promise<{ readonly events: number; readonly unknown: number }> {
+export async function killRounds(
+  rounds: number,
+  onRound: (round: number) => void = () => undefined,
+): Promise<{ readonly events: number; readonly unknown: number }> {
   const folders = testFolders(virtualSite);
   folders.write('service.yaml', 'http: { mutations_per_minute: 1000000 }\naudit: { checkpoint_events: 25 }\n');
   const told: Told = { created: new Map(), deleted: new Set() };
@@ -36,6 +39,7 @@ export async function killRounds(rounds: number): Promise<{ readonly events: num
       checkTrail(join(folders.data, 'site.sqlite'), told);
       // As the crash left it, before any start mends anything.
       expectVerified(folders);
+      onRound(round + 1);
     }
     running = await startTestService(folders);
     expect(await running.stop()).toBe(0);
@@ -54,9 +58,9 @@ function expectVerified(folders: ReturnType<typeof testFolders>): void {
 
 async function loadUntilKilled(service: TestService, round: number, told: Told): Promise<void> {
   await service.token('Engineer');
-  let killed = false;
+  const state = { killed: false };
   const work = async (client: number): Promise<void> => {
-    for (let turn = 0; !killed; turn++) {
+    for (let turn = 0; !state.killed; turn++) {
       const name = `rule-${round}-${client}-${turn}`;
       const made = await service.command('POST', '/rules', { name });
       if (made.status !== 200) throw new Error(`create answered ${made.status}: ${made.text}`);
@@ -70,11 +74,11 @@ async function loadUntilKilled(service: TestService, round: number, told: Told):
   // A request that the kill cut off fails; only an answer counts.
   const load = Array.from({ length: clients }, (_, client) =>
     work(client).catch((error: unknown) => {
-      if (!killed) throw error;
+      if (!state.killed) throw error;
     }),
   );
   await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * killWithinMs));
-  killed = true;
+  state.killed = true;
   await service.stop('SIGKILL');
   await Promise.all(load);
 }

@@ -38,8 +38,17 @@ const decided = [
 
 /** What decisions.md asks for and other areas bring: §1 "Operations" and "OpenAPI", §1.1 "Token issue", §1 the console's files. */
 const decidedElsewhere = [
-  ...['GET /ready', 'GET /metrics', 'GET /openapi.json', 'GET /docs', 'POST /session'],
-  ...['GET /', 'GET /*', 'HEAD /', 'HEAD /*', 'GET /docs/js/scalar.js', 'GET /docs/'],
+  'GET /ready',
+  'GET /metrics',
+  'GET /openapi.json',
+  'GET /docs',
+  'POST /session',
+  'GET /',
+  'GET /*',
+  'HEAD /',
+  'HEAD /*',
+  'GET /docs/js/scalar.js',
+  'GET /docs/',
 ];
 
 /** §4.3: only when data processing is enabled. `/v1/*` belongs to the processor's own server. */
@@ -71,11 +80,29 @@ test('§4 the routes are those of the specification and of decisions.md, and no 
 
 test('§1 route families that are not exposed answer 404 in the envelope, with any method', async () => {
   const families = [
-    ...['/api/v1/fleet', '/api/v1/fleet/devices', '/api/v1/gateways', '/api/v1/gateways/register'],
-    ...['/api/v1/enrollment', '/api/v1/enrollment/claims', '/api/v1/telemetry', '/api/v1/telemetry/points'],
-    ...['/api/v1/providers', '/api/v1/providers/regions', '/api/v1/deployments', '/api/v1/deployment-stacks'],
-    ...['/api/v1/commands', '/api/v1/webhooks', '/api/v1/exports', '/api/v1/audit/export', '/api/v1/audit/webhooks'],
-    ...['/api/v1/tools', '/mcp', '/sse', '/api/v1/mcp', '/v1/process', '/v1/health'],
+    '/api/v1/fleet',
+    '/api/v1/fleet/devices',
+    '/api/v1/gateways',
+    '/api/v1/gateways/register',
+    '/api/v1/enrollment',
+    '/api/v1/enrollment/claims',
+    '/api/v1/telemetry',
+    '/api/v1/telemetry/points',
+    '/api/v1/providers',
+    '/api/v1/providers/regions',
+    '/api/v1/deployments',
+    '/api/v1/deployment-stacks',
+    '/api/v1/commands',
+    '/api/v1/webhooks',
+    '/api/v1/exports',
+    '/api/v1/audit/export',
+    '/api/v1/audit/webhooks',
+    '/api/v1/tools',
+    '/mcp',
+    '/sse',
+    '/api/v1/mcp',
+    '/v1/process',
+    '/v1/health',
     ...dataProcessing.map((route) => route.slice(route.indexOf(' ') + 1)),
   ];
   for (const path of families)

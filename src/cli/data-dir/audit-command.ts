@@ -58,10 +58,10 @@ export function addAuditFileCommands(audit: Command, parts: DataDirParts): void 
 const progressEvents = 10_000;
 
 export function verifyDataDir(terminal: Terminal, dataDir: string, options: VerifyOptions): TrailReport {
+  const facts = factsOf(dataDir);
   const scan = openScan(dataDir);
   const progress = showProgress(terminal);
   try {
-    const facts = factsOf(dataDir);
     const evidence = gatherEvidence({ ...evidenceOf(options), checkpoints: facts.checkpoints, ownKey: facts.key });
     const watched = { ...scan, events: counted(scan, (events) => progress.at(`${events} events checked`)) };
     return verifyScan(watched, evidence, { withDetails: options.details });
@@ -97,6 +97,7 @@ async function verifyFile(parts: DataDirParts, file: string, options: VerifyOpti
 
 async function exportData({ settings, clock, terminal }: DataDirParts): Promise<void> {
   const { dataDir } = settings();
+  const facts = factsOf(dataDir);
   const scan = openScan(dataDir);
   const progress = showProgress(terminal);
   try {
@@ -105,7 +106,7 @@ async function exportData({ settings, clock, terminal }: DataDirParts): Promise<
     const watched = terminal.outIsTerminal
       ? scan
       : { ...scan, events: counted(scan, (events) => progress.at(`${events} events written`)) };
-    await pipeline(exportLines(watched, { ...factsOf(dataDir), exportedAt }), terminal.stdout, { end: false });
+    await pipeline(exportLines(watched, { ...facts, exportedAt }), terminal.stdout, { end: false });
   } finally {
     progress.end();
     scan.close();
@@ -123,7 +124,7 @@ function openScan(dataDir: string): AuditScan {
   }
 }
 
-/** What the data dir itself holds as evidence. */
+/** What the data dir itself holds as evidence. Read before the events: a running service goes on signing. */
 function factsOf(dataDir: string): { readonly key: string | null; readonly checkpoints: string | null } {
   const files = auditFiles(dataDir);
   const pem = readIfThere(files.key);
