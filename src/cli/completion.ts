@@ -31,7 +31,10 @@ export function completionScript(program: Command, shell: Shell): string {
 
 function placesOf(command: Command, path: readonly string[]): Place[] {
   const shown = command.createHelp().visibleCommands(command);
-  const commands = shown.map((child) => ({ name: child.name(), description: child.description() }));
+  const values = command.registeredArguments.flatMap(({ argChoices = [], description }) =>
+    argChoices.map((name) => ({ name, description })),
+  );
+  const commands = [...shown.map((child) => ({ name: child.name(), description: child.description() })), ...values];
   const options = command.createHelp().visibleOptions(command).flatMap(choiceOf);
   const own = { path: path.join(' '), commands, options };
   const children = command.commands.filter((child) => shown.includes(child));
