@@ -104,6 +104,12 @@ export class ApiError extends Error implements ApiErrorParts {
     this.retryAfterMs = parts.retryAfterMs;
     this.details = parts.details;
   }
+
+  /** The same failure in words that fit better where they are read. */
+  saying(message: string): ApiError {
+    const { code, status, correlationId, retryable, retryAfterMs, details } = this;
+    return new ApiError({ code, message, status, correlationId, retryable, retryAfterMs, details }, this.cause);
+  }
 }
 
 export function createClient(options: ClientOptions): Client {
@@ -137,17 +143,20 @@ export function createClient(options: ClientOptions): Client {
 }
 
 function pathOf(capability: Capability, input: GivenInput): string {
-  const params: Readonly<Record<string, unknown>> = Object(input.params);
+  const params = new Map(membersOf(input.params));
   const path = capability.path.replaceAll(/:([A-Za-z]+)/g, (_, name: string) => {
-    const value = params[name];
+    const value = params.get(name);
     if (typeof value !== 'string') throw new Error(`${capability.name} needs the path parameter ${name}`);
     return encodeURIComponent(value);
   });
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries<unknown>(Object(input.query)))
-    if (typeof value === 'string') query.append(name, value);
+  for (const [name, value] of membersOf(input.query)) if (typeof value === 'string') query.append(name, value);
   const text = query.toString();
   return text === '' ? path : `${path}?${text}`;
+}
+
+function membersOf(value: unknown): [string, unknown][] {
+  return typeof value === 'object' && value !== null ? Object.entries(value) : [];
 }
 
 function headersOf(
@@ -171,7 +180,7 @@ function bodyOf(capability: Capability, input: GivenInput): unknown {
   const confirms =
     input.confirmed === true && capability.confirmation === 'always' && capability.confirmedIn !== 'header';
   if (!confirms) return input.body;
-  return { ...Object(input.body), confirmed: true };
+  return { ...Object.fromEntries(membersOf(input.body)), confirmed: true };
 }
 
 /** The answer of `ask`; a caller that has given up sees its own reason, everything else is a typed failure. */

@@ -120,7 +120,9 @@ export function addMeasurements(metrics: Metrics, parts: MeasuredParts): void {
 function addProcessors(metrics: Metrics, processors: () => readonly ProcessorMeasures[]): void {
   const name = (text: string): string => `setpoint_processor_${text}`;
   metrics.add({
-    ...{ kind: 'counter', name: name('calls_total'), help: 'Calls of a processor by how they ended' },
+    kind: 'counter',
+    name: name('calls_total'),
+    help: 'Calls of a processor by how they ended',
     labels: ['processor', 'result'],
     read: async () =>
       processors().flatMap(({ processorId, calls }) =>
@@ -128,12 +130,16 @@ function addProcessors(metrics: Metrics, processors: () => readonly ProcessorMea
       ),
   });
   metrics.add({
-    ...{ kind: 'durations', name: name('call_seconds'), help: 'Duration of calls of a processor' },
+    kind: 'durations',
+    name: name('call_seconds'),
+    help: 'Duration of calls of a processor',
     read: async () =>
       processors().map(({ processorId, durations }) => ({ labels: { processor: processorId }, durations })),
   });
   metrics.add({
-    ...{ kind: 'gauge', name: name('breaker_open'), help: '1 open, 0.5 half-open, 0 closed' },
+    kind: 'gauge',
+    name: name('breaker_open'),
+    help: '1 open, 0.5 half-open, 0 closed',
     labels: ['processor'],
     read: async () =>
       processors().map(({ processorId, breaker }) => ({

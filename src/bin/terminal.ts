@@ -11,9 +11,9 @@ export function processTerminal(env: Environment): Terminal {
     stdout,
     out: (text) => void stdout.write(text),
     error: (text) => void stderr.write(text),
-    outIsTerminal: stdout.isTTY === true,
-    errorIsTerminal: stderr.isTTY === true,
-    colour: stdout.isTTY === true && !plain,
+    outIsTerminal: stdout.isTTY,
+    errorIsTerminal: stderr.isTTY,
+    colour: stdout.isTTY && !plain,
     async ask(question) {
       if (!stdin.isTTY || !stderr.isTTY) return null;
       const reader = createInterface({ input: stdin, output: stderr });

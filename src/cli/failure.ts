@@ -58,8 +58,9 @@ function detailLines(details: Readonly<Record<string, unknown>>): string[] {
 
 function detailLine(item: unknown): string {
   if (typeof item !== 'object' || item === null) return `  ${String(item)}`;
+  const members = new Map<string, unknown>(Object.entries(item));
   const of = (name: string): string | null => {
-    const value = Object.entries(item).find(([key]) => key === name)?.[1];
+    const value = members.get(name);
     return typeof value === 'string' ? value : null;
   };
   const message = of('message');

@@ -32,10 +32,7 @@ export function remoteOf(env: Environment): Remote {
         return await client.call(capability, input);
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== localCodes.unreachable) throw error;
-        throw new ApiError({
-          ...error,
-          message: `no answer from ${baseUrl}: is the service running, and is SVC_BASE_URL right?`,
-        });
+        throw error.saying(`no answer from ${baseUrl}: is the service running, and is SVC_BASE_URL right?`);
       }
     },
   };

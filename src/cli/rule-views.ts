@@ -54,11 +54,17 @@ export function printRule(terminal: Terminal, rule: Data<'get'>): void {
     priority: rule.priority,
     cooldown_ms: rule.cooldown_ms,
     trigger: rule.trigger_config === null ? null : JSON.stringify(rule.trigger_config),
-    nodes: 'nodes' in rule.nodes_json ? Object.keys(Object(rule.nodes_json.nodes)).join(' → ') : null,
+    nodes: nodesOf(rule.nodes_json),
     revision: rule.revision,
     created_at: rule.created_at,
     updated_at: rule.updated_at,
   });
+}
+
+/** The nodes of a topology in its order; null for a stub. */
+function nodesOf(topology: object): Cell {
+  const nodes: unknown = 'nodes' in topology ? topology.nodes : null;
+  return typeof nodes === 'object' && nodes !== null ? Object.keys(nodes).join(' → ') : null;
 }
 
 export function printVariables(terminal: Terminal, variables: readonly Variable[]): void {

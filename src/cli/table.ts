@@ -61,5 +61,5 @@ function cut(text: string): string {
 
 /** Code points: what a terminal needs for all but the widest scripts. */
 function widthOf(text: string): number {
-  return [...text].length;
+  return Array.from(text).length;
 }

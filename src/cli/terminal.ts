@@ -18,10 +18,20 @@ export interface Terminal {
   ask(question: string): Promise<boolean | null>;
 }
 
-/** A name that someone else chose must not move the cursor or paint the screen. */
+/** Codes, bounds included, that move the cursor, paint the screen or turn the direction of writing. */
+const unprintable = [
+  [0x00, 0x1f],
+  [0x7f, 0x9f],
+  [0x202a, 0x202e],
+  [0x2066, 0x2069],
+] as const;
+
+/** A name that someone else chose must not do anything to the terminal. */
 export function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
-  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '�');
+  return Array.from(text, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    return unprintable.some(([first, last]) => code >= first && code <= last) ? '\u{fffd}' : character;
+  }).join('');
 }
 
 const paints = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;

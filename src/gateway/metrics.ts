@@ -104,21 +104,27 @@ export function createMetrics(): Metrics {
   };
 }
 
-function register(measurement: Measurement & { readonly kind: 'counter' | 'gauge' }, registers: Registry[]): void {
+/** A family that asks whenever it is collected; `registers` holds on to it. */
+function register(measurement: Measurement & { readonly kind: 'counter' | 'gauge' }, registers: Registry[]) {
   const { name, help, kind, read } = measurement;
   const labelNames = [...(measurement.labels ?? [])];
   if (kind === 'gauge') {
-    new Gauge({
-      ...{ name, help, labelNames, registers },
+    return new Gauge({
+      name,
+      help,
+      labelNames,
+      registers,
       async collect() {
         this.reset();
         for (const { labels = {}, value } of await orNone(read)) this.set(labels, value);
       },
     });
-    return;
   }
-  new Counter({
-    ...{ name, help, labelNames, registers },
+  return new Counter({
+    name,
+    help,
+    labelNames,
+    registers,
     // What counts is elsewhere: this only repeats where it stands.
     async collect() {
       this.reset();

@@ -47,10 +47,11 @@ export async function addApiDescription(
       persistAuth: false,
     },
     hooks: {
-      onRequest: async (request, reply) => {
+      onRequest(request, reply, done) {
         void reply.header('content-security-policy', policy).header('referrer-policy', 'no-referrer');
         // Megabytes that change only with the program.
         if (request.url.startsWith(scriptPath)) void reply.header('cache-control', 'public, max-age=3600');
+        done();
       },
     },
   });

@@ -5,6 +5,7 @@
 import type { TSchema } from 'typebox';
 import type { Capability } from '../api/capability.ts';
 import { type Example, examples } from '../api/examples.ts';
+import { membersOf, plainSchema } from '../api/plain-schema.ts';
 import { type FaultCode, faultKinds } from '../base/fault.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -146,11 +147,6 @@ const confirmations: Readonly<Record<Capability['confirmedIn'], string>> = {
   header: 'It is confirmed by the header.',
 };
 
-interface Members {
-  readonly properties: Readonly<Record<string, Json>>;
-  readonly required: readonly string[];
-}
-
 function parametersOf(capability: Capability, schema: TSchema, place: 'path' | 'query'): Json[] {
   const { properties, required } = membersOf(schema);
   const [example] = examplesOf(capability);
@@ -201,7 +197,7 @@ function takesRevision(capability: Capability): boolean {
 
 function bodyOf(capability: Capability): Json | null {
   if (capability.body === null) return null;
-  const schema = plain(capability.body);
+  const schema = plainSchema(capability.body);
   // The validator's word for "no body": that is `required: false` here.
   const members: readonly Json[] = Array.isArray(schema['anyOf']) ? schema['anyOf'] : [schema];
   const real = members.filter((member) => member['type'] !== 'undefined');
@@ -227,11 +223,9 @@ function responsesOf(capability: Capability): Json {
   });
   const codes = failuresOf(capability);
   const byStatus = Map.groupBy(codes, (code) => faultKinds[code].status);
-  const failures = [...byStatus].map(([status, list]) => [
-    status,
-    failure(list.map((code) => `\`${code}\``).join(', ')),
-  ]);
-  return { 200: success(capability), ...Object.fromEntries(failures), default: failure('Any other failure') };
+  const responses: Record<string, Json> = { 200: success(capability) };
+  for (const [status, list] of byStatus) responses[status] = failure(list.map((code) => `\`${code}\``).join(', '));
+  return { ...responses, default: failure('Any other failure') };
 }
 
 function success(capability: Capability): Json {
@@ -246,7 +240,7 @@ function success(capability: Capability): Json {
     headers: Object.fromEntries(headers.map((name) => [name, { $ref: `#/components/headers/${name}` }])),
     content: {
       [capability.answerType ?? 'application/json']: {
-        schema: plain(capability.answer),
+        schema: plainSchema(capability.answer),
         ...(shown.length === 0
           ? {}
           : { examples: Object.fromEntries(shown.map(({ name, answer }) => [name, { value: answer }])) }),
@@ -276,14 +270,4 @@ function failuresOf(capability: Capability): FaultCode[] {
 
 function examplesOf(capability: Capability): readonly Example[] {
   return examples[capability.name] ?? [];
-}
-
-function membersOf(schema: TSchema): Members {
-  const { properties = {}, required = [] } = plain(schema) as Partial<Members>;
-  return { properties, required };
-}
-
-/** What a schema says on the wire, without the library's own marks. */
-function plain(schema: TSchema): Record<string, unknown> {
-  return Object(JSON.parse(JSON.stringify(schema)));
 }

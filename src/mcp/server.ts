@@ -3,6 +3,7 @@
  * for each, and answers what the service said, refusals included. It holds no state and reaches nothing but that API.
  */
 // The high-level server wants schemas of another library; these tools have theirs already.
+
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import {
   CallToolRequestSchema,
@@ -11,9 +12,11 @@ import {
   ListToolsRequestSchema,
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
+import type { TSchema } from 'typebox';
 import type { Capability } from '../api/capability.ts';
 import { ApiError, type Client } from '../api/client.ts';
 import { operations } from '../api/operations.ts';
+import { membersOf } from '../api/plain-schema.ts';
 import { bodySchema, type Tool, toolsOf } from './tools.ts';
 
 export interface ToolServerParts {
@@ -74,7 +77,7 @@ async function call(client: Client, tool: Tool, given: Arguments, signal: AbortS
       ...(given['confirmed'] === true ? { confirmed: true } : {}),
       signal,
     });
-    const data = Object(reply.data) as Record<string, unknown>;
+    const data = reply.data as Record<string, unknown>;
     return { content: [{ type: 'text', text: JSON.stringify(data) }], structuredContent: data };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
@@ -96,8 +99,8 @@ function refused(code: string, message: string, more: Arguments = {}): CallToolR
   return { isError: true, content: [{ type: 'text', text: JSON.stringify({ error: { code, message, ...more } }) }] };
 }
 
-function pick(given: Arguments, schema: object): Arguments {
-  const properties: object = 'properties' in schema ? Object(schema.properties) : {};
+function pick(given: Arguments, schema: TSchema): Arguments {
+  const { properties } = membersOf(schema);
   return Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(properties, name)));
 }
 

@@ -5,6 +5,7 @@
  */
 import type { TSchema } from 'typebox';
 import type { Capability } from '../api/capability.ts';
+import { membersOf, plainSchema } from '../api/plain-schema.ts';
 
 export interface Tool {
   readonly name: string;
@@ -51,7 +52,7 @@ function toolOf(capability: Capability): Tool {
     name: toolName(capability),
     capability,
     inputSchema: inputSchema(capability),
-    outputSchema: plain(capability.answer) as ToolSchema,
+    outputSchema: plainSchema(capability.answer) as ToolSchema,
     annotations: {
       title: capability.summary,
       readOnlyHint: isQuery,
@@ -96,16 +97,6 @@ export function bodySchema(capability: Capability): TSchema | null {
   return isSchema(object) ? object : null;
 }
 
-interface Members {
-  readonly properties: Readonly<Record<string, object>>;
-  readonly required: readonly string[];
-}
-
-function membersOf(schema: TSchema): Members {
-  const { properties = {}, required = [] } = plain(schema) as Partial<Members>;
-  return { properties, required };
-}
-
 /** Numbers arrive as digits in a path or query; an assistant may give them as numbers. */
 function textOrNumber(schema: object): object {
   if (!('pattern' in schema) || !/\[(0|1)-9\]/.test(String(schema.pattern))) return schema;
@@ -118,9 +109,4 @@ function typeOf(schema: unknown): unknown {
 
 function isSchema(value: unknown): value is TSchema {
   return typeof value === 'object' && value !== null;
-}
-
-/** What a schema says on the wire, without the library's own marks. */
-function plain(schema: TSchema): object {
-  return Object(JSON.parse(JSON.stringify(schema)));
 }

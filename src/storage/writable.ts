@@ -9,6 +9,6 @@ export async function commitNothing(database: Database): Promise<void> {
     const [row] = rows;
     if (row === undefined) throw new Error('the database has no format');
     // The same number again: a page is written all the same.
-    await sql.raw(`PRAGMA user_version = ${Number(row.user_version)}`).execute(within);
+    await sql.raw(`PRAGMA user_version = ${row.user_version}`).execute(within);
   });
 }

@@ -47,9 +47,17 @@ describe('decisions §2.7 the tools', () => {
     const client = await connect([]);
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name).toSorted()).toEqual([
-      ...['audit_event_search', 'automation_instance_list', 'automation_rule_get', 'automation_rule_history'],
-      ...['automation_rule_list', 'automation_rule_status', 'automation_rule_variables', 'automation_scheduler_status'],
-      ...['platform_health', 'platform_metadata', 'platform_ready'],
+      'audit_event_search',
+      'automation_instance_list',
+      'automation_rule_get',
+      'automation_rule_history',
+      'automation_rule_list',
+      'automation_rule_status',
+      'automation_rule_variables',
+      'automation_scheduler_status',
+      'platform_health',
+      'platform_metadata',
+      'platform_ready',
     ]);
     expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true);
     await expect(
