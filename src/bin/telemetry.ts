@@ -2,6 +2,7 @@
  * The exporter of traces (decisions §1 "Operations"): started only when an OTLP endpoint is configured, because loading it takes
  * longer than all the rest. It reads its settings from `OTEL_*` itself.
  */
+import { sleep, systemClock } from '../base/clock.ts';
 import type { Environment } from './config.ts';
 
 export interface Telemetry {
@@ -9,6 +10,7 @@ export interface Telemetry {
   stop(): Promise<void>;
 }
 
+const stopDeadlineMs = 2000;
 const endpoints = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] as const;
 
 /** Null when nothing is configured, or `OTEL_SDK_DISABLED` says so. */
@@ -25,6 +27,6 @@ export async function startTelemetry(env: Environment): Promise<Telemetry | null
   sdk.start();
   return {
     // An endpoint that is gone must not hold the stop.
-    stop: () => sdk.shutdown().catch(() => undefined),
+    stop: () => Promise.race([sdk.shutdown().catch(() => undefined), sleep(systemClock, stopDeadlineMs)]),
   };
 }
