@@ -1,6 +1,6 @@
 /**
  * The import order of ARCHITECTURE.md as rules. A folder may import the folders listed for it, and itself.
- * Test files and src/testing may import anything; nothing but tests may import src/testing.
+ * Test files, contract suites and src/testing may import anything; nothing but tests may import src/testing.
  */
 const allowed = {
   base: [],
@@ -13,7 +13,7 @@ const allowed = {
   audit: ['base', 'api', 'storage'],
   automation: ['base', 'api', 'storage', 'points', 'audit', 'rules'],
   gateway: ['base', 'api', 'storage', 'audit'],
-  platform: ['base', 'api'],
+  platform: ['base', 'api', 'audit'],
   cli: ['base', 'api'],
   // Commands on the data dir itself, without a service.
   'cli/data-dir': [
@@ -25,6 +25,8 @@ const allowed = {
 };
 
 const test = '\\.test\\.ts$';
+/** Contract suites that stand beside the interface they are for. */
+const suite = '-(port|command)-contract\\.ts$';
 
 /** A folder in a folder has rules of its own. */
 const inner = (folder) => Object.keys(allowed).filter((name) => name.startsWith(`${folder}/`));
@@ -33,7 +35,7 @@ const order = Object.entries(allowed).map(([folder, others]) => ({
   name: `import-order-${folder}`,
   comment: `src/${folder} may import ${others.length === 0 ? 'nothing' : others.join(', ')} of src`,
   severity: 'error',
-  from: { path: `^src/${folder}/`, pathNot: [test, ...inner(folder).map((name) => `^src/${name}/`)] },
+  from: { path: `^src/${folder}/`, pathNot: [test, suite, ...inner(folder).map((name) => `^src/${name}/`)] },
   to: { path: '^src/', pathNot: [folder, ...others].map((name) => `^src/${name}/`) },
 }));
 
@@ -44,8 +46,21 @@ export default {
     {
       name: 'testing-is-for-tests',
       severity: 'error',
-      from: { path: '^src/', pathNot: [test, '^src/testing/'] },
+      from: { path: '^src/', pathNot: [test, suite, '^src/testing/'] },
       to: { path: '^src/testing/' },
+    },
+    {
+      name: 'contract-suites-are-for-tests',
+      severity: 'error',
+      from: { path: '^src/', pathNot: [test, suite] },
+      to: { path: suite },
+    },
+    {
+      name: 'contracts-without-a-route',
+      comment: 'no route leads to provider regions, stack plans or gateway enrollment',
+      severity: 'error',
+      from: { path: '^src/(api|gateway|bin)/', pathNot: test },
+      to: { path: '^src/platform/(provider-regions|stack-plan|gateway-enrollment)/', reachable: true },
     },
     {
       name: 'browser-safe',

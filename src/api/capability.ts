@@ -75,7 +75,7 @@ export interface CallContext {
 export interface Answer {
   /** The whole body. */
   readonly data: unknown;
-  /** A body that is not JSON, instead of `data`. */
+  /** The body as text, instead of `data`: one that is not JSON, or JSON whose members must keep their places. */
   readonly content?: { readonly type: string; readonly text: string };
   readonly headers?: Readonly<Record<string, string>>;
   /** Particulars of the terminal audit event. */

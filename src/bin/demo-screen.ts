@@ -1,6 +1,6 @@
 /** What `npm start` prints when it is ready: on one screen, what runs where and what to ask it. */
 import { relative } from 'node:path';
-import type { RuleRow } from '../automation/rule-store.ts';
+import type { RuleSummary } from '../automation/rule-store.ts';
 import { recordedPoints } from '../historian/look.ts';
 import type { ServiceConfig } from './config.ts';
 import type { RunningService } from './service.ts';
@@ -53,7 +53,7 @@ function paceOf(channel: RunningService['site']['channels'][number]): string {
   return channel.driver === 'simulated' ? `, ${channel.speed} x true pace` : '';
 }
 
-function ruleLine(row: RuleRow): string {
+function ruleLine(row: RuleSummary): string {
   const state = row.enabled ? '' : ' (disabled)';
   return `                       ${row.id}  ${row.name}, priority ${row.priority}${state}`;
 }
