@@ -45,6 +45,7 @@ export async function addApiDescription(
       agent: { disabled: true },
       showDeveloperTools: 'never',
       persistAuth: false,
+      authentication: { preferredSecurityScheme: 'bearer' },
     },
     hooks: {
       onRequest(request, reply, done) {
