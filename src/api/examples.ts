@@ -165,6 +165,8 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       answer: { success: true, data: { rules_loaded: 3, rules_failed: [{ id: 7, code: 'no-runnable-flow' }] } },
     },
   ],
+  'data_processing.tasks.list': [{ name: 'tasks' }],
+  'data_processing.processors.health': [{ name: 'health' }],
   'audit.event.search': [{ name: 'updates', query: { action: 'automation.rule.update', limit: '20' } }],
   'audit.event.stream': [{ name: 'page', query: { limit: '20' } }],
 };

@@ -6,6 +6,7 @@ import { audit } from './audit.ts';
 import { automation } from './automation.ts';
 import type { Capability } from './capability.ts';
 import { platform } from './platform.ts';
+import { dataProcessing } from './processing-capabilities.ts';
 import { sessionDescriptor } from './session.ts';
 
 export const operations: readonly Capability[] = [
@@ -13,4 +14,5 @@ export const operations: readonly Capability[] = [
   sessionDescriptor,
   ...Object.values(automation),
   ...Object.values(audit),
+  ...Object.values(dataProcessing),
 ];

@@ -11,6 +11,7 @@ import type { Issue } from '../rules/topology.ts';
 import { type Database, openDatabase, openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { editorNode, flowDocument, inputNode } from '../testing/site-builder.ts';
+import { noCallAudit } from '../testing/test-gateway.ts';
 import { createEngineClient, type EngineThread } from './engine-client.ts';
 import { createHistoryReader } from './history-store.ts';
 import { automationLimits } from './limits.ts';
@@ -114,6 +115,8 @@ describe('warnings beside the result', () => {
         body,
         ifMatch: undefined,
         lastEventId: undefined,
+        requestId: undefined,
+        audit: noCallAudit,
       });
     };
   });

@@ -23,18 +23,21 @@ Setpoint runs "${site.name}" at ${address}
   automation thread  tick ${service.engine.tickIntervalMs} ms, ${total} rules:
 ${rows.map(ruleLine).join('\n')}${total > rows.length ? `\n                       and ${total - rows.length} more` : ''}
   historian thread   ${recordedPoints(site.points).length} points recorded, kept ${site.history.retentionDays} days
-  data               ${shown(config.dataDir)}
-  site               ${shown(config.configDir)}
+${forecastLine(config)}  site, data         ${shown(config.configDir)}, ${shown(config.dataDir)}
 ${signInLine(service)}
 In another terminal:
-
   export TOKEN=$(npm exec setpoint -- token --role Engineer --subject you --ttl 12h)
-  curl -H "Authorization: Bearer $TOKEN" ${api}/rules
   curl -H "Authorization: Bearer $TOKEN" "${api}/rules/${first}/history?limit=1"
 
-Your first rule: docs/guides/first-rule.md. Setpoint is not a safety system.
+Guides: first-rule.md, commission-a-forecast.md and more in docs/guides. Setpoint is not a safety system.
 Ctrl-C ends it; the next start continues here.
 `;
+}
+
+/** The processor that this process started. */
+function forecastLine({ processorEndpoints = {} }: ServiceConfig): string {
+  const [endpoint] = Object.values(processorEndpoints);
+  return endpoint === undefined ? '' : `  processor          ${endpoint}, forecasts of load and PV\n`;
 }
 
 /** The link works once: the code in its fragment never reaches a server's log. Not where tokens come from elsewhere. */

@@ -10,15 +10,7 @@ import type { DeviceLayer } from '../devices/device-layer.ts';
 import type { DurationSample, Metrics, Sample } from '../gateway/metrics.ts';
 import type { RateLimits } from '../gateway/rate-limit.ts';
 import type { Recording } from '../historian/recording.ts';
-
-/** A processor's calls as the processing area counts them; an area that is switched off has none. */
-export interface ProcessorMeasures {
-  readonly processorId: string;
-  /** By how they ended: `produced`, `fallback`, `unavailable`, `rejected`, or the code of the refusal. */
-  readonly calls: Readonly<Record<string, number>>;
-  readonly durations: DurationCounts;
-  readonly breaker: 'closed' | 'half-open' | 'open';
-}
+import type { ProcessorMeasures } from '../processing/processor/measured.ts';
 
 export interface MeasuredParts {
   readonly clock: Clock;
@@ -139,12 +131,12 @@ function addProcessors(metrics: Metrics, processors: () => readonly ProcessorMea
   metrics.add({
     kind: 'gauge',
     name: name('breaker_open'),
-    help: '1 open, 0.5 half-open, 0 closed',
+    help: '1 while calls are refused without asking',
     labels: ['processor'],
     read: async () =>
-      processors().map(({ processorId, breaker }) => ({
+      processors().map(({ processorId, breakerOpen }) => ({
         labels: { processor: processorId },
-        value: { closed: 0, 'half-open': 0.5, open: 1 }[breaker],
+        value: breakerOpen ? 1 : 0,
       })),
   });
 }

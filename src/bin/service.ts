@@ -51,6 +51,7 @@ import { lockDataFolder } from './data-lock.ts';
 import { type ServiceHistory, startHistory } from './history.ts';
 import { addLiveSocket } from './live-socket.ts';
 import { addMeasurements, measuredAudit, measuredLimits } from './measurements.ts';
+import { startProcessing } from './processing.ts';
 import { startTelemetry } from './telemetry.ts';
 import { packageVersion } from './version.ts';
 
@@ -117,6 +118,10 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const history = startHistory(config, site, memory, limits.history, log);
   // Before the device layer ends: the last look finds the values of the last moment.
   opened.add(() => history.stop());
+  const processingLog = log.with({ area: 'processing' });
+  const processing = orStartError(() =>
+    startProcessing({ config, site, memory, history, limits: limits.processing, log: processingLog }),
+  );
   const store = createRuleStore(database, systemClock, limits.automation.max_rules);
   const { engine, stream } = startEngine(config, site, memory, limits, store, identity, log, opened);
   const rules = await engine.open();
@@ -149,6 +154,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     metricsCapability(metrics),
     ...auditCapabilities(trail),
     ...handlers,
+    ...processing.capabilities,
     ...(signIn === null ? [] : [signIn.capability]),
   ];
   const server = serverOf({
@@ -162,7 +168,13 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     clock: systemClock,
   });
   metrics.observe(server.fastify);
-  addMeasurements(metrics, { clock: systemClock, engine, devices, recording: history.recording, processors: () => [] });
+  addMeasurements(metrics, {
+    clock: systemClock,
+    engine,
+    devices,
+    recording: history.recording,
+    processors: processing.measures,
+  });
   await traced(server, config, opened);
   const described = capabilities.map(({ descriptor }) => descriptor);
   await addApiDescription(server, described, packageVersion());

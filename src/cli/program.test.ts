@@ -194,7 +194,7 @@ describe('decisions §2.7 nothing is forgotten', () => {
       if (name === 'automation.instance.list') return 'instances';
       if (name === 'audit.event.search') return 'audit search';
       // The page as a stream, credentials, and what monitoring asks for.
-      if (/^(audit\.event\.stream|identity\.|platform\.)/.test(name)) return null;
+      if (/^(audit\.event\.stream|identity\.|platform\.|data_processing\.)/.test(name)) return null;
       return `${area}${area === 'rule' ? 's' : ''} ${what}`;
     };
     const expected = operations.flatMap(({ name }) => commandOf(name) ?? []);
