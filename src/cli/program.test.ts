@@ -158,7 +158,12 @@ describe('decisions §2.7 what is shown', () => {
       env: { SVC_BASE_URL: gateway.base, SVC_ACCESS_TOKEN: 'token' },
       version: '1',
       interrupted: new AbortController().signal,
-      ...{ settings: fail, site: fail, rulesMax: fail, serve: fail, mcp: fail, isExpected: () => false },
+      settings: fail,
+      site: fail,
+      rulesMax: fail,
+      serve: fail,
+      mcp: fail,
+      isExpected: () => false,
     });
     expect([exitCode, shown.out()]).toEqual([0, 'enabled 1\n']);
     expect(shown.error()).toMatch(
@@ -182,7 +187,12 @@ describe('decisions §2.7 nothing is forgotten', () => {
       env: {},
       version: '1',
       interrupted: new AbortController().signal,
-      ...{ settings: fail, site: fail, rulesMax: fail, serve: fail, mcp: fail, isExpected: () => false },
+      settings: fail,
+      site: fail,
+      rulesMax: fail,
+      serve: fail,
+      mcp: fail,
+      isExpected: () => false,
     });
     const paths = program.commands.flatMap((command) =>
       command.commands.length === 0

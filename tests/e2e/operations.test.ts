@@ -159,9 +159,10 @@ describe('decisions §1 backup and restore', () => {
     const of = folders();
     const service = await start(of);
     const made: unknown[] = [];
-    let writing = true;
+    const enough = new AbortController();
     const load = (async () => {
-      for (let n = 0; writing; n++) made.push((await service.command('POST', '/rules', { name: `rule ${n}` })).status);
+      for (let n = 0; !enough.signal.aborted; n++)
+        made.push((await service.command('POST', '/rules', { name: `rule ${n}` })).status);
     })();
     await waitFor(() => made.length > 20 || undefined);
     const place = join(of.config, 'backup');
@@ -169,7 +170,7 @@ describe('decisions §1 backup and restore', () => {
     const saved = runCommand('setpoint.ts', ['backup', place, '--json'], env);
     const later = made.length;
     await waitFor(() => made.length > later + 5 || undefined);
-    writing = false;
+    enough.abort();
     await load;
     expect([saved.status, saved.stderr]).toEqual([0, '']);
     expect(new Set(made)).toEqual(new Set([200]));
