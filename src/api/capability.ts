@@ -35,11 +35,17 @@ export interface Capability {
   readonly query: TSchema;
   /** Schema of the JSON body; null when the route takes none. */
   readonly body: TSchema | null;
+  /** Which limit of the gateway bounds the body; `rule` when absent. */
+  readonly bodyLimit?: 'rule' | 'session';
+  /** The body is a credential: no part of it enters the audit. */
+  readonly secretBody?: true;
+  /** The answer is kept back with 503 when its terminal record cannot be written. */
+  readonly withheldWithoutAudit?: true;
   readonly answer: TSchema;
 }
 
 export interface Subject {
-  readonly kind: 'user' | 'service-account';
+  readonly kind: 'user' | 'service-account' | 'system';
   readonly subjectId: string;
   readonly tenantId: string;
   readonly projectId: string;
@@ -73,5 +79,7 @@ export interface BoundCapability {
   readonly descriptor: Capability;
   /** The resource that the call is about, for the audit. */
   resource(params: Readonly<Record<string, string>>): { readonly kind: string; readonly id: string };
+  /** On a public route whose body is the credential: who it speaks for. Null is a failed authentication. */
+  identify?(context: CallContext): Subject | null;
   handler(context: CallContext): Promise<Answer>;
 }

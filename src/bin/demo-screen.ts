@@ -11,7 +11,7 @@ export async function demoScreen(service: RunningService, config: ServiceConfig)
   const { site } = service;
   const { rows, total } = await service.store.list({ enabled: undefined, search: undefined }, 1, rulesShown);
   const first = rows.map(({ id }) => id).toSorted((a, b) => a - b)[0] ?? 1;
-  const address = `http://${service.host.includes(':') ? `[${service.host}]` : service.host}:${service.port}`;
+  const address = addressOf(service.host, service.port);
   const api = `${address}/api/v1/automation/api`;
   const channels = site.channels.map((channel) => `${channel.id} (${channel.driver}${paceOf(channel)})`).join(', ');
   return `
@@ -23,7 +23,7 @@ Setpoint runs "${site.name}" at ${address}
 ${rows.map(ruleLine).join('\n')}${total > rows.length ? `\n                       and ${total - rows.length} more` : ''}
   data               ${shown(config.dataDir)}
   site               ${shown(config.configDir)}
-
+${signInLine(service)}
 In another terminal:
 
   export TOKEN=$(npm exec setpoint -- token --role Engineer --subject you --ttl 12h)
@@ -33,6 +33,18 @@ In another terminal:
 Your first rule: docs/guides/first-rule.md. Setpoint is not a safety system.
 Ctrl-C ends it; the next start continues here.
 `;
+}
+
+/** The link works once: the code in its fragment never reaches a server's log. Not where tokens come from elsewhere. */
+function signInLine({ signIn, host, port }: RunningService): string {
+  if (signIn === null) return '';
+  // A browser cannot open "any address".
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `\nSign in, once, within ten minutes:\n\n  ${addressOf(reachable, port)}/#code=${signIn.issueCode()}\n`;
+}
+
+function addressOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function paceOf(channel: RunningService['site']['channels'][number]): string {

@@ -20,7 +20,8 @@ import { createIdentity, type Identity } from '../gateway/identity.ts';
 import { identityConfig } from '../gateway/identity-config.ts';
 import { localScope, type SigningKey, signingKey } from '../gateway/local-keys.ts';
 import { createRateLimits } from '../gateway/rate-limit.ts';
-import { createServer, type Server } from '../gateway/server.ts';
+import { createServer, type Server, type ServerParts } from '../gateway/server.ts';
+import { createSignIn, type SignIn } from '../gateway/sign-in.ts';
 import { healthCapability } from '../platform/health.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
 import { createPointMemory, type PointMemory } from '../points/shared-memory.ts';
@@ -51,6 +52,8 @@ export interface RunningService {
   readonly store: RuleStore;
   readonly engine: EngineClient;
   readonly key: SigningKey;
+  /** Null when tokens come from elsewhere: a configured secret or identity provider. */
+  readonly signIn: SignIn | null;
   readonly rules: ReloadReport;
   readonly log: Log;
   /** Takes no more requests, lets open ones end, stores what waits, ends the threads. */
@@ -91,7 +94,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const lock = lockDataFolder(config.dataDir);
   if (lock === null) throw new StartError(`another service uses the data dir ${config.dataDir}`);
   opened.add(() => lock.release());
-  const identity = orStartError(() => identityOf(config, log));
+  const identity = orStartError(() => identityOf(config, limits, log));
   const { database, runtime } = openDatabases(config, opened);
   const audit = createAuditLog({ database, clock: systemClock, scope: identity.scope });
   const closed = await audit.closeDangling();
@@ -116,14 +119,16 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     snapshot: snapshotReader(site, memory),
     log,
   });
-  const server = createServer({
-    capabilities: [healthCapability(packageVersion()), ...handlers],
+  const { signIn } = identity;
+  const server = serverOf({
+    capabilities: [healthCapability(packageVersion()), ...handlers, ...(signIn === null ? [] : [signIn.capability])],
     identity: identity.identity,
     audit,
     site: identity.scope,
     rateLimits: createRateLimits(limits.http),
     log,
     limits: limits.http,
+    clock: systemClock,
   });
   await addLiveSocket(server, stream, limits.automation.stream_message_bytes);
   opened.add(() => server.close());
@@ -137,7 +142,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   };
   const { key } = identity;
   const { catalogue } = parameters;
-  return { ...address, site, catalogue, database, audit, store, engine, key, rules, log, stop };
+  return { ...address, site, catalogue, database, audit, store, engine, key, signIn, rules, log, stop };
 }
 
 function openDatabases(config: ServiceConfig, opened: Opened) {
@@ -247,18 +252,36 @@ function prepareDataFolder(folder: string): void {
   }
 }
 
+/** A proxy that cannot be one is found when the server is made. */
+function serverOf(parts: ServerParts): Server {
+  try {
+    return createServer(parts);
+  } catch (error) {
+    if (error instanceof TypeError && parts.limits.trusted_proxies.length > 0)
+      throw new StartError(`service.yaml: http.trusted_proxies: ${error.message}`);
+    throw error;
+  }
+}
+
 interface SiteIdentity {
   readonly identity: Identity;
   readonly scope: AuditScope;
   readonly key: SigningKey;
+  readonly signIn: SignIn | null;
 }
 
-function identityOf(config: ServiceConfig, log: Log): SiteIdentity {
+function identityOf(config: ServiceConfig, limits: ServiceLimits, log: Log): SiteIdentity {
   const settings = identityConfig(config.env);
   for (const warning of settings.warnings) log.warn(warning);
   const key = signingKey(config.dataDir);
   const scope = settings.scope ?? localScope(config.dataDir);
-  return { identity: createIdentity(settings, key, scope), scope, key };
+  const clock = systemClock;
+  return {
+    identity: createIdentity({ config: settings, key, site: scope, clock, log, limits: limits.http }),
+    scope,
+    key,
+    signIn: settings.jwt.kind === 'local' ? createSignIn({ key, site: scope, clock }) : null,
+  };
 }
 
 /** The same rules as for the routes: a read permission, and the site's own tenant and project. */

@@ -25,6 +25,11 @@ export function envelopeOf(fault: Fault, correlationId: string): ErrorEnvelope {
   };
 }
 
+/** The one refusal of every credential that is missing, bad, expired or used up (decisions §1.1). */
+export function unauthenticated(): Fault {
+  return new Fault('unauthenticated', 'valid credentials are required');
+}
+
 /** Headers that go with a refusal: how to authenticate, when to come back. */
 export function refusalHeaders(fault: Fault): Record<string, string> {
   const headers: Record<string, string> = {};

@@ -26,12 +26,16 @@ export class IdentityConfigError extends Error {}
 
 const secretBytesMinimum = 32;
 const shortTokenLength = 32;
+const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 const identifierPattern = /^[A-Za-z0-9._:-]{1,128}$/;
 
 export function identityConfig(env: Readonly<Record<string, string | undefined>>): IdentityConfig {
   const warnings: string[] = [];
   const bearer = bearerConfig(env, warnings);
-  return { jwt: jwtConfig(env), bearer, scope: scopeConfig(env), warnings };
+  const jwt = jwtConfig(env);
+  if (jwt.kind === 'jwks' && jwt.url.protocol !== 'https:' && !loopback.test(jwt.url.hostname))
+    warnings.push('SVC_JWT_JWKS_URL is not https: whoever stands between can issue tokens');
+  return { jwt, bearer, scope: scopeConfig(env), warnings };
 }
 
 function jwtConfig(env: Readonly<Record<string, string | undefined>>): IdentityConfig['jwt'] {

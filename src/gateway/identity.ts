@@ -4,10 +4,13 @@
  * the same from outside.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { createRemoteJWKSet, type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import type { Permission, Subject } from '../api/capability.ts';
 import type { AuditScope } from '../audit/event.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
 import type { BearerConfig, IdentityConfig } from './identity-config.ts';
+import type { GatewayLimits } from './limits.ts';
 import type { SigningKey } from './local-keys.ts';
 
 export type Role = 'Admin' | 'Engineer' | 'Viewer';
@@ -26,7 +29,6 @@ const rolePermissions: Readonly<Record<Role, readonly Permission[]>> = {
 };
 
 const toleranceSeconds = 5;
-const jwksTimeoutMs = 3000;
 const identifierPattern = /^[A-Za-z0-9._:-]{1,128}$/;
 /** Longest token that `setpoint token` signs: 30 days. */
 export const tokenLifetimeSecondsMaximum = 30 * 86_400;
@@ -40,8 +42,19 @@ export interface Identity {
 
 type Verify = (token: string) => Promise<JWTPayload>;
 
-export function createIdentity(config: IdentityConfig, key: SigningKey, site: AuditScope): Identity {
-  const verify = verifier(config.jwt, key);
+export interface IdentityParts {
+  readonly config: IdentityConfig;
+  readonly key: SigningKey;
+  /** The site's own tenant and project. */
+  readonly site: AuditScope;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits: Pick<GatewayLimits, 'jwks_timeout_ms' | 'jwks_refresh_ms' | 'jwks_max_age_ms'>;
+}
+
+export function createIdentity(parts: IdentityParts): Identity {
+  const { config, site, clock } = parts;
+  const verify = verifier(parts);
   const authenticateToken: Identity['authenticateToken'] = async (token) => {
     if (config.bearer !== null && sameToken(token, config.bearer.token)) {
       return { subject: bearerSubject(config.bearer), expiresMs: Number.POSITIVE_INFINITY };
@@ -49,9 +62,13 @@ export function createIdentity(config: IdentityConfig, key: SigningKey, site: Au
     try {
       const payload = await verify(token);
       const subject = jwtSubject(payload, site);
-      return subject === null || payload.exp === undefined ? null : { subject, expiresMs: payload.exp * 1000 };
-    } catch {
-      // Why a token is bad is nobody's business outside; an unreachable key set is one more reason to refuse.
+      if (subject === null || payload.exp === undefined || isFromTheFuture(payload, clock)) return null;
+      return { subject, expiresMs: payload.exp * 1000 };
+    } catch (error) {
+      // Why a token is bad is nobody's business outside. A key set that cannot be had is one more reason to refuse,
+      // but one that the operator has to know.
+      if (config.jwt.kind === 'jwks' && isProviderTrouble(error))
+        parts.log.warn('the key set of the identity provider could not be read', { err: error });
       return null;
     }
   };
@@ -64,31 +81,45 @@ export function createIdentity(config: IdentityConfig, key: SigningKey, site: Au
   };
 }
 
-function verifier(jwt: IdentityConfig['jwt'], key: SigningKey): Verify {
-  const common = { clockTolerance: toleranceSeconds, requiredClaims: ['exp', 'sub'] };
+/** Anything but a token that was looked at and found bad. */
+function isProviderTrouble(error: unknown): boolean {
+  if (!(error instanceof errors.JOSEError)) return true;
+  return error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid || error.code === generic;
+}
+const generic = errors.JOSEError.code;
+
+function verifier({ config: { jwt }, key, clock, limits }: IdentityParts): Verify {
+  const common = () => ({
+    clockTolerance: toleranceSeconds,
+    currentDate: new Date(clock.wallMs()),
+    requiredClaims: ['exp', 'sub'],
+  });
   switch (jwt.kind) {
     case 'secret': {
       const options = {
-        ...common,
         algorithms: ['HS256'],
         ...(jwt.issuer === undefined ? {} : { issuer: jwt.issuer }),
         ...(jwt.audience === undefined ? {} : { audience: jwt.audience }),
       };
-      return async (token) => (await jwtVerify(token, jwt.secret, options)).payload;
+      return async (token) => (await jwtVerify(token, jwt.secret, { ...common(), ...options })).payload;
     }
     case 'jwks': {
-      const keys = createRemoteJWKSet(jwt.url, { timeoutDuration: jwksTimeoutMs });
-      const options = {
-        ...common,
-        algorithms: ['RS256', 'ES256', 'EdDSA'],
-        issuer: jwt.issuer,
-        audience: jwt.audience,
-      };
-      return async (token) => (await jwtVerify(token, keys, options)).payload;
+      const keys = createRemoteJWKSet(jwt.url, {
+        timeoutDuration: limits.jwks_timeout_ms,
+        cooldownDuration: limits.jwks_refresh_ms,
+        cacheMaxAge: limits.jwks_max_age_ms,
+      });
+      const options = { algorithms: ['RS256', 'ES256', 'EdDSA'], issuer: jwt.issuer, audience: jwt.audience };
+      return async (token) => (await jwtVerify(token, keys, { ...common(), ...options })).payload;
     }
     case 'local':
-      return async (token) => (await jwtVerify(token, key.publicKey, { ...common, algorithms: ['EdDSA'] })).payload;
+      return async (token) => (await jwtVerify(token, key.publicKey, { ...common(), algorithms: ['EdDSA'] })).payload;
   }
+}
+
+/** A token that claims to be issued later than now, by a clock as far off as is tolerated. */
+function isFromTheFuture({ iat }: JWTPayload, clock: Clock): boolean {
+  return iat !== undefined && !(iat <= Math.floor(clock.wallMs() / 1000) + toleranceSeconds);
 }
 
 /** Both sides are hashed first, so that neither length nor content shows in the time taken. */

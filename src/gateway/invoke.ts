@@ -10,7 +10,7 @@ import { decodeOrRefuse } from '../base/decode.ts';
 import { Fault } from '../base/fault.ts';
 import { JsonError, parseJson } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
-import { faultOf } from './envelope.ts';
+import { faultOf, unauthenticated } from './envelope.ts';
 import type { Identity } from './identity.ts';
 import type { RateLimits } from './rate-limit.ts';
 
@@ -30,17 +30,14 @@ export interface Call {
   readonly header: (name: string) => string | undefined;
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-}
-
-export interface PipelineAnswer extends Answer {
-  /** `x-svc-audit`; undefined where no audit is required. */
-  readonly audit: 'recorded' | 'incomplete' | undefined;
+  /** Told how the record of an audited call ended, whatever the call's own end: `x-svc-audit`. */
+  readonly onAudit: (state: 'recorded' | 'incomplete') => void;
 }
 
 export interface Pipeline {
   /** Everything that needs no body. Null for public routes. */
   admit(call: Call): Promise<Subject | null>;
-  perform(call: Call, subject: Subject | null, body: Buffer | undefined): Promise<PipelineAnswer>;
+  perform(call: Call, subject: Subject | null, body: Buffer | undefined): Promise<Answer>;
 }
 
 export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pipeline {
@@ -52,11 +49,15 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
 
   return {
     async admit(call) {
-      if (descriptor.permission === null) return null;
+      if (descriptor.permission === null) {
+        if (bound.identify !== undefined) await parts.rateLimits.checkAddress(call.address);
+        return null;
+      }
       const subject = await authenticate(call, parts);
+      // Before authorization: a refusal of a command is recorded too, and what is recorded must be bounded.
+      if (descriptor.kind === 'command') await parts.rateLimits.countMutation(subject.subjectId);
       try {
         authorize(descriptor, subject, parts.site);
-        if (descriptor.kind === 'command') await parts.rateLimits.countMutation(subject.subjectId);
         confirmHeader(descriptor, call);
       } catch (error) {
         await audit.denied(call, subject, error);
@@ -81,18 +82,25 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
         body: decodeBody?.(body),
         ifMatch: unquoted(call.header('if-match')),
       };
-      if (descriptor.audit === 'not-required' || subject === null)
-        return { ...(await bound.handler(context)), audit: undefined };
+      const caller = subject ?? (await identify(bound, call, context, parts));
+      if (descriptor.audit === 'not-required' || caller === null) return bound.handler(context);
 
-      const accepted = await audit.accepted(call, subject, context);
+      const accepted = await audit.accepted(call, caller, context);
+      let answer: Answer;
       try {
-        const answer = await bound.handler(context);
-        return { ...answer, audit: await audit.terminal(call, subject, accepted, 'succeeded', answer) };
+        answer = await bound.handler(context);
       } catch (error) {
         const fault = faultOf(error);
-        await audit.terminal(call, subject, accepted, 'failed', { data: null, auditDetails: { code: fault.code } });
+        const failed = { data: null, auditDetails: { code: fault.code } };
+        call.onAudit(await audit.terminal(call, caller, accepted, 'failed', failed));
+        if (fault.code === 'unauthenticated') await parts.rateLimits.countFailedAuthentication(call.address);
         throw error;
       }
+      const state = await audit.terminal(call, caller, accepted, 'succeeded', answer);
+      call.onAudit(state);
+      if (state === 'incomplete' && descriptor.withheldWithoutAudit === true)
+        throw new Fault('audit-unavailable', 'the audit record could not be written; the answer is withheld');
+      return answer;
     },
   };
 }
@@ -100,10 +108,26 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
 async function authenticate(call: Call, parts: PipelineParts): Promise<Subject> {
   await parts.rateLimits.checkAddress(call.address);
   const subject = await parts.identity.authenticate(call.header('authorization'));
-  if (subject !== null) return subject;
+  if (subject === null) return refuseCredential(call, parts);
+  return subject;
+}
+
+/** Who a public route's body speaks for; null where a route asks nobody. */
+async function identify(
+  bound: BoundCapability,
+  call: Call,
+  context: CallContext,
+  parts: PipelineParts,
+): Promise<Subject | null> {
+  if (bound.identify === undefined) return null;
+  return bound.identify(context) ?? refuseCredential(call, parts);
+}
+
+/** Counted and logged, never recorded: the audit store is not for strangers to fill. */
+async function refuseCredential(call: Call, parts: PipelineParts): Promise<never> {
   await parts.rateLimits.countFailedAuthentication(call.address);
   parts.log.warn('authentication failed', { correlation_id: call.correlationId });
-  throw new Fault('unauthenticated', 'a valid bearer token is required');
+  throw unauthenticated();
 }
 
 function authorize(descriptor: Capability, subject: Subject, site: AuditScope): void {
@@ -119,7 +143,6 @@ function authorize(descriptor: Capability, subject: Subject, site: AuditScope): 
 }
 
 function confirmHeader(descriptor: Capability, call: Call): void {
-  if (descriptor.confirmation === 'never') return;
   const header = call.header('x-svc-confirmed');
   if (header !== undefined && header !== 'true' && header !== 'false') {
     throw new Fault('invalid-input', 'the header x-svc-confirmed must be true or false, once');
@@ -132,8 +155,11 @@ function confirmHeader(descriptor: Capability, call: Call): void {
 /** The parsed body; undefined when there is none. */
 function readBody(descriptor: Capability, call: Call, bytes: Buffer | undefined): unknown {
   if (bytes === undefined || bytes.length === 0) return undefined;
-  const type = (call.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase();
-  if (type !== 'application/json') throw new Fault('unsupported-media-type', 'the body must be application/json');
+  // JSON is UTF-8 (RFC 8259); a body that says otherwise would be misread.
+  if (!/^application\/json(\s*;\s*charset="?utf-8"?)?\s*$/i.test(call.header('content-type') ?? ''))
+    throw new Fault('unsupported-media-type', 'the body must be application/json in UTF-8');
+  if (!/^(identity)?$/i.test(call.header('content-encoding') ?? ''))
+    throw new Fault('unsupported-media-type', 'the body must not be compressed');
   if (descriptor.body === null) throw new Fault('invalid-input', 'this route takes no body');
   try {
     return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
@@ -215,7 +241,7 @@ function createRecords(bound: BoundCapability, parts: PipelineParts): Records {
     },
 
     async accepted(call, subject, context) {
-      const details = { input: withoutConfirmation(context.body) };
+      const details = { input: descriptor.secretBody === true ? null : withoutConfirmation(context.body) };
       return (await parts.audit.append({ ...entry(call, subject, 'accepted'), details })).eventId;
     },
 

@@ -9,6 +9,12 @@ export const gatewayLimitsSchema = Type.Object(
       default: 1_048_576,
       description: 'body of a rules request',
     }),
+    session_body_bytes: Type.Integer({
+      minimum: 256,
+      maximum: 65_536,
+      default: 4096,
+      description: 'body of a sign-in',
+    }),
     header_bytes: Type.Integer({
       minimum: 1024,
       maximum: 65_536,
@@ -40,9 +46,28 @@ export const gatewayLimitsSchema = Type.Object(
     }),
     drain_timeout_ms: Type.Integer({
       minimum: 0,
-      maximum: 10_000,
-      default: 8000,
+      // A stop ends within 10 s, and what comes after the requests needs some of it.
+      maximum: 8000,
+      default: 5000,
       description: 'time that open requests get at shutdown',
+    }),
+    jwks_timeout_ms: Type.Integer({
+      minimum: 100,
+      maximum: 30_000,
+      default: 3000,
+      description: 'time to read the key set of an identity provider',
+    }),
+    jwks_refresh_ms: Type.Integer({
+      minimum: 0,
+      maximum: 3_600_000,
+      default: 30_000,
+      description: 'shortest time between two readings of the key set because of an unknown key',
+    }),
+    jwks_max_age_ms: Type.Integer({
+      minimum: 1000,
+      maximum: 86_400_000,
+      default: 600_000,
+      description: 'longest time that a key set is used without being read again',
     }),
   },
   { additionalProperties: false },
@@ -52,10 +77,14 @@ export type GatewayLimits = Static<typeof gatewayLimitsSchema>;
 
 export const gatewayLimits: GatewayLimits = {
   rule_body_bytes: 1_048_576,
+  session_body_bytes: 4096,
   header_bytes: 16_384,
   request_timeout_ms: 30_000,
   mutations_per_minute: 1200,
   failed_authentications_per_minute: 600,
   trusted_proxies: [],
-  drain_timeout_ms: 8000,
+  drain_timeout_ms: 5000,
+  jwks_timeout_ms: 3000,
+  jwks_refresh_ms: 30_000,
+  jwks_max_age_ms: 600_000,
 };

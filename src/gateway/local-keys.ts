@@ -3,7 +3,7 @@
  * local tenant and project. Both are readable by the owner only.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newId } from '../base/id.ts';
 
@@ -16,31 +16,50 @@ const ownerOnly = 0o600;
 
 /** Reads the signing key, or makes one. */
 export function signingKey(dataFolder: string): SigningKey {
-  const file = join(dataFolder, 'signing-key.pem');
-  const pem = readOrMake(file, () =>
+  const pem = readOrMake(join(dataFolder, 'signing-key.pem'), () =>
     generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
   );
-  const privateKey = createPrivateKey(pem);
-  return { privateKey, publicKey: createPublicKey(privateKey) };
+  try {
+    const privateKey = createPrivateKey(pem);
+    if (privateKey.asymmetricKeyType !== 'ed25519') throw new Error('not an Ed25519 key');
+    return { privateKey, publicKey: createPublicKey(privateKey) };
+  } catch (cause) {
+    throw damaged('signing-key.pem', cause);
+  }
 }
 
 /** The site's tenant and project when none are configured. */
 export function localScope(dataFolder: string): { tenantId: string; projectId: string } {
   const make = (): string => `${JSON.stringify({ tenantId: `tenant-${newId()}`, projectId: `project-${newId()}` })}\n`;
-  const stored: unknown = JSON.parse(readOrMake(join(dataFolder, 'scope.json'), make));
+  const stored = scopeOf(readOrMake(join(dataFolder, 'scope.json'), make));
   const { tenantId, projectId } = Object(stored) as Record<string, unknown>;
-  if (typeof tenantId !== 'string' || typeof projectId !== 'string')
-    throw new Error('scope.json in the data dir is damaged: restore it from a backup');
+  if (typeof tenantId !== 'string' || typeof projectId !== 'string') throw damaged('scope.json');
   return { tenantId, projectId };
 }
 
-/** `wx`: of two starts at once, one writes and both read the same. */
+function scopeOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw damaged('scope.json', cause);
+  }
+}
+
+function damaged(name: string, cause?: unknown): Error {
+  return new Error(`${name} in the data dir is damaged: restore it from a backup`, { cause });
+}
+
+/** Linked into place when it is whole: of two starts at once both read the same, and a crash leaves no half of a file. */
 function readOrMake(file: string, make: () => string): string {
   if (!existsSync(file)) {
+    const draft = `${file}.${newId()}`;
     try {
-      writeFileSync(file, make(), { mode: ownerOnly, flag: 'wx' });
+      writeFileSync(draft, make(), { mode: ownerOnly, flag: 'wx', flush: true });
+      linkSync(draft, file);
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    } finally {
+      rmSync(draft, { force: true });
     }
   }
   return readFileSync(file, 'utf8');

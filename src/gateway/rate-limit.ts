@@ -13,9 +13,13 @@ export interface RateLimits {
 
 const minuteSeconds = 60;
 
-export function createRateLimits(limits: GatewayLimits): RateLimits {
-  const mutations = new RateLimiterMemory({ points: limits.mutations_per_minute, duration: minuteSeconds });
-  const failures = new RateLimiterMemory({ points: limits.failed_authentications_per_minute, duration: minuteSeconds });
+/** `windowSeconds` is what counts as a minute. */
+export function createRateLimits(
+  limits: Pick<GatewayLimits, 'mutations_per_minute' | 'failed_authentications_per_minute'>,
+  windowSeconds = minuteSeconds,
+): RateLimits {
+  const mutations = new RateLimiterMemory({ points: limits.mutations_per_minute, duration: windowSeconds });
+  const failures = new RateLimiterMemory({ points: limits.failed_authentications_per_minute, duration: windowSeconds });
   return {
     async countMutation(subjectId) {
       try {

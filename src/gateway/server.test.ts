@@ -4,6 +4,7 @@ import Type from 'typebox';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { BoundCapability, CallContext, Capability, Permission, Subject } from '../api/capability.ts';
 import type { AuditEntry } from '../audit/event.ts';
+import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { silentLog } from '../base/log.ts';
 import { type GatewayLimits, gatewayLimits } from './limits.ts';
@@ -101,6 +102,7 @@ describe('decisions §1.2 one pipeline', () => {
       rateLimits: createRateLimits(all),
       log: silentLog,
       limits: all,
+      clock: systemClock,
     });
     const { port } = await server.listen('127.0.0.1', 0);
     base = `http://127.0.0.1:${port}`;

@@ -2,20 +2,24 @@
  * The HTTP server (decisions §1): one address, one envelope for every failure, a correlation id on every answer. It
  * knows requests and replies; what an operation means is the pipeline's and its handler's business.
  */
-import { maxHeaderSize } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { BoundCapability, Subject } from '../api/capability.ts';
+import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
-import { correlationIdPattern, newId } from '../base/id.ts';
+import { trackConnections } from './connections.ts';
 import { envelopeOf, faultOf, refusalHeaders } from './envelope.ts';
 import { type Call, createPipeline, type PipelineParts } from './invoke.ts';
 import type { GatewayLimits } from './limits.ts';
+import { answerHeaders, answerRaw, correlationIdOf, unreadable } from './raw-answer.ts';
 
 export interface Server {
   /** The server library's instance, for areas that add a WebSocket or static files before `listen`. */
   readonly fastify: FastifyInstance;
   listen(host: string, port: number): Promise<{ readonly host: string; readonly port: number }>;
+  /** Takes no more connections and ends those that are open, at the latest after `drain_timeout_ms`. */
   close(): Promise<void>;
 }
 
@@ -23,34 +27,25 @@ export interface ServerParts extends Omit<PipelineParts, 'rateLimits'> {
   readonly rateLimits: PipelineParts['rateLimits'];
   readonly capabilities: readonly BoundCapability[];
   readonly limits: GatewayLimits;
+  readonly clock: Clock;
 }
+
+/** How often requests that take too long to arrive are looked for. */
+const timeoutCheckMs = 1000;
 
 /** Query names that could only carry a credential; one in a URL ends up in logs and histories. */
 const credentialParameters = ['token', 'access_token', 'bearer', 'bearer_token', 'authorization', 'jwt', 'id_token'];
 
 export function createServer(parts: ServerParts): Server {
   const { limits, log } = parts;
-  const fastify = Fastify({
-    logger: false,
-    bodyLimit: limits.rule_body_bytes,
-    requestTimeout: limits.request_timeout_ms,
-    exposeHeadRoutes: false,
-    trustProxy: limits.trusted_proxies.length === 0 ? false : [...limits.trusted_proxies],
-    http: { maxHeaderSize: Math.min(limits.header_bytes, maxHeaderSize) },
-    clientErrorHandler: answerUnreadable,
-    frameworkErrors: (error, request, reply) => {
-      prepare(request, reply);
-      refuse(request, reply, fromFramework(error));
-    },
-    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true },
-  });
+  const fastify = createFramework(limits);
   fastify.decorateRequest('correlationId', '');
   fastify.decorateRequest('subject', null);
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  fastify.addHook('onRequest', (request, reply, done) => {
+  fastify.addHook('onRequest', async (request, reply) => {
     prepare(request, reply);
-    done();
+    checkRequest(request);
   });
   fastify.setNotFoundHandler((request, reply) =>
     refuse(request, reply, new Fault('not-found', 'there is no such route')),
@@ -61,6 +56,8 @@ export function createServer(parts: ServerParts): Server {
       log.error('request failed', { correlation_id: request.correlationId, err: error });
     refuse(request, reply, fault);
   });
+  const connections = trackConnections(fastify.server, parts.clock);
+  answerOddities(fastify);
   for (const bound of parts.capabilities) addRoute(fastify, bound, parts);
   return {
     fastify,
@@ -69,8 +66,80 @@ export function createServer(parts: ServerParts): Server {
       const address = fastify.server.address() as AddressInfo;
       return { host: address.address, port: address.port };
     },
-    close: () => fastify.close(),
+    async close() {
+      const { cut } = await connections.drain(() => fastify.close(), limits.drain_timeout_ms);
+      if (cut > 0) log.warn('connections that did not end in time were cut', { connections: cut });
+    },
   };
+}
+
+function createFramework(limits: GatewayLimits): FastifyInstance {
+  const answeredEarly = new WeakSet<Duplex>();
+  const fastify = Fastify({
+    logger: false,
+    bodyLimit: limits.rule_body_bytes,
+    requestTimeout: limits.request_timeout_ms,
+    exposeHeadRoutes: false,
+    // A request that arrives on an open connection while the server drains is answered like any other.
+    return503OnClosing: false,
+    trustProxy: limits.trusted_proxies.length === 0 ? false : [...limits.trusted_proxies],
+    http: {
+      maxHeaderSize: limits.header_bytes,
+      headersTimeout: limits.request_timeout_ms,
+      connectionsCheckingInterval: timeoutCheckMs,
+      // Checked by `checkRequest`, whose refusal has the envelope.
+      requireHostHeader: false,
+    },
+    clientErrorHandler: (error, socket) => {
+      // What broke off is the rest of a request that has its answer: a second one would be taken for another's.
+      if (answeredEarly.has(socket)) socket.destroy();
+      else answerRaw(socket, unreadable(error.code));
+    },
+    frameworkErrors: (error, request, reply) => {
+      prepare(request, reply);
+      refuse(request, reply, fromFramework(error));
+    },
+    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true },
+  });
+  fastify.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    response.once('finish', () => {
+      if (!request.complete) answeredEarly.add(request.socket);
+    });
+    request.once('end', () => answeredEarly.delete(request.socket));
+  });
+  return fastify;
+}
+
+/** What Node would answer without a body, or not at all. */
+function answerOddities(fastify: FastifyInstance): void {
+  fastify.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    const correlationId = correlationIdOf(request.headers['x-correlation-id']);
+    const fault = new Fault('expectation-failed', 'the only expectation that is met is 100-continue');
+    const body = JSON.stringify(envelopeOf(fault, correlationId));
+    response.writeHead(fault.status, {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(body),
+      ...answerHeaders(correlationId),
+      connection: 'close',
+    });
+    response.end(body);
+  });
+  fastify.server.on('connect', (request: IncomingMessage, socket: Duplex) => {
+    socket.on('error', () => socket.destroy());
+    const fault = new Fault('not-found', 'there is no such route');
+    answerRaw(socket, fault, correlationIdOf(request.headers['x-correlation-id']));
+  });
+}
+
+/** What no route takes: a request without one host, a credential in the URL. */
+function checkRequest(request: FastifyRequest): void {
+  const hosts = request.raw.headersDistinct['host'] ?? [];
+  if (hosts.length > 1 || (hosts.length === 0 && request.raw.httpVersion === '1.1'))
+    throw new Fault('invalid-input', 'the request must have one Host header');
+  for (const name of queryOf(request.url).keys()) {
+    if (credentialParameters.includes(name.toLowerCase()))
+      throw new Fault('invalid-input', 'a credential must not be in the query; use the Authorization header');
+  }
 }
 
 declare module 'fastify' {
@@ -82,23 +151,17 @@ declare module 'fastify' {
 
 function addRoute(fastify: FastifyInstance, bound: BoundCapability, parts: ServerParts): void {
   const pipeline = createPipeline(bound, parts);
+  const { descriptor } = bound;
   fastify.route({
-    method: bound.descriptor.method,
-    url: bound.descriptor.path,
-    async onRequest(request) {
-      const call = callOf(request);
-      const leaked = credentialParameters.find((name) => call.query.has(name));
-      if (leaked !== undefined)
-        throw new Fault(
-          'invalid-input',
-          `a credential must not be in the query (${leaked}); use the Authorization header`,
-        );
-      request.subject = await pipeline.admit(call);
+    method: descriptor.method,
+    url: descriptor.path,
+    bodyLimit: descriptor.bodyLimit === 'session' ? parts.limits.session_body_bytes : parts.limits.rule_body_bytes,
+    async onRequest(request, reply) {
+      request.subject = await pipeline.admit(callOf(request, reply));
     },
     async handler(request, reply) {
       const body = Buffer.isBuffer(request.body) ? request.body : undefined;
-      const answer = await pipeline.perform(callOf(request), request.subject, body);
-      if (answer.audit !== undefined) reply.header('x-svc-audit', answer.audit);
+      const answer = await pipeline.perform(callOf(request, reply), request.subject, body);
       return reply
         .headers(answer.headers ?? {})
         .type('application/json; charset=utf-8')
@@ -107,30 +170,27 @@ function addRoute(fastify: FastifyInstance, bound: BoundCapability, parts: Serve
   });
 }
 
-function callOf(request: FastifyRequest): Call {
-  const { url, headers } = request;
-  const mark = url.indexOf('?');
+function callOf(request: FastifyRequest, reply: FastifyReply): Call {
+  // Every line of a header: Node's own view keeps the first of some and drops the rest.
+  const { headersDistinct } = request.raw;
   return {
     correlationId: request.correlationId,
     address: request.ip,
-    header: (name) => {
-      const value = headers[name];
-      return Array.isArray(value) ? value.join(', ') : value;
-    },
+    header: (name) => headersDistinct[name]?.join(', '),
     params: request.params as Readonly<Record<string, string>>,
-    query: new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1)),
+    query: queryOf(request.url),
+    onAudit: (state) => void reply.header('x-svc-audit', state),
   };
 }
 
-/** What every answer carries, good or bad. */
+function queryOf(url: string): URLSearchParams {
+  const mark = url.indexOf('?');
+  return new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
+}
+
 function prepare(request: FastifyRequest, reply: FastifyReply): void {
-  const given = request.headers['x-correlation-id'];
-  request.correlationId = typeof given === 'string' && correlationIdPattern.test(given) ? given : newId();
-  void reply.headers({
-    'x-correlation-id': request.correlationId,
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
-  });
+  request.correlationId = correlationIdOf(request.headers['x-correlation-id']);
+  void reply.headers(answerHeaders(request.correlationId));
 }
 
 function refuse(request: FastifyRequest, reply: FastifyReply, fault: Fault): void {
@@ -152,32 +212,13 @@ function fromFramework(error: unknown): Fault {
       return new Fault('unsupported-media-type', 'the body must be application/json');
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new Fault('invalid-input', 'the body does not have the announced length');
+    case 'ECONNRESET':
+      // Nobody is left to read it; it keeps a client that went away from looking like a bug of ours.
+      return new Fault('invalid-input', 'the request broke off');
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return new Fault('invalid-input', 'the path is malformed');
     default:
       return faultOf(error);
   }
-}
-
-/** A request that is not even HTTP gets the envelope too, written by hand, and its connection is closed. */
-function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
-  if (!socket.writable) return;
-  const fault =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? new Fault('headers-too-large', 'the headers are too large')
-      : new Fault('invalid-input', 'the request is not valid HTTP');
-  const correlationId = newId();
-  const body = JSON.stringify(envelopeOf(fault, correlationId));
-  const reason = fault.status === 431 ? 'Request Header Fields Too Large' : 'Bad Request';
-  const head = [
-    `HTTP/1.1 ${fault.status} ${reason}`,
-    'content-type: application/json; charset=utf-8',
-    `content-length: ${Buffer.byteLength(body)}`,
-    `x-correlation-id: ${correlationId}`,
-    'cache-control: no-store',
-    'x-content-type-options: nosniff',
-    'connection: close',
-  ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }

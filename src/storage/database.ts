@@ -32,6 +32,10 @@ function open<Tables>(file: string, durability: Durability, steps: readonly stri
   return {
     query,
     transaction: (work) => query.transaction().execute(work),
-    close: () => query.destroy(),
+    async close() {
+      await query.destroy();
+      // The query layer closes only what it used; a handle left open would leave the write-ahead log behind.
+      if (sqlite.isOpen) sqlite.close();
+    },
   };
 }

@@ -1,0 +1,228 @@
+/** Tokens of an identity provider (decisions §1.1, JWKS), against a real key server on loopback. */
+import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { SignJWT } from 'jose';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Log, LogFields } from '../base/log.ts';
+import { silentLog } from '../base/log.ts';
+import { simulatedClock } from '../testing/simulated-clock.ts';
+import { createIdentity, type Identity } from './identity.ts';
+import { identityConfig } from './identity-config.ts';
+import { gatewayLimits } from './limits.ts';
+
+const nowSeconds = 1_700_000_000;
+const issuer = 'https://id.example';
+const audience = 'setpoint';
+const good = { sub: 'ada', role: 'Engineer', exp: nowSeconds + 60, iss: issuer, aud: audience };
+
+interface Key {
+  readonly alg: 'RS256' | 'ES256' | 'EdDSA';
+  readonly kid: string;
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+}
+const rsa = (kid: string, bits = 2048): Key => ({
+  alg: 'RS256',
+  kid,
+  ...generateKeyPairSync('rsa', { modulusLength: bits }),
+});
+const ec = (kid: string): Key => ({ alg: 'ES256', kid, ...generateKeyPairSync('ec', { namedCurve: 'P-256' }) });
+const ed = (kid: string): Key => ({ alg: 'EdDSA', kid, ...generateKeyPairSync('ed25519') });
+const jwk = ({ alg, kid, publicKey }: Key) => ({ ...publicKey.export({ format: 'jwk' }), alg, kid, use: 'sig' });
+const signed = (key: Key, claims: Readonly<Record<string, unknown>> = good, kid = key.kid): Promise<string> =>
+  new SignJWT({ ...claims }).setProtectedHeader({ alg: key.alg, kid }).sign(key.privateKey);
+
+describe('decisions §1.1 an identity provider through JWKS', () => {
+  let provider: Server;
+  let keys: readonly unknown[];
+  let asked: number;
+  let answer: (response: ServerResponse) => void;
+  let warnings: string[];
+
+  beforeEach(async () => {
+    keys = [];
+    asked = 0;
+    warnings = [];
+    answer = (response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ keys }));
+    provider = createServer((_request, response) => {
+      asked++;
+      answer(response);
+    }).listen(0, '127.0.0.1');
+    await new Promise((resolve) => provider.once('listening', resolve));
+  });
+  afterEach(() => {
+    provider.closeAllConnections();
+    provider.close();
+  });
+
+  function identity(limits: Partial<typeof gatewayLimits> = {}): Identity {
+    const { port } = provider.address() as AddressInfo;
+    const log: Log = { ...silentLog, warn: (message: string, _fields?: LogFields) => void warnings.push(message) };
+    return createIdentity({
+      config: identityConfig({
+        SVC_JWT_JWKS_URL: `http://127.0.0.1:${port}/keys`,
+        SVC_JWT_ISSUER: issuer,
+        SVC_JWT_AUDIENCE: audience,
+      }),
+      key: generateKeyPairSync('ed25519'),
+      site: { tenantId: 't', projectId: 'p' },
+      clock: simulatedClock(nowSeconds * 1000),
+      log,
+      limits: { ...gatewayLimits, ...limits },
+    });
+  }
+  const accepted = async (of: Identity, token: string): Promise<boolean> =>
+    (await of.authenticate(`Bearer ${token}`)) !== null;
+
+  test.each([rsa('r'), ec('e'), ed('d')])('$alg is taken, and the key set is read once', async (key) => {
+    keys = [jwk(rsa('other')), jwk(key)];
+    const of = identity();
+    for (let count = 0; count < 3; count++) expect(await accepted(of, await signed(key))).toBe(true);
+    expect(asked).toBe(1);
+    expect(warnings).toEqual([]);
+  });
+
+  test('no other algorithm is: RS512, PS256 and HS256 keyed with the RSA public key', async () => {
+    const key = rsa('r');
+    keys = [{ ...jwk(key), alg: undefined }];
+    const of = identity();
+    for (const alg of ['RS512', 'PS256']) {
+      const token = await new SignJWT({ ...good }).setProtectedHeader({ alg, kid: 'r' }).sign(key.privateKey);
+      expect(await accepted(of, token)).toBe(false);
+    }
+    const head = [{ alg: 'HS256', kid: 'r' }, good]
+      .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+      .join('.');
+    for (const bytes of [
+      key.publicKey.export({ type: 'spki', format: 'pem' }),
+      key.publicKey.export({ type: 'spki', format: 'der' }),
+      JSON.stringify(jwk(key)),
+    ]) {
+      const confused = `${head}.${createHmac('sha256', bytes).update(head).digest('base64url')}`;
+      expect(await accepted(of, confused)).toBe(false);
+    }
+    expect(await accepted(of, await signed(key))).toBe(true);
+  });
+
+  test('a symmetric key in the set verifies nothing', async () => {
+    const secret = new TextEncoder().encode('a secret of exactly 32 bytes ...');
+    keys = [{ kty: 'oct', k: Buffer.from(secret).toString('base64url'), alg: 'HS256', kid: 'o' }];
+    const token = await new SignJWT({ ...good }).setProtectedHeader({ alg: 'HS256', kid: 'o' }).sign(secret);
+    expect(await accepted(identity(), token)).toBe(false);
+  });
+
+  test('wrong kid, another provider’s key under a known kid, an RSA key of 1024 bits', async () => {
+    const key = rsa('r');
+    const weak = rsa('weak', 1024);
+    keys = [jwk(key), jwk(weak)];
+    const of = identity();
+    expect(await accepted(of, await signed(key, good, 'unknown'))).toBe(false);
+    expect(await accepted(of, await signed(rsa('r')))).toBe(false);
+    const head = [{ alg: 'RS256', kid: 'weak' }, good]
+      .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+      .join('.');
+    const weakly = `${head}.${sign('sha256', Buffer.from(head), weak.privateKey).toString('base64url')}`;
+    expect(await accepted(of, weakly)).toBe(false);
+    expect(await accepted(of, await signed(key))).toBe(true);
+  });
+
+  test('issuer and audience are checked, exp is required', async () => {
+    const key = ed('d');
+    keys = [jwk(key)];
+    const of = identity();
+    for (const [name, value] of [
+      ['iss', 'https://other.example'],
+      ['iss', undefined],
+      ['aud', 'other'],
+      ['aud', undefined],
+      ['exp', undefined],
+      ['exp', nowSeconds - 5],
+      ['role', 'admin'],
+    ] as const)
+      expect(await accepted(of, await signed(key, { ...good, [name]: value }))).toBe(false);
+  });
+
+  test('rotation: an unknown key is looked for again, but not more often than jwks_refresh_ms', async () => {
+    const [first, second] = [ed('first'), ed('second')];
+    keys = [jwk(first)];
+    const slow = identity();
+    const quick = identity({ jwks_refresh_ms: 0 });
+    for (const of of [slow, quick]) expect(await accepted(of, await signed(first))).toBe(true);
+    expect(asked).toBe(2);
+    keys = [jwk(second)];
+    expect(await accepted(quick, await signed(second))).toBe(true);
+    expect(await accepted(quick, await signed(first))).toBe(false);
+    expect(asked).toBe(4);
+    for (let count = 0; count < 50; count++) expect(await accepted(slow, await signed(second))).toBe(false);
+    expect(asked).toBe(4);
+  });
+
+  test('calls that arrive together share one reading', async () => {
+    const key = ed('d');
+    keys = [jwk(key)];
+    const of = identity();
+    const token = await signed(key);
+    expect(await Promise.all(Array.from({ length: 50 }, () => accepted(of, token)))).not.toContain(false);
+    expect(asked).toBe(1);
+  });
+
+  test.each<[string, (response: ServerResponse) => void]>([
+    ['answers 500', (response) => void response.writeHead(500).end()],
+    ['redirects', (response) => void response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()],
+    ['answers no JSON', (response) => void response.end('<html>')],
+    ['answers no key set', (response) => void response.end('{"keys":7}')],
+    ['hangs up', (response) => void response.destroy()],
+  ])('a provider that %s: nobody, and the log says so', async (_what, bad) => {
+    const key = ed('d');
+    answer = bad;
+    const of = identity();
+    expect(await accepted(of, await signed(key))).toBe(false);
+    expect(warnings).toHaveLength(1);
+    // It is back: the next call is served.
+    keys = [jwk(key)];
+    answer = (response) => response.end(JSON.stringify({ keys }));
+    expect(await accepted(of, await signed(key))).toBe(true);
+  });
+
+  test('a provider that never answers: nobody, within jwks_timeout_ms', async () => {
+    answer = () => undefined;
+    const began = performance.now();
+    expect(await accepted(identity({ jwks_timeout_ms: 100 }), await signed(ed('d')))).toBe(false);
+    expect(performance.now() - began).toBeLessThan(2000);
+    expect(warnings).toHaveLength(1);
+  });
+
+  test('a provider that is not there: nobody', async () => {
+    const of = identity();
+    provider.close();
+    expect(await accepted(of, await signed(ed('d')))).toBe(false);
+    expect(warnings).toHaveLength(1);
+  });
+
+  test('a bad token is not the provider’s trouble', async () => {
+    keys = [jwk(ed('d'))];
+    const of = identity();
+    for (const token of ['x', 'a.b.c', await signed(rsa('r')), await signed(ed('d'))])
+      expect(await accepted(of, token)).toBe(false);
+    expect(warnings).toEqual([]);
+  });
+
+  test('SVC_JWT_ISSUER and SVC_JWT_AUDIENCE are required, the address is http or https', () => {
+    const env = { SVC_JWT_JWKS_URL: 'https://id.example/keys', SVC_JWT_ISSUER: issuer, SVC_JWT_AUDIENCE: audience };
+    expect(identityConfig(env).jwt.kind).toBe('jwks');
+    expect(() => identityConfig({ ...env, SVC_JWT_ISSUER: '' })).toThrow(/SVC_JWT_ISSUER/);
+    expect(() => identityConfig({ ...env, SVC_JWT_AUDIENCE: '' })).toThrow(/SVC_JWT_AUDIENCE/);
+    expect(identityConfig(env).warnings).toEqual([]);
+    for (const [url, warned] of [
+      ['http://id.example/keys', true],
+      ['http://127.0.0.1.id.example/keys', true],
+      ['http://127.0.0.1:9/keys', false],
+      ['http://[::1]/keys', false],
+    ] as const)
+      expect(identityConfig({ ...env, SVC_JWT_JWKS_URL: url }).warnings).toHaveLength(warned ? 1 : 0);
+    for (const url of ['file:///keys', 'id.example', 'javascript:alert(1)', ' '])
+      expect(() => identityConfig({ ...env, SVC_JWT_JWKS_URL: url })).toThrow(/SVC_JWT_JWKS_URL/);
+  });
+});

@@ -1,0 +1,56 @@
+/** Rate limits at their edges (decisions §1, Limits). */
+import { describe, expect, test } from 'vitest';
+import { Fault } from '../base/fault.ts';
+import { gatewayLimits } from './limits.ts';
+import { createRateLimits } from './rate-limit.ts';
+
+/** `rate-limited` with its delay, or undefined when the call was let through. */
+async function refusalOf(call: Promise<void>): Promise<Fault | undefined> {
+  try {
+    await call;
+    return undefined;
+  } catch (error) {
+    if (error instanceof Fault) return error;
+    throw error;
+  }
+}
+
+describe('decisions §1 limits', () => {
+  test('the defaults: 1200 mutations a minute of a subject, 600 failed authentications of an address', () => {
+    expect(gatewayLimits.mutations_per_minute).toBe(1200);
+    expect(gatewayLimits.failed_authentications_per_minute).toBe(600);
+  });
+
+  test('mutation 1200 passes, 1201 is refused; another subject is not concerned', async () => {
+    const limits = createRateLimits(gatewayLimits);
+    for (let count = 0; count < 1200; count++) await limits.countMutation('ada');
+    const refusal = await refusalOf(limits.countMutation('ada'));
+    expect([refusal?.code, refusal?.status, refusal?.retryable]).toEqual(['rate-limited', 429, true]);
+    expect(refusal?.retryAfterMs).toBeGreaterThan(0);
+    expect(refusal?.retryAfterMs).toBeLessThanOrEqual(60_000);
+    expect(await refusalOf(limits.countMutation('grace'))).toBeUndefined();
+    expect(await refusalOf(limits.checkAddress('ada'))).toBeUndefined();
+  });
+
+  test('after 599 failures an address is heard, after 600 it is not; another address is', async () => {
+    const limits = createRateLimits(gatewayLimits);
+    for (let count = 0; count < 599; count++) await limits.countFailedAuthentication('10.0.0.1');
+    expect(await refusalOf(limits.checkAddress('10.0.0.1'))).toBeUndefined();
+    await limits.countFailedAuthentication('10.0.0.1');
+    const refusal = await refusalOf(limits.checkAddress('10.0.0.1'));
+    expect([refusal?.code, (refusal?.retryAfterMs ?? 0) > 0]).toEqual(['rate-limited', true]);
+    expect(await refusalOf(limits.checkAddress('10.0.0.2'))).toBeUndefined();
+  });
+
+  test('when the minute is over, both are let through again', async () => {
+    const shortMinuteSeconds = 1;
+    const one = { mutations_per_minute: 1, failed_authentications_per_minute: 1 };
+    const limits = createRateLimits(one, shortMinuteSeconds);
+    await limits.countMutation('ada');
+    await limits.countFailedAuthentication('10.0.0.1');
+    expect((await refusalOf(limits.countMutation('ada')))?.code).toBe('rate-limited');
+    expect((await refusalOf(limits.checkAddress('10.0.0.1')))?.code).toBe('rate-limited');
+    await expect.poll(() => refusalOf(limits.countMutation('ada')), { timeout: 5000 }).toBeUndefined();
+    await expect.poll(() => refusalOf(limits.checkAddress('10.0.0.1')), { timeout: 5000 }).toBeUndefined();
+  });
+});
