@@ -16,6 +16,7 @@ import { startEngineWorker } from '../automation/start-engine.ts';
 import { systemClock } from '../base/clock.ts';
 import { createLog, type Log } from '../base/log.ts';
 import { startDeviceLayer } from '../devices/device-layer.ts';
+import { addConsole } from '../gateway/console-files.ts';
 import { createIdentity, type Identity } from '../gateway/identity.ts';
 import { identityConfig } from '../gateway/identity-config.ts';
 import { localScope, type SigningKey, signingKey } from '../gateway/local-keys.ts';
@@ -131,6 +132,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     clock: systemClock,
   });
   await addLiveSocket(server, stream, limits.automation.stream_message_bytes);
+  if (!(await addConsole(server))) log.warn('there is no console: it was not built; run npm run prepare');
   opened.add(() => server.close());
   // Before the server, which waits for its connections to end.
   opened.add(() => stream.close());

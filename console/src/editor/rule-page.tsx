@@ -1,0 +1,4 @@
+/** To come. */
+export function RulePage() {
+  return null;
+}

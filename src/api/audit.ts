@@ -1,0 +1,85 @@
+/** The audit routes as data (§4.2, decisions §3): the query and its stream, with one set of parameters. */
+import Type from 'typebox';
+import type { Capability } from './capability.ts';
+
+const strict = <P extends Type.TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
+
+/** `svc` wire name of a parameter's grammar; ranges that a pattern cannot say are checked by the handler. */
+const identifier = (what: string) => Type.String({ pattern: '^[A-Za-z0-9._:-]{1,128}$', description: what });
+const time = (what: string) =>
+  Type.String({
+    pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{3})?Z$',
+    description: what,
+  });
+
+export const auditQuery = strict({
+  action: Type.Optional(identifier('exactly this action')),
+  cursor: Type.Optional(
+    Type.String({
+      pattern: '^(0|[1-9][0-9]{0,19})$',
+      description: 'only sequences smaller than this one, as canonical decimal',
+    }),
+  ),
+  from: Type.Optional(time('not before this moment')),
+  limit: Type.Optional(Type.String({ pattern: '^([1-9][0-9]?|100)$', description: '1 to 100, default 50' })),
+  resourceId: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9._:-]{8,128}$', description: 'exactly this resource' })),
+  resourceKind: Type.Optional(identifier('exactly this kind of resource')),
+  subjectId: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'exactly this subject' })),
+  to: Type.Optional(time('not after this moment')),
+});
+
+const longIdentifier = Type.String({ minLength: 8, maxLength: 128 });
+const shortIdentifier = Type.String({ minLength: 1, maxLength: 128 });
+
+export const auditItem = strict({
+  eventId: longIdentifier,
+  sequence: Type.String({ pattern: '^[1-9][0-9]*$' }),
+  occurredAt: Type.String(),
+  subject: strict({
+    kind: Type.Enum(['user', 'service-account', 'gateway', 'system']),
+    subjectId: shortIdentifier,
+  }),
+  action: shortIdentifier,
+  resource: strict({ kind: shortIdentifier, resourceId: longIdentifier }),
+  outcome: Type.Enum(['accepted', 'succeeded', 'failed', 'denied', 'unknown']),
+  risk: Type.Enum(['low', 'medium', 'high', 'critical']),
+  confirmation: Type.Enum(['explicit', 'not-required']),
+  correlationId: longIdentifier,
+  traceId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{32}$' })),
+  detailsDigest: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
+});
+
+const base = {
+  method: 'GET',
+  kind: 'query',
+  risk: 'low',
+  permission: 'audit.event.read',
+  confirmation: 'never',
+  confirmedIn: 'header',
+  // Searches have a log of their own (decisions §3 "Names").
+  audit: 'not-required',
+  idempotent: true,
+  params: strict({}),
+  query: auditQuery,
+  body: null,
+} as const;
+
+export const audit = {
+  search: {
+    ...base,
+    name: 'audit.event.search',
+    summary: 'Search audit events, newest first',
+    path: '/api/v1/audit/events',
+    answer: strict({
+      items: Type.Array(auditItem, { maxItems: 100 }),
+      nextCursor: Type.Union([Type.String(), Type.Null()]),
+    }),
+  },
+  stream: {
+    ...base,
+    name: 'audit.event.stream',
+    summary: 'The same page as server-sent events; Last-Event-ID resumes',
+    path: '/api/v1/audit/events/stream',
+    answer: Type.String({ description: 'text/event-stream' }),
+  },
+} as const satisfies Record<string, Capability>;
