@@ -4,11 +4,17 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['src/**/*.test.ts', 'tests/tidy/**/*.test.ts'], testTimeout: 20_000 } },
+      {
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts', 'tests/tidy/**/*.test.ts', 'tests/docs/rule-reference.test.ts'],
+          testTimeout: 20_000,
+        },
+      },
       {
         test: {
           name: 'e2e',
-          include: ['tests/{e2e,simulation,golden}/**/*.test.ts'],
+          include: ['tests/{e2e,simulation,golden}/**/*.test.ts', 'tests/docs/guides.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
           fileParallelism: false,

@@ -5,6 +5,7 @@
 
 import type { PointRef, SiteCatalogue } from '../rules/catalogue.ts';
 import { type CompiledRule, compileRule } from '../rules/compile.ts';
+import { storedFlowLimits } from '../rules/limits.ts';
 import { parseTopology } from '../rules/parse.ts';
 import type { ScheduledRule } from '../rules/scheduler.ts';
 import { emptyTopologyText } from '../rules/serialise.ts';
@@ -54,7 +55,7 @@ function triggerOf(row: EngineRule, catalogue: SiteCatalogue): Trigger | null {
 
 function compiledOf(row: EngineRule, trigger: Trigger, catalogue: SiteCatalogue): CompiledRule | RuleFailureCode {
   if (row.nodes_json === emptyTopologyText) return 'no-runnable-flow';
-  const parsed = parseTopology(parsedJson(row.nodes_json), catalogue);
+  const parsed = parseTopology(parsedJson(row.nodes_json), catalogue, storedFlowLimits);
   if (!parsed.ok) return 'invalid-flow';
   const periodMs =
     trigger.type === 'interval' ? trigger.interval_ms : Math.max(trigger.time_deadband_ms, onChangePeriodMs);

@@ -4,7 +4,8 @@
  */
 import { Fault } from '../base/fault.ts';
 import type { SiteCatalogue } from '../rules/catalogue.ts';
-import type { FlowLimits } from '../rules/limits.ts';
+import { reachableFrom } from '../rules/graph.ts';
+import { type FlowLimits, storedFlowLimits } from '../rules/limits.ts';
 import { parseFlow, parseTopology } from '../rules/parse.ts';
 import { emptyTopologyText, serialiseTopology } from '../rules/serialise.ts';
 import type { Issue, Topology, Write } from '../rules/topology.ts';
@@ -91,10 +92,13 @@ function below(member: string, issue: Issue): Issue {
   return { ...issue, path: `${member}${issue.path}` };
 }
 
-/** Every write of the topology, in topological order, with its node. */
-export function writesOf(topology: Topology): { readonly nodeId: string; readonly write: Write }[] {
-  return [...topology.nodes].flatMap(([nodeId, node]) =>
-    'writes' in node && node.writes !== undefined ? node.writes.map((write) => ({ nodeId, write })) : [],
+/** Every write that a run can come to, in topological order, with its node. */
+export function writesOf({ start_node, nodes }: Topology): { readonly nodeId: string; readonly write: Write }[] {
+  const reachable = reachableFrom(start_node, new Map([...nodes].map(([id, node]) => [id, { node }])));
+  return [...nodes].flatMap(([nodeId, node]) =>
+    reachable.has(nodeId) && 'writes' in node && node.writes !== undefined
+      ? node.writes.map((write) => ({ nodeId, write }))
+      : [],
   );
 }
 
@@ -123,7 +127,7 @@ export function selfTriggerWarnings(topology: Topology, trigger: Trigger | null)
 export function topologyOf(nodesJson: string, catalogue: SiteCatalogue): Topology | null {
   const value = parsedJson(nodesJson);
   if (value === undefined || nodesJson === emptyTopologyText) return null;
-  const parsed = parseTopology(value, catalogue);
+  const parsed = parseTopology(value, catalogue, storedFlowLimits);
   return parsed.ok ? parsed.topology : null;
 }
 

@@ -15,20 +15,12 @@ import type { RuleChanges, RuleRow } from './rule-store.ts';
 import { ruleView } from './rule-view.ts';
 
 export function createRuleMutations(parts: AutomationParts): BoundCapability[] {
-  const { store, engine } = parts;
-  const reloaded = async (answer: Answer): Promise<Answer> => {
-    try {
-      await engine.reload();
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error;
-      parts.log.warn('a stored change waits for the rule engine', { code: error.code });
-    }
-    return answer;
-  };
+  const { store } = parts;
   const setEnabled = async (context: CallContext, enabled: boolean): Promise<Answer> => {
     const { before, after } = await store.update(ruleIdOf(context), { enabled });
+    await reload(parts);
     const warnings = enabled ? await enableWarnings(parts, after) : [];
-    return reloaded({
+    return {
       data: succeeded({
         id: after.id,
         status: enabled ? 'enabled' : 'disabled',
@@ -36,7 +28,7 @@ export function createRuleMutations(parts: AutomationParts): BoundCapability[] {
       }),
       headers: { etag: etag(after.revision) },
       auditDetails: { before: { enabled: before.enabled }, after: { enabled: after.enabled } },
-    });
+    };
   };
 
   return [
@@ -46,34 +38,46 @@ export function createRuleMutations(parts: AutomationParts): BoundCapability[] {
       async handler(context) {
         const { name, description } = context.body as Static<typeof createBody>;
         const row = await store.create(trimmedName(name), description ?? null);
-        return reloaded({
+        await reload(parts);
+        return {
           data: succeeded({ id: row.id, name: row.name, status: 'created' }),
           headers: { etag: etag(row.revision) },
           auditDetails: { before: null, after: ruleView(row) },
           resourceId: `automation-rule:${row.id}`,
-        });
+        };
       },
     },
     {
       descriptor: automation.update,
       resource: ruleResource,
-      handler: async (context) => reloaded(await update(parts, context)),
+      handler: (context) => update(parts, context),
     },
     {
       descriptor: automation.remove,
       resource: ruleResource,
       async handler(context) {
         const before = await store.remove(ruleIdOf(context));
-        return reloaded({
+        await reload(parts);
+        return {
           data: succeeded({ id: before.id, status: 'deleted' }),
           auditDetails: { before: ruleView(before), after: null },
-        });
+        };
       },
     },
     { descriptor: automation.enable, resource: ruleResource, handler: (context) => setEnabled(context, true) },
     { descriptor: automation.disable, resource: ruleResource, handler: (context) => setEnabled(context, false) },
     { descriptor: automation.execute, resource: ruleResource, handler: (context) => execute(parts, context) },
   ];
+}
+
+/** What is stored stays stored: an engine that cannot take it up now is started again with it. */
+async function reload({ engine, log }: AutomationParts): Promise<void> {
+  try {
+    await engine.reload();
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    log.warn('a stored change waits for the rule engine', { code: error.code });
+  }
 }
 
 function trimmedName(text: string): string {
@@ -108,6 +112,7 @@ async function update(parts: AutomationParts, context: CallContext): Promise<Ans
       : { flow: { flow_json: derived.flow.flow_json, nodes_json: derived.flow.nodes_json } }),
   };
   const { before, after } = await store.update(id, changes, expected);
+  await reload(parts);
   const topology = derived.flow?.topology ?? topologyOf(after.nodes_json, catalogue);
   const warnings = [...derived.warnings, ...(await crossWarnings(parts, after, topology))];
   return {
@@ -135,7 +140,10 @@ async function enableWarnings(parts: AutomationParts, row: RuleRow): Promise<Iss
   return crossWarnings(parts, row, topology);
 }
 
-/** What only shows beside the rule's trigger and the other rules (decisions §2.3, Warnings). */
+/**
+ * What only shows beside the rule's trigger and the other rules (decisions §2.3, Warnings). Asked after the reload: of
+ * two rules that change at one moment, the one that was stored later then sees the other.
+ */
 async function crossWarnings(parts: AutomationParts, row: RuleRow, topology: Topology | null): Promise<Issue[]> {
   if (topology === null) return [];
   const trigger = triggerOf(row.trigger_config, parts.catalogue());

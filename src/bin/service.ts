@@ -176,6 +176,7 @@ function startDevices(
       limits: limits.devices,
       configDir,
       dataDir,
+      secret: (variable) => config.env[variable],
     }),
   );
   opened.add(() => layer.stop());

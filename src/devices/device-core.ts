@@ -9,8 +9,7 @@ import { createCommandTaker, type TakenCommand } from '../points/command-slots.t
 import { createLiveTableWriter, type LiveTableWriter } from '../points/live-table.ts';
 import { doorbells, type PointMemory } from '../points/shared-memory.ts';
 import type { Site, SitePoint } from '../points/site.ts';
-import { createDriver } from './driver/index.ts';
-import type { SimulatedOptions } from './driver/simulated.ts';
+import { createDriver, type DriverMaterials } from './driver/index.ts';
 import type { Driver, DriverContext, RawReading } from './driver.ts';
 import type { DeviceLimits } from './limits.ts';
 
@@ -19,7 +18,7 @@ export interface DeviceSetup {
   readonly memory: PointMemory;
   readonly generation: number;
   readonly limits: DeviceLimits;
-  readonly simulated: ReadonlyMap<string, SimulatedOptions>;
+  readonly materials: DriverMaterials;
 }
 
 export interface CommandCounts {
@@ -81,7 +80,7 @@ export function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log): Dev
         else counts.failed++;
       },
     });
-    return createDriver(channel, context, setup.simulated);
+    return createDriver(channel, context, setup.materials);
   });
   const wakeAll = (): void => {
     for (const driver of drivers) driver.wake();

@@ -26,12 +26,17 @@ instances: [{ id: 1, name: a, points: ${points} }]
 function start(site: ReturnType<typeof siteOf>, dataDir = '.') {
   const memory = createPointMemory(site.points, site.channels.length);
   const parts = { site, memory, clock: systemClock, log: silentLog, logLevel: 'silent', limits: deviceLimits } as const;
-  return { memory, layer: startDeviceLayer({ ...parts, configDir: dataDir, dataDir }) };
+  return { memory, layer: startDeviceLayer({ ...parts, configDir: dataDir, dataDir, secret: () => undefined }) };
 }
 
-test('decisions §2.6 a channel whose driver this version lacks stops the start with its name', () => {
-  const site = siteOf('[{ id: broker, driver: mqtt, url: "mqtt://127.0.0.1:1883" }]');
-  expect(() => start(site)).toThrow('channel broker: driver mqtt is not part of this version');
+test('decisions §2.6 a secret that is not in the environment stops the start with its name', () => {
+  const site = siteOf('[{ id: broker, driver: mqtt, url: "mqtt://127.0.0.1:1883", password_env: SVC_MQTT_PASSWORD }]');
+  expect(() => start(site)).toThrow('channel broker: the environment has no variable SVC_MQTT_PASSWORD');
+});
+
+test('decisions §2.6 a certificate that cannot be read stops the start with its name', () => {
+  const site = siteOf('[{ id: broker, driver: mqtt, url: "mqtts://127.0.0.1:8883", ca_file: none.pem }]');
+  expect(() => start(site)).toThrow('channel broker: the file none.pem cannot be read: ENOENT');
 });
 
 test('decisions §2.6 the thread restarts with a greater generation, and live values are unavailable until read again', async () => {

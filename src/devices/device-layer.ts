@@ -2,8 +2,6 @@
  * The device layer as the main thread sees it (house, "Threads"): it runs apart from the rule engine and may die. Each
  * start is a new generation: live values are unavailable until read again and commands in flight are dropped (§6.4).
  */
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
@@ -13,10 +11,8 @@ import { beginGeneration, currentGeneration, type PointMemory } from '../points/
 import type { Site } from '../points/site.ts';
 import { type CommandCounts, type DeviceSetup, startDeviceCore } from './device-core.ts';
 import type { DeviceMethods } from './device-protocol.ts';
-import { hasDriver } from './driver/index.ts';
-import { readSeries } from './driver/series.ts';
-import type { SimulatedOptions } from './driver/simulated.ts';
 import type { DeviceLimits } from './limits.ts';
+import { type MaterialSources, readMaterials } from './materials.ts';
 
 export interface DeviceLayer {
   generation(): number;
@@ -30,16 +26,13 @@ export interface DeviceLayer {
   stop(): Promise<void>;
 }
 
-export interface DeviceLayerParts {
+export interface DeviceLayerParts extends MaterialSources {
   readonly site: Site;
   readonly memory: PointMemory;
   readonly clock: Clock;
   readonly log: Log;
   readonly logLevel: LogLevel;
   readonly limits: DeviceLimits;
-  /** Series files are relative to it. */
-  readonly configDir: string;
-  readonly dataDir: string;
   /** True: in this thread, for tests. */
   readonly inProcess?: boolean;
 }
@@ -55,7 +48,7 @@ interface Instance {
 /** Throws an Error with one line for the operator when a channel cannot be started at all. */
 export function startDeviceLayer(parts: DeviceLayerParts): DeviceLayer {
   const { site, memory, clock, log, limits } = parts;
-  const simulated = simulatedOptions(parts);
+  const materials = readMaterials(site, parts);
   let ended = false;
   let instance: Instance | undefined;
   let timer: Timer | undefined;
@@ -63,7 +56,7 @@ export function startDeviceLayer(parts: DeviceLayerParts): DeviceLayer {
 
   const begin = (): void => {
     const generation = beginGeneration(memory);
-    const setup: DeviceSetup = { site, memory, generation, limits, simulated };
+    const setup: DeviceSetup = { site, memory, generation, limits, materials };
     const started =
       parts.inProcess === true ? startTwin(setup, clock, log) : startWorker(setup, parts.logLevel, clock, log);
     const startedMs = clock.monotonicMs();
@@ -109,33 +102,6 @@ export function startDeviceLayer(parts: DeviceLayerParts): DeviceLayer {
       await end('stop');
     },
   };
-}
-
-function simulatedOptions(parts: DeviceLayerParts): Map<string, SimulatedOptions> {
-  const { site, configDir, dataDir } = parts;
-  const options = new Map<string, SimulatedOptions>();
-  for (const channel of site.channels) {
-    if (!hasDriver(channel.driver))
-      throw new Error(`channel ${channel.id}: driver ${channel.driver} is not part of this version`);
-    if (channel.driver !== 'simulated') continue;
-    const series = (file: string) => readSeries(textOf(configDir, file, channel.id), file, site.timezone);
-    options.set(channel.id, {
-      timezone: site.timezone,
-      load: series(channel.load_series),
-      pv: series(channel.pv_series),
-      stateFile: join(dataDir, `simulated-${channel.id.replaceAll(/[^A-Za-z0-9_-]/g, '_')}.json`),
-    });
-  }
-  return options;
-}
-
-function textOf(folder: string, file: string, channel: string): string {
-  try {
-    return readFileSync(resolve(folder, file), 'utf8');
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    throw new Error(`channel ${channel}: the series ${file} cannot be read: ${code}`, { cause: error });
-  }
 }
 
 function startWorker(setup: DeviceSetup, logLevel: LogLevel, clock: Clock, log: Log): Instance {

@@ -39,6 +39,24 @@ export const deviceLimitsSchema = Type.Object(
       default: 2000,
       description: 'time that the device layer gets to stop',
     }),
+    mqtt_timeout_ms: Type.Integer({
+      minimum: 10,
+      maximum: 60_000,
+      default: 5000,
+      description: 'time that a broker gets to accept a connection, a subscription or a command',
+    }),
+    mqtt_in_flight: Type.Integer({
+      minimum: 1,
+      maximum: 1000,
+      default: 16,
+      description: 'commands of one channel that a broker has not confirmed yet',
+    }),
+    mqtt_payload_bytes: Type.Integer({
+      minimum: 1,
+      maximum: 1_048_576,
+      default: 65_536,
+      description: 'payload of one message; a larger one is a bad value',
+    }),
   },
   { additionalProperties: false },
 );
@@ -52,4 +70,7 @@ export const deviceLimits: DeviceLimits = {
   restart_delay_ms: 200,
   restart_max_ms: 10_000,
   stop_timeout_ms: 2000,
+  mqtt_timeout_ms: 5000,
+  mqtt_in_flight: 16,
+  mqtt_payload_bytes: 65_536,
 };

@@ -21,12 +21,34 @@ const modbusTcp = strict({
   /** Of values that take more than one register: which of them stands first. */
   word_order: Type.Enum(['big', 'little']),
 });
+/** A topic to publish or subscribe to as it is: wildcards have no one value. */
+const mqttTopic = Type.String({
+  minLength: 1,
+  maxLength: 1024,
+  pattern: '^[^\\u0000+#]+$',
+  description: 'a topic without wildcards',
+});
+const fileName = Type.String({ minLength: 1, maxLength: 1024 });
 const mqtt = strict({
   id: identifier,
   driver: Type.Literal('mqtt'),
-  url: Type.String({ pattern: '^mqtts?://' }),
+  /** Without credentials: those come from the environment, by name. */
+  url: Type.String({
+    maxLength: 512,
+    pattern: '^mqtts?://[^/@?#\\s]+/?$',
+    description: 'mqtt://host:port or mqtts://host:port, without user, path or query',
+  }),
   username_env: Type.Optional(variableName),
   password_env: Type.Optional(variableName),
+  /** Of this connection at the broker; one of its own for each connection when absent. */
+  client_id: Type.Optional(identifier),
+  /** PEM files of a `mqtts` connection, relative to site.yaml: whom to trust, and who Setpoint is. */
+  ca_file: Type.Optional(fileName),
+  cert_file: Type.Optional(fileName),
+  key_file: Type.Optional(fileName),
+  keep_alive_s: Type.Optional(Type.Integer({ minimum: 1, maximum: 3600 })),
+  /** What the broker tells others when the connection is lost. */
+  will: Type.Optional(strict({ topic: mqttTopic, payload: Type.String({ maxLength: 1024 }) })),
 });
 const virtual = strict({ id: identifier, driver: Type.Literal('virtual') });
 const simulated = strict({
@@ -60,8 +82,15 @@ const modbusAddress = strict({
   type: Type.Enum(['bool', 'int16', 'uint16', 'int32', 'uint32', 'float32', 'float64']),
 });
 const mqttAddress = strict({
-  topic: Type.String({ minLength: 1, maxLength: 1024 }),
-  path: Type.Optional(Type.String({ pattern: '^\\$' })),
+  topic: mqttTopic,
+  /** Where the number stands in a JSON payload; the whole payload when absent. */
+  path: Type.Optional(
+    Type.String({
+      maxLength: 256,
+      pattern: '^\\$(\\.[A-Za-z_][A-Za-z0-9_-]*|\\[(0|[1-9][0-9]{0,5})\\])*$',
+      description: 'a path such as $.meter.p_kw or $.values[0]',
+    }),
+  ),
 });
 
 export const simulatedMeasurements = [
@@ -95,6 +124,8 @@ export type Address = DecodedBy<Grammar[DriverName]['address']>;
 
 export type ModbusChannel = Static<typeof modbusTcp>;
 export type SimulatedChannel = Static<typeof simulated>;
+export type MqttChannel = Static<typeof mqtt>;
+export type MqttAddress = Static<typeof mqttAddress>;
 export type ModbusAddress = Static<typeof modbusAddress>;
 export type SimulatedAddress = Static<typeof simulatedAddress>;
 export type SimulatedSignal = SimulatedAddress['signal'];
@@ -128,6 +159,12 @@ export const registersOf: Readonly<Record<ModbusAddress['type'], number>> = {
 /** The address of a point of a `modbus-tcp` channel: the site's reader checked it against that channel's grammar. */
 export function modbusAddressOf(point: { readonly address: Address | undefined }): ModbusAddress {
   if (point.address === undefined || !('table' in point.address)) throw new Error('the point has no register');
+  return point.address;
+}
+
+/** The topic of a point of an `mqtt` channel, checked likewise. */
+export function mqttAddressOf(point: { readonly address: Address | undefined }): MqttAddress {
+  if (point.address === undefined || !('topic' in point.address)) throw new Error('the point has no topic');
   return point.address;
 }
 

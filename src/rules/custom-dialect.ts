@@ -3,19 +3,30 @@
  * carries its own variables; they become the node's reads and formulas, so both dialects give one topology.
  */
 import type { PointKind } from './catalogue.ts';
-import { isVariableName, parseExpression } from './expression/parse.ts';
+import { parseExpression } from './expression/parse.ts';
 import type { ParsedNode } from './graph.ts';
-import { isFields, type Reader } from './issues.ts';
+import { isFields, pointerPart, type Reader } from './issues.ts';
 import {
   type ContentContext,
   checkConstant,
   checkExpression,
   checkPoint,
+  noteDuplicates,
+  readBranchName,
   readName,
   readPeriod,
+  readTimezone,
 } from './node-content.ts';
 import { readWires } from './parse-wires.ts';
-import type { Assignment, Branch, Issue, TopologyNode, VariableRead, Write } from './topology.ts';
+import {
+  type Assignment,
+  type Branch,
+  type Issue,
+  outputNames,
+  type TopologyNode,
+  type VariableRead,
+  type Write,
+} from './topology.ts';
 
 const customTypes = [
   'start',
@@ -47,7 +58,7 @@ export function readCustomNode(
   if (config === undefined) return undefined;
   const node = readBlock(type, config, context);
   if (node === undefined) return undefined;
-  if (node.type === 'switch') warnings.push(...branchlessWires(config, node.branches));
+  warnings.push(...untakenWires(config, node));
   return { id, node, path: reader.path, contentPath: config.path };
 }
 
@@ -56,10 +67,10 @@ function readBlock(type: CustomType, config: Reader, context: ContentContext): T
   switch (type) {
     case 'start':
       config.onlyKnown(['wires']);
-      return { type, wires: readWires(config, limits, ['default']) };
+      return { type, wires: readWires(config, limits, ['default'], 'ignore') };
     case 'end':
       config.onlyKnown(['wires']);
-      return { type, wires: readWires(config, limits, []) };
+      return { type, wires: readWires(config, limits, [], 'ignore') };
     case 'function-switch':
       return readSwitch(config, context);
     case 'action-changeValue':
@@ -75,14 +86,23 @@ function readBlock(type: CustomType, config: Reader, context: ContentContext): T
 interface Declared {
   readonly reads: readonly VariableRead[];
   readonly formulas: readonly Assignment[];
+  /** Also of variables that were refused. */
+  readonly names: ReadonlySet<string>;
 }
 
 function readDeclared(config: Reader, context: ContentContext): Declared {
   const reads: VariableRead[] = [];
   const formulas: Assignment[] = [];
+  const names = new Set<string>();
   const passed = ['instance_name', 'point_name', 'unit', 'id', 'label', 'description'];
   for (const entry of config.list('variables', context.limits.listMaximum, false)) {
-    const name = readName(entry, 'name');
+    const given = readName(entry, 'name');
+    // Here, because a variable that is only written to is not in the topology, where names are compared again.
+    const twice = given !== undefined && names.has(given);
+    if (twice)
+      entry.fault('duplicate-variable', 'name', `variable '${given}' is declared twice`, 'give each its own name');
+    if (given !== undefined) names.add(given);
+    const name = twice ? undefined : given;
     const type = entry.get('type');
     if (type === 'single') {
       entry.onlyKnown(['name', 'type', 'instance', 'instance_id', 'pointType', 'point_id', 'point', ...passed]);
@@ -91,10 +111,10 @@ function readDeclared(config: Reader, context: ContentContext): Declared {
     } else if (type === 'combined') {
       entry.onlyKnown(['name', 'type', 'formula', ...passed]);
       const expression = readFormula(entry, 'formula');
-      if (name !== undefined && expression !== undefined) formulas.push({ name, expression });
-    } else entry.fault('invalid-field', 'type', "'type' must be single or combined");
+      if (name !== undefined && expression !== undefined) formulas.push(entry.placed({ name, expression }, 'formula'));
+    } else entry.fault('invalid-field', 'type', "'type' must be single or combined", 'single names a point');
   }
-  return { reads, formulas };
+  return { reads, formulas, names };
 }
 
 const pointTypes = new Map<unknown, PointKind>([
@@ -105,14 +125,26 @@ const pointTypes = new Map<unknown, PointKind>([
 ]);
 
 function readSingle(entry: Reader, context: ContentContext): Omit<VariableRead, 'name'> | undefined {
-  const instance = entry.integer(entry.has('instance') ? 'instance' : 'instance_id', 0, 4_294_967_295);
-  const point = entry.integer(entry.has('point') ? 'point' : 'point_id', 0, 4_294_967_295);
+  const instance = readEither(entry, 'instance', 'instance_id');
+  const point = readEither(entry, 'point', 'point_id');
   const pointType = pointTypes.get(entry.get('pointType'));
   if (pointType === undefined)
-    entry.fault('invalid-field', 'pointType', "'pointType' must be measurement (M) or action (A)");
+    entry.fault(
+      'invalid-field',
+      'pointType',
+      "'pointType' must be measurement (M) or action (A)",
+      'for example measurement',
+    );
   if (instance === undefined || point === undefined || pointType === undefined) return undefined;
   const ref = { instance, point_type: pointType, point };
   return checkPoint(entry, '', ref, context, 'read') ? ref : undefined;
+}
+
+/** One number under either of two names; under both it must be the same, or one of them is a point nobody meant. */
+function readEither(entry: Reader, name: string, other: string): number | undefined {
+  if (entry.has(name) && entry.has(other) && entry.get(name) !== entry.get(other))
+    entry.fault('invalid-field', other, `'${name}' and '${other}' differ`, 'leave one of them out');
+  return entry.integer(entry.has(name) ? name : other, 0, 4_294_967_295);
 }
 
 /** A formula is one text, or a list of tokens: texts, numbers, or objects {type, value}. */
@@ -120,7 +152,12 @@ function readFormula(reader: Reader, field: string): string | undefined {
   const value = reader.get(field);
   const tokens = (Array.isArray(value) ? value : [value]).map(tokenText);
   if (tokens.length === 0 || tokens.some((token) => token === undefined)) {
-    reader.fault('invalid-field', field, `'${field}' must be an expression, or a list of its tokens`);
+    reader.fault(
+      'invalid-field',
+      field,
+      `'${field}' must be an expression, or a list of its tokens`,
+      'for example ["x", "*", 2]',
+    );
     return undefined;
   }
   const text = tokens.join(' ');
@@ -129,7 +166,8 @@ function readFormula(reader: Reader, field: string): string | undefined {
 
 function tokenText(token: unknown): string | undefined {
   if (typeof token === 'string') return token;
-  if (typeof token === 'number' && Number.isFinite(token)) return String(token);
+  // In parentheses, because a negative token is one operand: of -5 and ^ 2 the square is 25.
+  if (typeof token === 'number' && Number.isFinite(token)) return token < 0 ? `(${token})` : String(token);
   return isFields(token) && Object.hasOwn(token, 'value') && !isFields(token.value)
     ? tokenText(token.value)
     : undefined;
@@ -148,19 +186,18 @@ const operators = new Map<unknown, string>([
 function readSwitch(config: Reader, context: ContentContext): TopologyNode {
   config.onlyKnown(['variables', 'rule', 'wires']);
   const declared = readDeclared(config, context);
-  const seen = new Set<string>();
+  const names: string[] = [];
   const branches = config.list('rule', context.limits.listMaximum, true).flatMap((entry): Branch[] => {
     entry.onlyKnown(['name', 'type', 'rule', 'id', 'label', 'description']);
-    const name = entry.text('name', context.limits.nameLengthMaximum);
-    if (entry.get('type') !== 'default') entry.fault('invalid-field', 'type', "'type' of a branch must be default");
-    if (name === '__proto__' || name === 'else') entry.fault('reserved-name', 'name', `'${name}' cannot name a branch`);
-    if (name !== undefined && seen.has(name))
-      entry.fault('duplicate-branch', 'name', `branch '${name}' stands twice`, 'give each its own name');
-    if (name !== undefined) seen.add(name);
+    const name = readBranchName(entry, context);
+    if (entry.get('type') !== 'default')
+      entry.fault('invalid-field', 'type', "'type' of a branch must be default", 'write "type": "default"');
+    if (name !== undefined) names.push(name);
     const when = readConditions(entry, context);
-    return name === undefined || when === undefined ? [] : [{ name, when }];
+    return name === undefined || when === undefined ? [] : [entry.placed({ name, when }, 'rule')];
   });
-  const outputs = [...branches.map(({ name }) => name), 'else'];
+  noteDuplicates(config, 'rule', names, 'duplicate-branch');
+  const outputs = [...names, 'else'];
   const wires = readWires(config, context.limits, outputs, 'ignore');
   return { type: 'switch', ...prelude(declared), branches, wires };
 }
@@ -176,9 +213,12 @@ function readConditions(entry: Reader, context: ContentContext): string | undefi
     }
     return wanted === 'variable' ? readCondition(part) : readRelation(part);
   });
-  if (parts.length % 2 === 0 && parts.length > 0)
-    entry.fault('invalid-field', 'rule', 'a condition is expected after the last relation');
   if (texts.length === 0 || texts.some((text) => text === undefined)) return undefined;
+  if (texts.length % 2 === 0) {
+    const message = 'a condition is expected after the last relation';
+    entry.fault('invalid-field', 'rule', message, 'remove the last relation');
+    return undefined;
+  }
   const text = texts.join(' ');
   return checkExpression(entry, 'rule', text) ? text : undefined;
 }
@@ -214,7 +254,7 @@ function readOperand(part: Reader, field: string): string | undefined {
   if (typeof value === 'number' && Number.isFinite(value)) return value < 0 ? `(${value})` : String(value);
   if (typeof value !== 'string' || !checkExpression(part, field, value)) {
     if (typeof value !== 'string')
-      part.fault('invalid-field', field, `'${field}' must be a number, a variable or an expression`);
+      part.fault('invalid-field', field, `'${field}' must be a number, a variable or an expression`, 'for example 5');
     return undefined;
   }
   return /^[A-Za-z0-9_.]+$/.test(value) ? value : `(${value})`;
@@ -223,41 +263,43 @@ function readOperand(part: Reader, field: string): string | undefined {
 function readChange(config: Reader, context: ContentContext): TopologyNode {
   config.onlyKnown(['variables', 'rule', 'wires']);
   const declared = readDeclared(config, context);
+  const written = new Set<string>();
   const writes = config.list('rule', context.limits.listMaximum, true).flatMap((entry): Write[] => {
     entry.onlyKnown(['Variables', 'value', 'id', 'label', 'description']);
     const target = entry.get('Variables');
     const read = declared.reads.find(({ name }) => name === target);
-    if (read === undefined) {
-      entry.fault(
-        'undeclared-variable',
-        'Variables',
-        'no point variable of this node has that name',
-        'declare it in config.variables with type single',
-      );
-      return [];
+    if (read !== undefined) {
+      written.add(read.name);
+      return writeOf(entry, read, context);
     }
-    return writeOf(entry, 'value', read, context);
+    const refused = typeof target === 'string' && declared.names.has(target);
+    if (!refused || declared.formulas.some(({ name }) => name === target)) {
+      const hint = 'declare it in config.variables with type single';
+      entry.fault('undeclared-variable', 'Variables', 'no point variable of this node has that name', hint);
+    }
+    return [];
   });
-  const used = usedNames(
-    writes.map(({ value }) => value),
-    declared.formulas,
-  );
-  // A variable that is only written to is not read: its live value must not be able to stop the write.
-  const kept = { ...declared, reads: declared.reads.filter(({ name }) => used.has(name)) };
-  return { type: 'change', ...prelude(kept), writes, wires: readWires(config, context.limits, ['default']) };
+  const values = writes.map(({ value }) => value);
+  const reads = readsThatCount(declared, written, values, declared.formulas);
+  const wires = readWires(config, context.limits, ['default'], 'ignore');
+  return { type: 'change', ...prelude({ ...declared, reads }), writes, wires };
 }
 
-function writeOf(entry: Reader, field: string, target: VariableRead, context: ContentContext): Write[] {
+const numberPattern = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+function writeOf(entry: Reader, target: VariableRead, context: ContentContext): Write[] {
   const ref = { instance: target.instance, point_type: target.point_type, point: target.point };
-  if (!checkPoint(entry, field, ref, context, 'write')) return [];
-  const given = entry.get(field);
-  const numeric = typeof given === 'string' && given.trim() !== '' ? Number(given) : given;
+  if (!checkPoint(entry, 'Variables', ref, context, 'write')) return [];
+  const given = entry.get('value');
+  const numeric = typeof given === 'string' && numberPattern.test(given.trim()) ? Number(given) : given;
   if (typeof numeric === 'number' && Number.isFinite(numeric)) {
-    checkConstant(entry, field, numeric, ref, context);
-    return [{ ...ref, value: numeric }];
+    checkConstant(entry, 'value', numeric, ref, context);
+    return [entry.placed({ ...ref, value: numeric }, 'value')];
   }
-  const value = readFormula(entry, field);
-  return value === undefined ? [] : [{ ...ref, value }];
+  const value = readFormula(entry, 'value');
+  if (value === undefined) return [];
+  checkConstant(entry, 'value', value, ref, context);
+  return [entry.placed({ ...ref, value }, 'value')];
 }
 
 function readCalculation(config: Reader, context: ContentContext): TopologyNode {
@@ -273,25 +315,25 @@ function readCalculation(config: Reader, context: ContentContext): TopologyNode 
     if (output === undefined || expression === undefined) return;
     const target = declared.reads.find(({ name }) => name === output);
     if (target === undefined) {
-      results.push({ name: output, expression });
+      results.push(entry.placed({ name: output, expression }, 'formula'));
       return;
     }
     // The computed value is kept under a name of its own: the output's name still means the point's live value.
     const ref = { instance: target.instance, point_type: target.point_type, point: target.point };
     if (!checkPoint(entry, 'output', ref, context, 'write')) return;
-    const result = `${output}_result_${index}`.slice(0, 128);
+    checkConstant(entry, 'formula', expression, ref, context);
+    const result = resultName(output, `_result_${index}`);
     written.add(output);
-    results.push({ name: result, expression });
-    writes.push({ ...ref, value: result });
+    results.push(entry.placed({ name: result, expression }, 'formula'));
+    writes.push(entry.placed({ ...ref, value: result }, 'output'));
   });
-  const used = usedNames([], [...declared.formulas, ...results]);
-  const reads = declared.reads.filter(({ name }) => used.has(name) || !written.has(name));
+  const reads = readsThatCount(declared, written, [], [...declared.formulas, ...results]);
   return {
     type: 'calculation',
     ...(reads.length === 0 ? {} : { variables: reads }),
     assignments: [...declared.formulas, ...results],
     ...(writes.length === 0 ? {} : { writes }),
-    wires: readWires(config, context.limits, ['default']),
+    wires: readWires(config, context.limits, ['default'], 'ignore'),
   };
 }
 
@@ -308,14 +350,20 @@ function readDelta(config: Reader, context: ContentContext): TopologyNode | unde
   const input = readName(config, 'input');
   const output = readName(config, 'output');
   const period = readPeriod(config, 'period');
-  const wires = readWires(config, context.limits, ['default']);
+  const timezone = readTimezone(config);
+  const wires = readWires(config, context.limits, ['default'], 'ignore');
   if (input === undefined || output === undefined || period === undefined) return undefined;
   const target = declared.reads.find(({ name }) => name === output);
-  const name = target === undefined ? output : `${output}_result`.slice(0, 128);
-  const reads = declared.reads.filter((read) => read !== target);
+  const name = target === undefined ? output : resultName(output, '_result');
+  const reads = declared.reads.filter((read) => read !== target || read.name === input);
   const writes =
     target !== undefined && checkPoint(config, 'output', target, context, 'write')
-      ? [{ instance: target.instance, point_type: target.point_type, point: target.point, value: name }]
+      ? [
+          config.placed(
+            { instance: target.instance, point_type: target.point_type, point: target.point, value: name },
+            'output',
+          ),
+        ]
       : [];
   return {
     type: 'period-delta',
@@ -323,6 +371,7 @@ function readDelta(config: Reader, context: ContentContext): TopologyNode | unde
     input,
     period,
     name,
+    ...(timezone === undefined ? {} : { timezone }),
     ...(writes.length === 0 ? {} : { writes }),
     wires,
   };
@@ -335,28 +384,41 @@ function prelude(declared: Declared): { variables?: readonly VariableRead[]; ass
   };
 }
 
-function usedNames(values: readonly (number | string)[], formulas: readonly Assignment[]): Set<string> {
+/** A name beside the point's own: `output` is cut where both would be too long, so that they stay two. */
+function resultName(output: string, suffix: string): string {
+  return `${output.slice(0, 128 - suffix.length)}${suffix}`;
+}
+
+/** A variable that is only written to is not read: its live value must not be able to stop the write. */
+function readsThatCount(
+  declared: Declared,
+  written: ReadonlySet<string>,
+  values: readonly (number | string)[],
+  formulas: readonly Assignment[],
+): VariableRead[] {
   const texts = [...values, ...formulas.map(({ expression }) => expression)].filter(
     (value) => typeof value === 'string',
   );
-  return new Set(
+  const used = new Set(
     texts.flatMap((text) => {
       const parsed = parseExpression(text);
-      return parsed.ok ? parsed.expression.variables.filter(isVariableName) : [];
+      return parsed.ok ? parsed.expression.variables : [];
     }),
   );
+  return declared.reads.filter(({ name }) => used.has(name) || !written.has(name));
 }
 
-function branchlessWires(config: Reader, branches: readonly Branch[]): Issue[] {
+/** Wires of outputs that the block does not have; the editor keeps some when a branch is removed. */
+function untakenWires(config: Reader, node: TopologyNode): Issue[] {
   const wires = config.get('wires');
-  const known = new Set([...branches.map(({ name }) => name), 'else']);
-  const names = isFields(wires) ? Object.keys(wires) : [];
-  return names
-    .filter((name) => !known.has(name))
-    .map((name) => ({
+  const known = new Set(outputNames(node));
+  return Object.entries(isFields(wires) ? wires : {})
+    .filter(([output, targets]) => !known.has(output) && Array.isArray(targets) && targets.length > 0)
+    .map(([output]) => ({
       code: 'wire-without-branch',
-      path: `${config.path}/wires`,
-      message: `wire '${name}' belongs to no branch; it is never taken`,
+      path: `${config.path}/wires/${pointerPart(output)}`,
+      message: `wire '${output}' belongs to no branch; it is never taken`,
       ...(config.nodeId === undefined ? {} : { node_id: config.nodeId }),
+      hint: 'remove it, or name a branch like it',
     }));
 }

@@ -2,9 +2,10 @@
  * From parsed nodes to a checked topology (decisions §2.3): one start, an end, wires that lead somewhere, no cycle,
  * bounded depth, every variable declared on every path to its use; and the warnings about what can never matter.
  */
-import { parseExpression } from './expression/parse.ts';
+import { type ExpressionNode, parseExpression } from './expression/parse.ts';
 import { Issues, pointerPart } from './issues.ts';
 import type { FlowLimits } from './limits.ts';
+import { comparisonsMaximum, implies } from './shadowed.ts';
 import { surelyRunBefore } from './surely-run.ts';
 import type { Issue, Topology, TopologyNode } from './topology.ts';
 
@@ -16,9 +17,18 @@ export interface ParsedNode {
   readonly contentPath: string;
 }
 
+/** What the document holds but could not be read: an issue names it already, and nothing else is blamed for it. */
+export interface Unread {
+  /** Nodes by id, with what they say their type is. */
+  readonly nodes: ReadonlyMap<string, unknown>;
+  /** Variables that a refused part of some node declares. */
+  readonly names: ReadonlySet<string>;
+}
+
 /** Checks the graph and orders it; notes issues, and answers undefined when there is no order at all. */
 export function buildTopology(
   nodes: readonly ParsedNode[],
+  unread: Unread,
   limits: FlowLimits,
   issues: Issues,
   warnings: Issue[],
@@ -26,26 +36,23 @@ export function buildTopology(
   const byId = new Map(nodes.map((parsed) => [parsed.id, parsed]));
   const starts = nodes.filter(({ node }) => node.type === 'start');
   const [start] = starts;
-  if (start === undefined)
-    issues.add('no-start', '/nodes', 'the flow has no start node', { hint: 'add one node of type start' });
+  const unreadTypes = new Set(unread.nodes.values());
+  if (start === undefined && !unreadTypes.has('start'))
+    issues.add('no-start', '/nodes', 'the flow has no start node', 'add one node of type start');
   for (const other of starts.slice(1)) {
-    issues.add('several-starts', other.path, 'the flow has more than one start node', {
-      nodeId: other.id,
-      hint: 'keep one',
-    });
+    issues.add('several-starts', other.path, 'the flow has more than one start node', 'keep one', other.id);
   }
-  if (!nodes.some(({ node }) => node.type === 'end')) {
-    issues.add('no-end', '/nodes', 'the flow has no end node', {
-      hint: 'add one node of type end and wire the last nodes to it',
-    });
+  if (!nodes.some(({ node }) => node.type === 'end') && !unreadTypes.has('end')) {
+    const hint = 'add one node of type end and wire the last nodes to it';
+    issues.add('no-end', '/nodes', 'the flow has no end node', hint);
   }
-  checkWires(nodes, byId, issues);
+  checkWires(nodes, byId, unread, issues);
   const order = topologicalOrder(nodes, byId, issues);
   if (order === undefined || start === undefined) return undefined;
   checkDepth(order, byId, limits, issues);
   const reachable = reachableFrom(start.id, byId);
-  checkVariables(order, start.id, reachable, issues);
-  warnings.push(...graphWarnings(order, reachable));
+  checkVariables(order, start.id, reachable, unread, issues);
+  warnings.push(...graphWarnings(order, reachable, issues));
   return { start_node: start.id, nodes: new Map(order.map((parsed) => [parsed.id, parsed.node])) };
 }
 
@@ -62,18 +69,31 @@ function targetsOf(node: TopologyNode | undefined): readonly string[] {
   return node === undefined ? [] : Object.values(node.wires).flat();
 }
 
-function checkWires(nodes: readonly ParsedNode[], byId: ReadonlyMap<string, ParsedNode>, issues: Issues): void {
+function checkWires(
+  nodes: readonly ParsedNode[],
+  byId: ReadonlyMap<string, ParsedNode>,
+  unread: Unread,
+  issues: Issues,
+): void {
   for (const { id, node, contentPath } of nodes) {
     for (const [output, targets] of Object.entries(node.wires)) {
       const path = `${contentPath}/wires/${pointerPart(output)}`;
       targets.forEach((target, index) => {
         const next = byId.get(target);
-        const more = { nodeId: id, hint: 'wire to the id of a node of this flow' };
-        if (next === undefined) issues.add('dangling-wire', `${path}/${index}`, `there is no node '${target}'`, more);
-        else if (next.node.type === 'start')
-          issues.add('wire-to-start', `${path}/${index}`, 'nothing may lead to the start node', more);
+        const at = `${path}/${index}`;
+        if (next === undefined) {
+          if (!unread.nodes.has(target))
+            issues.add(
+              'dangling-wire',
+              at,
+              `there is no node '${target}'`,
+              'wire to the id of a node of this flow',
+              id,
+            );
+        } else if (next.node.type === 'start')
+          issues.add('wire-to-start', at, 'nothing may lead to the start node', 'wire to a node behind it', id);
         if (targets.indexOf(target) !== index)
-          issues.add('duplicate-wire', `${path}/${index}`, `'${target}' stands twice in '${output}'`, more);
+          issues.add('duplicate-wire', at, `'${target}' stands twice in '${output}'`, 'name it once', id);
       });
     }
   }
@@ -107,7 +127,7 @@ function topologicalOrder(
   // Every node of a cycle is named once; nodes merely downstream of one are not at fault.
   for (const parsed of stuck.filter((candidate) => leadsTo(candidate, candidate.id, byId))) {
     const hint = 'a flow runs once from start to end; remove one wire of the cycle';
-    issues.add('cycle', parsed.path, `node '${parsed.id}' leads back to itself`, { nodeId: parsed.id, hint });
+    issues.add('cycle', parsed.path, `node '${parsed.id}' leads back to itself`, hint, parsed.id);
   }
   return undefined;
 }
@@ -136,7 +156,7 @@ function checkDepth(
     const own = depth.get(parsed.id) ?? 1;
     if (own === limits.depthMaximum + 1) {
       const message = `node '${parsed.id}' is more than ${limits.depthMaximum} nodes deep`;
-      issues.add('too-deep', parsed.path, message, { nodeId: parsed.id, hint: 'split the rule in two' });
+      issues.add('too-deep', parsed.path, message, 'split the rule in two', parsed.id);
     }
     for (const target of targetsOf(parsed.node))
       if (byId.has(target)) depth.set(target, Math.max(depth.get(target) ?? 1, own + 1));
@@ -148,40 +168,36 @@ interface Use {
   readonly path: string;
 }
 
+interface Step {
+  readonly uses: readonly Use[];
+  readonly declares: string | undefined;
+}
+
 /** What a node declares and uses, in the order in which it happens. */
-function steps(parsed: ParsedNode): { readonly uses: readonly Use[]; readonly declares: string | undefined }[] {
-  const { node, contentPath } = parsed;
-  const result: { uses: Use[]; declares: string | undefined }[] = [];
-  const usesOf = (text: number | string, path: string): Use[] => {
-    if (typeof text === 'number') return [];
-    const expression = parseExpression(text);
-    return expression.ok ? expression.expression.variables.map((name) => ({ name, path: contentPath + path })) : [];
+function steps({ node, contentPath }: ParsedNode, issues: Issues): Step[] {
+  const result: Step[] = [];
+  const step = (part: object, text: number | string, declares?: string): void => {
+    const parsed = typeof text === 'string' ? parseExpression(text) : undefined;
+    const path = placeOf(part, issues).expression;
+    const uses = parsed?.ok ? parsed.expression.variables.map((name) => ({ name, path })) : [];
+    result.push({ uses, declares });
   };
   if ('variables' in node) for (const read of node.variables ?? []) result.push({ uses: [], declares: read.name });
   if (node.type === 'input')
     for (const parameter of node.parameters) result.push({ uses: [], declares: parameter.name });
-  if ('assignments' in node) {
-    (node.assignments ?? []).forEach((assignment, index) => {
-      result.push({
-        uses: usesOf(assignment.expression, `/assignments/${index}/expression`),
-        declares: assignment.name,
-      });
-    });
-  }
-  if (node.type === 'switch') {
-    node.branches.forEach((branch, index) =>
-      result.push({ uses: usesOf(branch.when, `/branches/${index}/when`), declares: undefined }),
-    );
-  }
-  if (node.type === 'period-delta') {
+  if ('assignments' in node) for (const part of node.assignments ?? []) step(part, part.expression, part.name);
+  if (node.type === 'switch') for (const branch of node.branches) step(branch, branch.when);
+  if (node.type === 'period-delta')
     result.push({ uses: [{ name: node.input, path: `${contentPath}/input` }], declares: node.name });
-  }
-  if ('writes' in node) {
-    (node.writes ?? []).forEach((write, index) =>
-      result.push({ uses: usesOf(write.value, `/writes/${index}/value`), declares: undefined }),
-    );
-  }
+  if ('writes' in node) for (const write of node.writes ?? []) step(write, write.value);
   return result;
+}
+
+/** Where a part of a node stands in the document, and its expression. */
+function placeOf(part: object, issues: Issues): { readonly part: string; readonly expression: string } {
+  const place = issues.places.get(part);
+  if (place === undefined) throw new Error('a reader made a part of a node without saying where it stands');
+  return { part: place.path, expression: `${place.path}/${place.field}` };
 }
 
 /** A variable must be declared on every path to its use, and at most once in one node. */
@@ -189,75 +205,73 @@ function checkVariables(
   order: readonly ParsedNode[],
   start: string,
   reachable: ReadonlySet<string>,
+  unread: Unread,
   issues: Issues,
 ): void {
   const before = surelyRunBefore(order, start);
   const declares = order.map((parsed) =>
-    steps(parsed).flatMap(({ declares: name }) => (name === undefined ? [] : [name])),
+    steps(parsed, issues).flatMap(({ declares: name }) => (name === undefined ? [] : [name])),
   );
   for (const [position, parsed] of order.entries()) {
     if (!reachable.has(parsed.id)) continue;
     const ran = before[position] ?? 0n;
     const declared = new Set(declares.flatMap((names, other) => ((ran >> BigInt(other)) & 1n ? names : [])));
-    checkNodeVariables(parsed, declared, issues);
+    checkNodeVariables(parsed, declared, unread, issues);
   }
 }
 
 /** Uses and declarations of one node, in order; `declared` is what arrives at it. */
-function checkNodeVariables(parsed: ParsedNode, declared: Set<string>, issues: Issues): void {
+function checkNodeVariables(parsed: ParsedNode, declared: Set<string>, unread: Unread, issues: Issues): void {
   const own = new Set<string>();
-  for (const { uses, declares } of steps(parsed)) {
+  for (const { uses, declares } of steps(parsed, issues)) {
     for (const { name, path } of uses) {
-      if (declared.has(name)) continue;
+      if (declared.has(name) || unread.names.has(name)) continue;
       const message = `variable '${name}' is not declared on every path to node '${parsed.id}'`;
       const hint = 'declare it in an input or calculation node that every path to this node passes';
-      issues.add('undeclared-variable', path, message, { nodeId: parsed.id, hint });
+      issues.add('undeclared-variable', path, message, hint, parsed.id);
     }
     if (declares === undefined) continue;
     if (own.has(declares)) {
       const message = `variable '${declares}' is declared twice in node '${parsed.id}'`;
       const hint = 'give the second one another name';
-      issues.add('duplicate-variable', parsed.contentPath, message, { nodeId: parsed.id, hint });
+      issues.add('duplicate-variable', parsed.contentPath, message, hint, parsed.id);
     }
     own.add(declares);
     declared.add(declares);
   }
 }
 
-function graphWarnings(order: readonly ParsedNode[], reachable: ReadonlySet<string>): Issue[] {
+function graphWarnings(order: readonly ParsedNode[], reachable: ReadonlySet<string>, issues: Issues): Issue[] {
   const warnings = new Issues();
+  const budget = { comparisons: comparisonsMaximum };
   for (const parsed of order) {
-    const { id, node, path, contentPath } = parsed;
+    const { id, node, path } = parsed;
     if (!reachable.has(id))
-      warnings.add('unreachable-node', path, `no wire leads from start to node '${id}'; it never runs`, { nodeId: id });
+      warnings.add(
+        'unreachable-node',
+        path,
+        `no wire leads from start to node '${id}'; it never runs`,
+        'wire it or remove it',
+        id,
+      );
     if (node.type !== 'switch') continue;
-    const seen = new Set<string>();
-    node.branches.forEach((branch, index) => {
-      const at = `${contentPath}/branches/${index}`;
+    const earlier: ExpressionNode[] = [];
+    for (const branch of node.branches) {
+      const at = placeOf(branch, issues).part;
       const wires = Object.hasOwn(node.wires, branch.name) ? (node.wires[branch.name] ?? []) : [];
       if (wires.length === 0) {
-        warnings.add('branch-without-wire', at, `branch '${branch.name}' leads nowhere; the run ends there`, {
-          nodeId: id,
-        });
+        const message = `branch '${branch.name}' leads nowhere; the run ends there`;
+        warnings.add('branch-without-wire', at, message, 'wire it to an end node if that is meant', id);
       }
-      const text = branch.when.replaceAll(/\s/g, '');
-      if (seen.has(text) || alwaysTrueBefore(node.branches.slice(0, index))) {
-        warnings.add(
-          'shadowed-branch',
-          at,
-          `branch '${branch.name}' is never taken: an earlier branch is true whenever it is`,
-          { nodeId: id },
-        );
+      const parsedWhen = parseExpression(branch.when);
+      if (!parsedWhen.ok) continue;
+      const { root } = parsedWhen.expression;
+      if (earlier.some((condition) => implies(root, condition, budget))) {
+        const message = `branch '${branch.name}' is never taken: an earlier branch is true whenever it is`;
+        warnings.add('shadowed-branch', at, message, 'put the narrower condition first', id);
       }
-      seen.add(text);
-    });
+      earlier.push(root);
+    }
   }
   return warnings.list;
-}
-
-function alwaysTrueBefore(branches: readonly { readonly when: string }[]): boolean {
-  return branches.some(({ when }) => {
-    const parsed = parseExpression(when);
-    return parsed.ok && parsed.expression.root.kind === 'number' && parsed.expression.root.value !== 0;
-  });
 }

@@ -2,6 +2,7 @@
  * Collecting issues while reading an unknown document: every reader notes what is wrong and goes on, so that one
  * answer carries all of them (decisions §2.1).
  */
+import { flowLimits } from './limits.ts';
 import type { Issue } from './topology.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -11,17 +12,38 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Characters of a message; what it quotes may be as long as the document. */
+const messageLengthMaximum = 500;
+/** Characters of a node id that an issue quotes: longer ones are refused. */
+const nodeIdLengthMaximum = 128;
+
+/** Where a part of a node stands in the document, and which member of it holds its expression. */
+export interface Place {
+  readonly path: string;
+  readonly field: string;
+}
+
 export class Issues {
   readonly list: Issue[] = [];
+  /** Of what readers made: parts that were refused are left out, so that positions say nothing about places. */
+  readonly places = new WeakMap<object, Place>();
 
-  add(code: string, path: string, message: string, more: { nodeId?: string | undefined; hint?: string } = {}): void {
-    this.list.push({
-      code,
-      message,
-      path,
-      ...(more.nodeId === undefined ? {} : { node_id: more.nodeId }),
-      ...(more.hint === undefined ? {} : { hint: more.hint }),
-    });
+  /** Every issue says what to do about it: the hint is not optional. */
+  add(code: string, path: string, message: string, hint: string, nodeId?: string): void {
+    const maximum = flowLimits.issuesMaximum;
+    if (this.list.length > maximum) return;
+    if (this.list.length === maximum) {
+      this.list.push({
+        code: 'too-many-issues',
+        message: `there are more than ${maximum} issues; these are the first`,
+        path: '',
+        hint: 'correct these and send the document again',
+      });
+      return;
+    }
+    const text = message.length > messageLengthMaximum ? `${message.slice(0, messageLengthMaximum)}…` : message;
+    const node = nodeId === undefined ? {} : { node_id: nodeId.slice(0, nodeIdLengthMaximum) };
+    this.list.push({ code, message: text, path, ...node, hint });
   }
 }
 
@@ -47,9 +69,15 @@ export class Reader {
     return this.has(name) ? this.fields[name] : undefined;
   }
 
-  fault(code: string, name: string, message: string, hint?: string): void {
+  fault(code: string, name: string, message: string, hint: string): void {
     const path = name === '' ? this.path : `${this.path}/${pointerPart(name)}`;
-    this.issues.add(code, path, message, hint === undefined ? { nodeId: this.nodeId } : { nodeId: this.nodeId, hint });
+    this.issues.add(code, path, message, hint, this.nodeId);
+  }
+
+  /** Remembers that `part` was made from this object, with its expression in `field`. */
+  placed<T extends object>(part: T, field: string): T {
+    this.issues.places.set(part, { path: this.path, field });
+    return part;
   }
 
   /** Notes every member that is not in `known`. */
@@ -63,30 +91,43 @@ export class Reader {
   text(name: string, lengthMaximum: number): string | undefined {
     const value = this.get(name);
     if (typeof value === 'string' && value.length > 0 && value.length <= lengthMaximum) return value;
-    this.fault('invalid-field', name, `'${name}' must be a text of 1 to ${lengthMaximum} characters`);
+    this.fault(
+      'invalid-field',
+      name,
+      `'${name}' must be a text of 1 to ${lengthMaximum} characters`,
+      'put it in double quotes',
+    );
     return undefined;
   }
 
   integer(name: string, minimum: number, maximum: number): number | undefined {
     const value = this.get(name);
-    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= minimum && value <= maximum) return value;
-    this.fault('invalid-field', name, `'${name}' must be a whole number from ${minimum} to ${maximum}`);
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= minimum && value <= maximum)
+      // Adding 0 makes -0 the 0 that it is stored as.
+      return value + 0;
+    this.fault(
+      'invalid-field',
+      name,
+      `'${name}' must be a whole number from ${minimum} to ${maximum}`,
+      `for example ${minimum}`,
+    );
     return undefined;
   }
 
-  /** The objects of a list, each with its own reader. Absent lists are empty unless `required`. */
+  /** The objects of a list, each with its own reader, at most `maximum`. Absent lists are empty unless `required`. */
   list(name: string, maximum: number, required: boolean): Reader[] {
     const value = this.get(name);
     if (value === undefined && !required) return [];
     if (!Array.isArray(value) || value.length > maximum || (required && value.length === 0)) {
-      this.fault('invalid-field', name, `'${name}' must be a list of ${required ? 1 : 0} to ${maximum} entries`);
-      return [];
+      const message = `'${name}' must be a list of ${required ? 1 : 0} to ${maximum} entries`;
+      this.fault('invalid-field', name, message, 'for example [{…}, {…}]');
     }
     const readers: Reader[] = [];
-    value.forEach((entry: unknown, index) => {
+    const entries: readonly unknown[] = Array.isArray(value) ? value.slice(0, maximum) : [];
+    entries.forEach((entry, index) => {
       const path = `${this.path}/${pointerPart(name)}/${index}`;
       if (isFields(entry)) readers.push(new Reader(entry, path, this.nodeId, this.issues));
-      else this.issues.add('invalid-field', path, 'must be an object', { nodeId: this.nodeId });
+      else this.issues.add('invalid-field', path, 'must be an object', 'for example {…}', this.nodeId);
     });
     return readers;
   }
@@ -94,7 +135,7 @@ export class Reader {
   inner(name: string): Reader | undefined {
     const value = this.get(name);
     if (isFields(value)) return new Reader(value, `${this.path}/${pointerPart(name)}`, this.nodeId, this.issues);
-    this.fault('invalid-field', name, `'${name}' must be an object`);
+    this.fault('invalid-field', name, `'${name}' must be an object`, `for example {"${name}": {…}}`);
     return undefined;
   }
 }

@@ -11,6 +11,8 @@ export interface FlowLimits {
   readonly fanOutMaximum: number;
   /** Characters of a variable's or branch's name. */
   readonly nameLengthMaximum: number;
+  /** Issues in one answer: a document of 1 MiB could have 100 000. */
+  readonly issuesMaximum: number;
 }
 
 export const flowLimits: FlowLimits = {
@@ -20,6 +22,17 @@ export const flowLimits: FlowLimits = {
   listMaximum: 256,
   fanOutMaximum: 200,
   nameLengthMaximum: 128,
+  issuesMaximum: 1000,
+};
+
+/**
+ * Limits of a topology that was derived from a document within the limits above. It writes out what the document left
+ * unsaid: the type of each point that is written, one formula for each combined variable and each rule of a block.
+ */
+export const storedFlowLimits: FlowLimits = {
+  ...flowLimits,
+  nodeBytesMaximum: 2 * flowLimits.nodeBytesMaximum,
+  listMaximum: 2 * flowLimits.listMaximum,
 };
 
 /** Limits of a trigger (decisions §2.2). */

@@ -15,11 +15,12 @@ interface ZoneCache {
 
 const zones = new Map<string, ZoneCache>();
 
-/** True when the runtime knows the zone. */
+/** True for an IANA zone that the runtime knows; an offset such as +01:00, which runtimes take too, is none. */
 export function isTimeZone(timezone: string): boolean {
+  if (!/^[A-Za-z]/.test(timezone)) return false;
   try {
-    zoneOf(timezone);
-    return true;
+    // Not kept: only zones that something runs by are.
+    return new Intl.DateTimeFormat('en-US', { timeZone: timezone }).resolvedOptions().timeZone !== '';
   } catch (error) {
     if (error instanceof RangeError) return false;
     throw error;

@@ -3,7 +3,7 @@
  * `config` and the compact form (`nodes_json`) share (decisions §2.3).
  */
 import type { PointKind, SiteCatalogue } from './catalogue.ts';
-import { isVariableName, parseExpression } from './expression/parse.ts';
+import { type ExpressionNode, isVariableName, parseExpression } from './expression/parse.ts';
 import type { Reader } from './issues.ts';
 import type { FlowLimits } from './limits.ts';
 import { isTimeZone } from './local-time.ts';
@@ -47,23 +47,32 @@ export function readParameters(reader: Reader, context: ContentContext): Paramet
   });
 }
 
-export function readBranches(reader: Reader, context: ContentContext): Branch[] {
-  const branches = reader.list('branches', context.limits.listMaximum, true).flatMap((entry) => {
+export interface ReadBranches {
+  readonly branches: Branch[];
+  /** Outputs that a wire may name: also of a branch whose condition is refused. */
+  readonly outputs: readonly string[];
+}
+
+export function readBranches(reader: Reader, context: ContentContext): ReadBranches {
+  const names: string[] = [];
+  const branches = reader.list('branches', context.limits.listMaximum, true).flatMap((entry): Branch[] => {
     entry.onlyKnown(['name', 'when']);
-    const name = entry.text('name', context.limits.nameLengthMaximum);
+    const name = readBranchName(entry, context);
     const when = readExpression(entry, 'when');
-    if (name === 'else')
-      entry.fault(
-        'reserved-name',
-        'name',
-        "'else' is the output when no branch is true",
-        'give the branch another name',
-      );
-    if (name === '__proto__') entry.fault('reserved-name', 'name', "'__proto__' cannot name a branch");
-    return name === undefined || when === undefined ? [] : [{ name, when }];
+    if (name !== undefined) names.push(name);
+    return name === undefined || when === undefined ? [] : [entry.placed({ name, when }, 'when')];
   });
-  noteDuplicates(reader, 'branches', branches, 'duplicate-branch');
-  return branches;
+  noteDuplicates(reader, 'branches', names, 'duplicate-branch');
+  return { branches, outputs: [...names, 'else'] };
+}
+
+/** A name that is too long is still the name that wires use. */
+export function readBranchName(entry: Reader, context: ContentContext): string | undefined {
+  entry.text('name', context.limits.nameLengthMaximum);
+  const name = entry.get('name');
+  if (name === 'else' || name === '__proto__')
+    entry.fault('reserved-name', 'name', `'${name}' cannot name a branch`, 'give the branch another name');
+  return typeof name === 'string' ? name : undefined;
 }
 
 export function readAssignments(reader: Reader, context: ContentContext, required: boolean): Assignment[] {
@@ -71,7 +80,7 @@ export function readAssignments(reader: Reader, context: ContentContext, require
     entry.onlyKnown(['name', 'expression']);
     const name = readName(entry, 'name');
     const expression = readExpression(entry, 'expression');
-    return name === undefined || expression === undefined ? [] : [{ name, expression }];
+    return name === undefined || expression === undefined ? [] : [entry.placed({ name, expression }, 'expression')];
   });
 }
 
@@ -81,8 +90,8 @@ export function readWrites(reader: Reader, context: ContentContext, required: bo
     const ref = readPoint(entry, context, 'write');
     const value = typeof entry.get('value') === 'number' ? readConstant(entry) : readExpression(entry, 'value');
     if (ref === undefined || value === undefined) return [];
-    if (typeof value === 'number') checkConstant(entry, 'value', value, ref, context);
-    return [{ ...ref, value }];
+    checkConstant(entry, 'value', value, ref, context);
+    return [entry.placed({ ...ref, value }, 'value')];
   });
 }
 
@@ -92,6 +101,12 @@ export function readPeriodDelta(reader: Reader): PeriodDeltaContent | undefined 
   const input = readName(reader, 'input');
   const name = readName(reader, 'name');
   const period = readPeriod(reader, 'period');
+  const timezone = readTimezone(reader);
+  if (input === undefined || name === undefined || period === undefined) return undefined;
+  return { input, period, name, ...(timezone === undefined ? {} : { timezone }) };
+}
+
+export function readTimezone(reader: Reader): string | undefined {
   const timezone = reader.has('timezone') ? reader.text('timezone', 64) : undefined;
   if (timezone !== undefined && !isTimeZone(timezone)) {
     reader.fault(
@@ -101,14 +116,13 @@ export function readPeriodDelta(reader: Reader): PeriodDeltaContent | undefined 
       'for example Europe/Amsterdam',
     );
   }
-  if (input === undefined || name === undefined || period === undefined) return undefined;
-  return { input, period, name, ...(timezone === undefined ? {} : { timezone }) };
+  return timezone;
 }
 
 export function readPeriod(reader: Reader, field: string): PeriodDeltaNode['period'] | undefined {
   const period = reader.get(field);
   if (period === 'daily' || period === 'weekly' || period === 'monthly' || period === 'quarterly') return period;
-  reader.fault('invalid-field', field, `'${field}' must be daily, weekly, monthly or quarterly`);
+  reader.fault('invalid-field', field, `'${field}' must be daily, weekly, monthly or quarterly`, 'for example daily');
   return undefined;
 }
 
@@ -153,7 +167,12 @@ function readPoint(reader: Reader, context: ContentContext, use: 'read' | 'write
   const given = reader.get('point_type');
   const pointType = given === undefined && use === 'write' ? 'action' : given;
   if (pointType !== 'measurement' && pointType !== 'action') {
-    reader.fault('invalid-field', 'point_type', "'point_type' must be measurement or action");
+    reader.fault(
+      'invalid-field',
+      'point_type',
+      "'point_type' must be measurement or action",
+      'for example measurement',
+    );
     return undefined;
   }
   if (instance === undefined || point === undefined) return undefined;
@@ -183,9 +202,17 @@ export function checkPoint(
   return true;
 }
 
-export function checkConstant(reader: Reader, field: string, value: number, ref: Ref, context: ContentContext): void {
+/** Notes a number outside the point's range, also one that is written as an expression: "150", "-(7)". */
+export function checkConstant(
+  reader: Reader,
+  field: string,
+  written: number | string,
+  ref: Ref,
+  context: ContentContext,
+): void {
   const facts = context.catalogue.point(ref);
-  if (facts === undefined) return;
+  const value = typeof written === 'number' ? written : constantOf(written);
+  if (facts === undefined || value === undefined) return;
   const { min, max } = facts;
   if ((min === undefined || value >= min) && (max === undefined || value <= max)) return;
   reader.fault(
@@ -196,21 +223,28 @@ export function checkConstant(reader: Reader, field: string, value: number, ref:
   );
 }
 
+function constantOf(text: string): number | undefined {
+  const parsed = parseExpression(text);
+  return parsed.ok ? literalOf(parsed.expression.root) : undefined;
+}
+
+function literalOf(node: ExpressionNode): number | undefined {
+  if (node.kind === 'number') return node.value;
+  if (node.kind !== 'unary' || node.operator !== '-') return undefined;
+  const value = literalOf(node.operand);
+  return value === undefined ? undefined : -value;
+}
+
 function readConstant(reader: Reader): number | undefined {
   const value = reader.get('value');
   if (typeof value === 'number' && Number.isFinite(value)) return value;
-  reader.fault('invalid-field', 'value', "'value' must be a finite number or an expression");
+  reader.fault('invalid-field', 'value', "'value' must be a finite number or an expression", 'for example 5');
   return undefined;
 }
 
-function noteDuplicates(
-  reader: Reader,
-  field: string,
-  entries: readonly { readonly name: string }[],
-  code: string,
-): void {
+export function noteDuplicates(reader: Reader, field: string, names: readonly string[], code: string): void {
   const seen = new Set<string>();
-  for (const { name } of entries) {
+  for (const name of names) {
     if (seen.has(name)) reader.fault(code, field, `'${name}' stands twice in '${field}'`, 'give each its own name');
     seen.add(name);
   }

@@ -19,8 +19,10 @@ export function readWires(
       Array.isArray(targets) &&
       targets.length <= limits.fanOutMaximum &&
       targets.every((target) => typeof target === 'string');
-    if (!valid) wires.fault('invalid-field', output, `an output is a list of at most ${limits.fanOutMaximum} node ids`);
-    else if (declared.includes(output)) read.set(output, targets);
+    if (!valid) {
+      const message = `an output is a list of at most ${limits.fanOutMaximum} node ids`;
+      wires.fault('invalid-field', output, message, 'for example ["end"]');
+    } else if (declared.includes(output)) read.set(output, targets);
     else if (onUndeclared === 'refuse' && !(targets.length === 0 && declared.length === 0)) {
       const hint = declared.length === 0 ? 'this node has no outputs' : `declared outputs are ${declared.join(', ')}`;
       wires.fault('undeclared-output', output, `the node has no output '${output}'`, hint);

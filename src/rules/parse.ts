@@ -4,8 +4,9 @@
  */
 import type { SiteCatalogue } from './catalogue.ts';
 import { readCustomNode } from './custom-dialect.ts';
-import { buildTopology, type ParsedNode } from './graph.ts';
-import { Issues, isFields, pointerPart, Reader, utf8Bytes } from './issues.ts';
+import { edgeWarnings } from './edges.ts';
+import { buildTopology, type ParsedNode, type Unread } from './graph.ts';
+import { type Fields, Issues, isFields, pointerPart, Reader, utf8Bytes } from './issues.ts';
 import { type FlowLimits, flowLimits } from './limits.ts';
 import {
   type ContentContext,
@@ -34,13 +35,11 @@ export function parseFlow(document: unknown, catalogue: SiteCatalogue, limits: F
   if (!isFields(document)) return refused(issues, '', 'a flow is an object {nodes, edges}');
   const reader = new Reader(document, '', undefined, issues);
   if (reader.has('edges') && !Array.isArray(reader.get('edges')))
-    reader.fault('invalid-field', 'edges', "'edges' must be a list");
+    reader.fault('invalid-field', 'edges', "'edges' must be a list", 'leave it out or send []');
   const entries = documentNodes(reader, limits);
-  const nodes = entries.flatMap((entry) => {
-    const parsed = readEditorNode(entry, context, warnings);
-    return parsed === undefined ? [] : [parsed];
-  });
-  const topology = buildTopology(nodes, limits, issues, warnings);
+  if (entries === undefined) return { ok: false, issues: issues.list };
+  const { nodes, unread } = readNodes(entries, issues, (entry) => readEditorNode(entry, context, warnings));
+  const topology = buildTopology(nodes, unread, limits, issues, warnings);
   if (issues.list.length > 0 || topology === undefined) return { ok: false, issues: issues.list };
   warnings.push(...edgeWarnings(reader.get('edges'), topology));
   return { ok: true, topology, warnings };
@@ -55,97 +54,152 @@ export function parseTopology(compact: unknown, catalogue: SiteCatalogue, limits
   const reader = new Reader(compact, '', undefined, issues);
   reader.onlyKnown(['start_node', 'nodes']);
   const startNode = reader.text('start_node', 128);
-  const members = reader.inner('nodes');
-  const ids = members === undefined ? [] : Object.keys(members.fields);
-  if (ids.length > limits.nodesMaximum)
-    reader.fault('too-many-nodes', 'nodes', `${ids.length} nodes; at most ${limits.nodesMaximum} are allowed`);
-  const nodes = ids.slice(0, limits.nodesMaximum).flatMap((id) => {
-    const fields = members?.get(id);
-    const path = `/nodes/${pointerPart(id)}`;
-    if (!isFields(fields)) {
-      issues.add('invalid-field', path, 'a node is an object', { nodeId: id });
-      return [];
-    }
-    checkNodeId(id, path, issues);
-    checkNodeSize(fields, path, id, limits, issues);
-    const node = readCompactNode(new Reader(fields, path, id, issues), context);
-    return node === undefined ? [] : [{ id, node, path, contentPath: path }];
+  const entries = compactNodes(reader, limits);
+  if (entries === undefined) return { ok: false, issues: issues.list };
+  const { nodes, unread } = readNodes(entries, issues, ({ id, reader: own }) => {
+    const node = readCompactNode(own, context);
+    return node === undefined ? undefined : { id, node, path: own.path, contentPath: own.path };
   });
-  const topology = buildTopology(nodes, limits, issues, warnings);
+  const topology = buildTopology(nodes, unread, limits, issues, warnings);
   if (topology !== undefined && topology.start_node !== startNode) {
-    issues.add('wrong-start', '/start_node', `start_node must name the start node '${topology.start_node}'`);
+    const message = `start_node must name the start node '${topology.start_node}'`;
+    issues.add('wrong-start', '/start_node', message, 'name the one node of type start');
   }
   if (issues.list.length > 0 || topology === undefined) return { ok: false, issues: issues.list };
   return { ok: true, topology, warnings };
 }
 
 function refused(issues: Issues, path: string, message: string): ParsedFlow {
-  issues.add('invalid-field', path, message);
+  issues.add('invalid-field', path, message, 'send a JSON object');
   return { ok: false, issues: issues.list };
 }
 
 interface DocumentNode {
   readonly id: string;
   readonly reader: Reader;
+  /** False for a second node of the same id: it is read for its issues only. */
+  readonly first: boolean;
 }
 
-function documentNodes(reader: Reader, limits: FlowLimits): DocumentNode[] {
+interface ReadNodes {
+  readonly nodes: ParsedNode[];
+  readonly unread: Unread;
+}
+
+function readNodes(
+  entries: readonly DocumentNode[],
+  issues: Issues,
+  read: (entry: DocumentNode) => ParsedNode | undefined,
+): ReadNodes {
+  const nodes: ParsedNode[] = [];
+  const unreadNodes = new Map<string, unknown>();
+  const unreadNames = new Set<string>();
+  for (const entry of entries) {
+    const before = issues.list.length;
+    const parsed = read(entry);
+    if (issues.list.length > before || !entry.first)
+      for (const name of namesDeclaredBy(entry.reader.fields)) unreadNames.add(name);
+    if (!entry.first) continue;
+    if (parsed === undefined) unreadNodes.set(entry.id, typeOf(entry.reader.fields));
+    else nodes.push(parsed);
+  }
+  return { nodes, unread: { nodes: unreadNodes, names: unreadNames } };
+}
+
+/** What a node says that it is, in either dialect. */
+function typeOf(fields: Fields): unknown {
+  return fields.type === 'custom' && isFields(fields.data) ? fields.data.type : fields.type;
+}
+
+/** Every name that a node means to declare, in whichever form, however wrong the rest of it is. */
+function namesDeclaredBy(fields: Fields): string[] {
+  const config = isFields(fields.data) && isFields(fields.data.config) ? fields.data.config : fields;
+  const lists = [config.variables, config.parameters, config.assignments, config.rule];
+  const entries = lists.flatMap((list: unknown): unknown[] => (Array.isArray(list) ? list : []));
+  return [config, ...entries].flatMap((entry) =>
+    isFields(entry) ? [entry.name, entry.output].filter((name) => typeof name === 'string') : [],
+  );
+}
+
+function tooManyNodes(reader: Reader, count: number, limits: FlowLimits): void {
+  const message = `${count} nodes; at most ${limits.nodesMaximum} are allowed`;
+  reader.fault('too-many-nodes', 'nodes', message, 'split the rule in two');
+}
+
+/** The nodes of a compact form; undefined when there are none to look at, or too many. */
+function compactNodes(reader: Reader, limits: FlowLimits): DocumentNode[] | undefined {
+  const members = reader.inner('nodes');
+  if (members === undefined) return undefined;
+  const ids = Object.keys(members.fields);
+  if (ids.length > limits.nodesMaximum) {
+    tooManyNodes(reader, ids.length, limits);
+    return undefined;
+  }
+  return ids.flatMap((id) => {
+    const fields = members.get(id);
+    const path = `/nodes/${pointerPart(id)}`;
+    if (!isFields(fields)) {
+      reader.issues.add('invalid-field', path, 'a node is an object', 'for example {"type": "end"}', id);
+      return [];
+    }
+    // The id is part of every path below it: one that is far too long would stand in each issue of its node.
+    if (!checkNodeId(id, path, reader.issues)) return [];
+    checkNodeSize(fields, path, id, limits, reader.issues);
+    return [{ id, reader: new Reader(fields, path, id, reader.issues), first: true }];
+  });
+}
+
+/** The nodes of an editor document; undefined when there are none to look at, or too many. */
+function documentNodes(reader: Reader, limits: FlowLimits): DocumentNode[] | undefined {
   const nodes = reader.get('nodes');
   if (!Array.isArray(nodes) || nodes.length === 0) {
-    reader.fault('invalid-field', 'nodes', "'nodes' must be a list with a start and an end node");
-    return [];
+    const hint = 'the smallest flow is a start that is wired to an end';
+    reader.fault('invalid-field', 'nodes', "'nodes' must be a list with a start and an end node", hint);
+    return undefined;
   }
   if (nodes.length > limits.nodesMaximum) {
-    reader.fault(
-      'too-many-nodes',
-      'nodes',
-      `${nodes.length} nodes; at most ${limits.nodesMaximum} are allowed`,
-      'split the rule in two',
-    );
-    return [];
+    tooManyNodes(reader, nodes.length, limits);
+    return undefined;
   }
   const seen = new Set<string>();
   return nodes.flatMap((entry: unknown, index) => {
     const path = `/nodes/${index}`;
     if (!isFields(entry)) {
-      reader.issues.add('invalid-field', path, 'a node is an object');
+      reader.issues.add('invalid-field', path, 'a node is an object', 'for example {"id": "end", "type": "end", …}');
       return [];
     }
     const id = Object.hasOwn(entry, 'id') ? entry.id : undefined;
     if (typeof id !== 'string') {
-      reader.issues.add('invalid-node-id', `${path}/id`, 'a node needs a text as id', { hint: nodeIdHint });
+      reader.issues.add('invalid-node-id', `${path}/id`, 'a node needs a text as id', nodeIdHint);
       return [];
     }
     checkNodeId(id, `${path}/id`, reader.issues);
-    if (seen.has(id))
-      reader.issues.add('duplicate-node', `${path}/id`, `node id '${id}' is used twice`, {
-        nodeId: id,
-        hint: 'ids are unique in a flow',
-      });
     const first = !seen.has(id);
+    if (!first)
+      reader.issues.add(
+        'duplicate-node',
+        `${path}/id`,
+        `node id '${id}' is used twice`,
+        'ids are unique in a flow',
+        id,
+      );
     seen.add(id);
     checkNodeSize(entry, path, id, limits, reader.issues);
-    return first ? [{ id, reader: new Reader(entry, path, id, reader.issues) }] : [];
+    return [{ id, reader: new Reader(entry, path, id, reader.issues), first }];
   });
 }
 
-function checkNodeId(id: string, path: string, issues: Issues): void {
-  if (nodeIdPattern.test(id) && id !== '__proto__') return;
-  issues.add('invalid-node-id', path, 'the node id is not allowed', { nodeId: id.slice(0, 128), hint: nodeIdHint });
+function checkNodeId(id: string, path: string, issues: Issues): boolean {
+  if (nodeIdPattern.test(id) && id !== '__proto__') return true;
+  issues.add('invalid-node-id', path, 'the node id is not allowed', nodeIdHint, id);
+  return false;
 }
 
-function checkNodeSize(
-  fields: Readonly<Record<string, unknown>>,
-  path: string,
-  id: string,
-  limits: FlowLimits,
-  issues: Issues,
-): void {
+function checkNodeSize(fields: Fields, path: string, id: string, limits: FlowLimits, issues: Issues): void {
   const bytes = utf8Bytes(JSON.stringify(fields));
   if (bytes <= limits.nodeBytesMaximum) return;
-  issues.add('node-too-large', path, `the node has ${bytes} bytes; at most ${limits.nodeBytesMaximum} are allowed`, {
-    nodeId: id,
-  });
+  const message = `the node has ${bytes} bytes; at most ${limits.nodeBytesMaximum} are allowed`;
+  issues.add('node-too-large', path, message, 'spread it over several nodes', id);
 }
 
 /** Types of the native dialect and what they become. */
@@ -177,7 +231,12 @@ function readEditorNode(entry: DocumentNode, context: ContentContext, warnings: 
 function checkPosition(reader: Reader): void {
   const position = reader.get('position');
   if (isFields(position) && Number.isFinite(position.x) && Number.isFinite(position.y)) return;
-  reader.fault('invalid-field', 'position', "'position' must be {x, y} with finite numbers");
+  reader.fault(
+    'invalid-field',
+    'position',
+    "'position' must be {x, y} with finite numbers",
+    'for example {"x": 0, "y": 0}',
+  );
 }
 
 /** The config of a node; an end node may leave it out altogether. */
@@ -202,12 +261,8 @@ function readNativeNode(type: NativeType, config: Reader, context: ContentContex
     }
     case 'decision': {
       config.onlyKnown(['branches', 'wires']);
-      const branches = readBranches(config, context);
-      return {
-        type: 'switch',
-        branches,
-        wires: readWires(config, context.limits, [...branches.map(({ name }) => name), 'else']),
-      };
+      const { branches, outputs } = readBranches(config, context);
+      return { type: 'switch', branches, wires: readWires(config, context.limits, outputs) };
     }
     case 'calculation':
       config.onlyKnown(['assignments', 'wires']);
@@ -231,7 +286,8 @@ function readInput(reader: Reader, context: ContentContext, wires: Wires): Topol
   const variables = readVariables(reader, context, false);
   const parameters = readParameters(reader, context);
   if (!reader.has('variables') && !reader.has('parameters')) {
-    reader.fault('invalid-field', '', "an input needs 'variables', 'parameters' or both");
+    const hint = 'an input that loads nothing can be left out';
+    reader.fault('invalid-field', '', "an input needs 'variables', 'parameters' or both", hint);
   }
   return { type: 'input', variables, parameters, wires };
 }
@@ -265,8 +321,7 @@ function readCompactNode(reader: Reader, context: ContentContext): TopologyNode 
       return readInput(reader, context, oneWire());
     case 'switch': {
       reader.onlyKnown(['type', 'variables', 'assignments', 'branches', 'wires']);
-      const branches = readBranches(reader, context);
-      const outputs = [...branches.map(({ name }) => name), 'else'];
+      const { branches, outputs } = readBranches(reader, context);
       return { type, ...reads(), ...formulas(), branches, wires: readWires(reader, limits, outputs) };
     }
     case 'change':
@@ -285,24 +340,4 @@ function readCompactNode(reader: Reader, context: ContentContext): TopologyNode 
       reader.onlyKnown(['type', 'wires']);
       return { type, wires: readWires(reader, limits, []) };
   }
-}
-
-/** Edges are only the drawing; a drawing that shows other connections than the wires misleads. */
-function edgeWarnings(edges: unknown, topology: Topology): Issue[] {
-  if (!Array.isArray(edges) || edges.length === 0) return [];
-  const drawn = new Set(
-    edges.map((edge: unknown) => (isFields(edge) ? `${String(edge.source)} ${String(edge.target)}` : 'not an edge')),
-  );
-  const wired = new Set(
-    [...topology.nodes].flatMap(([id, node]) =>
-      Object.values(node.wires)
-        .flat()
-        .map((target) => `${id} ${target}`),
-    ),
-  );
-  const same = drawn.size === wired.size && [...drawn].every((pair) => wired.has(pair));
-  if (same) return [];
-  return [
-    { code: 'edges-differ', path: '/edges', message: 'the drawn edges differ from the wires; the wires are what runs' },
-  ];
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { testSnapshot } from '../testing/site-builder.ts';
 import { createScheduler, type ScheduledRule } from './scheduler.ts';
-import type { Trigger } from './trigger/parse.ts';
+import type { OnChangeTrigger, Trigger } from './trigger/parse.ts';
 
 function scheduled(id: number, trigger: Trigger, more: Partial<ScheduledRule> = {}): ScheduledRule {
   const refs = trigger.type === 'on_change' ? trigger.point_refs : [];
@@ -30,12 +30,12 @@ const onChange = (
   value_deadband: band,
 });
 
-/** §6 in plain words: one rule, its last values, gaps and gates. */
+/** §6 in plain words: one rule, its last values, gaps and gates. It knows one clock only, which never jumps. */
 class NaiveRule {
   readonly rule: ScheduledRule;
   readonly last = new Map<number, number>();
   readonly gaps = new Set<number>();
-  lastTrigger = Number.NEGATIVE_INFINITY;
+  lastScheduled = Number.NEGATIVE_INFINITY;
   lastActed = Number.NEGATIVE_INFINITY;
 
   constructor(rule: ScheduledRule) {
@@ -43,10 +43,15 @@ class NaiveRule {
   }
 
   isDue(values: readonly (number | null)[], nowMs: number): boolean {
-    const { trigger, points } = this.rule;
-    if (trigger.type !== 'on_change') throw new Error('only on-change rules');
+    const { trigger } = this.rule;
+    const cold = nowMs - this.lastActed >= this.rule.cooldown_ms;
+    if (trigger.type === 'interval') return cold && nowMs - this.lastScheduled >= trigger.interval_ms;
+    return this.isChanged(values, trigger) && cold && nowMs - this.lastScheduled >= trigger.time_deadband_ms;
+  }
+
+  isChanged(values: readonly (number | null)[], trigger: OnChangeTrigger): boolean {
     let changed = false;
-    for (const { index } of points) {
+    for (const { index } of this.rule.points) {
       const value = values[index] ?? null;
       const last = this.last.get(index);
       if (value === null) this.gaps.add(index);
@@ -56,14 +61,12 @@ class NaiveRule {
         changed ||= Math.abs(value - last) > trigger.value_deadband.threshold;
       else changed ||= Math.abs(value - last) > (trigger.value_deadband.threshold / 100) * Math.abs(last);
     }
-    return (
-      changed && nowMs - this.lastTrigger >= trigger.time_deadband_ms && nowMs - this.lastActed >= this.rule.cooldown_ms
-    );
+    return changed;
   }
 
-  ran(values: readonly (number | null)[], nowMs: number, acted: boolean): void {
-    this.lastTrigger = nowMs;
-    if (acted) this.lastActed = nowMs;
+  ran(values: readonly (number | null)[], nowMs: number, how: { scheduled: boolean; acted: boolean }): void {
+    if (how.scheduled) this.lastScheduled = nowMs;
+    if (how.acted) this.lastActed = nowMs;
     for (const { index } of this.rule.points) {
       const value = values[index] ?? null;
       if (value === null) continue;
@@ -73,72 +76,111 @@ class NaiveRule {
   }
 }
 
+const hourMs = 3_600_000;
 const value = fc.oneof(fc.constant(null), fc.constantFrom(0, -0, 1, 2, 5, 10, 10.5, 100, -3));
 const step = fc.record({
   point: fc.integer({ min: 0, max: 2 }),
   value,
-  waitMs: fc.constantFrom(0, 10, 100, 250, 1000),
+  waitMs: fc.constantFrom(0, 10, 100, 250, 1000, hourMs),
   acted: fc.boolean(),
-  reload: fc.boolean(),
+  manual: fc.option(fc.nat({ max: 3 }), { freq: 4 }),
+  wallJumpMs: fc.constantFrom(0, 0, 0, 1, -1, 5 * hourMs, -3 * hourMs),
+  then: fc.constantFrom('go on', 'go on', 'reload', 'restart'),
 });
+const trigger = fc.oneof(
+  fc.record({ type: fc.constant('interval' as const), interval_ms: fc.constantFrom(1, 100, 350, 2000) }),
+  fc
+    .record({
+      points: fc.uniqueArray(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 3 }),
+      timeDeadbandMs: fc.constantFrom(0, 100, 300),
+      band: fc.oneof(
+        fc.constant(null),
+        fc.record({
+          type: fc.constantFrom('absolute' as const, 'percent' as const),
+          threshold: fc.constantFrom(0, 1, 20),
+        }),
+      ),
+    })
+    .map((given) => onChange(given.points, given.timeDeadbandMs, given.band)),
+);
 const rule = fc.record({
-  points: fc.uniqueArray(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 3 }),
-  timeDeadbandMs: fc.constantFrom(0, 100, 300),
-  cooldown: fc.constantFrom(0, 200, 1000),
+  trigger,
+  cooldown_ms: fc.constantFrom(0, 200, 1000),
   priority: fc.integer({ min: 0, max: 2 }),
-  band: fc.oneof(
-    fc.constant(null),
-    fc.record({ type: fc.constantFrom('absolute' as const, 'percent' as const), threshold: fc.constantFrom(0, 1, 20) }),
-  ),
 });
 
+/** A scheduler in processes that come and go, each with its own monotonic origin, beside a wall clock that jumps. */
+function restartable(rules: readonly ScheduledRule[]) {
+  let originMs = 0;
+  let scheduler = createScheduler();
+  scheduler.replace(rules, 0);
+  return {
+    now: (modelMs: number): number => modelMs - originMs,
+    get scheduler() {
+      return scheduler;
+    },
+    restart(modelMs: number, wallMs: number, downMs: number): void {
+      const stored = rules.map(({ id }) => scheduler.exportState(id, modelMs - originMs, wallMs));
+      const texts = stored.map((state) => JSON.stringify(state));
+      originMs = modelMs + downMs - 77;
+      scheduler = createScheduler();
+      scheduler.replace(rules, 77);
+      rules.forEach(({ id }, index) => {
+        scheduler.restoreState(id, JSON.parse(texts[index] ?? ''), 77, wallMs + downMs);
+      });
+    },
+  };
+}
+
 describe('§6 the event path and the tick path give the same decisions', () => {
-  test('as a naive model does: random rules, changes, gaps and reloads', () => {
+  test('as a naive model does: random rules, changes, gaps, manual runs, reloads, restarts and jumps of the wall clock', () => {
     fc.assert(
       fc.property(
         fc.array(rule, { minLength: 1, maxLength: 4 }),
         fc.array(step, { minLength: 1, maxLength: 40 }),
         (rules, steps) => {
-          const all = rules.map((given, index) =>
-            scheduled(index + 1, onChange(given.points, given.timeDeadbandMs, given.band), {
-              cooldown_ms: given.cooldown,
-              priority: given.priority,
-            }),
-          );
-          const byEvent = createScheduler();
-          const byTick = createScheduler();
+          const all = rules.map(({ trigger: given, ...more }, index) => scheduled(index + 1, given, more));
+          const [byEvent, byTick] = [restartable(all), restartable(all)];
+          const both = [byEvent, byTick];
           const naive = all
             .map((each) => new NaiveRule(each))
             .sort((a, b) => b.rule.priority - a.rule.priority || a.rule.id - b.rule.id);
-          for (const scheduler of [byEvent, byTick]) scheduler.replace(all, 0);
           const values: (number | null)[] = [null, null, null];
-          let nowMs = 0;
-          for (const { point, value: written, waitMs, acted, reload } of steps) {
-            nowMs += waitMs;
+          let modelMs = 0;
+          let wallMs = 1_700_000_000_000;
+          for (const { point, value: written, waitMs, acted, manual, wallJumpMs, then } of steps) {
+            // A process that is down measures its absence by the wall clock, which is right meanwhile.
+            if (then === 'restart') for (const each of both) each.restart(modelMs, wallMs, waitMs);
+            modelMs += waitMs;
+            wallMs += waitMs + wallJumpMs;
             values[point] = written;
-            if (reload) for (const scheduler of [byEvent, byTick]) scheduler.replace(all, nowMs);
-            const snapshot = testSnapshot(values, nowMs);
+            if (then === 'reload') for (const each of both) each.scheduler.replace(all, each.now(modelMs));
+            const nowMs = byEvent.now(modelMs);
+            const snapshot = testSnapshot(values, nowMs, wallMs);
+            const finish = (each: NaiveRule, how: { scheduled: boolean; acted: boolean }): void => {
+              for (const { scheduler } of both) scheduler.finished(each.rule.id, { ...how, snapshot, dueAtMs: nowMs });
+              each.ran(values, modelMs, how);
+            };
+
+            byEvent.scheduler.observe(point, written ?? Number.NaN, written !== null, nowMs);
             // Gates open with time too: the fallback tick comes between events, as in the engine.
-            byEvent.observe(point, written ?? Number.NaN, written !== null, nowMs);
             const events = [
-              ...byEvent.due(snapshot, 'event'),
-              ...(waitMs > 0 ? byEvent.due(snapshot, 'tick', nowMs) : []),
+              ...byEvent.scheduler.due(snapshot, 'event'),
+              ...(waitMs > 0 ? byEvent.scheduler.due(snapshot, 'tick', nowMs) : []),
             ];
-            const seen = new Set<number>();
-            const fromEvents = events.map(({ ruleId }) => ruleId).filter((id) => !seen.has(id) && seen.add(id));
-            const fromTick = byTick.due(snapshot, 'tick', nowMs).map(({ ruleId }) => ruleId);
-            const expected = naive.filter((each) => each.isDue(values, nowMs)).map((each) => each.rule.id);
-            expect(fromTick).toEqual(expected);
-            if (waitMs > 0) expect([...fromEvents].sort((a, b) => a - b)).toEqual([...expected].sort((a, b) => a - b));
-            for (const id of expected) {
-              for (const scheduler of [byEvent, byTick])
-                scheduler.finished(id, { scheduled: true, acted, snapshot, dueAtMs: nowMs });
-              naive.find((each) => each.rule.id === id)?.ran(values, nowMs, acted);
-            }
+            const fromEvents = new Set(events.map(({ ruleId }) => ruleId));
+            const fromTick = byTick.scheduler.due(snapshot, 'tick', nowMs).map(({ ruleId }) => ruleId);
+            const expected = naive.filter((each) => each.isDue(values, modelMs));
+            const ids = expected.map((each) => each.rule.id);
+            expect(fromTick).toEqual(ids);
+            if (waitMs > 0) expect([...fromEvents].sort((a, b) => a - b)).toEqual([...ids].sort((a, b) => a - b));
+            for (const each of expected) finish(each, { scheduled: true, acted });
+            const byHand = manual === null ? undefined : naive[manual];
+            if (byHand !== undefined) finish(byHand, { scheduled: false, acted });
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 400 },
     );
   });
 });
@@ -203,5 +245,22 @@ describe('decisions §2.2 intervals', () => {
     expect(restarted(1_000_400)).toEqual([false, false, true, false]);
     // Back by an hour: as if it had run just now.
     expect(restarted(1_000_400 - 3_600_000)).toEqual([false, false, false, true]);
+  });
+
+  test('§6 a stored state that is damaged counts as none', () => {
+    const watching = scheduled(1, onChange([1], 0, null));
+    const good = { last_scheduled: null, last_trigger: null, last_acted: null };
+    const entry = { key: '1:measurement:1', last: 5, gap: false };
+    const fires = (stored: unknown): boolean => {
+      const scheduler = createScheduler();
+      scheduler.replace([watching], 0);
+      scheduler.restoreState(1, stored, 0, 0);
+      return scheduler.due(testSnapshot([5]), 'tick', 1000).length > 0;
+    };
+    expect(fires({ ...good, points: [entry] })).toBe(false);
+    for (const points of [null, [null], [{ ...entry, last: '5' }], [{ ...entry, gap: 0 }], [{ last: 5, gap: false }]])
+      expect(fires({ ...good, points })).toBe(true);
+    expect(fires({ ...good, last_acted: '0', points: [entry] })).toBe(true);
+    expect(fires(null)).toBe(true);
   });
 });

@@ -359,5 +359,16 @@ function isStoredSchedule(value: unknown): value is StoredSchedule {
   if (typeof value !== 'object' || value === null) return false;
   const moments = ['last_scheduled', 'last_trigger', 'last_acted'].map((name) => Reflect.get(value, name) as unknown);
   const points: unknown = Reflect.get(value, 'points');
-  return moments.every((moment) => moment === null || typeof moment === 'number') && Array.isArray(points);
+  return (
+    moments.every((moment) => moment === null || typeof moment === 'number') &&
+    Array.isArray(points) &&
+    points.every(isStoredPoint)
+  );
+}
+
+function isStoredPoint(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const last: unknown = Reflect.get(value, 'last');
+  const isFlag = typeof Reflect.get(value, 'gap') === 'boolean';
+  return typeof Reflect.get(value, 'key') === 'string' && isFlag && (last === null || typeof last === 'number');
 }

@@ -3,7 +3,7 @@
  * keys. Nodes in topological order, members in the order in which the parser makes them: the same topology always
  * gives the same bytes.
  */
-import type { Topology } from './topology.ts';
+import { outputNames, type Topology } from './topology.ts';
 
 /** `nodes_json` of a stub that has no flow yet. */
 export const emptyTopologyText = '{}';
@@ -12,18 +12,11 @@ export function serialiseTopology(topology: Topology): string {
   const nodes = [...topology.nodes].map(([id, node]) => {
     // Branch names may look like integers too: wires are written one by one.
     const { wires, ...content } = node;
-    const outputs = outputOrder(
-      node.type === 'switch' ? [...node.branches.map(({ name }) => name), 'else'] : ['default'],
-    );
-    const written = outputs
+    const written = outputNames(node)
       .filter((output) => Object.hasOwn(wires, output))
       .map((output) => `${JSON.stringify(output)}:${JSON.stringify(wires[output])}`);
     const members = JSON.stringify(content).slice(1, -1);
     return `${JSON.stringify(id)}:{${members},"wires":{${written.join(',')}}}`;
   });
   return `{"start_node":${JSON.stringify(topology.start_node)},"nodes":{${nodes.join(',')}}}`;
-}
-
-function outputOrder(names: readonly string[]): string[] {
-  return [...new Set(names)];
 }

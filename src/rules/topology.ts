@@ -89,6 +89,12 @@ export type TopologyNode =
   | PeriodDeltaNode
   | EndNode;
 
+/** The outputs that a node may have, in the order of their declaration: wires are read and written in it. */
+export function outputNames(node: TopologyNode): readonly string[] {
+  if (node.type === 'switch') return [...node.branches.map(({ name }) => name), 'else'];
+  return node.type === 'end' ? [] : ['default'];
+}
+
 export interface Topology {
   readonly start_node: string;
   /** In topological order, ties by code unit. A Map, because plain objects reorder integer-like keys. */

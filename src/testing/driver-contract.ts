@@ -47,6 +47,7 @@ export function runDevices(
   siteText: string,
   folders: { readonly configDir: string; readonly dataDir: string },
   limits: Partial<typeof deviceLimits> = {},
+  environment: Readonly<Record<string, string>> = {},
 ): RunningDevices {
   const site = readSite(siteText, 'site.yaml');
   const memory = createPointMemory(site.points, site.channels.length);
@@ -59,6 +60,7 @@ export function runDevices(
     limits: { ...deviceLimits, reconnect_min_ms: 20, reconnect_max_ms: 50, ...limits },
     configDir: folders.configDir,
     dataDir: folders.dataDir,
+    secret: (variable) => environment[variable],
     inProcess: true,
   });
   const reader = createLiveTableReader(memory);

@@ -45,6 +45,7 @@ test('§6 a rule that fires across a restart of the device layer is detected and
     limits: deviceLimits,
     configDir: dataDir,
     dataDir,
+    secret: () => undefined,
   });
   const reader = createLiveTableReader(memory);
   const port = createCommandWriter(memory, systemClock);

@@ -2,39 +2,38 @@
 import type { Channel, DriverName } from '../../points/channel.ts';
 import type { Driver, DriverContext } from '../driver.ts';
 import { createModbusDriver } from './modbus-tcp.ts';
+import { createMqttDriver, type MqttCredentials } from './mqtt.ts';
 import { createSimulatedDriver, type SimulatedOptions } from './simulated.ts';
 import { createVirtualDriver } from './virtual.ts';
 
-/** `simulated` gives the particulars of a simulated channel, by its id. */
+/** What drivers need beside site.yaml, by channel id: read once, before the device thread starts. */
+export interface DriverMaterials {
+  readonly simulated: ReadonlyMap<string, SimulatedOptions>;
+  readonly mqtt: ReadonlyMap<string, MqttCredentials>;
+}
+
 type Create<Name extends DriverName> = (
   channel: Extract<Channel, { readonly driver: Name }>,
   context: DriverContext,
-  simulated: ReadonlyMap<string, SimulatedOptions>,
+  materials: DriverMaterials,
 ) => Driver;
 
-/** Null: the grammar knows the name, but this version has no such driver; a site that uses it is refused at start. */
-const drivers: { readonly [Name in DriverName]: Create<Name> | null } = {
+const drivers: { readonly [Name in DriverName]: Create<Name> } = {
   'modbus-tcp': createModbusDriver,
-  mqtt: null,
-  simulated: (channel, context, simulated) => {
-    const options = simulated.get(channel.id);
-    if (options === undefined) throw new Error(`channel ${channel.id} has no series`);
-    return createSimulatedDriver(channel, options, context);
-  },
+  mqtt: (channel, context, { mqtt }) => createMqttDriver(channel, ofChannel(mqtt, channel.id), context),
+  simulated: (channel, context, { simulated }) =>
+    createSimulatedDriver(channel, ofChannel(simulated, channel.id), context),
   virtual: (_, context) => createVirtualDriver(context),
 };
 
-export function hasDriver(name: DriverName): boolean {
-  return drivers[name] !== null;
+function ofChannel<T>(materials: ReadonlyMap<string, T>, id: string): T {
+  const found = materials.get(id);
+  if (found === undefined) throw new Error(`nothing was read for channel ${id}`);
+  return found;
 }
 
-export function createDriver(
-  channel: Channel,
-  context: DriverContext,
-  simulated: ReadonlyMap<string, SimulatedOptions>,
-): Driver {
+export function createDriver(channel: Channel, context: DriverContext, materials: DriverMaterials): Driver {
   // A channel's driver name picks the one function that takes this kind of channel.
-  const create = drivers[channel.driver] as Create<DriverName> | null;
-  if (create === null) throw new Error(`a site with the absent driver ${channel.driver} was not refused`);
-  return create(channel, context, simulated);
+  const create = drivers[channel.driver] as Create<DriverName>;
+  return create(channel, context, materials);
 }

@@ -36,7 +36,7 @@ export function effectiveTrigger(trigger: Trigger | null, cooldownMs: number): T
 export function parseTrigger(value: unknown, catalogue: SiteCatalogue): ParsedTrigger {
   const issues = new Issues();
   if (!isFields(value)) {
-    issues.add('invalid-trigger', '', 'a trigger is an object', { hint: '{"type":"interval","interval_ms":1000}' });
+    issues.add('invalid-trigger', '', 'a trigger is an object', '{"type":"interval","interval_ms":1000}');
     return { ok: false, issues: issues.list };
   }
   const reader = new Reader(value, '', undefined, issues);
@@ -52,7 +52,12 @@ function readTrigger(reader: Reader, catalogue: SiteCatalogue): Trigger | undefi
     return intervalMs === undefined ? undefined : { type, interval_ms: intervalMs };
   }
   if (type === 'on_change') return readOnChange(reader, catalogue);
-  reader.fault('unknown-trigger-type', 'type', "'type' must be interval or on_change");
+  reader.fault(
+    'unknown-trigger-type',
+    'type',
+    "'type' must be interval or on_change",
+    '{"type":"interval","interval_ms":1000}',
+  );
   return undefined;
 }
 
@@ -73,7 +78,12 @@ function readPointRefs(reader: Reader, catalogue: SiteCatalogue): PointRef[] {
     const point = entry.integer('point', 0, 4_294_967_295);
     const pointType = entry.get('point_type');
     if (pointType !== 'measurement' && pointType !== 'action') {
-      entry.fault('invalid-field', 'point_type', "'point_type' must be measurement or action");
+      entry.fault(
+        'invalid-field',
+        'point_type',
+        "'point_type' must be measurement or action",
+        'for example measurement',
+      );
       return [];
     }
     if (instance === undefined || point === undefined) return [];
@@ -89,7 +99,7 @@ function readPointRefs(reader: Reader, catalogue: SiteCatalogue): PointRef[] {
   });
 }
 
-/** Undefined when the member is wrong. It must be there: null says "any change". */
+/** Undefined when the member is wrong; absent is null, which says "any change". */
 function readValueDeadband(reader: Reader): ValueDeadband | null | undefined {
   if (reader.get('value_deadband') === null || !reader.has('value_deadband')) return null;
   const band = reader.inner('value_deadband');
@@ -97,13 +107,12 @@ function readValueDeadband(reader: Reader): ValueDeadband | null | undefined {
   band.onlyKnown(['type', 'threshold']);
   const type = band.get('type');
   const threshold = band.get('threshold');
-  if (type !== 'absolute' && type !== 'percent') {
-    band.fault('invalid-field', 'type', "'type' must be absolute or percent");
-    return undefined;
-  }
-  if (typeof threshold !== 'number' || !Number.isFinite(threshold) || threshold < 0) {
-    band.fault('invalid-field', 'threshold', "'threshold' must be a finite number of 0 or more");
-    return undefined;
-  }
-  return { type, threshold };
+  const knownType = type === 'absolute' || type === 'percent';
+  if (!knownType)
+    band.fault('invalid-field', 'type', "'type' must be absolute or percent", 'absolute is in the unit of the point');
+  const knownThreshold = typeof threshold === 'number' && Number.isFinite(threshold) && threshold >= 0;
+  if (!knownThreshold)
+    band.fault('invalid-field', 'threshold', "'threshold' must be a finite number of 0 or more", 'for example 0.5');
+  // Adding 0 makes -0 the 0 that it is stored as.
+  return knownType && knownThreshold ? { type, threshold: threshold + 0 } : undefined;
 }

@@ -1,0 +1,225 @@
+/** What PUT and enable say beside the result (decisions §2.1, §2.3), with a real store and a real engine. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Answer } from '../api/capability.ts';
+import { silentLog } from '../base/log.ts';
+import { beginGeneration, createPointMemory } from '../points/shared-memory.ts';
+import { readSite, siteCatalogue } from '../points/site.ts';
+import type { Issue } from '../rules/topology.ts';
+import { type Database, openDatabase, openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.ts';
+import { simulatedClock } from '../testing/simulated-clock.ts';
+import { editorNode, flowDocument, inputNode } from '../testing/site-builder.ts';
+import { createEngineClient, type EngineThread } from './engine-client.ts';
+import { createHistoryReader } from './history-store.ts';
+import { automationLimits } from './limits.ts';
+import { createRuleMutations } from './rule-mutations.ts';
+import { createRuleStore } from './rule-store.ts';
+import { startEngineTwin } from './start-engine.ts';
+
+const site = readSite(
+  `
+schema: svc.site.v1
+site: { id: plant, name: Plant, timezone: UTC }
+channels: [{ id: derived, driver: virtual }]
+instances:
+  - id: 1
+    name: tank
+    points:
+      - { id: 1, name: level, kind: measurement, unit: m, channel: derived }
+      - { id: 2, name: trend, kind: measurement, unit: m, channel: derived }
+      - { id: 1, name: pump, kind: action, unit: kW, channel: derived }
+      - { id: 2, name: valve, kind: action, unit: kW, channel: derived }
+`,
+  'site.yaml',
+);
+const write = (point: number, point_type = 'action') => ({ instance: 1, point_type, point, value: 1 });
+/** One action for each write: 'act', then 'act1', 'act2' … */
+const writing = (...writes: ReturnType<typeof write>[]) =>
+  flowDocument('in', [
+    inputNode(['act'], ['x']),
+    ...writes.map((each, index) => {
+      const next = index + 1 < writes.length ? `act${index + 1}` : 'end';
+      return editorNode(`act${index || ''}`, 'action', { writes: [each], wires: { default: [next] } });
+    }),
+  ]);
+const onChangeOf = (point: number, point_type = 'action') => ({
+  type: 'on_change',
+  point_refs: [{ instance: 1, point_type, point }],
+  time_deadband_ms: 0,
+  value_deadband: null,
+});
+
+describe('warnings beside the result', () => {
+  let folder = '';
+  let database: Database;
+  let runtime: RuntimeDatabase;
+  let threads: EngineThread[] = [];
+  let client: ReturnType<typeof createEngineClient>;
+  let call: (name: string, id: number | undefined, body: object) => Promise<Answer>;
+  const clock = simulatedClock();
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'rule-mutations-'));
+    database = openDatabase(join(folder, 'site.sqlite'));
+    runtime = openRuntimeDatabase(join(folder, 'history.sqlite'));
+    const store = createRuleStore(database, clock, automationLimits.max_rules);
+    const memory = createPointMemory(site.points, site.channels.length);
+    beginGeneration(memory);
+    threads = [];
+    client = createEngineClient({
+      start(parameters) {
+        const databaseFile = join(folder, 'runtime.sqlite');
+        const setup = {
+          site: { ...site, parameters },
+          memory,
+          databaseFile,
+          dataFolder: folder,
+          limits: automationLimits,
+        };
+        const thread = startEngineTwin(setup, clock, silentLog);
+        threads.push(thread);
+        return thread;
+      },
+      rules: store,
+      parameters: site.parameters,
+      clock,
+      log: silentLog,
+      limits: automationLimits,
+      onExecutions: () => undefined,
+      onStart: () => undefined,
+    });
+    await client.open();
+    const bound = createRuleMutations({
+      store,
+      history: createHistoryReader(runtime),
+      engine: client,
+      instances: site.instances,
+      catalogue: () => siteCatalogue(site),
+      parameters: () => site.parameters,
+      readParameters: () => Promise.resolve(site.parameters),
+      useParameters: () => undefined,
+      snapshot: () => null,
+      log: silentLog,
+    });
+    call = async (name, id, body) => {
+      const capability = bound.find(({ descriptor }) => descriptor.name === `automation.rule.${name}`);
+      if (capability === undefined) throw new Error(`no ${name}`);
+      return capability.handler({
+        subject: null,
+        correlationId: 'c',
+        params: id === undefined ? {} : { id: `${id}` },
+        query: {},
+        body,
+        ifMatch: undefined,
+      });
+    };
+  });
+  afterEach(async () => {
+    const closing = client.close();
+    for (let turn = 0; turn < 100; turn++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      clock.advance(0);
+    }
+    await closing;
+    await database.close();
+    await runtime.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const dataOf = ({ data }: Answer): { id: number; warnings?: Issue[] } =>
+    (data as { data: { id: number; warnings?: Issue[] } }).data;
+  const warningsOf = (answer: Answer): string[] | undefined =>
+    dataOf(answer).warnings?.map(({ code, path, node_id: nodeId }) => [code, path, nodeId ?? '-'].join(' '));
+  const create = async (flow: object, more: object = {}): Promise<number> => {
+    const { id } = dataOf(await call('create', undefined, { name: 'rule' }));
+    await call('update', id, { flow_json: flow, ...more });
+    return id;
+  };
+  const shared = (nodeId: string): string => `shared-point /flow_json ${nodeId}`;
+
+  test('enable: none alone, one for each other enabled rule and point, none for rules that are disabled', async () => {
+    const first = await create(writing(write(1), write(2)));
+    const second = await create(writing(write(2), write(2, 'measurement')));
+    const third = await create(writing(write(1)));
+    expect(warningsOf(await call('enable', first, {}))).toBeUndefined();
+    const answer = await call('enable', second, {});
+    expect(warningsOf(answer)).toEqual([shared('act')]);
+    expect(dataOf(answer).warnings?.[0]).toMatchObject({
+      message: `rule ${first} is enabled and writes valve too`,
+      hint: expect.any(String),
+    });
+    await call('disable', first, {});
+    expect(warningsOf(await call('enable', third, {}))).toBeUndefined();
+    expect(warningsOf(await call('enable', first, {}))).toEqual([shared('act1'), shared('act')]);
+  });
+
+  test('two that are enabled at the same moment: one of the two is told', async () => {
+    const ids = [await create(writing(write(1))), await create(writing(write(1)))];
+    const answers = await Promise.all(ids.map((id) => call('enable', id, {})));
+    expect(answers.flatMap((answer) => warningsOf(answer) ?? [])).toContain(shared('act'));
+  });
+
+  test('PUT: of an enabled rule, by what it writes now; a disabled rule disturbs nobody', async () => {
+    const first = await create(writing(write(1)));
+    const second = await create(writing(write(2)));
+    await call('enable', first, {});
+    const both = { flow_json: writing(write(2), write(1)) };
+    expect(warningsOf(await call('update', second, both))).toEqual([]);
+    await call('update', second, { flow_json: writing(write(2)) });
+    expect(warningsOf(await call('enable', second, {}))).toBeUndefined();
+    expect(warningsOf(await call('update', second, both))).toEqual([shared('act1')]);
+    expect(warningsOf(await call('update', second, { name: 'other' }))).toEqual([shared('act1')]);
+    expect(warningsOf(await call('update', second, { flow_json: writing(write(2)) }))).toEqual([]);
+  });
+
+  test('two rules writing one virtual measurement', async () => {
+    const [first, second] = [
+      await create(writing(write(2, 'measurement'))),
+      await create(writing(write(2, 'measurement'))),
+    ];
+    await call('enable', first, {});
+    expect(warningsOf(await call('enable', second, {}))).toEqual([shared('act')]);
+  });
+
+  test('a point that one rule writes twice is its own affair', async () => {
+    const id = await create(writing(write(1), write(1)));
+    expect(warningsOf(await call('enable', id, {}))).toBeUndefined();
+  });
+
+  test('triggered by its own write: said by PUT of flow, of trigger and of either later, and by enable', async () => {
+    const own = 'subscribed-to-own-write /trigger_config/point_refs/0 act';
+    const id = await create(writing(write(1)));
+    expect(warningsOf(await call('update', id, { trigger_config: onChangeOf(1) }))).toEqual([own]);
+    expect(warningsOf(await call('update', id, { trigger_config: onChangeOf(1, 'measurement') }))).toEqual([]);
+    expect(warningsOf(await call('update', id, { trigger_config: onChangeOf(2) }))).toEqual([]);
+    expect(warningsOf(await call('update', id, { flow_json: writing(write(2)) }))).toEqual([own]);
+    expect(warningsOf(await call('enable', id, {}))).toEqual([own]);
+    expect(warningsOf(await call('update', id, { trigger_config: null }))).toEqual([]);
+  });
+
+  test('the flow’s own warnings come first', async () => {
+    const id = await create(writing(write(1)), { trigger_config: onChangeOf(1) });
+    const flow = writing(write(1));
+    const nodes = [...(flow['nodes'] as object[]), editorNode('lost', 'action', { writes: [write(2)] })];
+    expect(warningsOf(await call('update', id, { flow_json: { ...flow, nodes } }))).toEqual([
+      'unreachable-node /flow_json/nodes/4 lost',
+      'subscribed-to-own-write /trigger_config/point_refs/0 act',
+    ]);
+  });
+
+  test('a stub has no flow that can run', async () => {
+    const { id } = dataOf(await call('create', undefined, { name: 'stub' }));
+    expect(warningsOf(await call('enable', id, {}))).toEqual(['no-runnable-flow /flow_json -']);
+  });
+
+  test('without an engine the change is stored all the same, and nothing is warned about', async () => {
+    const first = await create(writing(write(1)));
+    const second = await create(writing(write(1)));
+    await call('enable', first, {});
+    await threads[0]?.terminate();
+    expect(warningsOf(await call('enable', second, {}))).toBeUndefined();
+    expect(warningsOf(await call('update', second, { name: 'stored' }))).toEqual([]);
+  });
+});

@@ -1,0 +1,220 @@
+/** Driver `mqtt` (decisions §2.6) through the device layer, against a real broker on loopback. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { driverContract, elapsed, type RunningDevices, runDevices } from '../../testing/driver-contract.ts';
+import { type BrokerOptions, type MqttBroker, startMqttBroker } from '../../testing/mqtt-broker.ts';
+
+const folders = { configDir: '.', dataDir: '.' };
+const header = (port: number, more = ''): string => `
+schema: svc.site.v1
+site: { id: s, name: S, timezone: UTC }
+channels:
+  - { id: broker, driver: mqtt, url: "mqtt://127.0.0.1:${port}"${more} }
+instances:
+  - id: 1
+    name: plant
+    points:
+`;
+
+driverContract('mqtt', async () => {
+  const broker = await startMqttBroker();
+  return {
+    siteText: `${header(broker.port)}
+      - { id: 1, name: setpoint, kind: action, unit: kW, scale: 0.5, offset: 10, channel: broker, address: { topic: plant/setpoint } }
+`,
+    ...folders,
+    action: 0,
+    measurement: null,
+    held: () => {
+      const last = broker.messages.findLast(({ topic }) => topic === 'plant/setpoint');
+      return last === undefined ? null : Number(last.payload);
+    },
+    close: () => broker.stop(),
+  };
+});
+
+const points = `
+      - { id: 1, name: load, kind: measurement, unit: kW, scale: 0.1, offset: 5, channel: broker, max_age_ms: 60000, address: { topic: plant/meter, path: "$.p_kw" } }
+      - { id: 2, name: voltage, kind: measurement, unit: V, channel: broker, max_age_ms: 60000, address: { topic: plant/meter, path: "$.phases[1]" } }
+      - { id: 3, name: brief, kind: measurement, unit: "1", channel: broker, max_age_ms: 300, address: { topic: plant/brief } }
+      - { id: 1, name: setpoint, kind: action, unit: kW, channel: broker, address: { topic: plant/setpoint } }
+      - { id: 2, name: mode, kind: action, unit: "1", channel: broker, address: { topic: plant/mode, path: "$.mode.value" } }
+`;
+const [load, voltage, brief, setpoint, mode] = [0, 1, 2, 3, 4];
+
+describe('decisions §2.6 mqtt', () => {
+  let broker: MqttBroker;
+  let devices: RunningDevices;
+  const open = async (options: BrokerOptions = {}, more = '', environment: Record<string, string> = {}) => {
+    broker = await startMqttBroker(options);
+    devices = runDevices(header(broker.port, more) + points, folders, { mqtt_timeout_ms: 300 }, environment);
+  };
+  const offline = () =>
+    expect.poll(() => devices.layer.channels()[0]?.state, { timeout: 5000, interval: 5 }).toBe('offline');
+  const payloads = (topic: string) =>
+    broker.messages.filter((message) => message.topic === topic).map(({ payload }) => payload);
+
+  beforeEach(() => open().then(() => devices.online()));
+  afterEach(async () => {
+    await devices.layer.terminate();
+    await broker.stop();
+  });
+
+  test('one message gives every point of its topic, by path, scaled', async () => {
+    await broker.publish('plant/meter', '{"p_kw": 100, "phases": [229, 230.5]}');
+    await expect.poll(() => [devices.value(load), devices.value(voltage)]).toEqual([15, 230.5]);
+  });
+
+  test('a payload without the number makes the point unavailable; it is not the last value and not zero', async () => {
+    await broker.publish('plant/meter', '{"p_kw": 100, "phases": [229, 230.5]}');
+    await expect.poll(() => devices.value(load)).toBe(15);
+    await broker.publish('plant/meter', '{"p_kw": "100", "phases": [229, 231]}');
+    await expect.poll(() => devices.value(voltage)).toBe(231);
+    expect(devices.value(load)).toBeNull();
+  });
+
+  test('a payload over mqtt_payload_bytes is a bad value', async () => {
+    await broker.publish('plant/brief', '7');
+    await expect.poll(() => devices.value(brief)).toBe(7);
+    await broker.publish('plant/brief', `7${' '.repeat(65_536)}`);
+    await expect.poll(() => devices.value(brief)).toBeNull();
+    await broker.publish('plant/brief', `7${' '.repeat(65_535)}`);
+    await expect.poll(() => devices.value(brief)).toBe(7);
+  });
+
+  test('a value is stale after max_age_ms', async () => {
+    await broker.publish('plant/brief', '7');
+    await expect.poll(() => devices.value(brief)).toBe(7);
+    await expect.poll(() => devices.value(brief), { timeout: 3000 }).toBeNull();
+    expect(devices.layer.channels()[0]?.state).toBe('online');
+  });
+
+  test('a retained message is not taken: nobody knows how old it is', async () => {
+    await broker.publish('plant/brief', '7', true);
+    await expect.poll(() => devices.value(brief)).toBe(7);
+    await devices.layer.restart();
+    await devices.online();
+    await elapsed(100);
+    expect(devices.value(brief)).toBeNull();
+  });
+
+  test('commands are published with QoS 1, not retained, as number or at their path', async () => {
+    expect(devices.command(setpoint, 12.5)).toBe('accepted');
+    expect(devices.command(mode, 2)).toBe('accepted');
+    await expect.poll(() => broker.messages.length).toBe(2);
+    expect(payloads('plant/setpoint')).toEqual(['12.5']);
+    expect(payloads('plant/mode')).toEqual(['{"mode":{"value":2}}']);
+    expect(broker.messages.every(({ qos, retain }) => qos === 1 && !retain)).toBe(true);
+  });
+
+  test('§6.5 a stopped broker: values unavailable, commands refused, none delivered later', async () => {
+    await broker.publish('plant/meter', '{"p_kw": 100, "phases": [229, 230.5]}');
+    await expect.poll(() => devices.value(load)).toBe(15);
+    await broker.stop();
+    await offline();
+    expect(devices.value(load)).toBeNull();
+    expect(devices.command(setpoint, 77)).toBe('offline');
+    await broker.start();
+    await devices.online();
+    expect(devices.value(load)).toBeNull();
+    await broker.publish('plant/meter', '{"p_kw": 200, "phases": [229, 230.5]}');
+    await expect.poll(() => devices.value(load)).toBe(25);
+    expect(payloads('plant/setpoint')).toEqual([]);
+  });
+
+  test('§6.5 a command that the broker does not confirm fails, ends the connection, and is not sent again', async () => {
+    broker.silence(true);
+    expect(devices.command(setpoint, 55)).toBe('accepted');
+    await offline();
+    expect((await devices.layer.counts()).failed).toBe(1);
+    broker.silence(false);
+    await devices.online();
+    await elapsed(100);
+    // The silent broker received it once; the next connection does not repeat it.
+    expect(payloads('plant/setpoint')).toEqual(['55']);
+    expect(devices.command(setpoint, 56)).toBe('accepted');
+    await expect.poll(() => payloads('plant/setpoint')).toEqual(['55', '56']);
+  });
+
+  test('at most mqtt_in_flight commands are unconfirmed at once; what waits longer than its age is dropped', async () => {
+    await devices.layer.terminate();
+    const limits = { mqtt_timeout_ms: 400, mqtt_in_flight: 1, command_max_age_ms: 100 };
+    devices = runDevices(header(broker.port) + points, folders, limits);
+    await devices.online();
+    broker.silence(true);
+    expect(devices.command(setpoint, 1)).toBe('accepted');
+    await expect.poll(() => payloads('plant/setpoint')).toEqual(['1']);
+    expect(devices.command(mode, 2)).toBe('accepted');
+    await offline();
+    broker.silence(false);
+    await devices.online();
+    await elapsed(100);
+    expect(payloads('plant/mode')).toEqual([]);
+    expect(await devices.layer.counts()).toEqual({ sent: 0, failed: 1, dropped: 1 });
+  });
+});
+
+describe('decisions §2.6 mqtt connections', () => {
+  let broker: MqttBroker;
+  let devices: RunningDevices | undefined;
+  afterEach(async () => {
+    await devices?.layer.terminate();
+    await broker.stop();
+  });
+
+  test('user and password come from the environment', async () => {
+    broker = await startMqttBroker({ user: { name: 'plant', password: 'secret' } });
+    const more = ', username_env: SVC_MQTT_USERNAME, password_env: SVC_MQTT_PASSWORD';
+    const text = header(broker.port, more) + points;
+    const environment = { SVC_MQTT_USERNAME: 'plant', SVC_MQTT_PASSWORD: 'secret' };
+    devices = runDevices(text, folders, {}, environment);
+    await devices.online();
+    await devices.layer.terminate();
+    devices = runDevices(text, folders, {}, { ...environment, SVC_MQTT_PASSWORD: 'wrong' });
+    await elapsed(300);
+    expect(devices.layer.channels()[0]?.state).toBe('offline');
+  });
+
+  test('over TLS the broker must be known by ca_file', async () => {
+    const fixture = join(import.meta.dirname, 'fixture');
+    const [key, cert] = ['broker-key.pem', 'broker-cert.pem'].map((name) => readFileSync(join(fixture, name), 'utf8'));
+    broker = await startMqttBroker({ tls: { key: key ?? '', cert: cert ?? '' } });
+    const secure = (more: string) => (header(broker.port, more) + points).replace('mqtt://', 'mqtts://');
+    devices = runDevices(secure(''), folders);
+    await elapsed(300);
+    expect(devices.layer.channels()[0]?.state).toBe('offline');
+    await devices.layer.terminate();
+    devices = runDevices(secure(', ca_file: broker-cert.pem'), { ...folders, configDir: fixture });
+    await devices.online();
+    expect(devices.command(setpoint, 4)).toBe('accepted');
+    await expect.poll(() => broker.messages.map(({ payload }) => payload)).toEqual(['4']);
+  });
+
+  test('a refused subscription leaves its points unavailable and the others alone', async () => {
+    broker = await startMqttBroker({ forbidden: ['plant/brief'] });
+    devices = runDevices(header(broker.port) + points, folders);
+    await devices.online();
+    await broker.publish('plant/brief', '7');
+    await broker.publish('plant/meter', '{"p_kw": 100, "phases": [229, 230.5]}');
+    await expect.poll(() => devices?.value(voltage)).toBe(230.5);
+    expect(devices.value(brief)).toBeNull();
+  });
+
+  test('the will is told when the connection is lost, and not at a stop in order', async () => {
+    broker = await startMqttBroker();
+    const text = header(broker.port, ', will: { topic: setpoint/state, payload: gone }') + points;
+    devices = runDevices(text, folders);
+    await devices.online();
+    await devices.layer.stop();
+    await elapsed(100);
+    expect(broker.messages).toEqual([]);
+    devices = runDevices(text, folders, { mqtt_timeout_ms: 100 });
+    await devices.online();
+    broker.silence(true);
+    devices.command(setpoint, 1);
+    await expect
+      .poll(() => broker.messages.some(({ topic, payload }) => topic === 'setpoint/state' && payload === 'gone'))
+      .toBe(true);
+  });
+});

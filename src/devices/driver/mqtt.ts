@@ -1,0 +1,223 @@
+/**
+ * Driver `mqtt` (decisions §2.6): measurements by subscription, commands by QoS 1 publish. Clean sessions, nothing
+ * retained and no offline queue: each connection is a client of its own, so that what was not confirmed on one is never
+ * sent again on the next. A connection whose state is unknown is ended, and what it had read becomes bad.
+ */
+import mqtt, { type MqttClient } from 'mqtt';
+import type { Timer } from '../../base/clock.ts';
+import { newId } from '../../base/id.ts';
+import { type MqttChannel, mqttAddressOf } from '../../points/channel.ts';
+import type { TakenCommand } from '../../points/command-slots.ts';
+import { quality } from '../../rules/snapshot.ts';
+import type { Driver, DriverContext, RawReading } from '../driver.ts';
+import { numberIn, pathSteps, payloadOf } from './mqtt-payload.ts';
+
+/** What a channel needs from outside site.yaml: secrets of the environment and the contents of files. */
+export interface MqttCredentials {
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+  readonly ca: string | undefined;
+  readonly cert: string | undefined;
+  readonly key: string | undefined;
+}
+
+export function createMqttDriver(channel: MqttChannel, credentials: MqttCredentials, context: DriverContext): Driver {
+  return new MqttDriver(channel, credentials, context);
+}
+
+interface Place {
+  readonly index: number;
+  readonly topic: string;
+  readonly steps: readonly (string | number)[];
+}
+
+/** Seconds between signs of life; a broker that misses one and a half of them counts as gone. */
+const defaultKeepAliveSeconds = 15;
+class MqttDriver implements Driver {
+  readonly #channel: MqttChannel;
+  readonly #credentials: MqttCredentials;
+  readonly #context: DriverContext;
+  /** Action points, by index. */
+  readonly #actions: ReadonlyMap<number, Place>;
+  /** Measurement points, by topic. */
+  readonly #subscriptions: ReadonlyMap<string, readonly Place[]>;
+  #client: MqttClient | undefined;
+  #online = false;
+  #stopped = false;
+  #inFlight = 0;
+  #backOffMs: number;
+  #reconnectTimer: Timer | undefined;
+
+  constructor(channel: MqttChannel, credentials: MqttCredentials, context: DriverContext) {
+    this.#channel = channel;
+    this.#credentials = credentials;
+    this.#context = context;
+    const places = context.points.map((point) => {
+      const { topic, path = '$' } = mqttAddressOf(point);
+      return { kind: point.kind, place: { index: point.index, topic, steps: pathSteps(path) } };
+    });
+    const ofKind = (kind: string): Place[] => places.filter((entry) => entry.kind === kind).map(({ place }) => place);
+    this.#actions = new Map(ofKind('action').map((place) => [place.index, place]));
+    this.#subscriptions = Map.groupBy(ofKind('measurement'), ({ topic }) => topic);
+    this.#backOffMs = context.limits.reconnect_min_ms;
+  }
+
+  start(): void {
+    this.#connect();
+  }
+
+  wake(): void {
+    while (this.#online && this.#client !== undefined && this.#inFlight < this.#context.limits.mqtt_in_flight) {
+      const command = this.#context.nextCommand();
+      if (command === null) return;
+      this.#send(this.#client, command);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#reconnectTimer?.cancel();
+    this.#context.setOnline(false);
+    const client = this.#client;
+    this.#client = undefined;
+    // A goodbye in order, so that the broker does not tell others of a lost connection.
+    if (client?.connected === true) await client.endAsync(false).catch(() => undefined);
+    client?.stream.destroy();
+  }
+
+  #connect(): void {
+    const { limits, log } = this.#context;
+    const { will } = this.#channel;
+    const client = mqtt.connect(this.#channel.url, {
+      ...present(this.#credentials),
+      ...(will === undefined ? {} : { will: { ...will, payload: Buffer.from(will.payload), qos: 1, retain: false } }),
+      clientId: this.#channel.client_id ?? `setpoint-${newId()}`,
+      clean: true,
+      keepalive: this.#channel.keep_alive_s ?? defaultKeepAliveSeconds,
+      connectTimeout: limits.mqtt_timeout_ms,
+      // This driver connects again itself, with a client that remembers nothing.
+      reconnectPeriod: 0,
+      resubscribe: false,
+      queueQoSZero: false,
+    });
+    this.#client = client;
+    // One for each unconfirmed command, beside those of the driver and of the library.
+    client.setMaxListeners(limits.mqtt_in_flight + 16);
+    client.on('connect', () => void this.#subscribe(client));
+    client.on('message', (topic, payload, packet) => {
+      // Nobody knows how old a retained message is.
+      if (this.#client === client && !packet.retain) this.#received(topic, payload);
+    });
+    client.on('error', (error) => log.warn('channel failed', { reason: error.message }));
+    client.on('close', () => this.#disconnected(client));
+  }
+
+  async #subscribe(client: MqttClient): Promise<void> {
+    const topics = [...this.#subscriptions.keys()];
+    if (topics.length > 0) {
+      const deadline = this.#deadline(client, 'the broker did not answer the subscription');
+      const answer = await subscribed(client, topics);
+      deadline.cancel();
+      // Points of a refused topic stay unavailable; the others are worth having.
+      if (answer.refused.length > 0)
+        this.#context.log.error('the broker refuses subscriptions', { topics: answer.refused });
+      if (!answer.answered) {
+        client.stream.destroy();
+        return;
+      }
+    }
+    if (this.#client !== client || this.#stopped || !client.connected) return;
+    this.#online = true;
+    this.#backOffMs = this.#context.limits.reconnect_min_ms;
+    this.#context.log.info('channel online');
+    this.#context.setOnline(true);
+    this.wake();
+  }
+
+  #received(topic: string, payload: Buffer): void {
+    const places = this.#subscriptions.get(topic) ?? [];
+    const tooLarge = payload.length > this.#context.limits.mqtt_payload_bytes;
+    this.#context.publish(
+      places.map(({ index, steps }): RawReading => {
+        const raw = tooLarge ? null : numberIn(payload, steps);
+        return raw === null ? unread(index) : { index, raw, quality: quality.good };
+      }),
+    );
+  }
+
+  /** The broker confirms or the connection ends: a command never waits for the next one. */
+  #send(client: MqttClient, command: TakenCommand): void {
+    const place = this.#actions.get(command.index);
+    if (place === undefined) throw new Error('a command for a point of another channel');
+    const deadline = this.#deadline(client, 'the broker did not confirm a command in time');
+    let open = true;
+    this.#inFlight++;
+    const lost = (): void => done(new Error('the connection ended'));
+    const done = (error?: Error | null): void => {
+      if (!open) return;
+      open = false;
+      deadline.cancel();
+      client.off('close', lost);
+      this.#inFlight--;
+      const sent = error === undefined || error === null;
+      this.#context.commandDone(command.index, sent);
+      if (sent) this.#context.publish([{ index: command.index, raw: command.value, quality: quality.good }]);
+      else this.#context.log.warn('a command was not confirmed', { reason: reasonOf(error) });
+      if (sent) this.wake();
+    };
+    client.once('close', lost);
+    const payload = payloadOf(command.value, place.steps);
+    client.publish(place.topic, payload, { qos: 1, retain: false }, (error) => done(error));
+  }
+
+  #deadline(client: MqttClient, reason: string): Timer {
+    return this.#context.clock.after(this.#context.limits.mqtt_timeout_ms, () => {
+      this.#context.log.warn('the connection is ended', { reason });
+      client.stream.destroy();
+    });
+  }
+
+  #disconnected(client: MqttClient): void {
+    client.end(true);
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    this.#online = false;
+    if (this.#stopped) return;
+    this.#context.setOnline(false);
+    this.#context.publish(this.#context.points.map(({ index }) => unread(index)));
+    this.#reconnectTimer = this.#context.clock.after(this.#backOffMs, () => this.#connect());
+    this.#backOffMs = Math.min(this.#backOffMs * 2, this.#context.limits.reconnect_max_ms);
+  }
+}
+
+/** The bit of a SUBACK code that says no. */
+const refusedBit = 0x80;
+
+function subscribed(
+  client: MqttClient,
+  topics: string[],
+): Promise<{ readonly answered: boolean; readonly refused: readonly string[] }> {
+  return new Promise((resolve) => {
+    const lost = (): void => resolve({ answered: false, refused: [] });
+    client.once('close', lost);
+    client.subscribe(topics, { qos: 1 }, (_error, _granted, packet) => {
+      client.off('close', lost);
+      const codes = (packet?.granted ?? []).map(Number);
+      const refused = topics.filter((_, position) => ((codes[position] ?? 0) & refusedBit) !== 0);
+      resolve({ answered: packet !== undefined, refused });
+    });
+  });
+}
+
+function unread(index: number): RawReading {
+  return { index, raw: Number.NaN, quality: quality.bad };
+}
+
+/** Only the members that are there: the library takes an absent one for a setting. */
+function present(credentials: MqttCredentials): { [Name in keyof MqttCredentials]?: string } {
+  return Object.fromEntries(Object.entries(credentials).filter(([, value]) => value !== undefined));
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

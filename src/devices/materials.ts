@@ -1,0 +1,69 @@
+/**
+ * What drivers need beside site.yaml (decisions §2.6): measured series, secrets of the environment, certificates. Read
+ * once at start, so that a missing file or variable stops the start with one line and not a channel in the night.
+ */
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { MqttChannel, SimulatedChannel } from '../points/channel.ts';
+import type { Site } from '../points/site.ts';
+import type { DriverMaterials } from './driver/index.ts';
+import type { MqttCredentials } from './driver/mqtt.ts';
+import { readSeries } from './driver/series.ts';
+import type { SimulatedOptions } from './driver/simulated.ts';
+
+export interface MaterialSources {
+  /** Files are relative to it. */
+  readonly configDir: string;
+  readonly dataDir: string;
+  /** The environment: the value of a variable that site.yaml names. */
+  readonly secret: (variable: string) => string | undefined;
+}
+
+/** Throws an Error with one line for the operator. */
+export function readMaterials(site: Site, sources: MaterialSources): DriverMaterials {
+  const simulated = new Map<string, SimulatedOptions>();
+  const mqtt = new Map<string, MqttCredentials>();
+  for (const channel of site.channels) {
+    if (channel.driver === 'simulated') simulated.set(channel.id, plantOf(channel, site.timezone, sources));
+    if (channel.driver === 'mqtt') mqtt.set(channel.id, credentialsOf(channel, sources));
+  }
+  return { simulated, mqtt };
+}
+
+function plantOf(channel: SimulatedChannel, timezone: string, sources: MaterialSources): SimulatedOptions {
+  const series = (file: string) => readSeries(textOf(file, 'the series', channel.id, sources), file, timezone);
+  return {
+    timezone,
+    load: series(channel.load_series),
+    pv: series(channel.pv_series),
+    stateFile: join(sources.dataDir, `simulated-${channel.id.replaceAll(/[^A-Za-z0-9_-]/g, '_')}.json`),
+  };
+}
+
+function credentialsOf(channel: MqttChannel, sources: MaterialSources): MqttCredentials {
+  const secret = (variable: string | undefined): string | undefined => {
+    if (variable === undefined) return undefined;
+    const value = sources.secret(variable);
+    if (value === undefined || value === '')
+      throw new Error(`channel ${channel.id}: the environment has no variable ${variable}`);
+    return value;
+  };
+  const file = (name: string | undefined): string | undefined =>
+    name === undefined ? undefined : textOf(name, 'the file', channel.id, sources);
+  return {
+    username: secret(channel.username_env),
+    password: secret(channel.password_env),
+    ca: file(channel.ca_file),
+    cert: file(channel.cert_file),
+    key: file(channel.key_file),
+  };
+}
+
+function textOf(file: string, what: string, channel: string, sources: MaterialSources): string {
+  try {
+    return readFileSync(resolve(sources.configDir, file), 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    throw new Error(`channel ${channel}: ${what} ${file} cannot be read: ${code}`, { cause: error });
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * An MQTT broker on loopback for tests: real sockets, a log of what was published to it. It can be stopped and started
+ * on the same port, ask for a password, use TLS, fall silent while staying connected, and refuse subscriptions.
+ */
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { Aedes } from 'aedes';
+import { systemClock } from '../base/clock.ts';
+
+export interface BrokerMessage {
+  readonly topic: string;
+  readonly payload: string;
+  readonly qos: number;
+  readonly retain: boolean;
+  readonly atMs: number;
+}
+
+export interface MqttBroker {
+  readonly port: number;
+  /** What clients published, not the broker's own messages. */
+  readonly messages: BrokerMessage[];
+  connections(): number;
+  /** Sends a message to subscribers as another device would; false when the broker is stopped, or stops before it took it. */
+  publish(topic: string, payload: string, retain?: boolean): Promise<boolean>;
+  /** Closes the port and every connection; a restarted broker has forgotten its sessions. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  /** Takes what comes and answers nothing, until told otherwise. */
+  silence(silent: boolean): void;
+}
+
+export interface BrokerOptions {
+  readonly user?: { readonly name: string; readonly password: string };
+  readonly tls?: { readonly key: string; readonly cert: string };
+  /** Topics that nobody may subscribe to. */
+  readonly forbidden?: readonly string[];
+}
+
+export async function startMqttBroker(options: BrokerOptions = {}): Promise<MqttBroker> {
+  const messages: BrokerMessage[] = [];
+  const sockets = new Set<Socket>();
+  /** Publications that the running broker has not taken yet. */
+  const unsettled = new Set<() => void>();
+  let silent = false;
+  let port = 0;
+  let running: { readonly broker: Aedes; readonly server: Server } | undefined;
+
+  const start = async (): Promise<void> => {
+    const broker = await Aedes.createBroker({
+      authenticate: (_client, name, password, done) => {
+        const { user } = options;
+        done(null, user === undefined || (user.name === name && user.password === password?.toString()));
+      },
+      authorizeSubscribe: (_client, subscription, done) =>
+        done(null, options.forbidden?.includes(subscription.topic) === true ? null : subscription),
+    });
+    broker.on('publish', (packet, client) => {
+      if (client === null) return;
+      const { topic, qos, retain } = packet;
+      messages.push({ topic, payload: packet.payload.toString(), qos, retain, atMs: systemClock.monotonicMs() });
+    });
+    const serve = (socket: Socket): void => {
+      sockets.add(socket);
+      socket.on('close', () => sockets.delete(socket));
+      socket.on('error', () => socket.destroy());
+      muteable(socket, () => silent);
+      broker.handle(socket);
+    };
+    const server = options.tls === undefined ? createServer(serve) : createTlsServer(options.tls, serve);
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, '127.0.0.1', resolve);
+    });
+    port = (server.address() as AddressInfo).port;
+    running = { broker, server };
+  };
+  await start();
+  return {
+    get port() {
+      return port;
+    },
+    messages,
+    connections: () => sockets.size,
+    publish: (topic, payload, retain = false) =>
+      new Promise((resolve, reject) => {
+        if (running === undefined) return resolve(false);
+        const packet = { cmd: 'publish', topic, payload, qos: 1, retain, dup: false } as const;
+        const refuse = (): void => resolve(false);
+        unsettled.add(refuse);
+        running.broker.publish(packet, (error) => {
+          unsettled.delete(refuse);
+          if (error) reject(error);
+          else resolve(true);
+        });
+      }),
+    start,
+    async stop() {
+      const stopping = running;
+      running = undefined;
+      for (const socket of sockets) socket.destroy();
+      for (const refuse of unsettled) refuse();
+      unsettled.clear();
+      if (stopping === undefined) return;
+      await new Promise<void>((resolve) => void stopping.server.close(() => resolve()));
+      await new Promise<void>((resolve) => stopping.broker.close(() => resolve()));
+    },
+    silence(value) {
+      silent = value;
+    },
+  };
+}
+
+/** Swallows what the broker writes while it is silent; the connection stays open. */
+function muteable(socket: Socket, silent: () => boolean): void {
+  const write = socket.write.bind(socket);
+  // Only the muted form differs; both forms of the call end in the socket's own.
+  const answer: Socket['write'] = (...args: [never, never?, never?]) => (silent() ? true : write(...args));
+  socket.write = answer;
+}

@@ -1,0 +1,181 @@
+/**
+ * Runs a guide as a reader would: in a fresh copy of what is published, block after block, in one shell.
+ *
+ *     ```sh                 run; a command that fails, or an HTTP answer of 400 or more, fails the guide
+ *     ```sh service         started in the background and waited for until it answers; ended with the guide
+ *     ```sh refused         run; must fail
+ *     ```json file=NAME     saved (any language)
+ *     ```output             each line must be in what the block before it printed; … stands for anything
+ *     ```text               not run
+ *
+ * The addresses of the text (ports 8080, 1502, 1883) are replaced by ports that are free here.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { root, waitFor } from '../e2e/running-service.ts';
+import { codeBlocks } from './blocks.ts';
+
+const blockDeadlineMs = 60_000;
+const startDeadlineMs = 30_000;
+
+export interface GuideOptions {
+  /** Port of the text -> port of something that runs here. */
+  readonly ports?: Readonly<Record<string, number>>;
+}
+
+/** What cannot run here, by the first words of a command line. */
+const unsupported = /^\s*(docker|systemctl|sudo)\b/m;
+
+export async function runGuide(file: string, options: GuideOptions = {}): Promise<void> {
+  const folder = publishedCopy();
+  const httpPort = await freePort();
+  const ports = new Map(Object.entries({ ...options.ports, '8080': httpPort }));
+  const localized = (text: string): string =>
+    text.replaceAll(/(127\.0\.0\.1:|localhost:|\bport: )(\d+)/g, (whole, before: string, port: string) =>
+      ports.has(port) ? `${before}${ports.get(port)}` : whole,
+    );
+  const env = {
+    ...shellEnvironment(folder),
+    SVC_HTTP_PORT: String(httpPort),
+    SVC_LOG_LEVEL: 'info',
+  };
+  const shell = startShell(folder, env);
+  const services: ChildProcess[] = [];
+  let printed = '';
+  try {
+    for (const block of codeBlocks(join(root, file))) {
+      const fail = (why: string): never => {
+        throw new Error(`${file}:${block.line} ${why}`);
+      };
+      const text = localized(block.text);
+      const [language = '', what = ''] = block.info;
+      if (what.startsWith('file=')) save(folder, what.slice('file='.length), text);
+      else if (language === 'output') check(text, printed, fail);
+      else if (language === 'sh' && what === 'service')
+        services.push(await startService(text, folder, env, httpPort, fail));
+      else if (language === 'sh') {
+        if (unsupported.test(text)) fail('needs what is not here: mark it as text');
+        const { status, output } = await shell.run(withoutInstall(text));
+        printed = output;
+        if ((status !== 0) !== (what === 'refused')) fail(`ended with ${status}:\n${output}`);
+      } else if (language !== 'text') fail(`a block must say what it is: '${block.info.join(' ')}'`);
+    }
+  } finally {
+    shell.end();
+    for (const service of services) await end(service);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Installing is what `.ci/run` does before any of this, and testing is what runs this. */
+function withoutInstall(text: string): string {
+  return text.replaceAll(/npm ci\s*(&&\s*|$)/gm, '').replaceAll(/^npm test$/gm, '');
+}
+
+/** Everything that the repository would publish now, with the installed packages beside it. */
+function publishedCopy(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'setpoint-guide-'));
+  const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root });
+  for (const name of listed.toString().split('\0')) {
+    if (name === '' || name.startsWith('tests/')) continue;
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    cpSync(join(root, name), join(folder, name), { force: true, errorOnExist: false });
+  }
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
+
+/** A `curl` that fails on an HTTP error goes first in the path. */
+function shellEnvironment(folder: string): NodeJS.ProcessEnv {
+  const bin = join(folder, '.guide-bin');
+  mkdirSync(bin);
+  writeFileSync(join(bin, 'curl'), '#!/bin/sh\nexec /usr/bin/env -S PATH="${PATH#*:}" curl --fail-with-body "$@"\n');
+  chmodSync(join(bin, 'curl'), 0o755);
+  return { HOME: folder, PATH: `${bin}:${join(root, 'node_modules', '.bin')}:${process.env['PATH']}` };
+}
+
+interface Shell {
+  run(text: string): Promise<{ status: number; output: string }>;
+  end(): void;
+}
+
+function startShell(folder: string, env: NodeJS.ProcessEnv): Shell {
+  const shell = spawn('bash', ['--noprofile', '--norc'], { cwd: folder, env, stdio: ['pipe', 'pipe', 'pipe'] });
+  let output = '';
+  shell.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  shell.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  let blocks = 0;
+  return {
+    async run(text) {
+      output = '';
+      const mark = `end-of-block-${++blocks}:`;
+      // Each line's failure counts, and the shell lives on with what the block exported.
+      shell.stdin.write(
+        `guide_status=0; trap 'guide_status=$?' ERR\nset -o pipefail\n${text}\necho\necho "${mark}$guide_status"\n`,
+      );
+      const status = await waitFor(() => new RegExp(`${mark}(\\d+)\\n`).exec(output)?.[1], blockDeadlineMs).catch(
+        () => {
+          throw new Error(`the block did not end: ${text}\n${output}`);
+        },
+      );
+      return { status: Number(status), output: output.slice(0, output.lastIndexOf(mark)) };
+    },
+    end: () => void shell.kill('SIGKILL'),
+  };
+}
+
+async function startService(
+  text: string,
+  folder: string,
+  env: NodeJS.ProcessEnv,
+  port: number,
+  fail: (why: string) => never,
+): Promise<ChildProcess> {
+  const service = spawn('bash', ['--noprofile', '--norc', '-c', `exec env ${withoutInstall(text)}`], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  service.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  service.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  await waitFor(async () => {
+    if (service.exitCode !== null) fail(`the service ended with ${service.exitCode}:\n${output}`);
+    return (await fetch(`http://127.0.0.1:${port}/health`).catch(() => null))?.ok;
+  }, startDeadlineMs).catch(() => fail(`the service does not answer:\n${output}`));
+  return service;
+}
+
+async function end(service: ChildProcess): Promise<void> {
+  if (service.exitCode !== null) return;
+  const ended = new Promise((resolve) => service.once('exit', resolve));
+  service.kill('SIGTERM');
+  await ended;
+}
+
+function save(folder: string, name: string, text: string): void {
+  mkdirSync(dirname(join(folder, name)), { recursive: true });
+  writeFileSync(join(folder, name), `${text}\n`);
+}
+
+function check(expected: string, printed: string, fail: (why: string) => never): void {
+  for (const line of expected.split('\n')) {
+    const pattern = line
+      .split('…')
+      .map((part) => part.trim().replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`))
+      .join('[^]*?');
+    if (!new RegExp(pattern).test(printed)) fail(`not printed: ${line}\nbut:\n${printed}`);
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => void server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}

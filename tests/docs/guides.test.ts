@@ -1,0 +1,58 @@
+/** Every block of the README and of every guide runs, or says that it is output. */
+import { readdirSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { startModbusDevice } from '../../src/testing/modbus-server.ts';
+import { startMqttBroker } from '../../src/testing/mqtt-broker.ts';
+import { runGuide } from './guide-run.ts';
+
+const guideDeadlineMs = 180_000;
+/** The reference is about the language and has a test of its own. */
+const elsewhere = ['rule-reference.md'];
+
+const runs: Readonly<Record<string, (file: string) => Promise<void>>> = {
+  'connect-modbus.md': async (file) => {
+    const device = await startModbusDevice();
+    device.input.writeInt32BE(12_500, 200);
+    device.input.writeUInt16BE(805, 400);
+    try {
+      await runGuide(file, { ports: { '1502': device.port } });
+      expect(device.holding.readInt16BE(600)).toBe(125);
+    } finally {
+      await device.stop();
+    }
+  },
+  'connect-mqtt.md': async (file) => {
+    const broker = await startMqttBroker();
+    const meter = new AbortController();
+    const measuring = (async () => {
+      while (!meter.signal.aborted) {
+        await broker.publish('bakery/meter', '{"power": {"active_w": 15500}}');
+        await new Promise((resolve) => void systemClock.after(100, () => resolve(null)));
+      }
+    })();
+    try {
+      await runGuide(file, { ports: { '1883': broker.port } });
+      expect(broker.messages).toContainEqual(
+        expect.objectContaining({ topic: 'bakery/heater/setpoint', payload: '4.5' }),
+      );
+    } finally {
+      meter.abort();
+      await measuring;
+      await broker.stop();
+    }
+  },
+};
+
+const files = [
+  'README.md',
+  ...readdirSync('docs/guides').filter((name) => name.endsWith('.md') && !elsewhere.includes(name)),
+];
+
+test.each(files)(
+  '%s',
+  async (name) => {
+    await (runs[name] ?? runGuide)(name === 'README.md' ? name : `docs/guides/${name}`);
+  },
+  guideDeadlineMs,
+);
