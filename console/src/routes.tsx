@@ -27,7 +27,7 @@ const rulesRoute = createRoute({
     search['create'] === true ? { create: true } : {},
 });
 
-export const panels = ['node', 'rule', 'try', 'history', 'live'] as const;
+export const panels = ['node', 'rule', 'try', 'history'] as const;
 export type PanelName = (typeof panels)[number];
 
 const ruleRoute = createRoute({
