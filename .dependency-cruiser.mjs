@@ -8,6 +8,7 @@ const allowed = {
   storage: ['base', 'api'],
   rules: ['base'],
   points: ['base', 'api', 'storage', 'rules'],
+  historian: ['base', 'api', 'storage', 'points', 'rules'],
   devices: ['base', 'points', 'rules'],
   audit: ['base', 'api', 'storage'],
   automation: ['base', 'api', 'storage', 'points', 'audit', 'rules'],

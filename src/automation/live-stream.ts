@@ -44,7 +44,7 @@ export interface LiveStream {
 }
 
 /** Close codes of RFC 6455; 4001 and 4003 are ours. */
-const closeCodes = {
+export const closeCodes = {
   goingAway: 1001,
   unsupported: 1003,
   policy: 1008,

@@ -13,7 +13,7 @@ export interface Clock {
   wallMs(): number;
   /** Milliseconds on a clock that never jumps; equal in all threads of the process, fractional. */
   monotonicMs(): number;
-  /** Runs `task` once after `delayMs` on the monotonic clock. */
+  /** Runs `task` once after `delayMs` on the monotonic clock; `longestDelayMs` at most. */
   after(delayMs: number, task: () => void): Timer;
   /** Runs `task` in a later turn of the event loop, after pending I/O was read. */
   soon(task: () => void): void;
@@ -21,11 +21,20 @@ export interface Clock {
 
 const nanosecondsPerMs = 1e6;
 
+/** The longest that a timer of the system can wait, about 25 days: it takes anything longer for "at once". */
+export const longestDelayMs = 2_147_483_647;
+
+/** A delay that no timer can hold is a bug of the caller, and must not look like one that is over. */
+export function checkDelay(delayMs: number): void {
+  if (!(delayMs <= longestDelayMs)) throw new RangeError(`a timer cannot wait ${delayMs} ms`);
+}
+
 export const systemClock: Clock = {
   wallMs: () => Date.now(),
   // hrtime, not performance.now(): the latter starts at 0 in each worker thread.
   monotonicMs: () => Number(process.hrtime.bigint()) / nanosecondsPerMs,
   after(delayMs, task) {
+    checkDelay(delayMs);
     const timer = setTimeout(task, delayMs);
     return { cancel: () => clearTimeout(timer) };
   },

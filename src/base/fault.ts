@@ -31,6 +31,7 @@ export const faultKinds = {
   'internal-error': kind(500),
   'audit-unavailable': kind(503, true),
   'storage-unavailable': kind(503, true),
+  'source-unavailable': kind(503, true),
   'engine-unavailable': kind(503, true),
   'deadline-exceeded': kind(504, true),
 } as const satisfies Record<string, FaultKind>;

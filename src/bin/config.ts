@@ -13,6 +13,7 @@ import { readYaml, YamlError } from '../base/yaml.ts';
 import { type DeviceLimits, deviceLimits, deviceLimitsSchema } from '../devices/limits.ts';
 import { IdentityConfigError } from '../gateway/identity-config.ts';
 import { type GatewayLimits, gatewayLimits, gatewayLimitsSchema } from '../gateway/limits.ts';
+import { type HistoryLimits, historyLimits, historyLimitsSchema } from '../historian/limits.ts';
 import type { Channel } from '../points/channel.ts';
 import { readSite, type Site } from '../points/site.ts';
 import type { Parameter } from '../rules/catalogue.ts';
@@ -71,6 +72,7 @@ const serviceSchema = Type.Object(
     http: Type.Optional(Type.Partial(gatewayLimitsSchema)),
     automation: Type.Optional(Type.Partial(automationLimitsSchema)),
     devices: Type.Optional(Type.Partial(deviceLimitsSchema)),
+    history: Type.Optional(Type.Partial(historyLimitsSchema)),
   },
   { additionalProperties: false },
 );
@@ -79,6 +81,7 @@ export interface ServiceLimits {
   readonly http: GatewayLimits;
   readonly automation: AutomationLimits;
   readonly devices: DeviceLimits;
+  readonly history: HistoryLimits;
 }
 
 const serviceFile = 'service.yaml';
@@ -92,6 +95,7 @@ export function readLimits(configDir: string): ServiceLimits {
     http: { ...gatewayLimits, ...given.http },
     automation: { ...automationLimits, ...given.automation },
     devices: { ...deviceLimits, ...given.devices },
+    history: { ...historyLimits, ...given.history },
   };
 }
 

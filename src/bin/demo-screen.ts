@@ -1,6 +1,7 @@
 /** What `npm start` prints when it is ready: on one screen, what runs where and what to ask it. */
 import { relative } from 'node:path';
 import type { RuleRow } from '../automation/rule-store.ts';
+import { recordedPoints } from '../historian/look.ts';
 import type { ServiceConfig } from './config.ts';
 import type { RunningService } from './service.ts';
 
@@ -21,6 +22,7 @@ Setpoint runs "${site.name}" at ${address}
   device thread      ${channels}; ${site.points.length} points
   automation thread  tick ${service.engine.tickIntervalMs} ms, ${total} rules:
 ${rows.map(ruleLine).join('\n')}${total > rows.length ? `\n                       and ${total - rows.length} more` : ''}
+  historian thread   ${recordedPoints(site.points).length} points recorded, kept ${site.history.retentionDays} days
   data               ${shown(config.dataDir)}
   site               ${shown(config.configDir)}
 ${signInLine(service)}
@@ -40,7 +42,7 @@ function signInLine({ signIn, host, port }: RunningService): string {
   if (signIn === null) return '';
   // A browser cannot open "any address".
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `\nSign in, once, within ten minutes:\n\n  ${addressOf(reachable, port)}/#code=${signIn.issueCode()}\n`;
+  return `\nSign in, once, within ten minutes:\n  ${addressOf(reachable, port)}/#code=${signIn.issueCode()}\n`;
 }
 
 function addressOf(host: string, port: number): string {

@@ -1,21 +1,45 @@
 /** Puts the live stream on `/ws` of the HTTP server: the WebSocket library on one side, `StreamSocket` on the other. */
 import websocket, { type WebSocket } from '@fastify/websocket';
-import type { LiveStream, StreamSocket } from '../automation/live-stream.ts';
+import { closeCodes, type LiveStream, type StreamSocket } from '../automation/live-stream.ts';
 import { Fault } from '../base/fault.ts';
+import type { Log } from '../base/log.ts';
+import type { RateLimits } from '../gateway/rate-limit.ts';
 import { answerRaw } from '../gateway/raw-answer.ts';
 import type { Server } from '../gateway/server.ts';
 
-export async function addLiveSocket(server: Server, stream: LiveStream, messageBytesMax: number): Promise<void> {
+export interface LiveSocketParts {
+  readonly stream: LiveStream;
+  readonly rateLimits: RateLimits;
+  readonly log: Log;
+  readonly messageBytesMax: number;
+}
+
+/** What is known of a client before it has said anything. */
+interface Handshake {
+  readonly address: string;
+  readonly correlationId: string;
+}
+
+export async function addLiveSocket(server: Server, parts: LiveSocketParts): Promise<void> {
+  const { stream, rateLimits, log, messageBytesMax } = parts;
   const { fastify } = server;
   await fastify.register(websocket, { options: { maxPayload: messageBytesMax, perMessageDeflate: false } });
   // Not of the WebSocket kind, or asked for without an upgrade: refused in the envelope like everything else.
   fastify.websocketServer.on('wsClientError', (_error, socket) =>
     answerRaw(socket, new Fault('invalid-input', 'the WebSocket handshake is not valid')),
   );
-  const connect = (socket: WebSocket): void => {
+  // A token guessed here counts like one guessed at a route.
+  const failed = async ({ address, correlationId }: Handshake): Promise<void> => {
+    await rateLimits.countFailedAuthentication(address);
+    log.warn('authentication failed', { correlation_id: correlationId });
+  };
+  const connect = (socket: WebSocket, handshake: Handshake): void => {
     const adapted: StreamSocket = {
       send: (text) => socket.send(text),
-      close: (code, reason) => socket.close(code, reason),
+      close: (code, reason) => {
+        if (code === closeCodes.unauthenticated) void failed(handshake);
+        socket.close(code, reason);
+      },
       bufferedBytes: () => socket.bufferedAmount,
       onMessage: (listener) =>
         void socket.on('message', (data: Buffer, isBinary: boolean) =>
@@ -30,7 +54,8 @@ export async function addLiveSocket(server: Server, stream: LiveStream, messageB
   fastify.route({
     method: 'GET',
     url: '/ws',
+    onRequest: (request) => rateLimits.checkAddress(request.ip),
     handler: (_request, reply) => reply.callNotFound(),
-    wsHandler: connect,
+    wsHandler: (socket, { ip, correlationId }) => connect(socket, { address: ip, correlationId }),
   });
 }

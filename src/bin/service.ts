@@ -40,6 +40,7 @@ import {
   StartError,
 } from './config.ts';
 import { lockDataFolder } from './data-lock.ts';
+import { type ServiceHistory, startHistory } from './history.ts';
 import { addLiveSocket } from './live-socket.ts';
 import { packageVersion } from './version.ts';
 
@@ -52,6 +53,7 @@ export interface RunningService {
   readonly audit: AuditLog;
   readonly store: RuleStore;
   readonly engine: EngineClient;
+  readonly history: ServiceHistory;
   readonly key: SigningKey;
   /** Null when tokens come from elsewhere: a configured secret or identity provider. */
   readonly signIn: SignIn | null;
@@ -103,6 +105,9 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
 
   const memory = createPointMemory(site.points, site.channels.length);
   startDevices(config, site, memory, limits, log, opened);
+  const history = startHistory(config, site, memory, limits.history, log);
+  // Before the device layer ends: the last look finds the values of the last moment.
+  opened.add(() => history.stop());
   const store = createRuleStore(database, systemClock, limits.automation.max_rules);
   const { engine, stream } = startEngine(config, site, memory, limits, store, identity, log, opened);
   const rules = await engine.open();
@@ -121,17 +126,19 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     log,
   });
   const { signIn } = identity;
+  const rateLimits = createRateLimits(limits.http);
   const server = serverOf({
     capabilities: [healthCapability(packageVersion()), ...handlers, ...(signIn === null ? [] : [signIn.capability])],
     identity: identity.identity,
     audit,
     site: identity.scope,
-    rateLimits: createRateLimits(limits.http),
+    rateLimits,
     log,
     limits: limits.http,
     clock: systemClock,
   });
-  await addLiveSocket(server, stream, limits.automation.stream_message_bytes);
+  const messageBytesMax = limits.automation.stream_message_bytes;
+  await addLiveSocket(server, { stream, rateLimits, log, messageBytesMax });
   if (!(await addConsole(server))) log.warn('there is no console: it was not built; run npm run prepare');
   opened.add(() => server.close());
   // Before the server, which waits for its connections to end.
@@ -144,7 +151,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   };
   const { key } = identity;
   const { catalogue } = parameters;
-  return { ...address, site, catalogue, database, audit, store, engine, key, signIn, rules, log, stop };
+  return { ...address, site, catalogue, database, audit, store, engine, history, key, signIn, rules, log, stop };
 }
 
 function openDatabases(config: ServiceConfig, opened: Opened) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command line (decisions §2.7). Exit codes: 0 done, 1 failed, 2 not confirmed or wrong usage. `rules import` and
- * `rules export` work on the data dir itself, beside a running service or without one.
+ * The command line (decisions §2.7). Exit codes: 0 done, 1 failed, 2 not confirmed or wrong usage. `rules` and
+ * `history` work on the data dir itself, beside a running service or without one.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -18,6 +18,7 @@ import { localScope, signingKey } from '../gateway/local-keys.ts';
 import { siteCatalogue } from '../points/site.ts';
 import { openDatabase } from '../storage/database.ts';
 import { readConfig, readLimits, readSiteFile, type ServiceConfig, StartError } from './config.ts';
+import { addHistoryCommands } from './history-command.ts';
 import { isExpected, runService } from './run-service.ts';
 import { siteDatabaseFile } from './service.ts';
 import { packageVersion } from './version.ts';
@@ -163,6 +164,7 @@ function program(): Command {
     .option('--json', 'print the report as JSON')
     .action(importCommand);
   rules.command('export').description('print all rules as one file').action(exportCommand);
+  addHistoryCommands(setpoint, { config: () => readConfig(process.env), withAudit: withDatabase });
   return setpoint;
 }
 

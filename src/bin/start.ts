@@ -3,7 +3,9 @@
  * there are no rules, those of the demo are imported and enabled; a second start continues where the first one stopped.
  */
 import { join } from 'node:path';
+import { systemClock } from '../base/clock.ts';
 import { type Environment, isForOperator, readConfig, type ServiceConfig, StartError } from './config.ts';
+import { fillDemoHistory } from './demo-history.ts';
 import { installDemoRules } from './demo-rules.ts';
 import { demoScreen } from './demo-screen.ts';
 import { runService } from './run-service.ts';
@@ -29,8 +31,14 @@ function demoConfig(env: Environment, args: readonly string[]): ServiceConfig {
   return replaySpeed === undefined ? config : { ...config, replaySpeed };
 }
 
+/** From here on the service records itself. */
+const startedMs = systemClock.wallMs();
 const config = (): ServiceConfig => demoConfig(process.env, process.argv.slice(2));
 const service = await runService(config);
+fillDemoHistory(service.history, service.site, config().configDir, startedMs).then(
+  () => service.log.info('the demo history is filled', { took_ms: systemClock.wallMs() - startedMs }),
+  (error: unknown) => service.log.warn('the demo history could not be filled', { error: String(error) }),
+);
 try {
   await installDemoRules(service, config().configDir);
   process.stdout.write(await demoScreen(service, config()));

@@ -302,6 +302,43 @@ describe('decisions §1 limits of headers and bodies', () => {
   });
 });
 
+describe('decisions §1 limits of connections', () => {
+  test('one more than `connections` is closed at once, and taken again when another has gone', async () => {
+    await start({ connections: 2 });
+    const opened = async () => {
+      const socket = connect(gateway.port, '127.0.0.1');
+      socket.on('error', () => undefined);
+      const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+      await new Promise((resolve) => socket.once('connect', resolve));
+      return { socket, closed };
+    };
+    const first = await opened();
+    expect((await ask('GET /open HTTP/1.1', 'host: x', closing)).status).toBe(200);
+    const second = await opened();
+    const third = await opened();
+    await third.closed;
+    for (const { socket, closed } of [first, second]) {
+      expect(socket.destroyed).toBe(false);
+      socket.destroy();
+      await closed;
+    }
+    await expect
+      .poll(async () => (await ask('GET /open HTTP/1.1', 'host: x', closing).catch(() => null))?.status)
+      .toBe(200);
+  });
+});
+
+describe('decisions §1.1 tenant', () => {
+  test('only the audit query takes a token of another pair: it is scoped to that pair itself', async () => {
+    const foreign = { ...testSubject('foreign', ['automation.read', 'audit.event.read']), tenantId: 'other' };
+    const audit = testCapability({ ...look.descriptor, path: '/audit', permission: 'audit.event.read' });
+    gateway = await startTestGateway([look, audit], { subjects: { foreign } });
+    const as = (path: string) => ask(`GET ${path} HTTP/1.1`, 'host: x', 'authorization: Bearer foreign', closing);
+    expectEnvelope(await as('/look'), 403, 'permission-denied');
+    expect((await as('/audit')).status).toBe(200);
+  });
+});
+
 describe('decisions §1 the table of faults', () => {
   test('codes are kebab-case, statuses are those of errors', () => {
     for (const [code, { status }] of Object.entries(faultKinds)) {

@@ -149,7 +149,7 @@ describe('decisions §1.1 an identity provider through JWKS', () => {
     keys = [jwk(first)];
     const slow = identity();
     const quick = identity({ jwks_refresh_ms: 0 });
-    for (const of of [slow, quick]) expect(await accepted(of, await signed(first))).toBe(true);
+    for (const each of [slow, quick]) expect(await accepted(each, await signed(first))).toBe(true);
     expect(asked).toBe(2);
     keys = [jwk(second)];
     expect(await accepted(quick, await signed(second))).toBe(true);
@@ -157,6 +157,17 @@ describe('decisions §1.1 an identity provider through JWKS', () => {
     expect(asked).toBe(4);
     for (let count = 0; count < 50; count++) expect(await accepted(slow, await signed(second))).toBe(false);
     expect(asked).toBe(4);
+  });
+
+  test('a key that the provider has withdrawn is used no longer than jwks_max_age_ms', async () => {
+    const [first, second] = [ed('first'), ed('second')];
+    keys = [jwk(first)];
+    const remembering = identity();
+    const forgetful = identity({ jwks_max_age_ms: 0 });
+    for (const each of [remembering, forgetful]) expect(await accepted(each, await signed(first))).toBe(true);
+    keys = [jwk(second)];
+    expect(await accepted(remembering, await signed(first))).toBe(true);
+    expect(await accepted(forgetful, await signed(first))).toBe(false);
   });
 
   test('calls that arrive together share one reading', async () => {

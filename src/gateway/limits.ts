@@ -21,6 +21,12 @@ export const gatewayLimitsSchema = Type.Object(
       default: 16_384,
       description: 'all headers of a request',
     }),
+    connections: Type.Integer({
+      minimum: 1,
+      maximum: 65_536,
+      default: 1000,
+      description: 'open connections, those of live streams included; more are closed at once',
+    }),
     request_timeout_ms: Type.Integer({
       minimum: 100,
       maximum: 600_000,
@@ -79,6 +85,7 @@ export const gatewayLimits: GatewayLimits = {
   rule_body_bytes: 1_048_576,
   session_body_bytes: 4096,
   header_bytes: 16_384,
+  connections: 1000,
   request_timeout_ms: 30_000,
   mutations_per_minute: 1200,
   failed_authentications_per_minute: 600,

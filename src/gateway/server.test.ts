@@ -204,6 +204,9 @@ describe('decisions §1.2 one pipeline', () => {
     const bare = { token: 'engineer', confirmed: 'true', method: 'DELETE' };
     expect((await send({ ...bare, path: '/things/7?confirmed=true' })).status).toBe(200);
     expect((await send({ ...bare, path: '/things/7' })).status).toBe(428);
+    // A body that says otherwise is not overruled.
+    const denying = { ...bare, type: 'application/json', body: '{"confirmed":false}' };
+    expect((await send({ ...denying, path: '/things/7?confirmed=true' })).status).toBe(428);
     expect(
       (await send({ ...bare, path: '/things/7', type: 'application/json', body: '{"confirmed":true}' })).status,
     ).toBe(200);

@@ -47,6 +47,10 @@ export function createServer(parts: ServerParts): Server {
     prepare(request, reply);
     checkRequest(request);
   });
+  // A refused upgrade leaves a connection that speaks nothing any more.
+  fastify.addHook('onResponse', async (request) => {
+    if (request.headers.upgrade !== undefined) request.raw.socket.destroySoon();
+  });
   fastify.setNotFoundHandler((request, reply) =>
     refuse(request, reply, new Fault('not-found', 'there is no such route')),
   );
@@ -56,6 +60,12 @@ export function createServer(parts: ServerParts): Server {
       log.error('request failed', { correlation_id: request.correlationId, err: error });
     refuse(request, reply, fault);
   });
+  let draining = false;
+  fastify.addHook('onSend', async (_request, reply) => {
+    // Else a client that keeps its connection would hold the drain after its request was answered.
+    if (draining) reply.header('connection', 'close');
+  });
+  fastify.server.maxConnections = limits.connections;
   const connections = trackConnections(fastify.server, parts.clock);
   answerOddities(fastify);
   for (const bound of parts.capabilities) addRoute(fastify, bound, parts);
@@ -67,6 +77,7 @@ export function createServer(parts: ServerParts): Server {
       return { host: address.address, port: address.port };
     },
     async close() {
+      draining = true;
       const { cut } = await connections.drain(() => fastify.close(), limits.drain_timeout_ms);
       if (cut > 0) log.warn('connections that did not end in time were cut', { connections: cut });
     },

@@ -135,6 +135,28 @@ describe('decisions §1.1 the sign-in link', () => {
     expect(outcomes().filter((outcome) => outcome === 'accepted').length).toBe(outcomes().length / 2);
   });
 
+  test('two exchanges that were both let in while their records were written: the second one fails, and is counted', async () => {
+    await start({ failed_authentications_per_minute: 1 });
+    const code = signIn.issueCode();
+    const { capability } = signIn;
+    const context = { subject: null, correlationId: 'c', params: {}, query: {}, body: { code }, ifMatch: undefined };
+    expect([capability.identify?.(context), capability.identify?.(context)]).toMatchObject([
+      { kind: 'system' },
+      { kind: 'system' },
+    ]);
+    expect((await capability.handler(context)).data).toMatchObject({ success: true });
+    await expect(capability.handler(context)).rejects.toMatchObject({ code: 'unauthenticated' });
+
+    // The same by HTTP: the code is used up between the record of a call and its handler.
+    await gateway.server.close();
+    const late = { ...capability, handler: () => capability.handler(context) };
+    gateway = await startTestGateway([late], { limits: { failed_authentications_per_minute: 1 } });
+    const next = signIn.issueCode();
+    expect((await send({ code: next })).status).toBe(401);
+    expect(outcomes()).toEqual(['accepted', 'failed']);
+    expect((await send({ code: next })).status).toBe(429);
+  });
+
   test('is audited as the token command is, and the code is in no record', async () => {
     await start();
     const code = signIn.issueCode();

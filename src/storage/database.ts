@@ -2,7 +2,7 @@
 import { Kysely, type Transaction as KyselyTransaction } from 'kysely';
 import { migrations } from './migrations.ts';
 import type { RuntimeTables, SiteTables } from './schema.ts';
-import { type Durability, migrate, openSqlite, sqliteDialect } from './sqlite.ts';
+import { type Durability, migrate, openSqlite, orClose, sqliteDialect } from './sqlite.ts';
 
 interface Handle<Tables> {
   readonly query: Kysely<Tables>;
@@ -27,7 +27,7 @@ export function openRuntimeDatabase(file: string): RuntimeDatabase {
 
 function open<Tables>(file: string, durability: Durability, steps: readonly string[], what: string): Handle<Tables> {
   const sqlite = openSqlite(file, durability);
-  migrate(sqlite, steps, what);
+  orClose(sqlite, () => migrate(sqlite, steps, what));
   const query = new Kysely<Tables>({ dialect: sqliteDialect(sqlite) });
   return {
     query,

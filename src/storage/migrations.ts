@@ -93,4 +93,46 @@ const runtimeSteps: readonly string[] = [
   `,
 ];
 
-export const migrations = { site: siteSteps, runtime: runtimeSteps } as const;
+const historySteps: readonly string[] = [
+  `
+  CREATE TABLE series (
+    id INTEGER PRIMARY KEY,
+    instance INTEGER NOT NULL,
+    kind TEXT NOT NULL CHECK (kind = 'measurement'),
+    point INTEGER NOT NULL,
+    UNIQUE (instance, kind, point)
+  ) STRICT;
+
+  -- Ordered by series and time on disk, because that is how it is read.
+  CREATE TABLE sample (
+    series INTEGER NOT NULL,
+    event_ms INTEGER NOT NULL,
+    -- 0 for the first row of an instant, 1 for the next one that arrived.
+    ordinal INTEGER NOT NULL,
+    ingested_ms INTEGER NOT NULL,
+    value REAL,
+    quality INTEGER NOT NULL CHECK (quality BETWEEN 0 AND 3),
+    PRIMARY KEY (series, event_ms, ordinal)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE rollup (
+    series INTEGER NOT NULL,
+    width_ms INTEGER NOT NULL,
+    end_ms INTEGER NOT NULL,
+    row_count INTEGER NOT NULL,
+    value_count INTEGER NOT NULL,
+    sum REAL,
+    sum_low REAL,
+    min REAL,
+    max REAL,
+    last_value REAL,
+    last_ms INTEGER,
+    flags INTEGER NOT NULL,
+    lead_ms INTEGER NOT NULL,
+    ingested_ms INTEGER NOT NULL,
+    PRIMARY KEY (series, width_ms, end_ms)
+  ) STRICT, WITHOUT ROWID;
+  `,
+];
+
+export const migrations = { site: siteSteps, runtime: runtimeSteps, history: historySteps } as const;

@@ -1,6 +1,7 @@
 /**
  * The tables as the query layer sees them (docs/formats). `SiteTables` are the site's durable truth, written with full
- * durability; `RuntimeTables` are history and the memory of rules, written by the engine alone.
+ * durability; `RuntimeTables` are the rules' history and memory, written by the engine alone; `HistoryTables` are recorded
+ * measurements (docs/formats/history.md).
  */
 import type { Generated } from 'kysely';
 
@@ -74,4 +75,33 @@ export interface RuntimeTables {
     record: string;
   };
   rule_state: { rule_id: number; state: string };
+}
+
+export interface HistoryTables {
+  series: { id: Generated<number>; instance: number; kind: 'measurement'; point: number };
+  sample: {
+    series: number;
+    event_ms: number;
+    ordinal: number;
+    ingested_ms: number;
+    value: number | null;
+    /** Code of `rules/snapshot.ts`. */
+    quality: number;
+  };
+  rollup: {
+    series: number;
+    width_ms: number;
+    end_ms: number;
+    row_count: number;
+    value_count: number;
+    sum: number | null;
+    sum_low: number | null;
+    min: number | null;
+    max: number | null;
+    last_value: number | null;
+    last_ms: number | null;
+    flags: number;
+    lead_ms: number;
+    ingested_ms: number;
+  };
 }

@@ -3,6 +3,7 @@
  * would bind as a float and divide like one); a transaction takes the write lock when it begins, so that two processes
  * on one file wait for each other instead of failing in the middle.
  */
+import { basename } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { SqliteDialect } from 'kysely';
 import { Fault } from '../base/fault.ts';
@@ -14,11 +15,30 @@ const busyTimeoutMs = 5000;
 const cachedStatements = 500;
 
 export function openSqlite(file: string, durability: Durability): DatabaseSync {
-  const database = new DatabaseSync(file, { timeout: busyTimeoutMs });
-  database.exec('PRAGMA journal_mode = WAL');
-  database.exec(`PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`);
-  database.exec('PRAGMA foreign_keys = ON');
-  return database;
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(file, { timeout: busyTimeoutMs });
+    database.exec('PRAGMA journal_mode = WAL');
+    database.exec(`PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`);
+    database.exec('PRAGMA foreign_keys = ON');
+    return database;
+  } catch (cause) {
+    database?.close();
+    // For the operator, at start: which file it is, and what SQLite has against it.
+    throw new Error(`${basename(file)} cannot be opened: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    });
+  }
+}
+
+/** `work` on a database that is given up when it fails: what it began is rolled back, its files are let go. */
+export function orClose(database: DatabaseSync, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    database.close();
+    throw error;
+  }
 }
 
 /** Applies the steps that the file lacks, in one transaction. */
@@ -55,13 +75,19 @@ export function sqliteDialect(database: DatabaseSync): SqliteDialect {
         const statement = guarded(() => prepare(sql));
         return {
           reader: statement.columns().length > 0,
-          all: (parameters) => guarded(() => statement.all(...parameters.map(bindable))),
-          run: (parameters) => guarded(() => statement.run(...parameters.map(bindable))),
-          iterate: (parameters) => guarded(() => statement.iterate(...parameters.map(bindable))),
+          all: (parameters) => bound(parameters, (values) => statement.all(...values)),
+          run: (parameters) => bound(parameters, (values) => statement.run(...values)),
+          iterate: (parameters) => bound(parameters, (values) => statement.iterate(...values)),
         };
       },
     },
   });
+}
+
+/** A value that cannot be stored is a bug of ours, not trouble of the database. */
+function bound<T>(parameters: readonly unknown[], work: (values: SQLInputValue[]) => T): T {
+  const values = parameters.map(bindable);
+  return guarded(() => work(values));
 }
 
 function bindable(value: unknown): SQLInputValue {

@@ -1,11 +1,13 @@
 /** A clock that tests turn by hand: time passes only in `advance`, and wall time may jump away from monotonic time. */
-import type { Clock } from '../base/clock.ts';
+import { type Clock, checkDelay } from '../base/clock.ts';
 
 export interface SimulatedClock extends Clock {
   /** Lets `ms` pass, running the timers that fall due, in order, each at its own moment. */
   advance(ms: number): void;
   /** Sets the wall clock forward or back without any time passing. */
   jumpWall(ms: number): void;
+  /** Timers that have neither run nor been cancelled. */
+  pendingCount(): number;
 }
 
 interface Pending {
@@ -43,6 +45,7 @@ export function simulatedClock(wallStartMs = 1_700_000_000_000, monotonicStartMs
     wallMs: () => Math.floor(wall),
     monotonicMs: () => monotonic,
     after(delayMs, task) {
+      checkDelay(delayMs);
       const entry = add(monotonic + Math.max(0, delayMs), task);
       return { cancel: () => void pending.delete(entry) };
     },
@@ -61,5 +64,6 @@ export function simulatedClock(wallStartMs = 1_700_000_000_000, monotonicStartMs
     jumpWall(ms) {
       wall += ms;
     },
+    pendingCount: () => pending.size,
   };
 }

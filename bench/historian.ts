@@ -1,0 +1,183 @@
+/**
+ * The read behind a frame (§4.3 "History reads"): 28 days of quarter hours, three series of one-minute values, in a store of
+ * ten million rows, with rollups and without. Then what recording costs: rows stored a second, and how late a 10 ms tick of
+ * the main thread comes while the recorder's thread stores and while windows are read beside it.
+ */
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { systemClock } from '../src/base/clock.ts';
+import { silentLog } from '../src/base/log.ts';
+import type { Historian, HistoryRow, HistorySnapshot } from '../src/historian/historian.ts';
+import { historyLimits } from '../src/historian/limits.ts';
+import { openHistorian } from '../src/historian/open-historian.ts';
+import { startRecording } from '../src/historian/recording.ts';
+import { createLiveTableWriter } from '../src/points/live-table.ts';
+import { createPointMemory } from '../src/points/shared-memory.ts';
+import { quality } from '../src/rules/snapshot.ts';
+
+const minuteMs = 60_000;
+const quarterMs = 900_000;
+const seriesCount = 20;
+const frameLimitMs = 50;
+const rowsTotal = Number(process.argv[2] ?? 10_000_000);
+const rowsEach = Math.ceil(rowsTotal / seriesCount);
+const endMs = Date.UTC(2026, 6, 11);
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+const folder = mkdtempSync(join(tmpdir(), 'setpoint-bench-'));
+const file = join(folder, 'history.sqlite');
+
+function fill(historian: Historian): void {
+  const begunMs = systemClock.monotonicMs();
+  const chunk = 20_000;
+  for (let from = 0; from < rowsEach; from += chunk) {
+    for (let instance = 1; instance <= seriesCount; instance++) {
+      const rows = Array.from({ length: Math.min(chunk, rowsEach - from) }, (_, index): HistoryRow => {
+        const atMs = endMs - (rowsEach - 1 - from - index) * minuteMs;
+        const value = 100 + 50 * Math.sin(atMs / 13_750_987) + ((from + index) % 97) / 10;
+        return { series: { instance, point: 1 }, eventMs: atMs, ingestedMs: atMs + 200, value, quality: quality.good };
+      });
+      historian.append(rows);
+    }
+  }
+  const seconds = (systemClock.monotonicMs() - begunMs) / 1000;
+  const bytes = statSync(file).size / (rowsEach * seriesCount);
+  console.log(`${rowsEach * seriesCount} rows stored in ${seconds.toFixed(0)} s, ${bytes.toFixed(0)} bytes a row`);
+}
+
+/** What one process request reads. */
+function frame(snapshot: HistorySnapshot, asOfMs: number): number {
+  let rows = 0;
+  for (const instance of [3, 8, 15]) {
+    const answer = snapshot.window({
+      series: { instance, point: 1 },
+      asOfMs,
+      cadenceMs: quarterMs,
+      steps: 2688,
+      aggregation: 'mean',
+      duplicatePolicy: 'latest',
+      maxSourceSkewMs: 5000,
+      range: { minimum: -1000, maximum: 1000 },
+    });
+    rows += answer.rows;
+  }
+  return rows;
+}
+
+function timed(historian: Historian, times: number): number[] {
+  // Windows anywhere in the last part of the store that holds them.
+  const places = Math.floor((rowsEach * minuteMs - 2688 * quarterMs) / quarterMs);
+  return Array.from({ length: times }, (_, index) => {
+    const asOfMs = Math.floor(endMs / quarterMs) * quarterMs - ((index * 7919) % Math.max(1, places)) * quarterMs;
+    const begunMs = systemClock.monotonicMs();
+    const snapshot = historian.snapshot();
+    const rows = frame(snapshot, asOfMs);
+    snapshot.close();
+    if (rows < 100_000) throw new Error(`the window holds ${rows} rows only`);
+    return systemClock.monotonicMs() - begunMs;
+  }).toSorted((a, b) => a - b);
+}
+
+const percentile = (sorted: readonly number[], share: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+
+function told(name: string, sorted: readonly number[]): void {
+  console.log(`${name}: p50 ${percentile(sorted, 0.5).toFixed(1)} ms, p99 ${percentile(sorted, 0.99).toFixed(1)} ms`);
+}
+
+/** How late a 10 ms tick of this thread comes, for `seconds`. */
+async function lateness(seconds: number, beside: () => void = () => undefined): Promise<number[]> {
+  const late: number[] = [];
+  const endsMs = systemClock.monotonicMs() + seconds * 1000;
+  let nextReadMs = 0;
+  for (let dueMs = systemClock.monotonicMs() + 10; dueMs < endsMs; dueMs += 10) {
+    await pause(Math.max(0, dueMs - systemClock.monotonicMs()));
+    late.push(systemClock.monotonicMs() - dueMs);
+    if (systemClock.monotonicMs() < nextReadMs) continue;
+    nextReadMs = systemClock.monotonicMs() + 500;
+    beside();
+  }
+  return late.toSorted((a, b) => a - b);
+}
+
+/** How late a 10 ms tick of another thread comes while this one works. */
+async function latenessElsewhere(seconds: number, beside: () => void): Promise<number[]> {
+  const worker = new Worker(tickingThread, { eval: true, workerData: seconds });
+  const work = setInterval(beside, 500);
+  const [late] = (await once(worker, 'message')) as [number[]];
+  clearInterval(work);
+  await worker.terminate();
+  return late.toSorted((a, b) => a - b);
+}
+
+const tickingThread = `
+  const { parentPort, workerData } = require('node:worker_threads');
+  const late = [];
+  const endsMs = performance.now() + workerData * 1000;
+  let dueMs = performance.now() + 10;
+  const tick = () => {
+    late.push(performance.now() - dueMs);
+    dueMs += 10;
+    if (dueMs < endsMs) setTimeout(tick, Math.max(0, dueMs - performance.now()));
+    else parentPort.postMessage(late);
+  };
+  setTimeout(tick, 10);
+`;
+
+async function recording(historian: Historian): Promise<void> {
+  const points = Array.from({ length: 1000 }, (_, index) => ({ index, instance: 100, id: index, maxAgeMs: 5000 }));
+  const memory = createPointMemory(
+    points.map(() => ({ channel: 0, writable: false })),
+    1,
+  );
+  const table = createLiveTableWriter(
+    memory,
+    systemClock,
+    points.map((point) => point.maxAgeMs),
+  );
+  told('a 10 ms tick, nothing beside it, is late by', await lateness(5));
+  const setup = { points, tableSize: 1000, memory, recordIntervalMs: 1000, retentionDays: 400, limits: historyLimits };
+  const recorder = startRecording({ setup, file, logLevel: 'error', clock: systemClock, log: silentLog });
+  let round = 0;
+  const feed = setInterval(() => {
+    round++;
+    table.publish(points.map(({ index }) => ({ index, value: index + round, quality: quality.good })));
+  }, 100);
+  told('1000 points of 100 ms being recorded', await lateness(10));
+  const counts = await recorder.counts();
+  const asOfMs = Math.floor(endMs / quarterMs) * quarterMs;
+  const read = (): void => {
+    const snapshot = historian.snapshot();
+    frame(snapshot, asOfMs);
+    snapshot.close();
+  };
+  told('and two frames a second read in this thread', await lateness(10, read));
+  told('the same, seen by another thread, as the engine is one', await latenessElsewhere(10, read));
+  clearInterval(feed);
+  await recorder.stop();
+  console.log(`recorded ${counts.recorded}, waiting ${counts.waiting}, dropped ${counts.dropped} after 10 s`);
+}
+
+const historian = openHistorian(file, historyLimits);
+const rawOnly = openHistorian(file, historyLimits, { useRollups: false });
+try {
+  fill(historian);
+  timed(historian, 20);
+  const withRollups = timed(historian, 300);
+  timed(rawOnly, 3);
+  const without = timed(rawOnly, 40);
+  told('a frame with rollups', withRollups);
+  told('without', without);
+  const ratio = percentile(without, 0.5) / percentile(withRollups, 0.5);
+  const share = percentile(withRollups, 0.99) / frameLimitMs;
+  console.log(`p99 with rollups is ${share.toFixed(2)} of the limit of ${frameLimitMs} ms (aim < 1)`);
+  console.log(`rollups are ${ratio.toFixed(1)} times faster (aim >= 10)`);
+  await recording(historian);
+} finally {
+  historian.close();
+  rawOnly.close();
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,90 @@
+/** Structured logs (decisions §1, Operations): one JSON line each, on standard output, none lost at the end. */
+import { spawnSync } from 'node:child_process';
+import { describe, expect, test } from 'vitest';
+import { silentLog } from './log.ts';
+
+type Line = Readonly<Record<string, unknown>>;
+
+/** What a process prints that logs as `source` says. */
+function logged(source: string): { readonly lines: readonly Line[]; readonly stderr: string } {
+  const module = JSON.stringify(new URL('./log.ts', import.meta.url).href);
+  const program = `import { createLog } from ${module};\n${source}`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' });
+  expect(stdout === '' || stdout.endsWith('\n')).toBe(true);
+  const lines = stdout.split('\n').slice(0, -1);
+  return { lines: lines.map((line) => JSON.parse(line) as Line), stderr };
+}
+
+describe('decisions §1 structured logs', () => {
+  test('a line has its level, time, message and fields, those of its log included', () => {
+    const { lines, stderr } = logged(`
+      const log = createLog('debug', { service: 'setpoint' }).with({ area: 'devices' });
+      log.debug('one'); log.info('two', { correlation_id: 'c', n: null }); log.warn('three'); log.error('four');`);
+    expect(stderr).toBe('');
+    expect(lines).toMatchObject([
+      { level: 20, msg: 'one', service: 'setpoint', area: 'devices' },
+      { level: 30, msg: 'two', correlation_id: 'c', n: null },
+      { level: 40, msg: 'three' },
+      { level: 50, msg: 'four' },
+    ]);
+    for (const { time } of lines) expect(Math.abs(Number(time) - Date.now())).toBeLessThan(60_000);
+  });
+
+  test('what is long or has line ends stays one line; an error shows its stack and its cause', () => {
+    const { lines } = logged(`
+      const log = createLog('info');
+      log.info('a\\nb\\u2028c', { text: 'x\\r\\ny'.repeat(1000) });
+      log.error('failed', { err: new Error('outer\\nline', { cause: new TypeError('inner') }) });`);
+    expect(lines).toHaveLength(2);
+    expect(lines[0]).toMatchObject({ msg: 'a\nb\u2028c', text: 'x\r\ny'.repeat(1000) });
+    expect(lines[1]).toMatchObject({
+      msg: 'failed',
+      err: { type: 'Error', message: expect.stringContaining('outer') },
+    });
+    expect(Object(lines[1]?.['err'])).toHaveProperty('stack', expect.stringContaining('TypeError: inner'));
+  });
+
+  test.each([
+    ['debug', ['d', 'i', 'w', 'e']],
+    ['info', ['i', 'w', 'e']],
+    ['warn', ['w', 'e']],
+    ['error', ['e']],
+    ['silent', []],
+  ])('the level %s lets through %j', (level, messages) => {
+    const { lines } = logged(`
+      const log = createLog(${JSON.stringify(level)});
+      for (const each of [log, log.with({ a: 1 })]) { each.debug('d'); each.info('i'); each.warn('w'); each.error('e'); }`);
+    expect(lines.map(({ msg }) => msg)).toEqual([...messages, ...messages]);
+  });
+
+  test('lines of several threads do not mix, and the last one is there when the process ends at once', () => {
+    const module = JSON.stringify(new URL('./log.ts', import.meta.url).href);
+    const { lines } = logged(`
+      import { Worker } from 'node:worker_threads';
+      const source = \`import(${module.replaceAll('"', '\\"')}).then(({ createLog }) => {
+        const log = createLog('info');
+        for (let n = 0; n < 500; n++) log.info('there', { n, pad: 'p'.repeat(200) });
+      });\`;
+      const worker = new Worker(source, { eval: true });
+      const log = createLog('info');
+      for (let n = 0; n < 500; n++) log.info('here', { n, pad: 'p'.repeat(200) });
+      worker.on('exit', () => { log.info('last'); process.exit(0); });`);
+    expect(lines.filter(({ msg }) => msg === 'here').map(({ n }) => n)).toEqual(
+      Array.from({ length: 500 }, (_, n) => n),
+    );
+    expect(lines.filter(({ msg }) => msg === 'there').map(({ n }) => n)).toEqual(
+      Array.from({ length: 500 }, (_, n) => n),
+    );
+    expect(lines.at(-1)).toMatchObject({ msg: 'last' });
+  });
+
+  test('the silent log takes everything and its children too', () => {
+    const log = silentLog.with({ a: 1 });
+    expect([log.debug('d'), log.info('i'), log.warn('w'), log.error('e')]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+});

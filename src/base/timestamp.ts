@@ -1,0 +1,23 @@
+/**
+ * RFC 3339 UTC timestamps as the contract writes them (§2.3 rule 1, decisions §4 "Lexical rules"): real dates, years
+ * 1970..9999, seconds 00..59, at most milliseconds, `Z` only; one spelling for each instant when written.
+ */
+
+const pattern = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,3}))?Z$/;
+
+/** Milliseconds since the epoch, or null when `text` is not a timestamp of the contract. */
+export function parseTimestamp(text: string): number | null {
+  const match = pattern.exec(text);
+  if (match === null) return null;
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number);
+  if (year < 1970 || hour > 23 || minute > 59 || second > 59) return null;
+  const ms = Date.UTC(year, month - 1, day, hour, minute, second, Number((match[7] ?? '').padEnd(3, '0')));
+  // Date.UTC carries 30 February over into March: only a date that comes back is real.
+  const back = new Date(ms);
+  return back.getUTCMonth() === month - 1 && back.getUTCDate() === day ? ms : null;
+}
+
+/** The one spelling of an instant: no fraction when it is zero, else 3 digits. */
+export function formatTimestamp(ms: number): string {
+  return new Date(ms).toISOString().replace('.000Z', 'Z');
+}

@@ -1,0 +1,127 @@
+/**
+ * The demo's past (decisions §1, Commands): what its recorded points would have shown before the service ran, from the
+ * measured series that the simulated plant replays, shifted as the plant shifts them. Before the first start the plant
+ * stands still: the battery rests, the generator is off. Before a later start only what follows from the series is known.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { readSeries, type Series, valueAt } from '../devices/driver/series.ts';
+import { initialPlant, stepPlant } from '../devices/driver/simulated-model.ts';
+import type { SeriesId } from '../historian/historian.ts';
+import type { SimulatedAddress, SimulatedChannel, SimulatedSignal } from '../points/channel.ts';
+import type { Site, SitePoint } from '../points/site.ts';
+import type { ServiceHistory } from './history.ts';
+
+const minuteMs = 60_000;
+/** Five weeks for models that look back so far, and some more. */
+const backfillMinutes = 40 * 1440;
+/** Computed at a time, so that calls are answered in between, and stored in one transaction. */
+const portionMinutes = 5 * 1440;
+
+/** Signals that do not depend on what was commanded. */
+const replayed: readonly SimulatedSignal[] = ['load_kw', 'pv_available_kw', 'pv_kw'];
+/** A meter begins to count when it is put in. */
+const neverFilled: SimulatedSignal = 'load_energy_kwh';
+
+interface Filled {
+  readonly point: SitePoint;
+  readonly signal: SimulatedSignal;
+}
+
+/** Fills the minutes before `untilMs` in which a point has no value, a value each, as far back as models look. */
+export async function fillDemoHistory(
+  history: ServiceHistory,
+  site: Site,
+  configDir: string,
+  untilMs: number,
+): Promise<void> {
+  for (const [position, channel] of site.channels.entries()) {
+    if (channel.driver !== 'simulated') continue;
+    const series = (file: string): Series =>
+      readSeries(readFileSync(join(configDir, file), 'utf8'), file, site.timezone);
+    const plant = {
+      channel,
+      load: series(channel.load_series),
+      pv: series(channel.pv_series),
+      timezone: site.timezone,
+    };
+    for (const { point, signal } of filledPoints(site, position)) {
+      const id = { instance: point.instance, point: point.id };
+      const missing = missingMinutes(history, id, untilMs);
+      // The newest first: whatever ends the filling, what lies before the first value is still to be filled.
+      const fill = replayed.includes(signal) ? missing.all : missing.beforeFirst;
+      for (let end = fill.length; end > 0; end -= portionMinutes) {
+        const eventMs = Float64Array.from(fill.slice(Math.max(0, end - portionMinutes), end));
+        const values = eventMs.map((atMs) => signalAt(plant, signal, atMs) * point.scale + point.offset);
+        await history.recording.append([{ series: id, eventMs, values }]);
+      }
+    }
+  }
+}
+
+/** What forecasts read comes first. */
+function filledPoints(site: Site, channel: number): Filled[] {
+  const filled = site.points
+    .filter((point) => point.channel === channel && point.record && point.kind === 'measurement')
+    .map((point): Filled => ({ point, signal: (point.address as SimulatedAddress).signal }))
+    .filter(({ signal }) => signal !== neverFilled);
+  const first = filled.filter(({ signal }) => replayed.includes(signal));
+  return [...first, ...filled.filter((each) => !first.includes(each))];
+}
+
+interface MissingMinutes {
+  readonly all: readonly number[];
+  /** Those before the first minute that has a value. */
+  readonly beforeFirst: readonly number[];
+}
+
+/** Ends of the minutes in which the series has no number. */
+function missingMinutes(history: ServiceHistory, series: SeriesId, untilMs: number): MissingMinutes {
+  const asOfMs = Math.floor(untilMs / minuteMs) * minuteMs;
+  const cells = cellsOf(history, series, asOfMs);
+  const all = Array.from(cells, (value, index) =>
+    Number.isNaN(value) ? asOfMs - (backfillMinutes - 1 - index) * minuteMs : null,
+  ).filter((endMs) => endMs !== null);
+  const first = cells.findIndex((value) => !Number.isNaN(value));
+  return { all, beforeFirst: first < 0 ? all : all.slice(0, first) };
+}
+
+function cellsOf(history: ServiceHistory, series: SeriesId, asOfMs: number): Float64Array {
+  try {
+    const snapshot = history.reader.snapshot();
+    try {
+      return snapshot.window({
+        series,
+        asOfMs,
+        cadenceMs: minuteMs,
+        steps: backfillMinutes,
+        aggregation: 'last',
+        duplicatePolicy: 'latest',
+        maxSourceSkewMs: Number.POSITIVE_INFINITY,
+      }).cells;
+    } finally {
+      snapshot.close();
+    }
+  } catch (error) {
+    // There is no store before the first rows.
+    if (error instanceof Fault && error.code === 'source-unavailable')
+      return new Float64Array(backfillMinutes).fill(Number.NaN);
+    throw error;
+  }
+}
+
+interface Plant {
+  readonly channel: SimulatedChannel;
+  readonly load: Series;
+  readonly pv: Series;
+  readonly timezone: string;
+}
+
+function signalAt({ channel, load, pv, timezone }: Plant, signal: SimulatedSignal, wallMs: number): number {
+  const inputs = {
+    loadKw: Math.max(0, valueAt(load, wallMs, timezone)),
+    pvAvailableKw: Math.max(0, valueAt(pv, wallMs, timezone)),
+  };
+  return stepPlant(initialPlant(channel), channel, inputs, 0).signals[signal];
+}

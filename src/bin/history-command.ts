@@ -1,0 +1,212 @@
+/**
+ * `setpoint history import|export` (decisions §2.7, §4 "History import", "Data cut"): works on the data dir itself, beside a
+ * running service or without one. An import is audited before its first row is stored and after its last one.
+ */
+import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { AuditEntry } from '../audit/event.ts';
+import type { AuditLog } from '../audit/log.ts';
+import { systemClock } from '../base/clock.ts';
+import { newId } from '../base/id.ts';
+import { formatTimestamp, parseTimestamp } from '../base/timestamp.ts';
+import type { ExportRequest, SeriesId } from '../historian/historian.ts';
+import { csvHeader, csvLine, HistoryFileError, jsonLine, openHistoryFile } from '../historian/history-file.ts';
+import { checkFile, type ImportReport, storeFile } from '../historian/import.ts';
+import { historyLimits } from '../historian/limits.ts';
+import { openHistorian } from '../historian/open-historian.ts';
+import { readSiteFile, type ServiceConfig, StartError } from './config.ts';
+import { historyDatabaseFile } from './history.ts';
+
+/** An import may wait longer for a service that is storing than a service waits for an import. */
+const importLimits = { ...historyLimits, lock_wait_ms: 5000 };
+
+type WithAudit = <T>(config: ServiceConfig, work: (parts: { readonly audit: AuditLog }) => Promise<T>) => Promise<T>;
+
+export interface HistoryCommandParts {
+  readonly config: () => ServiceConfig;
+  readonly withAudit: WithAudit;
+}
+
+export function addHistoryCommands(setpoint: Command, parts: HistoryCommandParts): void {
+  const history = setpoint.command('history').description('recorded values of one point');
+  const point = () =>
+    new Option('--point <instance:point>', 'the measurement point, such as 2:1')
+      .argParser(readSeries)
+      .makeOptionMandatory();
+  history
+    .command('import')
+    .description('store the values of a CSV file with the header time,value or time,value,quality')
+    .argument('<file>')
+    .addOption(point())
+    .option('--ingested-at-event-time', 'store them as if each had been recorded at its own time')
+    .option('--json', 'print the report as JSON')
+    .action((path: string, options: ImportOptions) => importCommand(parts, path, options));
+  history
+    .command('export')
+    .description('print stored values by time')
+    .addOption(point())
+    .option('--from <time>', 'the first time', readTime)
+    .option('--to <time>', 'the last time', readTime)
+    .option('--as-known-at <time>', 'only what had been ingested by then', readTime)
+    .addOption(new Option('--csv', 'as CSV that can be imported (the default)').conflicts('json'))
+    .option('--json', 'as JSON Lines, with ingestion times')
+    .action((options: ExportOptions) => exportCommand(parts, options));
+}
+
+interface ImportOptions {
+  readonly point: SeriesId;
+  readonly ingestedAtEventTime?: true;
+  readonly json?: true;
+}
+
+interface ExportOptions {
+  readonly point: SeriesId;
+  readonly from?: number;
+  readonly to?: number;
+  readonly asKnownAt?: number;
+  readonly json?: true;
+}
+
+const wireIdMax = 4_294_967_295;
+
+function readSeries(text: string): SeriesId {
+  const match = /^(0|[1-9][0-9]{0,9}):(0|[1-9][0-9]{0,9})$/.exec(text);
+  const series = { instance: Number(match?.[1]), point: Number(match?.[2]) };
+  if (!(series.instance <= wireIdMax && series.point <= wireIdMax))
+    throw new InvalidArgumentError('give instance and point, such as 2:1');
+  return series;
+}
+
+function readTime(text: string): number {
+  const ms = parseTimestamp(text);
+  if (ms === null) throw new InvalidArgumentError('give a time as RFC 3339 UTC, such as 2026-07-11T10:45:00Z');
+  return ms;
+}
+
+/** A typing error in the point must not make a series that nothing will ever read. */
+function checkPoint(config: ServiceConfig, { instance, point }: SeriesId): void {
+  const known = readSiteFile(config.configDir).points.some(
+    (candidate) => candidate.kind === 'measurement' && candidate.instance === instance && candidate.id === point,
+  );
+  if (!known) throw new StartError(`site.yaml has no measurement point ${instance}:${point}`);
+}
+
+async function importCommand(parts: HistoryCommandParts, path: string, options: ImportOptions): Promise<void> {
+  const config = parts.config();
+  checkPoint(config, options.point);
+  const nowMs = systemClock.wallMs();
+  const file = opened(path, nowMs);
+  try {
+    const checked = checkFile(file);
+    const store = async (onStored: (rows: number) => void): Promise<ImportReport> => {
+      const historian = openHistorian(historyDatabaseFile(config.dataDir), importLimits);
+      const ingestedAt = options.ingestedAtEventTime === true ? 'event-time' : nowMs;
+      try {
+        const plan = { series: options.point, ingestedAt } as const;
+        return { ...checked, ...(await storeFile(historian, file, plan, systemClock, onStored)) };
+      } finally {
+        historian.close();
+      }
+    };
+    printReport(await parts.withAudit(config, ({ audit }) => audited(audit, options, basename(path), store)), options);
+  } catch (error) {
+    throw error instanceof HistoryFileError ? new StartError(`nothing was stored:\n${error.message}`) : error;
+  } finally {
+    file.close();
+  }
+}
+
+function opened(path: string, nowMs: number) {
+  try {
+    return openHistoryFile(path, basename(path), nowMs);
+  } catch (error) {
+    if (error instanceof HistoryFileError) throw new StartError(error.message);
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    throw new StartError(`${path}: cannot be read: ${code}`);
+  }
+}
+
+/** Nothing is stored without a durable record that it was going to be, and how it ended follows. */
+async function audited(
+  audit: AuditLog,
+  options: ImportOptions,
+  fileName: string,
+  work: (onStored: (rows: number) => void) => Promise<ImportReport>,
+): Promise<ImportReport> {
+  const entry = {
+    subject: { kind: 'system', subjectId: 'setpoint-cli' },
+    action: 'history.import',
+    resource: { kind: 'history-series', resourceId: `history-series:${options.point.instance}:${options.point.point}` },
+    risk: 'high',
+    confirmation: 'not-required',
+    correlationId: newId(),
+  } as const satisfies Partial<AuditEntry>;
+  const asked = { file: fileName, ingested_at_event_time: options.ingestedAtEventTime === true };
+  const { eventId } = await audit.append({ ...entry, outcome: 'accepted', details: asked });
+  const end = (outcome: 'succeeded' | 'failed', details: Readonly<Record<string, unknown>>) =>
+    audit.append({ ...entry, outcome, acceptedEventId: eventId, details: { ...asked, ...details } });
+  let stored = 0;
+  try {
+    const report = await work((rows) => {
+      stored = rows;
+    });
+    await end('succeeded', reportView(report));
+    return report;
+  } catch (error) {
+    await end('failed', { rows: stored });
+    if (stored === 0 || !(error instanceof Error)) throw error;
+    throw new StartError(`the import ended early; its first ${stored} rows are stored: ${error.message}`);
+  }
+}
+
+function reportView(report: ImportReport) {
+  const shown = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
+  return {
+    rows: report.rows,
+    duplicates: report.duplicates,
+    first: shown(report.firstMs),
+    last: shown(report.lastMs),
+  };
+}
+
+function printReport(report: ImportReport, options: ImportOptions): void {
+  if (options.json === true) {
+    process.stdout.write(`${JSON.stringify(reportView(report))}\n`);
+    return;
+  }
+  const { first, last } = reportView(report);
+  const span = first === null ? '' : `, ${first} to ${last}`;
+  process.stdout.write(`stored ${report.rows} rows${span}\n`);
+  if (report.duplicates > 0)
+    process.stdout.write(`${report.duplicates} of them came to times that had a row already; the later one counts\n`);
+}
+
+async function exportCommand(parts: HistoryCommandParts, options: ExportOptions): Promise<void> {
+  const config = parts.config();
+  const request: ExportRequest = {
+    series: options.point,
+    ...(options.from === undefined ? {} : { fromMs: options.from }),
+    ...(options.to === undefined ? {} : { toMs: options.to }),
+    ...(options.asKnownAt === undefined ? {} : { knownAtMs: options.asKnownAt }),
+  };
+  const file = historyDatabaseFile(config.dataDir);
+  if (!existsSync(file)) throw new StartError(`there is no history in the data dir ${config.dataDir}`);
+  const historian = openHistorian(file, importLimits);
+  const line = options.json === true ? jsonLine : csvLine;
+  const lines = function* (): IterableIterator<string> {
+    if (options.json !== true) yield csvHeader;
+    for (const row of historian.export(request)) yield line(row);
+  };
+  try {
+    await pipeline(Readable.from(lines()), process.stdout, { end: false });
+  } catch (error) {
+    // Whoever reads has seen enough, as `head` does.
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code !== 'EPIPE' && code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
+  } finally {
+    historian.close();
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * The historian as the rest of the service sees it (§4.3 "History reads", decisions §2.6): measured values with event
+ * and ingestion time, read in windows out of one snapshot. Reads are synchronous; they throw `Fault('source-unavailable')`
+ * when the store is missing or broken, and a later call may recover.
+ */
+import type { QualityCode } from '../rules/snapshot.ts';
+
+export type Aggregation = 'mean' | 'sum' | 'min' | 'max' | 'last';
+
+/** A recorded measurement point of site.yaml. */
+export interface SeriesId {
+  readonly instance: number;
+  readonly point: number;
+}
+
+export interface ValueRange {
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusive_minimum?: number;
+  readonly exclusive_maximum?: number;
+  readonly integer?: boolean;
+}
+
+/**
+ * One feature's window. In this order: rows ingested after `knownAtMs` do not exist, rows from the future are left out
+ * (`skewedRows`), of several rows of one instant the newest stands, numbers outside `range` are left out
+ * (`outOfRangeRows`), and what remains is reduced.
+ */
+export interface WindowRequest {
+  readonly series: SeriesId;
+  /** Labels are asOfMs-(steps-1)*cadenceMs … asOfMs; label t reduces the raw rows in (t-cadenceMs, t]. */
+  readonly asOfMs: number;
+  readonly cadenceMs: number;
+  readonly steps: number;
+  readonly aggregation: Aggregation;
+  readonly duplicatePolicy: 'latest' | 'reject';
+  /** A row whose event time lies more than this after its ingestion time never participates. */
+  readonly maxSourceSkewMs: number;
+  /** Raw values outside it are left out and counted. */
+  readonly range?: ValueRange;
+  /** Only rows ingested at or before this moment. */
+  readonly knownAtMs?: number;
+}
+
+export interface WindowAnswer {
+  /** One value a label; NaN is missing. */
+  readonly cells: Float64Array;
+  /** Event time of the newest numeric raw row that participated. */
+  readonly watermarkMs: number | null;
+  /** Raw rows of the window (known at `knownAtMs`): NULL, duplicate, skewed and out-of-range ones included. */
+  readonly rows: number;
+  readonly skewedRows: number;
+  readonly outOfRangeRows: number;
+  /** 1 where a participating row was uncertain. */
+  readonly uncertainCells: Uint8Array;
+  /**
+   * The first instant with more than one row, skewed ones not counted; null when there is none. Given under both
+   * policies of duplicates: with `reject` it is the reason for a refusal, and the cells are those of `latest`.
+   */
+  readonly firstDuplicateMs: number | null;
+}
+
+/** One read transaction: every feature of one request sees the same rows. Close it, or the store cannot tidy up. */
+export interface HistorySnapshot {
+  window(request: WindowRequest): WindowAnswer;
+  close(): void;
+}
+
+export interface HistoryRow {
+  readonly series: SeriesId;
+  readonly eventMs: number;
+  readonly ingestedMs: number;
+  /** Null: the point had no usable value at that moment. */
+  readonly value: number | null;
+  readonly quality: QualityCode;
+}
+
+export interface AppendReport {
+  /** How many of the rows came to instants that had a row already. */
+  readonly duplicates: number;
+}
+
+export interface ExportRequest {
+  readonly series: SeriesId;
+  /** Event times in [fromMs, toMs]. */
+  readonly fromMs?: number;
+  readonly toMs?: number;
+  /** Only rows ingested at or before this moment: what was known then. */
+  readonly knownAtMs?: number;
+}
+
+export interface Historian {
+  /** Throws Fault `source-unavailable` when the store is missing or broken. */
+  snapshot(): HistorySnapshot;
+  /** Stores rows, all or none; among rows of one instant the one ingested later, else appended later, is the newer. */
+  append(rows: readonly HistoryRow[]): AppendReport;
+  /** All rows by event time, rows of one instant from the oldest to the newest. */
+  export(request: ExportRequest): IterableIterator<HistoryRow>;
+  /** Removes rows with event times before `beforeMs`, about `rowsMax` of each series at most; returns how many. */
+  prune(beforeMs: number, rowsMax: number): number;
+  close(): void;
+}

@@ -1,0 +1,74 @@
+/**
+ * Import of a file of values (decisions §4 "History import"), beside a running service or without one: the whole file is
+ * checked before its first row is stored, then stored in batches, each a transaction. Rows of equal times are all kept,
+ * the later one is the newer.
+ */
+import { type Clock, sleep } from '../base/clock.ts';
+import type { Historian, HistoryRow, SeriesId } from './historian.ts';
+import type { HistoryFile } from './history-file.ts';
+
+export interface ImportPlan {
+  readonly series: SeriesId;
+  /** The moment of import, or `event-time` for a back-fill that should look original. */
+  readonly ingestedAt: number | 'event-time';
+}
+
+/** What a file that was checked holds. */
+export interface CheckedFile {
+  readonly rows: number;
+  readonly firstMs: number | null;
+  readonly lastMs: number | null;
+}
+
+export interface ImportReport extends CheckedFile {
+  /** Rows that came to instants which had one already. */
+  readonly duplicates: number;
+}
+
+const batchRows = 10_000;
+/** Between two batches others may write: a running service stores what it records. */
+const pauseMs = 10;
+
+/** Reads the whole file; throws a HistoryFileError when any line is not valid. */
+export function checkFile(file: HistoryFile): CheckedFile {
+  let rows = 0;
+  let firstMs = Number.POSITIVE_INFINITY;
+  let lastMs = Number.NEGATIVE_INFINITY;
+  for (const { eventMs } of file.rows()) {
+    rows++;
+    firstMs = Math.min(firstMs, eventMs);
+    lastMs = Math.max(lastMs, eventMs);
+  }
+  return rows === 0 ? { rows, firstMs: null, lastMs: null } : { rows, firstMs, lastMs };
+}
+
+/**
+ * Stores a file that was checked. `onStored` hears how many rows are in after each batch: they stay when a later one
+ * fails.
+ */
+export async function storeFile(
+  historian: Pick<Historian, 'append'>,
+  file: HistoryFile,
+  plan: ImportPlan,
+  clock: Clock,
+  onStored: (rows: number) => void,
+): Promise<{ readonly duplicates: number }> {
+  let duplicates = 0;
+  let stored = 0;
+  let batch: HistoryRow[] = [];
+  const store = (): void => {
+    duplicates += historian.append(batch).duplicates;
+    stored += batch.length;
+    onStored(stored);
+    batch = [];
+  };
+  for (const { eventMs, value, quality } of file.rows()) {
+    const ingestedMs = plan.ingestedAt === 'event-time' ? eventMs : plan.ingestedAt;
+    batch.push({ series: plan.series, eventMs, ingestedMs, value, quality });
+    if (batch.length < batchRows) continue;
+    store();
+    await sleep(clock, pauseMs);
+  }
+  if (batch.length > 0) store();
+  return { duplicates };
+}

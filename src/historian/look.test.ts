@@ -1,0 +1,100 @@
+/** What one look at the live table records (decisions §2.6, §4 "Missing"). */
+import { describe, expect, test } from 'vitest';
+import { type QualityCode, quality } from '../rules/snapshot.ts';
+import { testSnapshot } from '../testing/site-builder.ts';
+import { createObserver, recordedPoints } from './look.ts';
+
+const wallMs = 1_700_000_000_000;
+const points = [{ index: 0, instance: 2, id: 1, maxAgeMs: 5000 }];
+
+/** The table at a monotonic moment; wall time runs with it. */
+function table(value: number | null, nowMs: number, observedMs = nowMs, code: QualityCode = quality.good) {
+  const snapshot = testSnapshot([value], nowMs, wallMs + nowMs);
+  snapshot.observedMs[0] = observedMs;
+  snapshot.quality[0] = value === null && code === quality.good ? quality.missing : code;
+  return snapshot;
+}
+
+/** [event, value, quality] of each row, event times after the start of the wall clock. */
+const shown = (rows: ReturnType<ReturnType<typeof createObserver>['look']>) =>
+  rows.map((row) => [row.eventMs - wallMs, row.value, row.quality]);
+
+describe('decisions §2.6 what is recorded', () => {
+  test('§4.3 only measurement points with record: true', () => {
+    const point = { index: 0, instance: 1, id: 1, maxAgeMs: 1000 };
+    const site = [
+      { ...point, kind: 'measurement', record: true },
+      { ...point, kind: 'measurement', record: false },
+      { ...point, kind: 'action', record: true },
+    ] as unknown as Parameters<typeof recordedPoints>[0];
+    expect(recordedPoints(site)).toEqual([point]);
+  });
+
+  test('decisions §2.6 the event time is when the value was observed, the ingestion time is now', () => {
+    const rows = createObserver(points).look(table(7, 3000, 2400), false);
+    expect(rows).toEqual([
+      {
+        series: { instance: 2, point: 1 },
+        eventMs: wallMs + 2400,
+        ingestedMs: wallMs + 3000,
+        value: 7,
+        quality: quality.good,
+      },
+    ]);
+  });
+
+  test('a reading is recorded once; an unchanged newer one only when all are asked for', () => {
+    const observer = createObserver(points);
+    expect(shown(observer.look(table(7, 1000), false))).toEqual([[1000, 7, quality.good]]);
+    expect(observer.look(table(7, 1100, 1000), true)).toEqual([]);
+    expect(observer.look(table(7, 1200), false)).toEqual([]);
+    expect(shown(observer.look(table(7, 2000), true))).toEqual([[2000, 7, quality.good]]);
+    expect(shown(observer.look(table(8, 2100), false))).toEqual([[2100, 8, quality.good]]);
+  });
+
+  test('a change of quality alone is recorded, and uncertain stays uncertain', () => {
+    const observer = createObserver(points);
+    observer.look(table(7, 1000), false);
+    expect(shown(observer.look(table(7, 1100, 1100, quality.uncertain), false))).toEqual([
+      [1100, 7, quality.uncertain],
+    ]);
+  });
+
+  test.each([
+    ['bad', quality.bad],
+    ['missing', quality.missing],
+  ] as const)('decisions §4 a point that becomes %s is one row without a value, never 0', (_, code) => {
+    const observer = createObserver(points);
+    observer.look(table(7, 1000), false);
+    expect(shown(observer.look(table(null, 1600, 1500, code), false))).toEqual([[1500, null, code]]);
+    expect(observer.look(table(null, 2600, 2500, code), true)).toEqual([]);
+    expect(shown(observer.look(table(7, 3000), false))).toEqual([[3000, 7, quality.good]]);
+  });
+
+  test('a point that was never available is no loss', () => {
+    expect(createObserver(points).look(table(null, 1000), true)).toEqual([]);
+  });
+
+  test('§4.3 a reading that grows older than max_age_ms is lost at that age, at its limit not yet', () => {
+    const observer = createObserver(points);
+    observer.look(table(7, 1000), false);
+    expect(observer.look(table(7, 6000, 1000), true)).toEqual([]);
+    expect(shown(observer.look(table(7, 9000, 1000), true))).toEqual([[6000, null, quality.missing]]);
+  });
+
+  test('decisions §2.6 when the device layer restarts, values are lost now, not when they were read', () => {
+    const observer = createObserver(points);
+    observer.look(table(7, 1000), false);
+    const restarted = table(null, 3000, 900);
+    restarted.generation = 2;
+    expect(shown(observer.look(restarted, false))).toEqual([[3000, null, quality.missing]]);
+  });
+
+  test('a wall clock that was set keeps event and ingestion time apart by the age of the reading', () => {
+    const observer = createObserver(points);
+    const snapshot = table(7, 5000, 4000);
+    snapshot.wallMs += 3_600_000;
+    const [row] = observer.look(snapshot, false);
+    expect((row?.ingestedMs ?? 0) - (row?.eventMs ?? 0)).toBe(1000);
+  });
+});

@@ -1,0 +1,177 @@
+/**
+ * The recorder's own work, the same in its thread and in-process (decisions §2.6): it looks at the live table, keeps what
+ * is to be recorded in a bounded queue, stores it in batches and removes what is older than the retention. A disk that
+ * takes nothing is logged once, counted, and tried again: it stops neither acquisition nor rules.
+ */
+import type { Clock, Timer } from '../base/clock.ts';
+import { listen } from '../base/doorbell.ts';
+import { Fault } from '../base/fault.ts';
+import type { Log } from '../base/log.ts';
+import { createLiveTableReader } from '../points/live-table.ts';
+import { doorbells, type PointMemory } from '../points/shared-memory.ts';
+import { createSnapshot } from '../rules/snapshot.ts';
+import type { AppendReport, Historian, HistoryRow } from './historian.ts';
+import type { HistoryLimits } from './limits.ts';
+import { createObserver, type RecordedPoint } from './look.ts';
+
+export interface RecorderSetup {
+  readonly points: readonly RecordedPoint[];
+  /** Points of the whole site: the size of the live table. */
+  readonly tableSize: number;
+  readonly memory: PointMemory;
+  readonly recordIntervalMs: number;
+  readonly retentionDays: number;
+  readonly limits: HistoryLimits;
+}
+
+export interface RecorderCounts {
+  readonly recorded: number;
+  readonly stored: number;
+  readonly dropped: number;
+  readonly waiting: number;
+  readonly failedFlushes: number;
+  readonly pruned: number;
+}
+
+export interface Recorder {
+  counts(): RecorderCounts;
+  /** Stores rows that do not come from the live table, at once; throws when they were not taken. */
+  append(rows: readonly HistoryRow[]): AppendReport;
+  /** Takes a last look and stores what waits. */
+  stop(): void;
+}
+
+const dayMs = 86_400_000;
+
+export function startRecorder(setup: RecorderSetup, historian: Historian, clock: Clock, log: Log): Recorder {
+  const { limits } = setup;
+  const queue = createQueue(historian, limits, clock, log);
+  const pruning = startPruning(setup, historian, clock, log);
+  const looking = startLooking(setup, clock, queue.add);
+  let flushTimer: Timer | undefined;
+  const flush = (): void => {
+    const stored = queue.flush();
+    // A queue that the disk has left behind is emptied a transaction a turn, so that looks come in between.
+    const behind = stored && queue.counts().waiting > 0;
+    flushTimer = clock.after(behind ? 0 : limits.flush_interval_ms, flush);
+  };
+  flush();
+  return {
+    counts: () => ({ ...queue.counts(), pruned: pruning.pruned() }),
+    append: (rows) => historian.append(rows),
+    stop() {
+      flushTimer?.cancel();
+      pruning.stop();
+      looking.stop();
+      while (queue.counts().waiting > 0 && queue.flush());
+    },
+  };
+}
+
+function createQueue(historian: Historian, limits: HistoryLimits, clock: Clock, log: Log) {
+  let waiting: HistoryRow[] = [];
+  const counts = { recorded: 0, stored: 0, dropped: 0, failedFlushes: 0 };
+  let failing = false;
+  return {
+    counts: () => ({ ...counts, waiting: waiting.length }),
+    add(rows: readonly HistoryRow[]): void {
+      counts.recorded += rows.length;
+      waiting.push(...rows);
+      const excess = waiting.length - limits.queue_rows;
+      if (excess <= 0) return;
+      if (counts.dropped === 0) log.error('history is lost: more rows wait than may', { limit: limits.queue_rows });
+      waiting = waiting.slice(excess);
+      counts.dropped += excess;
+    },
+    /** True when one batch was stored, or there was none. */
+    flush(): boolean {
+      const nowMs = clock.wallMs();
+      // What waits is not known yet: a read at this moment does not see it. A wall clock that was set back in between
+      // must not make a reading look as if it came from the future.
+      const batch = waiting
+        .slice(0, limits.flush_rows)
+        .map((row) => ({ ...row, ingestedMs: Math.max(row.ingestedMs, nowMs) }));
+      try {
+        // Also without rows: the first flush makes the file.
+        historian.append(batch);
+      } catch (error) {
+        counts.failedFlushes++;
+        if (!failing) log.error('history cannot be stored; it waits', { waiting: waiting.length, ...reasonOf(error) });
+        failing = true;
+        return false;
+      }
+      if (failing) log.info('history is stored again', { waiting: waiting.length, dropped: counts.dropped });
+      failing = false;
+      waiting = waiting.slice(batch.length);
+      counts.stored += batch.length;
+      return true;
+    },
+  };
+}
+
+/** Looks at every change, at most every `look_interval_ms`, and at everything every `recordIntervalMs`. */
+function startLooking(setup: RecorderSetup, clock: Clock, take: (rows: readonly HistoryRow[]) => void) {
+  const { memory, limits } = setup;
+  const observer = createObserver(setup.points);
+  const snapshot = createSnapshot(setup.tableSize);
+  const reader = createLiveTableReader(memory);
+  let lookedMs = Number.NEGATIVE_INFINITY;
+  let soon: Timer | undefined;
+  let regular: Timer | undefined;
+
+  const look = (all: boolean): void => {
+    lookedMs = clock.monotonicMs();
+    // A table that is being written all the time is looked at again with the next change or interval.
+    if (reader.copyInto(snapshot, clock)) take(observer.look(snapshot, all));
+  };
+  const onChange = (): void => {
+    if (soon !== undefined) return;
+    const waitMs = lookedMs + limits.look_interval_ms - clock.monotonicMs();
+    if (waitMs <= 0) {
+      look(false);
+      return;
+    }
+    soon = clock.after(waitMs, () => {
+      soon = undefined;
+      look(false);
+    });
+  };
+  const onInterval = (): void => {
+    look(true);
+    regular = clock.after(setup.recordIntervalMs, onInterval);
+  };
+  const bell = listen(clock, memory.doorbells, doorbells.changes, onChange);
+  onInterval();
+  return {
+    stop() {
+      bell.stop();
+      soon?.cancel();
+      regular?.cancel();
+      look(false);
+    },
+  };
+}
+
+function startPruning(setup: RecorderSetup, historian: Historian, clock: Clock, log: Log) {
+  const { limits } = setup;
+  let pruned = 0;
+  let timer: Timer | undefined;
+  const prune = (): void => {
+    let removed = 0;
+    try {
+      removed = historian.prune(clock.wallMs() - setup.retentionDays * dayMs, limits.prune_rows);
+    } catch (error) {
+      log.warn('old history could not be removed', reasonOf(error));
+    }
+    pruned += removed;
+    // There may be more: the rest goes soon, but not in one go.
+    timer = clock.after(removed > 0 ? limits.flush_interval_ms : limits.prune_interval_ms, prune);
+  };
+  timer = clock.after(limits.prune_interval_ms, prune);
+  return { pruned: () => pruned, stop: () => timer?.cancel() };
+}
+
+function reasonOf(error: unknown): { readonly error: string } {
+  if (!(error instanceof Fault)) throw error;
+  return { error: error.cause instanceof Error ? error.cause.message : error.message };
+}

@@ -1,0 +1,92 @@
+/** The historian thread: records beside the main thread, and is started again when it dies (house, "Threads"). */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { systemClock } from '../base/clock.ts';
+import { silentLog } from '../base/log.ts';
+import { createLiveTableWriter } from '../points/live-table.ts';
+import { createPointMemory } from '../points/shared-memory.ts';
+import { quality } from '../rules/snapshot.ts';
+import { historyLimits } from './limits.ts';
+import { openHistorian } from './open-historian.ts';
+import { startRecording } from './recording.ts';
+
+const series = { instance: 2, point: 1 };
+let folder = '';
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'setpoint-recording-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function rig(inProcess: boolean, more: Partial<typeof historyLimits> = {}) {
+  const limits = { ...historyLimits, look_interval_ms: 10, flush_interval_ms: 20, restart_delay_ms: 10, ...more };
+  const memory = createPointMemory([{ channel: 0, writable: false }], 1);
+  const table = createLiveTableWriter(memory, systemClock, [5000]);
+  const setup = {
+    points: [{ index: 0, instance: 2, id: 1, maxAgeMs: 5000 }],
+    tableSize: 1,
+    memory,
+    recordIntervalMs: 1000,
+    retentionDays: 1,
+    limits,
+  };
+  const file = join(folder, 'history.sqlite');
+  const said: string[] = [];
+  const log = { ...silentLog, error: (message: string) => void said.push(message) };
+  const parts = { setup, file, logLevel: 'silent', clock: systemClock, log, inProcess } as const;
+  const recording = startRecording(parts);
+  const reader = openHistorian(file, limits);
+  const values = (): (number | null)[] => {
+    try {
+      return [...reader.export({ series })].map((row) => row.value);
+    } catch {
+      return [];
+    }
+  };
+  const publish = (value: number): void => table.publish([{ index: 0, value, quality: quality.good }]);
+  return { recording, reader, values, publish, said };
+}
+
+test.each([
+  ['in its thread', false],
+  ['in-process', true],
+])('decisions §2.6 values are recorded %s, and bulk rows are stored beside them', async (_, inProcess) => {
+  const { recording, reader, values, publish } = rig(inProcess);
+  publish(1);
+  await expect.poll(values, { timeout: 10_000 }).toEqual([1]);
+  publish(2);
+  await expect.poll(values, { timeout: 10_000 }).toEqual([1, 2]);
+  const eventMs = Float64Array.of(1000, 2000, 2000);
+  const columns = { series, eventMs, values: Float64Array.of(7, Number.NaN, 8) };
+  expect(await recording.append([columns])).toEqual({ duplicates: 1 });
+  expect(values().slice(0, 3)).toEqual([7, null, 8]);
+  expect(await recording.counts()).toMatchObject({ recorded: 2, stored: 2, dropped: 0, failedFlushes: 0 });
+  publish(3);
+  // The last look finds what came just before the stop.
+  await recording.stop();
+  expect(values().slice(3)).toEqual([1, 2, 3]);
+  reader.close();
+});
+
+test('house: a thread that dies is started again and records on', async () => {
+  const { recording, reader, values, publish, said } = rig(false);
+  publish(1);
+  await expect.poll(values, { timeout: 10_000 }).toEqual([1]);
+  // Nobody may hand it such a value: a bug, which ends the thread.
+  const columns = { series, eventMs: Float64Array.of(1000), values: Float64Array.of(Number.POSITIVE_INFINITY) };
+  await expect(recording.append([columns])).rejects.toThrow();
+  await expect.poll(() => said, { timeout: 10_000 }).toEqual(['the historian thread died; it is started again']);
+  await expect
+    .poll(
+      () => {
+        publish(values().length + 1);
+        return values().length;
+      },
+      { timeout: 10_000 },
+    )
+    .toBeGreaterThan(3);
+  await recording.stop();
+  reader.close();
+});

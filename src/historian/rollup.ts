@@ -1,0 +1,137 @@
+/**
+ * Rollups: what is kept of all rows of one series in (end - width, end], so that a window need not read every row
+ * (§4.3 "History reads"). A rollup also says when it must not be used: `equalsRows` is true only where reducing it is
+ * provably the same as reducing the rows themselves.
+ */
+import { quality } from '../rules/snapshot.ts';
+import type { HistoryRow, ValueRange } from './historian.ts';
+
+/** Widest first. A width divides the ones before it. */
+export const rollupWidthsMs = [900_000, 60_000] as const;
+/** Retention removes whole rollups, so that none speaks of rows that are gone. */
+export const widestRollupMs = rollupWidthsMs[0];
+
+export const rollupFlags = { duplicates: 1, fractions: 2, uncertain: 4 } as const;
+
+export interface Rollup {
+  rowCount: number;
+  /** Rows with a number. */
+  valueCount: number;
+  sum: number;
+  /** What rounding took from `sum`. */
+  sumLow: number;
+  min: number;
+  max: number;
+  lastValue: number;
+  /** Event time of the newest number; -Infinity when there is none. */
+  lastMs: number;
+  flags: number;
+  /** The farthest that an event time lies after its ingestion time. */
+  leadMs: number;
+  /** The newest ingestion time. */
+  ingestedMs: number;
+}
+
+/** The end of the rollup of this width that a moment belongs to: (end - width, end]. */
+export function rollupEndMs(eventMs: number, widthMs: number): number {
+  return Math.ceil(eventMs / widthMs) * widthMs;
+}
+
+export function emptyRollup(): Rollup {
+  return {
+    rowCount: 0,
+    valueCount: 0,
+    sum: 0,
+    sumLow: 0,
+    min: Number.POSITIVE_INFINITY,
+    max: Number.NEGATIVE_INFINITY,
+    lastValue: Number.NaN,
+    lastMs: Number.NEGATIVE_INFINITY,
+    flags: 0,
+    leadMs: Number.NEGATIVE_INFINITY,
+    ingestedMs: Number.NEGATIVE_INFINITY,
+  };
+}
+
+/** The part of `a + b` that rounding loses. NaN when the sum overflows, which makes the whole sum NaN: missing. */
+export function roundingLoss(a: number, b: number): number {
+  const sum = a + b;
+  const b2 = sum - a;
+  return a - (sum - b2) + (b - b2);
+}
+
+export function addRow(rollup: Rollup, row: HistoryRow, duplicate: boolean): void {
+  rollup.rowCount++;
+  if (duplicate) rollup.flags |= rollupFlags.duplicates;
+  rollup.leadMs = Math.max(rollup.leadMs, row.eventMs - row.ingestedMs);
+  rollup.ingestedMs = Math.max(rollup.ingestedMs, row.ingestedMs);
+  const { value } = row;
+  if (value === null) return;
+  rollup.valueCount++;
+  rollup.sumLow += roundingLoss(rollup.sum, value);
+  rollup.sum += value;
+  if (value < rollup.min) rollup.min = value;
+  if (value > rollup.max) rollup.max = value;
+  if (!Number.isInteger(value)) rollup.flags |= rollupFlags.fractions;
+  if (row.quality === quality.uncertain) rollup.flags |= rollupFlags.uncertain;
+  if (row.eventMs > rollup.lastMs) {
+    rollup.lastMs = row.eventMs;
+    rollup.lastValue = value;
+  }
+}
+
+/** Adds `more` to `rollup`; rows may come in any order of time. */
+export function mergeRollup(rollup: Rollup, more: Rollup): void {
+  rollup.rowCount += more.rowCount;
+  rollup.valueCount += more.valueCount;
+  rollup.sumLow += more.sumLow + roundingLoss(rollup.sum, more.sum);
+  rollup.sum += more.sum;
+  rollup.min = Math.min(rollup.min, more.min);
+  rollup.max = Math.max(rollup.max, more.max);
+  rollup.flags |= more.flags;
+  rollup.leadMs = Math.max(rollup.leadMs, more.leadMs);
+  rollup.ingestedMs = Math.max(rollup.ingestedMs, more.ingestedMs);
+  if (more.lastMs > rollup.lastMs) {
+    rollup.lastMs = more.lastMs;
+    rollup.lastValue = more.lastValue;
+  }
+}
+
+export function inRange(value: number, range: ValueRange): boolean {
+  if (range.minimum !== undefined && value < range.minimum) return false;
+  if (range.maximum !== undefined && value > range.maximum) return false;
+  if (range.exclusive_minimum !== undefined && value <= range.exclusive_minimum) return false;
+  if (range.exclusive_maximum !== undefined && value >= range.exclusive_maximum) return false;
+  return range.integer !== true || Number.isInteger(value);
+}
+
+/** What a windowed read takes of one rollup: only the columns that it needs, which is what makes it quick. */
+export interface RollupSummary {
+  readonly rowCount: number;
+  readonly valueCount: number;
+  /** Event time of the newest number; -Infinity when there is none. */
+  readonly lastMs: number;
+  /** `rollupFlags`, and `cutFlag`. */
+  readonly flags: number;
+  /** What the asked aggregation gives over the rows of the rollup; a sum for a mean. */
+  readonly value: number;
+  /** Asked for when there is a range. */
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Set by a read: some row of the rollup was ingested after the data cut, or comes from the future. */
+export const cutFlag = 8;
+
+/** True when no row of the rollup would be left out of the window, or stand for another one. */
+export function equalsRows(
+  { flags, valueCount, min, max }: Pick<RollupSummary, 'flags' | 'valueCount' | 'min' | 'max'>,
+  range: ValueRange | undefined,
+): boolean {
+  if ((flags & (rollupFlags.duplicates | cutFlag)) !== 0) return false;
+  if (range === undefined || valueCount === 0) return true;
+  if (range.integer === true && (flags & rollupFlags.fractions) !== 0) return false;
+  // What holds for the least and the greatest holds for all between; whether they are whole was asked above.
+  const { integer: _, ...bounds } = range;
+  return inRange(min, bounds) && inRange(max, bounds);
+}

@@ -1,0 +1,189 @@
+/** `setpoint history` beside a running service and without one, and the demo's past (decisions §1, §2.7, §4 "History import"). */
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { historyLimits } from '../../src/historian/limits.ts';
+import { openHistorian } from '../../src/historian/open-historian.ts';
+import { openDatabase } from '../../src/storage/database.ts';
+import {
+  root,
+  runCommand,
+  serviceEnvironment,
+  startTestService,
+  type TestFolders,
+  testFolders,
+  waitFor,
+} from './running-service.ts';
+
+const site = `schema: svc.site.v1
+site: { id: history-test, name: History, timezone: UTC }
+channels:
+  - { id: derived, driver: virtual }
+instances:
+  - id: 2
+    name: load
+    points:
+      - { id: 1, name: power, kind: measurement, unit: kW, channel: derived, record: true }
+`;
+const series = { instance: 2, point: 1 };
+
+describe('decisions §2.7 setpoint history', () => {
+  let folders: TestFolders;
+  beforeEach(() => {
+    folders = testFolders(site);
+    mkdirSync(folders.data);
+  });
+  afterEach(() => folders.remove());
+
+  const setpoint = (...args: string[]) => runCommand('setpoint.ts', ['history', ...args], serviceEnvironment(folders));
+  const importText = (text: string, ...args: string[]) => {
+    writeFileSync(join(folders.config, 'values.csv'), text);
+    return setpoint('import', join(folders.config, 'values.csv'), '--point', '2:1', ...args);
+  };
+  const audited = async () => {
+    const database = openDatabase(join(folders.data, 'site.sqlite'));
+    const events = await database.query
+      .selectFrom('audit_event')
+      .selectAll()
+      .where('action', '=', 'history.import')
+      .orderBy('sequence')
+      .execute();
+    await database.close();
+    return events.map(({ outcome, resource_id: id, subject_id: subject }) => [outcome, id, subject]);
+  };
+
+  test('decisions §4 import and export without a service, audited before and after', async () => {
+    const text = 'time,value\n2026-07-11T10:45:00Z,1\n2026-07-11T10:45:00Z,2\n2026-07-11T10:46:00Z,\n';
+    const done = importText(text, '--json');
+    expect([done.status, done.stderr]).toEqual([0, '']);
+    expect(JSON.parse(done.stdout)).toEqual({
+      rows: 3,
+      duplicates: 1,
+      first: '2026-07-11T10:45:00Z',
+      last: '2026-07-11T10:46:00Z',
+    });
+    expect(setpoint('export', '--point', '2:1').stdout).toBe(
+      'time,value,quality\n2026-07-11T10:45:00Z,1,good\n2026-07-11T10:45:00Z,2,good\n2026-07-11T10:46:00Z,,missing\n',
+    );
+    expect(await audited()).toEqual([
+      ['accepted', 'history-series:2:1', 'setpoint-cli'],
+      ['succeeded', 'history-series:2:1', 'setpoint-cli'],
+    ]);
+  });
+
+  test('decisions §4 --as-known-at leaves out what came later; --ingested-at-event-time looks original', () => {
+    expect(importText('time,value\n2026-07-11T10:45:00Z,1\n', '--ingested-at-event-time').status).toBe(0);
+    expect(importText('time,value\n2026-07-11T10:45:00Z,2\n').status).toBe(0);
+    const known = setpoint('export', '--point', '2:1', '--as-known-at', '2026-07-11T10:45:00Z', '--json');
+    expect(
+      known.stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual([{ time: '2026-07-11T10:45:00Z', value: 1, quality: 'good', ingested_at: '2026-07-11T10:45:00Z' }]);
+    expect(setpoint('export', '--point', '2:1', '--as-known-at', '2026-07-11T10:44:59Z').stdout).toBe(
+      'time,value,quality\n',
+    );
+    expect(setpoint('export', '--point', '2:1').stdout).toContain(',1,good\n2026-07-11T10:45:00Z,2,good\n');
+  });
+
+  test('decisions §4 one bad line and nothing is stored; wrong points and times are told', async () => {
+    const bad = importText('time,value\n2026-07-11T10:45:00Z,1\n2026-07-11T10:46:00Z,one\n');
+    expect(bad.status).toBe(1);
+    expect(bad.stderr).toContain('values.csv:3: the value must be a finite number');
+    const none = setpoint('export', '--point', '2:1');
+    expect([none.status, none.stdout]).toEqual([1, '']);
+    expect(none.stderr).toContain('there is no history in the data dir');
+    expect(await audited()).toEqual([]);
+    expect(importText('time,value\n', '--point', '2:2').stderr).toContain('site.yaml has no measurement point 2:2');
+    expect(setpoint('import', join(folders.config, 'none.csv'), '--point', '2:1').stderr).toContain(
+      'cannot be read: ENOENT',
+    );
+    expect(setpoint('export', '--point', '2').status).toBe(2);
+    expect(setpoint('export', '--point', '2:1', '--from', 'yesterday').status).toBe(2);
+    expect(setpoint('export').status).toBe(2);
+  });
+
+  test('decisions §4 beside a running service: both store, and a reader sees whole batches', async () => {
+    const service = await startTestService(folders);
+    try {
+      const count = 30_000;
+      const startMs = Date.UTC(2026, 5, 1);
+      const line = (index: number): string => `${new Date(startMs + index * 60_000).toISOString()},${index}\n`;
+      const text = `time,value\n${Array.from({ length: count }, (_, index) => line(index)).join('')}`;
+      const done = importText(text);
+      expect([done.status, done.stderr]).toEqual([0, '']);
+      const historian = openHistorian(join(folders.data, 'history.sqlite'), historyLimits);
+      expect([...historian.export({ series })]).toHaveLength(count);
+      historian.close();
+      expect(service.logs()).not.toContain('"level":50');
+    } finally {
+      expect(await service.stop()).toBe(0);
+    }
+  });
+});
+
+test('decisions §1 npm start back-fills at least 35 days of the recorded points, in the background', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'setpoint-demo-past-'));
+  const env = { ...process.env, SVC_DATA_DIR: data, SVC_HTTP_PORT: '0', SVC_LOG_LEVEL: 'info' };
+  const begunMs = Date.now();
+  const demo = spawn(process.execPath, [join(root, 'src', 'bin', 'start.ts')], { cwd: root, env });
+  let output = '';
+  demo.stdout.on('data', (bytes: Buffer) => (output += bytes.toString()));
+  demo.stderr.on('data', (bytes: Buffer) => (output += bytes.toString()));
+  const ended = new Promise((resolve) => demo.on('exit', resolve));
+  try {
+    await waitFor(() => output.includes('the demo history is filled'), 40_000);
+    const historian = openHistorian(join(data, 'history.sqlite'), historyLimits);
+    const snapshot = historian.snapshot();
+    const quarterMs = 900_000;
+    const asOfMs = Math.floor(begunMs / quarterMs) * quarterMs;
+    const cells = (instance: number, point: number): Float64Array =>
+      snapshot.window({
+        series: { instance, point },
+        asOfMs,
+        cadenceMs: quarterMs,
+        steps: 35 * 96,
+        aggregation: 'mean',
+        duplicatePolicy: 'reject',
+        maxSourceSkewMs: 5000,
+      }).cells;
+    const load = cells(2, 1);
+    expect(load.filter(Number.isNaN)).toHaveLength(0);
+    expect(Math.max(...load)).toBeGreaterThan(Math.min(...load));
+    const pv = cells(3, 1);
+    expect(pv.filter(Number.isNaN)).toHaveLength(0);
+    // The sun goes down every day.
+    for (let day = 0; day < 35; day++) expect(Math.min(...pv.subarray(day * 96, day * 96 + 96))).toBeLessThan(1);
+    expect(cells(4, 1).filter(Number.isNaN)).toHaveLength(0);
+    snapshot.close();
+    // The past and the present meet: no minute is missing between back-fill and recording.
+    const rows = await waitFor(() => {
+      const recent = [...historian.export({ series, fromMs: begunMs - 600_000 })];
+      return recent.some((row) => row.eventMs > begunMs + 5000) ? recent : undefined;
+    }, 20_000);
+    const gaps = rows.slice(1).map((row, index) => row.eventMs - (rows[index]?.eventMs ?? 0));
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(90_000);
+    historian.close();
+  } finally {
+    demo.kill('SIGINT');
+    await ended;
+    rmSync(data, { recursive: true, force: true });
+  }
+});
+
+test('export ends quietly when its reader has seen enough', () => {
+  const folders = testFolders(site);
+  mkdirSync(folders.data);
+  const file = join(folders.config, 'values.csv');
+  const times = Array.from({ length: 50_000 }, (_, index) => new Date(Date.UTC(2026, 0, 1) + index * 60_000));
+  writeFileSync(file, `time,value\n${times.map((time) => `${time.toISOString()},1\n`).join('')}`);
+  const env = serviceEnvironment(folders);
+  expect(runCommand('setpoint.ts', ['history', 'import', file, '--point', '2:1'], env).status).toBe(0);
+  const command = `"${process.execPath}" "${join(root, 'src', 'bin', 'setpoint.ts')}" history export --point 2:1 | head -1`;
+  const piped = spawnSync('sh', ['-c', command], { env, encoding: 'utf8' });
+  expect([piped.stdout, piped.stderr]).toEqual(['time,value,quality\n', '']);
+  folders.remove();
+});

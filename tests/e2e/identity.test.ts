@@ -1,0 +1,265 @@
+/** Identity as a process sees it (decisions §1.1): where keys come from, what stops the start, the link of `npm start`. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { afterEach, describe, expect, test } from 'vitest';
+import WebSocket from 'ws';
+import { openDatabase } from '../../src/storage/database.ts';
+import {
+  root,
+  runCommand,
+  serviceEnvironment,
+  startTestService,
+  type TestFolders,
+  type TestService,
+  testFolders,
+  virtualSite,
+  waitFor,
+} from './running-service.ts';
+
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
+});
+function folders(): TestFolders {
+  const made = testFolders(virtualSite);
+  cleanUps.push(() => made.remove());
+  return made;
+}
+async function start(of: TestFolders, more: Readonly<Record<string, string>> = {}): Promise<TestService> {
+  const service = await startTestService(of, more);
+  cleanUps.push(() => service.stop('SIGKILL'));
+  return service;
+}
+
+interface Demo {
+  readonly process: ChildProcess;
+  readonly screen: string;
+  readonly base: string;
+  output(): string;
+}
+/** `npm start` with a data dir of its own, until its screen is complete. */
+async function startDemo(of: TestFolders, more: Readonly<Record<string, string>> = {}): Promise<Demo> {
+  const { SVC_CONFIG_DIR: _demoSite, ...environment } = serviceEnvironment(of, { SVC_LOG_LEVEL: 'info', ...more });
+  const child = spawn(process.execPath, [join(root, 'src', 'bin', 'start.ts')], { env: environment });
+  cleanUps.push(() => child.kill('SIGKILL'));
+  let output = '';
+  let screen = '';
+  child.stdout.on('data', (bytes: Buffer) => {
+    output += bytes.toString();
+    // Log lines are JSON; the screen is what is not.
+    screen = output
+      .split('\n')
+      .filter((line) => !line.startsWith('{'))
+      .join('\n');
+  });
+  child.stderr.on('data', (bytes: Buffer) => (output += bytes.toString()));
+  const base = await waitFor(() => {
+    if (child.exitCode !== null) throw new Error(`the demo ended: ${output}`);
+    return screen.includes('Ctrl-C ends it') ? /at (http:\/\/\S+)/.exec(screen)?.[1] : undefined;
+  }, 20_000);
+  return { process: child, screen, base, output: () => output };
+}
+
+const rules = '/api/v1/automation/api/rules';
+const ask = (base: string, path: string, token: string): Promise<Response> =>
+  fetch(`${base}${path}`, { headers: { authorization: `Bearer ${token}` } });
+const exchange = (base: string, code: string): Promise<Response> =>
+  fetch(`${base}/session`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ code }),
+  });
+
+describe('decisions §1.1 the sign-in link of npm start', () => {
+  test('its code, from the fragment, is an Admin’s token once; it is audited, and in no log', async () => {
+    const of = folders();
+    const demo = await startDemo(of);
+    expect(demo.screen.trim().split('\n').length).toBeLessThan(25);
+    const [, address, code = ''] = /(http:\/\/\S+)\/#code=([A-Za-z0-9_-]{43})\n/.exec(demo.screen) ?? [];
+    expect(address).toBe(demo.base);
+
+    const answer = await exchange(demo.base, code);
+    expect(answer.status).toBe(200);
+    const { data } = (await answer.json()) as { data: { token: string; role: string; expires_at: string } };
+    expect(data.role).toBe('Admin');
+    expect(Math.abs(Date.parse(data.expires_at) - Date.now() - 12 * 3_600_000)).toBeLessThan(60_000);
+    expect((await ask(demo.base, rules, data.token)).status).toBe(200);
+    const again = await exchange(demo.base, code);
+    expect([again.status, again.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+
+    await waitFor(() => demo.output().includes('authentication failed') || undefined);
+    const logs = demo
+      .output()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .join('\n');
+    for (const secret of [code, data.token]) expect(logs).not.toContain(secret);
+    const ended = new Promise((resolve) => demo.process.once('exit', resolve));
+    demo.process.kill('SIGTERM');
+    expect(await ended).toBe(0);
+    const database = openDatabase(join(of.data, 'site.sqlite'));
+    const events = await database.query
+      .selectFrom('audit_event')
+      .select(['outcome', 'risk', 'subject_id'])
+      .where('action', '=', 'identity.token.issue')
+      .orderBy('sequence')
+      .execute();
+    await database.close();
+    expect(events).toEqual([
+      { outcome: 'accepted', risk: 'high', subject_id: 'sign-in-link' },
+      { outcome: 'succeeded', risk: 'high', subject_id: 'sign-in-link' },
+    ]);
+  });
+
+  test('where tokens come from elsewhere there is no link, no route and no token command', async () => {
+    const of = folders();
+    const secret = { SVC_JWT_SECRET: 'a secret of the operator, 32 bytes or more' };
+    const demo = await startDemo(of, secret);
+    expect(demo.screen).not.toContain('code=');
+    const answer = await exchange(demo.base, 'A'.repeat(43));
+    expect(answer.status).toBe(404);
+    expect(await answer.json()).toMatchObject({ error: { code: 'not-found' } });
+    const command = runCommand(
+      'setpoint.ts',
+      ['token', '--role', 'Admin', '--subject', 'x', '--ttl', '1h'],
+      serviceEnvironment(of, secret),
+    );
+    expect([command.status, command.stdout]).toEqual([1, '']);
+  });
+});
+
+describe('decisions §1.1 keys of a running service', () => {
+  test('a provider’s key set: its tokens open the site, the site’s own do not; without the provider nobody gets in', async () => {
+    const { publicKey, privateKey } = await generateKeyPair('ES256');
+    const keys = { keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256', use: 'sig' }] };
+    let isUp = true;
+    const provider = createServer((_request, response) => {
+      if (isUp) response.setHeader('content-type', 'application/json').end(JSON.stringify(keys));
+      else response.destroy();
+    });
+    await new Promise<void>((resolve) => void provider.listen(0, '127.0.0.1', resolve));
+    cleanUps.push(() => provider.close());
+    const { port } = provider.address() as AddressInfo;
+    const settings = {
+      SVC_JWT_JWKS_URL: `http://127.0.0.1:${port}/keys`,
+      SVC_JWT_ISSUER: 'https://id.example',
+      SVC_JWT_AUDIENCE: 'setpoint',
+    };
+    const token = (issuer = 'https://id.example'): Promise<string> =>
+      new SignJWT({ role: 'Viewer' })
+        .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+        .setSubject('ada')
+        .setIssuer(issuer)
+        .setAudience('setpoint')
+        .setExpirationTime('1h')
+        .sign(privateKey);
+
+    const service = await start(folders(), settings);
+    expect((await ask(service.base, rules, await token())).status).toBe(200);
+    expect((await ask(service.base, rules, await token('https://other.example'))).status).toBe(401);
+    expect((await ask(service.base, rules, await service.token('Admin'))).status).toBe(401);
+
+    isUp = false;
+    const without = await start(folders(), settings);
+    expect((await ask(without.base, rules, await token())).status).toBe(401);
+    expect(without.logs()).toContain('the key set of the identity provider could not be read');
+    expect((await fetch(`${without.base}/health`)).status).toBe(200);
+    isUp = true;
+    // It came back: nobody needs to start the service again.
+    await waitFor(
+      async () => ((await ask(without.base, rules, await token())).status === 200 ? true : undefined),
+      40_000,
+    );
+  });
+
+  test('the configured bearer opens neither rules nor anything else of area A, and a short one is warned of', async () => {
+    const bearer = {
+      SVC_CLOUD_API_BEARER_TOKEN: 'opaque',
+      SVC_CLOUD_API_TENANT_ID: 'acme',
+      SVC_CLOUD_API_PROJECT_ID: 'plant-1',
+      SVC_CLOUD_API_SUBJECT_ID: 'auditor',
+      SVC_CLOUD_API_PERMISSIONS: 'automation.read,automation.rule.manage, audit.event.read',
+    };
+    const service = await start(folders(), bearer);
+    expect((await ask(service.base, rules, 'opaque')).status).toBe(403);
+    expect(
+      (await service.request('POST', rules, { token: 'opaque', headers: { 'x-svc-confirmed': 'true' } })).status,
+    ).toBe(403);
+    expect((await ask(service.base, rules, 'opaque2')).status).toBe(401);
+    // JWTs are unaffected.
+    expect((await service.read('/rules')).status).toBe(200);
+    expect(service.logs()).toContain('SVC_CLOUD_API_BEARER_TOKEN has fewer than 32 characters');
+    expect(service.logs()).not.toContain('"opaque"');
+
+    const { SVC_CLOUD_API_PERMISSIONS: _none, ...incomplete } = bearer;
+    const denied = await start(folders(), incomplete);
+    expect((await ask(denied.base, rules, 'opaque')).status).toBe(401);
+  });
+
+  test.each<[string, Readonly<Record<string, string>>]>([
+    ['SVC_JWT_SECRET', { SVC_JWT_SECRET: 'x'.repeat(31) }],
+    ['SVC_JWT_SECRET', { SVC_JWT_SECRET: 'x'.repeat(32), SVC_JWT_JWKS_URL: 'https://id.example/keys' }],
+    ['SVC_JWT_JWKS_URL', { SVC_JWT_JWKS_URL: 'file:///etc/keys', SVC_JWT_ISSUER: 'i', SVC_JWT_AUDIENCE: 'a' }],
+    ['SVC_JWT_ISSUER', { SVC_JWT_JWKS_URL: 'https://id.example/keys', SVC_JWT_AUDIENCE: 'a' }],
+    ['SVC_JWT_AUDIENCE', { SVC_JWT_JWKS_URL: 'https://id.example/keys', SVC_JWT_ISSUER: 'i' }],
+    ['SVC_CLOUD_API_TENANT_ID', { SVC_CLOUD_API_TENANT_ID: 'a b' }],
+    ['SVC_CLOUD_API_PROJECT_ID', { SVC_CLOUD_API_PROJECT_ID: 'x'.repeat(129) }],
+    ['SVC_CLOUD_API_SUBJECT_ID', { SVC_CLOUD_API_SUBJECT_ID: 'é' }],
+  ])('%s stops the start when it is bad, with one line that does not show it: %j', (name, environment) => {
+    const result = runCommand('serve.ts', [], serviceEnvironment(folders(), environment));
+    expect([result.status, result.stdout]).toEqual([1, '']);
+    expect(result.stderr).toMatch(new RegExp(`^setpoint: .*${name}.*\\n$`));
+    for (const value of Object.values(environment).filter((text) => text.length > 1))
+      expect(result.stderr).not.toContain(value);
+  });
+});
+
+describe('decisions §1 a data dir whose files are damaged', () => {
+  test.each(['signing-key.pem', 'scope.json', 'site.sqlite', 'runtime.sqlite'])(
+    '%s: one clear line that names it',
+    async (name) => {
+      const of = folders();
+      const first = await start(of);
+      expect(await first.stop()).toBe(0);
+      writeFileSync(join(of.data, name), 'damaged '.repeat(1000));
+      const result = runCommand('serve.ts', [], serviceEnvironment(of));
+      expect([result.status, result.stdout]).toEqual([1, '']);
+      expect(result.stderr).toMatch(new RegExp(`^setpoint: ${name.replace('.', '\\.')} .*\\n$`));
+    },
+  );
+});
+
+describe('decisions §1 limits: failed authentications of the live stream', () => {
+  test('count like those of the routes; an address that has used them up is refused before the handshake', async () => {
+    const of = folders();
+    of.write('service.yaml', 'http:\n  failed_authentications_per_minute: 3\n');
+    const service = await start(of);
+    const good = await service.token('Viewer');
+    /** The end of one attempt: the close code, or the status of a handshake that was refused. */
+    const attempt = (token: string): Promise<number | string> =>
+      new Promise((resolve) => {
+        const socket = new WebSocket(`${service.base.replace('http', 'ws')}/ws`);
+        socket.on('open', () => socket.send(JSON.stringify({ type: 'authenticate', token })));
+        socket.on('message', (data: Buffer) => {
+          resolve((JSON.parse(data.toString()) as { type: string }).type);
+          socket.close();
+        });
+        socket.on('close', (code) => resolve(code));
+        socket.on('unexpected-response', (request, response) => {
+          resolve(response.statusCode ?? 0);
+          request.destroy();
+        });
+        socket.on('error', () => undefined);
+      });
+    expect(await attempt(good)).toBe('authenticated');
+    for (let count = 0; count < 3; count++) expect(await attempt('guess')).toBe(4001);
+    await waitFor(() => service.logs().match(/authentication failed/g)?.length === 3 || undefined);
+    expect(await attempt(good)).toBe(429);
+    const limited = await ask(service.base, rules, good);
+    expect([limited.status, Number(limited.headers.get('retry-after')) > 0]).toEqual([429, true]);
+  });
+});

@@ -1,0 +1,159 @@
+/** The end of the process (decisions §1, Operations): SIGTERM drains and exits within 10 s, and leaves tidy files. */
+import { readdirSync } from 'node:fs';
+import { connect } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import WebSocket from 'ws';
+import {
+  editorFlow,
+  runCommand,
+  serviceEnvironment,
+  startTestService,
+  type TestFolders,
+  type TestService,
+  testFolders,
+  virtualSite,
+} from './running-service.ts';
+
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
+});
+function folders(): TestFolders {
+  const made = testFolders(virtualSite);
+  cleanUps.push(() => made.remove());
+  return made;
+}
+async function start(of: TestFolders): Promise<TestService> {
+  const service = await startTestService(of);
+  cleanUps.push(() => service.stop('SIGKILL'));
+  return service;
+}
+
+/** Begins a PUT and sends its body a byte at a time, without ever coming to its end. */
+async function drip(service: TestService, token: string, path: string) {
+  const { port } = new URL(service.base);
+  const socket = connect(Number(port), '127.0.0.1');
+  let closed = false;
+  socket.on('error', () => undefined);
+  socket.on('close', () => {
+    closed = true;
+  });
+  await new Promise((resolve) => socket.once('connect', resolve));
+  const head = [
+    `PUT ${path} HTTP/1.1`,
+    'host: x',
+    `authorization: Bearer ${token}`,
+    'x-svc-confirmed: true',
+    'content-type: application/json',
+    'content-length: 100000',
+  ];
+  socket.write(`${head.join('\r\n')}\r\n\r\n{`);
+  const timer = setInterval(() => socket.write(' '), 20);
+  cleanUps.push(() => {
+    clearInterval(timer);
+    socket.destroy();
+  });
+  return { isClosed: () => closed };
+}
+
+describe('decisions §1 SIGTERM drains and exits within 10 s', () => {
+  test('a body that never ends does not hold it, and another request is answered meanwhile', async () => {
+    const of = folders();
+    const service = await start(of);
+    const token = await service.token('Engineer');
+    const path = '/api/v1/automation/api/rules';
+    const id = Number((await service.command('POST', '/rules', { name: 'kept' })).body['data']?.['id']);
+    const dripping = await drip(service, token, `${path}/${id}`);
+
+    // A second request has begun when the signal comes and ends during the drain.
+    const body = JSON.stringify({ confirmed: true, flow_json: editorFlow() });
+    const socket = connect(Number(new URL(service.base).port), '127.0.0.1');
+    let received = '';
+    socket.on('data', (data) => (received += data.toString()));
+    const ended = new Promise((resolve) => socket.once('close', resolve));
+    await new Promise((resolve) => socket.once('connect', resolve));
+    socket.write(
+      `PUT ${path}/${id} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\nx-svc-confirmed: true\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body.slice(0, 10)}`,
+    );
+    // Answered after the two above were accepted: the signal finds them in flight.
+    await service.request('GET', '/health');
+    const begun = Date.now();
+    const exit = service.stop('SIGTERM');
+    await expect.poll(() => service.logs()).toContain('"stopping"');
+    socket.write(body.slice(10));
+    await ended;
+    expect(received).toMatch(/^HTTP\/1\.1 200 /);
+    expect(received).toMatch(/x-svc-audit: recorded/i);
+    expect(dripping.isClosed()).toBe(false);
+
+    expect(await exit).toBe(0);
+    const tookMs = Date.now() - begun;
+    expect(tookMs).toBeGreaterThan(4000);
+    expect(tookMs).toBeLessThan(10_000);
+    const next = await start(of);
+    expect((await next.read(`/rules/${id}`)).body['data']).toMatchObject({ name: 'kept', flow_json: editorFlow() });
+  });
+
+  test('a WebSocket client that ignores the closing handshake does not hold it', async () => {
+    const service = await start(folders());
+    const socket = connect(Number(new URL(service.base).port), '127.0.0.1');
+    cleanUps.push(() => socket.destroy());
+    socket.on('error', () => undefined);
+    await new Promise((resolve) => socket.once('connect', resolve));
+    socket.write(
+      'GET /ws HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+    );
+    await new Promise((resolve) => socket.once('data', resolve));
+    const begun = Date.now();
+    expect(await service.stop('SIGTERM')).toBe(0);
+    expect(Date.now() - begun).toBeLessThan(10_000);
+  });
+
+  test('a clean stop leaves no write-ahead log, whether history was asked for or not', async () => {
+    const of = folders();
+    for (const asks of [false, true]) {
+      const service = await start(of);
+      if (asks) {
+        const id = Number((await service.command('POST', '/rules', { name: 'asked' })).body['data']?.['id']);
+        expect((await service.read(`/rules/${id}/history`)).status).toBe(200);
+      }
+      expect(await service.stop('SIGTERM')).toBe(0);
+      expect(readdirSync(of.data).filter((name) => /-(wal|shm|journal)$/.test(name))).toEqual([]);
+    }
+  });
+});
+
+describe('decisions §1 a start that cannot be: HTTP limits', () => {
+  test('an address of trusted_proxies that is none is one clear line', async () => {
+    const of = folders();
+    of.write('service.yaml', 'http:\n  trusted_proxies: [not-an-address]\n');
+    const result = runCommand('serve.ts', [], serviceEnvironment(of));
+    expect([result.status, result.stdout]).toEqual([1, '']);
+    expect(result.stderr).toMatch(/^setpoint: service\.yaml: http\.trusted_proxies: .*not-an-address\n$/);
+  });
+});
+
+describe('decisions §2.5 /ws over HTTP', () => {
+  test('without an upgrade, with a bad handshake or with a token in its address it is refused in the envelope', async () => {
+    const service = await start(folders());
+    const plain = await service.request('GET', '/ws');
+    expect([plain.status, plain.body['error']?.['code']]).toEqual([404, 'not-found']);
+    const handshake = (path: string, version: string): Promise<string> =>
+      new Promise((resolve) => {
+        const socket = connect(Number(new URL(service.base).port), '127.0.0.1');
+        let received = '';
+        socket.on('data', (data) => (received += data.toString()));
+        socket.on('close', () => resolve(received));
+        socket.on('error', () => undefined);
+        socket.write(
+          `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: ${version}\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+        );
+      });
+    expect(await handshake('/ws', '99')).toMatch(/^HTTP\/1\.1 400 .*"code":"invalid-input"/s);
+    expect(await handshake('/ws?token=secret', '13')).toMatch(/^HTTP\/1\.1 400 .*"code":"invalid-input"/s);
+    expect(await handshake('/none', '13')).toMatch(/^HTTP\/1\.1 404 .*"code":"not-found"/s);
+    const socket = new WebSocket(`${service.base.replace('http', 'ws')}/ws`);
+    await new Promise((resolve) => socket.once('open', resolve));
+    socket.close();
+  });
+});
