@@ -3,7 +3,7 @@
  * validated and recorded the call; a mutation changes the store first and reloads the engine after.
  */
 import { automation } from '../api/automation.ts';
-import type { Answer, BoundCapability, CallContext } from '../api/capability.ts';
+import type { Answer, HandledCapability, CallContext } from '../api/capability.ts';
 import { Fault } from '../base/fault.ts';
 import { type AutomationParts, etag, ruleIdOf, ruleResource, succeeded } from './automation-parts.ts';
 import { catalogueView } from './catalogue-view.ts';
@@ -16,7 +16,7 @@ import { parsedOrNull, ruleView } from './rule-view.ts';
 const defaultPageSize = 20;
 const defaultHistoryLimit = 20;
 
-export function automationCapabilities(parts: AutomationParts): BoundCapability[] {
+export function automationCapabilities(parts: AutomationParts): HandledCapability[] {
   return [...ruleQueries(parts), ...createRuleMutations(parts), ...schedulerCapabilities(parts)];
 }
 
@@ -28,7 +28,7 @@ async function ruleOf(store: RuleStore, context: CallContext): Promise<RuleRow> 
   return row;
 }
 
-function ruleQueries(parts: AutomationParts): BoundCapability[] {
+function ruleQueries(parts: AutomationParts): HandledCapability[] {
   const { store, history, engine } = parts;
   return [
     { descriptor: automation.list, resource: ruleResource, handler: (context) => list(parts, context) },
@@ -131,7 +131,7 @@ function variables(parts: AutomationParts, row: RuleRow): readonly unknown[] {
   return variablesOf(topology, parts.catalogue(), snapshot);
 }
 
-function schedulerCapabilities(parts: AutomationParts): BoundCapability[] {
+function schedulerCapabilities(parts: AutomationParts): HandledCapability[] {
   const { engine, store } = parts;
   return [
     {

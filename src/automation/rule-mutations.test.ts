@@ -113,6 +113,8 @@ describe('warnings beside the result', () => {
         query: {},
         body,
         ifMatch: undefined,
+        requestId: undefined,
+        audit: { note: () => undefined, record: () => Promise.reject(new Error('not used')) },
       });
     };
   });

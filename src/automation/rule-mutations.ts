@@ -5,7 +5,7 @@
 import type { Static } from 'typebox';
 import { automation } from '../api/automation.ts';
 import { type createBody, nameMax, type updateBody } from '../api/automation-schemas.ts';
-import type { Answer, BoundCapability, CallContext } from '../api/capability.ts';
+import type { Answer, HandledCapability, CallContext } from '../api/capability.ts';
 import { Fault } from '../base/fault.ts';
 import type { SiteCatalogue } from '../rules/catalogue.ts';
 import type { Issue, Topology } from '../rules/topology.ts';
@@ -14,7 +14,7 @@ import { deriveColumns, selfTriggerWarnings, topologyOf, triggerOf, writesOf } f
 import type { RuleChanges, RuleRow } from './rule-store.ts';
 import { ruleView } from './rule-view.ts';
 
-export function createRuleMutations(parts: AutomationParts): BoundCapability[] {
+export function createRuleMutations(parts: AutomationParts): HandledCapability[] {
   const { store } = parts;
   const setEnabled = async (context: CallContext, enabled: boolean): Promise<Answer> => {
     const { before, after } = await store.update(ruleIdOf(context), { enabled });

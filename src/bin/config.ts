@@ -16,6 +16,7 @@ import { type GatewayLimits, gatewayLimits, gatewayLimitsSchema } from '../gatew
 import { type HistoryLimits, historyLimits, historyLimitsSchema } from '../historian/limits.ts';
 import type { Channel } from '../points/channel.ts';
 import { readSite, type Site } from '../points/site.ts';
+import { type ProcessingLimits, processingLimits, processingLimitsSchema } from '../processing/limits.ts';
 import type { Parameter } from '../rules/catalogue.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -42,6 +43,8 @@ export interface ServiceConfig {
   readonly logLevel: LogLevel;
   /** Pace of the simulated channels; without it, the one of site.yaml. */
   readonly replaySpeed?: number;
+  /** Where processors that this process started itself listen, by id; without it, the endpoints of routes.yaml. */
+  readonly processorEndpoints?: Readonly<Record<string, string>>;
 }
 
 const defaultHost = '127.0.0.1';
@@ -73,6 +76,7 @@ const serviceSchema = Type.Object(
     automation: Type.Optional(Type.Partial(automationLimitsSchema)),
     devices: Type.Optional(Type.Partial(deviceLimitsSchema)),
     history: Type.Optional(Type.Partial(historyLimitsSchema)),
+    processing: Type.Optional(Type.Partial(processingLimitsSchema)),
   },
   { additionalProperties: false },
 );
@@ -82,6 +86,7 @@ export interface ServiceLimits {
   readonly automation: AutomationLimits;
   readonly devices: DeviceLimits;
   readonly history: HistoryLimits;
+  readonly processing: ProcessingLimits;
 }
 
 const serviceFile = 'service.yaml';
@@ -96,6 +101,7 @@ export function readLimits(configDir: string): ServiceLimits {
     automation: { ...automationLimits, ...given.automation },
     devices: { ...deviceLimits, ...given.devices },
     history: { ...historyLimits, ...given.history },
+    processing: { ...processingLimits, ...given.processing },
   };
 }
 

@@ -6,7 +6,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../base/fault.ts';
-import { readSeries, type Series, valueAt } from '../devices/driver/series.ts';
+import { readSeries, type Series } from '../devices/driver/series.ts';
+import { plantInputs } from '../devices/driver/simulated.ts';
 import { initialPlant, stepPlant } from '../devices/driver/simulated-model.ts';
 import type { SeriesId } from '../historian/historian.ts';
 import type { SimulatedAddress, SimulatedChannel, SimulatedSignal } from '../points/channel.ts';
@@ -20,7 +21,7 @@ const backfillMinutes = 40 * 1440;
 const portionMinutes = 5 * 1440;
 
 /** Signals that do not depend on what was commanded. */
-const replayed: readonly SimulatedSignal[] = ['load_kw', 'pv_available_kw', 'pv_kw'];
+const replayed: readonly SimulatedSignal[] = ['load_kw', 'pv_available_kw', 'pv_kw', 'irradiance_w_m2'];
 /** A meter begins to count when it is put in. */
 const neverFilled: SimulatedSignal = 'load_energy_kwh';
 
@@ -44,6 +45,7 @@ export async function fillDemoHistory(
       channel,
       load: series(channel.load_series),
       pv: series(channel.pv_series),
+      irradiance: channel.irradiance_series === undefined ? null : series(channel.irradiance_series),
       timezone: site.timezone,
     };
     for (const { point, signal } of filledPoints(site, position)) {
@@ -115,13 +117,11 @@ interface Plant {
   readonly channel: SimulatedChannel;
   readonly load: Series;
   readonly pv: Series;
+  readonly irradiance: Series | null;
   readonly timezone: string;
 }
 
-function signalAt({ channel, load, pv, timezone }: Plant, signal: SimulatedSignal, wallMs: number): number {
-  const inputs = {
-    loadKw: Math.max(0, valueAt(load, wallMs, timezone)),
-    pvAvailableKw: Math.max(0, valueAt(pv, wallMs, timezone)),
-  };
-  return stepPlant(initialPlant(channel), channel, inputs, 0).signals[signal];
+function signalAt(plant: Plant, signal: SimulatedSignal, wallMs: number): number {
+  const { channel } = plant;
+  return stepPlant(initialPlant(channel), channel, plantInputs(plant, wallMs), 0).signals[signal];
 }

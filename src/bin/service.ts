@@ -42,6 +42,7 @@ import {
 import { lockDataFolder } from './data-lock.ts';
 import { type ServiceHistory, startHistory } from './history.ts';
 import { addLiveSocket } from './live-socket.ts';
+import { startProcessing } from './processing.ts';
 import { packageVersion } from './version.ts';
 
 export interface RunningService {
@@ -108,6 +109,10 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const history = startHistory(config, site, memory, limits.history, log);
   // Before the device layer ends: the last look finds the values of the last moment.
   opened.add(() => history.stop());
+  const processingLog = log.with({ area: 'processing' });
+  const processing = orStartError(() =>
+    startProcessing({ config, site, memory, history, limits: limits.processing, log: processingLog }),
+  );
   const store = createRuleStore(database, systemClock, limits.automation.max_rules);
   const { engine, stream } = startEngine(config, site, memory, limits, store, identity, log, opened);
   const rules = await engine.open();
@@ -128,7 +133,12 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const { signIn } = identity;
   const rateLimits = createRateLimits(limits.http);
   const server = serverOf({
-    capabilities: [healthCapability(packageVersion()), ...handlers, ...(signIn === null ? [] : [signIn.capability])],
+    capabilities: [
+      healthCapability(packageVersion()),
+      ...handlers,
+      ...processing,
+      ...(signIn === null ? [] : [signIn.capability]),
+    ],
     identity: identity.identity,
     audit,
     site: identity.scope,

@@ -3,9 +3,18 @@
  * they are the order of the contract: authenticate → authorize → confirmation header → body limit, media type, syntax
  * → body flag → schema → accepted record → handler → terminal record.
  */
-import type { Answer, BoundCapability, CallContext, Capability, Subject } from '../api/capability.ts';
+import type {
+  Answer,
+  BoundCapability,
+  CallContext,
+  Capability,
+  Resolution,
+  ResolvedCapability,
+  Subject,
+} from '../api/capability.ts';
 import type { AuditEntry, AuditScope } from '../audit/event.ts';
 import type { AuditLog } from '../audit/log.ts';
+import type { Clock } from '../base/clock.ts';
 import { decodeOrRefuse } from '../base/decode.ts';
 import { Fault } from '../base/fault.ts';
 import { JsonError, parseJson } from '../base/json.ts';
@@ -20,6 +29,7 @@ export interface PipelineParts {
   /** The site's own tenant and project. */
   readonly site: AuditScope;
   readonly rateLimits: RateLimits;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -74,6 +84,7 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
         await audit.denied(call, subject, error);
         throw error;
       }
+      const notes: Record<string, unknown> = {};
       const context: CallContext = {
         subject,
         correlationId: call.correlationId,
@@ -81,28 +92,62 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
         query: stringsOf(decodeQuery(singleValues(call.query))),
         body: decodeBody?.(body),
         ifMatch: unquoted(call.header('if-match')),
+        requestId: call.header('x-request-id'),
+        audit: {
+          note: (details) => void Object.assign(notes, details),
+          record: (action, details) => audit.within(call, subject, resourceId, action, details),
+        },
       };
       const caller = subject ?? (await identify(bound, call, context, parts));
-      if (descriptor.audit === 'not-required' || caller === null) return bound.handler(context);
+      const resolution = 'resolve' in bound ? await resolved(bound, call, caller, context, audit) : null;
+      const resourceId = resolution?.resourceId;
+      const handle = (): Promise<Answer> => {
+        if (resolution !== null) return resolution.carryOut();
+        if ('resolve' in bound) throw new Error('a call was not resolved');
+        return bound.handler(context);
+      };
+      if (descriptor.audit === 'not-required' || caller === null) return handle();
 
-      const accepted = await audit.accepted(call, caller, context);
+      const accepted = await audit.accepted(call, caller, context, resolution);
       let answer: Answer;
       try {
-        answer = await bound.handler(context);
+        answer = await handle();
       } catch (error) {
         const fault = faultOf(error);
-        const failed = { data: null, auditDetails: { code: fault.code } };
-        call.onAudit(await audit.terminal(call, caller, accepted, 'failed', failed));
+        const failed = { data: null, auditDetails: { code: fault.code, ...notes } };
+        call.onAudit(await audit.terminal(call, caller, accepted, 'failed', failed, resolution));
         if (fault.code === 'unauthenticated') await parts.rateLimits.countFailedAuthentication(call.address);
         throw error;
       }
-      const state = await audit.terminal(call, caller, accepted, 'succeeded', answer);
+      const noted = Object.keys(notes).length === 0 ? answer : { ...answer, auditDetails: notes };
+      const state = await audit.terminal(call, caller, accepted, 'succeeded', noted, resolution);
       call.onAudit(state);
       if (state === 'incomplete' && descriptor.withheldWithoutAudit === true)
         throw new Fault('audit-unavailable', 'the audit record could not be written; the answer is withheld');
       return answer;
     },
   };
+}
+
+/** Between body and confirmation: what was resolved says whether one is needed (decisions §1.2). */
+async function resolved(
+  bound: ResolvedCapability,
+  call: Call,
+  caller: Subject | null,
+  context: CallContext,
+  audit: Records,
+): Promise<Resolution> {
+  let resourceId = bound.refusedResourceId(context);
+  try {
+    const resolution = bound.resolve(context);
+    ({ resourceId } = resolution);
+    if (resolution.confirmation === 'required' && call.header('x-svc-confirmed') !== 'true')
+      throw new Fault('confirmation-required', 'the header x-svc-confirmed: true is missing');
+    return resolution;
+  } catch (error) {
+    await audit.denied(call, caller, error, resourceId);
+    throw error;
+  }
 }
 
 async function authenticate(call: Call, parts: PipelineParts): Promise<Subject> {
@@ -199,40 +244,55 @@ function unquoted(header: string | undefined): string | undefined {
 }
 
 interface Records {
-  denied(call: Call, subject: Subject | null, error: unknown): Promise<void>;
-  accepted(call: Call, subject: Subject, context: CallContext): Promise<string>;
+  denied(call: Call, subject: Subject | null, error: unknown, resourceId?: string): Promise<void>;
+  accepted(call: Call, subject: Subject, context: CallContext, resolution: Resolution | null): Promise<string>;
+  /** A record of something that happens on the way; it opens nothing that must be closed. */
+  within(
+    call: Call,
+    subject: Subject | null,
+    resourceId: string | undefined,
+    action: string,
+    details: Readonly<Record<string, unknown>>,
+  ): Promise<void>;
   terminal(
     call: Call,
     subject: Subject,
     acceptedEventId: string,
     outcome: 'succeeded' | 'failed',
     answer: Answer,
+    resolution: Resolution | null,
   ): Promise<'recorded' | 'incomplete'>;
 }
+
+/** Refusals that are recorded as `denied`; of a resolved call an unknown resource too. */
+const deniedStatuses = [403, 404, 428];
 
 function createRecords(bound: BoundCapability, parts: PipelineParts): Records {
   const { descriptor } = bound;
   const entry = (call: Call, subject: Subject, outcome: AuditEntry['outcome'], resourceId?: string): AuditEntry => {
     const resource = bound.resource(call.params);
+    const explicit =
+      descriptor.confirmation === 'always' ||
+      (descriptor.confirmation === 'policy' && call.header('x-svc-confirmed') === 'true');
     return {
       subject: { kind: subject.kind, subjectId: subject.subjectId },
       action: descriptor.name,
       resource: { kind: resource.kind, resourceId: resourceId ?? resource.id },
       outcome,
       risk: descriptor.risk,
-      confirmation: descriptor.confirmation === 'always' ? 'explicit' : 'not-required',
+      confirmation: explicit ? 'explicit' : 'not-required',
       correlationId: call.correlationId,
     };
   };
   return {
     /** A refused command is recorded; when it cannot be, the refusal stands all the same. */
-    async denied(call, subject, error) {
+    async denied(call, subject, error, resourceId) {
       if (descriptor.audit === 'not-required' || subject === null || !(error instanceof Fault)) return;
-      if (error.status !== 403 && error.status !== 428) return;
+      if (!deniedStatuses.includes(error.status)) return;
       try {
         // A hostile path must not make a malformed event.
         const params = Object.values(call.params).every((value) => /^[A-Za-z0-9._:-]{1,100}$/.test(value));
-        const denied = { ...entry(call, subject, 'denied'), details: { code: error.code } };
+        const denied = { ...entry(call, subject, 'denied', resourceId), details: { code: error.code } };
         const resource = params ? denied.resource : { ...denied.resource, resourceId: bound.resource({}).id };
         await parts.audit.append({ ...denied, confirmation: 'not-required', resource });
       } catch (failure) {
@@ -240,15 +300,24 @@ function createRecords(bound: BoundCapability, parts: PipelineParts): Records {
       }
     },
 
-    async accepted(call, subject, context) {
-      const details = { input: descriptor.secretBody === true ? null : withoutConfirmation(context.body) };
-      return (await parts.audit.append({ ...entry(call, subject, 'accepted'), details })).eventId;
+    async accepted(call, subject, context, resolution) {
+      const input = descriptor.secretBody === true ? null : withoutConfirmation(context.body);
+      const details = resolution?.details ?? { input };
+      return (await parts.audit.append({ ...entry(call, subject, 'accepted', resolution?.resourceId), details }))
+        .eventId;
     },
 
-    async terminal(call, subject, acceptedEventId, outcome, answer) {
+    async within(call, subject, resourceId, action, details) {
+      if (subject === null) throw new Error(`${descriptor.name} has nobody to record ${action} for`);
+      await parts.audit.append({ ...entry(call, subject, 'succeeded', resourceId), action, details });
+    },
+
+    async terminal(call, subject, acceptedEventId, outcome, answer, resolution) {
       try {
         const details = answer.auditDetails === undefined ? {} : { details: answer.auditDetails };
-        await parts.audit.append({ ...entry(call, subject, outcome, answer.resourceId), ...details, acceptedEventId });
+        const resourceId = answer.resourceId ?? resolution?.resourceId;
+        const ended = { ...entry(call, subject, outcome, resourceId), ...details, acceptedEventId };
+        await within(parts.clock, resolution?.terminalTimeoutMs ?? null, parts.audit.append(ended));
         return 'recorded';
       } catch (failure) {
         parts.log.error('a terminal record could not be written', { correlation_id: call.correlationId, err: failure });
@@ -256,6 +325,18 @@ function createRecords(bound: BoundCapability, parts: PipelineParts): Records {
       }
     },
   };
+}
+
+/** Rejects when the work takes longer; without a limit it takes its time. */
+async function within<T>(clock: Clock, timeoutMs: number | null, work: Promise<T>): Promise<T> {
+  if (timeoutMs === null) return work;
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = clock.after(timeoutMs, () => reject(new Error(`not done after ${timeoutMs} ms`)));
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    timer.cancel();
+  }
 }
 
 function withoutConfirmation(body: unknown): unknown {

@@ -139,7 +139,9 @@ describe('decisions §1.1 the sign-in link', () => {
     await start({ failed_authentications_per_minute: 1 });
     const code = signIn.issueCode();
     const { capability } = signIn;
-    const context = { subject: null, correlationId: 'c', params: {}, query: {}, body: { code }, ifMatch: undefined };
+    const audit = { note: () => undefined, record: async () => undefined };
+    const call = { subject: null, correlationId: 'c', params: {}, query: {}, ifMatch: undefined, requestId: undefined };
+    const context = { ...call, body: { code }, audit };
     expect([capability.identify?.(context), capability.identify?.(context)]).toMatchObject([
       { kind: 'system' },
       { kind: 'system' },

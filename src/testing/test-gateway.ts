@@ -1,6 +1,6 @@
 /** A real gateway on loopback for tests: an audit that remembers, tokens that are the names of subjects. */
 import { connect } from 'node:net';
-import type { BoundCapability, Capability, Permission, Subject } from '../api/capability.ts';
+import type { BoundCapability, Capability, HandledCapability, Permission, Subject } from '../api/capability.ts';
 import type { AuditEntry } from '../audit/event.ts';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
@@ -67,7 +67,7 @@ export async function startTestGateway(
 /** A public query that answers `{"success":true}`, and whatever differs from it. */
 export function testCapability(
   descriptor: Pick<Capability, 'method' | 'path' | 'params' | 'query'> & Partial<Capability>,
-  handler: BoundCapability['handler'] = async () => ({ data: { success: true } }),
+  handler: HandledCapability['handler'] = async () => ({ data: { success: true } }),
 ): BoundCapability {
   return {
     descriptor: {
