@@ -3,6 +3,7 @@
  * command line and the tools are driven by; and a handler bound to it by the area that carries it out.
  */
 import type { TSchema } from 'typebox';
+import type { Fault } from '../base/fault.ts';
 
 export type Permission =
   | 'automation.rule.manage'
@@ -63,6 +64,8 @@ export interface CallContext {
   readonly body: unknown;
   /** The If-Match header, unquoted; undefined when absent. */
   readonly ifMatch: string | undefined;
+  /** The Last-Event-ID header as it came; undefined when absent. */
+  readonly lastEventId?: string | undefined;
   /** The x-request-id header as it came; undefined when absent. */
   readonly requestId: string | undefined;
   readonly audit: CallAudit;
@@ -79,6 +82,8 @@ export interface CallAudit {
 export interface Answer {
   /** The whole body. */
   readonly data: unknown;
+  /** A body that is not JSON, instead of `data`. */
+  readonly content?: { readonly type: string; readonly text: string };
   readonly headers?: Readonly<Record<string, string>>;
   /** Particulars of the terminal audit event. */
   readonly auditDetails?: unknown;
@@ -109,6 +114,8 @@ interface BoundOperation {
 /** The descriptor says all about the call beforehand. */
 export interface HandledCapability extends BoundOperation {
   handler(context: CallContext): Promise<Answer>;
+  /** Records the refusal (403) of an operation whose audit is not the pipeline's. */
+  refused?(subject: Subject, correlationId: string, fault: Fault): Promise<void>;
 }
 
 /** Confirmation and resource depend on the body (`confirmation: policy`); a Fault refuses the call. */

@@ -25,3 +25,25 @@ export interface AuditScope {
   readonly tenantId: string;
   readonly projectId: string;
 }
+
+const identifier = /^[A-Za-z0-9._:-]{1,128}$/;
+const longIdentifier = /^[A-Za-z0-9._:-]{8,128}$/;
+
+/**
+ * Whether the entry fits the item's grammar. A subject's id may be any text that an identity provider gave, if it
+ * survives storage unchanged: what is read back must hash to what was written.
+ */
+export function isRecordable(entry: AuditEntry): boolean {
+  const { subjectId } = entry.subject;
+  return (
+    subjectId.length >= 1 &&
+    subjectId.length <= 128 &&
+    subjectId.isWellFormed() &&
+    !subjectId.includes('\0') &&
+    identifier.test(entry.action) &&
+    identifier.test(entry.resource.kind) &&
+    longIdentifier.test(entry.resource.resourceId) &&
+    longIdentifier.test(entry.correlationId) &&
+    (entry.traceId === undefined || /^[0-9a-f]{32}$/.test(entry.traceId))
+  );
+}

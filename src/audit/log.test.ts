@@ -7,6 +7,7 @@ import { systemClock } from '../base/clock.ts';
 import { sha256Hex } from '../base/digest.ts';
 import { type Database, openDatabase } from '../storage/database.ts';
 import type { AuditEntry } from './event.ts';
+import { auditLimits } from './limits.ts';
 import { createAuditLog } from './log.ts';
 
 const scope = { tenantId: 't', projectId: 'p' };
@@ -36,9 +37,10 @@ describe('audit log', () => {
     (
       await database.query
         .selectFrom('audit_event')
-        .select('sequence')
+        .innerJoin('audit_chain', 'audit_chain.chain_id', 'audit_event.chain_id')
+        .select('audit_event.sequence')
         .where('tenant_id', '=', tenantId)
-        .orderBy('sequence')
+        .orderBy('audit_event.sequence')
         .execute()
     ).map((row) => row.sequence);
   const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
@@ -119,7 +121,7 @@ describe('audit log', () => {
   });
 
   test('the queue of waiting appends is bounded, at its edge', async () => {
-    const limits = { waiting_appends_max: 2, batch_max: 500 };
+    const limits = { ...auditLimits, waiting_appends_max: 2 };
     const log = createAuditLog({ database, clock: systemClock, scope, limits });
     const answers = await Promise.allSettled([log.append(entry()), log.append(entry()), log.append(entry())]);
     expect(answers.map((answer) => answer.status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);

@@ -1,29 +1,15 @@
 /**
- * The append-only audit log (§1.2 of decisions, §3 "Sequence"). The one writer of the audit tables. Appends that arrive
- * together share one durable transaction; each scope has one gap-free sequence, allocated in commit order under the
- * database's write lock, so that several processes on one site keep it too.
+ * The append-only audit logs (decisions §1.2, §3): the events that the query answers from, and the access log of the
+ * searches themselves. Appends that arrive together share one durable transaction. The one writer of the audit tables is
+ * `chain-store.ts`, which both use.
  */
-import { canonicalJson } from '../base/canonical-json.ts';
 import type { Clock } from '../base/clock.ts';
-import { sha256Hex } from '../base/digest.ts';
-import { Fault } from '../base/fault.ts';
-import { newId } from '../base/id.ts';
+import { Fault, type FaultCode } from '../base/fault.ts';
+import type { AuditLogName } from '../storage/audit-chain.ts';
 import type { Database, Transaction } from '../storage/database.ts';
+import { type Appended, appendToChain, chainHead, type PreparedEntry, prepareEntry } from './chain-store.ts';
 import type { AuditEntry, AuditScope } from './event.ts';
-
-export interface AuditLimits {
-  /** Appends that may wait for the next commit. */
-  readonly waiting_appends_max: number;
-  /** Events in one transaction. */
-  readonly batch_max: number;
-}
-
-export const auditLimits: AuditLimits = { waiting_appends_max: 10_000, batch_max: 500 };
-
-export interface Appended {
-  readonly eventId: string;
-  readonly sequence: number;
-}
+import { type AuditLimits, auditLimits } from './limits.ts';
 
 export interface AuditLog {
   /** Resolves when the event is on disk; refuses with `audit-unavailable` when it is not. */
@@ -34,145 +20,133 @@ export interface AuditLog {
   closeDangling(): Promise<number>;
 }
 
+/** Who searched what; kept in the scope that was searched, outside what a search can see. */
+export interface AccessLog {
+  /** Resolves when the record is on disk; refuses with `storage-unavailable` when it is not. */
+  record(scope: AuditScope, entry: AuditEntry): Promise<void>;
+}
+
+export interface AuditLogParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly limits?: AuditLimits;
+  /** Told after each commit how many events it held. */
+  readonly onAppended?: (events: number) => void;
+}
+
+export function createAuditLog(parts: AuditLogParts & { readonly scope: AuditScope }): AuditLog {
+  const { database, clock, scope, onAppended } = parts;
+  const queue = createQueue(parts, 'events', 'audit-unavailable');
+  return {
+    append: (entry) => queue(scope, entry),
+    async appendWithin(within, entry) {
+      const [appended] = await appendToChain(within, 'events', scope, [prepareEntry(entry)], clock.wallMs());
+      onAppended?.(1);
+      return present(appended);
+    },
+    async closeDangling() {
+      const closed = await closeDangling(database, scope, clock);
+      onAppended?.(closed);
+      return closed;
+    },
+  };
+}
+
+export function createAccessLog(parts: AuditLogParts): AccessLog {
+  const queue = createQueue(parts, 'access', 'storage-unavailable');
+  return { record: async (scope, entry) => void (await queue(scope, entry)) };
+}
+
 interface Waiting {
-  readonly entry: AuditEntry;
+  readonly scope: AuditScope;
+  readonly prepared: PreparedEntry;
   readonly resolve: (appended: Appended) => void;
   readonly reject: (fault: Fault) => void;
 }
 
-export function createAuditLog(parts: {
-  database: Database;
-  clock: Clock;
-  scope: AuditScope;
-  limits?: AuditLimits;
-}): AuditLog {
-  const { database, clock, scope, limits = auditLimits } = parts;
+function createQueue(parts: AuditLogParts, log: AuditLogName, refusal: FaultCode) {
+  const { database, clock, limits = auditLimits, onAppended } = parts;
   const waiting: Waiting[] = [];
   let flushing = false;
+
+  const store = (batch: readonly Waiting[]): Promise<ReadonlyMap<Waiting, Appended>> =>
+    database.transaction(async (within) => {
+      // Inside the transaction: behind whatever another process committed before.
+      const wallMs = clock.wallMs();
+      const results = new Map<Waiting, Appended>();
+      for (const items of byScope(batch)) {
+        const entries = items.map((item) => item.prepared);
+        const appended = await appendToChain(within, log, present(items[0]).scope, entries, wallMs);
+        items.forEach((item, index) => results.set(item, present(appended[index])));
+      }
+      return results;
+    });
 
   const flush = async (): Promise<void> => {
     while (waiting.length > 0) {
       const batch = waiting.splice(0, limits.batch_max);
       try {
-        const entries = batch.map(({ entry }) => entry);
-        const appended = await database.transaction((within) => insert(within, scope, entries, clock.wallMs()));
-        batch.forEach((item, index) => item.resolve(resultAt(appended, index)));
+        const results = await store(batch);
+        for (const item of batch) item.resolve(present(results.get(item)));
+        onAppended?.(batch.length);
       } catch (error) {
-        for (const item of batch) item.reject(unavailable(error));
+        for (const item of batch) item.reject(unavailable(refusal, error));
       }
     }
     flushing = false;
   };
 
-  return {
-    append(entry) {
-      return new Promise((resolve, reject) => {
-        if (waiting.length >= limits.waiting_appends_max) {
-          reject(unavailable(new Error('too many appends are waiting')));
-          return;
-        }
-        waiting.push({ entry, resolve, reject });
-        if (flushing) return;
-        flushing = true;
-        // After pending input was read: calls that arrived together share one commit.
-        clock.soon(() => void flush());
-      });
-    },
-    async appendWithin(within, entry) {
-      return resultAt(await insert(within, scope, [entry], clock.wallMs()), 0);
-    },
-    closeDangling: () => closeDangling(database, scope, clock),
-  };
+  return (scope: AuditScope, entry: AuditEntry): Promise<Appended> =>
+    new Promise((resolve, reject) => {
+      try {
+        if (waiting.length >= limits.waiting_appends_max) throw new Error('too many appends are waiting');
+        waiting.push({ scope, prepared: prepareEntry(entry), resolve, reject });
+      } catch (error) {
+        reject(unavailable(refusal, error));
+        return;
+      }
+      if (flushing) return;
+      flushing = true;
+      // After pending input was read: calls that arrived together share one commit.
+      clock.soon(() => void flush());
+    });
 }
 
-function resultAt(appended: readonly Appended[], index: number): Appended {
-  const result = appended[index];
-  if (result === undefined) throw new Error('an append has no result');
-  return result;
-}
-
-function unavailable(cause: unknown): Fault {
-  return new Fault('audit-unavailable', 'the audit record could not be written; nothing was done, try again', {
-    cause,
-  });
-}
-
-async function insert(
-  within: Transaction,
-  scope: AuditScope,
-  entries: readonly AuditEntry[],
-  wallMs: number,
-): Promise<Appended[]> {
-  const { tenantId: tenant_id, projectId: project_id } = scope;
-  const head = await within
-    .selectFrom('audit_head')
-    .select('sequence')
-    .where('tenant_id', '=', tenant_id)
-    .where('project_id', '=', project_id)
-    .executeTakeFirst();
-  const first = (head?.sequence ?? 0) + 1;
-  const occurredAt = new Date(wallMs).toISOString();
-  const results: Appended[] = [];
-  for (const [index, entry] of entries.entries()) {
-    const appended = { eventId: newId(), sequence: first + index };
-    const details = entry.details === undefined ? null : canonicalJson(entry.details);
-    await within
-      .insertInto('audit_event')
-      .values(rowOf(scope, entry, appended, occurredAt, details))
-      .execute();
-    if (details !== null) {
-      await within
-        .insertInto('audit_details')
-        .values({ tenant_id, project_id, sequence: appended.sequence, details })
-        .execute();
-    }
-    results.push(appended);
+/** The items of each scope, in their order. */
+function byScope(batch: readonly Waiting[]): Waiting[][] {
+  const groups = new Map<string, Waiting[]>();
+  for (const item of batch) {
+    const key = JSON.stringify([item.scope.tenantId, item.scope.projectId]);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
   }
-  await within
-    .insertInto('audit_head')
-    .values({ tenant_id, project_id, sequence: first + entries.length - 1 })
-    .onConflict((on) =>
-      on.columns(['tenant_id', 'project_id']).doUpdateSet((set) => ({ sequence: set.ref('excluded.sequence') })),
-    )
-    .execute();
-  return results;
+  return [...groups.values()];
 }
 
-function rowOf(scope: AuditScope, entry: AuditEntry, appended: Appended, occurredAt: string, details: string | null) {
-  return {
-    tenant_id: scope.tenantId,
-    project_id: scope.projectId,
-    sequence: appended.sequence,
-    event_id: appended.eventId,
-    occurred_at: occurredAt,
-    subject_kind: entry.subject.kind,
-    subject_id: entry.subject.subjectId,
-    action: entry.action,
-    resource_kind: entry.resource.kind,
-    resource_id: entry.resource.resourceId,
-    outcome: entry.outcome,
-    risk: entry.risk,
-    confirmation: entry.confirmation,
-    correlation_id: entry.correlationId,
-    trace_id: entry.traceId ?? null,
-    details_digest: details === null ? null : sha256Hex(details),
-    accepted_event_id: entry.acceptedEventId ?? null,
-  };
+function present<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('an append has no result');
+  return value;
+}
+
+function unavailable(code: FaultCode, cause: unknown): Fault {
+  return new Fault(code, 'the audit record could not be written; nothing was done, try again', { cause });
 }
 
 async function closeDangling(database: Database, scope: AuditScope, clock: Clock): Promise<number> {
   return database.transaction(async (within) => {
+    const head = await chainHead(within, { log: 'events', ...scope });
+    if (head === null) return 0;
     const open = await within
       .selectFrom('audit_event as accepted')
       .leftJoin('audit_event as closing', 'closing.accepted_event_id', 'accepted.event_id')
       .selectAll('accepted')
-      .where('accepted.tenant_id', '=', scope.tenantId)
-      .where('accepted.project_id', '=', scope.projectId)
+      .where('accepted.chain_id', '=', head.chainId)
+      .where('accepted.sequence', '>', head.closedThrough)
       .where('accepted.outcome', '=', 'accepted')
       .where('closing.event_id', 'is', null)
       .orderBy('accepted.sequence')
       .execute();
-    if (open.length === 0) return 0;
     const entries = open.map(
       (row): AuditEntry => ({
         subject: { kind: row.subject_kind as AuditEntry['subject']['kind'], subjectId: row.subject_id },
@@ -186,7 +160,12 @@ async function closeDangling(database: Database, scope: AuditScope, clock: Clock
         acceptedEventId: row.event_id,
       }),
     );
-    await insert(within, scope, entries, clock.wallMs());
-    return open.length;
+    if (entries.length > 0) await appendToChain(within, 'events', scope, entries.map(prepareEntry), clock.wallMs());
+    await within
+      .updateTable('audit_chain')
+      .set({ closed_through: head.sequence })
+      .where('chain_id', '=', head.chainId)
+      .execute();
+    return entries.length;
   });
 }

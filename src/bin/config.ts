@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import Type from 'typebox';
+import { type AuditLimits, auditLimits, auditLimitsSchema } from '../audit/limits.ts';
 import { type AutomationLimits, automationLimits, automationLimitsSchema } from '../automation/limits.ts';
 import { Fault } from '../base/fault.ts';
 import type { LogLevel } from '../base/log.ts';
@@ -75,6 +76,7 @@ const serviceSchema = Type.Object(
     http: Type.Optional(Type.Partial(gatewayLimitsSchema)),
     automation: Type.Optional(Type.Partial(automationLimitsSchema)),
     devices: Type.Optional(Type.Partial(deviceLimitsSchema)),
+    audit: Type.Optional(Type.Partial(auditLimitsSchema)),
     history: Type.Optional(Type.Partial(historyLimitsSchema)),
     processing: Type.Optional(Type.Partial(processingLimitsSchema)),
   },
@@ -85,6 +87,7 @@ export interface ServiceLimits {
   readonly http: GatewayLimits;
   readonly automation: AutomationLimits;
   readonly devices: DeviceLimits;
+  readonly audit: AuditLimits;
   readonly history: HistoryLimits;
   readonly processing: ProcessingLimits;
 }
@@ -100,6 +103,7 @@ export function readLimits(configDir: string): ServiceLimits {
     http: { ...gatewayLimits, ...given.http },
     automation: { ...automationLimits, ...given.automation },
     devices: { ...deviceLimits, ...given.devices },
+    audit: { ...auditLimits, ...given.audit },
     history: { ...historyLimits, ...given.history },
     processing: { ...processingLimits, ...given.processing },
   };

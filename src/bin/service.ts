@@ -4,8 +4,10 @@
  */
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { auditCapabilities } from '../audit/capabilities.ts';
 import type { AuditScope } from '../audit/event.ts';
-import { type AuditLog, createAuditLog } from '../audit/log.ts';
+import type { AuditLog } from '../audit/log.ts';
+import { auditKey, openAuditTrail } from '../audit/trail.ts';
 import { automationCapabilities } from '../automation/capabilities.ts';
 import { createEngineClient, type EngineClient } from '../automation/engine-client.ts';
 import type { ReloadReport } from '../automation/engine-contract.ts';
@@ -24,6 +26,7 @@ import { createRateLimits } from '../gateway/rate-limit.ts';
 import { createServer, type Server, type ServerParts } from '../gateway/server.ts';
 import { createSignIn, type SignIn } from '../gateway/sign-in.ts';
 import { healthCapability } from '../platform/health.ts';
+import { metadataCapability } from '../platform/metadata.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
 import { createPointMemory, type PointMemory } from '../points/shared-memory.ts';
 import { type Site, siteCatalogue } from '../points/site.ts';
@@ -60,6 +63,8 @@ export interface RunningService {
   readonly signIn: SignIn | null;
   readonly rules: ReloadReport;
   readonly log: Log;
+  /** `METHOD path` of every route. */
+  readonly routes: ReadonlySet<string>;
   /** Takes no more requests, lets open ones end, stores what waits, ends the threads. */
   stop(): Promise<void>;
 }
@@ -100,9 +105,13 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   opened.add(() => lock.release());
   const identity = orStartError(() => identityOf(config, limits, log));
   const { database, runtime } = openDatabases(config, opened);
-  const audit = createAuditLog({ database, clock: systemClock, scope: identity.scope });
-  const closed = await audit.closeDangling();
-  if (closed > 0) log.warn('audit records left open by a crash were closed as unknown', { records: closed });
+  const { scope } = identity;
+  const key = orStartError(() => auditKey(config.dataDir));
+  const parts = { database, dataFolder: config.dataDir, clock: systemClock, limits: limits.audit, scope, key };
+  const trail = await openAuditTrail({ ...parts, log: log.with({ area: 'audit' }) });
+  const audit = trail.log;
+  // After everything that writes to it, before its database.
+  opened.add(() => trail.close());
 
   const memory = createPointMemory(site.points, site.channels.length);
   startDevices(config, site, memory, limits, log, opened);
@@ -135,6 +144,8 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const server = serverOf({
     capabilities: [
       healthCapability(packageVersion()),
+      metadataCapability(),
+      ...auditCapabilities(trail),
       ...handlers,
       ...processing,
       ...(signIn === null ? [] : [signIn.capability]),
@@ -159,9 +170,24 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     log.info('stopping');
     await opened.closeAll();
   };
-  const { key } = identity;
   const { catalogue } = parameters;
-  return { ...address, site, catalogue, database, audit, store, engine, history, key, signIn, rules, log, stop };
+  const { routes } = server;
+  return {
+    ...address,
+    site,
+    catalogue,
+    database,
+    audit,
+    store,
+    engine,
+    history,
+    key,
+    signIn,
+    rules,
+    log,
+    routes,
+    stop,
+  };
 }
 
 function openDatabases(config: ServiceConfig, opened: Opened) {

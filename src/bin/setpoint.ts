@@ -17,6 +17,7 @@ import { identityConfig } from '../gateway/identity-config.ts';
 import { localScope, signingKey } from '../gateway/local-keys.ts';
 import { siteCatalogue } from '../points/site.ts';
 import { openDatabase } from '../storage/database.ts';
+import { addAuditCommands } from './audit-command.ts';
 import { readConfig, readLimits, readSiteFile, type ServiceConfig, StartError } from './config.ts';
 import { addHistoryCommands } from './history-command.ts';
 import { isExpected, runService } from './run-service.ts';
@@ -164,6 +165,7 @@ function program(): Command {
     .option('--json', 'print the report as JSON')
     .action(importCommand);
   rules.command('export').description('print all rules as one file').action(exportCommand);
+  addAuditCommands(setpoint, () => readConfig(process.env));
   addHistoryCommands(setpoint, { config: () => readConfig(process.env), withAudit: withDatabase });
   return setpoint;
 }

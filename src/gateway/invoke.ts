@@ -97,6 +97,7 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
           note: (details) => void Object.assign(notes, details),
           record: (action, details) => audit.within(call, subject, resourceId, action, details),
         },
+        lastEventId: call.header('last-event-id'),
       };
       const caller = subject ?? (await identify(bound, call, context, parts));
       const resolution = 'resolve' in bound ? await resolved(bound, call, caller, context, audit) : null;
@@ -287,9 +288,10 @@ function createRecords(bound: BoundCapability, parts: PipelineParts): Records {
   return {
     /** A refused command is recorded; when it cannot be, the refusal stands all the same. */
     async denied(call, subject, error, resourceId) {
-      if (descriptor.audit === 'not-required' || subject === null || !(error instanceof Fault)) return;
-      if (!deniedStatuses.includes(error.status)) return;
+      if (subject === null || !(error instanceof Fault) || !deniedStatuses.includes(error.status)) return;
       try {
+        if ('refused' in bound) await bound.refused?.(subject, call.correlationId, error);
+        if (descriptor.audit === 'not-required') return;
         // A hostile path must not make a malformed event.
         const params = Object.values(call.params).every((value) => /^[A-Za-z0-9._:-]{1,100}$/.test(value));
         const denied = { ...entry(call, subject, 'denied', resourceId), details: { code: error.code } };

@@ -3,16 +3,14 @@
  * local tenant and project. Both are readable by the owner only.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newId } from '../base/id.ts';
+import { readOrMake } from '../base/own-file.ts';
 
 export interface SigningKey {
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
 }
-
-const ownerOnly = 0o600;
 
 /** Reads the signing key, or makes one. */
 export function signingKey(dataFolder: string): SigningKey {
@@ -47,20 +45,4 @@ function scopeOf(text: string): unknown {
 
 function damaged(name: string, cause?: unknown): Error {
   return new Error(`${name} in the data dir is damaged: restore it from a backup`, { cause });
-}
-
-/** Linked into place when it is whole: of two starts at once both read the same, and a crash leaves no half of a file. */
-function readOrMake(file: string, make: () => string): string {
-  if (!existsSync(file)) {
-    const draft = `${file}.${newId()}`;
-    try {
-      writeFileSync(draft, make(), { mode: ownerOnly, flag: 'wx', flush: true });
-      linkSync(draft, file);
-    } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-    } finally {
-      rmSync(draft, { force: true });
-    }
-  }
-  return readFileSync(file, 'utf8');
 }

@@ -18,6 +18,8 @@ import { answerHeaders, answerRaw, correlationIdOf, unreadable } from './raw-ans
 export interface Server {
   /** The server library's instance, for areas that add a WebSocket or static files before `listen`. */
   readonly fastify: FastifyInstance;
+  /** `METHOD path` of every route that was added, by whomever. */
+  readonly routes: ReadonlySet<string>;
   listen(host: string, port: number): Promise<{ readonly host: string; readonly port: number }>;
   /** Takes no more connections and ends those that are open, at the latest after `drain_timeout_ms`. */
   close(): Promise<void>;
@@ -39,6 +41,10 @@ const credentialParameters = ['token', 'access_token', 'bearer', 'bearer_token',
 export function createServer(parts: ServerParts): Server {
   const { limits, log } = parts;
   const fastify = createFramework(limits);
+  const routes = new Set<string>();
+  fastify.addHook('onRoute', ({ method, url }) => {
+    for (const name of [method].flat()) routes.add(`${name} ${url}`);
+  });
   fastify.decorateRequest('correlationId', '');
   fastify.decorateRequest('subject', null);
   fastify.removeAllContentTypeParsers();
@@ -71,6 +77,7 @@ export function createServer(parts: ServerParts): Server {
   for (const bound of parts.capabilities) addRoute(fastify, bound, parts);
   return {
     fastify,
+    routes,
     async listen(host, port) {
       await fastify.listen({ host, port });
       const address = fastify.server.address() as AddressInfo;
@@ -175,8 +182,8 @@ function addRoute(fastify: FastifyInstance, bound: BoundCapability, parts: Serve
       const answer = await pipeline.perform(callOf(request, reply), request.subject, body);
       return reply
         .headers(answer.headers ?? {})
-        .type('application/json; charset=utf-8')
-        .send(JSON.stringify(answer.data));
+        .type(answer.content?.type ?? 'application/json; charset=utf-8')
+        .send(answer.content?.text ?? JSON.stringify(answer.data));
     },
   });
 }

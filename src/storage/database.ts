@@ -2,7 +2,7 @@
 import { Kysely, type Transaction as KyselyTransaction } from 'kysely';
 import { migrations } from './migrations.ts';
 import type { RuntimeTables, SiteTables } from './schema.ts';
-import { type Durability, migrate, openSqlite, orClose, sqliteDialect } from './sqlite.ts';
+import { type Durability, type MigrationStep, migrate, openSqlite, orClose, sqliteDialect } from './sqlite.ts';
 
 interface Handle<Tables> {
   readonly query: Kysely<Tables>;
@@ -25,7 +25,12 @@ export function openRuntimeDatabase(file: string): RuntimeDatabase {
   return open<RuntimeTables>(file, 'normal', migrations.runtime, 'the runtime database');
 }
 
-function open<Tables>(file: string, durability: Durability, steps: readonly string[], what: string): Handle<Tables> {
+function open<Tables>(
+  file: string,
+  durability: Durability,
+  steps: readonly MigrationStep[],
+  what: string,
+): Handle<Tables> {
   const sqlite = openSqlite(file, durability);
   orClose(sqlite, () => migrate(sqlite, steps, what));
   const query = new Kysely<Tables>({ dialect: sqliteDialect(sqlite) });

@@ -2,8 +2,10 @@
  * Forward migrations, one list per database. The number of applied steps is the format's version; a database with more
  * steps than this program knows was written by a newer one and is refused. Never edit a step that was released.
  */
+import { chainOlderEvents } from './audit-migration.ts';
+import type { MigrationStep } from './sqlite.ts';
 
-const siteSteps: readonly string[] = [
+const siteSteps: readonly MigrationStep[] = [
   `
   CREATE TABLE rules (
     -- AUTOINCREMENT: an id is never given again, not even after the newest rule was deleted.
@@ -69,9 +71,10 @@ const siteSteps: readonly string[] = [
   CREATE TRIGGER audit_details_no_delete BEFORE DELETE ON audit_details
     BEGIN SELECT RAISE(ABORT, 'audit details are append-only'); END;
   `,
+  chainOlderEvents,
 ];
 
-const runtimeSteps: readonly string[] = [
+const runtimeSteps: readonly MigrationStep[] = [
   `
   CREATE TABLE execution (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -3,7 +3,8 @@
  * durability; `RuntimeTables` are the rules' history and memory, written by the engine alone; `HistoryTables` are recorded
  * measurements (docs/formats/history.md).
  */
-import type { Generated } from 'kysely';
+import type { Generated, Selectable } from 'kysely';
+import type { AuditLogName } from './audit-chain.ts';
 
 export interface RulesTable {
   id: Generated<number>;
@@ -22,12 +23,29 @@ export interface RulesTable {
   updated_at: string;
 }
 
-export interface AuditEventTable {
+/** One chain per log, tenant and project, and its last event. */
+export interface AuditChainTable {
+  chain_id: Generated<number>;
+  log: AuditLogName;
   tenant_id: string;
   project_id: string;
+  /** 0 and `chainStart` before the first event; kept by the trigger that every append fires. */
+  sequence: number;
+  hash: string;
+  occurred_at: string;
+  era: number;
+  closed_through: number;
+}
+
+export type AuditChainRow = Selectable<AuditChainTable>;
+
+export interface AuditEventTable {
+  chain_id: number;
   sequence: number;
   event_id: string;
   occurred_at: string;
+  /** How often the wall clock had gone backwards before: within one era, times never fall. */
+  era: number;
   subject_kind: string;
   subject_id: string;
   action: string;
@@ -41,27 +59,33 @@ export interface AuditEventTable {
   details_digest: string | null;
   /** The accepted event that this terminal one closes. */
   accepted_event_id: string | null;
+  previous_hash: string;
+  hash: string;
 }
 
 export interface AuditDetailsTable {
-  tenant_id: string;
-  project_id: string;
+  chain_id: number;
   sequence: number;
   /** Canonical JSON whose SHA-256 is the event's `details_digest`. */
   details: string;
 }
 
-export interface AuditHeadTable {
-  tenant_id: string;
-  project_id: string;
+/** Up to a mark, and no further, events may be removed. */
+export interface AuditMarkTable {
+  chain_id: number;
   sequence: number;
+  hash: string;
+  audited_by: number;
+  /** The signed mark, as canonical JSON. */
+  mark: string;
 }
 
 export interface SiteTables {
   rules: RulesTable;
+  audit_chain: AuditChainTable;
   audit_event: AuditEventTable;
   audit_details: AuditDetailsTable;
-  audit_head: AuditHeadTable;
+  audit_mark: AuditMarkTable;
 }
 
 export interface RuntimeTables {

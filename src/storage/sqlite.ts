@@ -41,8 +41,11 @@ export function orClose(database: DatabaseSync, work: () => void): void {
   }
 }
 
+/** SQL, or work that SQL cannot say; both inside the migration's transaction. */
+export type MigrationStep = string | ((database: DatabaseSync) => void);
+
 /** Applies the steps that the file lacks, in one transaction. */
-export function migrate(database: DatabaseSync, steps: readonly string[], what: string): void {
+export function migrate(database: DatabaseSync, steps: readonly MigrationStep[], what: string): void {
   const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
   if (version > steps.length) {
     throw new Error(
@@ -53,7 +56,10 @@ export function migrate(database: DatabaseSync, steps: readonly string[], what: 
   database.exec('BEGIN IMMEDIATE');
   // Another process may have migrated while this one waited for the lock.
   const now = Number(database.prepare('PRAGMA user_version').get()?.user_version);
-  for (const step of steps.slice(now)) database.exec(step);
+  for (const step of steps.slice(now)) {
+    if (typeof step === 'string') database.exec(step);
+    else step(database);
+  }
   database.exec(`PRAGMA user_version = ${steps.length}`);
   database.exec('COMMIT');
 }

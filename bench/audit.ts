@@ -1,0 +1,213 @@
+/**
+ * What the audit costs. Verification: events a second of the chain alone (at least 200 000), and with details against
+ * JSON.stringify and SHA-256 over the same bytes (at least half). Appends: under concurrent load against one commit per
+ * event (at least 10 times). A mutation through the whole pipeline, audited against unaudited.
+ */
+import { createHash } from 'node:crypto';
+import Type from 'typebox';
+import type { BoundCapability, Capability, Subject } from '../src/api/capability.ts';
+import { walkChain } from '../src/audit/chain-walk.ts';
+import { type AuditLog, createAuditLog } from '../src/audit/log.ts';
+import { gatherEvidence, verifyScan } from '../src/audit/verify.ts';
+import { systemClock } from '../src/base/clock.ts';
+import { silentLog } from '../src/base/log.ts';
+import { gatewayLimits } from '../src/gateway/limits.ts';
+import { createRateLimits } from '../src/gateway/rate-limit.ts';
+import { createServer } from '../src/gateway/server.ts';
+import { scanAudit } from '../src/storage/audit-scan.ts';
+import { type BenchLog, benchEntry, benchScope, emptyLog, fillLog, median } from './fixture/audit-site.ts';
+
+const events = 200_000;
+const rounds = 5;
+
+/** Of processor time: this work waits for nothing, and on a shared machine the wall clock measures the neighbours. */
+function secondsOf(work: () => void): number {
+  const before = process.threadCpuUsage();
+  work();
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1e6;
+}
+
+async function secondsOfAsync(work: () => Promise<unknown>): Promise<number> {
+  const begunMs = systemClock.monotonicMs();
+  await work();
+  return (systemClock.monotonicMs() - begunMs) / 1000;
+}
+
+const perSecond = (count: number, seconds: number): string => `${Math.round(count / seconds).toLocaleString('en')}/s`;
+
+async function verification(): Promise<void> {
+  const log = emptyLog();
+  await fillLog(log, events);
+  const evidence = gatherEvidence({ keys: [], anchor: null, checkpoints: null, ownKey: null });
+  const whole = (withDetails: boolean): void => {
+    const scan = scanAudit(log.file);
+    const { chains } = verifyScan(scan, evidence, { withDetails });
+    scan.close();
+    if (chains[0]?.broken !== null || chains[0].events !== events) throw new Error('the log does not verify');
+  };
+  const scan = scanAudit(log.file);
+  const records = [...scan.events(1, true)];
+  const [owner] = scan.chains.map((chain) => chain.owner);
+  if (owner === undefined) throw new Error('there is no chain');
+  scan.close();
+  const bare = records.map((record) => ({ ...record, details: undefined }));
+  const inMemory = (): void => {
+    const walk = walkChain({ owner, anchors: [], mark: null });
+    for (const record of bare) walk.add(record);
+    if (walk.finish(undefined).broken !== null) throw new Error('the log does not verify');
+  };
+  const values = records.map(({ event, details }) => ({ event, details: JSON.parse(details ?? 'null') as unknown }));
+  let sink = 0;
+  const peer = (): void => {
+    for (const { event, details } of values)
+      for (const value of [event, details])
+        sink += createHash('sha256').update(JSON.stringify(value)).digest('hex').length;
+  };
+  const took = { memory: [] as number[], chain: [] as number[], details: [] as number[], peer: [] as number[] };
+  for (let round = 0; round < rounds; round++) {
+    took.memory.push(secondsOf(inMemory));
+    took.chain.push(secondsOf(() => whole(false)));
+    took.details.push(secondsOf(() => whole(true)));
+    took.peer.push(secondsOf(peer));
+  }
+  if (sink === 0) throw new Error('nothing was hashed');
+  console.log(`verify ${events} events, by processor time:`);
+  console.log(`  the chain alone, records in memory ${perSecond(events, median(took.memory))}`);
+  console.log(`  the chain alone, out of the database ${perSecond(events, median(took.chain))} (limit 200,000/s)`);
+  console.log(`  with details, out of the database ${perSecond(events, median(took.details))}`);
+  const ratio = median(took.peer) / median(took.details);
+  console.log(
+    `  with details against JSON.stringify + SHA-256 in memory: ${ratio.toFixed(2)} of its speed (limit 0.5)`,
+  );
+  await log.close();
+}
+
+async function appends(): Promise<void> {
+  const log = emptyLog();
+  const audit = createAuditLog({ ...log, clock: systemClock, scope: benchScope });
+  const inFlight = 256;
+  const count = 20_000;
+  const single = 500;
+  const grouped: number[] = [];
+  const alone: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    let next = 0;
+    const worker = async (): Promise<void> => {
+      while (next < count) await audit.append(benchEntry(next++));
+    };
+    grouped.push((await secondsOfAsync(() => Promise.all(Array.from({ length: inFlight }, worker)))) / count);
+    const one = async (): Promise<void> => {
+      for (let index = 0; index < single; index++)
+        await log.database.transaction((within) => audit.appendWithin(within, benchEntry(index)));
+    };
+    alone.push((await secondsOfAsync(one)) / single);
+  }
+  console.log(`append, durable (${inFlight} at once):`);
+  console.log(`  together ${perSecond(1, median(grouped))}, one commit per event ${perSecond(1, median(alone))}`);
+  console.log(`  ratio ${(median(alone) / median(grouped)).toFixed(1)} (limit 10)`);
+  await log.close();
+}
+
+const subject: Subject = {
+  kind: 'user',
+  subjectId: 'ada',
+  ...benchScope,
+  roles: ['Engineer'],
+  permissions: new Set(['automation.rule.manage']),
+};
+
+function mutation(log: BenchLog, audit: 'required' | 'not-required'): BoundCapability {
+  const none = Type.Object({});
+  const descriptor: Capability = {
+    name: 'automation.rule.create',
+    summary: 'one durable change',
+    method: 'POST',
+    path: `/${audit}`,
+    kind: 'command',
+    risk: 'medium',
+    permission: 'automation.rule.manage',
+    confirmation: 'always',
+    confirmedIn: 'body',
+    audit,
+    idempotent: false,
+    params: none,
+    query: none,
+    body: Type.Object({ name: Type.String(), confirmed: Type.Literal(true) }),
+    answer: none,
+  };
+  const now = new Date(systemClock.wallMs()).toISOString();
+  const row = {
+    enabled: 0,
+    priority: 0,
+    cooldown_ms: 0,
+    nodes_json: '{}',
+    revision: 1,
+    created_at: now,
+    updated_at: now,
+  };
+  return {
+    descriptor,
+    resource: () => ({ kind: 'automation-rule', id: 'automation-rule:new' }),
+    async handler() {
+      await log.database.query
+        .insertInto('rules')
+        .values({ name: 'rule', ...row })
+        .execute();
+      return { data: {} };
+    },
+  };
+}
+
+function mutationServer(log: BenchLog, audit: AuditLog) {
+  return createServer({
+    capabilities: [mutation(log, 'required'), mutation(log, 'not-required')],
+    identity: {
+      authenticate: () => Promise.resolve(subject),
+      authenticateToken: () => Promise.resolve({ subject, expiresMs: Number.POSITIVE_INFINITY }),
+    },
+    audit,
+    site: benchScope,
+    rateLimits: createRateLimits({ ...gatewayLimits, mutations_per_minute: 1_000_000 }),
+    log: silentLog,
+    limits: gatewayLimits,
+    clock: systemClock,
+  });
+}
+
+async function mutations(): Promise<void> {
+  const log = emptyLog();
+  const server = mutationServer(log, createAuditLog({ ...log, clock: systemClock, scope: benchScope }));
+  const call = async (path: string): Promise<void> => {
+    const answer = await server.fastify.inject({
+      method: 'POST',
+      url: path,
+      headers: { 'x-svc-confirmed': 'true', 'content-type': 'application/json', authorization: 'Bearer x' },
+      payload: '{"name":"rule","confirmed":true}',
+    });
+    if (answer.statusCode !== 200) throw new Error(answer.body);
+  };
+  console.log('a mutation with one durable change of its own, through the whole pipeline:');
+  for (const inFlight of [1, 64]) {
+    const took = { '/required': [] as number[], '/not-required': [] as number[] };
+    for (let round = 0; round < rounds; round++)
+      for (const path of ['/required', '/not-required'] as const) {
+        const count = inFlight * 20;
+        let next = 0;
+        const worker = async (): Promise<void> => {
+          while (next++ < count) await call(path);
+        };
+        took[path].push((await secondsOfAsync(() => Promise.all(Array.from({ length: inFlight }, worker)))) / count);
+      }
+    const audited = median(took['/required']) * 1000;
+    const unaudited = median(took['/not-required']) * 1000;
+    const each = `${audited.toFixed(2)} ms audited, ${unaudited.toFixed(2)} ms unaudited`;
+    console.log(`  ${inFlight} at once: ${each}: ${(audited / unaudited).toFixed(2)} times`);
+  }
+  await server.close();
+  await log.close();
+}
+
+await verification();
+await appends();
+await mutations();

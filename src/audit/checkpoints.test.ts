@@ -1,0 +1,197 @@
+/** When checkpoints are signed, and that they never vouch for what is broken (decisions §3 "Store"). */
+import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../base/clock.ts';
+import { type Log, silentLog } from '../base/log.ts';
+import { scanAudit } from '../storage/audit-scan.ts';
+import {
+  auditEntry,
+  fillTrail,
+  type TestTrail,
+  tamper,
+  testAuditKey,
+  testScope,
+  testTrail,
+} from '../testing/audit-trail.ts';
+import { type SimulatedClock, simulatedClock } from '../testing/simulated-clock.ts';
+import { type Checkpointer, createCheckpointer } from './checkpoints.ts';
+import { auditLimits } from './limits.ts';
+import { createAccessLog, createAuditLog } from './log.ts';
+import { type AuditKey, readCheckpoints } from './statement.ts';
+import { auditFiles, auditKey, openAuditTrail } from './trail.ts';
+import { gatherEvidence, verifyScan } from './verify.ts';
+
+const owner = { log: 'events', ...testScope } as const;
+
+describe('audit checkpoints', () => {
+  let trail: TestTrail;
+  let key: AuditKey;
+  let time: SimulatedClock;
+  let messages: string[];
+  let logged: (message: string) => void;
+  beforeEach(() => {
+    trail = testTrail();
+    key = testAuditKey();
+    time = simulatedClock();
+    messages = [];
+    logged = () => undefined;
+  });
+  afterEach(() => trail.close());
+
+  const note = (message: string): void => {
+    messages.push(message);
+    logged(message);
+  };
+  const log: Log = { ...silentLog, info: note, error: note };
+  const said = (): Promise<string> => new Promise((resolve) => (logged = resolve));
+  const turns = async (): Promise<void> => {
+    for (let turn = 0; turn < 50; turn++) await new Promise<void>((resolve) => systemClock.soon(resolve));
+  };
+  const file = (): string => auditFiles(trail.folder).checkpoints;
+  const start = (by = key, limits = auditLimits): Checkpointer => {
+    const clock = { ...time, soon: systemClock.soon };
+    const checkpointer = createCheckpointer({ ...trail, clock, log, limits, key: by, file: file() });
+    checkpointer.open();
+    return checkpointer;
+  };
+  const signed = () =>
+    existsSync(file())
+      ? readCheckpoints(readFileSync(file(), 'utf8')).statements.map((one) => [one.log, Number(one.sequence)])
+      : [];
+
+  test('after every 1000 events, not before', async () => {
+    expect(auditLimits.checkpoint_events).toBe(1000);
+    const checkpointer = start();
+    const audit = createAuditLog({ ...trail, scope: testScope, onAppended: checkpointer.appended });
+    await Promise.all(Array.from({ length: 999 }, () => audit.append(auditEntry())));
+    await turns();
+    expect(signed()).toEqual([]);
+    const next = said();
+    await audit.append(auditEntry());
+    expect(await next).toBe('audit checkpoint');
+    expect(signed()).toEqual([['events', 1000]]);
+    await checkpointer.close();
+    expect(signed()).toEqual([['events', 1000]]);
+  });
+
+  test('after 10 minutes, when there is anything new; each chain for itself', async () => {
+    const checkpointer = start();
+    await turns();
+    await fillTrail(trail, 3);
+    await createAccessLog(trail).record(testScope, auditEntry({ action: 'audit.event.search' }));
+    time.advance(599_999);
+    await turns();
+    expect(signed()).toEqual([]);
+    time.advance(1);
+    await turns();
+    expect(signed()).toEqual([
+      ['events', 3],
+      ['access', 1],
+    ]);
+    time.advance(600_000);
+    await turns();
+    expect(signed()).toHaveLength(2);
+    await checkpointer.close();
+  });
+
+  test('at a clean stop, and at the start for what a crash left uncovered; readable by the owner only', async () => {
+    const first = start();
+    await fillTrail(trail, 2);
+    await first.close();
+    await fillTrail(trail, 2);
+    const next = said();
+    const second = start();
+    await next;
+    await fillTrail(trail, 1);
+    await second.close();
+    expect(signed()).toEqual([
+      ['events', 2],
+      ['events', 4],
+      ['events', 5],
+    ]);
+    expect(statSync(file()).mode & 0o777).toBe(0o600);
+    const scan = scanAudit(trail.file);
+    const evidence = gatherEvidence({
+      keys: [],
+      anchor: null,
+      checkpoints: readFileSync(file(), 'utf8'),
+      ownKey: null,
+    });
+    expect(verifyScan(scan, evidence, { withDetails: true }).chains[0]).toMatchObject({
+      broken: null,
+      coveredLocally: 5,
+    });
+    scan.close();
+  });
+
+  test('a chain that was broken since the last checkpoint gets none, and the log says where', async () => {
+    await fillTrail(trail, 10);
+    const checkpointer = start();
+    expect(await checkpointer.cover(owner)).toMatchObject({ sequence: 10 });
+    await fillTrail(trail, 10);
+    tamper(trail.file, (database) => database.exec(`UPDATE audit_event SET subject_id = 'eve' WHERE sequence = 15`));
+    expect(await checkpointer.cover(owner)).toMatchObject({ sequence: 10 });
+    expect(messages.at(-1)).toMatch(/broken/);
+    await checkpointer.close();
+    expect(signed()).toEqual([['events', 10]]);
+  });
+
+  test('a chain that was cut behind its checkpoint gets none', async () => {
+    await fillTrail(trail, 10);
+    await start().close();
+    tamper(trail.file, (database) => {
+      database.exec('DELETE FROM audit_details WHERE sequence > 8; DELETE FROM audit_event WHERE sequence > 8');
+      database.exec('UPDATE audit_chain SET sequence = 8, hash = (SELECT hash FROM audit_event WHERE sequence = 8)');
+    });
+    await start().close();
+    expect(messages.at(-1)).toMatch(/broken/);
+    expect(signed()).toEqual([['events', 10]]);
+  });
+
+  test('checkpoints of another key are not built upon', async () => {
+    await fillTrail(trail, 4);
+    await start(testAuditKey()).close();
+    tamper(trail.file, (database) => database.exec(`UPDATE audit_event SET risk = 'low' WHERE sequence = 2`));
+    await start().close();
+    expect(messages.at(-1)).toMatch(/broken/);
+  });
+
+  test('a line that a power cut left unfinished spoils no other', async () => {
+    await fillTrail(trail, 2);
+    await start().close();
+    appendFileSync(file(), '{"schema":"svc.audit-ch');
+    await fillTrail(trail, 2);
+    await start().close();
+    expect(readCheckpoints(readFileSync(file(), 'utf8')).badLines).toEqual([2]);
+    expect(signed()).toEqual([
+      ['events', 2],
+      ['events', 4],
+    ]);
+  });
+
+  test('a file that cannot be written is reported; the service goes on', async () => {
+    await fillTrail(trail, 2);
+    const clock = { ...time, soon: systemClock.soon };
+    const where = `${trail.folder}/none/checkpoints.jsonl`;
+    await createCheckpointer({ ...trail, clock, log, limits: auditLimits, key, file: where }).close();
+    expect(messages.at(-1)).toMatch(/could not be written/);
+  });
+
+  test('the key is made once, beside the signing key, readable by the owner only; a damaged one stops the start', async () => {
+    const made = auditKey(trail.folder);
+    expect(statSync(auditFiles(trail.folder).key).mode & 0o777).toBe(0o600);
+    expect(auditKey(trail.folder).privateKey.equals(made.privateKey)).toBe(true);
+    writeFileSync(auditFiles(trail.folder).key, 'x');
+    expect(() => auditKey(trail.folder)).toThrow(/audit-key\.pem .* damaged/);
+  });
+
+  test('a trail closes what a crash left open, and covers it', async () => {
+    await fillTrail(trail, 3);
+    const parts = { ...trail, dataFolder: trail.folder, clock: systemClock, log, limits: auditLimits };
+    const opened = await openAuditTrail({ ...parts, scope: testScope, key });
+    await opened.close();
+    expect(signed()).toEqual([['events', 6]]);
+    const page = await opened.search.page(testScope, { below: null, limit: 3, from: null, to: null, filters: {} });
+    expect(page.items.map((item) => item.outcome)).toEqual(['unknown', 'unknown', 'unknown']);
+  });
+});

@@ -1,0 +1,196 @@
+/**
+ * The export (decisions §3 "Store"; docs/formats/audit.md): JSON Lines with every event, its details and its hashes, the
+ * marks and the checkpoints, so that it can be verified without the database.
+ */
+import Type, { type Static } from 'typebox';
+import { decoder } from '../base/decode.ts';
+import type { ChainedEvent } from '../storage/audit-chain.ts';
+import type { AuditScan } from '../storage/audit-scan.ts';
+import { type ChainRecord, type ChainReport, type ChainWalk, walkChain } from './chain-walk.ts';
+import { isAbout } from './statement.ts';
+import { believedMark, type Evidence, gatherEvidence, lostChains, type TrailReport } from './verify.ts';
+
+const text = Type.String();
+const nullable = Type.Union([Type.String(), Type.Null()]);
+const strict = <P extends Type.TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
+const sequence = Type.String({ pattern: '^(0|[1-9][0-9]{0,15})$' });
+
+const headerSchema = strict({
+  type: Type.Literal('export'),
+  schema: Type.Literal('svc.audit-export.v1'),
+  exportedAt: text,
+  key: nullable,
+});
+const checkpointSchema = strict({ type: Type.Literal('checkpoint'), line: text });
+const chainSchema = strict({
+  type: Type.Literal('chain'),
+  log: Type.Enum(['events', 'access']),
+  tenantId: text,
+  projectId: text,
+  sequence,
+  hash: text,
+  marks: Type.Array(strict({ auditedBy: Type.Integer(), mark: text })),
+});
+const eventSchema = strict({
+  type: Type.Literal('event'),
+  sequence,
+  eventId: text,
+  occurredAt: text,
+  subject: strict({ kind: text, subjectId: text }),
+  action: text,
+  resource: strict({ kind: text, resourceId: text }),
+  outcome: text,
+  risk: text,
+  confirmation: text,
+  correlationId: text,
+  traceId: Type.Optional(text),
+  detailsDigest: Type.Optional(text),
+  acceptedEventId: Type.Optional(text),
+  previous: text,
+  hash: text,
+  /** The canonical JSON whose SHA-256 is `detailsDigest`, byte for byte. */
+  details: Type.Optional(text),
+});
+const endSchema = strict({ type: Type.Literal('end'), events: Type.Integer() });
+type EventLine = Static<typeof eventSchema>;
+
+export function* exportLines(
+  scan: AuditScan,
+  facts: { readonly exportedAt: string; readonly key: string | null; readonly checkpoints: string | null },
+): IterableIterator<string> {
+  const line = (value: object): string => `${JSON.stringify(value)}\n`;
+  let events = 0;
+  yield line({ type: 'export', schema: 'svc.audit-export.v1', exportedAt: facts.exportedAt, key: facts.key });
+  for (const checkpoint of (facts.checkpoints ?? '').split('\n'))
+    if (checkpoint.trim() !== '') yield line({ type: 'checkpoint', line: checkpoint });
+  for (const { chainId, owner, sequence: last, hash } of scan.chains) {
+    const { log, tenantId, projectId } = owner;
+    yield line({ type: 'chain', log, tenantId, projectId, sequence: String(last), hash, marks: scan.marks(chainId) });
+    for (const record of scan.events(chainId, true)) {
+      events++;
+      yield line(eventLine(record));
+    }
+  }
+  yield line({ type: 'end', events });
+}
+
+function eventLine({ event, hash, details }: ChainRecord): EventLine {
+  return {
+    type: 'event',
+    sequence: event.sequence,
+    eventId: event.eventId,
+    occurredAt: event.occurredAt,
+    subject: { kind: event.subjectKind, subjectId: event.subjectId },
+    action: event.action,
+    resource: { kind: event.resourceKind, resourceId: event.resourceId },
+    outcome: event.outcome,
+    risk: event.risk,
+    confirmation: event.confirmation,
+    correlationId: event.correlationId,
+    ...(event.traceId === null ? {} : { traceId: event.traceId }),
+    ...(event.detailsDigest === null ? {} : { detailsDigest: event.detailsDigest }),
+    ...(event.acceptedEventId === null ? {} : { acceptedEventId: event.acceptedEventId }),
+    previous: event.previous,
+    hash,
+    ...(details === null || details === undefined ? {} : { details }),
+  };
+}
+
+function recordOf(line: EventLine): ChainRecord {
+  const event: ChainedEvent = {
+    sequence: line.sequence,
+    eventId: line.eventId,
+    occurredAt: line.occurredAt,
+    subjectKind: line.subject.kind,
+    subjectId: line.subject.subjectId,
+    action: line.action,
+    resourceKind: line.resource.kind,
+    resourceId: line.resource.resourceId,
+    outcome: line.outcome,
+    risk: line.risk,
+    confirmation: line.confirmation,
+    correlationId: line.correlationId,
+    traceId: line.traceId ?? null,
+    detailsDigest: line.detailsDigest ?? null,
+    acceptedEventId: line.acceptedEventId ?? null,
+    previous: line.previous,
+  };
+  return { event, hash: line.hash, details: line.details ?? null, era: undefined };
+}
+
+const decodeLine = decoder(Type.Union([headerSchema, checkpointSchema, chainSchema, eventSchema, endSchema]));
+
+export interface ExportVerifier {
+  line(text: string): void;
+  finish(): TrailReport;
+}
+
+/** Takes an export line by line, so that one of any size is verified in constant memory. */
+export function verifyExport(given: {
+  readonly keys: readonly string[];
+  readonly anchor: string | null;
+}): ExportVerifier {
+  const problems: string[] = [];
+  const chains: ChainReport[] = [];
+  const checkpoints: string[] = [];
+  let header: Static<typeof headerSchema> | null = null;
+  let evidence: Evidence | null = null;
+  let open: { walk: ChainWalk; head: { sequence: number; hash: string } } | null = null;
+  let events = 0;
+  let lines = 0;
+  let ended = false;
+
+  const gather = (): Evidence =>
+    (evidence ??= gatherEvidence({ ...given, checkpoints: checkpoints.join('\n'), ownKey: header?.key ?? null }));
+  const close = (): void => {
+    if (open !== null) chains.push(open.walk.finish(open.head));
+    open = null;
+  };
+  const begin = (chain: Static<typeof chainSchema>): void => {
+    close();
+    const { log, tenantId, projectId } = chain;
+    const owner = { log, tenantId, projectId };
+    const { anchors, trusted } = gather();
+    const mark = believedMark(owner, chain.marks, trusted, problems);
+    const own = anchors.filter(({ statement }) => isAbout(statement, owner));
+    const walk = walkChain({ owner, mark, anchors: own, last: Number(chain.sequence) });
+    open = { walk, head: { sequence: Number(chain.sequence), hash: chain.hash } };
+  };
+
+  return {
+    line(textOfLine) {
+      lines++;
+      const value = parsedLine(textOfLine);
+      if (value === null || ended || (lines === 1) !== (value.type === 'export')) {
+        problems.push(`line ${lines} does not belong in an export`);
+        return;
+      }
+      if (value.type === 'export') header = value;
+      else if (value.type === 'checkpoint') checkpoints.push(value.line);
+      else if (value.type === 'chain') begin(value);
+      else if (value.type === 'end') {
+        ended = true;
+        if (value.events !== events) problems.push(`the export has ${events} events, its end says ${value.events}`);
+      } else {
+        events++;
+        if (open === null) problems.push(`line ${lines} is an event of no chain`);
+        else open.walk.add(recordOf(value));
+      }
+    },
+    finish() {
+      close();
+      if (!ended) problems.push('the export has no end: it was cut');
+      const found = gather();
+      return { chains: [...chains, ...lostChains(found, chains)], problems: [...found.problems, ...problems] };
+    },
+  };
+}
+
+function parsedLine(line: string) {
+  try {
+    const decoded = decodeLine(JSON.parse(line));
+    return decoded.ok ? decoded.value : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,211 @@
+/** Retention (decisions §3 "Store"): off by default; removes at or below a signed, audited mark, and what is left verifies. */
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { silentLog } from '../base/log.ts';
+import { scanAudit } from '../storage/audit-scan.ts';
+import {
+  auditEntry,
+  fillTrail,
+  type TestTrail,
+  tamper,
+  testAuditKey,
+  testScope,
+  testTrail,
+} from '../testing/audit-trail.ts';
+import { createCheckpointer } from './checkpoints.ts';
+import { auditLimits } from './limits.ts';
+import { createAccessLog, createAuditLog } from './log.ts';
+import { createRetention } from './retention.ts';
+import { createAuditSearch } from './search.ts';
+import { type AuditKey, keyName } from './statement.ts';
+import { auditFiles } from './trail.ts';
+import { gatherEvidence, verifyScan } from './verify.ts';
+
+const dayMs = 86_400_000;
+const begin = Date.UTC(2026, 0, 1);
+
+describe('audit retention', () => {
+  let trail: TestTrail;
+  let key: AuditKey;
+  beforeEach(() => {
+    trail = testTrail();
+    key = testAuditKey();
+  });
+  afterEach(() => trail.close());
+
+  const sweep = (retentionDays: number, retentionBatch = 4): Promise<number> => {
+    const limits = { ...auditLimits, retention_days: retentionDays, retention_batch: retentionBatch };
+    const parts = { ...trail, log: silentLog, limits, key };
+    const checkpointer = createCheckpointer({ ...parts, file: auditFiles(trail.folder).checkpoints });
+    return createRetention({ ...parts, checkpointer }).sweep();
+  };
+  /** Ten closed events a day. */
+  const tenADay = async (days: number): Promise<void> => {
+    const log = createAuditLog({ ...trail, scope: testScope });
+    for (let day = 0; day < days; day++) {
+      trail.clock.setWall(begin + day * dayMs);
+      for (let pair = 0; pair < 5; pair++) {
+        const { eventId } = await log.append(auditEntry({ details: { day, pair } }));
+        await log.append(auditEntry({ outcome: 'succeeded', acceptedEventId: eventId }));
+      }
+    }
+  };
+  const verify = () => {
+    const scan = scanAudit(trail.file);
+    const own = { keys: [], anchor: null, checkpoints: null, ownKey: keyName(key.publicKey) };
+    const report = verifyScan(scan, gatherEvidence(own), { withDetails: true });
+    scan.close();
+    return report;
+  };
+  const range = () => {
+    const { chains, problems } = verify();
+    return [chains[0]?.first, chains[0]?.last, chains[0]?.broken, problems];
+  };
+
+  test('is off by default: nothing is ever removed', async () => {
+    expect(auditLimits.retention_days).toBe(0);
+    await tenADay(2);
+    trail.clock.setWall(begin + 10_000 * dayMs);
+    expect(await sweep(0)).toBe(0);
+    expect(range()).toEqual([1, 20, null, []]);
+  });
+
+  test('removes what is too old and not a moment younger; the rest verifies, and the mark is an event', async () => {
+    await tenADay(5);
+    trail.clock.setWall(begin + 4 * dayMs);
+    expect(await sweep(3)).toBe(10);
+    // Event 51 records the mark; the events of exactly 3 days ago stay.
+    expect(range()).toEqual([11, 51, null, []]);
+    const search = createAuditSearch({ ...trail, scanWindow: 5000 });
+    const page = await search.page(testScope, { below: null, limit: 100, from: null, to: null, filters: {} });
+    expect(page.items[0]).toMatchObject({
+      sequence: '51',
+      action: 'audit.retention.mark',
+      subject: { kind: 'system' },
+    });
+    expect([page.items.at(-1)?.sequence, page.items.length, page.nextCursor]).toEqual(['11', 41, null]);
+    expect(await trail.database.query.selectFrom('audit_details').select('sequence').execute()).toHaveLength(21);
+    expect(await sweep(3)).toBe(0);
+    expect(range()).toEqual([11, 51, null, []]);
+    trail.clock.setWall(begin + 5 * dayMs);
+    expect(await sweep(3)).toBe(10);
+    expect(range()).toEqual([21, 52, null, []]);
+  });
+
+  test('all events too old: those that record the marks stay, and the sequence goes on', async () => {
+    await tenADay(2);
+    trail.clock.setWall(begin + 100 * dayMs);
+    expect(await sweep(3)).toBe(20);
+    expect(range()).toEqual([21, 21, null, []]);
+    const log = createAuditLog({ ...trail, scope: testScope });
+    expect((await log.append(auditEntry())).sequence).toBe(22);
+    expect(range()).toEqual([21, 22, null, []]);
+  });
+
+  test('an accepted event that is still open stays, and what came after it', async () => {
+    await fillTrail(trail, 1);
+    await tenADay(1);
+    const log = createAuditLog({ ...trail, scope: testScope });
+    await log.append(auditEntry({ outcome: 'failed' }));
+    trail.clock.setWall(begin + 100 * dayMs);
+    expect(await sweep(3)).toBe(0);
+    expect(range()).toEqual([1, 12, null, []]);
+  });
+
+  test('a clock that was set back does not make young events old', async () => {
+    await tenADay(2);
+    trail.clock.setWall(begin - 50 * dayMs);
+    const log = createAuditLog({ ...trail, scope: testScope });
+    await log.append(auditEntry({ outcome: 'denied' }));
+    trail.clock.setWall(begin + 2 * dayMs);
+    expect(await sweep(5)).toBe(0);
+    expect(await sweep(1)).toBe(10);
+    expect(range()).toEqual([11, 22, null, []]);
+  });
+
+  test('the access log has marks of its own', async () => {
+    const access = createAccessLog(trail);
+    for (let count = 0; count < 6; count++) await access.record(testScope, auditEntry({ outcome: 'succeeded' }));
+    trail.clock.setWall(begin + 10 * dayMs);
+    expect(await sweep(3)).toBe(6);
+    expect(verify().chains).toMatchObject([{ owner: { log: 'access' }, first: 7, last: 7, broken: null }]);
+  });
+
+  test('a sweep that was cut short is finished by the next one', async () => {
+    await tenADay(3);
+    trail.clock.setWall(begin + 3 * dayMs);
+    const failing = {
+      ...trail.database,
+      transaction: (() => {
+        let calls = 0;
+        return <T>(work: Parameters<typeof trail.database.transaction<T>>[0]) =>
+          ++calls > 2 ? Promise.reject(new Error('power cut')) : trail.database.transaction(work);
+      })(),
+    };
+    const limits = { ...auditLimits, retention_days: 1, retention_batch: 4 };
+    const parts = { ...trail, log: silentLog, limits, key };
+    const checkpointer = createCheckpointer({ ...parts, file: auditFiles(trail.folder).checkpoints });
+    expect(await createRetention({ ...parts, database: failing, checkpointer }).sweep()).toBe(0);
+    expect(range()).toEqual([5, 31, null, []]);
+    expect(await sweep(1)).toBe(16);
+    expect(range()).toEqual([21, 31, null, []]);
+  });
+
+  test('the database lets nothing go above the mark, nor out of the middle, nor with a mark that no event records', async () => {
+    await tenADay(3);
+    trail.clock.setWall(begin + 3 * dayMs);
+    const raw = (sql: string): void => {
+      const database = new DatabaseSync(trail.file);
+      try {
+        database.exec(sql);
+      } finally {
+        database.close();
+      }
+    };
+    expect(() => raw('DELETE FROM audit_event WHERE sequence = 1')).toThrow(/append-only/);
+    expect(() =>
+      raw(`INSERT INTO audit_mark SELECT 1, 10, hash, 30, '{}' FROM audit_event WHERE sequence = 10`),
+    ).toThrow(/recorded by an event/);
+    await sweep(2);
+    expect(range()).toEqual([11, 31, null, []]);
+    for (const sql of [
+      'DELETE FROM audit_event',
+      'DELETE FROM audit_event WHERE sequence = 11',
+      'DELETE FROM audit_details WHERE sequence = 11',
+      'DELETE FROM audit_mark',
+      'UPDATE audit_mark SET sequence = 20',
+      'DELETE FROM audit_chain',
+      'UPDATE audit_chain SET sequence = 5',
+      `UPDATE audit_chain SET hash = '${'0'.repeat(64)}'`,
+      'UPDATE audit_event SET risk = 1',
+      `UPDATE audit_details SET details = '{}'`,
+      'INSERT OR REPLACE INTO audit_event SELECT * FROM audit_event WHERE sequence = 31',
+      'INSERT OR REPLACE INTO audit_details SELECT * FROM audit_details WHERE sequence = 11',
+      'INSERT OR REPLACE INTO audit_chain SELECT * FROM audit_chain',
+      'INSERT OR REPLACE INTO audit_mark SELECT * FROM audit_mark',
+    ])
+      expect(() => raw(sql), sql).toThrow(/append-only|only grows|never removed|appended behind|begins once|once|mark/);
+    expect(range()).toEqual([11, 31, null, []]);
+  });
+
+  test('a mark that nobody believed signed, or that is not recorded, allows nothing', async () => {
+    await tenADay(3);
+    trail.clock.setWall(begin + 3 * dayMs);
+    key = testAuditKey();
+    await sweep(2);
+    const thief = keyName(key.publicKey);
+    key = testAuditKey();
+    expect(thief).not.toBe(keyName(key.publicKey));
+    expect(range()).toMatchObject([11, 0, { kind: 'deleted', sequence: 1 }, [expect.stringContaining('not signed')]]);
+  });
+
+  test('events removed above a mark by somebody with the file are missed', async () => {
+    await tenADay(3);
+    trail.clock.setWall(begin + 3 * dayMs);
+    await sweep(2);
+    tamper(trail.file, (database) => {
+      database.exec('DELETE FROM audit_details WHERE sequence <= 15; DELETE FROM audit_event WHERE sequence <= 15');
+    });
+    expect(range()[2]).toMatchObject({ kind: 'deleted', sequence: 11 });
+  });
+});

@@ -1,0 +1,211 @@
+/**
+ * Retention (decisions §3 "Store"), off by default: removes the oldest events of a chain, at or below a mark. A mark is
+ * signed, recorded by an event of the same chain, and stands at or below a checkpoint; what is left verifies from there.
+ * What is not finished is never removed: an accepted event stays until a terminal one has closed it.
+ */
+import { canonicalJson } from '../base/canonical-json.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { newId } from '../base/id.ts';
+import type { Log } from '../base/log.ts';
+import type { Database } from '../storage/database.ts';
+import type { AuditChainRow } from '../storage/schema.ts';
+import { appendToChain, prepareEntry } from './chain-store.ts';
+import { markAction } from './chain-walk.ts';
+import { type Checkpointer, ownerOf } from './checkpoints.ts';
+import type { AuditLimits } from './limits.ts';
+import { type AuditKey, signStatement } from './statement.ts';
+
+export interface Retention {
+  open(): void;
+  /** Marks and removes what is too old now; returns how many events went. */
+  sweep(): Promise<number>;
+  close(): Promise<void>;
+}
+
+const dayMs = 86_400_000;
+const eventsPerRead = 2000;
+
+export function createRetention(parts: {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits: Pick<AuditLimits, 'retention_days' | 'retention_interval_ms' | 'retention_batch'>;
+  readonly key: AuditKey;
+  readonly checkpointer: Pick<Checkpointer, 'cover'>;
+}): Retention {
+  const { database, clock, log, limits, key, checkpointer } = parts;
+  let timer: Timer | undefined;
+  let closed = false;
+  let running: Promise<number> = Promise.resolve(0);
+
+  const sweepAll = async (): Promise<number> => {
+    let removed = 0;
+    const chains = await database.query.selectFrom('audit_chain').selectAll().orderBy('chain_id').execute();
+    for (const chain of chains) {
+      if (closed) break;
+      const covered = (await checkpointer.cover(ownerOf(chain)))?.sequence ?? 0;
+      const old = await lastTooOld(database, chain, new Date(clock.wallMs() - limits.retention_days * dayMs));
+      const sequence = await lastFinished(database, clock, chain.chain_id, Math.min(old, covered));
+      const marked = await lastMark(database, chain.chain_id);
+      if (sequence > marked) await mark(database, chain, sequence, key, clock);
+      const gone = await remove(Math.max(sequence, marked), chain.chain_id);
+      if (gone > 0) log.info('audit events were removed by retention', { ...ownerOf(chain), events: gone });
+      removed += gone;
+    }
+    return removed;
+  };
+
+  /** In batches, oldest first, so that appends get their turn. */
+  const remove = async (through: number, chainId: number): Promise<number> => {
+    let removed = 0;
+    for (;;) {
+      if (closed) break;
+      const first = await oldestSequence(database, chainId);
+      if (first === null || first > through) break;
+      const last = Math.min(through, first + limits.retention_batch - 1);
+      await database.transaction(async (within) => {
+        for (const table of ['audit_details', 'audit_event'] as const)
+          await within.deleteFrom(table).where('chain_id', '=', chainId).where('sequence', '<=', last).execute();
+      });
+      removed += last - first + 1;
+      await new Promise<void>((resolve) => clock.soon(resolve));
+    }
+    return removed;
+  };
+
+  const sweep = (): Promise<number> => {
+    if (limits.retention_days === 0) return Promise.resolve(0);
+    running = running.then(sweepAll).catch((error: unknown) => {
+      log.error('audit retention failed', { err: error });
+      return 0;
+    });
+    return running;
+  };
+  const wait = (): void => {
+    timer = clock.after(limits.retention_interval_ms, () => {
+      void sweep();
+      wait();
+    });
+  };
+
+  return {
+    sweep,
+    open() {
+      if (limits.retention_days === 0) return;
+      void sweep();
+      wait();
+    },
+    async close() {
+      closed = true;
+      timer?.cancel();
+      await running;
+    },
+  };
+}
+
+/** The last sequence before the first event that is not too old; clocks may have been set back, hence every era. */
+async function lastTooOld(database: Database, chain: AuditChainRow, bound: Date): Promise<number> {
+  let firstKept = chain.sequence + 1;
+  for (let era = chain.era; era >= 0; era--) {
+    const kept = await database.query
+      .selectFrom('audit_event')
+      .select('sequence')
+      .where('chain_id', '=', chain.chain_id)
+      .where('era', '=', era)
+      .where('occurred_at', '>=', bound.toISOString())
+      .orderBy('occurred_at')
+      .orderBy('sequence')
+      .limit(1)
+      .executeTakeFirst();
+    if (kept !== undefined && kept.sequence < firstKept) firstKept = kept.sequence;
+  }
+  return firstKept - 1;
+}
+
+/** The last sequence, up to `through`, at or below which no accepted event is open. */
+async function lastFinished(database: Database, clock: Clock, chainId: number, through: number): Promise<number> {
+  const first = await oldestSequence(database, chainId);
+  for (let from = first ?? through + 1; from <= through; from += eventsPerRead) {
+    const open = await database.query
+      .selectFrom('audit_event as accepted')
+      .leftJoin('audit_event as closing', 'closing.accepted_event_id', 'accepted.event_id')
+      .select('accepted.sequence')
+      .where('accepted.chain_id', '=', chainId)
+      .where('accepted.sequence', '>=', from)
+      .where('accepted.sequence', '<=', Math.min(through, from + eventsPerRead - 1))
+      .where('accepted.outcome', '=', 'accepted')
+      .where('closing.event_id', 'is', null)
+      .orderBy('accepted.sequence')
+      .limit(1)
+      .executeTakeFirst();
+    if (open !== undefined) return open.sequence - 1;
+    await new Promise<void>((resolve) => clock.soon(resolve));
+  }
+  return through;
+}
+
+async function lastMark(database: Database, chainId: number): Promise<number> {
+  const row = await database.query
+    .selectFrom('audit_mark')
+    .select('sequence')
+    .where('chain_id', '=', chainId)
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.sequence ?? 0;
+}
+
+async function oldestSequence(database: Database, chainId: number): Promise<number | null> {
+  const row = await database.query
+    .selectFrom('audit_event')
+    .select('sequence')
+    .where('chain_id', '=', chainId)
+    .orderBy('sequence')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.sequence ?? null;
+}
+
+/** The mark and the event that records it are one: the event's details are the signed mark. */
+async function mark(
+  database: Database,
+  chain: AuditChainRow,
+  sequence: number,
+  key: AuditKey,
+  clock: Clock,
+): Promise<void> {
+  const owner = ownerOf(chain);
+  await database.transaction(async (within) => {
+    const { hash } = await within
+      .selectFrom('audit_event')
+      .select('hash')
+      .where('chain_id', '=', chain.chain_id)
+      .where('sequence', '=', sequence)
+      .executeTakeFirstOrThrow();
+    const wallMs = clock.wallMs();
+    const issuedAt = new Date(wallMs).toISOString();
+    const statement = signStatement(key, 'svc.audit-mark.v1', owner, { sequence, hash, issuedAt });
+    const entry = prepareEntry({
+      subject: { kind: 'system', subjectId: 'audit-retention' },
+      action: markAction,
+      resource: { kind: 'audit-log', resourceId: 'audit-log' },
+      outcome: 'succeeded',
+      risk: 'high',
+      confirmation: 'not-required',
+      correlationId: newId(),
+      details: statement,
+    });
+    const [appended] = await appendToChain(within, owner.log, owner, [entry], wallMs);
+    if (appended === undefined) throw new Error('an append has no result');
+    await within
+      .insertInto('audit_mark')
+      .values({
+        chain_id: chain.chain_id,
+        sequence,
+        hash,
+        audited_by: appended.sequence,
+        mark: canonicalJson(statement),
+      })
+      .execute();
+  });
+}

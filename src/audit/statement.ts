@@ -1,0 +1,111 @@
+/**
+ * Signed statements about a chain (decisions §3 "Store"): a checkpoint says how far it had come and with which hash; a
+ * mark says up to where events may be removed. Ed25519 over the canonical JSON of all members but the signature. A
+ * statement names the key that signed it, so that it can be checked wherever it is kept.
+ */
+import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+import Type, { type Static } from 'typebox';
+import { canonicalJson } from '../base/canonical-json.ts';
+import { decoder } from '../base/decode.ts';
+import type { ChainOwner } from '../storage/audit-chain.ts';
+
+export interface AuditKey {
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+}
+
+const identifier = Type.String({ minLength: 1, maxLength: 128 });
+const statementSchema = Type.Object(
+  {
+    schema: Type.Enum(['svc.audit-checkpoint.v1', 'svc.audit-mark.v1']),
+    log: Type.Enum(['events', 'access']),
+    tenantId: identifier,
+    projectId: identifier,
+    sequence: Type.String({ pattern: '^[1-9][0-9]{0,15}$' }),
+    hash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+    issuedAt: Type.String({ minLength: 1, maxLength: 40 }),
+    /** The raw public key, base64url. */
+    key: Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' }),
+    signature: Type.String({ pattern: '^[A-Za-z0-9_-]{86}$' }),
+  },
+  { additionalProperties: false },
+);
+
+export type Statement = Static<typeof statementSchema>;
+type StatementKind = Statement['schema'];
+
+const decode = decoder(statementSchema);
+
+/** The raw public key as statements name it. */
+export function keyName(publicKey: KeyObject): string {
+  const { x } = publicKey.export({ format: 'jwk' });
+  if (x === undefined) throw new Error('the audit key is not an Ed25519 key');
+  return x;
+}
+
+export function signStatement(
+  key: AuditKey,
+  schema: StatementKind,
+  owner: ChainOwner,
+  at: { readonly sequence: number; readonly hash: string; readonly issuedAt: string },
+): Statement {
+  const { log, tenantId, projectId } = owner;
+  const fields = {
+    schema,
+    log,
+    tenantId,
+    projectId,
+    sequence: String(at.sequence),
+    hash: at.hash,
+    issuedAt: at.issuedAt,
+    key: keyName(key.publicKey),
+  };
+  const signature = sign(null, Buffer.from(canonicalJson(fields)), key.privateKey).toString('base64url');
+  return { ...fields, signature };
+}
+
+/** The statement of this kind in `text`, if its own key signed it; whether that key is to be trusted is the caller's. */
+export function readStatement(text: string, kind: StatementKind): Statement | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const decoded = decode(value);
+  if (!decoded.ok || decoded.value.schema !== kind) return null;
+  const { signature, ...fields } = decoded.value;
+  try {
+    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: fields.key }, format: 'jwk' });
+    const good = verify(null, Buffer.from(canonicalJson(fields)), key, Buffer.from(signature, 'base64url'));
+    return good ? decoded.value : null;
+  } catch {
+    return null;
+  }
+}
+
+export interface StatementFile {
+  readonly statements: readonly Statement[];
+  /** Line numbers of what is not a checkpoint, or not signed by the key that it names. */
+  readonly badLines: readonly number[];
+}
+
+/** A file of checkpoints, one a line. */
+export function readCheckpoints(text: string): StatementFile {
+  const statements: Statement[] = [];
+  const badLines: number[] = [];
+  for (const [index, line] of text.split('\n').entries()) {
+    if (line.trim() === '') continue;
+    const statement = readStatement(line, 'svc.audit-checkpoint.v1');
+    if (statement === null) badLines.push(index + 1);
+    else statements.push(statement);
+  }
+  return { statements, badLines };
+}
+
+/** Whether a statement is about this chain. */
+export function isAbout(statement: Statement, owner: ChainOwner): boolean {
+  return (
+    statement.log === owner.log && statement.tenantId === owner.tenantId && statement.projectId === owner.projectId
+  );
+}

@@ -1,0 +1,78 @@
+/**
+ * The audit trail of one data dir put together (decisions §3): its log, its search, its checkpoints and its retention,
+ * with the key that signs both. The key is not the one that signs tokens: whoever may issue tokens must not thereby be
+ * able to vouch for the log.
+ */
+import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { readOrMake } from '../base/own-file.ts';
+import type { Database } from '../storage/database.ts';
+import { createCheckpointer } from './checkpoints.ts';
+import type { AuditScope } from './event.ts';
+import type { AuditLimits } from './limits.ts';
+import { type AccessLog, type AuditLog, createAccessLog, createAuditLog } from './log.ts';
+import { createRetention } from './retention.ts';
+import { type AuditSearch, createAuditSearch } from './search.ts';
+import type { AuditKey } from './statement.ts';
+
+export interface AuditTrail {
+  readonly log: AuditLog;
+  readonly access: AccessLog;
+  readonly search: AuditSearch;
+  /** The last checkpoints; nothing may be appended afterwards. */
+  close(): Promise<void>;
+}
+
+/** Where the data dir keeps what the audit needs outside the database. */
+export function auditFiles(dataFolder: string): { readonly key: string; readonly checkpoints: string } {
+  return { key: join(dataFolder, 'audit-key.pem'), checkpoints: join(dataFolder, 'audit-checkpoints.jsonl') };
+}
+
+/** Reads the key that signs checkpoints and marks, or makes one. */
+export function auditKey(dataFolder: string): AuditKey {
+  const pem = readOrMake(auditFiles(dataFolder).key, () =>
+    generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  );
+  return auditKeyOf(pem);
+}
+
+export function auditKeyOf(pem: string): AuditKey {
+  try {
+    const privateKey = createPrivateKey(pem);
+    return { privateKey, publicKey: createPublicKey(privateKey) };
+  } catch {
+    throw new Error('audit-key.pem in the data dir is damaged: restore it from a backup');
+  }
+}
+
+/** Opens the trail and closes what a crash left open. */
+export async function openAuditTrail(parts: {
+  readonly database: Database;
+  readonly dataFolder: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits: AuditLimits;
+  readonly scope: AuditScope;
+  readonly key: AuditKey;
+}): Promise<AuditTrail> {
+  const { limits, log, database, clock } = parts;
+  const checkpointer = createCheckpointer({ ...parts, file: auditFiles(parts.dataFolder).checkpoints });
+  const retention = createRetention({ ...parts, checkpointer });
+  const store = { database, clock, limits, onAppended: checkpointer.appended };
+  const audit = createAuditLog({ ...store, scope: parts.scope });
+  const closed = await audit.closeDangling();
+  if (closed > 0) log.warn('audit records left open by a crash were closed as unknown', { records: closed });
+  checkpointer.open();
+  retention.open();
+  return {
+    log: audit,
+    access: createAccessLog(store),
+    search: createAuditSearch({ database, clock, scanWindow: limits.scan_window }),
+    async close() {
+      await retention.close();
+      await checkpointer.close();
+    },
+  };
+}

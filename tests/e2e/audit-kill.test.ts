@@ -1,0 +1,10 @@
+/** decisions §3: a kill at any moment loses no accepted event and breaks no chain. `npm run test:soak` does it 200 times. */
+import { expect, test } from 'vitest';
+import { killRounds } from './kill-rounds.ts';
+
+test('10 kills at random moments under load', async () => {
+  const { events, unknown } = await killRounds(10);
+  expect(events).toBeGreaterThan(20);
+  // Some calls were cut off in the middle, so the kills did hit.
+  expect(unknown).toBeGreaterThan(0);
+}, 300_000);

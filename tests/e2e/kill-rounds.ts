@@ -1,0 +1,144 @@
+/**
+ * Kills the service at random moments while clients change rules, starts it again, and looks whether the audit trail tells
+ * everything that happened (decisions §1.2, §3): no change without its accepted event, no gap, no event left open, an
+ * unbroken chain.
+ */
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect } from 'vitest';
+import {
+  editorFlow,
+  runCommand,
+  serviceEnvironment,
+  startTestService,
+  type TestService,
+  testFolders,
+  virtualSite,
+} from './running-service.ts';
+
+const clients = 8;
+const killWithinMs = 400;
+/** What clients were told; a kill may only lose what nobody was told. */
+interface Told {
+  readonly created: Map<number, string>;
+  readonly deleted: Set<number>;
+}
+
+export async function killRounds(
+  rounds: number,
+  onRound: (round: number) => void = () => undefined,
+): Promise<{ readonly events: number; readonly unknown: number }> {
+  const folders = testFolders(virtualSite);
+  folders.write('service.yaml', 'http: { mutations_per_minute: 1000000 }\naudit: { checkpoint_events: 25 }\n');
+  const told: Told = { created: new Map(), deleted: new Set() };
+  let running: TestService | undefined;
+  try {
+    for (let round = 0; round < rounds; round++) {
+      running = await startTestService(folders);
+      await loadUntilKilled(running, round, told);
+      checkTrail(join(folders.data, 'site.sqlite'), told);
+      // As the crash left it, before any start mends anything.
+      expectVerified(folders);
+      onRound(round + 1);
+    }
+    running = await startTestService(folders);
+    expect(await running.stop()).toBe(0);
+    expectVerified(folders);
+    return checkClosed(join(folders.data, 'site.sqlite'));
+  } finally {
+    await running?.stop('SIGKILL');
+    folders.remove();
+  }
+}
+
+function expectVerified(folders: ReturnType<typeof testFolders>): void {
+  const verified = runCommand('setpoint.ts', ['audit', 'verify', '--json'], serviceEnvironment(folders));
+  expect(verified.status, verified.stdout + verified.stderr).toBe(0);
+}
+
+async function loadUntilKilled(service: TestService, round: number, told: Told): Promise<void> {
+  await service.token('Engineer');
+  const state = { killed: false };
+  const work = async (client: number): Promise<void> => {
+    for (let turn = 0; !state.killed; turn++) {
+      const name = `rule-${round}-${client}-${turn}`;
+      const made = await service.command('POST', '/rules', { name });
+      if (made.status !== 200) throw new Error(`create answered ${made.status}: ${made.text}`);
+      const id = Number(made.body['data']?.['id']);
+      told.created.set(id, name);
+      await service.command('PUT', `/rules/${id}`, { flow_json: editorFlow(), description: `text of ${name}` });
+      if (turn % 2 === 1) continue;
+      if ((await service.command('DELETE', `/rules/${id}`)).status === 200) told.deleted.add(id);
+    }
+  };
+  // A request that the kill cut off fails; only an answer counts.
+  const load = Array.from({ length: clients }, (_, client) =>
+    work(client).catch((error: unknown) => {
+      if (!state.killed) throw error;
+    }),
+  );
+  await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * killWithinMs));
+  state.killed = true;
+  await service.stop('SIGKILL');
+  await Promise.all(load);
+}
+
+interface StoredEvent {
+  readonly sequence: number;
+  readonly action: string;
+  readonly outcome: string;
+  readonly details: string | null;
+  readonly resource_id: string;
+}
+
+function eventsOf(database: DatabaseSync): readonly StoredEvent[] {
+  const rows = database
+    .prepare(
+      `SELECT e.sequence, action, outcome, resource_id, details FROM audit_event e
+       JOIN audit_chain c ON c.chain_id = e.chain_id AND c.log = 'events'
+       LEFT JOIN audit_details d ON d.chain_id = e.chain_id AND d.sequence = e.sequence ORDER BY e.sequence`,
+    )
+    .all();
+  return rows as unknown as StoredEvent[];
+}
+
+/** Every change that is in the store, or that a client was told of, has its accepted event. */
+function checkTrail(file: string, told: Told): void {
+  const database = new DatabaseSync(file);
+  try {
+    const events = eventsOf(database);
+    expect(events.map((event) => event.sequence)).toEqual(events.map((_, index) => index + 1));
+    const accepted = events.filter((event) => event.outcome === 'accepted');
+    const inputs = accepted.map((event) => JSON.parse(event.details ?? '{}') as { input?: Record<string, unknown> });
+    const names = new Set(inputs.map(({ input }) => input?.['name']));
+    const descriptions = new Set(inputs.map(({ input }) => input?.['description']));
+    const deletions = new Set(accepted.filter((one) => one.action.endsWith('.delete')).map((one) => one.resource_id));
+    const rules = database.prepare('SELECT id, name, description FROM rules').all();
+    const stored = new Map(rules.map((row) => [Number(row['id']), row]));
+    for (const row of rules) {
+      expect(names).toContain(row['name']);
+      if (row['description'] !== null) expect(descriptions).toContain(row['description']);
+    }
+    for (const [id, name] of told.created) {
+      expect(names).toContain(name);
+      if (!stored.has(id)) expect(deletions).toContain(`automation-rule:${id}`);
+    }
+    for (const id of told.deleted) expect(stored.has(id)).toBe(false);
+  } finally {
+    database.close();
+  }
+}
+
+/** After a start, no accepted event is open. */
+function checkClosed(file: string): { readonly events: number; readonly unknown: number } {
+  const database = new DatabaseSync(file);
+  const open = `SELECT count(*) AS n FROM audit_event a WHERE outcome = 'accepted'
+    AND (SELECT count(*) FROM audit_event c WHERE c.accepted_event_id = a.event_id) <> 1`;
+  try {
+    expect(database.prepare(open).get()?.['n']).toBe(0);
+    const events = eventsOf(database);
+    return { events: events.length, unknown: events.filter((event) => event.outcome === 'unknown').length };
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * Every route of the running service, as the server itself lists them, against the specification (§4) and decisions.md: no
+ * more and no less. A new route is added here, with the sentence that asks for it, or it does not ship.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readConfig } from '../../src/bin/config.ts';
+import { type RunningService, startService } from '../../src/bin/service.ts';
+import { serviceEnvironment, type TestFolders, testFolders, virtualSite } from './running-service.ts';
+
+const rules = '/api/v1/automation/api';
+
+/** §4.1 and §4.2. */
+const specified = [
+  `GET ${rules}/rules`,
+  `POST ${rules}/rules`,
+  `GET ${rules}/rules/:id`,
+  `PUT ${rules}/rules/:id`,
+  `DELETE ${rules}/rules/:id`,
+  `POST ${rules}/rules/:id/enable`,
+  `POST ${rules}/rules/:id/disable`,
+  `POST ${rules}/rules/:id/execute`,
+  `GET ${rules}/rules/:id/variables`,
+  `GET ${rules}/scheduler/status`,
+  `POST ${rules}/scheduler/reload`,
+  'GET /health',
+  'GET /api/v1/platform',
+  'GET /api/v1/audit/events',
+  'GET /api/v1/audit/events/stream',
+];
+
+/** What decisions.md adds: §2.1 "History", "Explain", "Catalogue" and §2.5 "Live stream". */
+const decided = [
+  `GET ${rules}/rules/:id/history`,
+  `GET ${rules}/rules/:id/status`,
+  `GET ${rules}/instances`,
+  'GET /ws',
+];
+
+/** What decisions.md asks for and other areas bring: §1 "Operations" and "OpenAPI", §1.1 "Token issue", §1 the console's files. */
+const decidedElsewhere = [
+  'GET /ready',
+  'GET /metrics',
+  'GET /openapi.json',
+  'GET /docs',
+  'POST /session',
+  'GET /',
+  'GET /*',
+  'HEAD /',
+  'HEAD /*',
+  'GET /docs/*',
+  'GET /docs/',
+];
+
+/** §4.3: only when data processing is enabled. `/v1/*` belongs to the processor's own server. */
+const dataProcessing = [
+  'GET /api/v1/data-processing/tasks',
+  'GET /api/v1/data-processing/processors/health',
+  'POST /api/v1/data-processing/process',
+];
+
+let folders: TestFolders;
+let service: RunningService;
+let base: string;
+beforeAll(async () => {
+  folders = testFolders(virtualSite);
+  const more = { SVC_LOG_LEVEL: 'silent', SVC_DATA_PROCESSING_ENABLED: 'false' };
+  service = await startService(readConfig(serviceEnvironment(folders, more)));
+  base = `http://${service.host}:${service.port}`;
+});
+afterAll(async () => {
+  await service.stop();
+  folders.remove();
+});
+
+test('§4 the routes are those of the specification and of decisions.md, and no other', () => {
+  const known = new Set([...specified, ...decided, ...decidedElsewhere]);
+  expect([...service.routes].filter((route) => !known.has(route))).toEqual([]);
+  expect([...specified, ...decided].filter((route) => !service.routes.has(route))).toEqual([]);
+});
+
+test('§1 route families that are not exposed answer 404 in the envelope, with any method', async () => {
+  const families = [
+    '/api/v1/fleet',
+    '/api/v1/fleet/devices',
+    '/api/v1/gateways',
+    '/api/v1/gateways/register',
+    '/api/v1/enrollment',
+    '/api/v1/enrollment/claims',
+    '/api/v1/telemetry',
+    '/api/v1/telemetry/points',
+    '/api/v1/providers',
+    '/api/v1/providers/regions',
+    '/api/v1/deployments',
+    '/api/v1/deployment-stacks',
+    '/api/v1/commands',
+    '/api/v1/webhooks',
+    '/api/v1/exports',
+    '/api/v1/audit/export',
+    '/api/v1/audit/webhooks',
+    '/api/v1/tools',
+    '/mcp',
+    '/sse',
+    '/api/v1/mcp',
+    '/v1/process',
+    '/v1/health',
+    ...dataProcessing.map((route) => route.slice(route.indexOf(' ') + 1)),
+  ];
+  for (const path of families)
+    for (const method of ['GET', 'POST', 'PUT', 'DELETE']) {
+      const body = method === 'GET' ? {} : { body: '{}', headers: { 'content-type': 'application/json' } };
+      const answer = await fetch(`${base}${path}`, { method, ...body });
+      const text = await answer.text();
+      expect([answer.status, text], `${method} ${path}`).toEqual([404, expect.stringContaining('"code":"not-found"')]);
+    }
+});
+
+test('§4.2 the audit routes have no other method', async () => {
+  for (const path of ['/api/v1/audit/events', '/api/v1/audit/events/stream', '/health', '/api/v1/platform'])
+    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])
+      expect((await fetch(`${base}${path}`, { method })).status, `${method} ${path}`).toBe(404);
+});
