@@ -1,6 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
-/** Projects: `unit` is quick and runs in `check`; `e2e` starts real processes and servers on loopback; `soak` is long. */
+/**
+ * Projects: `unit` is quick and runs in `check`; `e2e` starts real processes and servers on loopback; `console` needs a
+ * Chromium; `soak` is long.
+ */
 export default defineConfig({
   test: {
     projects: [
@@ -16,6 +19,16 @@ export default defineConfig({
           name: 'e2e',
           include: ['tests/{e2e,simulation,golden}/**/*.test.ts', 'tests/docs/guides.test.ts'],
           testTimeout: 60_000,
+          hookTimeout: 60_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'console',
+          include: ['tests/console/**/*.test.ts'],
+          globalSetup: ['tests/console/prepare.ts'],
+          testTimeout: 120_000,
           hookTimeout: 60_000,
           fileParallelism: false,
         },

@@ -31,6 +31,8 @@ export default defineConfig({
   root: import.meta.dirname,
   base: '/',
   plugins: [react(), precompress()],
+  // Whatever environment it is built in.
+  define: { 'process.env.NODE_ENV': '"production"' },
   build: {
     outDir,
     emptyOutDir: true,

@@ -1,7 +1,9 @@
 /** A real Chromium and a real service with the demo's configuration, for the tests of the console. */
 import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { onTestFailed } from 'vitest';
 import { root, startTestService, type TestFolders, type TestService, testFolders } from '../e2e/running-service.ts';
 
 const candidates = [
@@ -87,6 +89,13 @@ export async function visit(
   });
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.setDefaultTimeout(10_000);
+  // What was on the screen says more than the locator that did not find it.
+  if (process.env['VITEST'] !== undefined)
+    onTestFailed(async ({ task }) => {
+      const file = join(tmpdir(), `setpoint-${task.name.replaceAll(/[^a-z0-9]+/gi, '-').slice(0, 60)}.png`);
+      await page.screenshot({ path: file }).catch(() => undefined);
+      process.stderr.write(`the page as it was: ${file}\n${complaints.join('\n')}\n`);
+    });
   if (options.role !== null) {
     const token = await service.token(options.role ?? 'Admin');
     await context.addInitScript((given) => sessionStorage.setItem('setpoint.token', given), token);

@@ -162,7 +162,7 @@ export function Canvas() {
   );
 }
 
-const paletteSize = { width: 280, height: 390 };
+const paletteSize = { width: 280, height: 460 };
 
 function insideOf(bounds: DOMRect, { x, y }: Position): Position {
   const within = (value: number, most: number): number => Math.max(8, Math.min(value, most));

@@ -106,7 +106,7 @@ export function newDocument(): FlowDocument {
   return {
     nodes: [
       { id: 'start', type: 'start', position: { x: 0, y: 120 }, data: { config: { wires: { default: [] } } } },
-      { id: 'end', type: 'end', position: { x: 880, y: 120 }, data: { config: { wires: {} } } },
+      { id: 'end', type: 'end', position: { x: 760, y: 120 }, data: { config: { wires: {} } } },
     ],
     edges: [],
   };

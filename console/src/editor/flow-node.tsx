@@ -1,6 +1,6 @@
 /** One node as it is drawn: what it does in a few lines and, of the run that is shown, what it saw, said and did. */
-import { Handle, type Node, type NodeProps, Position } from '@xyflow/react';
-import { memo } from 'react';
+import { Handle, type Node, type NodeProps, Position, useUpdateNodeInternals } from '@xyflow/react';
+import { memo, useEffect, useRef } from 'react';
 import { type ShownRun, useShownRun } from '../live/run-view.ts';
 import { t } from '../strings/index.ts';
 import { useEditor } from './editor-context.ts';
@@ -31,6 +31,15 @@ export const FlowNode = memo(function FlowNode({ data, selected }: NodeProps<Can
   const kind = drawnKind(node);
   const own = problems.filter((problem) => problem.node_id === node.id);
   const outputs = outputsOf(node);
+  // Wires end at outputs by name: where these change, the places of their dots are read anew.
+  const updateNode = useUpdateNodeInternals();
+  const names = outputs.join('\n');
+  const drawnNames = useRef(names);
+  useEffect(() => {
+    if (drawnNames.current === names) return;
+    drawnNames.current = names;
+    updateNode(node.id);
+  }, [updateNode, node.id, names]);
   const isSmall = kind === 'start' || kind === 'end';
   const kindName = words.kinds[kind ?? 'unknown'];
   const title = nodeTitle(node);

@@ -35,7 +35,8 @@ const starting: Readonly<Record<NodeKind, () => Record<string, unknown>>> = {
 };
 
 export function startingConfig(kind: NodeKind): Record<string, unknown> {
-  return { ...starting[kind](), wires: kind === 'end' ? {} : { default: [] } };
+  // Only outputs that are declared may be wired: a decision's are its branches.
+  return { ...starting[kind](), wires: kind === 'end' || kind === 'decision' ? {} : { default: [] } };
 }
 
 export const elseOutput = 'else';

@@ -32,7 +32,7 @@ export function useHistory(ruleId: number) {
     },
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.next_before,
-    staleTime: 10_000,
+    staleTime: 0,
   });
 }
 

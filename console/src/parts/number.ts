@@ -20,5 +20,6 @@ export function shownDuration(ms: number): string {
   if (ms < 1000) return `${shownNumber(ms)} ms`;
   if (ms < 90_000) return `${shownNumber(ms / 1000)} s`;
   if (ms < 90 * 60_000) return `${shownNumber(ms / 60_000)} min`;
-  return `${shownNumber(ms / 3_600_000)} h`;
+  if (ms < 72 * 3_600_000) return `${shownNumber(ms / 3_600_000)} h`;
+  return `${shownNumber(ms / 86_400_000)} days`;
 }

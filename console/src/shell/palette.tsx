@@ -70,10 +70,9 @@ function PaletteBody({ onClose }: { onClose: () => void }) {
     else return;
     event.preventDefault();
   };
-  useEffect(
-    () => document.getElementById(`${listId}-${current}`)?.scrollIntoView({ block: 'nearest' }),
-    [current, listId],
-  );
+  useEffect(() => {
+    document.getElementById(`${listId}-${current}`)?.scrollIntoView({ block: 'nearest' });
+  }, [current, listId]);
   return (
     <div>
       <TextInput

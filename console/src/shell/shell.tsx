@@ -31,7 +31,10 @@ export function Shell() {
   const palette = usePalette();
   const main = useRef<HTMLElement>(null);
   const path = useRouterState({ select: (state) => state.location.pathname });
-  useEffect(() => window.scrollTo(0, 0), [path]);
+  useEffect(() => {
+    // In newer browsers it returns a promise, which is not a clean-up.
+    window.scrollTo(0, 0);
+  }, [path]);
   return (
     <RuleActions>
       <div className={classes['frame']}>
