@@ -100,7 +100,8 @@ describe.runIf(chromiumPath !== undefined)('issue of a rule, drawn', () => {
     await page.getByRole('button', { name: 'Disable', exact: true }).click();
     await confirm(page, 'Disable the rule');
     await expect.poll(async () => (await stored(id))['enabled']).toBe(false);
-    expect(complaints).toEqual([]);
+    // The wrong token of the beginning; nothing else.
+    expect(complaints.filter((text) => !/status of 401/.test(text))).toEqual([]);
     await context.close();
   });
 

@@ -1,3 +1,4 @@
+/// <reference lib="dom" />
 /** A real Chromium and a real service with the demo's configuration, for the tests of the console. */
 import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -98,7 +99,9 @@ export async function visit(
     });
   if (options.role !== null) {
     const token = await service.token(options.role ?? 'Admin');
-    await context.addInitScript((given) => sessionStorage.setItem('setpoint.token', given), token);
+    await context.addInitScript((given) => {
+      if (location.protocol === 'http:') sessionStorage.setItem('setpoint.token', given);
+    }, token);
   }
   await page.goto(service.base);
   return { context, page, complaints };

@@ -60,7 +60,7 @@ export function focusedName(page: Page): Promise<string> {
 
 export async function confirm(page: Page, button: string): Promise<void> {
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('button', { name: button }).click();
+  await dialog.getByRole('button', { name: button, exact: true }).last().click();
   await dialog.waitFor({ state: 'detached' });
 }
 

@@ -106,10 +106,10 @@ function EventTable({ items, onOpen }: { items: readonly AuditEvent[]; onOpen: (
               <button
                 type="button"
                 className={classes['open']}
-                aria-label={words.open(item.sequence)}
                 onClick={() => onOpen(item.sequence)}
               >
                 {fullTime(item.occurredAt)}
+                <span className="sp-hidden"> {words.open(item.sequence)}</span>
               </button>
               <span className={classes['soft']}>
                 <Moment at={item.occurredAt} />

@@ -84,6 +84,7 @@ export function InputForm(form: NodeForm) {
                 title={words.maxAgeHint}
                 w={120}
                 min={1}
+                clampBehavior="none"
                 allowDecimal={false}
                 hideControls
                 readOnly={readOnly}

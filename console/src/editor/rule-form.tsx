@@ -114,6 +114,7 @@ function TriggerForm({ trigger, cooldownMs, set }: TriggerParts) {
           label={words.interval}
           value={typeof fields['interval_ms'] === 'number' ? fields['interval_ms'] : ''}
           min={1}
+          clampBehavior="none"
           allowDecimal={false}
           step={100}
           readOnly={readOnly}
@@ -184,6 +185,7 @@ function OnChangeForm({ fields, change, error }: OnChangeParts) {
           label={bandKind === 'percent' ? words.thresholdPercent : words.threshold}
           value={typeof band['threshold'] === 'number' ? band['threshold'] : ''}
           min={0}
+          clampBehavior="none"
           readOnly={readOnly}
           error={error('/value_deadband/threshold')}
           onChange={(value) =>
@@ -196,6 +198,7 @@ function OnChangeForm({ fields, change, error }: OnChangeParts) {
         description={words.timeDeadbandHint}
         value={typeof fields['time_deadband_ms'] === 'number' ? fields['time_deadband_ms'] : ''}
         min={0}
+        clampBehavior="none"
         allowDecimal={false}
         step={100}
         readOnly={readOnly}

@@ -77,6 +77,8 @@ function PaletteBody({ onClose }: { onClose: () => void }) {
     <div>
       <TextInput
         data-autofocus
+        // At once, so that what is typed right after Ctrl-K arrives here.
+        autoFocus
         variant="unstyled"
         className={classes['input'] ?? ''}
         aria-label={words.title}

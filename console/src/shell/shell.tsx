@@ -62,7 +62,7 @@ export function Shell() {
                 size="compact-md"
                 onClick={palette.open}
                 leftSection={<SearchIcon size={16} />}
-                aria-label={words.commands}
+                aria-label={`${words.commands}, ${words.commandsHint}`}
               >
                 <span className={classes['key']} aria-hidden>
                   {words.commandsHint}

@@ -93,7 +93,8 @@ export const editor = {
     disabled: 'The rule is disabled: the new version is stored and does not run until you enable it.',
     confirm: 'Save',
     refused: 'The service did not accept the rule. Nothing was stored; your draft is kept.',
-    warnings: 'Stored, with warnings:',
+    savedTitle: 'Saved',
+    warnings: 'The rule is stored. The service remarks:',
   },
   conflict: {
     title: 'Somebody else has saved this rule',

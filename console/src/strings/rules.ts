@@ -9,7 +9,8 @@ export const rules = {
   empty: 'There are no rules yet.',
   emptyLead: 'A rule reads points, decides, and writes setpoints. Draw the first one.',
   noMatch: (text: string) => `No rule matches “${text}”.`,
-  shown: (shown: number, total: number) => (shown === total ? `${total} rules` : `${shown} of ${total} rules`),
+  shown: (shown: number, total: number) =>
+    shown === total ? `${total} ${total === 1 ? 'rule' : 'rules'}` : `${shown} of ${total} rules`,
   counts: {
     enabled: (n: number) => `${n} enabled`,
     trouble: (n: number) => (n === 1 ? '1 needs attention' : `${n} need attention`),
