@@ -33,7 +33,10 @@ describe.runIf(chromiumPath !== undefined)('issue of a rule, drawn', () => {
     await page.getByLabel('Name').fill('State of charge');
     await page.getByRole('button', { name: 'Create and draw' }).click();
     await page.getByTestId('canvas').waitFor();
-    const id = await expect.poll(() => idOf(page)).toBeGreaterThan(0).then(() => idOf(page));
+    const id = await expect
+      .poll(() => idOf(page))
+      .toBeGreaterThan(0)
+      .then(() => idOf(page));
 
     // Input: dragged from Start into empty space.
     const canvas = await page.getByTestId('canvas').boundingBox();
@@ -67,7 +70,10 @@ describe.runIf(chromiumPath !== undefined)('issue of a rule, drawn', () => {
     await drag(page, output(page, 'action'), inputOf(page, 'end'));
     await drag(page, output(page, 'decision', 'else'), inputOf(page, 'end'));
     await untilText(page.getByTestId('problems'), /No problems/);
-    await untilText(page.getByTestId('sentence'), /Every second, with soc \(battery · soc\): if soc < soc_upper, set battery · power_setpoint to -12\.5 kW/);
+    await untilText(
+      page.getByTestId('sentence'),
+      /Every second, with soc \(battery · soc\): if soc < soc_upper, set battery · power_setpoint to -12\.5 kW/,
+    );
 
     await page.getByRole('button', { name: 'Save…' }).click();
     await untilText(page.getByTestId('changes'), /New node/);
@@ -93,7 +99,10 @@ describe.runIf(chromiumPath !== undefined)('issue of a rule, drawn', () => {
     await page.getByLabel('Resource', { exact: true }).first().fill(`automation-rule:${id}`);
     await page.keyboard.press('Enter');
     const events = page.getByTestId('audit-events');
-    await events.locator('tr[data-action="automation.rule.update"][data-outcome="succeeded"]').getByRole('button').click();
+    await events
+      .locator('tr[data-action="automation.rule.update"][data-outcome="succeeded"]')
+      .getByRole('button')
+      .click();
     await untilText(page.getByTestId('audit-event'), /Changed a rule[\s\S]*given explicitly/);
     await page.getByRole('link', { name: 'Open the rule' }).click();
 
@@ -116,7 +125,10 @@ describe.runIf(chromiumPath !== undefined)('issue of a rule, drawn', () => {
     await keyboard.type('State of charge by keyboard');
     await keyboard.press('Enter');
     await page.getByTestId('canvas').waitFor();
-    const id = await expect.poll(() => idOf(page)).toBeGreaterThan(0).then(() => idOf(page));
+    const id = await expect
+      .poll(() => idOf(page))
+      .toBeGreaterThan(0)
+      .then(() => idOf(page));
 
     const add = async (kind: string): Promise<void> => {
       await tabTo(page, 'Add node');

@@ -30,7 +30,13 @@ async function violations(page: Page): Promise<string[]> {
   });
   return found
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.slice(0, 3).map(({ html }) => html.slice(0, 160)).join(' | ')}`);
+    .map(
+      ({ id, impact, nodes }) =>
+        `${impact} ${id}: ${nodes
+          .slice(0, 3)
+          .map(({ html }) => html.slice(0, 160))
+          .join(' | ')}`,
+    );
 }
 
 interface PageCase {
@@ -113,7 +119,9 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
       // What fades in has arrived.
       await page.waitForTimeout(400);
       for (const violation of await violations(page)) faults.push(`${name}: ${violation}`);
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      const wide = await page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
       if (wide > 0) faults.push(`${name}: ${wide} pixels wider than the screen`);
       if (process.env['SCREENSHOTS'] === '1') {
         mkdirSync(pictures, { recursive: true });

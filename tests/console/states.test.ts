@@ -131,8 +131,13 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await page.getByLabel('Interval (milliseconds)').fill('0');
     await untilText(page.getByTestId('problems'), /Trigger[\s\S]*whole number from 1/);
     expect(await page.getByRole('button', { name: 'Save…' }).isDisabled()).toBe(true);
-    await page.getByTestId('problems').getByRole('button', { name: /Trigger/ }).click();
-    await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('data-path'))).toBe('trigger/interval_ms');
+    await page
+      .getByTestId('problems')
+      .getByRole('button', { name: /Trigger/ })
+      .click();
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.getAttribute('data-path')))
+      .toBe('trigger/interval_ms');
     await page.getByRole('button', { name: 'Undo' }).click();
     await context.close();
   });
@@ -151,7 +156,10 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
   test('an expired token asks to sign in again over the page, which stays as it is', async () => {
     const { page, context } = await visit(browser, service, { role: null });
     const claims = { subject: 'brief', role: 'Engineer', lifetimeSeconds: 12 } as const;
-    const brief = await issueToken(signingKey(folders.data), { ...claims, issuedAtSeconds: Math.floor(Date.now() / 1000) });
+    const brief = await issueToken(signingKey(folders.data), {
+      ...claims,
+      issuedAtSeconds: Math.floor(Date.now() / 1000),
+    });
     await page.getByLabel('Access token').fill(brief);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('link', { name: 'Daily energy' }).click();
@@ -191,7 +199,9 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
 
   test('a 503 is shown as one', async () => {
     const { page, context } = await visit(browser, service);
-    const envelope = { error: { code: 'engine-unavailable', message: 'the engine starts', correlationId: 'e2e-00001', retryable: true } };
+    const envelope = {
+      error: { code: 'engine-unavailable', message: 'the engine starts', correlationId: 'e2e-00001', retryable: true },
+    };
     await page.route('**/api/rules?*', (route) => route.fulfill({ status: 503, json: envelope }));
     await page.goto(`${service.base}/#/`);
     await page.reload();

@@ -1,7 +1,8 @@
 /// <reference lib="dom" />
 /** What a person does in the console, by mouse and by keyboard. */
-import { expect } from 'vitest';
+
 import type { Locator, Page } from 'playwright-core';
+import { expect } from 'vitest';
 
 /** Drags from the middle of one place to another, as slowly as a hand does. */
 export async function drag(page: Page, from: Locator, to: { x: number; y: number } | Locator): Promise<void> {
@@ -37,7 +38,12 @@ export async function choose(page: Page, label: string, option: string | RegExp,
 }
 
 /** Presses Tab (or Shift-Tab) until what has the focus has this role and name. */
-export async function tabTo(page: Page, name: string | RegExp, key: 'Tab' | 'Shift+Tab' = 'Tab', presses = 120): Promise<void> {
+export async function tabTo(
+  page: Page,
+  name: string | RegExp,
+  key: 'Tab' | 'Shift+Tab' = 'Tab',
+  presses = 120,
+): Promise<void> {
   for (let count = 0; count < presses; count++) {
     await page.keyboard.press(key);
     const focused = await focusedName(page);

@@ -50,7 +50,9 @@ describe('the page evaluates as the service does', () => {
       const source = { id, revision: rule.revision, priority: rule.priority, cooldownMs: rule.cooldown_ms };
       const trial = prepareTrial({ ...source, trigger: trigger?.trigger ?? null }, parsed.topology, catalogue);
       for (const record of records) {
-        const reads = [...parsed.topology.nodes.values()].flatMap((node) => ('variables' in node ? (node.variables ?? []) : []));
+        const reads = [...parsed.topology.nodes.values()].flatMap((node) =>
+          'variables' in node ? (node.variables ?? []) : [],
+        );
         const values = new Map(
           reads.map((read) => [catalogue.point(read)?.index ?? -1, record.variable_values[read.name] ?? null]),
         );
@@ -61,7 +63,10 @@ describe('the page evaluates as the service does', () => {
         expect(own.matched_condition, told).toBe(record.matched_condition);
         expect(own.variable_values, told).toEqual(record.variable_values);
         expect(own.node_details, told).toEqual(record.node_details);
-        expect(own.actions_executed.map(({ value }) => value), told).toEqual(record.actions_executed.map(({ value }) => value));
+        expect(
+          own.actions_executed.map(({ value }) => value),
+          told,
+        ).toEqual(record.actions_executed.map(({ value }) => value));
       }
     }
   });

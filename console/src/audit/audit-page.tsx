@@ -103,11 +103,7 @@ function EventTable({ items, onOpen }: { items: readonly AuditEvent[]; onOpen: (
         {items.map((item) => (
           <tr key={item.sequence} data-action={item.action} data-outcome={item.outcome}>
             <td>
-              <button
-                type="button"
-                className={classes['open']}
-                onClick={() => onOpen(item.sequence)}
-              >
+              <button type="button" className={classes['open']} onClick={() => onOpen(item.sequence)}>
                 {fullTime(item.occurredAt)}
                 <span className="sp-hidden"> {words.open(item.sequence)}</span>
               </button>

@@ -69,7 +69,13 @@ export function SaveDialog({ rule, onClose, onConflict }: SaveParts) {
   const issues =
     save.error instanceof ApiError && Check(issueList, save.error.details) ? save.error.details.issues : [];
   return (
-    <Modal opened onClose={onClose} size="lg" title={save.isSuccess ? words.savedTitle : words.title} closeButtonProps={{ 'aria-label': t.common.close }}>
+    <Modal
+      opened
+      onClose={onClose}
+      size="lg"
+      title={save.isSuccess ? words.savedTitle : words.title}
+      closeButtonProps={{ 'aria-label': t.common.close }}
+    >
       {save.isSuccess ? (
         <Stack>
           <Text size="sm">{words.warnings}</Text>
