@@ -9,6 +9,7 @@ import {
   createRouter,
   lazyRouteComponent,
 } from '@tanstack/react-router';
+import { type AuditSearch, auditFilterNames, type PanelName, panels } from './addresses.ts';
 import { RulesPage } from './rules/rules-page.tsx';
 import { NotFound, PageFailure } from './shell/page-failure.tsx';
 import { Shell } from './shell/shell.tsx';
@@ -27,9 +28,6 @@ const rulesRoute = createRoute({
     search['create'] === true ? { create: true } : {},
 });
 
-export const panels = ['node', 'rule', 'try', 'history'] as const;
-export type PanelName = (typeof panels)[number];
-
 const ruleRoute = createRoute({
   getParentRoute: () => root,
   path: '/rules/$ruleId',
@@ -40,19 +38,6 @@ const ruleRoute = createRoute({
     return { ...(panel === undefined ? {} : { panel }), ...(run === undefined ? {} : { run }) };
   },
 });
-
-export const auditFilterNames = [
-  'action',
-  'resourceKind',
-  'resourceId',
-  'subjectId',
-  'from',
-  'to',
-  'correlation',
-  'event',
-] as const;
-export type AuditFilterName = (typeof auditFilterNames)[number];
-export type AuditSearch = { readonly [N in AuditFilterName]?: string };
 
 const auditRoute = createRoute({
   getParentRoute: () => root,

@@ -3,7 +3,7 @@
  * validated and recorded the call; a mutation changes the store first and reloads the engine after.
  */
 import { automation } from '../api/automation.ts';
-import type { Answer, CallContext, HandledCapability } from '../api/capability.ts';
+import type { Answer, HandledCapability, CallContext } from '../api/capability.ts';
 import { Fault } from '../base/fault.ts';
 import { type AutomationParts, etag, ruleIdOf, ruleResource, succeeded } from './automation-parts.ts';
 import { catalogueView } from './catalogue-view.ts';

@@ -5,7 +5,7 @@
 import type { Static } from 'typebox';
 import { automation } from '../api/automation.ts';
 import { type createBody, nameMax, type updateBody } from '../api/automation-schemas.ts';
-import type { Answer, CallContext, HandledCapability } from '../api/capability.ts';
+import type { Answer, HandledCapability, CallContext } from '../api/capability.ts';
 import { Fault } from '../base/fault.ts';
 import type { SiteCatalogue } from '../rules/catalogue.ts';
 import type { Issue, Topology } from '../rules/topology.ts';

@@ -179,10 +179,11 @@ async function frames(page: Page, work: () => Promise<void>): Promise<number> {
     const watch = (): void => {
       const begin = performance.now();
       const channel = new MessageChannel();
-      channel.port1.onmessage = () => {
+      channel.port1.start();
+      channel.port1.addEventListener('message', () => {
         seen.longest = Math.max(seen.longest, performance.now() - begin);
         if (!seen.stop) requestAnimationFrame(watch);
-      };
+      });
       channel.port2.postMessage(null);
     };
     requestAnimationFrame(watch);

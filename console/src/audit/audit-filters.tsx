@@ -1,7 +1,7 @@
 /** The filters of the audit query: exact words, and a range of time in the reader's own zone. */
 import { Autocomplete, Button, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
-import type { AuditFilterName, AuditSearch } from '../routes.tsx';
+import type { AuditFilterName, AuditSearch } from '../addresses.ts';
 import { t } from '../strings/index.ts';
 import classes from './audit.module.css';
 

@@ -3,29 +3,18 @@ import { Button, Skeleton, Title } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { ApiError } from '../../../src/api/client.ts';
+import type { AuditSearch } from '../addresses.ts';
 import { Failure } from '../parts/failure.tsx';
 import { fullTime, Moment } from '../parts/moment.tsx';
-import { Notice, Tag, type Tone } from '../parts/tag.tsx';
-import type { AuditSearch } from '../routes.tsx';
+import { Notice, Tag } from '../parts/tag.tsx';
 import { t } from '../strings/index.ts';
 import classes from './audit.module.css';
 import { AuditFilters } from './audit-filters.tsx';
 import { type AuditEvent, useAuditEvents } from './audit-queries.ts';
+import { actionWords, outcomeTones } from './audit-words.ts';
 import { EventDialog } from './event-dialog.tsx';
 
 const words = t.audit;
-
-export const outcomeTones: Record<AuditEvent['outcome'], Tone> = {
-  accepted: 'info',
-  succeeded: 'good',
-  failed: 'bad',
-  denied: 'warn',
-  unknown: 'warn',
-};
-
-export function actionWords(action: string): string {
-  return words.actions[action] ?? action;
-}
 
 export function AuditPage() {
   const search = useSearch({ from: '/audit' });

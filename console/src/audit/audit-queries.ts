@@ -1,7 +1,7 @@
 /** Reading the audit log (§4.2, decisions §3): pages by sequence, newest first; one event by its sequence. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { audit } from '../../../src/api/audit.ts';
-import type { AuditSearch } from '../routes.tsx';
+import type { AuditSearch } from '../addresses.ts';
 import { call } from '../server/calls.ts';
 
 const pageSize = '50';

@@ -1,15 +1,15 @@
 /** One audit event in full, and where to go from it. */
 import { Anchor, Button, Group, Modal, Skeleton, Stack } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import type { AuditSearch } from '../addresses.ts';
 import { announce } from '../parts/announce.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { fullTime } from '../parts/moment.tsx';
 import { Notice, Tag } from '../parts/tag.tsx';
-import type { AuditSearch } from '../routes.tsx';
 import { t } from '../strings/index.ts';
 import classes from './audit.module.css';
-import { actionWords, outcomeTones } from './audit-page.tsx';
 import { type AuditEvent, useAuditEvent } from './audit-queries.ts';
+import { actionWords, outcomeTones } from './audit-words.ts';
 
 const words = t.audit.event;
 
@@ -32,7 +32,7 @@ export function EventDialog({ sequence, onClose, onSearch }: DialogParts) {
       {event.isPending && <Skeleton height={220} aria-label={t.common.loading} />}
       {event.isError && <Failure error={event.error} onRetry={() => void event.refetch()} />}
       {event.data === null && <Notice tone="warn">{words.missing(sequence)}</Notice>}
-      {event.data != null && <EventFields event={event.data} onSearch={onSearch} />}
+      {event.data !== null && event.data !== undefined && <EventFields event={event.data} onSearch={onSearch} />}
     </Modal>
   );
 }

@@ -1,5 +1,6 @@
 /** Automatic layout: ranks from left to right, by the wires. */
 import dagre from '@dagrejs/dagre';
+import { isFields } from '../../../src/rules/issues.ts';
 import { type FlowDocument, type Position, wiresOf } from './flow-document.ts';
 
 export interface Size {
@@ -21,8 +22,10 @@ export function layoutOf(document: FlowDocument, sizes: ReadonlyMap<string, Size
   dagre.layout(graph);
   return new Map(
     document.nodes.map(({ id }) => {
-      const { x, y, width, height } = graph.node(id);
-      return [id, { x: x - width / 2, y: y - height / 2 }];
+      const placed: unknown = graph.node(id);
+      const of = (name: string): number => (isFields(placed) ? Number(placed[name]) : Number.NaN);
+      // The library places middles.
+      return [id, { x: of('x') - of('width') / 2, y: of('y') - of('height') / 2 }];
     }),
   );
 }

@@ -24,7 +24,8 @@ interface RowsParts {
 }
 
 export function NodeRows({ node, run }: RowsParts) {
-  switch (kindOf(node)) {
+  const kind = kindOf(node);
+  switch (kind) {
     case 'input':
       return <InputRows node={node} run={run} />;
     case 'decision':
@@ -35,7 +36,9 @@ export function NodeRows({ node, run }: RowsParts) {
       return <WriteRows node={node} run={run} />;
     case 'period-delta':
       return <PeriodRow node={node} run={run} />;
-    default:
+    case 'start':
+    case 'end':
+    case null:
       return drawnKind(node) === 'decision' ? <BranchRows node={node} run={run} /> : <Empty text={words.dialect} />;
   }
 }

@@ -65,7 +65,7 @@ export function ForecastRefusal({ error }: { error: unknown }) {
   );
 }
 
-function scalarText(value: unknown): string {
+function scalarText(value: number | string | boolean | null | undefined): string {
   if (typeof value === 'number') return shownNumber(value);
   return value === undefined || value === null ? t.common.none : String(value);
 }

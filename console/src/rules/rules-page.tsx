@@ -16,8 +16,8 @@ import { type KeyboardEvent, useMemo, useRef, useState } from 'react';
 import { useLastRun, useWatch } from '../live/stream.ts';
 import { Failure } from '../parts/failure.tsx';
 import { inWords, Moment, useNowMs } from '../parts/moment.tsx';
-import { Tag } from '../parts/tag.tsx';
-import { type RuleSummary, useRules } from '../server/queries.ts';
+import { Notice, Tag } from '../parts/tag.tsx';
+import { type RuleSummary, useRules, useScheduler } from '../server/queries.ts';
 import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
 import { MoreIcon, PlayIcon, PlusIcon, SearchIcon } from '../shell/icons.tsx';
@@ -90,12 +90,24 @@ export function RulesPage() {
       {rules.isError && rules.data === undefined && (
         <Failure error={rules.error} onRetry={() => void rules.refetch()} />
       )}
+      <SchedulerNotice />
       {rules.isPending && <Skeleton height={260} radius="md" aria-label={t.common.loading} />}
       {rules.data !== undefined && (
         <RuleTable rules={shown} manage={manage} empty={all.length === 0 ? null : words.noMatch(search)} />
       )}
       {create === true && manage && <CreateRule onClose={() => void navigate({ to: '/', search: {} })} />}
     </div>
+  );
+}
+
+/** Enabled rules do not run while the scheduler does not: that comes before what each of them does. */
+function SchedulerNotice() {
+  const scheduler = useScheduler();
+  if (scheduler.data === undefined || scheduler.data.running) return null;
+  return (
+    <Notice tone="bad" role="alert">
+      {words.schedulerStopped}
+    </Notice>
   );
 }
 

@@ -51,9 +51,6 @@ export const LayoutIcon = icon(
   <path d="M3.5 9.5h5v5h-5zM15.5 4h5v5h-5zM15.5 15h5v5h-5zM8.5 12H12M12 6.5v11M12 6.5h3.5M12 17.5h3.5" />,
 );
 export const CopyIcon = icon(<path d="M8.5 8.5h11v11h-11zM15.5 8.5v-4h-11v11h4" />);
-export const PasteIcon = icon(<path d="M8 5H5.5v15h13V5H16M8.5 3.5h7v3.5h-7zM9 12h6M9 16h4" />);
 export const DownIcon = icon(<path d="M12 4v11m-4.5-4.5L12 15l4.5-4.5M5 20h14" />);
 export const UpIcon = icon(<path d="M12 15V4M7.5 8.5 12 4l4.5 4.5M5 20h14" />);
-export const ListIcon = icon(<path d="M9 6.5h11M9 12h11M9 17.5h11M4.5 6.5h.01M4.5 12h.01M4.5 17.5h.01" />);
-export const FlowIcon = icon(<path d="M3 9.5h6v5H3zM15 4h6v5h-6zM15 15h6v5h-6zM9 12h3m0 0V6.5h3M12 12v5.5h3" />);
 export const BackIcon = icon(<path d="m14.5 5-7 7 7 7" />);

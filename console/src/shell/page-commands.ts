@@ -1,6 +1,12 @@
 /** Commands that the page that is shown adds to the palette. */
 import { useEffect, useSyncExternalStore } from 'react';
-import type { Command } from './palette.tsx';
+
+export interface Command {
+  readonly id: string;
+  readonly label: string;
+  readonly group: string;
+  readonly run: () => void;
+}
 
 let commands: readonly Command[] = [];
 const listeners = new Set<() => void>();

@@ -7,18 +7,11 @@ import { useRules } from '../server/queries.ts';
 import { useSession } from '../session/session.ts';
 import { mayAudit, mayManage } from '../session/token.ts';
 import { t } from '../strings/index.ts';
-import { usePageCommands } from './page-commands.ts';
+import { type Command, usePageCommands } from './page-commands.ts';
 import classes from './palette.module.css';
 
 const words = t.palette;
 const shownMax = 60;
-
-export interface Command {
-  readonly id: string;
-  readonly label: string;
-  readonly group: string;
-  readonly run: () => void;
-}
 
 export function usePalette() {
   const [opened, setOpened] = useState(false);

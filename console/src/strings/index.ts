@@ -1,7 +1,7 @@
 /** Every text that the console shows, English first, by area. Another language is another object of this very type. */
 import { audit } from './audit.ts';
-import { common } from './common.ts';
 import { editor } from './editor.ts';
+import { common } from './everywhere.ts';
 import { forecasts } from './forecasts.ts';
 import { nodes } from './nodes.ts';
 import { palette } from './palette.ts';

@@ -57,6 +57,7 @@ export const rules = {
   nextDue: (when: string) => `Due ${when}`,
   cooldownLeft: (when: string) => `Ready ${when}`,
   onChange: 'When a point changes',
+  schedulerStopped: 'The scheduler is not running: no rule runs by itself at the moment.',
   statusUnavailable: 'The engine does not answer; what the rule is doing is not known.',
   dialog: {
     enableTitle: (name: string) => `Enable “${name}”?`,

@@ -3,8 +3,8 @@
  * provenance, aggregates and digest. What a conformance check sends, and what it varies to make requests that are not valid.
  */
 import {
-  type ForecastOptions,
   forecastContractId,
+  type ForecastOptions,
   frameSchemaId,
   type NormalisedFrame,
   type ProvenanceEntry,

@@ -4,9 +4,9 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { deadline, untilAborted } from '../outbound/deadline.ts';
 import { bearerFault } from '../processor/bearer.ts';
-import { busy, type Reply, refuse, requestAnswerer, type ServedProcessor } from './answer-request.ts';
+import { deadline, untilAborted } from '../outbound/deadline.ts';
+import { busy, refuse, type Reply, requestAnswerer, type ServedProcessor } from './answer-request.ts';
 import { connectionsMax, lingerMs, requestHeaderBytes } from './limits.ts';
 
 export interface ProcessorServer {
@@ -62,11 +62,7 @@ function processorListener(served: ServedProcessor): (request: IncomingMessage, 
 }
 
 /** The body, or the reply to one that is too long or too slow; what was not read is never read. */
-async function readBody(
-  request: IncomingMessage,
-  served: ServedProcessor,
-  gone: AbortSignal,
-): Promise<Uint8Array | Reply> {
+async function readBody(request: IncomingMessage, served: ServedProcessor, gone: AbortSignal): Promise<Uint8Array | Reply> {
   const { max_request_bytes: limitBytes, read_timeout_ms: timeoutMs } = served.limits;
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) return refuse('FRAME_TOO_LARGE');
   const limit = deadline(served.clock, timeoutMs, gone);
