@@ -10,7 +10,12 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'tests/tidy/**/*.test.ts', 'tests/docs/rule-reference.test.ts'],
+          include: [
+            'src/**/*.test.ts',
+            'console/src/**/*.test.ts',
+            'tests/tidy/**/*.test.ts',
+            'tests/docs/rule-reference.test.ts',
+          ],
           testTimeout: 20_000,
         },
       },

@@ -10,8 +10,11 @@ export function latestCut(cadenceMs: number, now: number): string {
 export function cutOf(text: string, cadenceMs: number, now: number): string | null {
   const match = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2})?Z?$/.exec(text.trim());
   if (match === null) return null;
-  const ms = Date.parse(`${match[1]}T${match[2]}${match[3] ?? ':00'}Z`);
-  return Number.isFinite(ms) && ms <= now && ms % cadenceMs === 0 ? wireTime(ms) : null;
+  const wire = `${match[1]}T${match[2]}${match[3] ?? ':00'}Z`;
+  const ms = Date.parse(wire);
+  // A day that does not exist would be read as one that does.
+  const isReal = Number.isFinite(ms) && wireTime(ms) === wire;
+  return isReal && ms <= now && ms % cadenceMs === 0 ? wire : null;
 }
 
 /** Without a fraction when that is zero. */
