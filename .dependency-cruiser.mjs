@@ -1,6 +1,6 @@
 /**
  * The import order of ARCHITECTURE.md as rules. A folder may import the folders listed for it, and itself.
- * Test files and src/testing may import anything; nothing but tests may import src/testing.
+ * Test files, contract suites and src/testing may import anything; nothing but tests may import src/testing.
  */
 const allowed = {
   base: [],
@@ -12,18 +12,21 @@ const allowed = {
   devices: ['base', 'points', 'rules'],
   audit: ['base', 'api', 'storage'],
   automation: ['base', 'api', 'storage', 'points', 'audit', 'rules'],
+  forecaster: ['base', 'api', 'processing'],
   gateway: ['base', 'api', 'storage', 'audit'],
   processing: ['base', 'api', 'storage', 'points', 'historian', 'rules'],
-  platform: ['base', 'api'],
+  platform: ['base', 'api', 'audit'],
 };
 
 const test = '\\.test\\.ts$';
+/** Contract suites that stand beside the interface they are for. */
+const suite = '-(port|command)-contract\\.ts$';
 
 const order = Object.entries(allowed).map(([folder, others]) => ({
   name: `import-order-${folder}`,
   comment: `src/${folder} may import ${others.length === 0 ? 'nothing' : others.join(', ')} of src`,
   severity: 'error',
-  from: { path: `^src/${folder}/`, pathNot: test },
+  from: { path: `^src/${folder}/`, pathNot: [test, suite] },
   to: { path: '^src/', pathNot: [folder, ...others].map((name) => `^src/${name}/`) },
 }));
 
@@ -41,8 +44,21 @@ export default {
     {
       name: 'testing-is-for-tests',
       severity: 'error',
-      from: { path: '^src/', pathNot: [test, '^src/testing/'] },
+      from: { path: '^src/', pathNot: [test, suite, '^src/testing/'] },
       to: { path: '^src/testing/' },
+    },
+    {
+      name: 'contract-suites-are-for-tests',
+      severity: 'error',
+      from: { path: '^src/', pathNot: [test, suite] },
+      to: { path: suite },
+    },
+    {
+      name: 'contracts-without-a-route',
+      comment: 'no route leads to provider regions, stack plans or gateway enrollment',
+      severity: 'error',
+      from: { path: '^src/(api|gateway|bin)/', pathNot: test },
+      to: { path: '^src/platform/(provider-regions|stack-plan|gateway-enrollment)/', reachable: true },
     },
     {
       name: 'browser-safe',

@@ -64,10 +64,10 @@ export interface CallContext {
   readonly body: unknown;
   /** The If-Match header, unquoted; undefined when absent. */
   readonly ifMatch: string | undefined;
-  /** The Last-Event-ID header as it came; undefined when absent. */
-  readonly lastEventId?: string | undefined;
   /** The x-request-id header as it came; undefined when absent. */
   readonly requestId: string | undefined;
+  /** The Last-Event-ID header as it came; undefined when absent. */
+  readonly lastEventId?: string | undefined;
   readonly audit: CallAudit;
 }
 
@@ -82,7 +82,7 @@ export interface CallAudit {
 export interface Answer {
   /** The whole body. */
   readonly data: unknown;
-  /** A body that is not JSON, instead of `data`. */
+  /** The body as text, instead of `data`: one that is not JSON, or JSON whose members must keep their places. */
   readonly content?: { readonly type: string; readonly text: string };
   readonly headers?: Readonly<Record<string, string>>;
   /** Particulars of the terminal audit event. */
@@ -109,13 +109,13 @@ interface BoundOperation {
   resource(params: Readonly<Record<string, string>>): { readonly kind: string; readonly id: string };
   /** On a public route whose body is the credential: who it speaks for. Null is a failed authentication. */
   identify?(context: CallContext): Subject | null;
+  /** Records the refusal (403) of an operation whose audit is not the pipeline's. */
+  refused?(subject: Subject, correlationId: string, fault: Fault): Promise<void>;
 }
 
 /** The descriptor says all about the call beforehand. */
 export interface HandledCapability extends BoundOperation {
   handler(context: CallContext): Promise<Answer>;
-  /** Records the refusal (403) of an operation whose audit is not the pipeline's. */
-  refused?(subject: Subject, correlationId: string, fault: Fault): Promise<void>;
 }
 
 /** Confirmation and resource depend on the body (`confirmation: policy`); a Fault refuses the call. */

@@ -91,7 +91,6 @@ export const booleanSeriesSchema = strict({
   quality: qualities,
 });
 const seriesSchema = Type.Union([numberSeriesSchema, stringSeriesSchema, booleanSeriesSchema]);
-export type NumberSeries = Static<typeof numberSeriesSchema>;
 export type Series = Static<typeof seriesSchema>;
 
 const segmentSchema = strict({
@@ -243,7 +242,6 @@ const quantileSchema = strict({
   probability: Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1 }),
   value: Type.Number(),
 });
-export type Quantile = Static<typeof quantileSchema>;
 
 const forecastPointSchema = strict({
   timestamp: timestampSchema,

@@ -53,21 +53,29 @@ const defaultPort = 8080;
 const logLevels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent'];
 
 export function readConfig(env: Environment): ServiceConfig {
-  const port = env['SVC_HTTP_PORT'] ?? String(defaultPort);
+  return {
+    host: env['SVC_HTTP_HOST'] ?? defaultHost,
+    port: readPort(env, 'SVC_HTTP_PORT', defaultPort),
+    dataDir: resolve(env['SVC_DATA_DIR'] ?? 'data'),
+    configDir: resolve(env['SVC_CONFIG_DIR'] ?? 'config'),
+    env,
+    logLevel: readLogLevel(env),
+  };
+}
+
+export function readPort(env: Environment, name: string, otherwise: number): number {
+  const port = env[name] ?? String(otherwise);
   if (!/^(0|[1-9][0-9]{0,4})$/.test(port) || Number(port) > 65_535)
-    throw new StartError(`SVC_HTTP_PORT must be a port number from 0 to 65535, not "${port}"`);
+    throw new StartError(`${name} must be a port number from 0 to 65535, not "${port}"`);
+  return Number(port);
+}
+
+export function readLogLevel(env: Environment): LogLevel {
   const level = env['SVC_LOG_LEVEL'] ?? 'info';
   const logLevel = logLevels.find((known) => known === level);
   if (logLevel === undefined)
     throw new StartError(`SVC_LOG_LEVEL must be one of ${logLevels.join(', ')}, not "${level}"`);
-  return {
-    host: env['SVC_HTTP_HOST'] ?? defaultHost,
-    port: Number(port),
-    dataDir: resolve(env['SVC_DATA_DIR'] ?? 'data'),
-    configDir: resolve(env['SVC_CONFIG_DIR'] ?? 'config'),
-    env,
-    logLevel,
-  };
+  return logLevel;
 }
 
 /** Sections of service.yaml; each may name any of its limits, the others keep their defaults. */

@@ -12,13 +12,14 @@ import type {
   ResolvedCapability,
   Subject,
 } from '../api/capability.ts';
-import type { AuditEntry, AuditScope } from '../audit/event.ts';
+import type { AuditScope } from '../audit/event.ts';
 import type { AuditLog } from '../audit/log.ts';
 import type { Clock } from '../base/clock.ts';
 import { decodeOrRefuse } from '../base/decode.ts';
 import { Fault } from '../base/fault.ts';
 import { JsonError, parseJson } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
+import { createRecords, type Records } from './call-records.ts';
 import { faultOf, unauthenticated } from './envelope.ts';
 import type { Identity } from './identity.ts';
 import type { RateLimits } from './rate-limit.ts';
@@ -85,6 +86,7 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
         throw error;
       }
       const notes: Record<string, unknown> = {};
+      const run: Run = { call, caller: null, resolution: null, notes };
       const context: CallContext = {
         subject,
         correlationId: call.correlationId,
@@ -92,49 +94,68 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
         query: stringsOf(decodeQuery(singleValues(call.query))),
         body: decodeBody?.(body),
         ifMatch: unquoted(call.header('if-match')),
+        lastEventId: call.header('last-event-id'),
         requestId: call.header('x-request-id'),
         audit: {
           note: (details) => void Object.assign(notes, details),
-          record: (action, details) => audit.within(call, subject, resourceId, action, details),
+          record: (action, details) => audit.within(call, subject, run.resolution?.resourceId, action, details),
         },
-        lastEventId: call.header('last-event-id'),
       };
-      const caller = subject ?? (await identify(bound, call, context, parts));
-      const resolution = 'resolve' in bound ? await resolved(bound, call, caller, context, audit) : null;
-      const resourceId = resolution?.resourceId;
-      const handle = (): Promise<Answer> => {
-        if (resolution !== null) return resolution.carryOut();
-        if ('resolve' in bound) throw new Error('a call was not resolved');
-        return bound.handler(context);
-      };
-      if (descriptor.audit === 'not-required' || caller === null) return handle();
-
-      const accepted = await audit.accepted(call, caller, context, resolution);
-      let answer: Answer;
-      try {
-        answer = await handle();
-      } catch (error) {
-        const fault = faultOf(error);
-        const failed = { data: null, auditDetails: { code: fault.code, ...notes } };
-        call.onAudit(await audit.terminal(call, caller, accepted, 'failed', failed, resolution));
-        if (fault.code === 'unauthenticated') await parts.rateLimits.countFailedAuthentication(call.address);
-        throw error;
-      }
-      const noted = Object.keys(notes).length === 0 ? answer : { ...answer, auditDetails: notes };
-      const state = await audit.terminal(call, caller, accepted, 'succeeded', noted, resolution);
-      call.onAudit(state);
-      if (state === 'incomplete' && descriptor.withheldWithoutAudit === true)
-        throw new Fault('audit-unavailable', 'the audit record could not be written; the answer is withheld');
-      return answer;
+      run.caller = subject ?? (await identify(bound, call, context, parts));
+      if ('resolve' in bound) run.resolution = await resolved(bound, run, context, audit);
+      const carryOut = carrierOf(bound, run, context);
+      if (descriptor.audit === 'not-required' || run.caller === null) return carryOut();
+      return recorded(carryOut, run, run.caller, context);
     },
   };
+
+  /** accepted record → handler → terminal record. */
+  async function recorded(
+    carryOut: () => Promise<Answer>,
+    { call, resolution, notes }: Run,
+    caller: Subject,
+    context: CallContext,
+  ): Promise<Answer> {
+    const accepted = await audit.accepted(call, caller, context, resolution);
+    let answer: Answer;
+    try {
+      answer = await carryOut();
+    } catch (error) {
+      const fault = faultOf(error);
+      const failed = { data: null, auditDetails: { code: fault.code, ...notes } };
+      call.onAudit(await audit.terminal(call, caller, accepted, 'failed', failed, resolution));
+      if (fault.code === 'unauthenticated') await parts.rateLimits.countFailedAuthentication(call.address);
+      throw error;
+    }
+    const noted = Object.keys(notes).length === 0 ? answer : { ...answer, auditDetails: notes };
+    const state = await audit.terminal(call, caller, accepted, 'succeeded', noted, resolution);
+    call.onAudit(state);
+    if (state === 'incomplete' && descriptor.withheldWithoutAudit === true)
+      throw new Fault('audit-unavailable', 'the audit record could not be written; the answer is withheld');
+    return answer;
+  }
+}
+
+/** One call on its way through the pipeline. */
+interface Run {
+  readonly call: Call;
+  caller: Subject | null;
+  /** Null until it is resolved, and where nothing needs to be. */
+  resolution: Resolution | null;
+  /** What the handler adds to the terminal record. */
+  readonly notes: Readonly<Record<string, unknown>>;
+}
+
+function carrierOf(bound: BoundCapability, { resolution }: Run, context: CallContext): () => Promise<Answer> {
+  if (!('resolve' in bound)) return () => bound.handler(context);
+  if (resolution === null) throw new Error(`${bound.descriptor.name} was not resolved`);
+  return () => resolution.carryOut();
 }
 
 /** Between body and confirmation: what was resolved says whether one is needed (decisions §1.2). */
 async function resolved(
   bound: ResolvedCapability,
-  call: Call,
-  caller: Subject | null,
+  { call, caller }: Run,
   context: CallContext,
   audit: Records,
 ): Promise<Resolution> {
@@ -242,106 +263,4 @@ function stringsOf(value: unknown): Readonly<Record<string, string>> {
 function unquoted(header: string | undefined): string | undefined {
   if (header === undefined || header.trim() === '*') return undefined;
   return header.trim().replace(/^"(.*)"$/, '$1');
-}
-
-interface Records {
-  denied(call: Call, subject: Subject | null, error: unknown, resourceId?: string): Promise<void>;
-  accepted(call: Call, subject: Subject, context: CallContext, resolution: Resolution | null): Promise<string>;
-  /** A record of something that happens on the way; it opens nothing that must be closed. */
-  within(
-    call: Call,
-    subject: Subject | null,
-    resourceId: string | undefined,
-    action: string,
-    details: Readonly<Record<string, unknown>>,
-  ): Promise<void>;
-  terminal(
-    call: Call,
-    subject: Subject,
-    acceptedEventId: string,
-    outcome: 'succeeded' | 'failed',
-    answer: Answer,
-    resolution: Resolution | null,
-  ): Promise<'recorded' | 'incomplete'>;
-}
-
-/** Refusals that are recorded as `denied`; of a resolved call an unknown resource too. */
-const deniedStatuses = [403, 404, 428];
-
-function createRecords(bound: BoundCapability, parts: PipelineParts): Records {
-  const { descriptor } = bound;
-  const entry = (call: Call, subject: Subject, outcome: AuditEntry['outcome'], resourceId?: string): AuditEntry => {
-    const resource = bound.resource(call.params);
-    const explicit =
-      descriptor.confirmation === 'always' ||
-      (descriptor.confirmation === 'policy' && call.header('x-svc-confirmed') === 'true');
-    return {
-      subject: { kind: subject.kind, subjectId: subject.subjectId },
-      action: descriptor.name,
-      resource: { kind: resource.kind, resourceId: resourceId ?? resource.id },
-      outcome,
-      risk: descriptor.risk,
-      confirmation: explicit ? 'explicit' : 'not-required',
-      correlationId: call.correlationId,
-    };
-  };
-  return {
-    /** A refused command is recorded; when it cannot be, the refusal stands all the same. */
-    async denied(call, subject, error, resourceId) {
-      if (subject === null || !(error instanceof Fault) || !deniedStatuses.includes(error.status)) return;
-      try {
-        if ('refused' in bound) await bound.refused?.(subject, call.correlationId, error);
-        if (descriptor.audit === 'not-required') return;
-        // A hostile path must not make a malformed event.
-        const params = Object.values(call.params).every((value) => /^[A-Za-z0-9._:-]{1,100}$/.test(value));
-        const denied = { ...entry(call, subject, 'denied', resourceId), details: { code: error.code } };
-        const resource = params ? denied.resource : { ...denied.resource, resourceId: bound.resource({}).id };
-        await parts.audit.append({ ...denied, confirmation: 'not-required', resource });
-      } catch (failure) {
-        parts.log.error('a denied record could not be written', { correlation_id: call.correlationId, err: failure });
-      }
-    },
-
-    async accepted(call, subject, context, resolution) {
-      const input = descriptor.secretBody === true ? null : withoutConfirmation(context.body);
-      const details = resolution?.details ?? { input };
-      return (await parts.audit.append({ ...entry(call, subject, 'accepted', resolution?.resourceId), details }))
-        .eventId;
-    },
-
-    async within(call, subject, resourceId, action, details) {
-      if (subject === null) throw new Error(`${descriptor.name} has nobody to record ${action} for`);
-      await parts.audit.append({ ...entry(call, subject, 'succeeded', resourceId), action, details });
-    },
-
-    async terminal(call, subject, acceptedEventId, outcome, answer, resolution) {
-      try {
-        const details = answer.auditDetails === undefined ? {} : { details: answer.auditDetails };
-        const resourceId = answer.resourceId ?? resolution?.resourceId;
-        const ended = { ...entry(call, subject, outcome, resourceId), ...details, acceptedEventId };
-        await within(parts.clock, resolution?.terminalTimeoutMs ?? null, parts.audit.append(ended));
-        return 'recorded';
-      } catch (failure) {
-        parts.log.error('a terminal record could not be written', { correlation_id: call.correlationId, err: failure });
-        return 'incomplete';
-      }
-    },
-  };
-}
-
-/** Rejects when the work takes longer; without a limit it takes its time. */
-async function within<T>(clock: Clock, timeoutMs: number | null, work: Promise<T>): Promise<T> {
-  if (timeoutMs === null) return work;
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = clock.after(timeoutMs, () => reject(new Error(`not done after ${timeoutMs} ms`)));
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    timer.cancel();
-  }
-}
-
-function withoutConfirmation(body: unknown): unknown {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return null;
-  return Object.fromEntries(Object.entries(body).filter(([name]) => name !== 'confirmed'));
 }

@@ -13,9 +13,15 @@ export async function answerServer(answer: AnswerRequest): Promise<AnswerServer>
     response.once('close', () => gone.abort());
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-    const headers = Object.fromEntries(Object.entries(request.headersDistinct).map(([name, values]) => [name, values?.join(', ')]));
+    const headers = Object.fromEntries(
+      Object.entries(request.headersDistinct).map(([name, values]) => [name, values?.join(', ')]),
+    );
     const route = request.url === '/v1/health' ? 'health' : 'process';
-    const { status, contentType, contentEncoding, body } = await answer(route, { headers, body: Buffer.concat(chunks) }, gone.signal);
+    const { status, contentType, contentEncoding, body } = await answer(
+      route,
+      { headers, body: Buffer.concat(chunks) },
+      gone.signal,
+    );
     response.writeHead(status, {
       ...(contentType !== undefined && { 'content-type': contentType }),
       ...(contentEncoding !== undefined && { 'content-encoding': contentEncoding }),

@@ -15,11 +15,11 @@ export function fixtureText(name: string): string {
   return readFileSync(new URL(name, folder), 'utf8');
 }
 
-const parsed = <T>(name: string): T => JSON.parse(fixtureText(name)) as T;
+const parsed = (name: string): unknown => JSON.parse(fixtureText(name));
 
-export const loadRequest = parsed<DataProcessingRequest>('load-processing-request.json');
-export const loadResult = parsed<ProducedResult>('load-processing-result.json');
-export const loadDerivedData = parsed<DerivedData>('load-derived-data.json');
+export const loadRequest = parsed('load-processing-request.json') as DataProcessingRequest;
+export const loadResult = parsed('load-processing-result.json') as ProducedResult;
+export const loadDerivedData = parsed('load-derived-data.json') as DerivedData;
 export const loadTask: TaskDeclaration = readTask(
   fixtureText('site-load-forecast.yaml'),
   'site-load-forecast.yaml',

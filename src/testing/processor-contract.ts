@@ -49,7 +49,12 @@ const envelope = (code: string, category: string, more: object = {}): object => 
   ...more,
 });
 
-const health = { status: 'ok', processor: 'load-forecasting-edge', version: '0.1.0', contract: contractSettings.contract };
+const health = {
+  status: 'ok',
+  processor: 'load-forecasting-edge',
+  version: '0.1.0',
+  contract: contractSettings.contract,
+};
 
 export function processorContract(
   name: string,
@@ -79,14 +84,29 @@ export function processorContract(
     });
 
     test('§7 a typed refusal keeps its code and status', async () => {
-      expect(await outcome(422, envelope('QUALITY_REJECTED', 'invalid_data'))).toEqual({ outcome: 'refused', status: 422, code: 'QUALITY_REJECTED' });
-      expect(await outcome(401, envelope('PROCESSOR_AUTH_REQUIRED', 'authorization'))).toMatchObject({ outcome: 'refused', status: 401 });
-      expect(await outcome(415, envelope('MEDIA_TYPE_UNSUPPORTED', 'invalid_request'))).toMatchObject({ outcome: 'refused', status: 415 });
+      expect(await outcome(422, envelope('QUALITY_REJECTED', 'invalid_data'))).toEqual({
+        outcome: 'refused',
+        status: 422,
+        code: 'QUALITY_REJECTED',
+      });
+      expect(await outcome(401, envelope('PROCESSOR_AUTH_REQUIRED', 'authorization'))).toMatchObject({
+        outcome: 'refused',
+        status: 401,
+      });
+      expect(await outcome(415, envelope('MEDIA_TYPE_UNSUPPORTED', 'invalid_request'))).toMatchObject({
+        outcome: 'refused',
+        status: 415,
+      });
     });
 
     test('§7 capacity is always worth a retry, honoring the advice', async () => {
       const busy = envelope('PROCESSOR_BUSY', 'capacity', { details: { retry_after_seconds: 3 } });
-      expect(await outcome(429, busy)).toEqual({ outcome: 'unavailable', reason: 'PROCESSOR_BUSY', retryable: true, retryAfterSeconds: 3 });
+      expect(await outcome(429, busy)).toEqual({
+        outcome: 'unavailable',
+        reason: 'PROCESSOR_BUSY',
+        retryable: true,
+        retryAfterSeconds: 3,
+      });
     });
 
     test('§7 unavailable is retryable when marked, and its advice is ignored when it is not', async () => {
@@ -94,7 +114,10 @@ export function processorContract(
       const down = (retryable: boolean) => envelope('MODEL_RUNTIME_UNAVAILABLE', 'unavailable', { retryable, details });
       expect(await outcome(503, down(true))).toMatchObject({ retryable: true, retryAfterSeconds: 900 });
       expect(await outcome(503, down(false))).toMatchObject({ retryable: false, retryAfterSeconds: null });
-      expect(await outcome(500, envelope('PROCESSOR_INTERNAL', 'internal'))).toMatchObject({ outcome: 'unavailable', retryable: false });
+      expect(await outcome(500, envelope('PROCESSOR_INTERNAL', 'internal'))).toMatchObject({
+        outcome: 'unavailable',
+        retryable: false,
+      });
     });
 
     test('advice is a whole number of seconds, at least 0 and at most a day', async () => {
@@ -123,7 +146,10 @@ export function processorContract(
     test('§8 max_response_bytes: at the limit it is read, a byte more is rejected', async () => {
       const padded = (bytes: number) => JSON.stringify(loadResult).padEnd(bytes, ' ');
       expect(await outcome(200, padded(10_000))).toMatchObject({ outcome: 'answered' });
-      expect(await outcome(200, padded(10_001))).toMatchObject({ outcome: 'rejected', rejection: { check: 'max_response_bytes' } });
+      expect(await outcome(200, padded(10_001))).toMatchObject({
+        outcome: 'rejected',
+        rejection: { check: 'max_response_bytes' },
+      });
     });
 
     test('§8 max_request_bytes: at the limit it is sent, a byte less is not', async () => {
@@ -159,7 +185,12 @@ export function processorContract(
 
     test('a processor that breaks is unavailable, and what broke is not told', async () => {
       const answer = await ask(() => Promise.reject(new Error('/etc/secret')));
-      expect(answer).toEqual({ outcome: 'unavailable', reason: 'DISCONNECTED', retryable: true, retryAfterSeconds: null });
+      expect(answer).toEqual({
+        outcome: 'unavailable',
+        reason: 'DISCONNECTED',
+        retryable: true,
+        retryAfterSeconds: null,
+      });
     });
 
     test('health: the words of the contract, of the processor that the route names', async () => {

@@ -63,6 +63,9 @@ export function rawResponse(
   const bytes = Buffer.from(body);
   const framed = Object.keys(headers).some((name) => /^(content-length|transfer-encoding)$/i.test(name));
   const lines = Object.entries(framed ? headers : { ...headers, 'content-length': String(bytes.byteLength) });
-  const head = [`HTTP/1.1 ${status}${typeof status === 'number' ? ' X' : ''}`, ...lines.map(([name, value]) => `${name}: ${value}`)];
+  const head = [
+    `HTTP/1.1 ${status}${typeof status === 'number' ? ' X' : ''}`,
+    ...lines.map(([name, value]) => `${name}: ${value}`),
+  ];
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1'), bytes]);
 }

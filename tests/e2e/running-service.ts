@@ -75,7 +75,7 @@ export interface TestService {
 }
 
 const api = '/api/v1/automation/api';
-const startDeadlineMs = 20_000;
+const startDeadlineMs = 60_000;
 
 export async function startTestService(
   folders: TestFolders,
@@ -172,7 +172,7 @@ export function runCommand(
   const result = spawnSync(process.execPath, [join(root, 'src', 'bin', file), ...args], {
     env,
     encoding: 'utf8',
-    timeout: 30_000,
+    timeout: 300_000,
   });
   return { status: result.status, stdout: result.stdout, stderr: result.stderr };
 }

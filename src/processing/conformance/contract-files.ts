@@ -9,24 +9,24 @@ import {
   forecastOutputSchema,
   forecastOutputSchemaId,
   frameSchemaId,
+  type ProducedResult,
   processingFrameSchema,
   processingResultSchema,
   processorErrorSchema,
   processorHealthSchema,
-  type ProducedResult,
   requestSchemaId,
   resultSchemaId,
   taskSchemaId,
 } from '../../api/processing.ts';
-import { fallbackFindings, resultOf } from '../server/work.ts';
+import { parseJson } from '../../base/json.ts';
 import { processorRefusal } from '../processor/error-envelope.ts';
+import { fallbackFindings, resultOf } from '../server/work.ts';
 import type { TaskDeclaration } from '../task/declaration.ts';
 import { taskGrammar } from '../task/grammar.ts';
+import { readTask } from '../task/read.ts';
 import { timeMs } from '../wire/normal-times.ts';
 import { decodeContent, decodeEnvelope, type NormalisedRequest } from '../wire/request-decode.ts';
 import { decodeResult } from '../wire/result-decode.ts';
-import { readTask } from '../task/read.ts';
-import { parseJson } from '../../base/json.ts';
 import { type HostileRequest, hostileRequests } from './hostile-requests.ts';
 import { type HostileResult, hostileResults } from './hostile-results.ts';
 
@@ -56,7 +56,11 @@ export function readExample(taskText: string, requestText: string, resultText: s
   const result = decodeResult(parseJson(resultText));
   if (!envelope.ok || !content.ok) throw new Error('the example of a request is not one');
   if (!result.ok || result.value.status !== 'produced') throw new Error('the example of a result is not one');
-  return { task: readTask(taskText, 'task.yaml').value, request: { ...envelope.value, ...content.value }, result: result.value };
+  return {
+    task: readTask(taskText, 'task.yaml').value,
+    request: { ...envelope.value, ...content.value },
+    result: result.value,
+  };
 }
 
 /** Path below docs/processor-contract, to text. */
@@ -66,7 +70,7 @@ export function contractFiles({ task, request, result }: ContractExample): Reado
   const putLines = (path: string, values: readonly object[]): void =>
     void files.set(path, values.map((value) => `${JSON.stringify(value)}\n`).join(''));
   for (const [file, id, title, schema] of schemas)
-    put(`schemas/${file}.schema.json`, { $schema: dialect, $id: `urn:${id}`, title, ...schema });
+    put(`schemas/${file}.schema.json`, { $schema: dialect, $id: `urn:${id.replace('.', ':')}`, title, ...schema });
 
   const { processor } = result;
   const accepted = { ok: true, request, declaration: task } as const;
@@ -79,7 +83,12 @@ export function contractFiles({ task, request, result }: ContractExample): Reado
   put('examples/result-unavailable.json', resultOf({ status: 'unavailable', unavailable }, accepted, about));
   const issue = { path: '/frame/quality/missing_ratio', rule: 'max_missing_ratio' };
   put('examples/error.json', processorRefusal('QUALITY_REJECTED', { requestId: request.request_id, issue }).body);
-  put('examples/health.json', { status: 'ok', processor: processor.id, version: processor.version, contract: processor.contract });
+  put('examples/health.json', {
+    status: 'ok',
+    processor: processor.id,
+    version: processor.version,
+    contract: processor.contract,
+  });
   putLines('examples/hostile-requests.jsonl', hostileRequests(request, task).map(requestLine));
   putLines('examples/hostile-results.jsonl', hostileResults.map(resultLine));
   return files;
@@ -87,8 +96,15 @@ export function contractFiles({ task, request, result }: ContractExample): Reado
 
 function requestLine({ name, code, patch, body, contentType, contentEncoding }: HostileRequest): object {
   const { status, body: error } = processorRefusal(code);
-  const headers = { 'content-type': contentType, ...(contentEncoding !== undefined && { 'content-encoding': contentEncoding }) };
-  return { name, ...(patch === undefined ? { headers, body } : { patch }), expected: { status, category: error.category, code } };
+  const headers = {
+    'content-type': contentType,
+    ...(contentEncoding !== undefined && { 'content-encoding': contentEncoding }),
+  };
+  return {
+    name,
+    ...(patch === undefined ? { headers, body } : { patch }),
+    expected: { status, category: error.category, code },
+  };
 }
 
 function resultLine({ name, patch, expected }: HostileResult): object {

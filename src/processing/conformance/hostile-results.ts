@@ -11,7 +11,11 @@ export interface HostileResult {
   readonly expected: string;
 }
 
-const row = (name: string, expected: string, ...patch: readonly PatchOperation[]): HostileResult => ({ name, patch, expected });
+const row = (name: string, expected: string, ...patch: readonly PatchOperation[]): HostileResult => ({
+  name,
+  patch,
+  expected,
+});
 const replace = (path: string, value: unknown): PatchOperation => ({ op: 'replace', path, value });
 const add = (path: string, value: unknown): PatchOperation => ({ op: 'add', path, value });
 const remove = (path: string): PatchOperation => ({ op: 'remove', path });
@@ -35,7 +39,11 @@ const asFallback = (value: number): PatchOperation[] => [
 export const hostileResults: readonly HostileResult[] = [
   row('another schema', 'schema /schema version', replace('/schema', 'svc.data-processing.result.v2')),
   row("another's request id", 'request_id /request_id', replace('/request_id', '0190aee6-2139-7a87-8448-806f1b843999')),
-  row('the request id in other case', 'request_id /request_id', replace('/request_id', '0190AEE6-2139-7A87-8448-806F1B843201')),
+  row(
+    'the request id in other case',
+    'request_id /request_id',
+    replace('/request_id', '0190AEE6-2139-7A87-8448-806F1B843201'),
+  ),
   row('another task', 'task /task/id', replace('/task/id', 'energy.other')),
   row('another task revision', 'task /task/revision', replace('/task/revision', 2)),
   row('another kind', 'task /task/kind', replace('/task/kind', 'detection')),
@@ -45,7 +53,11 @@ export const hostileResults: readonly HostileResult[] = [
   row('a digest in capitals', 'shape /input_digest', replace('/input_digest', `sha256:${'A'.repeat(64)}`)),
   row('another processor', 'processor /processor/id', replace('/processor/id', 'other')),
   row('another processor version', 'processor /processor/version', replace('/processor/version', '0.2.0')),
-  row('another contract', 'processor /processor/contract', replace('/processor/contract', 'svc.data-processing.forecast.v2')),
+  row(
+    'another contract',
+    'processor /processor/contract',
+    replace('/processor/contract', 'svc.data-processing.forecast.v2'),
+  ),
   row('issued in the future', 'issued_at /issued_at', replace('/issued_at', '2026-07-11T12:00:03.501Z')),
   row('issued before it was asked', 'issued_at /issued_at', replace('/issued_at', '2026-07-11T12:00:00.499Z')),
   row('issued on a day that is none', 'shape /issued_at', replace('/issued_at', '2026-02-30T12:00:00Z')),
@@ -59,33 +71,117 @@ export const hostileResults: readonly HostileResult[] = [
   row('another artifact kind', 'artifact /artifact/kind', replace('/artifact/kind', 'table')),
   row('another target', 'target /output/target', replace('/output/target', 'pv')),
   row('another unit', 'unit /output/unit', replace('/output/unit', 'MW')),
-  row('another sign', 'sign_convention /output/sign_convention', replace('/output/sign_convention', 'positive_production')),
+  row(
+    'another sign',
+    'sign_convention /output/sign_convention',
+    replace('/output/sign_convention', 'positive_production'),
+  ),
   row('another cadence', 'cadence /output/cadence_seconds', replace('/output/cadence_seconds', 1800)),
   row('interval starts', 'shape /output/timestamp_semantics', replace('/output/timestamp_semantics', 'interval_start')),
   row('a point less', 'horizon /output/points', remove('/output/points/1')),
-  row('a point more', 'horizon /output/points', add('/output/points/-', { timestamp: '2026-07-11T12:45:00Z', value: 1 })),
+  row(
+    'a point more',
+    'horizon /output/points',
+    add('/output/points/-', { timestamp: '2026-07-11T12:45:00Z', value: 1 }),
+  ),
   row('no points', 'shape /output/points', replace('/output/points', [])),
-  row('the grid one step late', 'timestamps /output/points/0/timestamp', replace('/output/points/0/timestamp', '2026-07-11T12:30:00Z'), replace('/output/points/1/timestamp', '2026-07-11T12:45:00Z')),
-  row('the grid one step early', 'timestamps /output/points/0/timestamp', replace('/output/points/0/timestamp', '2026-07-11T12:00:00Z'), replace('/output/points/1/timestamp', '2026-07-11T12:15:00Z')),
-  row('a millisecond off the grid', 'timestamps /output/points/1/timestamp', replace('/output/points/1/timestamp', '2026-07-11T12:30:00.001Z')),
-  row('a label twice', 'timestamps /output/points/1/timestamp', replace('/output/points/1/timestamp', '2026-07-11T12:15:00Z')),
-  row('labels falling', 'timestamps /output/points/0/timestamp', replace('/output/points/0/timestamp', '2026-07-11T12:30:00Z'), replace('/output/points/1/timestamp', '2026-07-11T12:15:00Z')),
-  row('quantiles that nobody asked for', 'quantiles /output/points/0/quantiles', add('/output/points/0/quantiles', [{ probability: 0.5, value: 846.2 }])),
+  row(
+    'the grid one step late',
+    'timestamps /output/points/0/timestamp',
+    replace('/output/points/0/timestamp', '2026-07-11T12:30:00Z'),
+    replace('/output/points/1/timestamp', '2026-07-11T12:45:00Z'),
+  ),
+  row(
+    'the grid one step early',
+    'timestamps /output/points/0/timestamp',
+    replace('/output/points/0/timestamp', '2026-07-11T12:00:00Z'),
+    replace('/output/points/1/timestamp', '2026-07-11T12:15:00Z'),
+  ),
+  row(
+    'a millisecond off the grid',
+    'timestamps /output/points/1/timestamp',
+    replace('/output/points/1/timestamp', '2026-07-11T12:30:00.001Z'),
+  ),
+  row(
+    'a label twice',
+    'timestamps /output/points/1/timestamp',
+    replace('/output/points/1/timestamp', '2026-07-11T12:15:00Z'),
+  ),
+  row(
+    'labels falling',
+    'timestamps /output/points/0/timestamp',
+    replace('/output/points/0/timestamp', '2026-07-11T12:30:00Z'),
+    replace('/output/points/1/timestamp', '2026-07-11T12:15:00Z'),
+  ),
+  row(
+    'quantiles that nobody asked for',
+    'quantiles /output/points/0/quantiles',
+    add('/output/points/0/quantiles', [{ probability: 0.5, value: 846.2 }]),
+  ),
   row('a value as text', 'shape /output/points/0/value', replace('/output/points/0/value', '846.2')),
   row('a value as a list', 'shape /output/points/0/value', replace('/output/points/0/value', [846.2])),
-  row('zeros', 'zero_series /output/points', replace('/output/points/0/value', 0), replace('/output/points/1/value', 0)),
+  row(
+    'zeros',
+    'zero_series /output/points',
+    replace('/output/points/0/value', 0),
+    replace('/output/points/1/value', 0),
+  ),
   row('warnings twice', 'shape /warnings', replace('/warnings', ['A', 'A'])),
-  row('too many warnings', 'shape /warnings', replace('/warnings', Array.from({ length: 65 }, (_, index) => `W${index}`))),
+  row(
+    'too many warnings',
+    'shape /warnings',
+    replace(
+      '/warnings',
+      Array.from({ length: 65 }, (_, index) => `W${index}`),
+    ),
+  ),
   row('an unknown status', 'shape /status', replace('/status', 'rejected')),
-  row('unavailable with output', 'shape  unknown_member', replace('/status', 'unavailable'), add('/unavailable', { reason_code: 'X', retryable: true })),
-  row('unavailable and no reason', 'shape /unavailable required', replace('/status', 'unavailable'), remove('/output'), remove('/expires_at')),
+  row(
+    'unavailable with output',
+    'shape  unknown_member',
+    replace('/status', 'unavailable'),
+    add('/unavailable', { reason_code: 'X', retryable: true }),
+  ),
+  row(
+    'unavailable and no reason',
+    'shape /unavailable required',
+    replace('/status', 'unavailable'),
+    remove('/output'),
+    remove('/expires_at'),
+  ),
   row('a fallback without its block', 'shape /fallback required', replace('/status', 'fallback')),
   row('a promoted fallback', 'promoted_fallback /warnings/0', replace('/warnings', ['MODEL_FALLBACK_USED'])),
   row('a promoted fallback with its block', 'shape  unknown_member', add('/fallback', fallback)),
-  row('a strategy that the task does not allow', 'fallback_not_allowed /fallback/strategy', ...asFallback(842), add('/fallback', { ...fallback, strategy: 'seasonal-naive' })),
-  row('another strategy version', 'fallback_not_allowed /fallback/strategy', ...asFallback(842), add('/fallback', { ...fallback, strategy_version: '2' })),
-  row('a fallback of another feature', 'fallback_source /fallback/source_feature', ...asFallback(842), add('/fallback', { ...fallback, source_feature: 'rain' })),
-  row('a fallback of another label', 'fallback_source /fallback/based_on_data_through', ...asFallback(842), add('/fallback', { ...fallback, based_on_data_through: '2026-07-11T11:45:00Z' })),
+  row(
+    'a strategy that the task does not allow',
+    'fallback_not_allowed /fallback/strategy',
+    ...asFallback(842),
+    add('/fallback', { ...fallback, strategy: 'seasonal-naive' }),
+  ),
+  row(
+    'another strategy version',
+    'fallback_not_allowed /fallback/strategy',
+    ...asFallback(842),
+    add('/fallback', { ...fallback, strategy_version: '2' }),
+  ),
+  row(
+    'a fallback of another feature',
+    'fallback_source /fallback/source_feature',
+    ...asFallback(842),
+    add('/fallback', { ...fallback, source_feature: 'rain' }),
+  ),
+  row(
+    'a fallback of another label',
+    'fallback_source /fallback/based_on_data_through',
+    ...asFallback(842),
+    add('/fallback', { ...fallback, based_on_data_through: '2026-07-11T11:45:00Z' }),
+  ),
   row('an invented fallback', 'fallback_values /output/points/0/value', ...asFallback(1), add('/fallback', fallback)),
-  row('a fallback that lives too long', 'expires_at /expires_at', ...asFallback(842), add('/fallback', fallback), replace('/expires_at', '2026-07-11T12:30:02.001Z')),
+  row(
+    'a fallback that lives too long',
+    'expires_at /expires_at',
+    ...asFallback(842),
+    add('/fallback', fallback),
+    replace('/expires_at', '2026-07-11T12:30:02.001Z'),
+  ),
 ];

@@ -3,8 +3,8 @@
  * provenance, aggregates and digest. What a conformance check sends, and what it varies to make requests that are not valid.
  */
 import {
-  forecastContractId,
   type ForecastOptions,
+  forecastContractId,
   frameSchemaId,
   type NormalisedFrame,
   type ProvenanceEntry,

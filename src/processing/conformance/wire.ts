@@ -32,7 +32,9 @@ export type Got =
   | { readonly ok: false; readonly end: string };
 
 /** A message of the contract's media type, or what is wrong with the answer. */
-export type GotMessage = { readonly ok: true; readonly message: unknown } | { readonly ok: false; readonly why: string };
+export type GotMessage =
+  | { readonly ok: true; readonly message: unknown }
+  | { readonly ok: false; readonly why: string };
 
 export async function send(target: Target, sent: Sent): Promise<Got> {
   const base = new URL(target.endpoint);
@@ -74,5 +76,7 @@ export function messageOf(got: Got): GotMessage {
   if (!isProcessorMediaType(contentType)) return { ok: false, why: `${status} with another media type` };
   if (contentEncoding !== undefined) return { ok: false, why: `${status} with a content encoding` };
   const message = decodeMessage(body);
-  return message.ok ? { ok: true, message: message.value } : { ok: false, why: `${status}, body: ${message.issue.rule}` };
+  return message.ok
+    ? { ok: true, message: message.value }
+    : { ok: false, why: `${status}, body: ${message.issue.rule}` };
 }

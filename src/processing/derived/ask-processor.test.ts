@@ -70,7 +70,11 @@ describe('§7 Error cases by condition', () => {
   });
 
   test('6 the deadline: deadline-exceeded, also when the answer comes in the same turn', async () => {
-    expect(fault(await ask({ outcome: 'timeout' }))).toMatchObject({ code: 'deadline-exceeded', status: 504, retryable: true });
+    expect(fault(await ask({ outcome: 'timeout' }))).toMatchObject({
+      code: 'deadline-exceeded',
+      status: 504,
+      retryable: true,
+    });
     const limit = deadline(clock, 0);
     clock.advance(0);
     expect(await ask(message(loadResult), limit.signal)).toEqual({ outcome: 'timeout' });
@@ -96,14 +100,24 @@ describe('§7 Error cases by condition', () => {
       status: 'unavailable',
       unavailable: { reason_code: 'INSUFFICIENT_HISTORY', retryable, retry_after_seconds: 99_999 },
     });
-    expect(await ask(message(of(true)))).toEqual({ outcome: 'unavailable', reason: 'INSUFFICIENT_HISTORY', retryable: true, retryAfterSeconds: 86_400 });
-    expect(fault(await ask(message(of(false))))).toMatchObject({ retryable: false, retryAfterMs: undefined, details: { reason: 'INSUFFICIENT_HISTORY' } });
+    expect(await ask(message(of(true)))).toEqual({
+      outcome: 'unavailable',
+      reason: 'INSUFFICIENT_HISTORY',
+      retryable: true,
+      retryAfterSeconds: 86_400,
+    });
+    expect(fault(await ask(message(of(false))))).toMatchObject({
+      retryable: false,
+      retryAfterMs: undefined,
+      details: { reason: 'INSUFFICIENT_HISTORY' },
+    });
   });
 });
 
 describe('decisions §4 "Ids on the processor wire"', () => {
   const { request } = loadQuestion();
-  const build = (callerId: string) => buildRequest(request, { callerId, submittedAtMs: caseNowMs - 2000, deadlineMs: 5000 });
+  const build = (callerId: string) =>
+    buildRequest(request, { callerId, submittedAtMs: caseNowMs - 2000, deadlineMs: 5000 });
 
   test("the caller's id when it is a UUID, in its own case; else a fresh one", () => {
     const id = '0190AEE6-2139-7A87-8448-806F1B843201';

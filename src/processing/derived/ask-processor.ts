@@ -7,9 +7,9 @@ import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { newId } from '../../base/id.ts';
 import { timeIsUp } from '../outbound/deadline.ts';
+import { processorLimits } from '../processor/limits.ts';
 import { type Processor, type ProcessorAnswer, unavailable } from '../processor/processor.ts';
 import { type ResultQuestion, validateResult } from '../validate/result.ts';
-import { processorLimits } from '../processor/limits.ts';
 import { stampDerivedData } from './stamp.ts';
 
 export type Processed =

@@ -1,5 +1,8 @@
 /** Deadlines as abort signals: made once at the edge, honoured by every await below it. */
-import type { Clock } from '../../base/clock.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+
+/** The longest that a timer of the platform can wait: a longer one would end at once. */
+const timerMsMax = 2 ** 31 - 1;
 
 export interface Deadline {
   readonly signal: AbortSignal;
@@ -10,7 +13,15 @@ export interface Deadline {
 /** Aborts with a TimeoutError after `delayMs`, or with the reason of `outer` when that aborts first. */
 export function deadline(clock: Clock, delayMs: number, outer?: AbortSignal): Deadline {
   const controller = new AbortController();
-  const timer = clock.after(delayMs, () => controller.abort(new DOMException('the time is up', 'TimeoutError')));
+  let timer: Timer;
+  const wait = (leftMs: number): void => {
+    const stepMs = Math.min(leftMs, timerMsMax);
+    timer = clock.after(stepMs, () => {
+      if (leftMs > stepMs) wait(leftMs - stepMs);
+      else controller.abort(new DOMException('the time is up', 'TimeoutError'));
+    });
+  };
+  wait(Math.max(0, delayMs));
   const onOuter = (): void => {
     timer.cancel();
     controller.abort(outer?.reason);

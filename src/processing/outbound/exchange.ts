@@ -97,7 +97,11 @@ export async function exchange(asked: Exchange, network: Network, signal: AbortS
 }
 
 async function ask(client: Client, asked: Exchange, signal: AbortSignal): Promise<ExchangeEnd> {
-  const { statusCode: status, headers, body } = await client.request({
+  const {
+    statusCode: status,
+    headers,
+    body,
+  } = await client.request({
     method: asked.method,
     path: asked.url.pathname,
     headers: { ...asked.headers, 'accept-encoding': 'identity' },
@@ -106,7 +110,11 @@ async function ask(client: Client, asked: Exchange, signal: AbortSignal): Promis
     reset: true,
   });
   body.on('error', () => undefined);
-  const head = { status, contentType: single(headers['content-type']), contentEncoding: single(headers['content-encoding']) };
+  const head = {
+    status,
+    contentType: single(headers['content-type']),
+    contentEncoding: single(headers['content-encoding']),
+  };
   const { maxBytes, longer } = asked.wanted(head);
   const unread: ExchangeEnd = { end: 'answer', answer: { ...head, body: new Uint8Array() } };
   if (maxBytes === 0) return unread;

@@ -40,7 +40,11 @@ export async function pinnedAddresses(
 export function pinnedLookup(addresses: readonly Address[]): LookupFunction {
   return (_, options, done) => {
     const [first] = addresses;
-    if (options.all === true) done(null, addresses.map((each) => ({ ...each })));
+    if (options.all === true)
+      done(
+        null,
+        addresses.map((each) => ({ ...each })),
+      );
     else if (first === undefined) done(new Error('no address'), '', 0);
     else done(null, first.address, first.family);
   };

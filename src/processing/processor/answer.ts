@@ -49,7 +49,8 @@ export function readAnswer(answer: HttpAnswer, requestId: string): ProcessorAnsw
   const refused = refusedHead(answer);
   if (refused !== null) return refused;
   const message = decodeMessage(answer.body);
-  if (answer.status !== 200) return message.ok ? readError(answer.status, message.value, requestId) : untypedError(answer.status);
+  if (answer.status !== 200)
+    return message.ok ? readError(answer.status, message.value, requestId) : untypedError(answer.status);
   if (!message.ok) return { outcome: 'rejected', rejection: rejection('json', message.issue.path, message.issue.rule) };
   return { outcome: 'answered', message: message.value };
 }

@@ -1,9 +1,17 @@
 /** §4.3 "Validation order": of two faults the earlier step is told; and the faults that only headers or clocks show. */
 import { describe, expect, test } from 'vitest';
-import { type PatchOperation, patched } from '../../base/json-patch.ts';
-import { bytesOf, caseNowMs, loadReceiver, loadRequest, loadTask, processorHeaders, redigested } from '../../testing/load-fixture.ts';
 import type { DataProcessingRequest } from '../../api/processing.ts';
-import { checkRequest, type Receiver, type ReceivedRequest } from './check-request.ts';
+import { type PatchOperation, patched } from '../../base/json-patch.ts';
+import {
+  bytesOf,
+  caseNowMs,
+  loadReceiver,
+  loadRequest,
+  loadTask,
+  processorHeaders,
+  redigested,
+} from '../../testing/load-fixture.ts';
+import { checkRequest, type ReceivedRequest, type Receiver } from './check-request.ts';
 
 const base = redigested(loadRequest);
 const replace = (path: string, value: unknown): PatchOperation => ({ op: 'replace', path, value });
@@ -85,7 +93,10 @@ describe('§7 Processor error envelope', () => {
   test('an unknown member is told at its object, never by its name', () => {
     const body = sent({ op: 'add', path: '/frame/quality/password~1etc', value: 1 });
     const answer = refusal({ body });
-    expect(answer?.body).toMatchObject({ code: 'REQUEST_INVALID', details: { path: '/frame/quality', rule: 'unknown_member' } });
+    expect(answer?.body).toMatchObject({
+      code: 'REQUEST_INVALID',
+      details: { path: '/frame/quality', rule: 'unknown_member' },
+    });
     expect(JSON.stringify(answer)).not.toContain('password');
   });
 });
@@ -95,25 +106,39 @@ describe('decisions §4: limits and times', () => {
 
   test('max_request_bytes and max_frame_cells at their edges', () => {
     const bytes = bytesOf(base).byteLength;
-    expect([limited({ max_request_bytes: bytes }), limited({ max_request_bytes: bytes - 1 })]).toEqual(['accepted', 'FRAME_TOO_LARGE']);
+    expect([limited({ max_request_bytes: bytes }), limited({ max_request_bytes: bytes - 1 })]).toEqual([
+      'accepted',
+      'FRAME_TOO_LARGE',
+    ]);
     // 5 history features of 4 cells, 4 future ones of 2.
-    expect([limited({ max_frame_cells: 28 }), limited({ max_frame_cells: 27 })]).toEqual(['accepted', 'FRAME_TOO_LARGE']);
+    expect([limited({ max_frame_cells: 28 }), limited({ max_frame_cells: 27 })]).toEqual([
+      'accepted',
+      'FRAME_TOO_LARGE',
+    ]);
   });
 
   test('the deadline: one millisecond before it is in time', () => {
     const deadlineMs = Date.parse(base.deadline);
     expect(code({}, { nowMs: deadlineMs - 1 })).toBe('accepted');
-    expect(refusal({}, { nowMs: deadlineMs })).toMatchObject({ status: 504, body: { code: 'DEADLINE_EXCEEDED', retryable: true } });
+    expect(refusal({}, { nowMs: deadlineMs })).toMatchObject({
+      status: 504,
+      body: { code: 'DEADLINE_EXCEEDED', retryable: true },
+    });
   });
 
   test('a deadline at or before submission or as_of is no deadline', () => {
-    const at = (deadline: string, submitted: string) => code({ body: sent(replace('/deadline', deadline), replace('/submitted_at', submitted)) }, { nowMs: caseNowMs - 5000 });
+    const at = (deadline: string, submitted: string) =>
+      code(
+        { body: sent(replace('/deadline', deadline), replace('/submitted_at', submitted)) },
+        { nowMs: caseNowMs - 5000 },
+      );
     expect(at('2026-07-11T12:00:01Z', '2026-07-11T12:00:01Z')).toBe('REQUEST_INVALID');
     expect(at('2026-07-11T12:00:00Z', '2026-07-11T11:00:00Z')).toBe('REQUEST_INVALID');
   });
 
   test('more quantiles than the task allows, and a horizon beyond it, are options that are unknown', () => {
-    const options = (value: object) => code({ body: sent(replace('/options', { kind: 'forecast', horizon_steps: 2, ...value })) });
+    const options = (value: object) =>
+      code({ body: sent(replace('/options', { kind: 'forecast', horizon_steps: 2, ...value })) });
     expect(options({ quantiles: [0.5] })).toBe('OPTION_UNKNOWN');
     expect(options({ horizon_steps: 289 })).toBe('OPTION_UNKNOWN');
     const allowing = { ...loadTask, output: { ...loadTask.output, max_quantiles: 1 } };

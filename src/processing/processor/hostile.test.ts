@@ -39,7 +39,13 @@ describe('a hostile processor', () => {
   beforeAll(async () => {
     server = await rawServer((socket) => {
       if (current === null)
-        socket.end(rawResponse(200, { 'content-type': 'application/vnd.svc.data-processing+json; version=1' }, JSON.stringify(loadResult)));
+        socket.end(
+          rawResponse(
+            200,
+            { 'content-type': 'application/vnd.svc.data-processing+json; version=1' },
+            JSON.stringify(loadResult),
+          ),
+        );
       else current.behave(socket, loadResult);
       reached();
     });
@@ -67,7 +73,11 @@ describe('a hostile processor', () => {
     const arrived = new Promise<void>((resolve) => {
       reached = resolve;
     });
-    const asked = askProcessor(processor, { question: loadQuestion(), callerId: 'caller-1' }, { clock, signal: own.signal });
+    const asked = askProcessor(
+      processor,
+      { question: loadQuestion(), callerId: 'caller-1' },
+      { clock, signal: own.signal },
+    );
     if (answer?.endless === true) {
       await arrived;
       clock.advance(requestTimeoutMs);
@@ -108,7 +118,8 @@ function told(processed: Exclude<Processed, { readonly outcome: 'derived' }>): s
       return `refused ${processed.status} ${processed.code}`;
     case 'unavailable':
       return `unavailable ${processed.reason}`;
-    default:
+    case 'timeout':
+    case 'oversized':
       return processed.outcome;
   }
 }

@@ -52,10 +52,16 @@ describe('the HTTP adapter', () => {
     test('opens after 5 consecutive transport failures: 503 at once, with the time left as advice', async () => {
       answer = fails;
       const one = processor();
-      for (let call = 1; call <= 5; call++) expect(await one.process(request, never)).toMatchObject({ reason: 'DISCONNECTED' });
+      for (let call = 1; call <= 5; call++)
+        expect(await one.process(request, never)).toMatchObject({ reason: 'DISCONNECTED' });
       clock.advance(2500);
       const refused = await one.process(request, never);
-      expect(refused).toEqual({ outcome: 'unavailable', reason: 'CIRCUIT_OPEN', retryable: true, retryAfterSeconds: 8 });
+      expect(refused).toEqual({
+        outcome: 'unavailable',
+        reason: 'CIRCUIT_OPEN',
+        retryable: true,
+        retryAfterSeconds: 8,
+      });
       expect(asked).toBe(5);
     });
 
@@ -133,10 +139,14 @@ describe('the HTTP adapter', () => {
     const nowhere = { outcome: 'unavailable', reason: 'CONNECTION_FAILED', retryable: true, retryAfterSeconds: null };
 
     test('local is loopback only, in every address of the name', async () => {
-      expect(await processor(named('edge.example'), [here]).process(request, never)).toMatchObject({ outcome: 'answered' });
+      expect(await processor(named('edge.example'), [here]).process(request, never)).toMatchObject({
+        outcome: 'answered',
+      });
       expect(await processor(named('edge.example'), [here, outside]).process(request, never)).toEqual(nowhere);
       expect(await processor(named('edge.example'), [outside]).process(request, never)).toEqual(nowhere);
-      expect(await processor({ endpoint: `http://192.0.2.1:${server.port}/` }).process(request, never)).toEqual(nowhere);
+      expect(await processor({ endpoint: `http://192.0.2.1:${server.port}/` }).process(request, never)).toEqual(
+        nowhere,
+      );
       expect(asked).toBe(1);
     });
 
@@ -200,9 +210,14 @@ describe('the HTTP adapter', () => {
     });
 
     test('no redirect is followed', async () => {
-      const raw = await rawServer((socket) => void socket.end(rawResponse(307, { location: `http://127.0.0.1:${server.port}/v1/process` })));
+      const raw = await rawServer(
+        (socket) => void socket.end(rawResponse(307, { location: `http://127.0.0.1:${server.port}/v1/process` })),
+      );
       const one = processor({ endpoint: `http://127.0.0.1:${raw.port}/` });
-      expect(await one.process(request, never)).toMatchObject({ outcome: 'rejected', rejection: { check: 'http_status' } });
+      expect(await one.process(request, never)).toMatchObject({
+        outcome: 'rejected',
+        rejection: { check: 'http_status' },
+      });
       expect([raw.received.length, asked]).toEqual([1, 0]);
       await raw.close();
     });
@@ -215,8 +230,18 @@ describe('the HTTP adapter', () => {
     await one.process(carried, never);
     const [sent] = raw.received;
     expect(JSON.parse(sent?.body ?? '')).toEqual(loadRequest);
-    const names = (sent?.head ?? '').split('\r\n').slice(1).map((line) => line.split(':', 1)[0]?.toLowerCase());
-    expect(names.toSorted()).toEqual(['accept', 'accept-encoding', 'connection', 'content-length', 'content-type', 'host']);
+    const names = (sent?.head ?? '')
+      .split('\r\n')
+      .slice(1)
+      .map((line) => line.split(':', 1)[0]?.toLowerCase());
+    expect(names.toSorted()).toEqual([
+      'accept',
+      'accept-encoding',
+      'connection',
+      'content-length',
+      'content-type',
+      'host',
+    ]);
     await raw.close();
   });
 });

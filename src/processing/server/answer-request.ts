@@ -2,17 +2,12 @@
  * The protocol of a processor without a socket (§4.3, decisions §4): a received request becomes the reply to send. What is
  * refused is refused in the specification's order; what is accepted gets a slot, its deadline and an answer.
  */
-import {
-  type ArtifactRef,
-  type ProcessorHealth,
-  processorMediaType,
-  type ProcessorRef,
-} from '../../api/processing.ts';
+import { type ArtifactRef, type ProcessorHealth, type ProcessorRef, processorMediaType } from '../../api/processing.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
+import { deadline, timeIsUp, untilAborted } from '../outbound/deadline.ts';
 import { bearerFault } from '../processor/bearer.ts';
 import { type AcceptedRequest, checkRequest, type ReceivedRequest } from '../processor/check-request.ts';
-import { deadline, timeIsUp, untilAborted } from '../outbound/deadline.ts';
 import { type ProcessorErrorCode, processorRefusal, type RefusalParticulars } from '../processor/error-envelope.ts';
 import type { TaskDeclaration } from '../task/declaration.ts';
 import { timeMs } from '../wire/normal-times.ts';

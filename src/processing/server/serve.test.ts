@@ -3,25 +3,28 @@ import { request as httpRequest } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { DataProcessingRequest, ForecastOutput } from '../../api/processing.ts';
 import { type PatchOperation, patched } from '../../base/json-patch.ts';
-import { bytesOf, caseNowMs, fixtureText, loadQuestion, loadRequest, loadTask, processorHeaders, redigested } from '../../testing/load-fixture.ts';
+import { silentLog } from '../../base/log.ts';
+import {
+  bytesOf,
+  caseNowMs,
+  fixtureText,
+  loadQuestion,
+  loadRequest,
+  loadTask,
+  processorHeaders,
+  redigested,
+} from '../../testing/load-fixture.ts';
 import { contractSettings } from '../../testing/processor-contract.ts';
 import { type SimulatedClock, simulatedClock } from '../../testing/simulated-clock.ts';
-import { silentLog } from '../../base/log.ts';
 import { askProcessor } from '../derived/ask-processor.ts';
 import { httpProcessor } from '../processor/http-processor.ts';
 import type { ServedProcessor } from './answer-request.ts';
+import { fallbackWork } from './fallback-work.ts';
 import { defaultServerLimits } from './limits.ts';
 import { type ProcessorServer, serveProcessor } from './serve.ts';
-import { fallbackFindings, type Findings, horizonLabels, type Work } from './work.ts';
+import { type Findings, horizonLabels, type Work } from './work.ts';
 
 const processorRef = { id: 'load-forecasting-edge', version: '0.1.0', contract: 'svc.data-processing.forecast.v1' };
-
-const persistence: Work = (accepted) => {
-  const policy = accepted.declaration.fallbacks[0];
-  const findings = policy === undefined ? null : fallbackFindings(policy, accepted, 'MODEL_UNAVAILABLE');
-  if (findings === null) throw new Error('the fixture has a fallback');
-  return Promise.resolve(findings);
-};
 
 describe('a served processor', () => {
   let server: ProcessorServer;
@@ -38,7 +41,7 @@ describe('a served processor', () => {
         bearerToken: null,
         clock,
         log: silentLog,
-        work: persistence,
+        work: fallbackWork,
         condition: () => 'ok',
         knowsArtifact: () => true,
         ...changes,
@@ -48,17 +51,32 @@ describe('a served processor', () => {
     return `http://127.0.0.1:${server.port}`;
   }
 
-  async function post(url: string, body: Uint8Array | string = bytesOf(loadRequest), headers: Record<string, string> = processorHeaders) {
+  async function post(
+    url: string,
+    body: Uint8Array | string = bytesOf(loadRequest),
+    headers: Record<string, string> = processorHeaders,
+  ) {
     const response = await fetch(`${url}/v1/process`, { method: 'POST', headers, body: Buffer.from(body) });
-    return { status: response.status, headers: response.headers, json: (await response.json()) as Record<string, unknown> };
+    return {
+      status: response.status,
+      headers: response.headers,
+      json: (await response.json()) as Record<string, unknown>,
+    };
   }
   const limits = (changes: Partial<typeof defaultServerLimits>) => ({ limits: { ...defaultServerLimits, ...changes } });
 
   test('§4.3 its answer is accepted by the service: the fallback of the task, recomputed and stamped', async () => {
     const url = await start();
-    const processor = httpProcessor({ ...contractSettings, endpoint: url, boundary: 'local' }, { clock, bearerToken: null });
+    const processor = httpProcessor(
+      { ...contractSettings, endpoint: url, boundary: 'local' },
+      { clock, bearerToken: null },
+    );
     const question = loadQuestion();
-    const ended = await askProcessor(processor, { question, callerId: 'caller-7' }, { clock, signal: new AbortController().signal });
+    const ended = await askProcessor(
+      processor,
+      { question, callerId: 'caller-7' },
+      { clock, signal: new AbortController().signal },
+    );
     if (ended.outcome !== 'derived') throw new Error(JSON.stringify(ended));
     expect(ended.derived).toMatchObject({
       schema: 'svc.derived-data.v1',
@@ -76,15 +94,35 @@ describe('a served processor', () => {
   test('produced findings become a result with the age of the task', async () => {
     const work: Work = (accepted) => {
       const points: ForecastOutput['points'] = horizonLabels(accepted).map((timestamp) => ({ timestamp, value: 1 }));
-      const artifact = { kind: 'model', family: 'site-load', version: 'v3', artifact_digest: `sha256:${'a'.repeat(64)}` };
+      const artifact = {
+        kind: 'model',
+        family: 'site-load',
+        version: 'v3',
+        artifact_digest: `sha256:${'a'.repeat(64)}`,
+      };
       return Promise.resolve({ status: 'produced', points, artifact } satisfies Findings);
     };
     const { status, headers, json } = await post(await start({ work }));
     expect([status, headers.get('content-type')]).toEqual([200, 'application/vnd.svc.data-processing+json;version=1']);
-    expect(json).toMatchObject({ status: 'produced', issued_at: '2026-07-11T12:00:03Z', expires_at: '2026-07-11T13:00:03Z', warnings: [] });
-    const processor = httpProcessor({ ...contractSettings, endpoint: `http://127.0.0.1:${server.port}`, boundary: 'local' }, { clock, bearerToken: null });
-    const ended = await askProcessor(processor, { question: loadQuestion(), callerId: 'x' }, { clock, signal: new AbortController().signal });
-    expect(ended).toMatchObject({ outcome: 'derived', derived: { processing_status: 'produced', artifact: { version: 'v3' } } });
+    expect(json).toMatchObject({
+      status: 'produced',
+      issued_at: '2026-07-11T12:00:03Z',
+      expires_at: '2026-07-11T13:00:03Z',
+      warnings: [],
+    });
+    const processor = httpProcessor(
+      { ...contractSettings, endpoint: `http://127.0.0.1:${server.port}`, boundary: 'local' },
+      { clock, bearerToken: null },
+    );
+    const ended = await askProcessor(
+      processor,
+      { question: loadQuestion(), callerId: 'x' },
+      { clock, signal: new AbortController().signal },
+    );
+    expect(ended).toMatchObject({
+      outcome: 'derived',
+      derived: { processing_status: 'produced', artifact: { version: 'v3' } },
+    });
   });
 
   describe('the cases, over HTTP', () => {
@@ -93,9 +131,17 @@ describe('a served processor', () => {
       readonly base?: string;
       readonly patch?: readonly PatchOperation[];
       readonly note?: string;
-      readonly expect: { readonly ok?: boolean; readonly http?: number; readonly category?: string; readonly code?: string };
+      readonly expect: {
+        readonly ok?: boolean;
+        readonly http?: number;
+        readonly category?: string;
+        readonly code?: string;
+      };
     }
-    const cases = fixtureText('cases.jsonl').trim().split('\n').map((line) => JSON.parse(line) as Case);
+    const cases = fixtureText('cases.jsonl')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Case);
 
     test('every R case has its status, category and code', async () => {
       const url = await start();
@@ -103,10 +149,16 @@ describe('a served processor', () => {
       const expected: unknown[] = [];
       for (const each of cases.filter(({ base }) => base === 'R')) {
         const request = patched<DataProcessingRequest>(loadRequest, each.patch ?? []);
-        const stale = each.note?.startsWith('do NOT re-digest') === true || each.patch?.some(({ path }) => path === '/input_digest') === true;
+        const stale =
+          each.note?.startsWith('do NOT re-digest') === true ||
+          each.patch?.some(({ path }) => path === '/input_digest') === true;
         const { status, json } = await post(url, bytesOf(stale ? request : redigested(request)));
         answers.push(status === 200 ? [each.id, 200] : [each.id, status, json['category'], json['code']]);
-        expected.push(each.expect.ok === true ? [each.id, 200] : [each.id, each.expect.http, each.expect.category, each.expect.code]);
+        expected.push(
+          each.expect.ok === true
+            ? [each.id, 200]
+            : [each.id, each.expect.http, each.expect.category, each.expect.code],
+        );
       }
       expect(answers.length).toBeGreaterThan(40);
       expect(answers).toEqual(expected);
@@ -118,7 +170,9 @@ describe('a served processor', () => {
     const wrong = { ...processorHeaders, authorization: 'Bearer wrong' };
     expect(await post(url)).toMatchObject({ status: 401, json: { code: 'PROCESSOR_AUTH_REQUIRED' } });
     expect(await post(url, 'x', wrong)).toMatchObject({ status: 403, json: { code: 'PROCESSOR_AUTH_DENIED' } });
-    expect(await post(url, bytesOf(loadRequest), { ...wrong, authorization: 'Bearer right' })).toMatchObject({ status: 200 });
+    expect(await post(url, bytesOf(loadRequest), { ...wrong, authorization: 'Bearer right' })).toMatchObject({
+      status: 200,
+    });
     expect((await fetch(`${url}/v1/health`)).status).toBe(401);
     expect((await fetch(`${url}/v1/health`, { headers: { authorization: 'Bearer right' } })).status).toBe(200);
   });
@@ -126,12 +180,22 @@ describe('a served processor', () => {
   test('health tells condition and identity', async () => {
     const response = await fetch(`${await start({ condition: () => 'degraded' })}/v1/health`);
     expect(response.headers.get('content-type')).toBe('application/vnd.svc.data-processing+json;version=1');
-    expect(await response.json()).toEqual({ status: 'degraded', processor: processorRef.id, version: '0.1.0', contract: processorRef.contract });
+    expect(await response.json()).toEqual({
+      status: 'degraded',
+      processor: processorRef.id,
+      version: '0.1.0',
+      contract: processorRef.contract,
+    });
   });
 
   test('other routes and methods are not there', async () => {
     const url = await start();
-    for (const [method, path] of [['GET', '/v1/process'], ['POST', '/v1/health'], ['GET', '/'], ['DELETE', '/v1/process']])
+    for (const [method, path] of [
+      ['GET', '/v1/process'],
+      ['POST', '/v1/health'],
+      ['GET', '/'],
+      ['DELETE', '/v1/process'],
+    ])
       expect((await fetch(`${url}${path}`, { method: method ?? '' })).status).toBe(404);
   });
 
@@ -139,7 +203,9 @@ describe('a served processor', () => {
     const url = await start(limits({ max_request_bytes: 1000 }));
     expect(await post(url, 'x'.repeat(1001))).toMatchObject({ status: 413, json: { code: 'FRAME_TOO_LARGE' } });
     const chunked = await new Promise<number | undefined>((resolve, reject) => {
-      const sending = httpRequest(`${url}/v1/process`, { method: 'POST', headers: processorHeaders }, (response) => resolve(response.resume().statusCode));
+      const sending = httpRequest(`${url}/v1/process`, { method: 'POST', headers: processorHeaders }, (response) =>
+        resolve(response.resume().statusCode),
+      );
       sending.on('error', reject);
       for (let part = 0; part < 20; part++) sending.write('x'.repeat(100));
       sending.end();
@@ -166,14 +232,19 @@ describe('a served processor', () => {
       most = Math.max(most, ++working);
       await release.promise;
       working--;
-      return persistence(...call);
+      return fallbackWork(...call);
     };
     const url = await start({ work, ...limits({ max_concurrency: 2, max_reading: 64 }) });
     const refused: number[] = [];
     const all = Array.from({ length: 64 }, async () => {
       const answer = await post(url);
       if (answer.status !== 429) return answer.status;
-      expect(answer.json).toMatchObject({ code: 'PROCESSOR_BUSY', category: 'capacity', retryable: true, details: { retry_after_seconds: 1 } });
+      expect(answer.json).toMatchObject({
+        code: 'PROCESSOR_BUSY',
+        category: 'capacity',
+        retryable: true,
+        details: { retry_after_seconds: 1 },
+      });
       expect(answer.headers.get('retry-after')).toBe('1');
       // The last refusal is there before anything was released.
       if (refused.push(answer.status) === 62) release.resolve();
@@ -195,13 +266,16 @@ describe('a served processor', () => {
       });
       started.resolve();
       await end.promise;
-      return persistence(accepted, signal);
+      return fallbackWork(accepted, signal);
     };
     const url = await start({ work, ...limits({ max_concurrency: 1 }) });
     const asked = post(url);
     await started.promise;
     clock.advance(3000);
-    expect(await asked).toMatchObject({ status: 504, json: { code: 'DEADLINE_EXCEEDED', request_id: loadRequest.request_id } });
+    expect(await asked).toMatchObject({
+      status: 504,
+      json: { code: 'DEADLINE_EXCEEDED', request_id: loadRequest.request_id },
+    });
     expect(told).toBe(true);
     clock.jumpWall(caseNowMs - clock.wallMs());
     expect(await post(url)).toMatchObject({ status: 429 });
@@ -210,10 +284,18 @@ describe('a served processor', () => {
   });
 
   test('a model that fails on a valid request is 200 unavailable, to be retried after one cadence', async () => {
-    for (const work of [() => Promise.reject(new Error('/models/secret.bin')), () => { throw new Error('at once'); }] as Work[]) {
+    for (const work of [
+      () => Promise.reject(new Error('/models/secret.bin')),
+      () => {
+        throw new Error('at once');
+      },
+    ] as Work[]) {
       const { status, json } = await post(await start({ work }));
       expect(status).toBe(200);
-      expect(json).toMatchObject({ status: 'unavailable', unavailable: { reason_code: 'MODEL_RUNTIME_UNAVAILABLE', retryable: true, retry_after_seconds: 900 } });
+      expect(json).toMatchObject({
+        status: 'unavailable',
+        unavailable: { reason_code: 'MODEL_RUNTIME_UNAVAILABLE', retryable: true, retry_after_seconds: 900 },
+      });
       expect(JSON.stringify(json)).not.toContain('secret');
       expect(json).not.toHaveProperty('output');
       await server.close(0);
@@ -231,7 +313,12 @@ describe('a served processor', () => {
     };
     const url = await start({ work });
     const caller = new AbortController();
-    const asked = fetch(`${url}/v1/process`, { method: 'POST', headers: processorHeaders, body: Buffer.from(bytesOf(loadRequest)), signal: caller.signal });
+    const asked = fetch(`${url}/v1/process`, {
+      method: 'POST',
+      headers: processorHeaders,
+      body: Buffer.from(bytesOf(loadRequest)),
+      signal: caller.signal,
+    });
     await started.promise;
     caller.abort();
     await expect(asked).rejects.toThrow();

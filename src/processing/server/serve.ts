@@ -4,10 +4,11 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { bearerFault } from '../processor/bearer.ts';
+import type { Timer } from '../../base/clock.ts';
 import { deadline, untilAborted } from '../outbound/deadline.ts';
-import { busy, refuse, type Reply, requestAnswerer, type ServedProcessor } from './answer-request.ts';
-import { connectionsMax, lingerMs, requestHeaderBytes } from './limits.ts';
+import { bearerFault } from '../processor/bearer.ts';
+import { busy, type Reply, refuse, requestAnswerer, type ServedProcessor } from './answer-request.ts';
+import { connectionsMax, idleSweepMs, lingerMs, requestHeaderBytes } from './limits.ts';
 
 export interface ProcessorServer {
   readonly port: number;
@@ -62,7 +63,11 @@ function processorListener(served: ServedProcessor): (request: IncomingMessage, 
 }
 
 /** The body, or the reply to one that is too long or too slow; what was not read is never read. */
-async function readBody(request: IncomingMessage, served: ServedProcessor, gone: AbortSignal): Promise<Uint8Array | Reply> {
+async function readBody(
+  request: IncomingMessage,
+  served: ServedProcessor,
+  gone: AbortSignal,
+): Promise<Uint8Array | Reply> {
   const { max_request_bytes: limitBytes, read_timeout_ms: timeoutMs } = served.limits;
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) return refuse('FRAME_TOO_LARGE');
   const limit = deadline(served.clock, timeoutMs, gone);
@@ -124,9 +129,17 @@ function portOf(server: Server): number {
 }
 
 async function close(server: Server, served: ServedProcessor, graceMs: number): Promise<void> {
+  const { clock } = served;
   const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
-  server.closeIdleConnections();
-  const timer = served.clock.after(graceMs, () => server.closeAllConnections());
+  // A connection whose last answer has gone out is idle, and would be kept open for seconds.
+  let sweep: Timer | undefined;
+  const sweepIdle = (): void => {
+    server.closeIdleConnections();
+    sweep = clock.after(idleSweepMs, sweepIdle);
+  };
+  sweepIdle();
+  const timer = clock.after(graceMs, () => server.closeAllConnections());
   await closed;
   timer.cancel();
+  sweep?.cancel();
 }

@@ -57,8 +57,7 @@ export function resultOf(
     processor: about.processor,
     warnings: [...(findings.warnings ?? [])],
   };
-  if (findings.status === 'unavailable')
-    return { ...common, status: 'unavailable', unavailable: findings.unavailable };
+  if (findings.status === 'unavailable') return { ...common, status: 'unavailable', unavailable: findings.unavailable };
   const ageSeconds = findings.expiresAfterSeconds ?? declaration.output.expires_after_seconds;
   const output: ForecastOutput = {
     schema: forecastOutputSchemaId,

@@ -67,8 +67,7 @@ function checkKind(entry: ProvenanceEntry, path: string, task: TaskDeclaration):
     return invalid(`${path}/source_kind`, 'source_kind');
   const live = entry.source_kind === 'live' || entry.source_kind === 'history_and_live';
   const allowed = task.frame.live_tail === 'allowed' && policyOf(task, entry.feature).aggregation === 'last';
-  if (live && (!allowed || input?.source.kind !== 'measurement'))
-    return invalid(`${path}/source_kind`, 'live_tail');
+  if (live && (!allowed || input?.source.kind !== 'measurement')) return invalid(`${path}/source_kind`, 'live_tail');
   return null;
 }
 

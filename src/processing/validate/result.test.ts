@@ -1,6 +1,5 @@
 /** Every line of §2.3 "Forecast output", "Fallback rules" and of a result's times and identity, on the case's result. */
 import { describe, expect, test } from 'vitest';
-import type { ForecastPoint } from '../../api/processing.ts';
 import { type PatchOperation, patched } from '../../base/json-patch.ts';
 import { caseNowMs, loadQuestion, loadResult, loadRoute, loadTask } from '../../testing/load-fixture.ts';
 import type { FallbackPolicy, TaskDeclaration } from '../task/declaration.ts';
@@ -26,7 +25,10 @@ function asking(quantiles: number[], output: Partial<TaskDeclaration['output']> 
 }
 const withQuantiles = (...quantiles: readonly (readonly [number, number])[]): PatchOperation[] =>
   loadResult.output.points.map((_, index) =>
-    add(`/output/points/${index}/quantiles`, quantiles.map(([probability, value]) => ({ probability, value }))),
+    add(
+      `/output/points/${index}/quantiles`,
+      quantiles.map(([probability, value]) => ({ probability, value })),
+    ),
   );
 const under = (output: Partial<TaskDeclaration['output']>): Partial<ResultQuestion> => ({
   declaration: { ...loadTask, output: { ...loadTask.output, ...output } },
@@ -42,7 +44,9 @@ describe('§2.3 Forecast output', () => {
 
   test('2 point timestamps match the horizon and the cadence exactly', () => {
     expect(verdict([replace('/output/cadence_seconds', 450)])).toBe('cadence /output/cadence_seconds');
-    expect(verdict([replace('/output/points/1/timestamp', '2026-07-11T12:29:59Z')])).toBe('timestamps /output/points/1/timestamp');
+    expect(verdict([replace('/output/points/1/timestamp', '2026-07-11T12:29:59Z')])).toBe(
+      'timestamps /output/points/1/timestamp',
+    );
     // The same instant in another permitted spelling is the same label.
     expect(verdict([replace('/output/points/1/timestamp', '2026-07-11T12:30:00.000Z')])).toBe('accepted');
   });
@@ -57,10 +61,23 @@ describe('§2.3 Forecast output', () => {
   });
 
   test('5 values and quantile values are finite', () => {
-    const infinite = { ...loadResult, output: { ...loadResult.output, points: loadResult.output.points.map((point) => ({ ...point, value: Number.POSITIVE_INFINITY })) } };
-    expect(validateResult(infinite, loadQuestion())).toMatchObject({ rejection: { check: 'shape', path: '/output/points/0/value' } });
-    const points = loadResult.output.points.map((point) => ({ ...point, quantiles: [{ probability: 0.5, value: Number.NaN }] }));
-    expect(validateResult({ ...loadResult, output: { ...loadResult.output, points } }, loadQuestion(asking([0.5])))).toMatchObject({
+    const infinite = {
+      ...loadResult,
+      output: {
+        ...loadResult.output,
+        points: loadResult.output.points.map((point) => ({ ...point, value: Number.POSITIVE_INFINITY })),
+      },
+    };
+    expect(validateResult(infinite, loadQuestion())).toMatchObject({
+      rejection: { check: 'shape', path: '/output/points/0/value' },
+    });
+    const points = loadResult.output.points.map((point) => ({
+      ...point,
+      quantiles: [{ probability: 0.5, value: Number.NaN }],
+    }));
+    expect(
+      validateResult({ ...loadResult, output: { ...loadResult.output, points } }, loadQuestion(asking([0.5]))),
+    ).toMatchObject({
       rejection: { check: 'shape', path: '/output/points/0/quantiles/0/value' },
     });
   });
@@ -69,7 +86,22 @@ describe('§2.3 Forecast output', () => {
     const question = asking([0.1, 0.9]);
     expect(verdict(withQuantiles([0.1, 1], [0.9, 2]), question)).toBe('accepted');
     expect(verdict(withQuantiles([0.9, 2], [0.1, 1]), question)).toBe('accepted');
-    for (const wrong of [[[0.1, 1]], [[0.1, 1], [0.5, 1], [0.9, 2]], [[0.1, 1], [0.91, 2]], [[0.1, 1], [0.1, 2]]] as [number, number][][])
+    for (const wrong of [
+      [[0.1, 1]],
+      [
+        [0.1, 1],
+        [0.5, 1],
+        [0.9, 2],
+      ],
+      [
+        [0.1, 1],
+        [0.91, 2],
+      ],
+      [
+        [0.1, 1],
+        [0.1, 2],
+      ],
+    ] as [number, number][][])
       expect(verdict(withQuantiles(...wrong), question)).toBe('quantiles /output/points/0/quantiles');
     expect(verdict([], question)).toBe('quantiles /output/points/0/quantiles');
   });
@@ -77,7 +109,9 @@ describe('§2.3 Forecast output', () => {
   test('7 quantile values are nondecreasing by probability', () => {
     const question = asking([0.1, 0.5, 0.9]);
     expect(verdict(withQuantiles([0.1, 3], [0.5, 3], [0.9, 3]), question)).toBe('accepted');
-    expect(verdict(withQuantiles([0.1, 3], [0.5, 2.999], [0.9, 3]), question)).toBe('quantile_order /output/points/0/quantiles/1/value');
+    expect(verdict(withQuantiles([0.1, 3], [0.5, 2.999], [0.9, 3]), question)).toBe(
+      'quantile_order /output/points/0/quantiles/1/value',
+    );
   });
 
   test('8 the task says whether the median equals the value', () => {
@@ -103,7 +137,10 @@ describe('§2.3 result: identity, times, artifact', () => {
   test('issued_at lies in [submitted_at, now], give or take the skew of the route', () => {
     const at = (issued: string) => verdict([replace('/issued_at', issued)]);
     expect([at('2026-07-11T12:00:00.500Z'), at('2026-07-11T12:00:03.500Z')]).toEqual(['accepted', 'accepted']);
-    expect([at('2026-07-11T12:00:00.499Z'), at('2026-07-11T12:00:03.501Z')]).toEqual(['issued_at /issued_at', 'issued_at /issued_at']);
+    expect([at('2026-07-11T12:00:00.499Z'), at('2026-07-11T12:00:03.501Z')]).toEqual([
+      'issued_at /issued_at',
+      'issued_at /issued_at',
+    ]);
   });
 
   test('after the deadline nothing is accepted', () => {
@@ -116,13 +153,18 @@ describe('§2.3 result: identity, times, artifact', () => {
     const at = (expires: string) => verdict([replace('/expires_at', expires)]);
     expect(at('2026-07-11T13:00:02Z')).toBe('accepted');
     expect(at('2026-07-11T13:00:02.001Z')).toBe('expires_at /expires_at');
-    expect([at('2026-07-11T12:00:03.001Z'), at('2026-07-11T12:00:03Z')]).toEqual(['accepted', 'expires_at /expires_at']);
+    expect([at('2026-07-11T12:00:03.001Z'), at('2026-07-11T12:00:03Z')]).toEqual([
+      'accepted',
+      'expires_at /expires_at',
+    ]);
   });
 
   test('an artifact that the request pins, or the route requires, is the one that was used', () => {
     const { request } = loadQuestion();
     const digest = loadResult.artifact?.artifact_digest ?? '';
-    const pinned = (artifact_digest: string) => ({ request: { ...request, artifact: { kind: 'model', family: 'site-load', artifact_digest } } });
+    const pinned = (artifact_digest: string) => ({
+      request: { ...request, artifact: { kind: 'model', family: 'site-load', artifact_digest } },
+    });
     expect(verdict([], pinned(digest))).toBe('accepted');
     expect(verdict([], pinned(`sha256:${'2'.repeat(64)}`))).toBe('artifact /artifact/artifact_digest');
     const { artifact: _, ...unpinned } = request;
@@ -144,7 +186,9 @@ describe('§3.2 unavailable is an answer', () => {
     expect(verdict(unavailable(reason))).toBe('accepted');
     expect(verdict(unavailable({ ...reason, retry_after_seconds: 0 }))).toBe('accepted');
     for (const seconds of [-1, 1.5, null, '5'])
-      expect(verdict(unavailable({ ...reason, retry_after_seconds: seconds }))).toBe('shape /unavailable/retry_after_seconds');
+      expect(verdict(unavailable({ ...reason, retry_after_seconds: seconds }))).toBe(
+        'shape /unavailable/retry_after_seconds',
+      );
   });
 
   test('of this very request: correlation holds for it too', () => {
@@ -155,12 +199,20 @@ describe('§3.2 unavailable is an answer', () => {
   test('expiry and output are forbidden', () => {
     const block = { reason_code: 'X', retryable: true };
     expect(verdict([replace('/status', 'unavailable'), remove('/output'), add('/unavailable', block)])).toBe('shape ');
-    expect(verdict([replace('/status', 'unavailable'), remove('/expires_at'), add('/unavailable', block)])).toBe('shape ');
+    expect(verdict([replace('/status', 'unavailable'), remove('/expires_at'), add('/unavailable', block)])).toBe(
+      'shape ',
+    );
   });
 });
 
 describe('§2.3 Fallback rules', () => {
-  const block = { strategy: 'persistence', strategy_version: '1', reason_code: 'MODEL_UNAVAILABLE', source_feature: 'load', based_on_data_through: '2026-07-11T12:00:00Z' };
+  const block = {
+    strategy: 'persistence',
+    strategy_version: '1',
+    reason_code: 'MODEL_UNAVAILABLE',
+    source_feature: 'load',
+    based_on_data_through: '2026-07-11T12:00:00Z',
+  };
   const fallback = (values: readonly number[], changes: object = {}): PatchOperation[] => [
     replace('/status', 'fallback'),
     remove('/artifact'),
@@ -171,7 +223,9 @@ describe('§2.3 Fallback rules', () => {
 
   test('1 the task explicitly allows the named strategy', () => {
     expect(verdict(fallback([840, 840]))).toBe('accepted');
-    expect(verdict(fallback([840, 840]), { declaration: { ...loadTask, fallbacks: [] } })).toBe('fallback_not_allowed /fallback/strategy');
+    expect(verdict(fallback([840, 840]), { declaration: { ...loadTask, fallbacks: [] } })).toBe(
+      'fallback_not_allowed /fallback/strategy',
+    );
   });
 
   test('2 status fallback, and the reason', () => {
@@ -181,26 +235,43 @@ describe('§2.3 Fallback rules', () => {
 
   test('3 it expires sooner: the age of its own policy bounds it', () => {
     const at = (expires: string) => verdict([...fallback([840, 840]), replace('/expires_at', expires)]);
-    expect([at('2026-07-11T12:30:02Z'), at('2026-07-11T12:30:02.001Z')]).toEqual(['accepted', 'expires_at /expires_at']);
+    expect([at('2026-07-11T12:30:02Z'), at('2026-07-11T12:30:02.001Z')]).toEqual([
+      'accepted',
+      'expires_at /expires_at',
+    ]);
   });
 
   test('4 persistence uses request data: the last usable value, no other', () => {
     expect(verdict(fallback([840, 840.0001]))).toBe('fallback_values /output/points/1/value');
     expect(verdict(fallback([835, 835]))).toBe('fallback_values /output/points/0/value');
-    expect(verdict(fallback([840, 840], { based_on_data_through: '2026-07-11T11:45:00Z' }))).toBe('fallback_source /fallback/based_on_data_through');
+    expect(verdict(fallback([840, 840], { based_on_data_through: '2026-07-11T11:45:00Z' }))).toBe(
+      'fallback_source /fallback/based_on_data_through',
+    );
     expect(verdict(fallback([840, 840], { source_feature: 'rain' }))).toBe('fallback_source /fallback/source_feature');
   });
 
   test('4 every requested probability repeats the value', () => {
     const question = asking([0.1, 0.9]);
     expect(verdict([...fallback([840, 840]), ...withQuantiles([0.1, 840], [0.9, 840])], question)).toBe('accepted');
-    expect(verdict([...fallback([840, 840]), ...withQuantiles([0.1, 839], [0.9, 840])], question)).toBe('fallback_values /output/points/0/quantiles/0/value');
+    expect(verdict([...fallback([840, 840]), ...withQuantiles([0.1, 839], [0.9, 840])], question)).toBe(
+      'fallback_values /output/points/0/quantiles/0/value',
+    );
   });
 
   const policy = (changes: Partial<FallbackPolicy>): Partial<ResultQuestion> => ({
     declaration: {
       ...loadTask,
-      fallbacks: [{ strategy: 'persistence', version: '1', source_feature: 'load', season_seconds: null, weeks: null, max_output_age_seconds: 1800, ...changes }],
+      fallbacks: [
+        {
+          strategy: 'persistence',
+          version: '1',
+          source_feature: 'load',
+          season_seconds: null,
+          weeks: null,
+          max_output_age_seconds: 1800,
+          ...changes,
+        },
+      ],
     },
   });
 
@@ -217,7 +288,9 @@ describe('§2.3 Fallback rules', () => {
     // Labels 11:45 (835) and 11:15 (818), then 12:00 (840) and 11:30 (820).
     expect(verdict(fallback([826.5, 830], changes), average)).toBe('accepted');
     expect(verdict(fallback([826.5 * (1 + 0.9e-9), 830], changes), average)).toBe('accepted');
-    expect(verdict(fallback([826.5 * (1 + 1.2e-9), 830], changes), average)).toBe('fallback_values /output/points/0/value');
+    expect(verdict(fallback([826.5 * (1 + 1.2e-9), 830], changes), average)).toBe(
+      'fallback_values /output/points/0/value',
+    );
   });
 
   test('5 a zero series needs a task whose baseline is zero', () => {

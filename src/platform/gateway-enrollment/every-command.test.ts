@@ -1,0 +1,68 @@
+/** Register, issue and consume keep to the order of checks of every command. */
+import { at } from '../../testing/application-calls.ts';
+import {
+  fingerprint,
+  gatewayId,
+  type OpenEnrollment,
+  openEnrollment,
+  otherGatewayId,
+} from '../../testing/gateway-enrollment.ts';
+import { commandOrderContract, type OpenCommand } from '../every-command-contract.ts';
+
+/** What was there before the test's own calls does not count. */
+function opened(
+  enrollment: OpenEnrollment,
+  command: Pick<OpenCommand, 'contract' | 'run' | 'input' | 'otherInput'>,
+): OpenCommand {
+  const { clock, store, port, hold } = enrollment;
+  const before = { calls: port.calls.length, audit: store.journal.audit.length, events: store.journal.events.length };
+  return {
+    ...command,
+    // Nothing is kept between calls but the store, so another process is another call.
+    runElsewhere: command.run,
+    clock,
+    resourceId: `gateway:${gatewayId}`,
+    portCalls: () => port.calls.slice(before.calls).filter((name) => name !== 'recordRefusal'),
+    breakReceipts: (fault) => port.break('findReceipt', fault),
+    breakCommit: (fault) => port.break('commit', fault),
+    breakRefusals: (fault) => port.break('recordRefusal', fault),
+    hold,
+    audit: () => store.journal.audit.slice(before.audit),
+    events: () => store.journal.events.slice(before.events),
+  };
+}
+
+commandOrderContract('register a gateway', async () => {
+  const enrollment = openEnrollment();
+  return opened(enrollment, {
+    contract: enrollment.register.contract,
+    run: enrollment.register,
+    input: { gatewayId, displayName: 'Roof' },
+    otherInput: { gatewayId, displayName: 'Cellar' },
+  });
+});
+
+commandOrderContract('issue a claim', async () => {
+  const enrollment = openEnrollment();
+  await enrollment.registered();
+  const { clock, issue } = enrollment;
+  return opened(enrollment, {
+    contract: issue.contract,
+    run: issue,
+    input: { gatewayId, claimExpiresAt: at(clock, 3_600_000) },
+    otherInput: { gatewayId: otherGatewayId, claimExpiresAt: at(clock, 3_600_000) },
+  });
+});
+
+commandOrderContract('consume a claim', async () => {
+  const enrollment = openEnrollment();
+  const enrollmentToken = await enrollment.issued();
+  const { consume } = enrollment;
+  const input = { gatewayId, enrollmentToken, credentialRequestFingerprint: fingerprint };
+  return opened(enrollment, {
+    contract: consume.contract,
+    run: consume,
+    input,
+    otherInput: { ...input, credentialRequestFingerprint: 'b2'.repeat(32) },
+  });
+});

@@ -1,0 +1,40 @@
+/** Enrollment tokens (application contracts §3): 32 random bytes in base64url, of which only the SHA-256 is kept. */
+import { timingSafeEqual } from 'node:crypto';
+import { sha256Hex } from '../../base/digest.ts';
+import type { Gateway } from './gateway.ts';
+
+const tokenBytes = 32;
+
+/** What an encoded token looks like; everything else never came from here. */
+export const tokenPattern = /^[A-Za-z0-9_-]{43}$/;
+
+export function newToken(freshBytes: (count: number) => Uint8Array): string {
+  const bytes = freshBytes(tokenBytes);
+  if (bytes.length !== tokenBytes) throw new Error('the source of random bytes gave another number than asked for');
+  return Buffer.from(bytes).toString('base64url');
+}
+
+export function tokenDigestOf(token: string): string {
+  return sha256Hex(token);
+}
+
+/** Compares two byte strings of equal length in a time that does not depend on where they differ. */
+export type ConstantTimeEqual = (left: Uint8Array, right: Uint8Array) => boolean;
+
+/** Stands in where there is no digest to compare with: no text is known whose SHA-256 this is. */
+const nothing = Buffer.alloc(32);
+
+/**
+ * The gateway when `digest` is of its token. An unknown gateway and one in another state are compared too, with nothing,
+ * so that neither the answer nor its time tells which of the three it was.
+ */
+export function gatewayOfToken(
+  gateway: Gateway | null,
+  digest: string,
+  equal: ConstantTimeEqual = timingSafeEqual,
+): Extract<Gateway, { state: 'awaiting-claim' }> | null {
+  const awaiting = gateway?.state === 'awaiting-claim' ? gateway : null;
+  const wanted = awaiting === null ? nothing : Buffer.from(awaiting.tokenDigest, 'hex');
+  const matches = equal(Buffer.from(digest, 'hex'), wanted);
+  return matches ? awaiting : null;
+}

@@ -1,0 +1,9 @@
+/** The descriptor of provider-region discovery (application contracts §1). */
+import { queryContract } from '../application-contract.ts';
+
+export const discoverRegionsContract = queryContract({
+  name: 'cloud_connection.region.discover',
+  summary: 'The regions that a cloud connection can reach',
+  risk: 'low',
+  permission: 'cloud-connections:read',
+});

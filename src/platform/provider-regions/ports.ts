@@ -1,0 +1,58 @@
+/** What provider-region discovery needs of the outside (application contracts §1). */
+import type { Scope } from '../call-context.ts';
+
+/** A tenant's access to one provider. It holds a reference to a credential, never the credential. */
+export interface CloudConnection extends Scope {
+  readonly connectionId: string;
+  readonly providerId: string;
+  readonly enabled: boolean;
+  /** `secret://…` or `workload-identity://…`. */
+  readonly credentialReference: string;
+}
+
+export interface CloudConnections {
+  find(scope: Scope, connectionId: string): Promise<CloudConnection | null>;
+}
+
+export interface RegionRequest extends Scope {
+  readonly connectionId: string;
+  readonly credentialReference: string;
+}
+
+export const providerFailureCodes = [
+  'provider-authentication-failed',
+  'provider-configuration-invalid',
+  'provider-permission-denied',
+  'provider-rate-limited',
+  'provider-unavailable',
+] as const;
+
+export const regionAvailabilities = ['available', 'restricted', 'unavailable', 'unknown'] as const;
+
+export interface Region {
+  readonly regionId: string;
+  readonly displayName: string;
+  readonly availability: (typeof regionAvailabilities)[number];
+  /** Each declared by the adapter. */
+  readonly capabilities: readonly string[];
+}
+
+export interface RegionObservation {
+  readonly providerId: string;
+  readonly connectionId: string;
+  readonly observedAt: string;
+  readonly regions: readonly Region[];
+}
+
+/** What an adapter answers; whether it kept to that is checked on every call. */
+export type RegionAnswer =
+  | { readonly ok: true; readonly observation: RegionObservation }
+  | { readonly ok: false; readonly code: (typeof providerFailureCodes)[number]; readonly retryable: boolean };
+
+export interface ProviderAdapter {
+  readonly providerId: string;
+  /** What its regions may be said to offer. */
+  readonly capabilities: readonly string[];
+  /** Stops when `signal` aborts: nobody waits for the answer any more. */
+  discoverRegions(request: RegionRequest, signal: AbortSignal): Promise<RegionAnswer>;
+}

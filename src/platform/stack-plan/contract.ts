@@ -1,0 +1,11 @@
+/** The descriptor of deployment-stack planning (application contracts §2). There is no contract that applies a plan. */
+import { commandContract } from '../application-contract.ts';
+
+export const planStackContract = commandContract({
+  name: 'infrastructure.stack.plan',
+  summary: 'Plan what a deployment stack would change, without changing it',
+  risk: 'medium',
+  permission: 'infrastructure.stack.plan',
+  confirmation: 'never',
+  subjectKind: null,
+});
