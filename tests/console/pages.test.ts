@@ -164,6 +164,37 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
     await context.close();
   });
 
+  test('a forecast that is refused shows its reasons as a table', async () => {
+    const { page, context } = await visit(browser, service);
+    await page.goto(`${service.base}/#/forecasts`);
+    await page.getByLabel('Data up to').fill('2020-01-01T00:07:00Z');
+    await untilText(page.locator('form'), /not a time on a whole step of 15 min/);
+    expect(await page.getByRole('button', { name: 'Run the forecast' }).isDisabled()).toBe(true);
+    await page.getByLabel('Data up to').fill('2020-01-01 00:15');
+    await page.getByRole('button', { name: 'Run the forecast' }).click();
+    await page.getByTestId('refusal').waitFor();
+    await untilText(page.getByTestId('refusal').getByRole('table', { name: 'Why' }), /Rule[\s\S]*load/);
+    await untilText(page.getByTestId('refusal'), /Correlation id/);
+    await context.close();
+  });
+
+  test('from an event of the audit log to everything with its correlation, by address', async () => {
+    const { page, context } = await visit(browser, service);
+    await service.command('POST', '/scheduler/reload');
+    await page.goto(`${service.base}/#/audit?action=automation.scheduler.reload`);
+    const events = page.getByTestId('audit-events');
+    await events.locator('tr[data-outcome="succeeded"]').first().getByRole('button').click();
+    await page.getByRole('button', { name: 'Everything with this correlation' }).click();
+    await untilText(page.locator('body'), /Everything with the correlation/);
+    await expect.poll(() => events.locator('tbody tr').count()).toBe(2);
+    expect(page.url()).toMatch(/correlation=/);
+    await page.reload();
+    await expect.poll(() => events.locator('tbody tr').count()).toBe(2);
+    await page.getByRole('button', { name: 'Show all events' }).click();
+    await expect.poll(() => events.locator('tbody tr').count()).toBeGreaterThan(2);
+    await context.close();
+  });
+
   test('a phone shows what runs, and disables and enables it', async () => {
     const { page, context } = await visit(browser, service, { width: 390, height: 800 });
     const row = page.locator('tr', { hasText: 'Daily energy' });
