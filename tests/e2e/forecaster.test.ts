@@ -15,7 +15,7 @@ import { startTestForecaster, type TestForecaster, taskFolder } from './running-
 import { runCommand, waitFor } from './running-service.ts';
 
 const hourMs = 3_600_000;
-const startMs = Date.UTC(2026, 2, 1);
+const startMs = Date.UTC(2021, 2, 1);
 
 /** A site that works on weekdays and heats when it is cold; the weather is known ahead. */
 function siteCase(cadenceMs: number, days: number, horizonHours: number): ScoreCase {
@@ -239,9 +239,13 @@ describe('the forecaster', { timeout: 180_000 }, () => {
     // More than reading the request takes: a thread is at work.
     await waitFor(() => stopping.computedMs() - idleMs > 150 || undefined);
     const sinceMs = systemClock.monotonicMs();
-    const [reply, code] = await Promise.all([answer, stopping.stop()]);
-    expect([reply.status, code]).toEqual([200, 0]);
-    expect(systemClock.monotonicMs() - sinceMs).toBeLessThan(10_000);
+    const stopped = stopping.stop();
+    expect((await answer).status).toBe(200);
+    const answeredMs = systemClock.monotonicMs();
+    expect(await stopped).toBe(0);
+    const endedMs = systemClock.monotonicMs();
+    // The connection that carried the answer is not waited for.
+    expect([endedMs - sinceMs < 10_000, endedMs - answeredMs < 3000]).toEqual([true, true]);
   });
 });
 

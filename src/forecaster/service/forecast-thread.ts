@@ -5,7 +5,7 @@ import type { RegressionFit } from '../regression.ts';
 import { fitCache } from './fit-cache.ts';
 import { buffersOfAnswer, type ForecastJob, type ForecastReply } from './forecast-job.ts';
 import { fitCacheBytesMax } from './limits.ts';
-import { readyMessage } from './worker-pool.ts';
+import { readyMessage } from './worker-slot.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('the forecasting thread is started by the worker pool');

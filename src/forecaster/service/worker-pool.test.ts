@@ -17,6 +17,7 @@ const source = `
     if (job === 'die') process.exit(3);
     if (job === 'throw') throw new Error('a bug');
     parentPort.postMessage({ thread: threadId, job });
+    if (job === 'leave') setImmediate(() => process.exit(0));
   });
   parentPort.postMessage('ready');
 `;
@@ -80,6 +81,14 @@ describe('a worker pool', () => {
     await expect(run(job)).rejects.toThrow('died');
     expect((await run('x')).job).toBe('x');
     expect(spawned).toBe(3);
+  });
+
+  test('a thread that dies without a job is started again by the next one, not before', async () => {
+    await start(1);
+    await run('leave');
+    await expect.poll(() => pool.alive, { timeout: 10_000 }).toBe(0);
+    expect(spawned).toBe(1);
+    expect([(await run('x')).job, spawned, pool.alive]).toEqual(['x', 2, 1]);
   });
 
   test('after the end nothing runs, and what ran is told', async () => {

@@ -30,3 +30,5 @@ export const connectionsMax = 256;
 export const requestHeaderBytes = 16_384;
 /** Time for a refused sender to read its answer while the rest of its request is thrown away. */
 export const lingerMs = 1000;
+/** How often a server that is closing looks for connections that have nothing under way any more. */
+export const idleSweepMs = 50;

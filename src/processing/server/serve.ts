@@ -4,10 +4,11 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Timer } from '../../base/clock.ts';
 import { deadline, untilAborted } from '../outbound/deadline.ts';
 import { bearerFault } from '../processor/bearer.ts';
 import { busy, type Reply, refuse, requestAnswerer, type ServedProcessor } from './answer-request.ts';
-import { connectionsMax, lingerMs, requestHeaderBytes } from './limits.ts';
+import { connectionsMax, idleSweepMs, lingerMs, requestHeaderBytes } from './limits.ts';
 
 export interface ProcessorServer {
   readonly port: number;
@@ -128,9 +129,17 @@ function portOf(server: Server): number {
 }
 
 async function close(server: Server, served: ServedProcessor, graceMs: number): Promise<void> {
+  const { clock } = served;
   const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
-  server.closeIdleConnections();
-  const timer = served.clock.after(graceMs, () => server.closeAllConnections());
+  // A connection whose last answer has gone out is idle, and would be kept open for seconds.
+  let sweep: Timer | undefined;
+  const sweepIdle = (): void => {
+    server.closeIdleConnections();
+    sweep = clock.after(idleSweepMs, sweepIdle);
+  };
+  sweepIdle();
+  const timer = clock.after(graceMs, () => server.closeAllConnections());
   await closed;
   timer.cancel();
+  sweep?.cancel();
 }
