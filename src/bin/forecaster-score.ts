@@ -86,7 +86,7 @@ async function timeAgain(set: ScoreSet, cases: readonly ScoreCase[]): Promise<vo
 
 /** By day: the darkness of a PV set says nothing about its band. */
 function countedAbove(set: string): number {
-  return set === 'pv' ? 0.02 : set === 'gefcom' ? 0.0 : Number.NEGATIVE_INFINITY;
+  return set === 'pv' || set === 'gefcom' ? 0.02 : Number.NEGATIVE_INFINITY;
 }
 
 function percentile(values: readonly number[], share: number): number {
