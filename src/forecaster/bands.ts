@@ -47,37 +47,17 @@ export function calibrateBands(forest: Forest, combined: Float64Array): Bands {
     if (loss < best.loss) best = { share, loss };
   }
   const certain = certainWidth(plan.goal, rows);
-  const reached: Reached[] = [];
+  const reached: number[] = [];
   for (let index = 0; index < rows.length; index++) {
-    const row = rows[index] as number;
     const mixed = mix(direct[index] as Float64Array, shifted[index] as Float64Array, best.share);
     if ((mixed[mixed.length - 4] as number) - (mixed[3] as number) <= certain) continue;
-    // Twice the recency of the fit: how wide the bands must be changes faster than what follows from what.
-    reached.push({ level: probabilityOf(mixed, plan.goal[row] as number), weight: (plan.weight[row] as number) ** 2 });
+    reached.push(probabilityOf(mixed, plan.goal[rows[index] as number] as number));
   }
-  const readAt = weightedLevels(reached);
+  reached.sort((a, b) => a - b);
+  const readAt = levels.map(
+    (level) => reached[Math.min(reached.length - 1, Math.floor(level * reached.length))] ?? level,
+  );
   return { forest, misses, share: best.share, readAt };
-}
-
-interface Reached {
-  /** Probability at which a goal lay in its band. */
-  readonly level: number;
-  readonly weight: number;
-}
-
-/** For each level, the level below which that share of the weight was reached; the levels themselves without rows. */
-function weightedLevels(reached: Reached[]): Float64Array {
-  reached.sort((a, b) => a.level - b.level);
-  const total = reached.reduce((sum, { weight }) => sum + weight, 0);
-  let next = 0;
-  let below = 0;
-  return levels.map((level) => {
-    while (next < reached.length && below + (reached[next]?.weight ?? 0) < level * total) {
-      below += reached[next]?.weight ?? 0;
-      next++;
-    }
-    return reached[next]?.level ?? level;
-  });
 }
 
 /** Bands narrower than this share of the goal's own range speak of certainty (nights of a PV plant), not of a spread. */
@@ -114,7 +94,7 @@ function pinball(
 }
 
 /** A fit on all days misses a little less than the folds that it is judged by. */
-const narrowing = 0.96;
+const narrowing = 0.97;
 
 /** One distribution at the levels for each row of `bins`, around `combined`, as wide as `spread` says of each. */
 export function bandsAt(
