@@ -44,6 +44,13 @@ const order = Object.entries(allowed).map(([folder, others]) => ({
 export default {
   forbidden: [
     ...order,
+    {
+      name: 'console-is-a-client',
+      comment: 'the console uses src/api and src/rules, the very parser and executor, and what these stand on',
+      severity: 'error',
+      from: { path: '^console/src/', pathNot: test },
+      to: { path: '^src/', pathNot: '^src/(api|rules|base)/' },
+    },
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
     {
       name: 'testing-is-for-tests',
@@ -97,7 +104,7 @@ export default {
     exclude: { path: 'node_modules/.*/node_modules' },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: {
-      extensions: ['.ts', '.mjs', '.js'],
+      extensions: ['.ts', '.tsx', '.mjs', '.js'],
       conditionNames: ['import', 'node', 'default', 'types'],
       exportsFields: ['exports'],
     },

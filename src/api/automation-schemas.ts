@@ -18,7 +18,7 @@ const time = Type.String({ format: 'date-time' });
 const name = Type.String({ minLength: 1, maxLength: 1000, pattern: '\\S', description: 'more than blanks' });
 const description = Type.String({ maxLength: 2000 });
 const confirmed = Type.Literal(true);
-const word = (value: string) => Type.Literal(value);
+const word = <S extends string>(value: S) => Type.Literal(value);
 const warning = Type.Object({ code: Type.String() });
 const executionId = Type.String({ pattern: '^[0-9a-f-]{36}$', description: 'an execution id' });
 const pointKind = Type.Union([Type.Literal('measurement'), Type.Literal('action')]);

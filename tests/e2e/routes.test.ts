@@ -44,6 +44,8 @@ const decidedElsewhere = [
   'GET /docs',
   'POST /session',
   'GET /',
+  'GET /assets/*',
+  'HEAD /assets/*',
   'GET /*',
   'HEAD /',
   'HEAD /*',

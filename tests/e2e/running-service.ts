@@ -81,8 +81,9 @@ const startDeadlineMs = 60_000;
 export async function startTestService(
   folders: TestFolders,
   more: Readonly<Record<string, string>> = {},
+  program: 'serve.ts' | 'start.ts' = 'serve.ts',
 ): Promise<TestService> {
-  const child = spawn(process.execPath, [join(root, 'src', 'bin', 'serve.ts')], {
+  const child = spawn(process.execPath, [join(root, 'src', 'bin', program)], {
     env: serviceEnvironment(folders, more),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
