@@ -19,9 +19,13 @@ export interface ClientOptions {
 
 export const defaultDeadlineMs = 30_000;
 
-type InputOf<S extends TSchema> = keyof Static<S> extends never
-  ? { readonly [name: string]: never }
-  : { readonly [K in keyof Static<S>]: Static<S>[K] };
+/** Of an operation that is known only when it runs, whatever texts it is given. */
+type InputOf<S extends TSchema> =
+  unknown extends Static<S>
+    ? Readonly<Record<string, string>>
+    : keyof Static<S> extends never
+      ? { readonly [name: string]: never }
+      : { readonly [K in keyof Static<S>]: Static<S>[K] };
 /** The confirmation in the body is the client's work: it says there what `confirmed` says. */
 type BodyOf<S> = S extends TSchema ? Omit<Static<S> & object, 'confirmed'> : undefined;
 
@@ -41,6 +45,9 @@ export interface CallInput<C extends Capability> {
   /** Longest wait for this call, instead of the client's. */
   readonly deadlineMs?: number;
 }
+
+/** The input of whichever operation, for what is done alike for all of them. */
+type GivenInput = { readonly [K in keyof CallInput<Capability>]: unknown };
 
 export interface Reply<T> {
   readonly data: T;
@@ -97,6 +104,12 @@ export class ApiError extends Error implements ApiErrorParts {
     this.retryAfterMs = parts.retryAfterMs;
     this.details = parts.details;
   }
+
+  /** The same failure in words that fit better where they are read. */
+  saying(message: string): ApiError {
+    const { code, status, correlationId, retryable, retryAfterMs, details } = this;
+    return new ApiError({ code, message, status, correlationId, retryable, retryAfterMs, details }, this.cause);
+  }
 }
 
 export function createClient(options: ClientOptions): Client {
@@ -129,23 +142,26 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-function pathOf(capability: Capability, input: CallInput<Capability>): string {
-  const params: Readonly<Record<string, unknown>> = { ...input.params };
+function pathOf(capability: Capability, input: GivenInput): string {
+  const params = new Map(membersOf(input.params));
   const path = capability.path.replaceAll(/:([A-Za-z]+)/g, (_, name: string) => {
-    const value = params[name];
+    const value = params.get(name);
     if (typeof value !== 'string') throw new Error(`${capability.name} needs the path parameter ${name}`);
     return encodeURIComponent(value);
   });
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries({ ...input.query }))
-    if (typeof value === 'string') query.append(name, value);
+  for (const [name, value] of membersOf(input.query)) if (typeof value === 'string') query.append(name, value);
   const text = query.toString();
   return text === '' ? path : `${path}?${text}`;
 }
 
+function membersOf(value: unknown): [string, unknown][] {
+  return typeof value === 'object' && value !== null ? Object.entries(value) : [];
+}
+
 function headersOf(
   capability: Capability,
-  input: CallInput<Capability>,
+  input: GivenInput,
   token: string | null,
   hasBody: boolean,
 ): Record<string, string> {
@@ -153,18 +169,18 @@ function headersOf(
   if (token !== null && capability.permission !== null) headers['authorization'] = `Bearer ${token}`;
   if (hasBody) headers['content-type'] = 'application/json';
   if (input.confirmed === true) headers['x-svc-confirmed'] = 'true';
-  if (input.expectedRevision !== undefined) headers['if-match'] = `"${input.expectedRevision}"`;
-  if (input.correlationId !== undefined) headers['x-correlation-id'] = input.correlationId;
-  if (input.requestId !== undefined) headers['x-request-id'] = input.requestId;
+  if (typeof input.expectedRevision === 'number') headers['if-match'] = `"${input.expectedRevision}"`;
+  if (typeof input.correlationId === 'string') headers['x-correlation-id'] = input.correlationId;
+  if (typeof input.requestId === 'string') headers['x-request-id'] = input.requestId;
   return headers;
 }
 
-function bodyOf(capability: Capability, input: CallInput<Capability>): unknown {
+function bodyOf(capability: Capability, input: GivenInput): unknown {
   if (capability.body === null) return undefined;
   const confirms =
     input.confirmed === true && capability.confirmation === 'always' && capability.confirmedIn !== 'header';
   if (!confirms) return input.body;
-  return { ...input.body, confirmed: true };
+  return { ...Object.fromEntries(membersOf(input.body)), confirmed: true };
 }
 
 /** The answer of `ask`; a caller that has given up sees its own reason, everything else is a typed failure. */

@@ -3,11 +3,11 @@
  * `start`; nothing here decides anything.
  */
 import { accessSync, constants, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { auditCapabilities } from '../audit/capabilities.ts';
 import type { AuditScope } from '../audit/event.ts';
 import type { AuditLog } from '../audit/log.ts';
 import { auditKey, openAuditTrail } from '../audit/trail.ts';
+import { auditIsWritable } from '../audit/writable.ts';
 import { automationCapabilities } from '../automation/capabilities.ts';
 import { createEngineClient, type EngineClient } from '../automation/engine-client.ts';
 import type { ReloadReport } from '../automation/engine-contract.ts';
@@ -17,14 +17,18 @@ import { createRuleStore, type RuleStore } from '../automation/rule-store.ts';
 import { startEngineWorker } from '../automation/start-engine.ts';
 import { systemClock } from '../base/clock.ts';
 import { createLog, type Log } from '../base/log.ts';
-import { startDeviceLayer } from '../devices/device-layer.ts';
+import { type DeviceLayer, startDeviceLayer } from '../devices/device-layer.ts';
 import { addConsole } from '../gateway/console-files.ts';
 import { createIdentity, type Identity } from '../gateway/identity.ts';
 import { identityConfig } from '../gateway/identity-config.ts';
 import { localScope, type SigningKey, signingKey } from '../gateway/local-keys.ts';
+import { createMetrics, metricsCapability } from '../gateway/metrics.ts';
+import { addApiDescription } from '../gateway/openapi-routes.ts';
 import { createRateLimits } from '../gateway/rate-limit.ts';
+import { type ReadyChecks, readyCapability } from '../gateway/ready.ts';
 import { createServer, type Server, type ServerParts } from '../gateway/server.ts';
 import { createSignIn, type SignIn } from '../gateway/sign-in.ts';
+import { traceRequests } from '../gateway/tracing.ts';
 import { healthCapability } from '../platform/health.ts';
 import { metadataCapability } from '../platform/metadata.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
@@ -32,7 +36,9 @@ import { createPointMemory, type PointMemory } from '../points/shared-memory.ts'
 import { type Site, siteCatalogue } from '../points/site.ts';
 import type { Parameter, SiteCatalogue } from '../rules/catalogue.ts';
 import { createSnapshot, type Snapshot } from '../rules/snapshot.ts';
+import { copyBeforeMigration, databaseFile } from '../storage/data-files.ts';
 import { type Database, openDatabase, openRuntimeDatabase } from '../storage/database.ts';
+import { commitNothing } from '../storage/writable.ts';
 import {
   isForOperator,
   readLimits,
@@ -45,7 +51,9 @@ import {
 import { lockDataFolder } from './data-lock.ts';
 import { type ServiceHistory, startHistory } from './history.ts';
 import { addLiveSocket } from './live-socket.ts';
+import { addMeasurements, measuredAudit, measuredLimits } from './measurements.ts';
 import { startProcessing } from './processing.ts';
+import { startTelemetry } from './telemetry.ts';
 import { packageVersion } from './version.ts';
 
 export interface RunningService {
@@ -67,16 +75,6 @@ export interface RunningService {
   readonly routes: ReadonlySet<string>;
   /** Takes no more requests, lets open ones end, stores what waits, ends the threads. */
   stop(): Promise<void>;
-}
-
-/** History and the memory of rules. */
-function runtimeDatabaseFile(dataDir: string): string {
-  return join(dataDir, 'runtime.sqlite');
-}
-
-/** The site's durable truth in the data dir: rules and audit. */
-export function siteDatabaseFile(dataDir: string): string {
-  return join(dataDir, 'site.sqlite');
 }
 
 /** What was opened, closed again in reverse order: by `stop`, or when a later step of the start fails. */
@@ -104,17 +102,20 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   if (lock === null) throw new StartError(`another service uses the data dir ${config.dataDir}`);
   opened.add(() => lock.release());
   const identity = orStartError(() => identityOf(config, limits, log));
+  for (const copy of orStartError(() => copyBeforeMigration(config.dataDir, systemClock.wallMs())))
+    log.info('a database of an older format was copied before it is brought forward', { copy });
   const { database, runtime } = openDatabases(config, opened);
   const { scope } = identity;
   const key = orStartError(() => auditKey(config.dataDir));
   const parts = { database, dataFolder: config.dataDir, clock: systemClock, limits: limits.audit, scope, key };
   const trail = await openAuditTrail({ ...parts, log: log.with({ area: 'audit' }) });
-  const audit = trail.log;
+  const metrics = createMetrics();
+  const audit = measuredAudit(trail.log, metrics, systemClock);
   // After everything that writes to it, before its database.
   opened.add(() => trail.close());
 
   const memory = createPointMemory(site.points, site.channels.length);
-  startDevices(config, site, memory, limits, log, opened);
+  const devices = startDevices(config, site, memory, limits, log, opened);
   const history = startHistory(config, site, memory, limits.history, log);
   // Before the device layer ends: the last look finds the values of the last moment.
   opened.add(() => history.stop());
@@ -140,16 +141,25 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     log,
   });
   const { signIn } = identity;
-  const rateLimits = createRateLimits(limits.http);
+  const rateLimits = measuredLimits(createRateLimits(limits.http), metrics);
+  const checks: ReadyChecks = {
+    storage: () => commitNothing(database).then(() => true),
+    audit: () => auditIsWritable(database, scope, systemClock),
+    scheduler: async () => (await engine.status())?.running === true,
+    devices: () => devices.up(),
+  };
+  const capabilities = [
+    healthCapability(packageVersion()),
+    metadataCapability(),
+    readyCapability(checks, systemClock),
+    metricsCapability(metrics),
+    ...auditCapabilities(trail),
+    ...handlers,
+    ...processing.capabilities,
+    ...(signIn === null ? [] : [signIn.capability]),
+  ];
   const server = serverOf({
-    capabilities: [
-      healthCapability(packageVersion()),
-      metadataCapability(),
-      ...auditCapabilities(trail),
-      ...handlers,
-      ...processing,
-      ...(signIn === null ? [] : [signIn.capability]),
-    ],
+    capabilities,
     identity: identity.identity,
     audit,
     site: identity.scope,
@@ -158,6 +168,17 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     limits: limits.http,
     clock: systemClock,
   });
+  metrics.observe(server.fastify);
+  addMeasurements(metrics, {
+    clock: systemClock,
+    engine,
+    devices,
+    recording: history.recording,
+    processors: processing.measures,
+  });
+  await traced(server, config, opened);
+  const described = capabilities.map(({ descriptor }) => descriptor);
+  await addApiDescription(server, described, packageVersion());
   const messageBytesMax = limits.automation.stream_message_bytes;
   await addLiveSocket(server, { stream, rateLimits, log, messageBytesMax });
   if (!(await addConsole(server))) log.warn('there is no console: it was not built; run npm run prepare');
@@ -192,9 +213,9 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
 
 function openDatabases(config: ServiceConfig, opened: Opened) {
   return orStartError(() => {
-    const database = openDatabase(siteDatabaseFile(config.dataDir));
+    const database = openDatabase(databaseFile(config.dataDir, 'site'));
     opened.add(() => database.close());
-    const runtime = openRuntimeDatabase(runtimeDatabaseFile(config.dataDir));
+    const runtime = openRuntimeDatabase(databaseFile(config.dataDir, 'runtime'));
     opened.add(() => runtime.close());
     return { database, runtime };
   });
@@ -207,7 +228,7 @@ function startDevices(
   limits: ServiceLimits,
   log: Log,
   opened: Opened,
-): void {
+): DeviceLayer {
   const { configDir, dataDir, logLevel } = config;
   const layer = orStartError(() =>
     startDeviceLayer({
@@ -223,6 +244,15 @@ function startDevices(
     }),
   );
   opened.add(() => layer.stop());
+  return layer;
+}
+
+/** Spans of requests, when there is somewhere to send them. */
+async function traced({ fastify }: Server, config: ServiceConfig, opened: Opened): Promise<void> {
+  const telemetry = await startTelemetry(config.env);
+  if (telemetry === null) return;
+  traceRequests(fastify);
+  opened.add(() => telemetry.stop());
 }
 
 /** The engine's client and the stream that its records go to; `open` starts the thread. */
@@ -245,7 +275,7 @@ function startEngine(
   });
   const setup = {
     memory,
-    databaseFile: runtimeDatabaseFile(config.dataDir),
+    databaseFile: databaseFile(config.dataDir, 'runtime'),
     dataFolder: config.dataDir,
     limits: limits.automation,
   };

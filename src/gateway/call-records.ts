@@ -12,6 +12,7 @@ import type { Log } from '../base/log.ts';
 /** What a record says about the request itself. */
 export interface RecordedCall {
   readonly correlationId: string;
+  readonly traceId: string | undefined;
   readonly header: (name: string) => string | undefined;
   readonly params: Readonly<Record<string, string>>;
 }
@@ -68,6 +69,7 @@ export function createRecords(bound: BoundCapability, parts: RecordParts): Recor
       risk: descriptor.risk,
       confirmation: explicit ? 'explicit' : 'not-required',
       correlationId: call.correlationId,
+      ...(call.traceId === undefined ? {} : { traceId: call.traceId }),
     };
   };
   return {

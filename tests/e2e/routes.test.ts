@@ -49,7 +49,7 @@ const decidedElsewhere = [
   'GET /*',
   'HEAD /',
   'HEAD /*',
-  'GET /docs/*',
+  'GET /docs/js/scalar.js',
   'GET /docs/',
 ];
 
