@@ -382,7 +382,15 @@ describe('decisions §4 duplicates, clocks, ranges', () => {
     // With the other three of the window and the one ahead: 1000 rows, then 999.
     expect(valuesOf(await frameOf(rows(996)), 'load')).toEqual([818, 820, 835, 840]);
     expect(await reasonsOf(rows(995))).toEqual([
-      { rule: 'clock_skew', segment: 'history', feature: 'load', observed: 1 / 999, limit: 0.001 },
+      {
+        rule: 'clock_skew',
+        segment: 'history',
+        feature: 'load',
+        observed: 1 / 999,
+        limit: 0.001,
+        first_label: '2026-07-11T11:45:00Z',
+        last_label: '2026-07-11T11:45:00Z',
+      },
     ]);
   });
 
@@ -399,15 +407,25 @@ describe('decisions §4 duplicates, clocks, ranges', () => {
     expect(valuesOf(await frameOf(edge), 'humidity')).toEqual([65, 64, 100, 62]);
   });
 
-  test('out_of_range reject: a reason', async () => {
+  test('out_of_range reject: a reason with the labels of the rows', async () => {
     const rejecting: LoadEdits = {
       task: [
         ...allowing.task,
         ['range: { minimum: 0, maximum: 100 }', 'out_of_range: reject, range: { minimum: 0, maximum: 100 }'],
       ],
     };
-    expect(await reasonsOf(humid, rejecting)).toEqual([
-      { rule: 'range', segment: 'history', feature: 'humidity', observed: 1, limit: 0 },
+    // Two rows: which times they were is told, as for any other rule.
+    const rows = [...humid, row(humiditySeries, '11:16:00', -1)];
+    expect(await reasonsOf(rows, rejecting)).toEqual([
+      {
+        rule: 'range',
+        segment: 'history',
+        feature: 'humidity',
+        observed: 2,
+        limit: 0,
+        first_label: '2026-07-11T11:30:00Z',
+        last_label: '2026-07-11T11:45:00Z',
+      },
     ]);
   });
 
