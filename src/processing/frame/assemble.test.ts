@@ -235,6 +235,14 @@ describe('decisions §4 the cutoff and the options', () => {
     });
   });
 
+  test('§2.3 no label lies before the epoch: the first cutoff with a whole window, and one cadence earlier', async () => {
+    const firstMs = 3 * 900_000;
+    expect(await reasonsOf([], {}, { asOfMs: firstMs })).toContainEqual(
+      expect.objectContaining({ rule: 'history_unavailable', first_label: '1970-01-01T00:00:00Z' }),
+    );
+    await expect(assemble([], {}, { asOfMs: firstMs - 900_000 })).rejects.toMatchObject({ code: 'invalid-input' });
+  });
+
   test('settle_seconds: that old is settled, a millisecond younger is not_settled', async () => {
     const settling: LoadEdits = { task: [['settle_seconds: 0', 'settle_seconds: 60']] };
     await frameOf(fixtureRows(), settling, { nowMs: at('12:01:00') });
