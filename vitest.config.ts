@@ -7,6 +7,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          globalSetup: 'tests/setup/postgres.ts',
           include: ['src/**/*.test.ts', 'tests/tidy/**/*.test.ts', 'tests/docs/rule-reference.test.ts'],
           testTimeout: 20_000,
         },

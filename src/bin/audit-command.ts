@@ -14,8 +14,8 @@ import { gatherEvidence, nameOf, type TrailReport, verifyScan } from '../audit/v
 import { systemClock } from '../base/clock.ts';
 import { readIfThere } from '../base/own-file.ts';
 import { type AuditScan, scanAudit } from '../storage/audit-scan.ts';
-import { type ServiceConfig, StartError } from './config.ts';
-import { siteDatabaseFile } from './service.ts';
+import { readLimits, type ServiceConfig, StartError } from './config.ts';
+import { siteDatabase } from './databases.ts';
 
 interface VerifyOptions {
   readonly anchor?: string;
@@ -38,7 +38,7 @@ export function addAuditCommands(setpoint: Command, config: () => ServiceConfig)
     .option('--json', 'print the report as JSON')
     .action(async (options: VerifyOptions) => {
       const report =
-        options.file === undefined ? verifyData(config(), options) : await verifyFile(options.file, options);
+        options.file === undefined ? await verifyData(config(), options) : await verifyFile(options.file, options);
       const good = report.problems.length === 0 && report.chains.every((chain) => chain.broken === null);
       process.stdout.write(
         options.json === true
@@ -53,14 +53,14 @@ export function addAuditCommands(setpoint: Command, config: () => ServiceConfig)
     .action(() => exportData(config()));
 }
 
-function verifyData(config: ServiceConfig, options: VerifyOptions): TrailReport {
+async function verifyData(config: ServiceConfig, options: VerifyOptions): Promise<TrailReport> {
   const facts = factsOf(config);
-  const scan = openScan(config);
+  const scan = await openScan(config);
   try {
     const evidence = gatherEvidence({ ...evidenceOf(options), checkpoints: facts.checkpoints, ownKey: facts.key });
-    return verifyScan(scan, evidence, { withDetails: options.details });
+    return await verifyScan(scan, evidence, { withDetails: options.details });
   } finally {
-    scan.close();
+    await scan.close();
   }
 }
 
@@ -74,21 +74,21 @@ async function verifyFile(file: string, options: VerifyOptions): Promise<TrailRe
 
 async function exportData(config: ServiceConfig): Promise<void> {
   const facts = factsOf(config);
-  const scan = openScan(config);
+  const scan = await openScan(config);
   try {
     const exportedAt = new Date(systemClock.wallMs()).toISOString();
     await pipeline(exportLines(scan, { ...facts, exportedAt }), process.stdout, { end: false });
   } finally {
-    scan.close();
+    await scan.close();
   }
 }
 
-function openScan(config: ServiceConfig): AuditScan {
-  const file = siteDatabaseFile(config.dataDir);
-  if (!existsSync(file))
+async function openScan(config: ServiceConfig): Promise<AuditScan> {
+  const place = siteDatabase(config, readLimits(config.configDir).storage);
+  if (typeof place === 'string' && !existsSync(place))
     throw new StartError(`there is no site database in ${config.dataDir}: set SVC_DATA_DIR to the service's data dir`);
   try {
-    return scanAudit(file);
+    return await scanAudit(place);
   } catch (error) {
     throw new StartError(error instanceof Error ? error.message : String(error));
   }

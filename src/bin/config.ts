@@ -18,6 +18,7 @@ import { type HistoryLimits, historyLimits, historyLimitsSchema } from '../histo
 import type { Channel } from '../points/channel.ts';
 import { readSite, type Site } from '../points/site.ts';
 import type { Parameter } from '../rules/catalogue.ts';
+import { type StorageLimits, storageLimits, storageLimitsSchema } from '../storage/limits.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -38,6 +39,8 @@ export interface ServiceConfig {
   readonly host: string;
   readonly port: number;
   readonly dataDir: string;
+  /** A PostgreSQL server for rules, audit and rule state; without it, files of the data dir. */
+  readonly databaseUrl: string | null;
   readonly configDir: string;
   readonly env: Environment;
   readonly logLevel: LogLevel;
@@ -61,10 +64,19 @@ export function readConfig(env: Environment): ServiceConfig {
     host: env['SVC_HTTP_HOST'] ?? defaultHost,
     port: Number(port),
     dataDir: resolve(env['SVC_DATA_DIR'] ?? 'data'),
+    databaseUrl: databaseUrlOf(env['SVC_DATABASE_URL']),
     configDir: resolve(env['SVC_CONFIG_DIR'] ?? 'config'),
     env,
     logLevel,
   };
+}
+
+/** The value may hold a password: it is not shown. */
+function databaseUrlOf(text: string | undefined): string | null {
+  if (text === undefined || text === '') return null;
+  if (!/^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? ''))
+    throw new StartError('SVC_DATABASE_URL must be a URL such as postgres://user:password@host:5432/database');
+  return text;
 }
 
 /** Sections of service.yaml; each may name any of its limits, the others keep their defaults. */
@@ -75,6 +87,7 @@ const serviceSchema = Type.Object(
     devices: Type.Optional(Type.Partial(deviceLimitsSchema)),
     audit: Type.Optional(Type.Partial(auditLimitsSchema)),
     history: Type.Optional(Type.Partial(historyLimitsSchema)),
+    storage: Type.Optional(Type.Partial(storageLimitsSchema)),
   },
   { additionalProperties: false },
 );
@@ -85,6 +98,7 @@ export interface ServiceLimits {
   readonly devices: DeviceLimits;
   readonly audit: AuditLimits;
   readonly history: HistoryLimits;
+  readonly storage: StorageLimits;
 }
 
 const serviceFile = 'service.yaml';
@@ -100,6 +114,7 @@ export function readLimits(configDir: string): ServiceLimits {
     devices: { ...deviceLimits, ...given.devices },
     audit: { ...auditLimits, ...given.audit },
     history: { ...historyLimits, ...given.history },
+    storage: { ...storageLimits, ...given.storage },
   };
 }
 

@@ -3,7 +3,6 @@
  * `start`; nothing here decides anything.
  */
 import { accessSync, constants, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { auditCapabilities } from '../audit/capabilities.ts';
 import type { AuditScope } from '../audit/event.ts';
 import type { AuditLog } from '../audit/log.ts';
@@ -42,6 +41,7 @@ import {
   StartError,
 } from './config.ts';
 import { lockDataFolder } from './data-lock.ts';
+import { runtimeDatabase, siteDatabase } from './databases.ts';
 import { type ServiceHistory, startHistory } from './history.ts';
 import { addLiveSocket } from './live-socket.ts';
 import { packageVersion } from './version.ts';
@@ -65,16 +65,6 @@ export interface RunningService {
   readonly routes: ReadonlySet<string>;
   /** Takes no more requests, lets open ones end, stores what waits, ends the threads. */
   stop(): Promise<void>;
-}
-
-/** History and the memory of rules. */
-function runtimeDatabaseFile(dataDir: string): string {
-  return join(dataDir, 'runtime.sqlite');
-}
-
-/** The site's durable truth in the data dir: rules and audit. */
-export function siteDatabaseFile(dataDir: string): string {
-  return join(dataDir, 'site.sqlite');
 }
 
 /** What was opened, closed again in reverse order: by `stop`, or when a later step of the start fails. */
@@ -102,7 +92,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   if (lock === null) throw new StartError(`another service uses the data dir ${config.dataDir}`);
   opened.add(() => lock.release());
   const identity = orStartError(() => identityOf(config, limits, log));
-  const { database, runtime } = openDatabases(config, opened);
+  const { database, runtime } = await openDatabases(config, limits, opened);
   const { scope } = identity;
   const key = orStartError(() => auditKey(config.dataDir));
   const parts = { database, dataFolder: config.dataDir, clock: systemClock, limits: limits.audit, scope, key };
@@ -182,14 +172,21 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   };
 }
 
-function openDatabases(config: ServiceConfig, opened: Opened) {
-  return orStartError(() => {
-    const database = openDatabase(siteDatabaseFile(config.dataDir));
-    opened.add(() => database.close());
-    const runtime = openRuntimeDatabase(runtimeDatabaseFile(config.dataDir));
-    opened.add(() => runtime.close());
-    return { database, runtime };
+async function openDatabases(config: ServiceConfig, limits: ServiceLimits, opened: Opened) {
+  const { database, runtime } = orStartError(() => {
+    const site = openDatabase(siteDatabase(config, limits.storage));
+    opened.add(() => site.close());
+    const rules = openRuntimeDatabase(runtimeDatabase(config, limits.storage));
+    opened.add(() => rules.close());
+    return { database: site, runtime: rules };
   });
+  try {
+    await database.ready();
+    await runtime.ready();
+  } catch (error) {
+    throw new StartError(error instanceof Error ? error.message : String(error));
+  }
+  return { database, runtime };
 }
 
 function startDevices(
@@ -237,7 +234,7 @@ function startEngine(
   });
   const setup = {
     memory,
-    databaseFile: runtimeDatabaseFile(config.dataDir),
+    database: runtimeDatabase(config, limits.storage),
     dataFolder: config.dataDir,
     limits: limits.automation,
   };

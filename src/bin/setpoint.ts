@@ -19,9 +19,9 @@ import { siteCatalogue } from '../points/site.ts';
 import { openDatabase } from '../storage/database.ts';
 import { addAuditCommands } from './audit-command.ts';
 import { readConfig, readLimits, readSiteFile, type ServiceConfig, StartError } from './config.ts';
+import { siteDatabase } from './databases.ts';
 import { addHistoryCommands } from './history-command.ts';
 import { isExpected, runService } from './run-service.ts';
-import { siteDatabaseFile } from './service.ts';
 import { packageVersion } from './version.ts';
 
 const exitCodes = { failed: 1, notConfirmed: 2 } as const;
@@ -49,8 +49,9 @@ async function withDatabase<T>(
   if (!existsSync(config.dataDir))
     throw new StartError(`there is no data dir ${config.dataDir}: start the service once, or set SVC_DATA_DIR`);
   const scope = identityConfig(config.env).scope ?? localScope(config.dataDir);
-  const database = openDatabase(siteDatabaseFile(config.dataDir));
+  const database = openDatabase(siteDatabase(config, readLimits(config.configDir).storage));
   try {
+    await database.ready();
     return await work({ database, audit: createAuditLog({ database, clock: systemClock, scope }) });
   } finally {
     await database.close();
