@@ -12,7 +12,9 @@ const allowed = {
   devices: ['base', 'points', 'rules'],
   audit: ['base', 'api', 'storage'],
   automation: ['base', 'api', 'storage', 'points', 'audit', 'rules'],
+  forecaster: ['base', 'api', 'processing'],
   gateway: ['base', 'api', 'storage', 'audit'],
+  processing: ['base', 'api', 'storage', 'points', 'historian', 'rules'],
   platform: ['base', 'api', 'audit'],
 };
 
@@ -58,6 +60,16 @@ export default {
       from: { path: '^src/(rules|api)/', pathNot: test },
       to: {
         path: '^(node:)?(async_hooks|child_process|cluster|crypto|dgram|dns|fs|fs/promises|http|https|net|os|path|perf_hooks|sqlite|stream|timers|tls|url|worker_threads|zlib)$',
+        reachable: true,
+      },
+    },
+    {
+      name: 'derived-data-never-commands',
+      comment: 'processing reads points and cannot reach a command slot, a device or a rule that runs (§1 area C)',
+      severity: 'error',
+      from: { path: '^src/processing/', pathNot: test },
+      to: {
+        path: '^src/(points/command-slots|rules/(command-port|executor)|devices/|automation/|gateway/)',
         reachable: true,
       },
     },

@@ -25,6 +25,8 @@ const pointKind = Type.Union([Type.Literal('measurement'), Type.Literal('action'
 
 export const priorityMax = 4_294_967_295;
 export const nameMax = 128;
+/** Counted as JSON Schema counts the other texts: by code point, not by UTF-16 unit. */
+export const characters = (text: string): number => Array.from(text).length;
 
 export const ruleParams = strict({ id: decimalText(16) });
 export const noParams = strict({});

@@ -37,7 +37,7 @@ export interface Capability {
   /** Schema of the JSON body; null when the route takes none. */
   readonly body: TSchema | null;
   /** Which limit of the gateway bounds the body; `rule` when absent. */
-  readonly bodyLimit?: 'rule' | 'session';
+  readonly bodyLimit?: 'rule' | 'session' | 'processing';
   /** The body is a credential: no part of it enters the audit. */
   readonly secretBody?: true;
   /** The answer is kept back with 503 when its terminal record cannot be written. */
@@ -64,14 +64,25 @@ export interface CallContext {
   readonly body: unknown;
   /** The If-Match header, unquoted; undefined when absent. */
   readonly ifMatch: string | undefined;
+  /** The x-request-id header as it came; undefined when absent. */
+  readonly requestId: string | undefined;
   /** The Last-Event-ID header as it came; undefined when absent. */
   readonly lastEventId?: string | undefined;
+  readonly audit: CallAudit;
+}
+
+/** What a handler adds to the audit of its own call. */
+export interface CallAudit {
+  /** Particulars that the terminal record carries, however the call ends. */
+  note(details: Readonly<Record<string, unknown>>): void;
+  /** A record of its own about the same resource, durable when this resolves; refuses with `audit-unavailable`. */
+  record(action: string, details: Readonly<Record<string, unknown>>): Promise<void>;
 }
 
 export interface Answer {
   /** The whole body. */
   readonly data: unknown;
-  /** A body that is not JSON, instead of `data`. */
+  /** The body as text, instead of `data`: one that is not JSON, or JSON whose members must keep their places. */
   readonly content?: { readonly type: string; readonly text: string };
   readonly headers?: Readonly<Record<string, string>>;
   /** Particulars of the terminal audit event. */
@@ -80,13 +91,38 @@ export interface Answer {
   readonly resourceId?: string;
 }
 
-export interface BoundCapability {
+/** What a call turns out to be once its body is known, before it is confirmed and recorded. */
+export interface Resolution {
+  /** By the policy of what was resolved. */
+  readonly confirmation: 'never' | 'required';
+  readonly resourceId: string;
+  /** Particulars of the accepted record. */
+  readonly details: Readonly<Record<string, unknown>>;
+  /** The terminal record counts as failed when it takes longer. */
+  readonly terminalTimeoutMs: number;
+  carryOut(): Promise<Answer>;
+}
+
+interface BoundOperation {
   readonly descriptor: Capability;
   /** The resource that the call is about, for the audit. */
   resource(params: Readonly<Record<string, string>>): { readonly kind: string; readonly id: string };
   /** On a public route whose body is the credential: who it speaks for. Null is a failed authentication. */
   identify?(context: CallContext): Subject | null;
-  handler(context: CallContext): Promise<Answer>;
   /** Records the refusal (403) of an operation whose audit is not the pipeline's. */
   refused?(subject: Subject, correlationId: string, fault: Fault): Promise<void>;
 }
+
+/** The descriptor says all about the call beforehand. */
+export interface HandledCapability extends BoundOperation {
+  handler(context: CallContext): Promise<Answer>;
+}
+
+/** Confirmation and resource depend on the body (`confirmation: policy`); a Fault refuses the call. */
+export interface ResolvedCapability extends BoundOperation {
+  /** The resource that a refused call was about, as far as its body tells. */
+  refusedResourceId(context: CallContext): string;
+  resolve(context: CallContext): Resolution;
+}
+
+export type BoundCapability = HandledCapability | ResolvedCapability;

@@ -1,5 +1,6 @@
 /** What the handlers of area A work with, and the small forms that all their answers share. */
 import type { CallContext } from '../api/capability.ts';
+import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import type { Parameter, SiteCatalogue } from '../rules/catalogue.ts';
 import type { Snapshot } from '../rules/snapshot.ts';
@@ -26,6 +27,8 @@ export interface AutomationParts {
 }
 
 export const succeeded = (data: unknown): { success: true; data: unknown } => ({ success: true, data });
+export const notLoaded = (ruleId: number): Fault =>
+  new Fault('engine-unavailable', `rule ${ruleId} is stored but not loaded: reload the scheduler`);
 export const etag = (revision: number): string => `"${revision}"`;
 export const ruleIdOf = (context: CallContext): number => Number(context.params['id']);
 export const ruleResource = (params: Readonly<Record<string, string>>) => ({

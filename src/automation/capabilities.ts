@@ -3,20 +3,20 @@
  * validated and recorded the call; a mutation changes the store first and reloads the engine after.
  */
 import { automation } from '../api/automation.ts';
-import type { Answer, BoundCapability, CallContext } from '../api/capability.ts';
+import type { Answer, CallContext, HandledCapability } from '../api/capability.ts';
 import { Fault } from '../base/fault.ts';
-import { type AutomationParts, etag, ruleIdOf, ruleResource, succeeded } from './automation-parts.ts';
+import { type AutomationParts, etag, notLoaded, ruleIdOf, ruleResource, succeeded } from './automation-parts.ts';
 import { catalogueView } from './catalogue-view.ts';
 import { topologyOf } from './rule-document.ts';
 import { createRuleMutations } from './rule-mutations.ts';
-import type { RuleRow, RuleStore } from './rule-store.ts';
+import type { RuleRow, RuleStore, RuleSummary } from './rule-store.ts';
 import { variablesOf } from './rule-variables.ts';
-import { parsedOrNull, ruleView } from './rule-view.ts';
+import { parsedOrNull, ruleText, ruleView } from './rule-view.ts';
 
 const defaultPageSize = 20;
 const defaultHistoryLimit = 20;
 
-export function automationCapabilities(parts: AutomationParts): BoundCapability[] {
+export function automationCapabilities(parts: AutomationParts): HandledCapability[] {
   return [...ruleQueries(parts), ...createRuleMutations(parts), ...schedulerCapabilities(parts)];
 }
 
@@ -28,7 +28,7 @@ async function ruleOf(store: RuleStore, context: CallContext): Promise<RuleRow> 
   return row;
 }
 
-function ruleQueries(parts: AutomationParts): BoundCapability[] {
+function ruleQueries(parts: AutomationParts): HandledCapability[] {
   const { store, history, engine } = parts;
   return [
     { descriptor: automation.list, resource: ruleResource, handler: (context) => list(parts, context) },
@@ -37,7 +37,11 @@ function ruleQueries(parts: AutomationParts): BoundCapability[] {
       resource: ruleResource,
       async handler(context) {
         const row = await ruleOf(store, context);
-        return { data: succeeded(ruleView(row)), headers: { etag: etag(row.revision) } };
+        return {
+          data: succeeded(ruleView(row)),
+          content: { type: 'application/json; charset=utf-8', text: `{"success":true,"data":${ruleText(row)}}` },
+          headers: { etag: etag(row.revision) },
+        };
       },
     },
     {
@@ -54,8 +58,8 @@ function ruleQueries(parts: AutomationParts): BoundCapability[] {
       async handler(context) {
         const row = await ruleOf(store, context);
         const [status] = await engine.explain([row.id]);
-        // Stored, but not loaded yet: the reload of its creation is under way.
-        if (!status) throw new Fault('engine-unavailable', 'the rule is being loaded; try again');
+        // The reload of its creation is under way, or it was imported beside the service.
+        if (!status) throw notLoaded(row.id);
         return { data: succeeded(status) };
       },
     },
@@ -114,7 +118,7 @@ async function list(parts: AutomationParts, context: CallContext): Promise<Answe
 }
 
 /** The list stands without the engine: a status that cannot be had is null. */
-async function statusesOf(parts: AutomationParts, rows: readonly RuleRow[]): Promise<readonly unknown[]> {
+async function statusesOf(parts: AutomationParts, rows: readonly RuleSummary[]): Promise<readonly unknown[]> {
   try {
     return await parts.engine.explain(rows.map((row) => row.id));
   } catch (error) {
@@ -131,7 +135,7 @@ function variables(parts: AutomationParts, row: RuleRow): readonly unknown[] {
   return variablesOf(topology, parts.catalogue(), snapshot);
 }
 
-function schedulerCapabilities(parts: AutomationParts): BoundCapability[] {
+function schedulerCapabilities(parts: AutomationParts): HandledCapability[] {
   const { engine, store } = parts;
   return [
     {

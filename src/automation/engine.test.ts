@@ -98,6 +98,7 @@ function setup(options: Setup = {}) {
   const records: ExecutionRecord[] = [];
   const changes: [number, number][] = [];
   const unchangedRuns: string[] = [];
+  const touched: number[] = [];
   let onRing = (): void => undefined;
   const set = (index: number, value: number): void => {
     values[index] = value;
@@ -157,7 +158,7 @@ function setup(options: Setup = {}) {
     },
     recorder: {
       record: (record, unchanged) => void (unchanged && unchangedRuns.push(record.execution_id)),
-      touch: () => undefined,
+      touch: (ids) => void touched.push(...ids),
       forget: () => undefined,
       flushed: () => Promise.resolve(true),
       waiting: () => 0,
@@ -169,7 +170,7 @@ function setup(options: Setup = {}) {
   onRing = engine.pointsChanged;
   const load = (...list: EngineRule[]) => engine.reload({ ids: list.map((item) => item.id), changed: list });
   const runs = (id: number): ExecutionRecord[] => records.filter((record) => record.rule_id === id);
-  return { clock, engine, rules, world, commands, records, set, lose, load, runs, unchangedRuns };
+  return { clock, engine, rules, world, commands, records, set, lose, load, runs, unchangedRuns, touched };
 }
 
 describe('decisions §2.5 cycles', () => {
@@ -407,7 +408,7 @@ describe('manual execution', () => {
 });
 
 describe('reload', () => {
-  test('decisions §2.2 a broken row is reported and the others run; a stub is no-runnable-flow', () => {
+  test('§6.6, decisions §2.2 a broken row is reported and the others run; a stub is no-runnable-flow', () => {
     const { clock, engine, load, records, set } = setup();
     set(0, 20);
     const report = load(
@@ -508,6 +509,30 @@ describe('restart', () => {
     expect(after.runs(2).length).toBeGreaterThan(90);
     clock.advance(200);
     expect(after.runs(1)).toHaveLength(1);
+  });
+
+  test('decisions §2.2 a cooldown stands over an edited trigger and the restart after it', () => {
+    const before = setup();
+    before.set(0, 20);
+    before.load(rule(1, { cooldown_ms: 60_000 }), rule(2));
+    before.engine.start();
+    before.clock.advance(100);
+    const touchedAtFirst = [...before.touched];
+    const edited = rule(1, {
+      revision: 2,
+      cooldown_ms: 60_000,
+      trigger_config: '{"type":"interval","interval_ms":500}',
+    });
+    before.engine.reload({ ids: [1, 2], changed: [edited] });
+    expect(touchedAtFirst).toEqual([]);
+    expect(before.touched).toEqual([1]);
+    const stored = new Map([[1, before.rules.exportState(1) ?? '']]);
+    before.engine.stop();
+
+    const clock = simulatedClock(before.clock.wallMs() + 10_000, 5);
+    const after = setup({ clock, stored });
+    after.load(edited);
+    expect(after.engine.explain([1])[0]).toMatchObject({ state: 'cooldown' });
   });
 
   test('a damaged state counts as none', () => {

@@ -228,7 +228,9 @@ export function createEngine(parts: EngineParts): Engine {
       if (!inCycle) ask();
     },
     reload: (change) => {
-      const { report, removed } = rules.replace(change, clock.monotonicMs());
+      const { report, edited, removed } = rules.replace(change, clock.monotonicMs());
+      // What an edit dropped or kept must hold after a restart too, whether the rule ran in between or not.
+      recorder.touch(edited);
       recorder.forget(removed);
       return report;
     },

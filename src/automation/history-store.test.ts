@@ -80,6 +80,17 @@ describe.each(engines)('runtime database on %s', (engine) => {
     expect(await all(1)).toEqual(['"9"', '"8"', '"7"']);
   });
 
+  test('what is oldest by its time goes first, whatever came in first: found by the index of ages, without a scan', async () => {
+    const store = createHistoryStore(database);
+    const startedAt = (ms: number) => ({ started_at: new Date(1_700_000_000_000 + ms).toISOString() });
+    await store.append([row(1, 1, startedAt(5)), row(1, 2, startedAt(3)), row(1, 3, startedAt(4))], [], []);
+    const limit = new Date(1_700_000_001_000).toISOString();
+    expect(await store.pruneBefore(limit, 1)).toBe(1);
+    expect(await all(1)).toEqual(['"3"', '"1"']);
+    expect(await store.pruneBefore(limit, 1)).toBe(1);
+    expect(await all(1)).toEqual(['"1"']);
+  });
+
   test('runs and states are one transaction: a run that cannot be stored takes the states with it', async () => {
     const store = createHistoryStore(database);
     await store.append([row(1, 1)], [{ rule_id: 1, state: 'a' }], []);

@@ -3,7 +3,7 @@
  * form or, for a legacy compact-only rule, as `nodes_json`.
  */
 import Type, { type Static } from 'typebox';
-import { nameMax, priorityMax } from '../api/automation-schemas.ts';
+import { characters, nameMax, priorityMax } from '../api/automation-schemas.ts';
 import { decoder } from '../base/decode.ts';
 import { Fault } from '../base/fault.ts';
 import { JsonError, parseJson } from '../base/json.ts';
@@ -74,7 +74,7 @@ export function readRuleFile(fileName: string, text: string, catalogue: SiteCata
 
 function readRule(entry: RuleEntry, catalogue: SiteCatalogue): ImportedRule {
   const name = entry.name.trim();
-  if (name.length > nameMax) throw new Fault('invalid-input', `the name has more than ${nameMax} characters`);
+  if (characters(name) > nameMax) throw new Fault('invalid-input', `the name has more than ${nameMax} characters`);
   const flow = entry.flow_json ?? undefined;
   if (flow !== undefined && entry.nodes_json !== undefined)
     throw new Fault('invalid-input', 'a rule has flow_json or nodes_json, not both');

@@ -53,6 +53,9 @@ export const closeCodes = {
   denied: 4003,
 };
 
+/** A token that was good has ended: closed as unauthenticated, but nobody guessed anything. */
+export const expiredReason = 'token expired';
+
 /** How often a client whose socket is full is looked at again. */
 const retryMs = 50;
 /** Longest delay a timer of the runtime takes; a token that lives longer is looked at again then. */
@@ -122,7 +125,7 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
   const expireAt = (client: Client, expiresAtMs: number): void => {
     const leftMs = expiresAtMs - clock.wallMs();
     if (leftMs <= 0) {
-      end(client, closeCodes.unauthenticated, 'token expired');
+      end(client, closeCodes.unauthenticated, expiredReason);
       return;
     }
     client.deadline = clock.after(Math.min(leftMs, timerMaxMs), () => expireAt(client, expiresAtMs));

@@ -54,6 +54,17 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
 }
 
 describe('decisions §2.5 recorder', () => {
+  test('the state of a rule that a reload edited is stored without a run', async () => {
+    const { recorder, transactions, states, pass } = setup();
+    states.set(1, 'edited');
+    recorder.touch([]);
+    await pass(automationLimits.record_flush_ms);
+    expect(transactions).toEqual([]);
+    recorder.touch([1, 2]);
+    await pass(automationLimits.record_flush_ms);
+    expect(transactions).toEqual([{ rows: [], states: [{ rule_id: 1, state: 'edited' }], gone: [] }]);
+  });
+
   test('runs and the newest state of their rules are stored together, within the flush time', async () => {
     const { recorder, transactions, states, pass } = setup();
     states.set(1, 'old');

@@ -13,8 +13,8 @@ import type { RuleLog } from './rule-log.ts';
 export interface Recorder {
   /** Takes one execution; its rule's state is asked for (by `stateOf`) when it is stored. */
   record(record: ExecutionRecord, unchanged: boolean): void;
-  /** The rule's state changed without a run, for example by a reload. */
-  touch(ruleId: number): void;
+  /** The state of these rules changed without a run: a reload edited them. */
+  touch(ruleIds: readonly number[]): void;
   /** The rule is gone: its state is removed; its history stays for as long as history is kept. */
   forget(ruleIds: readonly number[]): void;
   /** True when everything recorded before the call is stored; false when storing failed. */
@@ -162,9 +162,9 @@ export function createRecorder(parts: RecorderParts): Recorder {
       touched.add(record.rule_id);
       schedule(limits.record_flush_ms);
     },
-    touch(ruleId) {
-      touched.add(ruleId);
-      schedule(limits.record_flush_ms);
+    touch(ruleIds) {
+      for (const ruleId of ruleIds) touched.add(ruleId);
+      if (ruleIds.length > 0) schedule(limits.record_flush_ms);
     },
     forget(ruleIds) {
       for (const ruleId of ruleIds) {

@@ -53,6 +53,19 @@ describe('decisions §2.5 per-rule log', () => {
     expect(full.dropped()).toBe(1);
     await full.close();
 
+    // A disk that stalls: what it has been given but has not taken still counts.
+    const stalled = createRuleLog(folder, { ...limits, log_queue_bytes: 80 }, simulatedClock(), silentLog);
+    const flushes: Promise<void>[] = [];
+    for (let number = 1; number <= 5; number++) {
+      stalled.append(runOf(2), line(`run ${number}`));
+      flushes.push(stalled.flush());
+    }
+    expect(stalled.dropped()).toBe(3);
+    await Promise.all(flushes);
+    stalled.append(runOf(2), line('run 6'));
+    await stalled.close();
+    expect(stalled.dropped()).toBe(3);
+
     writeFileSync(join(folder, 'file'), '');
     const refused = createRuleLog(join(folder, 'file'), limits, simulatedClock(), silentLog);
     refused.append(runOf(1), 'x');

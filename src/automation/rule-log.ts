@@ -29,6 +29,8 @@ const parallelFiles = 8;
 
 export function createRuleLog(folder: string, limits: RuleLogLimits, clock: Clock, log: Log): RuleLog {
   let waiting = new Map<number, string[]>();
+  let batchBytes = 0;
+  /** Of the lines that no flush has begun on, and of those that the disk was given and has not taken yet. */
   let waitingBytes = 0;
   let droppedLines = 0;
   let timer: Timer | undefined;
@@ -65,14 +67,18 @@ export function createRuleLog(folder: string, limits: RuleLogLimits, clock: Cloc
     timer = undefined;
     const batch = waiting;
     const lines = [...batch.values()].reduce((sum, list) => sum + list.length, 0);
+    const bytes = batchBytes;
     waiting = new Map();
-    waitingBytes = 0;
+    batchBytes = 0;
     writing = writing
       .then(() => (lines === 0 ? undefined : writeAll(batch)))
       .catch((error: unknown) => {
         droppedLines += lines;
         sizes.clear();
         log.warn('the rule log could not be written', { lines, error: String(error) });
+      })
+      .finally(() => {
+        waitingBytes -= bytes;
       });
     return writing;
   };
@@ -85,6 +91,7 @@ export function createRuleLog(folder: string, limits: RuleLogLimits, clock: Cloc
         return;
       }
       waitingBytes += bytes;
+      batchBytes += bytes;
       const lines = waiting.get(record.rule_id);
       if (lines === undefined) waiting.set(record.rule_id, [line]);
       else lines.push(line);

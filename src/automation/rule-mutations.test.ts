@@ -11,6 +11,7 @@ import type { Issue } from '../rules/topology.ts';
 import { type Database, openDatabase, openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { editorNode, flowDocument, inputNode } from '../testing/site-builder.ts';
+import { noCallAudit } from '../testing/test-gateway.ts';
 import { createEngineClient, type EngineThread } from './engine-client.ts';
 import { createHistoryReader } from './history-store.ts';
 import { automationLimits } from './limits.ts';
@@ -113,6 +114,8 @@ describe('warnings beside the result', () => {
         query: {},
         body,
         ifMatch: undefined,
+        requestId: undefined,
+        audit: noCallAudit,
       });
     };
   });
@@ -207,6 +210,35 @@ describe('warnings beside the result', () => {
       'unreachable-node /flow_json/nodes/4 lost',
       'subscribed-to-own-write /trigger_config/point_refs/0 act',
     ]);
+  });
+
+  test('decisions §2.1 a name has 1 to 128 characters, whatever their width', async () => {
+    const { id } = dataOf(await call('create', undefined, { name: ` ${'🔋'.repeat(128)} ` }));
+    for (const name of ['🔋'.repeat(129), 'x'.repeat(129), '  ']) {
+      await expect(call('create', undefined, { name })).rejects.toMatchObject({ code: 'invalid-input' });
+      await expect(call('update', id, { name })).rejects.toMatchObject({ code: 'invalid-input' });
+    }
+    await call('update', id, { name: 'x'.repeat(128) });
+  });
+
+  test('decisions §2.5 a rule imported beside the service cannot be executed before the next reload, and says so', async () => {
+    const { id } = await createRuleStore(database, clock, automationLimits.max_rules).create('imported', null);
+    /** The engine takes an order up in its next turn. */
+    const execute = async (ruleId: number): Promise<unknown> => {
+      const refused = call('execute', ruleId, {}).catch((error: unknown) => error);
+      for (let turn = 0; turn < 100; turn++) {
+        await new Promise((resolve) => setImmediate(resolve));
+        clock.advance(0);
+      }
+      return refused;
+    };
+    expect(await execute(id)).toMatchObject({
+      code: 'engine-unavailable',
+      message: `rule ${id} is stored but not loaded: reload the scheduler`,
+    });
+    await client.reload();
+    expect(await execute(id)).toMatchObject({ code: 'no-runnable-flow' });
+    expect(await execute(id + 1)).toMatchObject({ code: 'not-found' });
   });
 
   test('a stub has no flow that can run', async () => {

@@ -4,20 +4,21 @@
  */
 import type { Static } from 'typebox';
 import { automation } from '../api/automation.ts';
-import { type createBody, nameMax, type updateBody } from '../api/automation-schemas.ts';
-import type { Answer, BoundCapability, CallContext } from '../api/capability.ts';
+import { characters, type createBody, nameMax, type updateBody } from '../api/automation-schemas.ts';
+import type { Answer, CallContext, HandledCapability } from '../api/capability.ts';
 import { Fault } from '../base/fault.ts';
 import type { SiteCatalogue } from '../rules/catalogue.ts';
 import type { Issue, Topology } from '../rules/topology.ts';
-import { type AutomationParts, etag, ruleIdOf, ruleResource, succeeded } from './automation-parts.ts';
+import { type AutomationParts, etag, notLoaded, ruleIdOf, ruleResource, succeeded } from './automation-parts.ts';
 import { deriveColumns, selfTriggerWarnings, topologyOf, triggerOf, writesOf } from './rule-document.ts';
 import type { RuleChanges, RuleRow } from './rule-store.ts';
 import { ruleView } from './rule-view.ts';
 
-export function createRuleMutations(parts: AutomationParts): BoundCapability[] {
+export function createRuleMutations(parts: AutomationParts): HandledCapability[] {
   const { store } = parts;
   const setEnabled = async (context: CallContext, enabled: boolean): Promise<Answer> => {
-    const { before, after } = await store.update(ruleIdOf(context), { enabled });
+    const expected = expectedRevision(context.ifMatch, undefined);
+    const { before, after } = await store.update(ruleIdOf(context), { enabled }, expected);
     await reload(parts);
     const warnings = enabled ? await enableWarnings(parts, after) : [];
     return {
@@ -56,7 +57,7 @@ export function createRuleMutations(parts: AutomationParts): BoundCapability[] {
       descriptor: automation.remove,
       resource: ruleResource,
       async handler(context) {
-        const before = await store.remove(ruleIdOf(context));
+        const before = await store.remove(ruleIdOf(context), expectedRevision(context.ifMatch, undefined));
         await reload(parts);
         return {
           data: succeeded({ id: before.id, status: 'deleted' }),
@@ -82,7 +83,7 @@ async function reload({ engine, log }: AutomationParts): Promise<void> {
 
 function trimmedName(text: string): string {
   const name = text.trim();
-  if (name.length < 1 || name.length > nameMax)
+  if (name === '' || characters(name) > nameMax)
     throw new Fault('invalid-input', `body /name: must have 1 to ${nameMax} characters after trimming`);
   return name;
 }
@@ -189,7 +190,11 @@ async function execute(parts: AutomationParts, context: CallContext): Promise<An
   const id = ruleIdOf(context);
   const row = await parts.store.get(id);
   if (row === null) throw new Fault('not-found', `there is no rule ${id}`);
-  const execution = await parts.engine.execute(id, context.correlationId);
+  const execution = await parts.engine.execute(id, context.correlationId).catch(async (error: unknown) => {
+    // Not known to the engine, but stored: imported beside the service (decisions §2.5).
+    const waits = error instanceof Fault && error.code === 'not-found' && (await parts.store.get(id)) !== null;
+    throw waits ? notLoaded(id) : error;
+  });
   const attempted = execution.actions_executed.length;
   const actionsSucceeded = execution.actions_executed.filter((action) => action.success).length;
   const summary = {

@@ -31,7 +31,8 @@ export interface RuleSet {
   get(ruleId: number): LoadedRule | undefined;
   /** The parts that execution needs; asking for a rule that cannot run is a bug. */
   runnable(ruleId: number): { compiled: CompiledRule; state: RuleState };
-  replace(change: RuleSetChange, nowMs: number): { report: ReloadReport; removed: number[] };
+  /** `edited` are rules that were there before, in another revision; `removed` are those that are no more. */
+  replace(change: RuleSetChange, nowMs: number): { report: ReloadReport; edited: number[]; removed: number[] };
   /** Notes the run; true when it was a `no_action` or `skipped` like the one before. */
   finished(ruleId: number, record: ExecutionRecord): boolean;
   explain(ruleId: number, snapshot: Snapshot): RuleStatus | null;
@@ -135,6 +136,7 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
     replace(change, nowMs) {
       if (change.parameters !== undefined) catalogue = parts.catalogueWith(change.parameters);
       const { next, restored } = nextSet(change);
+      const edited = change.changed.map(({ id }) => id).filter((id) => rules.has(id) && next.has(id));
       // States of rules that were deleted while the engine was down are of no use to anyone.
       const removed = [...rules.keys(), ...stored.keys()].filter((id) => !next.has(id));
       for (const id of removed) stored.delete(id);
@@ -145,7 +147,7 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
       );
       const { monotonicMs, wallMs } = now();
       for (const [id, saved] of restored) scheduler.restoreState(id, saved.schedule, monotonicMs, wallMs);
-      return { report: { rules_loaded: counts().runnable_rules, rules_failed: failures() }, removed };
+      return { report: { rules_loaded: counts().runnable_rules, rules_failed: failures() }, edited, removed };
     },
     finished(ruleId, record) {
       const rule = rules.get(ruleId);

@@ -102,6 +102,23 @@ describe.each(engines)('rules table on %s', (engine) => {
     expect((await store.list({ enabled: undefined, search: '0% _' }, 1, 9)).rows.map((row) => row.id)).toEqual([5]);
   });
 
+  test('decisions §2.1 search: upper and lower case are alike in every script', async () => {
+    await store.create('ÄRGER', 'Überschuss');
+    await store.create('Ελλάδα', null);
+    const found = async (search: string) => (await store.list({ search }, 1, 9)).rows.map((row) => row.id);
+    expect(await found('ÄRGER')).toEqual([1]);
+    expect(await found('ärger')).toEqual([1]);
+    expect(await found('ÜBER')).toEqual([1]);
+    expect(await found('ΕΛΛΆΔΑ')).toEqual([2]);
+  });
+
+  test('§2.1 a page of the list is read without the documents, which may be large', async () => {
+    await store.create('a', 'b');
+    expect((await store.list({}, 1, 9)).rows).toEqual([
+      { id: 1, name: 'a', description: 'b', enabled: false, priority: 0 },
+    ]);
+  });
+
   test('max_rules is the limit: the last fits, the next is refused', async () => {
     const small = createRuleStore(database, clock, 2);
     await small.create('a', null);

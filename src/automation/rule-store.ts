@@ -16,6 +16,9 @@ export interface RuleRow extends EngineRule {
   readonly updated_at: string;
 }
 
+/** One rule in a list; its documents may be large and are not read. */
+export type RuleSummary = Pick<RuleRow, 'id' | 'name' | 'description' | 'enabled' | 'priority'>;
+
 export interface RuleFilter {
   readonly enabled?: boolean | undefined;
   /** Part of the name or description, upper and lower case alike. */
@@ -35,12 +38,13 @@ export interface RuleChanges {
 }
 
 export interface RuleStore {
-  list(filter: RuleFilter, page: number, pageSize: number): Promise<{ rows: RuleRow[]; total: number }>;
+  list(filter: RuleFilter, page: number, pageSize: number): Promise<{ rows: RuleSummary[]; total: number }>;
   get(id: number): Promise<RuleRow | null>;
   create(name: string, description: string | null): Promise<RuleRow>;
   /** Throws `not-found`, or `revision-conflict` when `expected` is given and is not the row's revision. */
   update(id: number, changes: RuleChanges, expected?: number): Promise<{ before: RuleRow; after: RuleRow }>;
-  remove(id: number): Promise<RuleRow>;
+  /** Throws as `update` does. */
+  remove(id: number, expected?: number): Promise<RuleRow>;
   /** Which rules there are and in which revision: what a reload compares. */
   heads(): Promise<{ id: number; revision: number }[]>;
   engineRules(ids: readonly number[]): Promise<EngineRule[]>;
@@ -68,13 +72,13 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
       }
       const counted = await query.select((on) => on.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
       const rows = await query
-        .selectAll()
+        .select(['id', 'name', 'description', 'enabled', 'priority'])
         .orderBy('priority', 'desc')
         .orderBy('id')
         .limit(pageSize)
         .offset((page - 1) * pageSize)
         .execute();
-      return { rows: rows.map(rowOf), total: counted.total };
+      return { rows: rows.map((row) => ({ ...row, enabled: row.enabled !== 0 })), total: counted.total };
     },
     async get(id) {
       const row = await database.query.selectFrom('rules').selectAll().where('id', '=', id).executeTakeFirst();
@@ -84,9 +88,10 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
       database.transaction((within) => insertStub(within, { name, description, at: now() }, rulesMax)),
     update: (id, changes, expected) =>
       database.transaction((within) => updateRow(within, id, changes, now(), expected)),
-    remove: (id) =>
+    remove: (id, expected) =>
       database.transaction(async (within) => {
         const before = await rowWithin(within, id);
+        checkRevision(before, expected);
         await within.deleteFrom('rules').where('id', '=', id).execute();
         return before;
       }),
@@ -147,11 +152,7 @@ export async function updateRow(
   expected?: number,
 ): Promise<{ before: RuleRow; after: RuleRow }> {
   const before = await rowWithin(within, id);
-  if (expected !== undefined && expected !== before.revision) {
-    throw new Fault('revision-conflict', `rule ${id} is at revision ${before.revision}, not ${expected}`, {
-      details: { revision: before.revision, expected_revision: expected },
-    });
-  }
+  checkRevision(before, expected);
   const { flow, enabled, ...columns } = changes;
   const row = await within
     .updateTable('rules')
@@ -167,6 +168,13 @@ export async function updateRow(
     .returningAll()
     .executeTakeFirstOrThrow();
   return { before, after: rowOf(row) };
+}
+
+function checkRevision({ id, revision }: RuleRow, expected: number | undefined): void {
+  if (expected === undefined || expected === revision) return;
+  throw new Fault('revision-conflict', `rule ${id} is at revision ${revision}, not ${expected}`, {
+    details: { revision, expected_revision: expected },
+  });
 }
 
 async function rowWithin(within: Transaction, id: number): Promise<RuleRow> {

@@ -18,6 +18,24 @@ export function ruleView(row: RuleRow) {
   };
 }
 
+/**
+ * The same view as JSON text, with the documents byte for byte as they are stored: parsed and written again, nodes whose
+ * ids look like integers would change their places (decisions §2.3).
+ */
+export function ruleText(row: RuleRow): string {
+  const documents: Readonly<Record<string, string | null>> = {
+    trigger_config: row.trigger_config,
+    flow_json: row.flow_json,
+    nodes_json: row.nodes_json,
+  };
+  const members = Object.entries(ruleView(row)).map(([name, value]) => {
+    // A null stands for a document that is absent or damaged.
+    const text = value === null ? null : documents[name];
+    return `${JSON.stringify(name)}:${text ?? JSON.stringify(value)}`;
+  });
+  return `{${members.join(',')}}`;
+}
+
 /** A column that was damaged by hand reads as null instead of failing the whole answer. */
 export function parsedOrNull(text: string): unknown {
   try {

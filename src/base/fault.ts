@@ -15,24 +15,31 @@ export const faultKinds = {
   unauthenticated: kind(401),
   'permission-denied': kind(403),
   'not-found': kind(404),
+  'task-not-commissioned': kind(404),
   'method-not-allowed': kind(404),
   'request-timeout': kind(408, true),
   'revision-conflict': kind(409),
   'payload-too-large': kind(413),
+  'frame-too-large': kind(413),
   'unsupported-media-type': kind(415),
   'expectation-failed': kind(417),
   'invalid-flow': kind(422),
   'invalid-trigger': kind(422),
   'invalid-site': kind(422),
   'no-runnable-flow': kind(422),
+  'input-quality-rejected': kind(422),
   'confirmation-required': kind(428),
   'rate-limited': kind(429, true),
+  'processor-busy': kind(429, true),
   'headers-too-large': kind(431),
   'internal-error': kind(500),
+  'result-rejected': kind(502),
+  'processor-refused': kind(502),
   'audit-unavailable': kind(503, true),
   'storage-unavailable': kind(503, true),
   'source-unavailable': kind(503, true),
   'engine-unavailable': kind(503, true),
+  'processing-unavailable': kind(503, true),
   'deadline-exceeded': kind(504, true),
 } as const satisfies Record<string, FaultKind>;
 
@@ -42,6 +49,8 @@ export interface FaultExtra {
   /** Machine-readable particulars; must be free of paths, SQL, stacks and addresses. */
   readonly details?: Readonly<Record<string, unknown>>;
   readonly retryAfterMs?: number;
+  /** When this one occasion differs from what its code means. */
+  readonly retryable?: boolean;
   readonly cause?: unknown;
 }
 
@@ -49,6 +58,7 @@ export class Fault extends Error {
   readonly code: FaultCode;
   readonly details: Readonly<Record<string, unknown>> | undefined;
   readonly retryAfterMs: number | undefined;
+  readonly retryable: boolean;
 
   constructor(code: FaultCode, message: string, extra: FaultExtra = {}) {
     super(message, extra.cause === undefined ? undefined : { cause: extra.cause });
@@ -56,13 +66,10 @@ export class Fault extends Error {
     this.code = code;
     this.details = extra.details;
     this.retryAfterMs = extra.retryAfterMs;
+    this.retryable = extra.retryable ?? faultKinds[code].retryable;
   }
 
   get status(): number {
     return faultKinds[this.code].status;
-  }
-
-  get retryable(): boolean {
-    return faultKinds[this.code].retryable;
   }
 }

@@ -6,22 +6,34 @@
 
 export const jsonDepthMaximum = 100;
 
-export class JsonError extends Error {}
+/** Which rule a text breaks, by name. */
+type JsonRule = 'json' | 'depth' | 'proto_member' | 'duplicate_member' | 'number_overflow' | 'lone_surrogate';
+
+/** Whether a number that overflows refuses the text here, or becomes an infinity that the reader's own check names. */
+export type NumberOverflow = 'refused' | 'kept';
+
+export class JsonError extends Error {
+  readonly rule: JsonRule;
+  constructor(message: string, rule: JsonRule) {
+    super(message);
+    this.rule = rule;
+  }
+}
 
 /** Parses `text` or throws a JsonError whose message may be shown to the caller. */
-export function parseJson(text: string): unknown {
+export function parseJson(text: string, overflow: NumberOverflow = 'refused'): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw new JsonError('is not valid JSON');
+    throw new JsonError('is not valid JSON', 'json');
   }
-  check(text);
+  check(text, overflow);
   return value;
 }
 
 /** One pass over a text that is known to be valid JSON: depth, members, texts and numbers. */
-function check(text: string): void {
+function check(text: string, overflow: NumberOverflow): void {
   const open: (Set<string> | null)[] = [];
   let expectKey = false;
   for (let at = 0; at < text.length; at++) {
@@ -36,7 +48,9 @@ function check(text: string): void {
       at = end;
     } else if (character === '{' || character === '[') {
       open.push(character === '{' ? new Set() : null);
-      if (open.length > jsonDepthMaximum) throw new JsonError(`is nested deeper than ${jsonDepthMaximum} levels`);
+      if (open.length > jsonDepthMaximum) {
+        throw new JsonError(`is nested deeper than ${jsonDepthMaximum} levels`, 'depth');
+      }
       expectKey = character === '{';
     } else if (character === '}' || character === ']') {
       open.pop();
@@ -45,15 +59,20 @@ function check(text: string): void {
       expectKey = open.at(-1) !== null;
     } else if (isNumberStart(text.charCodeAt(at))) {
       const end = endOfNumber(text, at);
-      if (!Number.isFinite(Number(text.slice(at, end)))) throw new JsonError('has a number that is too large');
+      if (overflow === 'refused' && !Number.isFinite(Number(text.slice(at, end))))
+        throw new JsonError('has a number that is too large', 'number_overflow');
       at = end - 1;
     }
   }
 }
 
 function noteMember(members: Set<string>, name: string): void {
-  if (name === '__proto__') throw new JsonError("has a member named '__proto__', which is not allowed");
-  if (members.has(name)) throw new JsonError(`has the member ${JSON.stringify(name.slice(0, 64))} twice in one object`);
+  if (name === '__proto__') {
+    throw new JsonError("has a member named '__proto__', which is not allowed", 'proto_member');
+  }
+  if (members.has(name)) {
+    throw new JsonError(`has the member ${JSON.stringify(name.slice(0, 64))} twice in one object`, 'duplicate_member');
+  }
   members.add(name);
 }
 
@@ -61,7 +80,7 @@ function noteMember(members: Set<string>, name: string): void {
 function checkUnicode(token: string): void {
   const suspect = token.includes('\\u') || !token.isWellFormed();
   if (suspect && !(JSON.parse(token) as string).isWellFormed())
-    throw new JsonError('has a text that is not valid Unicode');
+    throw new JsonError('has a text that is not valid Unicode', 'lone_surrogate');
 }
 
 function endOfString(text: string, from: number): number {

@@ -17,7 +17,24 @@ export function parseTimestamp(text: string): number | null {
   return back.getUTCMonth() === month - 1 && back.getUTCDate() === day ? ms : null;
 }
 
+const dayMs = 86_400_000;
+const twoDigits = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
+/** The date that was written last: the labels of a frame are thousands of instants of a few days. */
+let lastDay = Number.NaN;
+let lastDate = '';
+
 /** The one spelling of an instant: no fraction when it is zero, else 3 digits. */
 export function formatTimestamp(ms: number): string {
-  return new Date(ms).toISOString().replace('.000Z', 'Z');
+  const day = Math.floor(ms / dayMs);
+  if (day !== lastDay) {
+    lastDate = new Date(day * dayMs).toISOString().slice(0, -13);
+    lastDay = day;
+  }
+  const inDay = Math.floor(ms) - day * dayMs;
+  const seconds = Math.floor(inDay / 1000);
+  const fraction = inDay % 1000;
+  const hour = twoDigits[Math.floor(seconds / 3600)];
+  const minute = twoDigits[Math.floor(seconds / 60) % 60];
+  const text = `${lastDate}${hour}:${minute}:${twoDigits[seconds % 60]}`;
+  return fraction === 0 ? `${text}Z` : `${text}.${String(fraction).padStart(3, '0')}Z`;
 }

@@ -17,6 +17,7 @@ import { type GatewayLimits, gatewayLimits, gatewayLimitsSchema } from '../gatew
 import { type HistoryLimits, historyLimits, historyLimitsSchema } from '../historian/limits.ts';
 import type { Channel } from '../points/channel.ts';
 import { readSite, type Site } from '../points/site.ts';
+import { type ProcessingLimits, processingLimits, processingLimitsSchema } from '../processing/limits.ts';
 import type { Parameter } from '../rules/catalogue.ts';
 import { type StorageLimits, storageLimits, storageLimitsSchema } from '../storage/limits.ts';
 
@@ -46,6 +47,8 @@ export interface ServiceConfig {
   readonly logLevel: LogLevel;
   /** Pace of the simulated channels; without it, the one of site.yaml. */
   readonly replaySpeed?: number;
+  /** Where processors that this process started itself listen, by id; without it, the endpoints of routes.yaml. */
+  readonly processorEndpoints?: Readonly<Record<string, string>>;
 }
 
 const defaultHost = '127.0.0.1';
@@ -53,22 +56,30 @@ const defaultPort = 8080;
 const logLevels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent'];
 
 export function readConfig(env: Environment): ServiceConfig {
-  const port = env['SVC_HTTP_PORT'] ?? String(defaultPort);
-  if (!/^(0|[1-9][0-9]{0,4})$/.test(port) || Number(port) > 65_535)
-    throw new StartError(`SVC_HTTP_PORT must be a port number from 0 to 65535, not "${port}"`);
-  const level = env['SVC_LOG_LEVEL'] ?? 'info';
-  const logLevel = logLevels.find((known) => known === level);
-  if (logLevel === undefined)
-    throw new StartError(`SVC_LOG_LEVEL must be one of ${logLevels.join(', ')}, not "${level}"`);
   return {
     host: env['SVC_HTTP_HOST'] ?? defaultHost,
-    port: Number(port),
+    port: readPort(env, 'SVC_HTTP_PORT', defaultPort),
     dataDir: resolve(env['SVC_DATA_DIR'] ?? 'data'),
     databaseUrl: databaseUrlOf(env['SVC_DATABASE_URL']),
     configDir: resolve(env['SVC_CONFIG_DIR'] ?? 'config'),
     env,
-    logLevel,
+    logLevel: readLogLevel(env),
   };
+}
+
+export function readPort(env: Environment, name: string, otherwise: number): number {
+  const port = env[name] ?? String(otherwise);
+  if (!/^(0|[1-9][0-9]{0,4})$/.test(port) || Number(port) > 65_535)
+    throw new StartError(`${name} must be a port number from 0 to 65535, not "${port}"`);
+  return Number(port);
+}
+
+export function readLogLevel(env: Environment): LogLevel {
+  const level = env['SVC_LOG_LEVEL'] ?? 'info';
+  const logLevel = logLevels.find((known) => known === level);
+  if (logLevel === undefined)
+    throw new StartError(`SVC_LOG_LEVEL must be one of ${logLevels.join(', ')}, not "${level}"`);
+  return logLevel;
 }
 
 /** The value may hold a password: it is not shown. */
@@ -88,6 +99,7 @@ const serviceSchema = Type.Object(
     audit: Type.Optional(Type.Partial(auditLimitsSchema)),
     history: Type.Optional(Type.Partial(historyLimitsSchema)),
     storage: Type.Optional(Type.Partial(storageLimitsSchema)),
+    processing: Type.Optional(Type.Partial(processingLimitsSchema)),
   },
   { additionalProperties: false },
 );
@@ -99,6 +111,7 @@ export interface ServiceLimits {
   readonly audit: AuditLimits;
   readonly history: HistoryLimits;
   readonly storage: StorageLimits;
+  readonly processing: ProcessingLimits;
 }
 
 const serviceFile = 'service.yaml';
@@ -115,6 +128,7 @@ export function readLimits(configDir: string): ServiceLimits {
     audit: { ...auditLimits, ...given.audit },
     history: { ...historyLimits, ...given.history },
     storage: { ...storageLimits, ...given.storage },
+    processing: { ...processingLimits, ...given.processing },
   };
 }
 

@@ -6,7 +6,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../base/fault.ts';
-import { readSeries, type Series, valueAt } from '../devices/driver/series.ts';
+import { readSeries, type Series } from '../devices/driver/series.ts';
+import { plantInputs } from '../devices/driver/simulated.ts';
 import { initialPlant, stepPlant } from '../devices/driver/simulated-model.ts';
 import type { SeriesId } from '../historian/historian.ts';
 import type { SimulatedAddress, SimulatedChannel, SimulatedSignal } from '../points/channel.ts';
@@ -19,8 +20,8 @@ const backfillMinutes = 40 * 1440;
 /** Computed at a time, so that calls are answered in between, and stored in one transaction. */
 const portionMinutes = 5 * 1440;
 
-/** Signals that do not depend on what was commanded. */
-const replayed: readonly SimulatedSignal[] = ['load_kw', 'pv_available_kw', 'pv_kw'];
+/** Signals that do not depend on what was commanded; first the one that needs most history for its forecast. */
+const replayed: readonly SimulatedSignal[] = ['load_kw', 'pv_available_kw', 'irradiance_w_m2', 'pv_kw'];
 /** A meter begins to count when it is put in. */
 const neverFilled: SimulatedSignal = 'load_energy_kwh';
 
@@ -29,12 +30,16 @@ interface Filled {
   readonly signal: SimulatedSignal;
 }
 
-/** Fills the minutes before `untilMs` in which a point has no value, a value each, as far back as models look. */
+/**
+ * Fills the minutes before `untilMs` in which a point has no value, a value each, as far back as models look. What
+ * forecasts read comes first; `onReplayed` is told when that is there.
+ */
 export async function fillDemoHistory(
   history: ServiceHistory,
   site: Site,
   configDir: string,
   untilMs: number,
+  onReplayed: () => void,
 ): Promise<void> {
   for (const [position, channel] of site.channels.entries()) {
     if (channel.driver !== 'simulated') continue;
@@ -44,9 +49,11 @@ export async function fillDemoHistory(
       channel,
       load: series(channel.load_series),
       pv: series(channel.pv_series),
+      irradiance: channel.irradiance_series === undefined ? null : series(channel.irradiance_series),
       timezone: site.timezone,
     };
     for (const { point, signal } of filledPoints(site, position)) {
+      if (!replayed.includes(signal)) onReplayed();
       const id = { instance: point.instance, point: point.id };
       const missing = missingMinutes(history, id, untilMs);
       // The newest first: whatever ends the filling, what lies before the first value is still to be filled.
@@ -60,14 +67,15 @@ export async function fillDemoHistory(
   }
 }
 
-/** What forecasts read comes first. */
+/** In the order in which they are filled. */
 function filledPoints(site: Site, channel: number): Filled[] {
   const filled = site.points
     .filter((point) => point.channel === channel && point.record && point.kind === 'measurement')
     .map((point): Filled => ({ point, signal: (point.address as SimulatedAddress).signal }))
     .filter(({ signal }) => signal !== neverFilled);
-  const first = filled.filter(({ signal }) => replayed.includes(signal));
-  return [...first, ...filled.filter((each) => !first.includes(each))];
+  const rank = (signal: SimulatedSignal): number =>
+    replayed.includes(signal) ? replayed.indexOf(signal) : replayed.length;
+  return filled.toSorted((one, other) => rank(one.signal) - rank(other.signal));
 }
 
 interface MissingMinutes {
@@ -115,13 +123,11 @@ interface Plant {
   readonly channel: SimulatedChannel;
   readonly load: Series;
   readonly pv: Series;
+  readonly irradiance: Series | null;
   readonly timezone: string;
 }
 
-function signalAt({ channel, load, pv, timezone }: Plant, signal: SimulatedSignal, wallMs: number): number {
-  const inputs = {
-    loadKw: Math.max(0, valueAt(load, wallMs, timezone)),
-    pvAvailableKw: Math.max(0, valueAt(pv, wallMs, timezone)),
-  };
-  return stepPlant(initialPlant(channel), channel, inputs, 0).signals[signal];
+function signalAt(plant: Plant, signal: SimulatedSignal, wallMs: number): number {
+  const { channel } = plant;
+  return stepPlant(initialPlant(channel), channel, plantInputs(plant, wallMs), 0).signals[signal];
 }

@@ -1,6 +1,6 @@
 /** What `npm start` prints when it is ready: on one screen, what runs where and what to ask it. */
 import { relative } from 'node:path';
-import type { RuleRow } from '../automation/rule-store.ts';
+import type { RuleSummary } from '../automation/rule-store.ts';
 import { recordedPoints } from '../historian/look.ts';
 import type { ServiceConfig } from './config.ts';
 import type { RunningService } from './service.ts';
@@ -23,18 +23,21 @@ Setpoint runs "${site.name}" at ${address}
   automation thread  tick ${service.engine.tickIntervalMs} ms, ${total} rules:
 ${rows.map(ruleLine).join('\n')}${total > rows.length ? `\n                       and ${total - rows.length} more` : ''}
   historian thread   ${recordedPoints(site.points).length} points recorded, kept ${site.history.retentionDays} days
-  data               ${shown(config.dataDir)}
-  site               ${shown(config.configDir)}
+${forecastLine(config)}  site, data         ${shown(config.configDir)}, ${shown(config.dataDir)}
 ${signInLine(service)}
 In another terminal:
-
   export TOKEN=$(npm exec setpoint -- token --role Engineer --subject you --ttl 12h)
-  curl -H "Authorization: Bearer $TOKEN" ${api}/rules
   curl -H "Authorization: Bearer $TOKEN" "${api}/rules/${first}/history?limit=1"
 
-Your first rule: docs/guides/first-rule.md. Setpoint is not a safety system.
+Guides: first-rule.md, commission-a-forecast.md and more in docs/guides. Setpoint is not a safety system.
 Ctrl-C ends it; the next start continues here.
 `;
+}
+
+/** The processor that this process started. */
+function forecastLine({ processorEndpoints = {} }: ServiceConfig): string {
+  const [endpoint] = Object.values(processorEndpoints);
+  return endpoint === undefined ? '' : `  processor          ${endpoint}, forecasts of load and PV\n`;
 }
 
 /** The link works once: the code in its fragment never reaches a server's log. Not where tokens come from elsewhere. */
@@ -53,7 +56,7 @@ function paceOf(channel: RunningService['site']['channels'][number]): string {
   return channel.driver === 'simulated' ? `, ${channel.speed} x true pace` : '';
 }
 
-function ruleLine(row: RuleRow): string {
+function ruleLine(row: RuleSummary): string {
   const state = row.enabled ? '' : ' (disabled)';
   return `                       ${row.id}  ${row.name}, priority ${row.priority}${state}`;
 }

@@ -1,6 +1,6 @@
 /** Puts the live stream on `/ws` of the HTTP server: the WebSocket library on one side, `StreamSocket` on the other. */
 import websocket, { type WebSocket } from '@fastify/websocket';
-import { closeCodes, type LiveStream, type StreamSocket } from '../automation/live-stream.ts';
+import { closeCodes, expiredReason, type LiveStream, type StreamSocket } from '../automation/live-stream.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import type { RateLimits } from '../gateway/rate-limit.ts';
@@ -37,7 +37,7 @@ export async function addLiveSocket(server: Server, parts: LiveSocketParts): Pro
     const adapted: StreamSocket = {
       send: (text) => socket.send(text),
       close: (code, reason) => {
-        if (code === closeCodes.unauthenticated) void failed(handshake);
+        if (code === closeCodes.unauthenticated && reason !== expiredReason) void failed(handshake);
         socket.close(code, reason);
       },
       bufferedBytes: () => socket.bufferedAmount,

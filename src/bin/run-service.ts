@@ -9,7 +9,7 @@ const stopDeadlineMs = 9500;
 const sameSignalMs = 500;
 
 /** Resolves when the service runs; ends the process when it cannot, or when it is told to stop. */
-export async function runService(config: () => ServiceConfig): Promise<RunningService> {
+export async function runService(config: () => ServiceConfig | Promise<ServiceConfig>): Promise<RunningService> {
   let service: RunningService | undefined;
   let stoppingSinceMs: number | undefined;
   const stop = (): void => {
@@ -26,7 +26,7 @@ export async function runService(config: () => ServiceConfig): Promise<RunningSe
   // A hangup comes when the terminal goes, or when npm is gone before its script.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
   try {
-    service = await startService(config());
+    service = await startService(await config());
     return service;
   } catch (error) {
     if (!isForOperator(error)) throw error;

@@ -44,6 +44,7 @@ import { lockDataFolder } from './data-lock.ts';
 import { runtimeDatabase, siteDatabase } from './databases.ts';
 import { type ServiceHistory, startHistory } from './history.ts';
 import { addLiveSocket } from './live-socket.ts';
+import { startProcessing } from './processing.ts';
 import { packageVersion } from './version.ts';
 
 export interface RunningService {
@@ -106,6 +107,10 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const history = startHistory(config, site, memory, limits.history, log);
   // Before the device layer ends: the last look finds the values of the last moment.
   opened.add(() => history.stop());
+  const processingLog = log.with({ area: 'processing' });
+  const processing = orStartError(() =>
+    startProcessing({ config, site, memory, history, limits: limits.processing, log: processingLog }),
+  );
   const store = createRuleStore(database, systemClock, limits.automation.max_rules);
   const { engine, stream } = startEngine(config, site, memory, limits, store, identity, log, opened);
   const rules = await engine.open();
@@ -131,6 +136,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
       metadataCapability(),
       ...auditCapabilities(trail),
       ...handlers,
+      ...processing,
       ...(signIn === null ? [] : [signIn.capability]),
     ],
     identity: identity.identity,

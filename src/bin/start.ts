@@ -6,11 +6,15 @@ import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { type Environment, isForOperator, readConfig, type ServiceConfig, StartError } from './config.ts';
 import { fillDemoHistory } from './demo-history.ts';
+import { startDemoProcessor } from './demo-processor.ts';
 import { installDemoRules } from './demo-rules.ts';
 import { demoScreen } from './demo-screen.ts';
+import { startDemoWeather } from './demo-weather.ts';
 import { runService } from './run-service.ts';
 
 const demoFolder = join(import.meta.dirname, '..', '..', 'config', 'demo');
+/** Longest wait for the history that forecasts read. */
+const forecastableMs = 2000;
 /** The fastest replay that the simulated driver takes. */
 const speedMax = 3600;
 
@@ -24,24 +28,34 @@ function readSpeed(args: readonly string[]): number | undefined {
   return speed;
 }
 
-function demoConfig(env: Environment, args: readonly string[]): ServiceConfig {
+async function demoConfig(env: Environment, args: readonly string[]): Promise<ServiceConfig> {
   const replaySpeed = readSpeed(args);
   // The screen below is for a person: of the log only warnings stand beside it.
-  const config = readConfig({ SVC_CONFIG_DIR: demoFolder, SVC_LOG_LEVEL: 'warn', ...env });
-  return replaySpeed === undefined ? config : { ...config, replaySpeed };
+  const defaults = { SVC_CONFIG_DIR: demoFolder, SVC_LOG_LEVEL: 'warn', SVC_DATA_PROCESSING_ENABLED: 'true' };
+  const config = readConfig({ ...defaults, ...env });
+  const paced = replaySpeed === undefined ? config : { ...config, replaySpeed };
+  if (config.env['SVC_DATA_PROCESSING_ENABLED'] !== 'true') return paced;
+  return { ...paced, processorEndpoints: await startDemoProcessor(paced) };
 }
 
 /** From here on the service records itself. */
 const startedMs = systemClock.wallMs();
-const config = (): ServiceConfig => demoConfig(process.env, process.argv.slice(2));
-const service = await runService(config);
-fillDemoHistory(service.history, service.site, config().configDir, startedMs).then(
+let config: ServiceConfig | undefined;
+const service = await runService(async () => (config = await demoConfig(process.env, process.argv.slice(2))));
+if (config === undefined) throw new Error('the service runs without a configuration');
+const { configDir, dataDir } = config;
+startDemoWeather(service.site, configDir, dataDir, service.log);
+const forecastable = Promise.withResolvers<void>();
+fillDemoHistory(service.history, service.site, configDir, startedMs, forecastable.resolve).then(
   () => service.log.info('the demo history is filled', { took_ms: systemClock.wallMs() - startedMs }),
   (error: unknown) => service.log.warn('the demo history could not be filled', { error: String(error) }),
 );
+// Whoever tries the forecast at once shall get one; a slow disk delays the screen only so long.
+systemClock.after(forecastableMs, forecastable.resolve);
 try {
-  await installDemoRules(service, config().configDir);
-  process.stdout.write(await demoScreen(service, config()));
+  await installDemoRules(service, configDir);
+  await forecastable.promise;
+  process.stdout.write(await demoScreen(service, config));
 } catch (error) {
   if (!isForOperator(error)) throw error;
   process.stderr.write(`setpoint: ${error.message.replaceAll('\n', '\nsetpoint: ')}\n`);

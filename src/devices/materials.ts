@@ -36,6 +36,7 @@ function plantOf(channel: SimulatedChannel, timezone: string, sources: MaterialS
     timezone,
     load: series(channel.load_series),
     pv: series(channel.pv_series),
+    irradiance: channel.irradiance_series === undefined ? null : series(channel.irradiance_series),
     stateFile: join(sources.dataDir, `simulated-${channel.id.replaceAll(/[^A-Za-z0-9_-]/g, '_')}.json`),
   };
 }

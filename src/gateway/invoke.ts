@@ -3,13 +3,23 @@
  * they are the order of the contract: authenticate → authorize → confirmation header → body limit, media type, syntax
  * → body flag → schema → accepted record → handler → terminal record.
  */
-import type { Answer, BoundCapability, CallContext, Capability, Subject } from '../api/capability.ts';
-import type { AuditEntry, AuditScope } from '../audit/event.ts';
+import type {
+  Answer,
+  BoundCapability,
+  CallContext,
+  Capability,
+  Resolution,
+  ResolvedCapability,
+  Subject,
+} from '../api/capability.ts';
+import type { AuditScope } from '../audit/event.ts';
 import type { AuditLog } from '../audit/log.ts';
+import type { Clock } from '../base/clock.ts';
 import { decodeOrRefuse } from '../base/decode.ts';
 import { Fault } from '../base/fault.ts';
 import { JsonError, parseJson } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
+import { createRecords, type Records } from './call-records.ts';
 import { faultOf, unauthenticated } from './envelope.ts';
 import type { Identity } from './identity.ts';
 import type { RateLimits } from './rate-limit.ts';
@@ -20,6 +30,7 @@ export interface PipelineParts {
   /** The site's own tenant and project. */
   readonly site: AuditScope;
   readonly rateLimits: RateLimits;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -74,6 +85,8 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
         await audit.denied(call, subject, error);
         throw error;
       }
+      const notes: Record<string, unknown> = {};
+      const run: Run = { call, caller: null, resolution: null, notes };
       const context: CallContext = {
         subject,
         correlationId: call.correlationId,
@@ -82,28 +95,81 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
         body: decodeBody?.(body),
         ifMatch: unquoted(call.header('if-match')),
         lastEventId: call.header('last-event-id'),
+        requestId: call.header('x-request-id'),
+        audit: {
+          note: (details) => void Object.assign(notes, details),
+          record: (action, details) => audit.within(call, subject, run.resolution?.resourceId, action, details),
+        },
       };
-      const caller = subject ?? (await identify(bound, call, context, parts));
-      if (descriptor.audit === 'not-required' || caller === null) return bound.handler(context);
-
-      const accepted = await audit.accepted(call, caller, context);
-      let answer: Answer;
-      try {
-        answer = await bound.handler(context);
-      } catch (error) {
-        const fault = faultOf(error);
-        const failed = { data: null, auditDetails: { code: fault.code } };
-        call.onAudit(await audit.terminal(call, caller, accepted, 'failed', failed));
-        if (fault.code === 'unauthenticated') await parts.rateLimits.countFailedAuthentication(call.address);
-        throw error;
-      }
-      const state = await audit.terminal(call, caller, accepted, 'succeeded', answer);
-      call.onAudit(state);
-      if (state === 'incomplete' && descriptor.withheldWithoutAudit === true)
-        throw new Fault('audit-unavailable', 'the audit record could not be written; the answer is withheld');
-      return answer;
+      run.caller = subject ?? (await identify(bound, call, context, parts));
+      if ('resolve' in bound) run.resolution = await resolved(bound, run, context, audit);
+      const carryOut = carrierOf(bound, run, context);
+      if (descriptor.audit === 'not-required' || run.caller === null) return carryOut();
+      return recorded(carryOut, run, run.caller, context);
     },
   };
+
+  /** accepted record → handler → terminal record. */
+  async function recorded(
+    carryOut: () => Promise<Answer>,
+    { call, resolution, notes }: Run,
+    caller: Subject,
+    context: CallContext,
+  ): Promise<Answer> {
+    const accepted = await audit.accepted(call, caller, context, resolution);
+    let answer: Answer;
+    try {
+      answer = await carryOut();
+    } catch (error) {
+      const fault = faultOf(error);
+      const failed = { data: null, auditDetails: { code: fault.code, ...notes } };
+      call.onAudit(await audit.terminal(call, caller, accepted, 'failed', failed, resolution));
+      if (fault.code === 'unauthenticated') await parts.rateLimits.countFailedAuthentication(call.address);
+      throw error;
+    }
+    const noted = Object.keys(notes).length === 0 ? answer : { ...answer, auditDetails: notes };
+    const state = await audit.terminal(call, caller, accepted, 'succeeded', noted, resolution);
+    call.onAudit(state);
+    if (state === 'incomplete' && descriptor.withheldWithoutAudit === true)
+      throw new Fault('audit-unavailable', 'the audit record could not be written; the answer is withheld');
+    return answer;
+  }
+}
+
+/** One call on its way through the pipeline. */
+interface Run {
+  readonly call: Call;
+  caller: Subject | null;
+  /** Null until it is resolved, and where nothing needs to be. */
+  resolution: Resolution | null;
+  /** What the handler adds to the terminal record. */
+  readonly notes: Readonly<Record<string, unknown>>;
+}
+
+function carrierOf(bound: BoundCapability, { resolution }: Run, context: CallContext): () => Promise<Answer> {
+  if (!('resolve' in bound)) return () => bound.handler(context);
+  if (resolution === null) throw new Error(`${bound.descriptor.name} was not resolved`);
+  return () => resolution.carryOut();
+}
+
+/** Between body and confirmation: what was resolved says whether one is needed (decisions §1.2). */
+async function resolved(
+  bound: ResolvedCapability,
+  { call, caller }: Run,
+  context: CallContext,
+  audit: Records,
+): Promise<Resolution> {
+  let resourceId = bound.refusedResourceId(context);
+  try {
+    const resolution = bound.resolve(context);
+    ({ resourceId } = resolution);
+    if (resolution.confirmation === 'required' && call.header('x-svc-confirmed') !== 'true')
+      throw new Fault('confirmation-required', 'the header x-svc-confirmed: true is missing');
+    return resolution;
+  } catch (error) {
+    await audit.denied(call, caller, error, resourceId);
+    throw error;
+  }
 }
 
 async function authenticate(call: Call, parts: PipelineParts): Promise<Subject> {
@@ -197,70 +263,4 @@ function stringsOf(value: unknown): Readonly<Record<string, string>> {
 function unquoted(header: string | undefined): string | undefined {
   if (header === undefined || header.trim() === '*') return undefined;
   return header.trim().replace(/^"(.*)"$/, '$1');
-}
-
-interface Records {
-  denied(call: Call, subject: Subject | null, error: unknown): Promise<void>;
-  accepted(call: Call, subject: Subject, context: CallContext): Promise<string>;
-  terminal(
-    call: Call,
-    subject: Subject,
-    acceptedEventId: string,
-    outcome: 'succeeded' | 'failed',
-    answer: Answer,
-  ): Promise<'recorded' | 'incomplete'>;
-}
-
-function createRecords(bound: BoundCapability, parts: PipelineParts): Records {
-  const { descriptor } = bound;
-  const entry = (call: Call, subject: Subject, outcome: AuditEntry['outcome'], resourceId?: string): AuditEntry => {
-    const resource = bound.resource(call.params);
-    return {
-      subject: { kind: subject.kind, subjectId: subject.subjectId },
-      action: descriptor.name,
-      resource: { kind: resource.kind, resourceId: resourceId ?? resource.id },
-      outcome,
-      risk: descriptor.risk,
-      confirmation: descriptor.confirmation === 'always' ? 'explicit' : 'not-required',
-      correlationId: call.correlationId,
-    };
-  };
-  return {
-    /** A refused command is recorded; when it cannot be, the refusal stands all the same. */
-    async denied(call, subject, error) {
-      if (subject === null || !(error instanceof Fault) || (error.status !== 403 && error.status !== 428)) return;
-      try {
-        await bound.refused?.(subject, call.correlationId, error);
-        if (descriptor.audit === 'not-required') return;
-        // A hostile path must not make a malformed event.
-        const params = Object.values(call.params).every((value) => /^[A-Za-z0-9._:-]{1,100}$/.test(value));
-        const denied = { ...entry(call, subject, 'denied'), details: { code: error.code } };
-        const resource = params ? denied.resource : { ...denied.resource, resourceId: bound.resource({}).id };
-        await parts.audit.append({ ...denied, confirmation: 'not-required', resource });
-      } catch (failure) {
-        parts.log.error('a denied record could not be written', { correlation_id: call.correlationId, err: failure });
-      }
-    },
-
-    async accepted(call, subject, context) {
-      const details = { input: descriptor.secretBody === true ? null : withoutConfirmation(context.body) };
-      return (await parts.audit.append({ ...entry(call, subject, 'accepted'), details })).eventId;
-    },
-
-    async terminal(call, subject, acceptedEventId, outcome, answer) {
-      try {
-        const details = answer.auditDetails === undefined ? {} : { details: answer.auditDetails };
-        await parts.audit.append({ ...entry(call, subject, outcome, answer.resourceId), ...details, acceptedEventId });
-        return 'recorded';
-      } catch (failure) {
-        parts.log.error('a terminal record could not be written', { correlation_id: call.correlationId, err: failure });
-        return 'incomplete';
-      }
-    },
-  };
-}
-
-function withoutConfirmation(body: unknown): unknown {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return null;
-  return Object.fromEntries(Object.entries(body).filter(([name]) => name !== 'confirmed'));
 }

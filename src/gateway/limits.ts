@@ -15,6 +15,12 @@ export const gatewayLimitsSchema = Type.Object(
       default: 4096,
       description: 'body of a sign-in',
     }),
+    processing_body_bytes: Type.Integer({
+      minimum: 1024,
+      maximum: 1_048_576,
+      default: 65_536,
+      description: 'body of a data processing request',
+    }),
     header_bytes: Type.Integer({
       minimum: 1024,
       maximum: 65_536,
@@ -84,6 +90,7 @@ export type GatewayLimits = Static<typeof gatewayLimitsSchema>;
 export const gatewayLimits: GatewayLimits = {
   rule_body_bytes: 1_048_576,
   session_body_bytes: 4096,
+  processing_body_bytes: 65_536,
   header_bytes: 16_384,
   connections: 1000,
   request_timeout_ms: 30_000,

@@ -173,7 +173,7 @@ function addRoute(fastify: FastifyInstance, bound: BoundCapability, parts: Serve
   fastify.route({
     method: descriptor.method,
     url: descriptor.path,
-    bodyLimit: descriptor.bodyLimit === 'session' ? parts.limits.session_body_bytes : parts.limits.rule_body_bytes,
+    bodyLimit: parts.limits[`${descriptor.bodyLimit ?? 'rule'}_body_bytes`],
     async onRequest(request, reply) {
       request.subject = await pipeline.admit(callOf(request, reply));
     },

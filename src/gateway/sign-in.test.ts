@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog } from '../base/log.ts';
 import { type SimulatedClock, simulatedClock } from '../testing/simulated-clock.ts';
-import { startTestGateway, type TestGateway, testSite } from '../testing/test-gateway.ts';
+import { noCallAudit, startTestGateway, type TestGateway, testSite } from '../testing/test-gateway.ts';
 import { createIdentity } from './identity.ts';
 import { type GatewayLimits, gatewayLimits } from './limits.ts';
 import { signingKey } from './local-keys.ts';
@@ -139,7 +139,16 @@ describe('decisions §1.1 the sign-in link', () => {
     await start({ failed_authentications_per_minute: 1 });
     const code = signIn.issueCode();
     const { capability } = signIn;
-    const context = { subject: null, correlationId: 'c', params: {}, query: {}, body: { code }, ifMatch: undefined };
+    const context = {
+      subject: null,
+      correlationId: 'c',
+      params: {},
+      query: {},
+      body: { code },
+      ifMatch: undefined,
+      requestId: undefined,
+      audit: noCallAudit,
+    };
     expect([capability.identify?.(context), capability.identify?.(context)]).toMatchObject([
       { kind: 'system' },
       { kind: 'system' },

@@ -3,7 +3,7 @@
  * token that the site's own key signs. Of the code only the digest is kept, in memory: it dies with the process.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { BoundCapability, CallContext, Subject } from '../api/capability.ts';
+import type { CallContext, HandledCapability, Subject } from '../api/capability.ts';
 import { sessionDescriptor } from '../api/session.ts';
 import type { AuditScope } from '../audit/event.ts';
 import type { Clock } from '../base/clock.ts';
@@ -20,7 +20,7 @@ const session = { role: 'Admin', subject: 'local-admin', lifetimeSeconds: 12 * 3
 export interface SignIn {
   /** A fresh code; the one before it stops working. */
   issueCode(): string;
-  readonly capability: BoundCapability;
+  readonly capability: HandledCapability;
 }
 
 export function createSignIn(parts: {
@@ -35,7 +35,7 @@ export function createSignIn(parts: {
     open !== undefined && clock.monotonicMs() < open.untilMs && timingSafeEqual(digestOf(code), open.digest);
   const caller: Subject = { kind: 'system', subjectId: 'sign-in-link', ...site, roles: [], permissions: new Set() };
 
-  const capability: BoundCapability = {
+  const capability: HandledCapability = {
     descriptor: sessionDescriptor,
     resource: () => ({ kind: 'identity-token', id: 'identity-token' }),
     identify: (context) => (isOpen(codeOf(context)) ? caller : null),

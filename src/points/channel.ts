@@ -57,6 +57,8 @@ const simulated = strict({
   /** CSV files `time,value` in kW, relative to site.yaml. */
   load_series: Type.String({ minLength: 1 }),
   pv_series: Type.String({ minLength: 1 }),
+  /** W/m2, of the same times as `pv_series`; without it the plant has no pyranometer. */
+  irradiance_series: Type.Optional(Type.String({ minLength: 1 })),
   step_interval_ms: milliseconds(50, 60_000),
   /** How many simulated seconds pass in one; 1 is true pace. */
   speed: Type.Number({ minimum: 1, maximum: 3600 }),
@@ -102,6 +104,7 @@ export const simulatedMeasurements = [
   'genset_kw',
   'grid_kw',
   'load_energy_kwh',
+  'irradiance_w_m2',
 ] as const;
 export const simulatedActions = ['battery_setpoint_kw', 'pv_limit_kw', 'genset_run'] as const;
 const simulatedAddress = strict({ signal: Type.Enum([...simulatedMeasurements, ...simulatedActions]) });

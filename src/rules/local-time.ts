@@ -1,17 +1,23 @@
 /**
- * Local calendar of an IANA zone from wall milliseconds, without Date and fast enough for every run of a rule: the
- * zone's offset is looked up once per quarter hour (offsets change only on quarter hours) and the rest is integer
- * arithmetic, so that days of 23 and 25 hours come out right.
+ * Local calendar of an IANA zone from wall milliseconds, without Date and fast enough for every run of a rule and every
+ * label of a frame: the zone's offset is looked up once per UTC day, or once per quarter hour on a day at whose ends it
+ * differs (offsets change on quarter hours, and never twice in a day), and the rest is integer arithmetic, so that days
+ * of 23 and 25 hours come out right.
  */
 
 const quarterHourMs = 900_000;
 const dayMs = 86_400_000;
 
+/** A day's offset, or one for each of its quarter hours. */
+type DayOffset = number | readonly number[];
+
 interface ZoneCache {
   readonly format: Intl.DateTimeFormat;
-  block: number;
-  offsetMs: number;
+  readonly days: Map<number, DayOffset>;
 }
+
+/** Days remembered for one zone; beyond it the memory starts anew. */
+const rememberedDays = 4096;
 
 const zones = new Map<string, ZoneCache>();
 
@@ -30,12 +36,15 @@ export function isTimeZone(timezone: string): boolean {
 /** Milliseconds that the zone's clocks show since 1970-01-01T00:00 of their own calendar. */
 export function localMs(wallMs: number, timezone: string): number {
   const zone = zoneOf(timezone);
-  const block = Math.floor(wallMs / quarterHourMs);
-  if (block !== zone.block) {
-    zone.offsetMs = offsetAt(zone.format, block * quarterHourMs);
-    zone.block = block;
+  const day = Math.floor(wallMs / dayMs);
+  let offset = zone.days.get(day);
+  if (offset === undefined) {
+    offset = offsetOfDay(zone.format, day);
+    if (zone.days.size >= rememberedDays) zone.days.clear();
+    zone.days.set(day, offset);
   }
-  return wallMs + zone.offsetMs;
+  if (typeof offset === 'number') return wallMs + offset;
+  return wallMs + (offset[Math.floor((wallMs - day * dayMs) / quarterHourMs)] ?? 0);
 }
 
 /** Hours since local midnight as the clocks show them, 0 <= h < 24, with fraction. */
@@ -90,10 +99,17 @@ function zoneOf(timezone: string): ZoneCache {
       minute: 'numeric',
       second: 'numeric',
     });
-    zone = { format, block: Number.NaN, offsetMs: 0 };
+    zone = { format, days: new Map() };
     zones.set(timezone, zone);
   }
   return zone;
+}
+
+function offsetOfDay(format: Intl.DateTimeFormat, day: number): DayOffset {
+  const startMs = day * dayMs;
+  const atStart = offsetAt(format, startMs);
+  if (offsetAt(format, startMs + dayMs) === atStart) return atStart;
+  return Array.from({ length: dayMs / quarterHourMs }, (_, index) => offsetAt(format, startMs + index * quarterHourMs));
 }
 
 function offsetAt(format: Intl.DateTimeFormat, wallMs: number): number {

@@ -21,6 +21,10 @@ export function openSqlite(file: string, durability: Durability): DatabaseSync {
     database.exec('PRAGMA journal_mode = WAL');
     database.exec(`PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`);
     database.exec('PRAGMA foreign_keys = ON');
+    // SQLite's own `lower` knows ASCII only, so that a search would miss the very text that was typed.
+    database.function('lower', { deterministic: true }, (text) =>
+      typeof text === 'string' ? text.toLowerCase() : text,
+    );
     return database;
   } catch (cause) {
     database?.close();

@@ -1,6 +1,13 @@
 /** A real gateway on loopback for tests: an audit that remembers, tokens that are the names of subjects. */
 import { connect } from 'node:net';
-import type { BoundCapability, Capability, Permission, Subject } from '../api/capability.ts';
+import type {
+  BoundCapability,
+  CallAudit,
+  Capability,
+  HandledCapability,
+  Permission,
+  Subject,
+} from '../api/capability.ts';
 import type { AuditEntry } from '../audit/event.ts';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
@@ -18,6 +25,8 @@ export interface TestGateway {
   readonly entries: readonly AuditEntry[];
   /** From now on, records for which it says so cannot be written. */
   failAudit(fails: (entry: AuditEntry) => boolean): void;
+  /** From now on, records for which it says so are never done. */
+  stallAudit(stalls: (entry: AuditEntry) => boolean): void;
 }
 
 export function testSubject(subjectId: string, permissions: readonly Permission[]): Subject {
@@ -30,6 +39,7 @@ export async function startTestGateway(
 ): Promise<TestGateway> {
   const entries: AuditEntry[] = [];
   let auditFails: (entry: AuditEntry) => boolean = () => false;
+  let auditStalls = auditFails;
   const limits = { ...gatewayLimits, ...options.limits };
   const server = createServer({
     capabilities,
@@ -40,6 +50,7 @@ export async function startTestGateway(
     audit: {
       async append(entry) {
         if (auditFails(entry)) throw new Fault('audit-unavailable', 'the audit record could not be written');
+        if (auditStalls(entry)) await new Promise(() => undefined);
         entries.push(entry);
         return { eventId: `event-${entries.length}`, sequence: entries.length };
       },
@@ -61,13 +72,22 @@ export async function startTestGateway(
     failAudit: (fails) => {
       auditFails = fails;
     },
+    stallAudit: (stalls) => {
+      auditStalls = stalls;
+    },
   };
 }
+
+/** For handlers that are called without a pipeline and add nothing to its records. */
+export const noCallAudit: CallAudit = {
+  note: () => undefined,
+  record: () => Promise.reject(new Error('not used')),
+};
 
 /** A public query that answers `{"success":true}`, and whatever differs from it. */
 export function testCapability(
   descriptor: Pick<Capability, 'method' | 'path' | 'params' | 'query'> & Partial<Capability>,
-  handler: BoundCapability['handler'] = async () => ({ data: { success: true } }),
+  handler: HandledCapability['handler'] = async () => ({ data: { success: true } }),
 ): BoundCapability {
   return {
     descriptor: {

@@ -79,7 +79,7 @@ describe('§6 a device that goes away mid-run', () => {
     await device.stop();
   });
 
-  test('a point change becomes a command at the device', async () => {
+  test('§6.3 a point change becomes a command at the device', async () => {
     measure(30);
     await waitFor(async () => (await execute(follow))['outcome'] === ('acted' as unknown) || undefined);
     await waitFor(() => setpoint() === 60 || undefined);

@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterEach, describe, expect, test } from 'vitest';
 import WebSocket from 'ws';
+import { issueToken } from '../../src/gateway/identity.ts';
+import { signingKey } from '../../src/gateway/local-keys.ts';
 import { openDatabase } from '../../src/storage/database.ts';
 import {
   root,
@@ -261,5 +263,19 @@ describe('decisions §1 limits: failed authentications of the live stream', () =
     expect(await attempt(good)).toBe(429);
     const limited = await ask(service.base, rules, good);
     expect([limited.status, Number(limited.headers.get('retry-after')) > 0]).toEqual([429, true]);
+  });
+
+  test('a good token that expires on an open stream is none', async () => {
+    const service = await start(folders());
+    const issuedAtSeconds = Math.floor(Date.now() / 1000);
+    const claims = { subject: 'short', role: 'Viewer', issuedAtSeconds, lifetimeSeconds: 2 } as const;
+    const token = await issueToken(signingKey(service.folders.data), claims);
+    const socket = new WebSocket(`${service.base.replace('http', 'ws')}/ws`);
+    socket.on('open', () => socket.send(JSON.stringify({ type: 'authenticate', token })));
+    const closed = new Promise((resolve) => {
+      socket.on('close', (code, reason) => resolve([code, reason.toString()]));
+    });
+    expect(await closed).toEqual([4001, 'token expired']);
+    expect(service.logs()).not.toContain('authentication failed');
   });
 });

@@ -23,6 +23,8 @@ export type PlantSettings = Pick<SimulatedChannel, 'battery' | 'genset'>;
 export interface PlantInputs {
   readonly loadKw: number;
   readonly pvAvailableKw: number;
+  /** Absent or NaN: there is no pyranometer. */
+  readonly irradianceWM2?: number;
 }
 
 /** A generator reaches its rated power in this many seconds, and stops as fast. */
@@ -87,6 +89,7 @@ export function stepPlant(
       genset_kw: gensetKw,
       grid_kw: inputs.loadKw - pvKw - batteryKw - gensetKw,
       load_energy_kwh: loadEnergyKwh,
+      irradiance_w_m2: inputs.irradianceWM2 ?? Number.NaN,
       battery_setpoint_kw: state.setpointKw,
       pv_limit_kw: state.pvLimitKw ?? Number.NaN,
       genset_run: state.gensetRun ? 1 : 0,
@@ -111,6 +114,7 @@ export function commandPlant(state: PlantState, signal: SimulatedSignal, value: 
     case 'genset_kw':
     case 'grid_kw':
     case 'load_energy_kwh':
+    case 'irradiance_w_m2':
       // The site's reader lets only action points have a command signal.
       throw new Error(`${signal} takes no commands`);
   }

@@ -8,12 +8,14 @@ import { type SimulatedChannel, type SimulatedSignal, signalOf } from '../../poi
 import { quality } from '../../rules/snapshot.ts';
 import type { Driver, DriverContext } from '../driver.ts';
 import { type Series, valueAt } from './series.ts';
-import { commandPlant, initialPlant, type PlantState, stepPlant } from './simulated-model.ts';
+import { commandPlant, initialPlant, type PlantInputs, type PlantState, stepPlant } from './simulated-model.ts';
 
 export interface SimulatedOptions {
   readonly timezone: string;
   readonly load: Series;
   readonly pv: Series;
+  /** Null: the plant has no pyranometer. */
+  readonly irradiance: Series | null;
   /** Where the state is kept. */
   readonly stateFile: string;
 }
@@ -54,11 +56,12 @@ export function createSimulatedDriver(
     const nowMs = clock.monotonicMs();
     // Simulated wall time: true pace from the start's hour, times the speed; a wall clock that jumps is not followed.
     const simulatedMs = startWallMs + (nowMs - startMs) * channel.speed;
-    const inputs = {
-      loadKw: Math.max(0, valueAt(options.load, simulatedMs, options.timezone)),
-      pvAvailableKw: Math.max(0, valueAt(options.pv, simulatedMs, options.timezone)),
-    };
-    const next = stepPlant(state, channel, inputs, ((nowMs - lastMs) / 1000) * channel.speed);
+    const next = stepPlant(
+      state,
+      channel,
+      plantInputs(options, simulatedMs),
+      ((nowMs - lastMs) / 1000) * channel.speed,
+    );
     state = next.state;
     lastMs = nowMs;
     context.publish(
@@ -95,6 +98,19 @@ export function createSimulatedDriver(
       context.setOnline(false);
       save();
     },
+  };
+}
+
+/** What the series say at a moment. */
+export function plantInputs(
+  { load, pv, irradiance, timezone }: Omit<SimulatedOptions, 'stateFile'>,
+  wallMs: number,
+): PlantInputs {
+  const at = (series: Series): number => Math.max(0, valueAt(series, wallMs, timezone));
+  return {
+    loadKw: at(load),
+    pvAvailableKw: at(pv),
+    irradianceWM2: irradiance === null ? Number.NaN : at(irradiance),
   };
 }
 

@@ -1,0 +1,66 @@
+/** The operations of area C (§2.3 "Capability descriptors", §4.3) as descriptors. */
+import Type from 'typebox';
+import type { Capability } from './capability.ts';
+import { derivedDataSchema, processTaskRequestSchema } from './processing.ts';
+import { processorsHealthSchema, taskListSchema } from './processing-discovery.ts';
+
+const prefix = '/api/v1/data-processing';
+const nothing = Type.Object({}, { additionalProperties: false });
+
+/** A query that shows no observation: any role that may read, no durable audit. */
+function discovery(operation: Pick<Capability, 'name' | 'summary' | 'answer'> & { path: string }): Capability {
+  return {
+    ...operation,
+    path: `${prefix}${operation.path}`,
+    method: 'GET',
+    kind: 'query',
+    risk: 'low',
+    permission: 'data_processing.read',
+    confirmation: 'never',
+    confirmedIn: 'header',
+    audit: 'not-required',
+    idempotent: true,
+    params: nothing,
+    query: nothing,
+    body: null,
+  };
+}
+
+const process: Capability = {
+  name: 'data_processing.process',
+  summary: 'Assemble a frame, ask its processor, and return the accepted result as derived data',
+  method: 'POST',
+  path: `${prefix}/process`,
+  kind: 'query',
+  risk: 'medium',
+  permission: 'data_processing.run',
+  confirmation: 'policy',
+  confirmedIn: 'header',
+  audit: 'required',
+  idempotent: false,
+  params: nothing,
+  query: nothing,
+  body: processTaskRequestSchema,
+  bodyLimit: 'processing',
+  withheldWithoutAudit: true,
+  answer: derivedDataSchema,
+};
+
+export const dataProcessing = {
+  tasks: discovery({
+    name: 'data_processing.tasks.list',
+    summary: 'List the commissioned tasks with their features, limits and routes',
+    path: '/tasks',
+    answer: taskListSchema,
+  }),
+  health: discovery({
+    name: 'data_processing.processors.health',
+    summary: 'Ask every processor how it is',
+    path: '/processors/health',
+    answer: processorsHealthSchema,
+  }),
+  process,
+} as const;
+
+/** The audit action of the record that is written before a frame leaves the site. */
+export const egressAction = 'data_processing.egress';

@@ -1,0 +1,23 @@
+import { Value } from 'typebox/value';
+import { describe, expect, test } from 'vitest';
+import { automationLimits, automationLimitsSchema } from './limits.ts';
+
+describe('§8 limits of the scheduler', () => {
+  test('§6 by default a tick every 100 ms and 4 concurrent rule executions', () => {
+    expect(automationLimits).toMatchObject({ tick_interval_ms: 100, max_concurrent_executions: 4 });
+  });
+
+  test('decisions §2.5 by default history keeps 7 days, 100 000 runs a rule, and 1000 that changed nothing', () => {
+    const kept = { history_days: 7, history_max_per_rule: 100_000, history_max_unchanged: 1000 };
+    expect(automationLimits).toMatchObject(kept);
+  });
+
+  test('decisions §1 the defaults are those that the schema of service.yaml tells, and are within its bounds', () => {
+    expect(Value.Check(automationLimitsSchema, automationLimits)).toBe(true);
+    const told = Object.entries(automationLimitsSchema.properties).map(([name, limit]) => [
+      name,
+      Reflect.get(limit, 'default') as unknown,
+    ]);
+    expect(Object.fromEntries(told)).toEqual(automationLimits);
+  });
+});

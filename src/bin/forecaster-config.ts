@@ -1,0 +1,35 @@
+/** What the forecaster is started with (decisions §1 "Commands"): `SVC_FORECASTER_*` and `SVC_LOG_LEVEL`. */
+import type { LogLevel } from '../base/log.ts';
+import { readTaskFolder } from '../forecaster/service/read-tasks.ts';
+import type { TaskDeclaration } from '../processing/task/declaration.ts';
+import { type Environment, readLogLevel, readPort, StartError } from './config.ts';
+
+interface ForecasterConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly bearerToken: string | null;
+  readonly declarations: readonly TaskDeclaration[];
+  readonly logLevel: LogLevel;
+}
+
+const defaultPort = 8989;
+
+/** Throws what the operator is to read. */
+export function readForecasterConfig(env: Environment): ForecasterConfig {
+  const port = readPort(env, 'SVC_FORECASTER_PORT', defaultPort);
+  const logLevel = readLogLevel(env);
+  const folder = env['SVC_FORECASTER_TASKS'];
+  if (folder === undefined || folder === '')
+    throw new StartError('SVC_FORECASTER_TASKS must name the folder of the task declarations to serve');
+  const bearerToken = env['SVC_FORECASTER_BEARER_TOKEN'] ?? null;
+  // An empty token would be no token at all: whoever sets the variable wants one.
+  if (bearerToken !== null && !/^[!-~]+$/.test(bearerToken))
+    throw new StartError('SVC_FORECASTER_BEARER_TOKEN must hold a token of printable characters without spaces');
+  return {
+    host: env['SVC_FORECASTER_HOST'] ?? '127.0.0.1',
+    port,
+    bearerToken,
+    declarations: readTaskFolder(folder),
+    logLevel,
+  };
+}

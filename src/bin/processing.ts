@@ -1,0 +1,88 @@
+/** Data processing of a running service (decisions §4 "Switch" and "Config"): read, commissioned, and bound to its sources. */
+import { join } from 'node:path';
+import type { BoundCapability } from '../api/capability.ts';
+import { systemClock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { createLiveTableReader } from '../points/live-table.ts';
+import type { PointMemory } from '../points/shared-memory.ts';
+import type { Site } from '../points/site.ts';
+import { processingCapabilities } from '../processing/capabilities.ts';
+import { readConfiguration } from '../processing/configuration.ts';
+import type { ProcessingLimits } from '../processing/limits.ts';
+import { httpProcessor } from '../processing/processor/http-processor.ts';
+import type { Processor } from '../processing/processor/processor.ts';
+import { routeSlots } from '../processing/slots.ts';
+import { covariateFiles } from '../processing/source/covariate-file.ts';
+import { embeddedHistory } from '../processing/source/embedded-history.ts';
+import { liveStateOf } from '../processing/source/live-state.ts';
+import { upstreamHistory } from '../processing/source/upstream-history.ts';
+import { keptDigestsFile } from '../processing/task/kept-digests.ts';
+import { type Environment, type ServiceConfig, StartError } from './config.ts';
+import type { ServiceHistory } from './history.ts';
+
+export interface ProcessingSetup {
+  readonly config: ServiceConfig;
+  readonly site: Site;
+  readonly memory: PointMemory;
+  readonly history: ServiceHistory;
+  readonly limits: ProcessingLimits;
+  readonly log: Log;
+}
+
+/** The capabilities of area C; none when it is switched off. A configuration that is wrong stops the start. */
+export function startProcessing(setup: ProcessingSetup): BoundCapability[] {
+  const { config, site, memory, log } = setup;
+  if (!isEnabled(config.env)) return [];
+  const kept = keptDigestsFile(join(config.dataDir, 'processing-task-digests.json'));
+  const found = readConfiguration(join(config.configDir, 'processing'), config.dataDir, site, kept);
+  if (!found.ok) throw new StartError(found.lines.map((line) => `processing/${line}`).join('\n'));
+  const secret = secretsOf(config.env, log);
+  const processors = found.processors.map((settings) =>
+    httpProcessor(
+      { ...settings, endpoint: config.processorEndpoints?.[settings.id] ?? settings.endpoint },
+      { clock: systemClock, bearerToken: secret(settings.bearer_token_env) },
+    ),
+  );
+  const { upstreamHistory: upstream } = found;
+  const history =
+    upstream === null
+      ? embeddedHistory(setup.history.reader)
+      : upstreamHistory(upstream, { clock: systemClock, bearerToken: secret(upstream.bearer_token_env ?? null) });
+  const table = createLiveTableReader(memory);
+  log.info('data processing is on', { routes: found.routes.length, processors: processors.length });
+  return processingCapabilities({
+    routes: found.routes,
+    processors,
+    processor: (id) => processorOf(processors, id),
+    clock: systemClock,
+    log,
+    limits: setup.limits,
+    slots: routeSlots(),
+    sources: { history, covariates: covariateFiles },
+    live: () => liveStateOf(table, site.points.length, systemClock),
+  });
+}
+
+function isEnabled(env: Environment): boolean {
+  const value = env['SVC_DATA_PROCESSING_ENABLED'] ?? 'false';
+  if (value !== 'true' && value !== 'false')
+    throw new StartError(`SVC_DATA_PROCESSING_ENABLED must be true or false, not "${value}"`);
+  return value === 'true';
+}
+
+/** Tokens come from the environment by name; a processor that needs one and gets none says so itself. */
+function secretsOf(env: Environment, log: Log): (name: string | null) => string | null {
+  return (name) => {
+    if (name === null) return null;
+    const value = env[name] ?? '';
+    if (value !== '') return value;
+    log.warn('a bearer token is named and not set; calls go without one', { variable: name });
+    return null;
+  };
+}
+
+function processorOf(processors: readonly Processor[], id: string): Processor {
+  const processor = processors.find((candidate) => candidate.id === id);
+  if (processor === undefined) throw new Error(`a route leads to ${id}, which commissioning did not find`);
+  return processor;
+}

@@ -1,0 +1,78 @@
+#!/usr/bin/env node
+/**
+ * `npm run processor:check -- URL [--task FILE ...]`: asks a running processor the valid and the hostile requests of the
+ * contract and prints a scorecard. Exit codes: 0 everything held, 1 something did not, 2 wrong usage.
+ */
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Command, InvalidArgumentError } from 'commander';
+import { systemClock } from '../base/clock.ts';
+import { YamlError } from '../base/yaml.ts';
+import { checkProcessor, type ScoreLine } from '../processing/conformance/check-processor.ts';
+import { isLocal } from '../processing/conformance/wire.ts';
+import type { TaskDeclaration } from '../processing/task/declaration.ts';
+import { readTask } from '../processing/task/read.ts';
+
+const exitCodes = { failed: 1, usage: 2 } as const;
+const ownTask = fileURLToPath(new URL('../../docs/processor-contract/task.yaml', import.meta.url));
+const requestTimeoutMs = 60_000;
+
+function endpointOf(text: string): URL {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) throw new InvalidArgumentError('give an http or https URL');
+  if (url.protocol === 'http:' && !isLocal(url)) throw new InvalidArgumentError('only this machine is asked over http');
+  return url;
+}
+
+function taskOf(file: string): TaskDeclaration {
+  try {
+    return readTask(readFileSync(file, 'utf8'), basename(file)).value;
+  } catch (error) {
+    const reason = error instanceof YamlError ? error.message : 'cannot be read';
+    process.stderr.write(`${basename(file)}: ${reason}\n`);
+    return process.exit(exitCodes.usage);
+  }
+}
+
+function print(task: TaskDeclaration, lines: readonly ScoreLine[]): void {
+  process.stdout.write(`${task.id}, revision ${task.revision}\n`);
+  for (const part of new Set(lines.map((each) => each.part))) {
+    const own = lines.filter((each) => each.part === part);
+    const held = own.filter((each) => each.passed).length;
+    process.stdout.write(`  ${part}: ${held} of ${own.length}\n`);
+    for (const each of own.filter(({ passed }) => !passed)) process.stdout.write(`    ✗ ${each.name}: ${each.seen}\n`);
+  }
+}
+
+async function run(
+  endpoint: URL,
+  options: { readonly task?: readonly string[]; readonly tokenEnv?: string },
+): Promise<void> {
+  const bearerToken = options.tokenEnv === undefined ? null : (process.env[options.tokenEnv] ?? null);
+  if (options.tokenEnv !== undefined && bearerToken === null) {
+    process.stderr.write(`${options.tokenEnv} is not set\n`);
+    process.exit(exitCodes.usage);
+  }
+  const all: ScoreLine[] = [];
+  for (const task of (options.task ?? [ownTask]).map(taskOf)) {
+    const lines = await checkProcessor({ endpoint, bearerToken, requestTimeoutMs, clock: systemClock }, task);
+    print(task, lines);
+    all.push(...lines);
+  }
+  const held = all.filter((each) => each.passed).length;
+  process.stdout.write(`${held} of ${all.length} held\n`);
+  process.exitCode = held === all.length ? 0 : exitCodes.failed;
+}
+
+await new Command('processor:check')
+  .description('Checks that a processor keeps the contract svc.data-processing.forecast.v1')
+  .argument('<url>', 'base URL; /v1/process and /v1/health are below it', endpointOf)
+  .option(
+    '--task <file...>',
+    'task declarations that the processor serves (default: the one of docs/processor-contract)',
+  )
+  .option('--token-env <name>', 'environment variable that holds the bearer token')
+  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : exitCodes.usage))
+  .action(run)
+  .parseAsync();

@@ -1,0 +1,138 @@
+/**
+ * What the newest misses say about the next hours: a forecast that is too low now is often too low soon. Learned from the
+ * out-of-fold misses of the fit, by lead, from the mean miss of the last hour and of the last day; used only where it
+ * made those misses smaller.
+ */
+
+export interface Carry {
+  /** Leads in cells for which shares were learned, ascending. */
+  readonly leads: Float64Array;
+  /** Share of the last hour's mean miss that is still there at each lead. */
+  readonly hourShare: Float64Array;
+  /** The same of the last day's. */
+  readonly dayShare: Float64Array;
+  /** Size of the misses that are left at each lead, as a share of what they were without carrying. */
+  readonly left: Float64Array;
+}
+
+const leadHours = [0.5, 1.5, 2.5, 4, 6, 9, 12, 18, 24];
+/** Observations' worth of doubt: few misses carry nothing. */
+const doubtRows = 60;
+/** What must be won on the misses that it was learned from. */
+const gainMin = 0.005;
+
+/** Means over the cells before and at a place, of those that are known. */
+class RunningMeans {
+  private readonly sums: Float64Array;
+  private readonly counts: Int32Array;
+
+  constructor(values: Float64Array) {
+    this.sums = new Float64Array(values.length + 1);
+    this.counts = new Int32Array(values.length + 1);
+    for (let cell = 0; cell < values.length; cell++) {
+      const value = values[cell] as number;
+      const known = value === value;
+      this.sums[cell + 1] = (this.sums[cell] as number) + (known ? value : 0);
+      this.counts[cell + 1] = (this.counts[cell] as number) + (known ? 1 : 0);
+    }
+  }
+
+  /** Of the `length` cells that end with `cell`; 0 when none is known: nothing is carried from what was not seen. */
+  before(cell: number, length: number): number {
+    const from = Math.max(0, cell + 1 - length);
+    const count = (this.counts[cell + 1] as number) - (this.counts[from] as number);
+    return count === 0 ? 0 : ((this.sums[cell + 1] as number) - (this.sums[from] as number)) / count;
+  }
+}
+
+export function learnCarry(misses: Float64Array, perDay: number): Carry {
+  const perHour = Math.max(1, Math.round(perDay / 24));
+  const leads = Float64Array.from(leadHours, (hours) => Math.max(1, Math.round((hours * perDay) / 24)));
+  const means = new RunningMeans(misses);
+  const hourShare = new Float64Array(leads.length);
+  const dayShare = new Float64Array(leads.length);
+  const left = new Float64Array(leads.length);
+  for (let index = 0; index < leads.length; index++) {
+    const own = learnLead(misses, means, leads[index] as number, perHour, perDay);
+    hourShare[index] = own.hour;
+    dayShare[index] = own.day;
+    left[index] = own.left;
+  }
+  return { leads, hourShare, dayShare, left };
+}
+
+function learnLead(
+  misses: Float64Array,
+  means: RunningMeans,
+  lead: number,
+  perHour: number,
+  perDay: number,
+): { hour: number; day: number; left: number } {
+  let [hh, hd, dd, hy, dy, rows] = [0, 0, 0, 0, 0, 0];
+  for (let cell = perDay - 1; cell + lead < misses.length; cell++) {
+    const goal = misses[cell + lead] as number;
+    if (goal !== goal) continue;
+    const hour = means.before(cell, perHour);
+    const day = means.before(cell, perDay);
+    hh += hour * hour;
+    hd += hour * day;
+    dd += day * day;
+    hy += hour * goal;
+    dy += day * goal;
+    rows++;
+  }
+  const shrink = 1 + doubtRows / (rows + 1);
+  const determinant = hh * shrink * (dd * shrink) - hd * hd;
+  if (!(determinant > 0)) return { hour: 0, day: 0, left: 1 };
+  const hour = clip((hy * dd * shrink - dy * hd) / determinant);
+  const day = clip((dy * hh * shrink - hy * hd) / determinant);
+  let plain = 0;
+  let carried = 0;
+  for (let cell = perDay - 1; cell + lead < misses.length; cell++) {
+    const goal = misses[cell + lead] as number;
+    if (goal !== goal) continue;
+    plain += Math.abs(goal);
+    carried += Math.abs(goal - hour * means.before(cell, perHour) - day * means.before(cell, perDay));
+  }
+  return carried < (1 - gainMin) * plain ? { hour, day, left: carried / plain } : { hour: 0, day: 0, left: 1 };
+}
+
+function clip(share: number): number {
+  return Math.max(0, Math.min(1, share));
+}
+
+export interface CarriedOver {
+  /** What to add to each step. */
+  readonly added: Float64Array;
+  /** By how much each step's spread is smaller. */
+  readonly spread: Float64Array;
+}
+
+/** What to add to each step after the newest of `misses`; beyond the last learned lead it fades out within a day. */
+export function carryOver(carry: Carry, misses: Float64Array, horizon: number, perDay: number): CarriedOver {
+  const perHour = Math.max(1, Math.round(perDay / 24));
+  const means = new RunningMeans(misses);
+  const hour = means.before(misses.length - 1, perHour);
+  const day = means.before(misses.length - 1, perDay);
+  const last = carry.leads[carry.leads.length - 1] as number;
+  const added = new Float64Array(horizon);
+  const spread = new Float64Array(horizon).fill(1);
+  for (let step = 0; step < horizon; step++) {
+    const lead = step + 1;
+    const fading = lead <= last ? 1 : Math.max(0, 1 - (lead - last) / perDay);
+    added[step] =
+      fading * (at(carry.leads, carry.hourShare, lead) * hour + at(carry.leads, carry.dayShare, lead) * day);
+    spread[step] = 1 - fading * (1 - at(carry.leads, carry.left, lead));
+  }
+  return { added, spread };
+}
+
+function at(leads: Float64Array, shares: Float64Array, lead: number): number {
+  const next = leads.findIndex((own) => own >= lead);
+  if (next < 0) return shares[shares.length - 1] as number;
+  if (next === 0) return shares[0] as number;
+  const from = leads[next - 1] as number;
+  const to = leads[next] as number;
+  const part = to > from ? (lead - from) / (to - from) : 1;
+  return (shares[next - 1] as number) + part * ((shares[next] as number) - (shares[next - 1] as number));
+}

@@ -1,0 +1,204 @@
+/**
+ * The feature columns of a range of cells. Every column of a cell at t reads targets at t − lagDays days or before, so
+ * it can be computed for each step of the horizon (§2.3, time invariant 5: no future target is ever read).
+ */
+import type { Ground } from './ground.ts';
+
+export interface Design {
+  readonly names: readonly string[];
+  readonly columns: readonly Float64Array[];
+  readonly hours: Float64Array;
+  /** Names of the columns that are covariates as they came. */
+  readonly raw: ReadonlySet<string>;
+}
+
+interface Sheet {
+  readonly from: number;
+  readonly count: number;
+  readonly names: string[];
+  readonly columns: Float64Array[];
+}
+
+function add(sheet: Sheet, name: string, value: (cell: number) => number): Float64Array {
+  const column = new Float64Array(sheet.count);
+  for (let row = 0; row < sheet.count; row++) column[row] = value(sheet.from + row);
+  sheet.names.push(name);
+  sheet.columns.push(column);
+  return column;
+}
+
+/** Sums of the cells before each index, for means over windows; missing cells do not count. */
+class Windows {
+  private readonly sums: Float64Array;
+  private readonly counts: Int32Array;
+
+  constructor(values: Float64Array) {
+    this.sums = new Float64Array(values.length + 1);
+    this.counts = new Int32Array(values.length + 1);
+    for (let cell = 0; cell < values.length; cell++) {
+      const value = values[cell] as number;
+      const known = value === value;
+      this.sums[cell + 1] = (this.sums[cell] as number) + (known ? value : 0);
+      this.counts[cell + 1] = (this.counts[cell] as number) + (known ? 1 : 0);
+    }
+  }
+
+  /** Mean of the cells in (from, to], drawn in at the ends; NaN when it holds nothing. */
+  mean(from: number, to: number): number {
+    const last = this.counts.length - 1;
+    const high = Math.max(0, Math.min(last, to + 1));
+    const low = Math.max(0, Math.min(high, from + 1));
+    const count = (this.counts[high] as number) - (this.counts[low] as number);
+    return count === 0 ? Number.NaN : ((this.sums[high] as number) - (this.sums[low] as number)) / count;
+  }
+}
+
+const weekDays = 7;
+
+/** A horizon that is longer than this has no use for the newest days: they say little about its end. */
+export const lagDaysMax = 14;
+
+function median(values: number[]): number {
+  if (values.length === 0) return Number.NaN;
+  values.sort((a, b) => a - b);
+  const middle = values.length >> 1;
+  return values.length % 2 === 1
+    ? (values[middle] as number)
+    : ((values[middle - 1] as number) + (values[middle] as number)) / 2;
+}
+
+function addTargetColumns(sheet: Sheet, ground: Ground): void {
+  const { filled, perDay, lagDays, dayClass, sample } = ground;
+  const at = (cell: number, days: number): number => {
+    const value = filled[cell - days * perDay];
+    return value === undefined ? Number.NaN : value;
+  };
+  const lags = Array.from({ length: weekDays }, (_, index) => lagDays + index);
+  const recent = (cell: number): number[] => lags.map((days) => at(cell, days)).filter((value) => value === value);
+  add(sheet, 'week_median', (cell) => median(recent(cell)));
+  add(sheet, 'week_mean', (cell) => mean(recent(cell)));
+  add(sheet, 'week_low', (cell) => Math.min(...recent(cell)));
+  add(sheet, 'week_high', (cell) => Math.max(...recent(cell)));
+  for (const days of lags) add(sheet, `lag_${days}d`, (cell) => at(cell, days));
+  add(sheet, 'lag_14d', (cell) => (lagDays <= 14 ? at(cell, 14) : Number.NaN));
+  const known = sample.count / perDay;
+  const sameClass = (cell: number, wanted: number): number => {
+    const found: number[] = [];
+    for (let days = lagDays; days < known + lagDays && found.length < wanted; days++) {
+      const other = cell - days * perDay;
+      if (other < 0) break;
+      const value = filled[other] as number;
+      if (dayClass[other] === dayClass[cell] && value === value) found.push(value);
+    }
+    return mean(found);
+  };
+  add(sheet, 'same_kind_1', (cell) => sameClass(cell, 1));
+  add(sheet, 'same_kind_4', (cell) => sameClass(cell, 4));
+  const windows = new Windows(filled);
+  const newest = lagDays * perDay;
+  const hour = Math.max(1, Math.round(3_600_000 / sample.cadenceMs));
+  add(sheet, 'around_lag', (cell) => windows.mean(cell - newest - hour, cell - newest));
+  add(sheet, 'day_mean', (cell) => windows.mean(cell - newest - perDay, cell - newest));
+  add(sheet, 'week_level', (cell) => windows.mean(cell - newest - weekDays * perDay, cell - newest));
+}
+
+function mean(values: readonly number[]): number {
+  let sum = 0;
+  for (const value of values) sum += value;
+  return values.length === 0 ? Number.NaN : sum / values.length;
+}
+
+function addCovariateColumns(sheet: Sheet, ground: Ground): void {
+  const { perDay, lagDays, sample } = ground;
+  const hour = Math.max(1, Math.round(3_600_000 / sample.cadenceMs));
+  for (const [index, values] of ground.covariates.entries()) {
+    const name = ground.names[index] ?? '';
+    const at = (cell: number): number => values[cell] ?? Number.NaN;
+    const windows = new Windows(values);
+    add(sheet, name, at);
+    add(sheet, `${name}.before`, (cell) => windows.mean(cell - 4 * hour, cell - hour));
+    add(sheet, `${name}.after`, (cell) => windows.mean(cell, cell + 3 * hour));
+    add(sheet, `${name}.day`, (cell) => windows.mean(cell - perDay, cell));
+    if (lagDays <= lagDaysMax) add(sheet, `${name}.change`, (cell) => at(cell) - at(cell - lagDays * perDay));
+  }
+}
+
+function addCalendarColumns(sheet: Sheet, ground: Ground): void {
+  const { hours, weekday, yearPart } = ground.calendar;
+  add(sheet, 'hour', (cell) => hours[cell] ?? 0);
+  add(sheet, 'weekday', (cell) => weekday[cell] ?? 0);
+  add(sheet, 'day_kind', (cell) => ground.dayClass[cell] ?? 0);
+  add(sheet, 'year_sin', (cell) => Math.sin(2 * Math.PI * (yearPart[cell] ?? 0)));
+  add(sheet, 'year_cos', (cell) => Math.cos(2 * Math.PI * (yearPart[cell] ?? 0)));
+}
+
+/** Columns for trees: raw values, no products; a tree finds those itself. */
+export function treeDesign(ground: Ground, from: number, to: number): Design {
+  const sheet: Sheet = { from, count: to - from, names: [], columns: [] };
+  if (ground.lagDays <= lagDaysMax) addTargetColumns(sheet, ground);
+  addCovariateColumns(sheet, ground);
+  addCalendarColumns(sheet, ground);
+  return {
+    names: sheet.names,
+    columns: sheet.columns,
+    hours: ground.calendar.hours.slice(from, to),
+    raw: new Set(ground.names),
+  };
+}
+
+function addCurves(sheet: Sheet, ground: Ground): void {
+  const { hours } = ground.calendar;
+  const { dayClass } = ground;
+  const weekend = (cell: number): number => (dayClass[cell] === 0 ? 0 : 1);
+  for (let wave = 1; wave <= 4; wave++) {
+    const turn = (cell: number): number => (2 * Math.PI * wave * (hours[cell] ?? 0)) / 24;
+    add(sheet, `sin_${wave}`, (cell) => Math.sin(turn(cell)));
+    add(sheet, `cos_${wave}`, (cell) => Math.cos(turn(cell)));
+    if (wave > 2) continue;
+    add(sheet, `off_sin_${wave}`, (cell) => weekend(cell) * Math.sin(turn(cell)));
+    add(sheet, `off_cos_${wave}`, (cell) => weekend(cell) * Math.cos(turn(cell)));
+  }
+}
+
+const plainNames =
+  /^(lag_1d|lag_2d|lag_7d|week_median|same_kind_4|day_mean|week_level|sin_|cos_|off_|weekday_|day_off|age)/;
+
+/** The few columns that a linear model needs at least: where history is short, more only add noise. */
+export function plainPart(design: Design): Design {
+  const kept = design.names.flatMap((name, index) => (plainNames.test(name) || design.raw.has(name) ? [index] : []));
+  return {
+    names: kept.map((index) => design.names[index] ?? ''),
+    columns: kept.map((index) => design.columns[index] ?? new Float64Array(0)),
+    hours: design.hours,
+    raw: design.raw,
+  };
+}
+
+/** Columns for linear models: curves of the day, kinds of day, lags, and covariates with their squares. */
+export function linearDesign(ground: Ground, from: number, to: number): Design {
+  const sheet: Sheet = { from, count: to - from, names: [], columns: [] };
+  const { dayClass, calendar, perDay, lagDays, sample } = ground;
+  if (lagDays <= lagDaysMax) addTargetColumns(sheet, ground);
+  addCurves(sheet, ground);
+  for (let day = 0; day < 7; day++) add(sheet, `weekday_${day}`, (cell) => (calendar.weekday[cell] === day ? 1 : 0));
+  add(sheet, 'day_off', (cell) => (dayClass[cell] === 2 ? 1 : 0));
+  add(sheet, 'age', (cell) => (cell - sample.count) / perDay);
+  const hour = Math.max(1, Math.round(3_600_000 / sample.cadenceMs));
+  for (const [index, values] of ground.covariates.entries()) {
+    const name = ground.names[index] ?? '';
+    const windows = new Windows(values);
+    const middle = windows.mean(-1, sample.count - 1);
+    const at = (cell: number): number => values[cell] ?? Number.NaN;
+    add(sheet, name, at);
+    add(sheet, `${name}.square`, (cell) => (at(cell) - middle) ** 2);
+    add(sheet, `${name}.around`, (cell) => windows.mean(cell - 2 * hour, cell + hour));
+    add(sheet, `${name}.day`, (cell) => windows.mean(cell - perDay, cell));
+    if (lagDays <= lagDaysMax) add(sheet, `${name}.lag`, (cell) => at(cell - lagDays * perDay));
+  }
+  return {
+    names: sheet.names,
+    columns: sheet.columns,
+    hours: calendar.hours.slice(from, to),
+    raw: new Set(ground.names),
+  };
+}

@@ -1,0 +1,67 @@
+/** One sample in, one forecast out. */
+import { type Ground, groundOf } from './ground.ts';
+import { interpolate, levels } from './levels.ts';
+import { darkSteps } from './night.ts';
+import { fitRegression, predictRegression, type RegressionFit } from './regression.ts';
+import { dayMs, type Sample } from './sample.ts';
+import { forecastSeries } from './series/combination.ts';
+
+export interface Ask {
+  readonly minimum: number | undefined;
+  readonly probabilities: Float64Array;
+}
+
+export interface Answer {
+  readonly value: Float64Array;
+  readonly quantiles: readonly Float64Array[];
+}
+
+/**
+ * The part of the history that fits may use: whole days up to the last midnight, from the first midnight that the frame
+ * of any hour of that day would still hold. All requests of one day therefore share one fit.
+ */
+export function fittingPart(sample: Sample): Sample {
+  const { startMs, cadenceMs, count, target } = sample;
+  const endMs = startMs + (count - 1) * cadenceMs;
+  const first = Math.round((Math.ceil(startMs / dayMs) * dayMs - startMs) / cadenceMs) + 1;
+  const last = Math.floor((Math.floor(endMs / dayMs) * dayMs - startMs) / cadenceMs);
+  return {
+    ...sample,
+    startMs: startMs + first * cadenceMs,
+    count: last + 1 - first,
+    target: target.slice(first, last + 1),
+    covariates: sample.covariates.map(({ name, values }) => ({ name, values: values.slice(first, last + 1) })),
+  };
+}
+
+/** Gives the fit of a part of a history: made anew, or one that was made before from the very same part. */
+export type RecallFit = (part: Sample, make: () => RegressionFit) => RegressionFit;
+
+/** Cells of a day up to which the models of a single series are quick enough. */
+const seriesDayMax = 48;
+
+function distributionsOf(ground: Ground, recall: RecallFit): readonly Float64Array[] {
+  const { perDay, sample } = ground;
+  if (perDay === 0) throw new Error('the cadence does not divide a day');
+  if (sample.covariates.length === 0 && perDay <= seriesDayMax) {
+    const own = forecastSeries(ground.filled, sample.horizon, perDay);
+    if (own !== null) return own.rows;
+  }
+  const part = fittingPart(sample);
+  const fit = recall(part, () => fitRegression(groundOf(part)));
+  const endCell = (part.startMs - sample.startMs) / sample.cadenceMs + part.count;
+  return predictRegression(fit, ground, sample.count - endCell);
+}
+
+export function forecastSample(sample: Sample, ask: Ask, recall: RecallFit = (_, make) => make()): Answer {
+  const ground = groundOf(sample);
+  const rows = distributionsOf(ground, recall);
+  const least = ask.minimum ?? Number.NEGATIVE_INFINITY;
+  // Where nothing negative can be, nights are nights: not a little of the spread of the hours beside them.
+  const dark = ask.minimum === 0 ? darkSteps(ground) : null;
+  const read = (probability: number): Float64Array =>
+    Float64Array.from(rows, (row, step) =>
+      dark?.[step] === 1 ? 0 : Math.max(least, interpolate(levels, row, probability)),
+    );
+  return { value: read(0.5), quantiles: Array.from(ask.probabilities, read) };
+}

@@ -1,0 +1,68 @@
+/**
+ * The dark cells of a horizon: where a generator of light-driven power can give nothing. Known from the data alone: either a
+ * covariate whose zeros always were zeros of the target, or a time of day at which the last days were all dark.
+ */
+import type { Ground } from './ground.ts';
+
+/** Part of the target's own high that counts as nothing. */
+const nothingShare = 0.005;
+/** Share of the dark cells in which the target may have been more than nothing: a stray sample. */
+const strayShareMax = 0.003;
+/** A sign of darkness is neither always nor hardly ever there. */
+const darkShareMin = 0.15;
+const darkShareMax = 0.85;
+const darkDays = 10;
+
+/** One flag a step, 1 where it is dark; null when the target shows no nights. */
+export function darkSteps(ground: Ground): Uint8Array | null {
+  const { sample, perDay } = ground;
+  const { target, count, horizon } = sample;
+  const known = target.filter((value) => value === value).sort();
+  const high = known[Math.floor(0.98 * known.length)] ?? 0;
+  if (!(high > 0)) return null;
+  const nothing = nothingShare * high;
+  for (const values of ground.covariates) {
+    if (!showsDarkness(values, target, nothing)) continue;
+    return Uint8Array.from({ length: horizon }, (_, step) => ((values[count + step] as number) <= 0 ? 1 : 0));
+  }
+  const dark = darkTimes(target, perDay, nothing);
+  const share = dark.reduce((sum, flag) => sum + flag, 0) / perDay;
+  if (share < darkShareMin || share > darkShareMax) return null;
+  return Uint8Array.from({ length: horizon }, (_, step) => dark[(count + step) % perDay] as number);
+}
+
+function showsDarkness(values: Float64Array, target: Float64Array, nothing: number): boolean {
+  let zeros = 0;
+  let stray = 0;
+  let known = 0;
+  for (let cell = 0; cell < target.length; cell++) {
+    const light = values[cell] as number;
+    const value = target[cell] as number;
+    if (light !== light || value !== value) continue;
+    if (light < 0) return false;
+    known++;
+    if (light > 0) continue;
+    zeros++;
+    if (value > nothing) stray++;
+  }
+  const share = zeros / known;
+  return share >= darkShareMin && share <= darkShareMax && stray <= strayShareMax * zeros;
+}
+
+/** Per cell of the day, whether it and its neighbours were dark on each of the last days. */
+function darkTimes(target: Float64Array, perDay: number, nothing: number): Uint8Array {
+  const lit = new Uint8Array(perDay);
+  const seen = new Uint8Array(perDay);
+  for (let cell = Math.max(0, target.length - darkDays * perDay); cell < target.length; cell++) {
+    const value = target[cell] as number;
+    if (value !== value) continue;
+    seen[cell % perDay] = 1;
+    if (value > nothing) lit[cell % perDay] = 1;
+  }
+  return lit.map((_, slot) => {
+    const before = (slot + perDay - 1) % perDay;
+    const after = (slot + 1) % perDay;
+    const dark = seen[slot] === 1 && lit[slot] === 0 && lit[before] === 0 && lit[after] === 0;
+    return dark ? 1 : 0;
+  });
+}

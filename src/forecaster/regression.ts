@@ -1,0 +1,158 @@
+/**
+ * The forecast of a series with a daily rhythm, by regression: ridge models, boosted trees and a forest, each judged on
+ * days that it had not seen, combined by what they missed there, with the distribution of those misses around it.
+ */
+import { type Bands, bandsAt, calibrateBands } from './bands.ts';
+import { binColumn, binColumns } from './binning.ts';
+import { type BoostingShape, fitBoosting } from './boosting.ts';
+import { type Carry, carryOver, learnCarry } from './carry.ts';
+import { type Design, lagDaysMax, linearDesign, plainPart, treeDesign } from './design.ts';
+import { type ForestShape, growForest, Neighbourhood } from './forest.ts';
+import type { Ground } from './ground.ts';
+import type { FittedModel, TrainingPlan } from './learning.ts';
+import { levels } from './levels.ts';
+import { fitRidge } from './ridge.ts';
+import { combine, stackWeights } from './stack.ts';
+
+interface Candidate {
+  readonly name: string;
+  readonly outOfFold: Float64Array;
+  predict(linear: Design, trees: Design, bins: readonly Uint8Array[]): Float64Array;
+}
+
+export interface RegressionFit {
+  readonly candidates: readonly Candidate[];
+  readonly weights: Float64Array;
+  readonly bands: Bands;
+  readonly carry: Carry;
+}
+
+const foldCount = 5;
+/** Days of a block: long enough that neighbours do not tell each other their weather; fewer where history is short. */
+const blockDaysMax = 3;
+const blocksWanted = 10;
+const penalties = [0.03, 0.3, 2];
+const boosting: BoostingShape = {
+  depthMax: 4,
+  leafMin: 20,
+  shrinkage: 5,
+  columnsPerSplit: 0,
+  rounds: 80,
+  rate: 0.08,
+  rowShare: 0.5,
+  columnShare: 0.3,
+};
+/** Rows of one boosting step: more make it slower, not better. */
+const bagRowsMax = 3000;
+const forestTrees = 40;
+
+function planOf(ground: Ground): { plan: TrainingPlan; block: Int32Array } {
+  const { sample, perDay, lagDays } = ground;
+  const { count } = sample;
+  const days = count / perDay;
+  const blockDays = Math.max(1, Math.min(blockDaysMax, Math.floor(days / blocksWanted)));
+  // Lags reach back a week: without them the first days would be learned from holes, when there are others.
+  const skip = lagDays > lagDaysMax ? 0 : (days > 21 + lagDays ? 6 + lagDays : lagDays) * perDay;
+  const goal = new Float64Array(count).fill(Number.NaN);
+  const weight = new Float64Array(count);
+  const fold = new Uint8Array(count);
+  const block = new Int32Array(count);
+  const rows: number[] = [];
+  for (let cell = 0; cell < count; cell++) {
+    const age = (count - 1 - cell) / perDay;
+    weight[cell] = Math.exp(-age / days);
+    block[cell] = Math.floor(Math.floor(age) / blockDays);
+    fold[cell] = (block[cell] as number) % foldCount;
+    if (cell < skip || Number.isNaN(sample.target[cell])) continue;
+    goal[cell] = sample.target[cell] as number;
+    rows.push(cell);
+  }
+  return { plan: { rows: Int32Array.from(rows), goal, weight, fold, foldCount }, block };
+}
+
+function meanGoal({ rows, goal }: TrainingPlan): number {
+  let sum = 0;
+  for (const row of rows) sum += goal[row] as number;
+  return sum / rows.length;
+}
+
+export function fitRegression(ground: Ground): RegressionFit {
+  const { count } = ground.sample;
+  const { plan, block } = planOf(ground);
+  const linear = linearDesign(ground, 0, count);
+  const plain = plainPart(linear);
+  const trees = treeDesign(ground, 0, count);
+  const ridge = (name: string, slots: number, model: FittedModel, part: (design: Design) => Design): Candidate => ({
+    name: `${name}-${slots}`,
+    outOfFold: model.outOfFold,
+    predict: (later) => model.predict(part(later).columns, later.hours),
+  });
+  const whole = (design: Design): Design => design;
+  const shape = (slots: number) => ({ slots, reach: 2, penalties });
+  const candidates = [
+    ridge('ridge', 24, fitRidge(linear.columns, linear.hours, plan, shape(24)), whole),
+    ridge('plain-ridge', 1, fitRidge(plain.columns, plain.hours, plan, shape(1)), plainPart),
+    ridge('plain-ridge', 24, fitRidge(plain.columns, plain.hours, plan, shape(24)), plainPart),
+  ];
+  const middle = meanGoal(plan);
+  const binned = binColumns(trees.columns, plan.rows, count);
+  const rowShare = Math.min(boosting.rowShare, bagRowsMax / plan.rows.length);
+  const boosted = fitBoosting(binned, plan, new Float64Array(count).fill(middle), { ...boosting, rowShare });
+  candidates.push({
+    name: 'boosting',
+    outOfFold: boosted.outOfFold.map((value) => value + middle),
+    predict: (_, design) => boosted.predict(design.columns, design.hours).map((value) => value + middle),
+  });
+  const forestShape: ForestShape = {
+    depthMax: 14,
+    leafMin: 5,
+    shrinkage: 0,
+    columnsPerSplit: Math.ceil(trees.columns.length / 3),
+    trees: forestTrees,
+    bagShare: 0.63,
+  };
+  const forest = growForest(binned, plan, block, forestShape);
+  const own = new Neighbourhood(forest, plan.goal);
+  const medianAt = levels.indexOf(0.5);
+  const outOfBag = new Float64Array(count).fill(Number.NaN);
+  for (const row of plan.rows) {
+    const median = own.quantiles(binned.bins, row, block[row] as number)[medianAt] as number;
+    outOfBag[row] = median === median ? median : middle;
+  }
+  candidates.push({
+    name: 'forest',
+    outOfFold: outOfBag,
+    predict: (_, design, bins) =>
+      Float64Array.from(design.hours, (_, row) => own.quantiles(bins, row, -1)[medianAt] as number),
+  });
+  const predictions = candidates.map((candidate) => candidate.outOfFold);
+  const weights = stackWeights(predictions, plan.goal, plan.rows);
+  const bands = calibrateBands(forest, combine(predictions, weights));
+  return { candidates, weights, bands, carry: learnCarry(bands.misses, ground.perDay) };
+}
+
+/** One distribution at the levels for each step; `newer` known cells at the end of the history are not in the fit. */
+export function predictRegression(fit: RegressionFit, ground: Ground, newer: number): Float64Array[] {
+  const { count, horizon, target } = ground.sample;
+  const from = count - newer;
+  const linear = linearDesign(ground, from, count + horizon);
+  const trees = treeDesign(ground, from, count + horizon);
+  const { cuts } = fit.bands.forest.binned;
+  const bins = trees.columns.map((column, index) => binColumn(column, cuts[index] as Float64Array, newer + horizon));
+  const combined = combine(
+    fit.candidates.map((candidate) => candidate.predict(linear, trees, bins)),
+    fit.weights,
+  );
+  const misses = new Float64Array(fit.bands.misses.length + newer);
+  misses.set(fit.bands.misses);
+  for (let cell = 0; cell < newer; cell++)
+    misses[fit.bands.misses.length + cell] = (target[from + cell] as number) - (combined[cell] as number);
+  const { added, spread } = carryOver(fit.carry, misses, horizon, ground.perDay);
+  const ahead = bins.map((own) => own.subarray(newer));
+  return bandsAt(
+    fit.bands,
+    ahead,
+    combined.subarray(newer).map((value, step) => value + (added[step] as number)),
+    spread,
+  );
+}

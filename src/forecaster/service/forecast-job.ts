@@ -1,0 +1,27 @@
+/** What travels between the service and a forecasting thread: typed arrays, moved and not copied. */
+import type { Answer, Ask } from '../forecast.ts';
+import type { Sample } from '../sample.ts';
+
+export interface ForecastJob {
+  readonly sample: Sample;
+  readonly ask: Ask;
+}
+
+/** `failed`: the models could not; why is for the log. */
+export type ForecastReply =
+  | { readonly outcome: 'forecast'; readonly answer: Answer }
+  | { readonly outcome: 'failed'; readonly reason: string };
+
+export function buffersOfJob({ sample, ask }: ForecastJob): ArrayBuffer[] {
+  const arrays = [sample.target, ask.probabilities, ...sample.covariates.map(({ values }) => values)];
+  return buffersOf(arrays);
+}
+
+export function buffersOfAnswer({ value, quantiles }: Answer): ArrayBuffer[] {
+  return buffersOf([value, ...quantiles]);
+}
+
+/** Each buffer once; one that is shared between threads is not moved. */
+function buffersOf(arrays: readonly Float64Array[]): ArrayBuffer[] {
+  return [...new Set(arrays.map(({ buffer }) => buffer))].filter((buffer) => buffer instanceof ArrayBuffer);
+}

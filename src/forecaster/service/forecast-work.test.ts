@@ -1,0 +1,153 @@
+/** From an accepted request to findings: what goes to the models, what comes back, and what is said about it. */
+import { expect, test } from 'vitest';
+import type { NormalisedFrame, Series } from '../../api/processing.ts';
+import { silentLog } from '../../base/log.ts';
+import { sampleRequest } from '../../processing/conformance/sample-request.ts';
+import type { AcceptedRequest } from '../../processing/processor/check-request.ts';
+import type { TaskDeclaration } from '../../processing/task/declaration.ts';
+import { loadTask } from '../../testing/load-fixture.ts';
+import { simulatedClock } from '../../testing/simulated-clock.ts';
+import { forecasterArtifact } from './artifact.ts';
+import type { ForecastJob, ForecastReply } from './forecast-job.ts';
+import { forecastWork } from './forecast-work.ts';
+import { readFrame } from './read-frame.ts';
+
+const nowMs = Date.UTC(2026, 6, 11, 12);
+const artifact = forecasterArtifact('1.0.0');
+const steps = 30 * 96;
+
+function task(output: Partial<TaskDeclaration['output']> = {}): TaskDeclaration {
+  return {
+    ...loadTask,
+    frame: { ...loadTask.frame, history_steps: steps },
+    output: { ...loadTask.output, max_quantiles: 9, ...output },
+  };
+}
+
+type Change = (frame: NormalisedFrame) => NormalisedFrame;
+
+function accepted(declaration: TaskDeclaration, change: Change = (frame) => frame): AcceptedRequest {
+  const options = { kind: 'forecast' as const, horizon_steps: 2, quantiles: [0.1, 0.9] };
+  const about = { nowMs, deadlineMs: 5000, requestId: '', bindingId: 'site' };
+  const request = sampleRequest(declaration, options, about);
+  return { ok: true, request: { ...request, frame: change(request.frame) }, declaration };
+}
+
+/** The frame with one cell of a number feature replaced. */
+const withCell =
+  (segment: 'history' | 'future_covariates', feature: string, cell: number, value: number | null): Change =>
+  (frame) => {
+    const part = frame[segment];
+    const series = part?.features[feature];
+    if (part === undefined || series?.value_type !== 'number') throw new Error('no such feature');
+    const changed: Series = { ...series, values: series.values.with(cell, value) };
+    return { ...frame, [segment]: { ...part, features: { ...part.features, [feature]: changed } } };
+  };
+
+function worked(request: AcceptedRequest, reply: ForecastReply | null) {
+  const jobs: ForecastJob[] = [];
+  const run = (job: ForecastJob): Promise<ForecastReply> => {
+    jobs.push(job);
+    return reply === null ? Promise.reject(new Error('not asked for')) : Promise.resolve(reply);
+  };
+  const work = forecastWork({ pool: { run }, artifact, clock: simulatedClock(nowMs), log: silentLog });
+  return { findings: work(request, new AbortController().signal), jobs };
+}
+
+const forecast = (value: number[], low: number[], high: number[]): ForecastReply => ({
+  outcome: 'forecast',
+  answer: { value: Float64Array.from(value), quantiles: [Float64Array.from(low), Float64Array.from(high)] },
+});
+
+test('§2.3 points at the labels after as_of, inside the bounds of the task, with the artifact that was used', async () => {
+  const request = accepted(task({ minimum: 0, maximum: 9 }));
+  const { findings, jobs } = worked(request, forecast([1, 10], [-2, 8], [3, 12]));
+  expect(await findings).toEqual({
+    status: 'produced',
+    artifact,
+    warnings: [],
+    points: [
+      {
+        timestamp: '2026-07-11T12:15:00Z',
+        value: 1,
+        quantiles: [
+          { probability: 0.1, value: 0 },
+          { probability: 0.9, value: 3 },
+        ],
+      },
+      {
+        timestamp: '2026-07-11T12:30:00Z',
+        value: 9,
+        quantiles: [
+          { probability: 0.1, value: 8 },
+          { probability: 0.9, value: 9 },
+        ],
+      },
+    ],
+  });
+  expect(jobs[0]?.ask).toEqual({ minimum: 0, probabilities: Float64Array.of(0.1, 0.9) });
+  expect(jobs[0]?.sample).toMatchObject({ count: steps, horizon: 2, cadenceMs: 900_000, timeZone: 'UTC' });
+});
+
+test('§2.3 a model that gives no number, or fails, is no forecast', async () => {
+  await expect(worked(accepted(task()), forecast([1, Number.NaN], [1, 1], [1, 1])).findings).rejects.toThrow(
+    'no finite',
+  );
+  await expect(worked(accepted(task()), forecast([1], [1, 1], [1, 1])).findings).rejects.toThrow('no finite');
+  await expect(worked(accepted(task()), { outcome: 'failed', reason: 'singular' }).findings).rejects.toThrow(
+    'singular',
+  );
+});
+
+test('§2.3 zeros throughout are produced only where zero is the baseline', async () => {
+  const zeros = forecast([0, 0], [0, 0], [1, 1]);
+  expect(await worked(accepted(task({ zero_is_baseline: true })), zeros).findings).toMatchObject({
+    status: 'produced',
+  });
+  expect(await worked(accepted(task()), zeros).findings).toMatchObject({
+    status: 'unavailable',
+    unavailable: { reason_code: 'ZERO_IS_NO_BASELINE' },
+  });
+});
+
+test('§2.3 a history of four cells never reaches the models', async () => {
+  const { findings, jobs } = worked(accepted({ ...task(), frame: loadTask.frame }), null);
+  expect(await findings).toMatchObject({
+    status: 'fallback',
+    fallback: { strategy: 'persistence', reason_code: 'INSUFFICIENT_HISTORY' },
+    warnings: ['MODEL_FALLBACK_USED', 'HISTORY_TOO_SHORT'],
+  });
+  expect(jobs).toEqual([]);
+});
+
+test('§2.3 covariates are what is known ahead and has a history; the calendar is the models own', () => {
+  const { sample, warnings } = readFrame(accepted(task()));
+  expect(sample.covariates.map(({ name }) => name)).toEqual(['temp_avg', 'humidity', 'rain']);
+  expect(sample.covariates[0]?.values).toHaveLength(steps + 2);
+  expect(sample.startMs).toBe(nowMs - (steps - 1) * 900_000);
+  expect(warnings).toEqual([]);
+});
+
+test('a missing cell is NaN, never 0, and is said', () => {
+  const newest = readFrame(accepted(task(), withCell('history', 'load', steps - 1, null)));
+  expect(newest.sample.target.at(-1)).toBeNaN();
+  expect(newest.warnings).toEqual(['HISTORY_CELLS_MISSING', 'NEWEST_VALUE_MISSING']);
+  const ahead = readFrame(accepted(task(), withCell('future_covariates', 'rain', 1, null)));
+  expect(ahead.sample.covariates[2]?.values.at(-1)).toBeNaN();
+  expect(ahead.warnings).toEqual(['COVARIATE_CELLS_MISSING']);
+});
+
+test('a covariate that leaves its history, is empty, or was filled in, is said', () => {
+  const beyond = readFrame(accepted(task(), withCell('future_covariates', 'temp_avg', 0, 1e6)));
+  expect(beyond.warnings).toEqual(['COVARIATE_BEYOND_HISTORY']);
+  const empty = [0, 1].reduce<Change>(
+    (change, cell) => (frame) => withCell('future_covariates', 'rain', cell, null)(change(frame)),
+    (frame) => frame,
+  );
+  const without = readFrame(accepted(task(), empty));
+  expect([without.sample.covariates.length, without.warnings]).toEqual([2, ['COVARIATE_IGNORED']]);
+  const filled = readFrame(
+    accepted(task(), (frame) => ({ ...frame, quality: { ...frame.quality, substituted_samples: 1 } })),
+  );
+  expect(filled.warnings).toEqual(['CELLS_SUBSTITUTED']);
+});

@@ -1,0 +1,91 @@
+/** The forecaster's work on an accepted request: read, judge, forecast in a thread, and say what was unusual. */
+import type { ForecastPoint, UsedArtifact } from '../../api/processing.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import type { AcceptedRequest } from '../../processing/processor/check-request.ts';
+import { declaredFallback } from '../../processing/server/fallback-work.ts';
+import { type Findings, horizonLabels, type Work } from '../../processing/server/work.ts';
+import type { Answer, Ask } from '../forecast.ts';
+import { buffersOfJob, type ForecastJob, type ForecastReply } from './forecast-job.ts';
+import { judgeHistory } from './judge-history.ts';
+import { readFrame } from './read-frame.ts';
+import type { WorkerPool } from './worker-pool.ts';
+
+export interface WorkParts {
+  readonly pool: Pick<WorkerPool<ForecastJob, ForecastReply>, 'run'>;
+  readonly artifact: UsedArtifact;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function forecastWork({ pool, artifact, clock, log }: WorkParts): Work {
+  async function find(accepted: AcceptedRequest, signal: AbortSignal): Promise<Findings> {
+    const { sample, warnings } = readFrame(accepted);
+    const verdict = judgeHistory(sample);
+    if (!verdict.enough) return insufficient(accepted, verdict.why);
+    const job: ForecastJob = { sample, ask: askOf(accepted) };
+    const { task, binding } = accepted.request;
+    const reply = await pool.run(job, buffersOfJob(job), `${task.id} ${binding.id}`, signal);
+    if (reply.outcome === 'failed') throw new Error(reply.reason);
+    const points = pointsOf(accepted, reply.answer);
+    // A task whose baseline is not zero has no use for a forecast of nothing but zeros (decisions §4 "Fallbacks").
+    if (points.every(({ value }) => value === 0) && !accepted.declaration.output.zero_is_baseline)
+      return zeroForecast(accepted, warnings);
+    return { status: 'produced', points, artifact, warnings: [...verdict.warnings, ...warnings] };
+  }
+
+  return async (accepted, signal) => {
+    const startMs = clock.monotonicMs();
+    const about = { task: accepted.request.task.id, binding: accepted.request.binding.id };
+    const took = (): number => Math.round(clock.monotonicMs() - startMs);
+    try {
+      const findings = await find(accepted, signal);
+      log.info('forecast', { ...about, status: findings.status, warnings: findings.warnings, durationMs: took() });
+      return findings;
+    } catch (error) {
+      const reason = signal.aborted ? 'ended at its deadline, or nobody waits' : stackOf(error);
+      log.warn('no forecast', { ...about, reason, durationMs: took() });
+      throw error;
+    }
+  };
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** The first declared strategy that the frame can serve; its own warning stays first. */
+function insufficient(accepted: AcceptedRequest, why: string): Findings {
+  const findings = declaredFallback(accepted, 'INSUFFICIENT_HISTORY');
+  return { ...findings, warnings: [...(findings.warnings ?? []), why] };
+}
+
+function zeroForecast({ declaration }: AcceptedRequest, warnings: readonly string[]): Findings {
+  const retry_after_seconds = declaration.frame.cadence_seconds;
+  const unavailable = { reason_code: 'ZERO_IS_NO_BASELINE', retryable: true, retry_after_seconds };
+  return { status: 'unavailable', unavailable, warnings };
+}
+
+function askOf({ request, declaration }: AcceptedRequest): Ask {
+  return {
+    minimum: declaration.output.minimum ?? undefined,
+    probabilities: Float64Array.from(request.options.quantiles ?? []),
+  };
+}
+
+/** Throws when the models gave what is no number: a completed answer says so (decisions §4, MODEL_RUNTIME_UNAVAILABLE). */
+export function pointsOf(accepted: AcceptedRequest, { value: values, quantiles }: Answer): ForecastPoint[] {
+  const { minimum, maximum } = accepted.declaration.output;
+  const probabilities = accepted.request.options.quantiles;
+  const within = (value: number | undefined): number => {
+    if (value === undefined || !Number.isFinite(value)) throw new Error('the models gave no finite number');
+    return Math.min(maximum ?? value, Math.max(minimum ?? value, value));
+  };
+  return horizonLabels(accepted).map((timestamp, step) => ({
+    timestamp,
+    value: within(values[step]),
+    ...(probabilities !== undefined && {
+      quantiles: probabilities.map((probability, index) => ({ probability, value: within(quantiles[index]?.[step]) })),
+    }),
+  }));
+}

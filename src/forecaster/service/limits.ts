@@ -1,0 +1,40 @@
+/** The named limits of the forecaster as a service (§8), with unit and default. */
+import { defaultServerLimits, type ServerLimits } from '../../processing/server/limits.ts';
+
+/**
+ * Bytes of one request. The longest history that the contract knows (20000 labels) of 13 numeric features takes up to
+ * 9 MB: 17 digits and a quality word a cell.
+ */
+const requestBytesMax = 16_777_216;
+/** Cells of one frame: those 20000 labels of 13 features, two months ahead, and room. */
+const frameCellsMax = 400_000;
+
+/** One forecast at a time in each worker: no request waits behind another, the excess is answered 429. */
+export function forecasterLimits(workers: number): ServerLimits {
+  return {
+    ...defaultServerLimits,
+    max_request_bytes: requestBytesMax,
+    max_frame_cells: frameCellsMax,
+    max_concurrency: workers,
+  };
+}
+
+/** Days between the first and the last known value of the target: a week to look back over, and days to be judged on. */
+export const historyDaysMin = 10;
+/** Share of the target's history, and of its newest week, that must be known. */
+export const knownShareMin = 0.5;
+/** Days without a value before `as_of` beyond which a history no longer says how things are now. */
+export const silentDaysMax = 2;
+/** A history shorter than this is used, with a warning: weeks are hardly seen in it. */
+export const historyDaysComfortable = 28;
+
+/** Time for all workers to come up at the start. */
+export const workerStartMs = 30_000;
+/** A value farther outside the middle 98% of a history than this many times its width is called out of line. */
+export const outlierWidths = 10;
+/** JavaScript heap of one worker; one that needs more is ended and replaced. */
+export const workerHeapMbMax = 1024;
+/** Estimated bytes of the fits that one worker keeps. */
+export const fitCacheBytesMax = 268_435_456;
+/** Series whose last worker is remembered, so that they find their fit again. */
+export const rememberedSeriesMax = 4096;

@@ -1,0 +1,130 @@
+/**
+ * The audit records of one operation (decisions §1.2): what was refused, what was accepted and how it ended. A record that
+ * must be there and cannot be written refuses the call; one about a refusal, or after the fact, says so in the log.
+ */
+import type { Answer, BoundCapability, CallContext, Resolution, Subject } from '../api/capability.ts';
+import type { AuditEntry } from '../audit/event.ts';
+import type { AuditLog } from '../audit/log.ts';
+import type { Clock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import type { Log } from '../base/log.ts';
+
+/** What a record says about the request itself. */
+export interface RecordedCall {
+  readonly correlationId: string;
+  readonly header: (name: string) => string | undefined;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+export interface RecordParts {
+  readonly audit: AuditLog;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface Records {
+  denied(call: RecordedCall, subject: Subject | null, error: unknown, resourceId?: string): Promise<void>;
+  accepted(call: RecordedCall, subject: Subject, context: CallContext, resolution: Resolution | null): Promise<string>;
+  /** A record of something that happens on the way; it opens nothing that must be closed. */
+  within(
+    call: RecordedCall,
+    subject: Subject | null,
+    resourceId: string | undefined,
+    action: string,
+    details: Readonly<Record<string, unknown>>,
+  ): Promise<void>;
+  terminal(
+    call: RecordedCall,
+    subject: Subject,
+    acceptedEventId: string,
+    outcome: 'succeeded' | 'failed',
+    answer: Answer,
+    resolution: Resolution | null,
+  ): Promise<'recorded' | 'incomplete'>;
+}
+
+/** Refusals that are recorded as `denied`; of a resolved call an unknown resource too. */
+const deniedStatuses = [403, 404, 428];
+
+export function createRecords(bound: BoundCapability, parts: RecordParts): Records {
+  const { descriptor } = bound;
+  const entry = (
+    call: RecordedCall,
+    subject: Subject,
+    outcome: AuditEntry['outcome'],
+    resourceId?: string,
+  ): AuditEntry => {
+    const resource = bound.resource(call.params);
+    const explicit =
+      descriptor.confirmation === 'always' ||
+      (descriptor.confirmation === 'policy' && call.header('x-svc-confirmed') === 'true');
+    return {
+      subject: { kind: subject.kind, subjectId: subject.subjectId },
+      action: descriptor.name,
+      resource: { kind: resource.kind, resourceId: resourceId ?? resource.id },
+      outcome,
+      risk: descriptor.risk,
+      confirmation: explicit ? 'explicit' : 'not-required',
+      correlationId: call.correlationId,
+    };
+  };
+  return {
+    /** A refused command is recorded; when it cannot be, the refusal stands all the same. */
+    async denied(call, subject, error, resourceId) {
+      if (subject === null || !(error instanceof Fault) || !deniedStatuses.includes(error.status)) return;
+      try {
+        await bound.refused?.(subject, call.correlationId, error);
+        if (descriptor.audit === 'not-required') return;
+        // A hostile path must not make a malformed event.
+        const params = Object.values(call.params).every((value) => /^[A-Za-z0-9._:-]{1,100}$/.test(value));
+        const denied = { ...entry(call, subject, 'denied', resourceId), details: { code: error.code } };
+        const resource = params ? denied.resource : { ...denied.resource, resourceId: bound.resource({}).id };
+        await parts.audit.append({ ...denied, confirmation: 'not-required', resource });
+      } catch (failure) {
+        parts.log.error('a denied record could not be written', { correlation_id: call.correlationId, err: failure });
+      }
+    },
+
+    async accepted(call, subject, context, resolution) {
+      const input = descriptor.secretBody === true ? null : withoutConfirmation(context.body);
+      const details = resolution?.details ?? { input };
+      return (await parts.audit.append({ ...entry(call, subject, 'accepted', resolution?.resourceId), details }))
+        .eventId;
+    },
+
+    async within(call, subject, resourceId, action, details) {
+      if (subject === null) throw new Error(`${descriptor.name} has nobody to record ${action} for`);
+      await parts.audit.append({ ...entry(call, subject, 'succeeded', resourceId), action, details });
+    },
+
+    async terminal(call, subject, acceptedEventId, outcome, answer, resolution) {
+      try {
+        const details = answer.auditDetails === undefined ? {} : { details: answer.auditDetails };
+        const resourceId = answer.resourceId ?? resolution?.resourceId;
+        const ended = { ...entry(call, subject, outcome, resourceId), ...details, acceptedEventId };
+        await within(parts.clock, resolution?.terminalTimeoutMs ?? null, parts.audit.append(ended));
+        return 'recorded';
+      } catch (failure) {
+        parts.log.error('a terminal record could not be written', { correlation_id: call.correlationId, err: failure });
+        return 'incomplete';
+      }
+    },
+  };
+}
+
+/** Rejects when the work takes longer; without a limit it takes its time. */
+async function within<T>(clock: Clock, timeoutMs: number | null, work: Promise<T>): Promise<T> {
+  if (timeoutMs === null) return work;
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = clock.after(timeoutMs, () => reject(new Error(`not done after ${timeoutMs} ms`)));
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    timer.cancel();
+  }
+}
+
+function withoutConfirmation(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return null;
+  return Object.fromEntries(Object.entries(body).filter(([name]) => name !== 'confirmed'));
+}

@@ -1,0 +1,66 @@
+/** What commissioning hands on (§2.3): a task, its binding and its route with every reference resolved. */
+import type { ArtifactRef } from '../../api/processing.ts';
+import type { SeriesId } from '../../historian/historian.ts';
+import type { CovariateFallback } from '../binding/binding.ts';
+import type { CalendarTransformName } from '../calendar/index.ts';
+import type { CalendarPlace } from '../calendar/transform.ts';
+import type { ProcessorSettings, RouteSettings } from '../route/routes.ts';
+import type { Aggregation, DuplicatePolicy, TaskDeclaration, TaskInput } from '../task/declaration.ts';
+
+/** A recorded measurement of the site, with the policies of the history feature that reads it. */
+export interface RecordedSource {
+  readonly kind: 'recorded';
+  readonly series: SeriesId;
+  /** Index of the point in the live table. */
+  readonly pointIndex: number;
+  readonly sourceRef: string;
+  readonly aggregation: Aggregation;
+  readonly duplicatePolicy: DuplicatePolicy;
+}
+
+/** One field of a dataset of runs that were issued by somebody, read from a file at each call. */
+export interface RunSource {
+  readonly kind: 'runs';
+  readonly dataset: string;
+  readonly path: string;
+  readonly maxFileBytes: number;
+  readonly field: string;
+  readonly unit: string;
+  readonly sourceRef: string;
+  readonly fallback: CovariateFallback;
+  /** The history feature of the same name, which `persistence_day` repeats; null when that fallback is not declared. */
+  readonly recorded: RecordedSource | null;
+}
+
+export interface CalendarSource {
+  readonly kind: 'calendar';
+  readonly transform: CalendarTransformName;
+  readonly sourceRef: string;
+}
+
+export type BoundSource = RecordedSource | RunSource | CalendarSource;
+
+export interface BoundInput<S extends BoundSource = BoundSource> {
+  readonly input: TaskInput;
+  readonly source: S;
+}
+
+export interface CommissionedRoute {
+  readonly task: TaskDeclaration;
+  readonly binding: { readonly id: string; readonly revision: number; readonly artifact: ArtifactRef | null };
+  readonly processor: ProcessorSettings;
+  readonly route: RouteSettings;
+  readonly history: readonly BoundInput<RecordedSource | CalendarSource>[];
+  readonly future: readonly BoundInput<RunSource | CalendarSource>[];
+  readonly place: CalendarPlace;
+  /** False when the frame leaves the site: provenance then carries no source names (decisions §4). */
+  readonly keepsSourceRefs: boolean;
+}
+
+/** Cells of the frame that a request for `horizonSteps` asks for (§8, `max_frame_cells`). */
+export function frameCells(
+  { task, history, future }: Pick<CommissionedRoute, 'task' | 'history' | 'future'>,
+  horizonSteps: number,
+): number {
+  return task.frame.history_steps * history.length + horizonSteps * future.length;
+}

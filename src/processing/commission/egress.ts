@@ -1,0 +1,37 @@
+/**
+ * Where data may go (decisions §4 "Egress"): a local endpoint is loopback, over http or https; a remote one is https,
+ * and task, binding and route must each have approved it.
+ */
+import type { ProcessorSettings } from '../route/routes.ts';
+
+/** True for the names and literal addresses of this very machine; no other name is trusted to resolve to it. */
+export function isLoopbackHost(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
+}
+
+/** What is wrong with a base URL for `boundary`, or null. */
+export function endpointFault(endpoint: string, boundary: ProcessorSettings['boundary']): string | null {
+  const url = URL.parse(endpoint);
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return 'is not an http or https URL';
+  if (url.username !== '' || url.password !== '') return 'must not hold credentials; use bearer_token_env';
+  if (url.search !== '' || url.hash !== '') return 'is a base URL: no query and no fragment';
+  if (boundary === 'local' && !isLoopbackHost(url.hostname)) return 'a local endpoint must be a loopback address';
+  if (boundary === 'remote' && url.protocol !== 'https:') return 'a remote endpoint must use https';
+  return null;
+}
+
+export interface EgressApprovals {
+  readonly task: boolean;
+  readonly binding: boolean;
+  readonly route: boolean;
+}
+
+/** The approvals that are missing before data may go to a processor of this boundary. */
+export function missingApprovals(boundary: ProcessorSettings['boundary'], approvals: EgressApprovals): string[] {
+  if (boundary === 'local') return [];
+  return [
+    ...(approvals.task ? [] : ["the task's egress.remote_allowed"]),
+    ...(approvals.binding ? [] : ["the binding's remote_egress_allowed"]),
+    ...(approvals.route ? [] : ["the route's remote_preapproved"]),
+  ];
+}

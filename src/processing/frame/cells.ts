@@ -1,0 +1,68 @@
+/**
+ * One feature on its grid while a frame is built: numbers, NaN where there is none, and a mark a cell that says why the
+ * number may be believed (§2.3 "Sample quality values").
+ */
+
+/** In the order of their codes. */
+const qualities = ['missing', 'good', 'uncertain', 'substituted'] as const;
+type Quality = (typeof qualities)[number];
+export const mark = { missing: 0, good: 1, uncertain: 2, substituted: 3 } as const satisfies Record<Quality, number>;
+type MarkCode = (typeof mark)[Quality];
+
+export interface Cells {
+  readonly values: Float64Array;
+  readonly marks: Uint8Array;
+}
+
+export function emptyCells(steps: number): Cells {
+  return { values: new Float64Array(steps).fill(Number.NaN), marks: new Uint8Array(steps) };
+}
+
+/** Every finite value is good; what is not finite is missing. */
+export function goodCells(values: Float64Array): Cells {
+  const cells = { values, marks: new Uint8Array(values.length) };
+  values.forEach((value, index) => setCell(cells, index, value, mark.good));
+  return cells;
+}
+
+export function copyOf(cells: Cells): Cells {
+  return { values: cells.values.slice(), marks: cells.marks.slice() };
+}
+
+export function setCell(cells: Cells, index: number, value: number, code: MarkCode): void {
+  const finite = Number.isFinite(value);
+  cells.values[index] = finite ? value : Number.NaN;
+  cells.marks[index] = finite ? code : mark.missing;
+}
+
+export function clearCell(cells: Cells, index: number): void {
+  setCell(cells, index, Number.NaN, mark.missing);
+}
+
+/** NaN when the cell is missing or outside the grid. */
+export function valueAt(cells: Cells, index: number): number {
+  return cells.values[index] ?? Number.NaN;
+}
+
+export function isMissing(cells: Cells, index: number): boolean {
+  return cells.marks[index] === mark.missing;
+}
+
+export function countMarks(cells: Cells, code: MarkCode): number {
+  let count = 0;
+  for (const one of cells.marks) if (one === code) count++;
+  return count;
+}
+
+/** As the wire writes it: a missing value is null, never 0. */
+export function wireValues(cells: Cells): (number | null)[] {
+  return Array.from(cells.values, (value) => (Number.isNaN(value) ? null : value));
+}
+
+export function wireQuality(cells: Cells): Quality[] {
+  return Array.from(cells.marks, (code) => {
+    const word = qualities[code];
+    if (word === undefined) throw new Error(`no sample quality has code ${code}`);
+    return word;
+  });
+}

@@ -1,0 +1,39 @@
+/** One feature of a frame on its way: what was read, where it came from, and which rules the reading broke. */
+import type { TaskInput } from '../task/declaration.ts';
+import type { Cells } from './cells.ts';
+import { type Grid, label } from './grid.ts';
+import type { Span } from './quality.ts';
+import type { Reason, ReasonRule, SegmentName } from './reason.ts';
+
+export type SourceKind = 'history' | 'live' | 'history_and_live' | 'covariate' | 'calendar';
+
+export interface Feature {
+  readonly segment: SegmentName;
+  readonly input: TaskInput;
+  readonly grid: Grid;
+  readonly cells: Cells;
+  readonly sourceKind: SourceKind;
+  readonly sourceRef: string;
+  /** Time of the data cut; null when nothing at all was observed. */
+  readonly watermarkMs: number | null;
+  /** Of covariate runs only. */
+  readonly issuedMs: number | null;
+  readonly reasons: readonly Reason[];
+}
+
+/** A reason about one feature; `span` names its labels. */
+export function featureReason(
+  feature: Pick<Feature, 'segment' | 'input' | 'grid'>,
+  rule: ReasonRule,
+  observed: Reason['observed'],
+  limit: Reason['limit'],
+  span: Span | null = null,
+): Reason {
+  const place = { rule, segment: feature.segment, feature: feature.input.name, observed, limit };
+  if (span === null) return place;
+  return { ...place, first_label: label(feature.grid, span.first), last_label: label(feature.grid, span.last) };
+}
+
+export function wholeGrid(grid: Grid): Span {
+  return { first: 0, last: grid.steps - 1 };
+}

@@ -1,0 +1,36 @@
+/**
+ * The exact grids of a frame (§2.3 "Time invariants"): labels are interval ends; history ends at `as_of`, future begins
+ * one cadence later. Labels are never dropped or moved.
+ */
+import { formatTimestamp } from '../../base/timestamp.ts';
+
+export interface Grid {
+  readonly firstMs: number;
+  readonly cadenceMs: number;
+  readonly steps: number;
+}
+
+export function historyGrid(asOfMs: number, cadenceMs: number, steps: number): Grid {
+  return { firstMs: asOfMs - (steps - 1) * cadenceMs, cadenceMs, steps };
+}
+
+export function futureGrid(asOfMs: number, cadenceMs: number, steps: number): Grid {
+  return { firstMs: asOfMs + cadenceMs, cadenceMs, steps };
+}
+
+export function labelMs(grid: Grid, index: number): number {
+  return grid.firstMs + index * grid.cadenceMs;
+}
+
+export function label(grid: Grid, index: number): string {
+  return formatTimestamp(labelMs(grid, index));
+}
+
+export function labels(grid: Grid): string[] {
+  return Array.from({ length: grid.steps }, (_, index) => label(grid, index));
+}
+
+/** The label whose interval (t-c, t] holds the instant. */
+export function labelOf(grid: Grid, instantMs: number): string {
+  return label(grid, Math.ceil((instantMs - grid.firstMs) / grid.cadenceMs));
+}

@@ -1,0 +1,60 @@
+/** The figures of a frame's quality (§2.3 "Aggregate quality", decisions §4 "Quality maths"): pure arithmetic on cells. */
+import { type Cells, countMarks, isMissing, mark } from './cells.ts';
+
+/** A stretch of cells by index, both ends included. */
+export interface Span {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** The longest distance between neighbouring observations of one feature. */
+export interface Gap {
+  readonly seconds: number;
+  /** The cells without an observation that make it; null when it is one cadence, which is no gap. */
+  readonly missing: Span | null;
+}
+
+/**
+ * Of cells before substitution: the longest distance between consecutive observed labels, from `as_of − N·c` to the
+ * first and from the last to `as_of`; at least one cadence, and N·c when nothing was observed.
+ */
+export function largestGap(cells: Cells, cadenceSeconds: number): Gap {
+  const last = cells.values.length - 1;
+  let steps = 1;
+  let missing: Span | null = null;
+  const consider = (from: number, to: number, span: Span): void => {
+    if (to - from > steps) {
+      steps = to - from;
+      missing = span;
+    }
+  };
+  // Index -1 is as_of − N·c, where the window begins.
+  let before = -1;
+  for (let index = 0; index <= last; index++) {
+    if (isMissing(cells, index)) continue;
+    consider(before, index, { first: before + 1, last: index - 1 });
+    before = index;
+  }
+  consider(before, last, { first: before + 1, last });
+  return { seconds: steps * cadenceSeconds, missing };
+}
+
+export function maxGapSeconds(features: readonly Cells[], cadenceSeconds: number): number {
+  return Math.max(...features.map((cells) => largestGap(cells, cadenceSeconds).seconds));
+}
+
+/** Missing cells over all required cells, of all features of both segments. */
+export function missingRatio(features: readonly Cells[]): number {
+  const required = features.reduce((sum, cells) => sum + cells.values.length, 0);
+  return features.reduce((sum, cells) => sum + countMarks(cells, mark.missing), 0) / required;
+}
+
+export function substitutedSamples(features: readonly Cells[]): number {
+  return features.reduce((sum, cells) => sum + countMarks(cells, mark.substituted), 0);
+}
+
+/** From the first missing cell to the last; null when none is missing. */
+export function missingSpan(cells: Cells): Span | null {
+  const first = cells.marks.indexOf(mark.missing);
+  return first < 0 ? null : { first, last: cells.marks.lastIndexOf(mark.missing) };
+}

@@ -1,0 +1,37 @@
+/** Why a frame was refused, by the names of decisions §4: rule, place and figures, so that an engineer can go and look. */
+import { Fault } from '../../base/fault.ts';
+
+export type ReasonRule =
+  | 'history_unavailable'
+  | 'covariate_unavailable'
+  | 'max_gap_seconds'
+  | 'max_missing_ratio'
+  | 'max_input_age_seconds'
+  | 'max_issue_age_seconds'
+  | 'issue_time'
+  | 'range'
+  | 'duplicate_sample'
+  | 'clock_skew'
+  | 'not_settled';
+
+export type SegmentName = 'history' | 'future_covariates';
+
+export interface Reason {
+  readonly rule: ReasonRule;
+  /** Null where the rule is about the whole frame. */
+  readonly segment: SegmentName | null;
+  readonly feature: string | null;
+  /** In the unit of the rule's name; an instant as a timestamp. Null when there is no figure. */
+  readonly observed: number | string | null;
+  readonly limit: number | string | null;
+  readonly first_label?: string;
+  readonly last_label?: string;
+}
+
+/** The 422 that carries every broken rule. */
+export function qualityRefusal(reasons: readonly Reason[]): Fault {
+  const rules = [...new Set(reasons.map((reason) => reason.rule))].join(', ');
+  return new Fault('input-quality-rejected', `the input does not meet the task's policy: ${rules}`, {
+    details: { reasons },
+  });
+}

@@ -1,0 +1,150 @@
+/**
+ * Recorded features (§4.3 "History reads"): the windows of one request, read in one snapshot, and what the answers say
+ * about duplicates, clocks and ranges.
+ */
+import { formatTimestamp } from '../../base/timestamp.ts';
+import type { WindowAnswer } from '../../historian/historian.ts';
+import type { BoundInput, CommissionedRoute, RecordedSource, RunSource } from '../commission/commissioned.ts';
+import { sourceLimits } from '../limits.ts';
+import type { HistoryAdapter, SeriesWindow } from '../source/history-adapter.ts';
+import { type Cells, emptyCells, mark, setCell } from './cells.ts';
+import { type Feature, featureReason } from './feature.ts';
+import { type Grid, labelOf } from './grid.ts';
+import type { FramePlan } from './plan.ts';
+import type { Reason, SegmentName } from './reason.ts';
+
+const daySeconds = 86_400;
+
+export interface RecordedFeatures {
+  readonly history: readonly Feature[];
+  /** The last whole day before the cutoff, by future feature that may fall back on it (`persistence_day`). */
+  readonly lastDay: ReadonlyMap<string, WindowAnswer>;
+}
+
+type RecordedInput = BoundInput<RecordedSource>;
+
+export async function readRecorded(
+  plan: FramePlan,
+  adapter: HistoryAdapter,
+  signal: AbortSignal,
+): Promise<RecordedFeatures> {
+  const inputs = recordedInputs(plan.route);
+  const twins = persistenceTwins(plan.route);
+  const windows = [
+    ...inputs.map(({ input, source }) => windowOf(plan, plan.history.steps, source, input.range)),
+    ...twins.map(({ input, source }) => windowOf(plan, daySeconds / plan.cadenceSeconds, source, input.range)),
+  ];
+  const answers = await adapter.read(windows, signal);
+  if (answers.length !== windows.length) throw new Error('the history adapter did not answer every window');
+  const history = inputs.map((bound, index) => featureOf(plan, bound, answerAt(answers, index)));
+  const lastDay = new Map(
+    twins.map(({ input }, index) => [input.name, answerAt(answers, inputs.length + index)] as const),
+  );
+  return { history, lastDay };
+}
+
+function recordedInputs(route: CommissionedRoute): RecordedInput[] {
+  return route.history.flatMap(({ input, source }) => (source.kind === 'recorded' ? [{ input, source }] : []));
+}
+
+function persistenceTwins(route: CommissionedRoute): RecordedInput[] {
+  return route.future.flatMap(({ input, source }) => {
+    const recorded = source.kind === 'runs' ? source.recorded : null;
+    return recorded === null ? [] : [{ input, source: recorded }];
+  });
+}
+
+function windowOf(
+  plan: FramePlan,
+  steps: number,
+  source: RecordedSource,
+  range: SeriesWindow['range'] & object,
+): SeriesWindow {
+  return {
+    series: source.series,
+    sourceRef: source.sourceRef,
+    asOfMs: plan.asOfMs,
+    cadenceMs: plan.history.cadenceMs,
+    steps,
+    aggregation: source.aggregation,
+    duplicatePolicy: source.duplicatePolicy,
+    maxSourceSkewMs: plan.route.task.quality.max_source_skew_seconds * 1000,
+    range,
+  };
+}
+
+function answerAt(answers: readonly WindowAnswer[], index: number): WindowAnswer {
+  const answer = answers[index];
+  if (answer === undefined) throw new Error(`no answer for window ${index}`);
+  return answer;
+}
+
+function featureOf(plan: FramePlan, { input, source }: RecordedInput, answer: WindowAnswer): Feature {
+  const place = { segment: 'history', input, grid: plan.history } as const;
+  return {
+    ...place,
+    cells: cellsOf(answer),
+    sourceKind: 'history',
+    sourceRef: source.sourceRef,
+    watermarkMs: answer.watermarkMs,
+    issuedMs: null,
+    reasons: windowReasons(place, source, answer),
+  };
+}
+
+function cellsOf(answer: WindowAnswer): Cells {
+  const cells = emptyCells(answer.cells.length);
+  answer.cells.forEach((value, index) => {
+    setCell(cells, index, value, answer.uncertainCells[index] === 1 ? mark.uncertain : mark.good);
+  });
+  return cells;
+}
+
+/** What the rows of a window break, whatever the cells say. */
+export function windowReasons(
+  place: { readonly segment: SegmentName; readonly input: Feature['input']; readonly grid: Grid },
+  source: RecordedSource,
+  answer: WindowAnswer,
+): Reason[] {
+  const reasons: Reason[] = [];
+  if (source.duplicatePolicy === 'reject' && answer.firstDuplicateMs !== null) {
+    const at = labelOf(place.grid, answer.firstDuplicateMs);
+    const observed = formatTimestamp(answer.firstDuplicateMs);
+    const reason = featureReason(place, 'duplicate_sample', observed, null);
+    reasons.push({ ...reason, first_label: at, last_label: at });
+  }
+  const skewed = answer.rows === 0 ? 0 : answer.skewedRows / answer.rows;
+  if (skewed > sourceLimits.skewed_ratio)
+    reasons.push(featureReason(place, 'clock_skew', skewed, sourceLimits.skewed_ratio));
+  if (place.input.out_of_range === 'reject' && answer.outOfRangeRows > 0)
+    reasons.push(featureReason(place, 'range', answer.outOfRangeRows, 0));
+  return reasons;
+}
+
+/**
+ * `persistence_day` (decisions §4 "Covariate fallback"): each future label takes the recorded value of the same time of
+ * day in the 24 hours that end at the cutoff. What it fills is substituted, and its provenance is that of the record.
+ */
+export function persistedDay(
+  plan: FramePlan,
+  input: Feature['input'],
+  source: RunSource,
+  answer: WindowAnswer,
+): Feature {
+  const { recorded } = source;
+  if (recorded === null) throw new Error(`${input.name} was commissioned without a record to persist`);
+  const place = { segment: 'future_covariates', input, grid: plan.future } as const;
+  const cells = emptyCells(plan.future.steps);
+  for (let index = 0; index < plan.future.steps; index++)
+    setCell(cells, index, answer.cells[index % answer.cells.length] ?? Number.NaN, mark.substituted);
+  return {
+    ...place,
+    cells,
+    sourceKind: 'history',
+    sourceRef: recorded.sourceRef,
+    watermarkMs: answer.watermarkMs,
+    issuedMs: null,
+    // The rows lie before the future grid; their labels are those of history.
+    reasons: windowReasons({ ...place, grid: plan.history }, recorded, answer),
+  };
+}

@@ -1,0 +1,109 @@
+/** decisions §4 "Fallbacks": the three strategies against plain restatements of their sentences, on random histories. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { NormalisedFrame } from '../../api/processing.ts';
+import { formatTimestamp } from '../../base/timestamp.ts';
+import { loadQuestion } from '../../testing/load-fixture.ts';
+import type { FallbackPolicy } from '../task/declaration.ts';
+import { fallbackForecast } from './fallback.ts';
+
+const cadenceSeconds = 900;
+const asOfMs = Date.parse('2026-07-11T12:00:00Z');
+const base = loadQuestion().request.frame;
+
+function frameOf(values: readonly (number | null)[]): NormalisedFrame {
+  const timestamps = values.map((_, index) =>
+    formatTimestamp(asOfMs - (values.length - 1 - index) * cadenceSeconds * 1000),
+  );
+  const quality = values.map((value) => (value === null ? ('missing' as const) : ('good' as const)));
+  const load = { value_type: 'number' as const, unit: 'kW', values: [...values], quality };
+  return { ...base, history: { timestamps, features: { load } } };
+}
+
+const policy = (changes: Partial<FallbackPolicy>): FallbackPolicy => ({
+  strategy: 'persistence',
+  version: '1',
+  source_feature: 'load',
+  season_seconds: null,
+  weeks: null,
+  max_output_age_seconds: 1800,
+  ...changes,
+});
+
+const history = fc.array(fc.option(fc.double({ min: -1e6, max: 1e6, noNaN: true }), { nil: null }), {
+  minLength: 1,
+  maxLength: 60,
+});
+const horizon = fc.integer({ min: 1, max: 40 });
+/** Value and index of the label `offset` cadences after as_of; undefined outside the window. */
+const at = (values: readonly (number | null)[], offset: number) => values[values.length - 1 + offset];
+
+describe('fallback strategies', () => {
+  test('persistence repeats the last usable value', () => {
+    fc.assert(
+      fc.property(history, horizon, (values, steps) => {
+        const forecast = fallbackForecast(policy({}), frameOf(values), steps);
+        const usable = values.flatMap((value, index) => (value === null ? [] : [{ value, index }]));
+        const last = usable.at(-1);
+        if (last === undefined) return forecast === null;
+        const through = asOfMs - (values.length - 1 - last.index) * cadenceSeconds * 1000;
+        return (
+          forecast?.values.every((value) => value === last.value) === true &&
+          forecast.values.length === steps &&
+          Date.parse(forecast.basedOnDataThrough) === through
+        );
+      }),
+    );
+  });
+
+  test('seasonal-naive takes the same label one season before, and repeats that season', () => {
+    fc.assert(
+      fc.property(history, horizon, fc.integer({ min: 1, max: 20 }), (values, steps, season) => {
+        const forecast = fallbackForecast(
+          policy({ strategy: 'seasonal-naive', season_seconds: season * cadenceSeconds }),
+          frameOf(values),
+          steps,
+        );
+        const expected: (number | null | undefined)[] = [];
+        // Beyond one season the forecast itself is one season before.
+        for (let step = 1; step <= steps; step++)
+          expected.push(step <= season ? at(values, step - season) : expected[step - 1 - season]);
+        if (expected.some((value) => value === null || value === undefined)) return forecast === null;
+        return JSON.stringify(forecast?.values) === JSON.stringify(expected);
+      }),
+    );
+  });
+
+  test('historical-average is the mean of the same label over the declared weeks, of those that are there', () => {
+    fc.assert(
+      fc.property(history, fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: 6 }), (values, season, weeks) => {
+        // Within one season of as_of every label has its weeks behind it.
+        const forecast = fallbackForecast(
+          policy({ strategy: 'historical-average', season_seconds: season * cadenceSeconds, weeks }),
+          frameOf(values),
+          season,
+        );
+        const means: number[] = [];
+        for (let step = 1; step <= season; step++) {
+          const used: number[] = [];
+          for (let week = 1; week <= weeks; week++) {
+            const value = at(values, step - week * season);
+            if (typeof value === 'number') used.push(value);
+          }
+          if (used.length === 0) return forecast === null;
+          means.push(used.reduce((sum, value) => sum + value, 0) / used.length);
+        }
+        return (
+          forecast?.values.every(
+            (value, index) => Math.abs(value - (means[index] ?? Number.NaN)) <= 1e-9 * Math.abs(value) + 1e-12,
+          ) === true
+        );
+      }),
+    );
+  });
+
+  test('a feature that is not there or holds no numbers gives nothing', () => {
+    expect(fallbackForecast(policy({ source_feature: 'wind' }), frameOf([1]), 1)).toBeNull();
+    expect(fallbackForecast(policy({}), frameOf([null, null]), 1)).toBeNull();
+  });
+});

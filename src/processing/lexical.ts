@@ -1,0 +1,22 @@
+/**
+ * The words of area C's configuration files (decisions §4 "Lexical rules"), beside those of the wire: what a key of a
+ * task, a binding or a route may be spelled like.
+ */
+import Type, { type TProperties } from 'typebox';
+import { wireLimits } from '../api/processing.ts';
+
+/** Unknown keys are refused. */
+export const strict = <P extends TProperties>(properties: P) =>
+  Type.Object(properties, { additionalProperties: false });
+export const words = <W extends string>(...values: W[]) => Type.Enum<W[]>(values);
+export const optional = Type.Optional;
+
+/** Sign conventions, semantic points, references between files, families: words that are compared exactly. */
+export const wordSchema = Type.String({ minLength: 1, maxLength: wireLimits.identifierCharsMax });
+/** An environment variable's name, never its value. */
+export const environmentNameSchema = Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]{0,127}$' });
+export const wholeSchema = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum });
+/** Seconds, above zero (§2.3, common value rule 2); ten years bound what anybody can mean. */
+export const secondsSchema = wholeSchema(1, 315_360_000);
+export const aggregationSchema = words('mean', 'sum', 'min', 'max', 'last');
+export const duplicatePolicySchema = words('latest', 'reject');

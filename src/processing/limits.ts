@@ -1,0 +1,34 @@
+/** The named limits of data processing, with unit and default; `processing` in service.yaml (decisions §1 "Limits"). */
+import Type, { type Static } from 'typebox';
+
+export const processingLimitsSchema = Type.Object(
+  {
+    probe_timeout_ms: Type.Integer({
+      minimum: 10,
+      maximum: 60_000,
+      default: 2000,
+      description: 'time that a processor has to say how it is',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+export type ProcessingLimits = Static<typeof processingLimitsSchema>;
+
+export const processingLimits: ProcessingLimits = { probe_timeout_ms: 2000 };
+
+export const configurationLimits = {
+  /** YAML files of one kind. */
+  files: 256,
+  /** Bytes of one YAML file. */
+  file_bytes: 1_048_576,
+} as const;
+
+export const sourceLimits = {
+  /** Runs in one file of covariate runs. */
+  runs: 10_000,
+  /** Valid times of one run. */
+  run_times: 20_000,
+  /** Share of a window's raw rows that may come from a clock that runs ahead (decisions §4 "Skewed sources"). */
+  skewed_ratio: 0.001,
+} as const;

@@ -1,0 +1,216 @@
+/** A process call after it was admitted (§4.3, decisions §1.2 and §4): audit that fails closed, every refusal, limits. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Edit, fixtureRows, loadSeries } from '../testing/load-site.ts';
+import {
+  type GatewayChanges,
+  hanging,
+  outcomes,
+  type ProcessingGateway,
+  processBody,
+  refusalOf,
+  startProcessingGateway,
+  told,
+} from '../testing/processing-gateway.ts';
+import type { ProcessorAnswer } from './processor/processor.ts';
+
+let running: ProcessingGateway | undefined;
+afterEach(async () => {
+  await running?.close();
+  running = undefined;
+});
+
+async function start(changes: GatewayChanges = {}): Promise<ProcessingGateway> {
+  running = await startProcessingGateway(changes);
+  return running;
+}
+
+const remote: readonly Edit[] = [
+  ['endpoint: http://127.0.0.1:8989/', 'endpoint: https://forecast.example.com/'],
+  ['boundary: local', 'boundary: remote'],
+  ['max_concurrency: 1', 'max_concurrency: 1\n    remote_preapproved: true\n    confirmation: never'],
+];
+const approved: GatewayChanges['edits'] = {
+  task: [['output: {', 'egress: { remote_allowed: true }\noutput: {']],
+  binding: [['remote_egress_allowed: false', 'remote_egress_allowed: true']],
+  routes: remote,
+};
+
+describe('§4.3 rule 3: the audit fails closed', () => {
+  test('an accepted record that cannot be written: 503, nothing read, nobody asked', async () => {
+    const site = await start();
+    site.gateway.failAudit(() => true);
+    const response = await site.process();
+    expect([response.status, (await refusalOf(response)).code]).toEqual([503, 'audit-unavailable']);
+    expect(site.counts).toEqual({ reads: 0, asked: 0 });
+  });
+
+  test('a terminal record that cannot be written: the result is withheld with 503', async () => {
+    const site = await start();
+    site.gateway.failAudit(({ outcome }) => outcome === 'succeeded');
+    const response = await site.process();
+    expect([response.status, response.headers.get('x-svc-audit')]).toEqual([503, 'incomplete']);
+    expect(await response.text()).not.toContain('points');
+  });
+
+  test('one that takes longer than audit_finalization_timeout_ms counts as failed', async () => {
+    const edits: GatewayChanges['edits'] = {
+      routes: [['audit_finalization_timeout_ms: 1000', 'audit_finalization_timeout_ms: 50']],
+    };
+    const site = await start({ edits });
+    site.gateway.stallAudit(({ outcome }) => outcome === 'succeeded');
+    const response = await site.process();
+    expect([response.status, (await refusalOf(response)).code]).toEqual([503, 'audit-unavailable']);
+  });
+
+  test('decisions §1.2: a remote call records its egress with the digest before anything leaves', async () => {
+    let before: unknown[] = [];
+    const { make } = told(async () => {
+      before = running?.gateway.entries.map(({ action, outcome, details }) => [action, outcome, details]) ?? [];
+      return { outcome: 'timeout' };
+    });
+    const site = await start({ edits: approved, processor: make });
+    await site.process();
+    expect(before.map((entry) => (entry as unknown[])[0])).toEqual([
+      'data_processing.process',
+      'data_processing.egress',
+    ]);
+    expect(site.gateway.entries.map(({ action }) => action)).toEqual([
+      'data_processing.process',
+      'data_processing.egress',
+      'data_processing.process',
+    ]);
+    expect(site.gateway.entries[1]?.details).toMatchObject({
+      input_digest: expect.stringMatching(/^sha256:/),
+      processor_id: 'load-forecasting-edge',
+    });
+  });
+
+  test('an egress record that cannot be written: 503, and nothing leaves', async () => {
+    const { make, sent } = told(async () => ({ outcome: 'timeout' }));
+    const site = await start({ edits: approved, processor: make });
+    site.gateway.failAudit(({ action }) => action === 'data_processing.egress');
+    const response = await site.process();
+    expect([response.status, (await refusalOf(response)).code]).toEqual([503, 'audit-unavailable']);
+    expect([sent, outcomes(site)]).toEqual([[], ['accepted', 'failed']]);
+  });
+});
+
+describe('decisions §4 refusals after the call was accepted', () => {
+  test('422 lists every broken rule, and the terminal record names them', async () => {
+    const site = await start({ rows: fixtureRows().filter(({ series }) => series !== loadSeries) });
+    const response = await site.process();
+    const refused = await refusalOf(response);
+    expect([response.status, refused.code]).toEqual([422, 'input-quality-rejected']);
+    expect(refused.details).toMatchObject({
+      reasons: expect.arrayContaining([
+        expect.objectContaining({ rule: 'history_unavailable', segment: 'history', feature: 'load' }),
+      ]),
+    });
+    expect(site.gateway.entries.at(-1)).toMatchObject({
+      outcome: 'failed',
+      details: { code: 'input-quality-rejected', status: 'input-quality-rejected', reason: refused.details },
+    });
+    expect(site.counts.asked).toBe(0);
+  });
+
+  test.each<[string, ProcessorAnswer, number, string, object]>([
+    [
+      'a result that breaks a check',
+      { outcome: 'answered', message: {} },
+      502,
+      'result-rejected',
+      { details: { check: 'schema', path: '/schema' } },
+    ],
+    [
+      'a typed refusal',
+      { outcome: 'refused', status: 422, code: 'QUALITY_REJECTED' },
+      502,
+      'processor-refused',
+      { details: { code: 'QUALITY_REJECTED' } },
+    ],
+    [
+      'unavailable with advice',
+      { outcome: 'unavailable', reason: 'INSUFFICIENT_HISTORY', retryable: true, retryAfterSeconds: 900 },
+      503,
+      'processing-unavailable',
+      { retryable: true, retryAfterMs: 900_000, details: { reason: 'INSUFFICIENT_HISTORY' } },
+    ],
+    [
+      'unavailable for good',
+      { outcome: 'unavailable', reason: 'NO_MODEL', retryable: false, retryAfterSeconds: null },
+      503,
+      'processing-unavailable',
+      { details: { reason: 'NO_MODEL' } },
+    ],
+    ['a timer', { outcome: 'timeout' }, 504, 'deadline-exceeded', { retryable: true }],
+    ['a request that is too large', { outcome: 'oversized' }, 413, 'frame-too-large', {}],
+  ])('%s', async (_name, answer, status, code, more) => {
+    const { make } = told(async () => answer);
+    const site = await start({ processor: make });
+    const response = await site.process();
+    expect(response.status).toBe(status);
+    expect(await refusalOf(response)).toMatchObject({ code, ...more });
+    expect(outcomes(site)).toEqual(['accepted', 'failed']);
+    expect(site.gateway.entries.at(-1)?.details).toMatchObject({
+      code,
+      input_digest: expect.stringMatching(/^sha256:/),
+    });
+  });
+
+  test('§8 deadline_ms is the hard budget: a hanging processor ends with 504 and its slot is free again', async () => {
+    const { make } = hanging();
+    const site = await start({ processor: make });
+    const answered = site.process();
+    while (site.counts.asked === 0) await new Promise((resolve) => void setImmediate(resolve));
+    site.clock.advance(4998);
+    expect(await Promise.race([answered, Promise.resolve('waiting')])).toBe('waiting');
+    site.clock.advance(2);
+    const response = await answered;
+    expect([response.status, (await refusalOf(response)).code]).toEqual([504, 'deadline-exceeded']);
+    expect(site.gateway.entries.at(-1)?.details).toMatchObject({ duration_ms: 5000 });
+    const next = site.process();
+    while (site.counts.asked === 1) await new Promise((resolve) => void setImmediate(resolve));
+    site.clock.advance(5000);
+    expect((await next).status).toBe(504);
+  });
+
+  test('§8 max_concurrency: while the processor hangs, the excess of 64 callers is answered 429 at once', async () => {
+    const { make, sent } = hanging();
+    const edits: GatewayChanges['edits'] = { routes: [['max_concurrency: 1', 'max_concurrency: 2']] };
+    const site = await start({ edits, processor: make });
+    const calls = Array.from({ length: 64 }, () => site.process());
+    const settled: Response[] = [];
+    for (const call of calls) void call.then((response) => settled.push(response));
+    while (settled.length < 62) await new Promise((resolve) => void setImmediate(resolve));
+    const [first] = settled;
+    if (first === undefined) throw new Error('nobody was answered');
+    expect(settled.every(({ status }) => status === 429)).toBe(true);
+    expect(first.headers.get('retry-after')).toBe('1');
+    expect(await refusalOf(first)).toMatchObject({ code: 'processor-busy', retryable: true, retryAfterMs: 250 });
+    // While it hangs, everything else is answered.
+    expect((await site.send('/tasks')).status).toBe(200);
+    while (sent.length < 2) await new Promise((resolve) => void setImmediate(resolve));
+    site.clock.advance(5000);
+    await Promise.all(calls);
+    expect(settled.slice(62).map(({ status }) => status)).toEqual([504, 504]);
+    expect(sent.length).toBe(2);
+  });
+
+  test('decisions §4: a client that disconnects still gets a terminal record', async () => {
+    const { make } = hanging();
+    const site = await start({ processor: make });
+    const gone = new AbortController();
+    const call = fetch(`${site.gateway.base}/api/v1/data-processing/process`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer ada', 'content-type': 'application/json' },
+      body: JSON.stringify(processBody),
+      signal: gone.signal,
+    }).catch(() => undefined);
+    while (site.counts.asked === 0) await new Promise((resolve) => void setImmediate(resolve));
+    gone.abort();
+    await call;
+    site.clock.advance(5000);
+    while (outcomes(site).length < 2) await new Promise((resolve) => void setImmediate(resolve));
+    expect(outcomes(site)).toEqual(['accepted', 'failed']);
+  });
+});

@@ -1,0 +1,126 @@
+/**
+ * A processor behind HTTP (§4.3, decisions §4 "Egress" and "Breaker"): the two fixed routes below its endpoint, the
+ * contract's media type both ways, one attempt a call.
+ */
+import { processorMediaType } from '../../api/processing.ts';
+import type { Clock } from '../../base/clock.ts';
+import { type Exchange, type ExchangeEnd, exchange, type Network } from '../outbound/exchange.ts';
+import { type Resolve, systemResolve } from '../outbound/pinned-address.ts';
+import type { ProcessorSettings } from '../route/routes.ts';
+import { rejection } from '../validate/rejection.ts';
+import type { NormalisedRequest } from '../wire/request-decode.ts';
+import { readAnswer, readHealth, wantedOf } from './answer.ts';
+import { Breaker } from './breaker.ts';
+import { processorLimits } from './limits.ts';
+import { type Processor, type ProcessorAnswer, type ProcessorCondition, unavailable } from './processor.ts';
+import { requestBytes } from './request-bytes.ts';
+
+export type HttpProcessorSettings = Pick<
+  ProcessorSettings,
+  | 'id'
+  | 'version'
+  | 'contract'
+  | 'endpoint'
+  | 'boundary'
+  | 'max_request_bytes'
+  | 'max_response_bytes'
+  | 'connect_timeout_ms'
+  | 'request_timeout_ms'
+>;
+
+export interface HttpProcessorParts {
+  readonly clock: Clock;
+  /** The value of the variable that `bearer_token_env` names; null: none is sent. */
+  readonly bearerToken: string | null;
+  /** How names become addresses; the system's own way unless given. */
+  readonly resolve?: Resolve;
+}
+
+export function httpProcessor(settings: HttpProcessorSettings, parts: HttpProcessorParts): Processor {
+  const base = new URL(settings.endpoint.endsWith('/') ? settings.endpoint : `${settings.endpoint}/`);
+  if (settings.boundary === 'remote' && base.protocol !== 'https:')
+    throw new Error(`processor ${settings.id} is remote and not https`);
+  const network: Network = { clock: parts.clock, resolve: parts.resolve ?? systemResolve };
+  const breaker = new Breaker(parts.clock);
+  const common = {
+    boundary: settings.boundary,
+    connectTimeoutMs: settings.connect_timeout_ms,
+    requestTimeoutMs: settings.request_timeout_ms,
+  };
+  const headers = {
+    accept: processorMediaType,
+    ...(parts.bearerToken !== null && { authorization: `Bearer ${parts.bearerToken}` }),
+  };
+
+  return {
+    id: settings.id,
+
+    async process(request, signal) {
+      const body = requestBytes(request);
+      if (body.byteLength > settings.max_request_bytes) return { outcome: 'oversized' };
+      const asked: Exchange = {
+        ...common,
+        url: new URL('v1/process', base),
+        method: 'POST',
+        headers: { ...headers, 'content-type': processorMediaType },
+        body,
+        wanted: (head) => wantedOf(head, settings.max_response_bytes),
+      };
+      return guarded(breaker, () => exchange(asked, network, signal), request);
+    },
+
+    async health(signal) {
+      if (breaker.open) return { health: 'unavailable', latencyMs: null };
+      const startMs = parts.clock.monotonicMs();
+      const asked: Exchange = {
+        ...common,
+        url: new URL('v1/health', base),
+        method: 'GET',
+        headers,
+        body: null,
+        wanted: (head) => wantedOf(head, processorLimits.smallAnswerBytes),
+      };
+      const ended = await exchange(asked, network, signal);
+      return conditionOf(ended, settings, parts.clock.monotonicMs() - startMs);
+    },
+  };
+}
+
+function conditionOf(ended: ExchangeEnd, settings: HttpProcessorSettings, latencyMs: number): ProcessorCondition {
+  if (ended.end !== 'answer') return { health: 'unavailable', latencyMs: null };
+  return { health: readHealth(ended.answer, settings), latencyMs };
+}
+
+/** One call through the breaker: refused at once while it is open, and counted by how the transport ended. */
+async function guarded(
+  breaker: Breaker,
+  run: () => Promise<ExchangeEnd>,
+  request: NormalisedRequest,
+): Promise<ProcessorAnswer> {
+  const admission = breaker.admit();
+  if (!admission.admitted)
+    return unavailable('CIRCUIT_OPEN', { retryAfterSeconds: Math.max(1, Math.ceil(admission.retryAfterMs / 1000)) });
+  const ended = await run();
+  if (ended.end === 'abandoned') breaker.abandon();
+  else if (ended.end === 'no_connection' || ended.end === 'disconnected' || ended.end === 'timeout') breaker.failure();
+  else breaker.success();
+  return answerOf(ended, request.request_id);
+}
+
+function answerOf(ended: ExchangeEnd, requestId: string): ProcessorAnswer {
+  switch (ended.end) {
+    case 'answer':
+      return readAnswer(ended.answer, requestId);
+    case 'too_large':
+      return { outcome: 'rejected', rejection: rejection('max_response_bytes', '') };
+    case 'not_http':
+      return { outcome: 'rejected', rejection: rejection('http_status', '', 'http') };
+    case 'no_connection':
+      return unavailable('CONNECTION_FAILED');
+    case 'disconnected':
+      return unavailable('DISCONNECTED');
+    case 'timeout':
+    case 'abandoned':
+      return { outcome: 'timeout' };
+  }
+}

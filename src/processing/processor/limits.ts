@@ -1,0 +1,18 @@
+/** Limits of the processor wire (§8, decisions §4 "Breaker", "Egress"); those of one processor stand in its route. */
+
+export const processorLimits = {
+  /** Consecutive transport failures that open a processor's breaker. */
+  breakerFailures: 5,
+  /** Time until an open breaker lets one call try again. */
+  breakerOpenMs: 10_000,
+  /** Body of an error envelope or of a health answer; longer ones are not read. */
+  smallAnswerBytes: 65_536,
+  /** Advice to retry later than this is cut to it: a day. */
+  retryAfterSecondsMax: 86_400,
+} as const;
+
+/** What a processor takes, for whoever receives requests. */
+export interface ReceiverLimits {
+  readonly max_request_bytes: number;
+  readonly max_frame_cells: number;
+}

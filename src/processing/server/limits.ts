@@ -1,0 +1,34 @@
+/** The named limits of a server of the processor protocol (§8), with unit and default. */
+
+export interface ServerLimits {
+  /** Bytes of one request. */
+  readonly max_request_bytes: number;
+  /** Cells of one frame. */
+  readonly max_frame_cells: number;
+  /** Requests that are worked on at once; the excess is answered 429. */
+  readonly max_concurrency: number;
+  /** Requests whose bytes are read at once: what bounds the memory; the excess is answered 429. */
+  readonly max_reading: number;
+  /** Time for the bytes of one request to arrive. */
+  readonly read_timeout_ms: number;
+  /** Advice to whoever is answered 429. */
+  readonly busy_retry_seconds: number;
+}
+
+export const defaultServerLimits: ServerLimits = {
+  max_request_bytes: 8_388_608,
+  max_frame_cells: 200_000,
+  max_concurrency: 2,
+  max_reading: 8,
+  read_timeout_ms: 10_000,
+  busy_retry_seconds: 1,
+};
+
+/** Open connections; more are closed at once. */
+export const connectionsMax = 256;
+/** All headers of one request. */
+export const requestHeaderBytes = 16_384;
+/** Time for a refused sender to read its answer while the rest of its request is thrown away. */
+export const lingerMs = 1000;
+/** How often a server that is closing looks for connections that have nothing under way any more. */
+export const idleSweepMs = 50;

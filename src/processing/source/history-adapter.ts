@@ -1,0 +1,15 @@
+/**
+ * Where recorded features come from (§4.3 "History reads"): one call reads every window of a request in one snapshot.
+ * An adapter that cannot read throws Fault `source-unavailable`; a later call may recover.
+ */
+import type { WindowAnswer, WindowRequest } from '../../historian/historian.ts';
+
+/** A window, and the name under which an upstream store knows the series. */
+export interface SeriesWindow extends WindowRequest {
+  readonly sourceRef: string;
+}
+
+export interface HistoryAdapter {
+  /** Answers in the order of the windows. */
+  read(windows: readonly SeriesWindow[], signal: AbortSignal): Promise<readonly WindowAnswer[]>;
+}

@@ -1,0 +1,59 @@
+/**
+ * The digests of declarations in one small file of the data directory: `{"schema", "digests": {"<id> <revision>":
+ * "sha256:…"}}`, replaced whole by a rename, so that a crash leaves the old or the new one.
+ */
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Type from 'typebox';
+import { digestSchema } from '../../api/processing.ts';
+import { decoder } from '../../base/decode.ts';
+import { JsonError, parseJson } from '../../base/json.ts';
+import { strict } from '../lexical.ts';
+import type { KeptDigests } from './revision.ts';
+
+const schemaId = 'svc.data-processing-task-digests.v1';
+const decode = decoder(strict({ schema: Type.Literal(schemaId), digests: Type.Record(Type.String(), digestSchema) }));
+
+/** A file that is there and cannot be trusted stops the start: forgetting would let a revision change unseen. */
+export function keptDigestsFile(path: string): KeptDigests {
+  return {
+    read() {
+      const text = readIfThere(path);
+      if (text === null) return new Map();
+      const decoded = decode(parsed(text, path));
+      if (!decoded.ok) throw new Error(`${path} is not a file of task digests; restore it or remove it`);
+      return new Map(Object.entries(decoded.value.digests));
+    },
+    write(digests) {
+      mkdirSync(dirname(path), { recursive: true });
+      const fresh = `${path}.new`;
+      const file = openSync(fresh, 'w', 0o644);
+      try {
+        writeSync(file, `${JSON.stringify({ schema: schemaId, digests: Object.fromEntries(digests) }, null, 2)}\n`);
+        fsyncSync(file);
+      } finally {
+        closeSync(file);
+      }
+      renameSync(fresh, path);
+    },
+  };
+}
+
+function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+function parsed(text: string, path: string): unknown {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    if (error instanceof JsonError)
+      throw new Error(`${path} ${error.message}; restore it or remove it`, { cause: error });
+    throw error;
+  }
+}

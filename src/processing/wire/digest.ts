@@ -1,0 +1,39 @@
+/**
+ * The input digest (§2.3, decisions §4 "Digest"): SHA-256 over the canonical JSON of what a processor is asked, without
+ * who asks, when, or whom. It is a content identity, not an idempotency key.
+ */
+import type { ArtifactRef, BindingRef, ForecastOptions, NormalisedFrame, TaskRef } from '../../api/processing.ts';
+import { canonicalJson } from '../../base/canonical-json.ts';
+import { sha256Hex } from '../../base/digest.ts';
+
+/** The members of a request that its digest covers; the frame is normalised first: received bytes are never hashed. */
+export interface DigestBasis {
+  readonly task: TaskRef;
+  readonly binding: BindingRef;
+  readonly processor_contract: string;
+  readonly artifact?: ArtifactRef | undefined;
+  readonly frame: NormalisedFrame;
+  readonly options: ForecastOptions;
+}
+
+export function inputDigest(basis: DigestBasis): string {
+  return digestOf(basis);
+}
+
+/** Exactly the six members, `artifact` null when there is none; whatever else the request holds stays outside. */
+export function digestOf(request: {
+  readonly task: unknown;
+  readonly binding: unknown;
+  readonly processor_contract: unknown;
+  readonly artifact?: unknown;
+  readonly frame: unknown;
+  readonly options: unknown;
+}): string {
+  return `sha256:${sha256Hex(digestText(request))}`;
+}
+
+/** The text that is hashed. */
+export function digestText(request: Parameters<typeof digestOf>[0]): string {
+  const { task, binding, processor_contract, artifact, frame, options } = request;
+  return canonicalJson({ task, binding, processor_contract, artifact: artifact ?? null, frame, options });
+}

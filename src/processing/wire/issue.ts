@@ -1,0 +1,30 @@
+/** What is wrong with a message: the place as a JSON Pointer and the name of the rule it breaks (decisions §5). */
+
+export interface WireIssue {
+  /** JSON Pointer into the message; `` is the message itself. Holds names of the contract and of features only. */
+  readonly path: string;
+  /** Snake case, for example `unknown_member`. */
+  readonly rule: string;
+}
+
+export type Wire<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly issue: WireIssue };
+
+export const unknownMember = 'unknown_member';
+
+export function good<T>(value: T): Wire<T> {
+  return { ok: true, value };
+}
+
+export function bad(path: string, rule: string): { readonly ok: false; readonly issue: WireIssue } {
+  return { ok: false, issue: { path, rule } };
+}
+
+/** A name as one step of a JSON Pointer. */
+export function step(name: string): string {
+  return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+/** The same issue seen from further out. */
+export function below(path: string, issue: WireIssue): WireIssue {
+  return { path: path + issue.path, rule: issue.rule };
+}

@@ -1,0 +1,23 @@
+/** Brings the timestamps of a message into their one spelling, and keeps the first that is no real date. */
+import { formatTimestamp, parseTimestamp } from '../../base/timestamp.ts';
+import type { WireIssue } from './issue.ts';
+
+export class NormalTimes {
+  issue: WireIssue | null = null;
+
+  normal(text: string, path: string): string {
+    const ms = parseTimestamp(text);
+    if (ms === null) {
+      this.issue ??= { path, rule: 'timestamp' };
+      return text;
+    }
+    return formatTimestamp(ms);
+  }
+}
+
+/** Milliseconds of a timestamp that was decoded before: anything else is a bug. */
+export function timeMs(text: string): number {
+  const ms = parseTimestamp(text);
+  if (ms === null) throw new Error('a decoded message holds a text that is no timestamp');
+  return ms;
+}

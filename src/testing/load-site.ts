@@ -1,0 +1,155 @@
+/**
+ * The load fixture of the contract as a running site: declarations, binding and routes commissioned against its
+ * site.yaml, and a real historian in a folder of its own. Tests edit the texts before they are read.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ForecastOptions } from '../api/processing.ts';
+import { createLog } from '../base/log.ts';
+import type { Historian, HistoryRow } from '../historian/historian.ts';
+import { historyLimits } from '../historian/limits.ts';
+import { openHistorian } from '../historian/open-historian.ts';
+import { readSite } from '../points/site.ts';
+import { readBinding } from '../processing/binding/binding.ts';
+import { type Commissioning, commission } from '../processing/commission/commission.ts';
+import type { CommissionedRoute } from '../processing/commission/commissioned.ts';
+import { type Assembly, assembleFrame } from '../processing/frame/assemble.ts';
+import { planFrame } from '../processing/frame/plan.ts';
+import { readRoutes } from '../processing/route/routes.ts';
+import { covariateFiles } from '../processing/source/covariate-file.ts';
+import { embeddedHistory } from '../processing/source/embedded-history.ts';
+import { type LiveState, noLiveState } from '../processing/source/live-state.ts';
+import { readTask } from '../processing/task/read.ts';
+import { quality } from '../rules/snapshot.ts';
+
+const folder = new URL('../processing/commission/fixture/', import.meta.url);
+export const fixtureFile = (name: string): string => readFileSync(new URL(name, folder), 'utf8');
+export const fixturePath = (name: string): string => new URL(name, folder).pathname;
+
+/** `[what stands there, what stands there instead]`; what is not there fails the test. */
+export type Edit = readonly [string, string];
+
+export interface LoadEdits {
+  readonly task?: readonly Edit[];
+  readonly binding?: readonly Edit[];
+  readonly routes?: readonly Edit[];
+  readonly site?: readonly Edit[];
+}
+
+export function edited(text: string, edits: readonly Edit[] = []): string {
+  return edits.reduce((before, [from, to]) => {
+    if (!before.includes(from)) throw new Error(`the fixture has no ${from}`);
+    return before.replaceAll(from, to);
+  }, text);
+}
+
+export function commissionLoad(edits: LoadEdits = {}): Commissioning {
+  const taskName = 'tasks/site-load-forecast.yaml';
+  const bindingName = 'bindings/example-site.yaml';
+  const task = readTask(edited(fixtureFile(`load/${taskName}`), edits.task), taskName);
+  const binding = readBinding(edited(fixtureFile(`load/${bindingName}`), edits.binding), bindingName);
+  const routes = readRoutes(edited(fixtureFile('load/routes.yaml'), edits.routes), 'routes.yaml');
+  const site = readSite(edited(fixtureFile('load-site.yaml'), edits.site), 'site.yaml');
+  const path = fixturePath(`load/${bindingName}`);
+  return commission({ tasks: [task], bindings: [{ ...binding, path, dataDir: tmpdir() }], routes }, site);
+}
+
+/** The lines of a commissioning that must fail. */
+export function commissionFaults(edits: LoadEdits): readonly string[] {
+  const commissioned = commissionLoad(edits);
+  if (commissioned.ok) throw new Error('the commissioning should have failed');
+  return commissioned.lines;
+}
+
+export function loadRoute(edits: LoadEdits = {}): CommissionedRoute {
+  const commissioned = commissionLoad(edits);
+  if (!commissioned.ok) throw new Error(commissioned.lines.join('\n'));
+  const [route] = commissioned.routes;
+  if (route === undefined) throw new Error('the route is not there');
+  return route;
+}
+
+/** Series of the fixture's site. */
+export const loadSeries = { instance: 2, point: 1 } as const;
+export const temperatureSeries = { instance: 6, point: 1 } as const;
+export const humiditySeries = { instance: 6, point: 2 } as const;
+export const rainSeries = { instance: 6, point: 3 } as const;
+
+/** A moment of the fixture's day. */
+export const at = (time: string): number => Date.parse(`2026-07-11T${time}Z`);
+
+export function row(
+  series: HistoryRow['series'],
+  time: string,
+  value: number | null,
+  more: Partial<HistoryRow> = {},
+): HistoryRow {
+  const eventMs = at(time);
+  return {
+    series,
+    eventMs,
+    ingestedMs: eventMs,
+    value,
+    quality: value === null ? quality.missing : quality.good,
+    ...more,
+  };
+}
+
+/** The raw values from which the fixture's frame comes: one a label, at the label itself. */
+export function fixtureRows(): HistoryRow[] {
+  const times = ['11:15:00', '11:30:00', '11:45:00', '12:00:00'];
+  const values: [HistoryRow['series'], number[]][] = [
+    [loadSeries, [818, 820, 835, 840]],
+    [temperatureSeries, [30.9, 31, 31.2, 31.4]],
+    [humiditySeries, [65, 64, 63, 62]],
+    [rainSeries, [0, 0, 0, 0]],
+  ];
+  return values.flatMap(([series, cells]) => times.map((time, index) => row(series, time, cells[index] ?? null)));
+}
+
+export interface AssembleChanges {
+  readonly asOfMs?: number;
+  readonly nowMs?: number;
+  readonly options?: Partial<ForecastOptions>;
+  readonly live?: LiveState;
+  readonly signal?: AbortSignal;
+}
+
+export interface LoadStore {
+  readonly historian: Historian;
+  readonly folder: string;
+  assemble(route: CommissionedRoute, changes?: AssembleChanges): Promise<Assembly>;
+  close(): void;
+}
+
+export function loadStore(rows: readonly HistoryRow[]): LoadStore {
+  const own = mkdtempSync(join(tmpdir(), 'setpoint-processing-'));
+  const historian = openHistorian(join(own, 'history.sqlite'), historyLimits);
+  historian.append(rows);
+  const log = createLog('silent', {});
+  return {
+    historian,
+    folder: own,
+    assemble: async (route, changes = {}) =>
+      assembleFrame({
+        plan: planFrame(
+          route,
+          changes.asOfMs ?? at('12:00:00'),
+          { kind: 'forecast', horizon_steps: 2, ...changes.options },
+          changes.nowMs ?? at('12:00:01'),
+        ),
+        sources: {
+          history: embeddedHistory(historian),
+          covariates: covariateFiles,
+          live: changes.live ?? noLiveState,
+        },
+        signal: changes.signal ?? new AbortController().signal,
+        log,
+      }),
+    close() {
+      historian.close();
+      rmSync(own, { recursive: true, force: true });
+    },
+  };
+}

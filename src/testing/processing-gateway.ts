@@ -1,0 +1,207 @@
+/**
+ * Data processing behind a real gateway on loopback: the load fixture's site and history, its clock standing at 12:00:01Z
+ * of the fixture's day until a test turns it, and a processor that a test may replace.
+ */
+import type { Subject } from '../api/capability.ts';
+import { type DerivedData, derivedDataSchema, type ProcessTaskRequest } from '../api/processing.ts';
+import { decoder } from '../base/decode.ts';
+import { silentLog } from '../base/log.ts';
+import type { HistoryRow } from '../historian/historian.ts';
+import { processingCapabilities } from '../processing/capabilities.ts';
+import type { CommissionedRoute } from '../processing/commission/commissioned.ts';
+import { timeIsUp } from '../processing/outbound/deadline.ts';
+import { inProcessProcessor } from '../processing/processor/in-process.ts';
+import type { Processor, ProcessorAnswer } from '../processing/processor/processor.ts';
+import { requestAnswerer } from '../processing/server/answer-request.ts';
+import { fallbackWork } from '../processing/server/fallback-work.ts';
+import { defaultServerLimits } from '../processing/server/limits.ts';
+import { routeSlots } from '../processing/slots.ts';
+import { covariateFiles } from '../processing/source/covariate-file.ts';
+import { embeddedHistory } from '../processing/source/embedded-history.ts';
+import { type LiveState, noLiveState } from '../processing/source/live-state.ts';
+import type { NormalisedRequest } from '../processing/wire/request-decode.ts';
+import { at, fixtureRows, type LoadEdits, type LoadStore, loadRoute, loadStore } from './load-site.ts';
+import { type SimulatedClock, simulatedClock } from './simulated-clock.ts';
+import { startTestGateway, type TestGateway, testSubject } from './test-gateway.ts';
+
+export const processBody: ProcessTaskRequest = {
+  task_id: 'energy.site-load-forecast',
+  expected_task_revision: 1,
+  binding_id: 'energy.example-site',
+  expected_binding_revision: 1,
+  as_of: '2026-07-11T12:00:00Z',
+  options: { kind: 'forecast', horizon_steps: 2 },
+};
+
+const subjects: Readonly<Record<string, Subject>> = {
+  ada: testSubject('ada', ['data_processing.read', 'data_processing.run']),
+  vera: testSubject('vera', ['data_processing.read']),
+  mute: testSubject('mute', []),
+  'token-9c1b44': testSubject('operator-7f3a21', ['data_processing.read', 'data_processing.run']),
+};
+
+export interface SendInit {
+  readonly as?: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface ProcessingGateway {
+  readonly gateway: TestGateway;
+  readonly store: LoadStore;
+  readonly clock: SimulatedClock;
+  readonly routes: readonly CommissionedRoute[];
+  /** How often history was read, and the processor asked. */
+  readonly counts: { reads: number; asked: number };
+  send(path: string, init?: SendInit): Promise<Response>;
+  process(body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>;
+  close(): Promise<void>;
+}
+
+export interface GatewayChanges {
+  readonly edits?: LoadEdits;
+  readonly rows?: readonly HistoryRow[];
+  readonly processor?: (route: CommissionedRoute, clock: SimulatedClock) => Processor;
+  readonly live?: (clock: SimulatedClock) => LiveState;
+  /** Called before each read of history. */
+  readonly beforeRead?: (gateway: TestGateway) => void;
+}
+
+/** The named fallbacks in this process, over the bytes of the wire. */
+export function fallbackProcessor({ task, processor }: CommissionedRoute, clock: SimulatedClock): Processor {
+  const { id, version, contract } = processor;
+  const answerer = requestAnswerer({
+    processor: { id, version, contract },
+    declarations: [task],
+    limits: defaultServerLimits,
+    bearerToken: null,
+    clock,
+    log: silentLog,
+    work: fallbackWork,
+    condition: () => 'ok',
+    knowsArtifact: () => true,
+  });
+  return inProcessProcessor(
+    processor,
+    async (route, request, signal) => {
+      const reply = route === 'health' ? answerer.health(request.headers) : await answerer.process(request, signal);
+      const { status, headers, body } = reply;
+      return { status, contentType: headers['content-type'], contentEncoding: undefined, body };
+    },
+    { clock, bearerToken: null },
+  );
+}
+
+export async function startProcessingGateway(changes: GatewayChanges = {}): Promise<ProcessingGateway> {
+  const clock = simulatedClock(at('12:00:01'));
+  const route = loadRoute(changes.edits);
+  const store = loadStore(changes.rows ?? fixtureRows());
+  const counts = { reads: 0, asked: 0 };
+  const inner = (changes.processor ?? fallbackProcessor)(route, clock);
+  const processor: Processor = {
+    ...inner,
+    process(request, signal) {
+      counts.asked++;
+      return inner.process(request, signal);
+    },
+  };
+  const history = embeddedHistory(store.historian);
+  const capabilities = processingCapabilities({
+    routes: [route],
+    processors: [processor],
+    processor: () => processor,
+    clock,
+    log: silentLog,
+    limits: { probe_timeout_ms: 2000 },
+    slots: routeSlots(),
+    sources: {
+      covariates: covariateFiles,
+      history: {
+        read(windows, signal) {
+          counts.reads++;
+          changes.beforeRead?.(gateway);
+          return history.read(windows, signal);
+        },
+      },
+    },
+    live: () => changes.live?.(clock) ?? noLiveState,
+  });
+  const gateway = await startTestGateway(capabilities, { subjects });
+  const send: ProcessingGateway['send'] = (path, { as = 'ada', headers, ...init } = {}) =>
+    fetch(`${gateway.base}/api/v1/data-processing${path}`, {
+      ...init,
+      headers: { authorization: `Bearer ${as}`, ...headers },
+      signal: AbortSignal.timeout(10_000),
+    });
+  return {
+    gateway,
+    store,
+    clock,
+    routes: [route],
+    counts,
+    send,
+    process: (body = processBody, headers = {}) =>
+      send('/process', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    async close() {
+      await gateway.server.close();
+      store.close();
+    },
+  };
+}
+
+interface Refusal {
+  readonly error: {
+    readonly code: string;
+    readonly correlationId: string;
+    readonly retryable?: boolean;
+    readonly retryAfterMs?: number;
+    readonly details?: Readonly<Record<string, unknown>>;
+  };
+}
+export const refusalOf = async (response: Response): Promise<Refusal['error']> =>
+  ((await response.json()) as Refusal).error;
+export const derivedOf = async (response: Response): Promise<DerivedData> => {
+  const decoded = decoder(derivedDataSchema)(await response.json());
+  if (!decoded.ok) throw new Error(JSON.stringify(decoded.issues));
+  return decoded.value;
+};
+export const outcomes = ({ gateway }: ProcessingGateway): string[] => gateway.entries.map(({ outcome }) => outcome);
+
+/** A processor that records what it was sent, and answers as told. */
+export function told(answer: (request: NormalisedRequest, signal: AbortSignal) => Promise<ProcessorAnswer>): {
+  readonly sent: NormalisedRequest[];
+  readonly make: () => Processor;
+} {
+  const sent: NormalisedRequest[] = [];
+  return {
+    sent,
+    make: () => ({
+      id: 'load-forecasting-edge',
+      process(request, signal) {
+        sent.push(request);
+        return answer(request, signal);
+      },
+      health: async () => ({ health: 'healthy', latencyMs: 1.23456 }),
+    }),
+  };
+}
+
+/** Hangs until its signal ends it, as a connection without an answer does. */
+export const hanging = () =>
+  told(
+    (_request, signal) =>
+      new Promise((resolve) => {
+        signal.addEventListener('abort', () => {
+          resolve(
+            timeIsUp(signal)
+              ? { outcome: 'timeout' }
+              : { outcome: 'unavailable', reason: 'GONE', retryable: true, retryAfterSeconds: null },
+          );
+        });
+      }),
+  );
