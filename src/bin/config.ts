@@ -42,6 +42,8 @@ export interface ServiceConfig {
   readonly dataDir: string;
   /** A PostgreSQL server for rules, audit and rule state; without it, files of the data dir. */
   readonly databaseUrl: string | null;
+  /** What this process does of what a site needs: answer requests, and stand ready to control. */
+  readonly roles: { readonly api: boolean; readonly engine: boolean };
   readonly configDir: string;
   readonly env: Environment;
   readonly logLevel: LogLevel;
@@ -61,6 +63,7 @@ export function readConfig(env: Environment): ServiceConfig {
     port: readPort(env, 'SVC_HTTP_PORT', defaultPort),
     dataDir: resolve(env['SVC_DATA_DIR'] ?? 'data'),
     databaseUrl: databaseUrlOf(env['SVC_DATABASE_URL']),
+    roles: rolesOf(env['SVC_ROLES'], env['SVC_DATABASE_URL']),
     configDir: resolve(env['SVC_CONFIG_DIR'] ?? 'config'),
     env,
     logLevel: readLogLevel(env),
@@ -88,6 +91,16 @@ function databaseUrlOf(text: string | undefined): string | null {
   if (!/^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? ''))
     throw new StartError('SVC_DATABASE_URL must be a URL such as postgres://user:password@host:5432/database');
   return text;
+}
+
+function rolesOf(text: string | undefined, database: string | undefined): ServiceConfig['roles'] {
+  const names = (text === undefined || text.trim() === '' ? 'api,engine' : text).split(',').map((name) => name.trim());
+  if (names.some((name) => name !== 'api' && name !== 'engine'))
+    throw new StartError(`SVC_ROLES must be api, engine or both with a comma between, not "${text}"`);
+  const roles = { api: names.includes('api'), engine: names.includes('engine') };
+  if (!(roles.api && roles.engine) && (database === undefined || database === ''))
+    throw new StartError('SVC_ROLES: a process that has one role only shares its site: set SVC_DATABASE_URL');
+  return roles;
 }
 
 /** Sections of service.yaml; each may name any of its limits, the others keep their defaults. */

@@ -8,15 +8,13 @@ import type { AuditScope } from '../audit/event.ts';
 import type { AuditLog } from '../audit/log.ts';
 import { auditKey, openAuditTrail } from '../audit/trail.ts';
 import { automationCapabilities } from '../automation/capabilities.ts';
-import { createEngineClient, type EngineClient } from '../automation/engine-client.ts';
+import type { EngineClient } from '../automation/engine-client.ts';
 import type { ReloadReport } from '../automation/engine-contract.ts';
 import { createHistoryReader } from '../automation/history-store.ts';
 import { createLiveStream, type LiveStream } from '../automation/live-stream.ts';
 import { createRuleStore, type RuleStore } from '../automation/rule-store.ts';
-import { startEngineWorker } from '../automation/start-engine.ts';
 import { systemClock } from '../base/clock.ts';
 import { createLog, type Log } from '../base/log.ts';
-import { startDeviceLayer } from '../devices/device-layer.ts';
 import { createIdentity, type Identity } from '../gateway/identity.ts';
 import { identityConfig } from '../gateway/identity-config.ts';
 import { localScope, type SigningKey, signingKey } from '../gateway/local-keys.ts';
@@ -42,6 +40,7 @@ import {
 } from './config.ts';
 import { lockDataFolder } from './data-lock.ts';
 import { runtimeDatabase, siteDatabase } from './databases.ts';
+import { type EngineRole, type EngineRoleParts, engineRole } from './engine-role.ts';
 import { type ServiceHistory, startHistory } from './history.ts';
 import { addLiveSocket } from './live-socket.ts';
 import { startProcessing } from './processing.ts';
@@ -60,13 +59,17 @@ export interface RunningService {
   readonly key: SigningKey;
   /** Null when tokens come from elsewhere: a configured secret or identity provider. */
   readonly signIn: SignIn | null;
-  readonly rules: ReloadReport;
+  /** What was loaded; null while another process controls. */
+  readonly rules: ReloadReport | null;
   readonly log: Log;
   /** `METHOD path` of every route. */
   readonly routes: ReadonlySet<string>;
   /** Takes no more requests, lets open ones end, stores what waits, ends the threads. */
   stop(): Promise<void>;
 }
+
+/** No request takes so long: what another process accepted longer ago was left open by its end. */
+const sharedAuditMs = 120_000;
 
 /** What was opened, closed again in reverse order: by `stop`, or when a later step of the start fails. */
 interface Opened {
@@ -97,13 +100,18 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const { scope } = identity;
   const key = orStartError(() => auditKey(config.dataDir));
   const parts = { database, dataFolder: config.dataDir, clock: systemClock, limits: limits.audit, scope, key };
-  const trail = await openAuditTrail({ ...parts, log: log.with({ area: 'audit' }) });
+  const sharedForMs = config.databaseUrl === null ? 0 : sharedAuditMs;
+  const trail = await openAuditTrail({ ...parts, sharedForMs, log: log.with({ area: 'audit' }) });
   const audit = trail.log;
   // After everything that writes to it, before its database.
   opened.add(() => trail.close());
 
   const memory = createPointMemory(site.points, site.channels.length);
-  startDevices(config, site, memory, limits, log, opened);
+  const store = createRuleStore(database, systemClock, limits.automation.max_rules);
+  const parameters = parametersInForce(site);
+  const engineParts = { config, site, memory, limits, store, parameters: parameters.current, log };
+  const { role, stream } = startEngine(engineParts, identity, opened);
+  const { engine } = role;
   const history = startHistory(config, site, memory, limits.history, log);
   // Before the device layer ends: the last look finds the values of the last moment.
   opened.add(() => history.stop());
@@ -111,11 +119,8 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const processing = orStartError(() =>
     startProcessing({ config, site, memory, history, limits: limits.processing, log: processingLog }),
   );
-  const store = createRuleStore(database, systemClock, limits.automation.max_rules);
-  const { engine, stream } = startEngine(config, site, memory, limits, store, identity, log, opened);
-  const rules = await engine.open();
+  const rules = await role.open();
 
-  const parameters = parametersInForce(site);
   const handlers = automationCapabilities({
     store,
     history: createHistoryReader(runtime),
@@ -129,16 +134,15 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     log,
   });
   const { signIn } = identity;
+  const api = [
+    ...auditCapabilities(trail),
+    ...handlers,
+    ...processing,
+    ...(signIn === null ? [] : [signIn.capability]),
+  ];
   const rateLimits = createRateLimits(limits.http);
   const server = serverOf({
-    capabilities: [
-      healthCapability(packageVersion()),
-      metadataCapability(),
-      ...auditCapabilities(trail),
-      ...handlers,
-      ...processing,
-      ...(signIn === null ? [] : [signIn.capability]),
-    ],
+    capabilities: [healthCapability(packageVersion()), metadataCapability(), ...(config.roles.api ? api : [])],
     identity: identity.identity,
     audit,
     site: identity.scope,
@@ -195,67 +199,24 @@ async function openDatabases(config: ServiceConfig, limits: ServiceLimits, opene
   return { database, runtime };
 }
 
-function startDevices(
-  config: ServiceConfig,
-  site: Site,
-  memory: PointMemory,
-  limits: ServiceLimits,
-  log: Log,
-  opened: Opened,
-): void {
-  const { configDir, dataDir, logLevel } = config;
-  const layer = orStartError(() =>
-    startDeviceLayer({
-      site,
-      memory,
-      clock: systemClock,
-      log: log.with({ area: 'devices' }),
-      logLevel,
-      limits: limits.devices,
-      configDir,
-      dataDir,
-      secret: (variable) => config.env[variable],
-    }),
-  );
-  opened.add(() => layer.stop());
-}
-
-/** The engine's client and the stream that its records go to; `open` starts the thread. */
+/** The stream that records go to, and what controls the site. */
 function startEngine(
-  config: ServiceConfig,
-  site: Site,
-  memory: PointMemory,
-  limits: ServiceLimits,
-  store: RuleStore,
+  parts: Omit<EngineRoleParts, 'stream' | 'runtime'>,
   identity: SiteIdentity,
-  log: Log,
   opened: Opened,
-): { engine: EngineClient; stream: LiveStream } {
+): { role: EngineRole; stream: LiveStream } {
+  const { config, limits, log } = parts;
   const stream = createLiveStream({
     clock: systemClock,
     log,
     limits: limits.automation,
     authenticate: (token) => streamSubject(identity.identity, identity.scope, token),
-    watch: (ruleIds) => engine.watch(ruleIds),
+    watch: (ruleIds) => role.engine.watch(ruleIds),
   });
-  const setup = {
-    memory,
-    database: runtimeDatabase(config, limits.storage),
-    dataFolder: config.dataDir,
-    limits: limits.automation,
-  };
-  const engine = createEngineClient({
-    start: (parameters) => startEngineWorker({ ...setup, site: { ...site, parameters } }, config.logLevel),
-    rules: store,
-    parameters: site.parameters,
-    clock: systemClock,
-    log: log.with({ area: 'automation' }),
-    limits: limits.automation,
-    onExecutions: stream.publish,
-    onStart: stream.renew,
-  });
-  opened.add(() => engine.close());
-  return { engine, stream };
+  const runtime = runtimeDatabase(config, limits.storage);
+  const role = orStartError(() => engineRole({ ...parts, stream, runtime }));
+  opened.add(() => role.stop());
+  return { role, stream };
 }
 
 /** What a part throws before it runs is for the operator: a damaged file, a format of a newer program. */

@@ -18,7 +18,10 @@ interface Handle<Tables> {
 
 export type Database = Handle<SiteTables>;
 export type Transaction = KyselyTransaction<SiteTables>;
-export type RuntimeDatabase = Handle<RuntimeTables>;
+export interface RuntimeDatabase extends Handle<RuntimeTables> {
+  /** Whether the epoch of this handle is still the current one, and stays so until the end of the transaction. */
+  isCurrent(within: KyselyTransaction<RuntimeTables>): Promise<boolean>;
+}
 
 /** Where a database is: a file of the embedded engine, or a server. */
 export type DatabasePlace = string | PostgresPlace;
@@ -32,9 +35,19 @@ export function openDatabase(place: DatabasePlace): Database {
 
 /** History and rule state: a power cut may lose the last moments, never the order. */
 export function openRuntimeDatabase(place: DatabasePlace): RuntimeDatabase {
-  return typeof place === 'string'
-    ? openFile<RuntimeTables>(place, 'normal', migrations.runtime, 'the runtime database')
-    : openServer<RuntimeTables>(place, 'runtime');
+  if (typeof place === 'string') {
+    const file = openFile<RuntimeTables>(place, 'normal', migrations.runtime, 'the runtime database');
+    return { ...file, isCurrent: () => Promise.resolve(true) };
+  }
+  return {
+    ...openServer<RuntimeTables>(place, 'runtime'),
+    async isCurrent(within) {
+      if (place.epoch === undefined) return true;
+      // Locked: the next holder's epoch begins after this transaction.
+      const row = await within.selectFrom('engine_lease').select('epoch').forShare().executeTakeFirst();
+      return row?.epoch === place.epoch;
+    },
+  };
 }
 
 function openFile<Tables>(

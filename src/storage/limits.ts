@@ -39,6 +39,24 @@ export const storageLimitsSchema = Type.Object(
       description:
         'time after which the server takes its lock from a process that has stopped in the middle of a change',
     }),
+    engine_lease_ms: Type.Integer({
+      minimum: 200,
+      maximum: 60_000,
+      default: 2000,
+      description: 'time for which the process that controls may go on without hearing from the database',
+    }),
+    engine_renew_ms: Type.Integer({
+      minimum: 20,
+      maximum: 20_000,
+      default: 400,
+      description: 'time between two renewals of that lease',
+    }),
+    engine_poll_ms: Type.Integer({
+      minimum: 20,
+      maximum: 20_000,
+      default: 250,
+      description: 'time between two looks of a process that stands by',
+    }),
   },
   { additionalProperties: false },
 );
@@ -52,4 +70,7 @@ export const storageLimits: StorageLimits = {
   statement_timeout_ms: 10_000,
   lock_timeout_ms: 5000,
   idle_transaction_timeout_ms: 3000,
+  engine_lease_ms: 2000,
+  engine_renew_ms: 400,
+  engine_poll_ms: 250,
 };

@@ -13,6 +13,8 @@ import type { StorageLimits } from './limits.ts';
 export interface PostgresPlace {
   readonly url: string;
   readonly limits: StorageLimits;
+  /** Of the process that controls: what is written as of an older epoch is refused. */
+  readonly epoch?: number;
 }
 
 /** Names a write lock: changes of one of these wait for each other. */
@@ -34,6 +36,8 @@ export interface PostgresServer {
 export interface PostgresConnection {
   /** Without parameters several statements may stand in `text`. */
   run(text: string, parameters?: readonly unknown[]): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** Calls back for each notification on a channel that `run` listens to; `null` once the connection is gone. */
+  onNotification(listener: (payload: string | null) => void): void;
   /** With `destroy`, whatever was begun on it is undone by its end. */
   release(destroy: boolean): void;
 }
@@ -41,6 +45,13 @@ export interface PostgresConnection {
 /** SQL that takes a lock until the end of the transaction. */
 export function takeLock(schema: string, name: LockName): string {
   return `SELECT pg_advisory_xact_lock(${lockKey(schema, name)})`;
+}
+
+/** SQL that ends the session which holds a lock. */
+export function endHolder(schema: string, name: LockName): string {
+  return `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2
+    AND classid::bigint = ${lockClass} AND objid::bigint = hashtext('${schema}:${name}')::bigint & 4294967295
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 }
 
 /** The two halves of an advisory lock's key. */
@@ -56,29 +67,37 @@ export function connectPostgres(place: PostgresPlace, lock: LockName): PostgresS
   const begin = `BEGIN; ${takeLock(limits.postgres_schema, lock)}`;
   const prepared = new WeakSet<object>();
 
-  const connect = async (): Promise<PostgresPoolClient> => {
+  const acquire = async (): Promise<{ raw: pg.PoolClient; client: PostgresPoolClient }> => {
     const client = await guarded(() => pool.connect());
-    const wrapped = wrap(client, begin);
+    const wrapped = { raw: client, client: wrap(client, begin) };
     if (prepared.has(client)) return wrapped;
     prepared.add(client);
     // Without a listener a connection that breaks while it is used would end the process; the query fails anyway.
     client.on('error', () => undefined);
     try {
-      await wrapped.query(settingsOf(limits), []);
+      await wrapped.client.query(settingsOf(limits), []);
     } catch (error) {
-      wrapped.release(true);
+      wrapped.client.release(true);
       throw error;
     }
     return wrapped;
   };
-  const wrappedPool: PostgresPool = { connect, end: () => pool.end(), options: {} };
+  const wrappedPool: PostgresPool = {
+    connect: async () => (await acquire()).client,
+    end: () => pool.end(),
+    options: {},
+  };
   return {
     dialect: new PostgresDialect({ pool: wrappedPool }),
     async connect() {
-      const client = await connect();
+      const { raw, client } = await acquire();
       return {
         run: async (text, parameters = []) =>
           (await client.query<Readonly<Record<string, unknown>>>(text, parameters)).rows,
+        onNotification(listener) {
+          raw.on('notification', ({ payload }) => listener(payload ?? ''));
+          raw.on('end', () => listener(null));
+        },
         release: (destroy) => client.release(destroy),
       };
     },
@@ -89,7 +108,7 @@ export function connectPostgres(place: PostgresPlace, lock: LockName): PostgresS
 }
 
 /** What a connection of this place is made with. */
-export function connectionOf({ url, limits }: PostgresPlace): pg.ClientConfig {
+function connectionOf({ url, limits }: PostgresPlace): pg.ClientConfig {
   return {
     connectionString: url,
     connectionTimeoutMillis: limits.connect_timeout_ms,
@@ -100,9 +119,10 @@ export function connectionOf({ url, limits }: PostgresPlace): pg.ClientConfig {
   };
 }
 
-export function settingsOf(limits: StorageLimits): string {
+function settingsOf(limits: StorageLimits): string {
   return [
-    `SET search_path TO ${limits.postgres_schema}`,
+    // Temporary tables last: they must not stand in for ours, in the triggers least of all.
+    `SET search_path TO ${limits.postgres_schema}, pg_temp`,
     `SET statement_timeout TO ${limits.statement_timeout_ms}`,
     `SET lock_timeout TO ${limits.lock_timeout_ms}`,
     `SET idle_in_transaction_session_timeout TO ${limits.idle_transaction_timeout_ms}`,
@@ -126,6 +146,8 @@ function wrap(client: pg.PoolClient, begin: string): PostgresPoolClient {
       return (Array.isArray(answer) ? answer.at(-1) : answer) as PostgresQueryResult<R>;
     } catch (error) {
       if (!isAnswer(error)) broken = true;
+      // The query layer takes a transaction that did not begin for none; the server has begun it all the same.
+      if (text === 'begin' && !broken) await client.query('ROLLBACK').catch(() => (broken = true));
       throw refusalOf(error);
     }
   };
