@@ -16,23 +16,41 @@ const allowed = {
   gateway: ['base', 'api', 'storage', 'audit'],
   processing: ['base', 'api', 'storage', 'points', 'historian', 'rules'],
   platform: ['base', 'api', 'audit'],
+  cli: ['base', 'api'],
+  // Commands on the data dir itself, without a service.
+  'cli/data-dir': [
+    ...['base', 'api', 'cli', 'storage', 'rules', 'points', 'historian', 'audit', 'automation'],
+    // The site's keys and tokens.
+    'gateway',
+  ],
+  mcp: ['base', 'api'],
 };
 
 const test = '\\.test\\.ts$';
 /** Contract suites that stand beside the interface they are for. */
 const suite = '-(port|command)-contract\\.ts$';
 
+/** A folder in a folder has rules of its own. */
+const inner = (folder) => Object.keys(allowed).filter((name) => name.startsWith(`${folder}/`));
+
 const order = Object.entries(allowed).map(([folder, others]) => ({
   name: `import-order-${folder}`,
   comment: `src/${folder} may import ${others.length === 0 ? 'nothing' : others.join(', ')} of src`,
   severity: 'error',
-  from: { path: `^src/${folder}/`, pathNot: [test, suite] },
+  from: { path: `^src/${folder}/`, pathNot: [test, suite, ...inner(folder).map((name) => `^src/${name}/`)] },
   to: { path: '^src/', pathNot: [folder, ...others].map((name) => `^src/${name}/`) },
 }));
 
 export default {
   forbidden: [
     ...order,
+    {
+      name: 'console-is-a-client',
+      comment: 'the console uses src/api and src/rules, the very parser and executor, and what these stand on',
+      severity: 'error',
+      from: { path: '^console/src/', pathNot: test },
+      to: { path: '^src/', pathNot: '^src/(api|rules|base)/' },
+    },
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
     {
       name: 'testing-is-for-tests',
@@ -86,7 +104,7 @@ export default {
     exclude: { path: 'node_modules/.*/node_modules' },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: {
-      extensions: ['.ts', '.mjs', '.js'],
+      extensions: ['.ts', '.tsx', '.mjs', '.js'],
       conditionNames: ['import', 'node', 'default', 'types'],
       exportsFields: ['exports'],
     },

@@ -1,6 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
-/** Projects: `unit` is quick and runs in `check`; `e2e` starts real processes and servers on loopback; `soak` is long. */
+/**
+ * Projects: `unit` is quick and runs in `check`; `e2e` starts real processes and servers on loopback; `console` needs a
+ * Chromium; `soak` is long.
+ */
 export default defineConfig({
   test: {
     projects: [
@@ -8,7 +11,12 @@ export default defineConfig({
         test: {
           name: 'unit',
           globalSetup: 'tests/setup/postgres.ts',
-          include: ['src/**/*.test.ts', 'tests/tidy/**/*.test.ts', 'tests/docs/rule-reference.test.ts'],
+          include: [
+            'src/**/*.test.ts',
+            'console/src/**/*.test.ts',
+            'tests/tidy/**/*.test.ts',
+            'tests/docs/rule-reference.test.ts',
+          ],
           testTimeout: 20_000,
         },
       },
@@ -17,6 +25,16 @@ export default defineConfig({
           name: 'e2e',
           include: ['tests/{e2e,simulation,golden}/**/*.test.ts', 'tests/docs/guides.test.ts'],
           testTimeout: 60_000,
+          hookTimeout: 60_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'console',
+          include: ['tests/console/**/*.test.ts'],
+          globalSetup: ['tests/console/prepare.ts'],
+          testTimeout: 120_000,
           hookTimeout: 60_000,
           fileParallelism: false,
         },

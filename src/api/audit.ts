@@ -80,6 +80,7 @@ export const audit = {
     name: 'audit.event.stream',
     summary: 'The same page as server-sent events; Last-Event-ID resumes',
     path: '/api/v1/audit/events/stream',
-    answer: Type.String({ description: 'text/event-stream' }),
+    answer: Type.String({ description: 'server-sent events' }),
+    answerType: 'text/event-stream',
   },
 } as const satisfies Record<string, Capability>;

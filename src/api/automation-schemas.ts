@@ -18,7 +18,7 @@ const time = Type.String({ format: 'date-time' });
 const name = Type.String({ minLength: 1, maxLength: 1000, pattern: '\\S', description: 'more than blanks' });
 const description = Type.String({ maxLength: 2000 });
 const confirmed = Type.Literal(true);
-const word = (value: string) => Type.Literal(value);
+const word = <S extends string>(value: S) => Type.Literal(value);
 const warning = Type.Object({ code: Type.String() });
 const executionId = Type.String({ pattern: '^[0-9a-f-]{36}$', description: 'an execution id' });
 const pointKind = Type.Union([Type.Literal('measurement'), Type.Literal('action')]);
@@ -131,7 +131,46 @@ export const enableAnswer = succeeded(
 );
 export const disableAnswer = succeeded(strict({ id: ruleId, status: word('disabled') }));
 
-export const executionRecord = Type.Object({ execution_id: executionId, rule_id: ruleId, outcome: Type.String() });
+const pointOfRun = { instance: Type.Integer(), point_type: pointKind, point: Type.Integer() };
+const numberOrNull = nullable(Type.Number());
+/** What one run read, decided and tried to write (decisions §2.5). */
+export const executionRecord = Type.Object({
+  execution_id: executionId,
+  rule_id: ruleId,
+  rule_revision: Type.Integer(),
+  trigger: Type.Object({
+    type: Type.Union([word('interval'), word('on_change'), word('manual')]),
+    point: Type.Optional(Type.Object(pointOfRun)),
+  }),
+  started_at: time,
+  duration_us: Type.Number(),
+  outcome: Type.Union([word('acted'), word('no_action'), word('skipped'), word('failed')]),
+  success: Type.Boolean(),
+  error: nullable(
+    Type.Object({
+      code: Type.String(),
+      message: Type.String(),
+      missing: Type.Optional(Type.Array(Type.String())),
+      node_id: Type.Optional(Type.String()),
+    }),
+  ),
+  actions_executed: Type.Array(
+    Type.Object({
+      node_id: Type.String(),
+      ...pointOfRun,
+      value: numberOrNull,
+      written: Type.Optional(Type.Number()),
+      success: Type.Boolean(),
+      reason: Type.Optional(Type.String()),
+      outranked_by: Type.Optional(ruleId),
+    }),
+  ),
+  execution_path: Type.Array(Type.String()),
+  matched_condition: nullable(Type.String()),
+  variable_values: Type.Record(Type.String(), numberOrNull),
+  node_details: Type.Record(Type.String(), Type.Unknown()),
+  correlation_id: Type.String(),
+});
 export const executeAnswer = succeeded(
   strict({
     rule_id: ruleId,

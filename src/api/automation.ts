@@ -5,18 +5,21 @@ import type { Capability } from './capability.ts';
 
 const prefix = '/api/v1/automation/api';
 
+/** What every operation of the area says of itself; the schemas keep their exact types, for typed clients. */
+interface Operation<P extends TSchema, Q extends TSchema, A extends TSchema> {
+  readonly name: string;
+  readonly summary: string;
+  /** Below the prefix. */
+  readonly path: string;
+  readonly params: P;
+  readonly query: Q;
+  readonly answer: A;
+}
+
 /** A read: any authenticated role, no audit. */
-function query(operation: {
-  name: string;
-  summary: string;
-  path: string;
-  params?: TSchema;
-  query?: TSchema;
-  answer: TSchema;
-}): Capability {
+function query<P extends TSchema, Q extends TSchema, A extends TSchema>(operation: Operation<P, Q, A>) {
   return {
-    name: operation.name,
-    summary: operation.summary,
+    ...operation,
     method: 'GET',
     path: `${prefix}${operation.path}`,
     kind: 'query',
@@ -26,41 +29,28 @@ function query(operation: {
     confirmedIn: 'header',
     audit: 'not-required',
     idempotent: true,
-    params: operation.params ?? wire.noParams,
-    query: operation.query ?? wire.noQuery,
     body: null,
-    answer: operation.answer,
-  };
+  } as const;
 }
 
 /** A mutation: audited, and confirmed by the header and, unless the operation says otherwise, by the body too. */
-function command(
-  operation: Pick<Capability, 'name' | 'summary' | 'method' | 'risk' | 'idempotent' | 'answer'> & {
-    path: string;
-    permission?: Capability['permission'];
-    params?: TSchema;
-    query?: TSchema;
-    body?: TSchema;
-    confirmedIn?: Capability['confirmedIn'];
-  },
-): Capability {
+function command<P extends TSchema, Q extends TSchema, B extends TSchema, A extends TSchema>(
+  operation: Operation<P, Q, A> &
+    Pick<Capability, 'method' | 'risk' | 'idempotent'> & {
+      readonly body: B;
+      readonly permission?: Capability['permission'];
+      readonly confirmedIn?: Capability['confirmedIn'];
+    },
+) {
   return {
-    name: operation.name,
-    summary: operation.summary,
-    method: operation.method,
+    ...operation,
     path: `${prefix}${operation.path}`,
     kind: 'command',
-    risk: operation.risk,
     permission: operation.permission ?? 'automation.rule.manage',
     confirmation: 'always',
     confirmedIn: operation.confirmedIn ?? 'body',
     audit: 'required',
-    idempotent: operation.idempotent,
-    params: operation.params ?? wire.ruleParams,
-    query: operation.query ?? wire.noQuery,
-    body: operation.body ?? wire.confirmedBody,
-    answer: operation.answer,
-  };
+  } as const;
 }
 
 export const automation = {
@@ -69,6 +59,7 @@ export const automation = {
     summary: 'List rules, highest priority first',
     path: '/rules',
     query: wire.listQuery,
+    params: wire.noParams,
     answer: wire.listAnswer,
   }),
   get: query({
@@ -76,6 +67,7 @@ export const automation = {
     summary: 'Read one rule with its flow',
     path: '/rules/:id',
     params: wire.ruleParams,
+    query: wire.noQuery,
     answer: wire.ruleAnswer,
   }),
   create: command({
@@ -87,6 +79,7 @@ export const automation = {
     idempotent: false,
     params: wire.noParams,
     body: wire.createBody,
+    query: wire.noQuery,
     answer: wire.createAnswer,
   }),
   update: command({
@@ -97,6 +90,8 @@ export const automation = {
     risk: 'high',
     idempotent: true,
     body: wire.updateBody,
+    params: wire.ruleParams,
+    query: wire.noQuery,
     answer: wire.updateAnswer,
   }),
   remove: command({
@@ -109,6 +104,7 @@ export const automation = {
     query: wire.deleteQuery,
     body: wire.optionalConfirmedBody,
     confirmedIn: 'body-or-query',
+    params: wire.ruleParams,
     answer: wire.deleteAnswer,
   }),
   enable: command({
@@ -118,6 +114,9 @@ export const automation = {
     path: '/rules/:id/enable',
     risk: 'high',
     idempotent: true,
+    params: wire.ruleParams,
+    query: wire.noQuery,
+    body: wire.confirmedBody,
     answer: wire.enableAnswer,
   }),
   disable: command({
@@ -127,6 +126,9 @@ export const automation = {
     path: '/rules/:id/disable',
     risk: 'high',
     idempotent: true,
+    params: wire.ruleParams,
+    query: wire.noQuery,
+    body: wire.confirmedBody,
     answer: wire.disableAnswer,
   }),
   execute: command({
@@ -137,6 +139,9 @@ export const automation = {
     risk: 'high',
     permission: 'automation.rule.execute',
     idempotent: false,
+    params: wire.ruleParams,
+    query: wire.noQuery,
+    body: wire.confirmedBody,
     answer: wire.executeAnswer,
   }),
   variables: query({
@@ -144,6 +149,7 @@ export const automation = {
     summary: 'Read what a rule reads, with live values',
     path: '/rules/:id/variables',
     params: wire.ruleParams,
+    query: wire.noQuery,
     answer: wire.variablesAnswer,
   }),
   status: query({
@@ -151,6 +157,7 @@ export const automation = {
     summary: 'Explain why a rule is not running now',
     path: '/rules/:id/status',
     params: wire.ruleParams,
+    query: wire.noQuery,
     answer: wire.statusAnswer,
   }),
   history: query({
@@ -165,12 +172,16 @@ export const automation = {
     name: 'automation.instance.list',
     summary: 'List the instances, points and parameters of the site',
     path: '/instances',
+    params: wire.noParams,
+    query: wire.noQuery,
     answer: wire.instancesAnswer,
   }),
   schedulerStatus: query({
     name: 'automation.scheduler.status',
     summary: 'Read the state and the counters of the scheduler',
     path: '/scheduler/status',
+    params: wire.noParams,
+    query: wire.noQuery,
     answer: wire.schedulerStatusAnswer,
   }),
   reload: command({
@@ -183,6 +194,7 @@ export const automation = {
     params: wire.noParams,
     body: wire.optionalConfirmedBody,
     confirmedIn: 'header',
+    query: wire.noQuery,
     answer: wire.reloadAnswer,
   }),
 } as const satisfies Record<string, Capability>;

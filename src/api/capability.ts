@@ -43,6 +43,10 @@ export interface Capability {
   /** The answer is kept back with 503 when its terminal record cannot be written. */
   readonly withheldWithoutAudit?: true;
   readonly answer: TSchema;
+  /** Media type of an answer that is text; JSON when absent. */
+  readonly answerType?: 'text/event-stream' | 'text/plain';
+  /** A caller on the machine itself needs no token. */
+  readonly openTo?: 'loopback';
 }
 
 export interface Subject {

@@ -5,7 +5,7 @@ import type { Capability } from './capability.ts';
 const none = Type.Object({}, { additionalProperties: false });
 const strict = <P extends Type.TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 
-function publicQuery(name: string, summary: string, path: string, answer: TSchema): Capability {
+function publicQuery<A extends TSchema>(name: string, summary: string, path: string, answer: A) {
   return {
     name,
     summary,
@@ -22,7 +22,7 @@ function publicQuery(name: string, summary: string, path: string, answer: TSchem
     query: none,
     body: null,
     answer,
-  };
+  } as const;
 }
 
 const authority = strict({
@@ -33,6 +33,10 @@ const authority = strict({
   placementPolicy: Type.String(),
   actualInfrastructure: Type.String(),
 });
+
+const word = Type.Enum(['ok', 'unavailable']);
+/** What `/ready` looks at (decisions §1 "Operations"): words only. */
+export const readyChecks = strict({ storage: word, audit: word, scheduler: word, devices: word });
 
 export const platform = {
   health: publicQuery(
@@ -56,4 +60,21 @@ export const platform = {
       }),
     }),
   ),
+  ready: publicQuery(
+    'platform.ready',
+    'Whether the service can do its work: 503 `not-ready` with the same words in its details when it cannot',
+    '/ready',
+    strict({ status: Type.Literal('ready'), checks: readyChecks }),
+  ),
+  metrics: {
+    ...publicQuery(
+      'platform.metrics',
+      'Measurements of the running service, for Prometheus',
+      '/metrics',
+      Type.String({ description: 'Prometheus text format' }),
+    ),
+    permission: 'automation.read',
+    openTo: 'loopback',
+    answerType: 'text/plain',
+  },
 } as const satisfies Record<string, Capability>;

@@ -1,5 +1,5 @@
 /** The operations of area C (§2.3 "Capability descriptors", §4.3) as descriptors. */
-import Type from 'typebox';
+import Type, { type TSchema } from 'typebox';
 import type { Capability } from './capability.ts';
 import { derivedDataSchema, processTaskRequestSchema } from './processing.ts';
 import { processorsHealthSchema, taskListSchema } from './processing-discovery.ts';
@@ -8,7 +8,12 @@ const prefix = '/api/v1/data-processing';
 const nothing = Type.Object({}, { additionalProperties: false });
 
 /** A query that shows no observation: any role that may read, no durable audit. */
-function discovery(operation: Pick<Capability, 'name' | 'summary' | 'answer'> & { path: string }): Capability {
+function discovery<A extends TSchema>(operation: {
+  readonly name: string;
+  readonly summary: string;
+  readonly path: string;
+  readonly answer: A;
+}) {
   return {
     ...operation,
     path: `${prefix}${operation.path}`,
@@ -23,10 +28,10 @@ function discovery(operation: Pick<Capability, 'name' | 'summary' | 'answer'> & 
     params: nothing,
     query: nothing,
     body: null,
-  };
+  } as const;
 }
 
-const process: Capability = {
+const process = {
   name: 'data_processing.process',
   summary: 'Assemble a frame, ask its processor, and return the accepted result as derived data',
   method: 'POST',
@@ -44,7 +49,7 @@ const process: Capability = {
   bodyLimit: 'processing',
   withheldWithoutAudit: true,
   answer: derivedDataSchema,
-};
+} as const satisfies Capability;
 
 export const dataProcessing = {
   tasks: discovery({
@@ -60,7 +65,7 @@ export const dataProcessing = {
     answer: processorsHealthSchema,
   }),
   process,
-} as const;
+} as const satisfies Record<string, Capability>;
 
 /** The audit action of the record that is written before a frame leaves the site. */
 export const egressAction = 'data_processing.egress';

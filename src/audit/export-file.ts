@@ -58,7 +58,8 @@ export async function* exportLines(
   scan: AuditScan,
   facts: { readonly exportedAt: string; readonly key: string | null; readonly checkpoints: string | null },
 ): AsyncGenerator<string> {
-  const line = (value: object): string => `${JSON.stringify(value)}\n`;
+  const line = (value: object): string => `${lineOf(value)}
+`;
   let events = 0;
   yield line({ type: 'export', schema: 'svc.audit-export.v1', exportedAt: facts.exportedAt, key: facts.key });
   for (const checkpoint of (facts.checkpoints ?? '').split('\n'))
@@ -81,6 +82,12 @@ export async function* exportLines(
   }
   yield line({ type: 'end', events });
 }
+
+/** JSON on what every reader takes for one line: some end a line at these characters too. */
+function lineOf(value: unknown): string {
+  return JSON.stringify(value).replace(lineEnds, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+const lineEnds = /[\u0085\u2028\u2029]/g;
 
 function eventLine({ event, hash, details }: ChainRecord): EventLine {
   return {
@@ -196,7 +203,10 @@ export function verifyExport(given: {
 
 function parsedLine(line: string) {
   try {
-    const decoded = decodeLine(JSON.parse(line));
+    const value: unknown = JSON.parse(line);
+    // Byte for byte what the export wrote: a member given twice would show one reader what another one verified.
+    if (lineOf(value) !== line) return null;
+    const decoded = decodeLine(value);
     return decoded.ok ? decoded.value : null;
   } catch {
     return null;

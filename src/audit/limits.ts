@@ -40,6 +40,12 @@ export const auditLimitsSchema = Type.Object(
       default: 1000,
       description: 'events removed in one transaction',
     }),
+    access_events_max: Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000_000,
+      default: 0,
+      description: 'searches kept in the access log of a tenant and project, about 1 kB each; 0 keeps everything',
+    }),
     scan_window: Type.Integer({
       minimum: 1,
       maximum: 1_000_000,
@@ -60,5 +66,6 @@ export const auditLimits: AuditLimits = {
   retention_days: 0,
   retention_interval_ms: 3_600_000,
   retention_batch: 1000,
+  access_events_max: 0,
   scan_window: 5000,
 };

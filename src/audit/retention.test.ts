@@ -5,12 +5,12 @@ import { scanAudit } from '../storage/audit-scan.ts';
 import { auditEntry, fillTrail, type TestTrail, testAuditKey, testScope, testTrail } from '../testing/audit-trail.ts';
 import { engines } from '../testing/engines.ts';
 import { createCheckpointer } from './checkpoints.ts';
-import { auditLimits } from './limits.ts';
+import { type AuditLimits, auditLimits } from './limits.ts';
 import { createAccessLog, createAuditLog } from './log.ts';
 import { createRetention } from './retention.ts';
 import { createAuditSearch } from './search.ts';
 import { type AuditKey, keyName } from './statement.ts';
-import { auditFiles } from './trail.ts';
+import { auditFiles, openAuditTrail } from './trail.ts';
 import { gatherEvidence, verifyScan } from './verify.ts';
 
 const dayMs = 86_400_000;
@@ -47,8 +47,8 @@ describe.each(engines)('audit retention on %s', (engine) => {
   });
   afterEach(() => trail.close());
 
-  const sweep = (retentionDays: number, retentionBatch = 4): Promise<number> => {
-    const limits = { ...auditLimits, retention_days: retentionDays, retention_batch: retentionBatch };
+  const sweep = (retentionDays: number, retentionBatch = 4, more: Partial<AuditLimits> = {}): Promise<number> => {
+    const limits = { ...auditLimits, retention_days: retentionDays, retention_batch: retentionBatch, ...more };
     const parts = { ...trail, log: silentLog, limits, key };
     const checkpointer = createCheckpointer({ ...parts, file: auditFiles(trail.folder).checkpoints });
     return createRetention({ ...parts, checkpointer }).sweep();
@@ -143,6 +143,41 @@ describe.each(engines)('audit retention on %s', (engine) => {
     trail.clock.setWall(begin + 10 * dayMs);
     expect(await sweep(3)).toBe(6);
     expect((await verify()).chains).toMatchObject([{ owner: { log: 'access' }, first: 7, last: 7, broken: null }]);
+  });
+
+  test('the access log holds `access_events_max` and at most one batch more, whatever retention is; events all stay', async () => {
+    await fillTrail(trail, 30);
+    const log = createAccessLog(trail);
+    const searched = async (count: number): Promise<void> => {
+      const records = Array.from({ length: count }, () => log.record(testScope, auditEntry({ outcome: 'succeeded' })));
+      await Promise.all(records);
+    };
+    await searched(13);
+    const bounded = () => sweep(0, 4, { access_events_max: 10 });
+    const access = async () => (await verify()).chains.find((chain) => chain.owner.log === 'access');
+    expect(await bounded()).toBe(0);
+    await searched(1);
+    expect(await bounded()).toBe(4);
+    expect(await access()).toMatchObject({ first: 5, last: 15, broken: null });
+    expect(await bounded()).toBe(0);
+    expect(await verify()).toMatchObject({
+      problems: [],
+      chains: [{}, { owner: { log: 'events' }, first: 1, last: 30 }],
+    });
+    await searched(20);
+    expect(await sweep(0, 4, { access_events_max: 0 })).toBe(0);
+    expect(await access()).toMatchObject({ first: 5, last: 35, broken: null });
+  });
+
+  test('a flood of searches is bounded as it comes, not at the next hour', async () => {
+    const limits = { ...auditLimits, retention_batch: 10, access_events_max: 20 };
+    const scope = testScope;
+    const open = await openAuditTrail({ ...trail, log: silentLog, limits, scope, key, dataFolder: trail.folder });
+    for (let count = 0; count < 200; count++) await open.access.record(scope, auditEntry({ outcome: 'succeeded' }));
+    await open.close();
+    const [chain] = (await verify()).chains;
+    expect(chain).toMatchObject({ owner: { log: 'access' }, broken: null });
+    expect(chain?.events).toBeLessThan(100);
   });
 
   test('a sweep that was cut short is finished by the next one', async () => {

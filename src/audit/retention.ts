@@ -1,6 +1,7 @@
 /**
- * Retention (decisions §3 "Store"), off by default: removes the oldest events of a chain, at or below a mark. A mark is
- * signed, recorded by an event of the same chain, and stands at or below a checkpoint; what is left verifies from there.
+ * Retention (decisions §3 "Store"), by age off by default: removes the oldest events of a chain, at or below a mark. A mark
+ * is signed, recorded by an event of the same chain, and stands at or below a checkpoint; what is left verifies from there.
+ * The access log is also bounded in number, because each search adds to it and searches cost their sender nothing.
  * What is not finished is never removed: an accepted event stays until a terminal one has closed it.
  */
 import { canonicalJson } from '../base/canonical-json.ts';
@@ -17,6 +18,8 @@ import { type AuditKey, signStatement } from './statement.ts';
 
 export interface Retention {
   open(): void;
+  /** Told by the access log after each commit. */
+  appended(events: number): void;
   /** Marks and removes what is too old now; returns how many events went. */
   sweep(): Promise<number>;
   close(): Promise<void>;
@@ -29,11 +32,16 @@ export function createRetention(parts: {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
-  readonly limits: Pick<AuditLimits, 'retention_days' | 'retention_interval_ms' | 'retention_batch'>;
+  readonly limits: Pick<
+    AuditLimits,
+    'retention_days' | 'retention_interval_ms' | 'retention_batch' | 'access_events_max'
+  >;
   readonly key: AuditKey;
   readonly checkpointer: Pick<Checkpointer, 'cover'>;
 }): Retention {
   const { database, clock, log, limits, key, checkpointer } = parts;
+  const bounded = limits.access_events_max > 0;
+  let since = 0;
   let timer: Timer | undefined;
   let closed = false;
   let running: Promise<number> = Promise.resolve(0);
@@ -43,16 +51,29 @@ export function createRetention(parts: {
     const chains = await database.query.selectFrom('audit_chain').selectAll().orderBy('chain_id').execute();
     for (const chain of chains) {
       if (closed) break;
-      const covered = (await checkpointer.cover(ownerOf(chain)))?.sequence ?? 0;
-      const old = await lastTooOld(database, chain, new Date(clock.wallMs() - limits.retention_days * dayMs));
-      const sequence = await lastFinished(database, clock, chain.chain_id, Math.min(old, covered));
       const marked = await lastMark(database, chain.chain_id);
+      const unwanted = Math.max(await tooOld(chain), tooMany(chain, marked));
+      let sequence = marked;
+      if (unwanted > marked) {
+        const covered = (await checkpointer.cover(ownerOf(chain)))?.sequence ?? 0;
+        sequence = await lastFinished(database, clock, chain.chain_id, Math.min(unwanted, covered));
+      }
       if (sequence > marked) await mark(database, chain, sequence, key, clock);
       const gone = await remove(Math.max(sequence, marked), chain.chain_id);
       if (gone > 0) log.info('audit events were removed by retention', { ...ownerOf(chain), events: gone });
       removed += gone;
     }
     return removed;
+  };
+
+  const tooOld = async (chain: AuditChainRow): Promise<number> =>
+    limits.retention_days === 0
+      ? 0
+      : lastTooOld(database, chain, new Date(clock.wallMs() - limits.retention_days * dayMs));
+  /** A whole batch at a time, so that not every search brings a mark. */
+  const tooMany = (chain: AuditChainRow, marked: number): number => {
+    const last = chain.sequence - limits.access_events_max;
+    return chain.log === 'access' && bounded && last - marked >= limits.retention_batch ? last : 0;
   };
 
   /** In batches, oldest first, so that appends get their turn. */
@@ -74,7 +95,8 @@ export function createRetention(parts: {
   };
 
   const sweep = (): Promise<number> => {
-    if (limits.retention_days === 0) return Promise.resolve(0);
+    if (limits.retention_days === 0 && !bounded) return Promise.resolve(0);
+    since = 0;
     running = running.then(sweepAll).catch((error: unknown) => {
       log.error('audit retention failed', { err: error });
       return 0;
@@ -91,9 +113,15 @@ export function createRetention(parts: {
   return {
     sweep,
     open() {
-      if (limits.retention_days === 0) return;
+      if (limits.retention_days === 0 && !bounded) return;
       void sweep();
       wait();
+    },
+    appended(events) {
+      since += events;
+      if (!bounded || closed || since < limits.retention_batch) return;
+      since = 0;
+      clock.soon(() => void sweep());
     },
     async close() {
       closed = true;

@@ -82,7 +82,13 @@ export async function openAuditTrail(parts: {
   retention.open();
   return {
     log: audit,
-    access: createAccessLog(store),
+    access: createAccessLog({
+      ...store,
+      onAppended(events) {
+        checkpointer.appended(events);
+        retention.appended(events);
+      },
+    }),
     search: createAuditSearch({ database, clock, scanWindow: limits.scan_window }),
     async close() {
       timer?.cancel();

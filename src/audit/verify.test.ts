@@ -126,6 +126,20 @@ describe.each(engines)('audit verification on %s', (engine) => {
     expect(await broken()).toEqual(['edited', 2]);
   });
 
+  test('the digest of details moved into the member before it is seen, in the store and in an export', async () => {
+    await fillTrail(trail, 4);
+    const moved = (line: string): string => {
+      const { detailsDigest, details: _, ...event } = JSON.parse(line);
+      return JSON.stringify({ ...event, correlationId: `${event.correlationId}","detailsDigest":"${detailsDigest}` });
+    };
+    const edited = await exported({}, (lines) => lines.with(3, moved(lines[3] ?? '')));
+    expect(edited.chains[0]?.broken).toMatchObject({ kind: 'edited', sequence: 2 });
+    await trail.tamper(`UPDATE audit_event SET details_digest = NULL,
+      correlation_id = correlation_id || '","detailsDigest":"' || details_digest WHERE sequence = 2;
+      DELETE FROM audit_details WHERE sequence = 2`);
+    expect(await broken()).toEqual(['edited', 2]);
+  });
+
   test('an event edited together with its own hash is betrayed by the next one', async () => {
     await fillTrail(trail, 12);
     await rehash(trail, 7, 7);
@@ -240,6 +254,19 @@ describe.each(engines)('audit verification on %s', (engine) => {
     expect((await verify({ anchor: 'no json' })).problems).toHaveLength(2);
   });
 
+  test('a line of an export is one line for every reader, whatever a subject is called', async () => {
+    const log = createAuditLog({ ...trail, scope: testScope });
+    const name = 'a\u2028b\u2029c\u0085d\r\n';
+    await log.append(auditEntry({ subject: { kind: 'user', subjectId: name }, details: { name } }));
+    const read: string[] = [];
+    const report = await exported({}, (lines) => {
+      read.push(...lines.join('\n').split(/\r\n|[\n\r\u2028\u2029\u0085]/));
+      return read;
+    });
+    expect(read).toHaveLength(4);
+    expect(report).toMatchObject({ problems: [], chains: [{ last: 1, details: 1, broken: null }] });
+  });
+
   test('an export that was cut, shuffled or edited', async () => {
     await fillTrail(trail, 12);
     expect((await exported({}, (lines) => lines.slice(0, -1))).problems).toEqual(['the export has no end: it was cut']);
@@ -253,6 +280,10 @@ describe.each(engines)('audit verification on %s', (engine) => {
       lines.map((line) => line.replace('{\\"number\\":6}', '{\\"number\\":5}')),
     );
     expect(details.chains[0]?.broken).toMatchObject({ kind: 'details', sequence: 7 });
+    const twice = await exported({}, (lines) =>
+      lines.with(4, (lines[4] ?? '').replace('"action"', '"action":"x","action"')),
+    );
+    expect(twice.problems).toContain('line 5 does not belong in an export');
     expect((await exported({}, (lines) => [...lines, '{}'])).problems).toHaveLength(1);
     expect((await exported({}, (lines) => lines.slice(1))).problems.length).toBeGreaterThan(0);
   });

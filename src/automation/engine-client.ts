@@ -19,6 +19,7 @@ import type {
   RuleStatus,
 } from './engine-contract.ts';
 import type { AutomationLimits } from './limits.ts';
+import type { EngineMeasures } from './measures.ts';
 
 /** A started engine thread, or its twin. */
 export interface EngineThread {
@@ -56,6 +57,8 @@ export interface EngineClient {
   writers(points: readonly number[]): Promise<PointWriter[]>;
   /** Null while no engine runs. */
   status(): Promise<EngineStatus | null>;
+  /** Null while no engine runs. */
+  measures(): Promise<EngineMeasures | null>;
   watch(ruleIds: readonly number[]): void;
   restarts(): number;
   readonly tickIntervalMs: number;
@@ -167,6 +170,7 @@ export function createEngineClient(parts: EngineClientParts): EngineClient {
     explain: async (ruleIds) => running().caller.call('explain', { ruleIds }),
     writers: async (points) => running().caller.call('writers', { points }),
     status: async () => (current === undefined ? null : current.caller.call('status', null)),
+    measures: async () => (current === undefined ? null : current.caller.call('measures', null)),
     watch(ruleIds) {
       // Without an engine there is nothing to watch; a new one is told when it starts.
       current?.caller.call('watch', { ruleIds }).catch((error: unknown) => {

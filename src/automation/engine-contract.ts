@@ -4,6 +4,7 @@
  */
 import type { Parameter } from '../rules/catalogue.ts';
 import type { ExecutionRecord, Outcome } from '../rules/record.ts';
+import type { EngineMeasures } from './measures.ts';
 
 /** What the engine needs of one stored rule. Texts are the columns as stored. */
 export interface EngineRule {
@@ -91,6 +92,7 @@ export type EngineMethods = {
   readonly execute: (order: { readonly ruleId: number; readonly correlationId: string }) => ExecutionRecord;
   readonly explain: (question: { readonly ruleIds: readonly number[] }) => (RuleStatus | null)[];
   readonly status: (question: null) => EngineStatus;
+  readonly measures: (question: null) => EngineMeasures;
   /** Enabled rules that write any of `points` (positions in the catalogue). */
   readonly writers: (question: { readonly points: readonly number[] }) => PointWriter[];
   /** Names the rules whose records the main thread wants as they happen. */

@@ -90,6 +90,7 @@ export function startEngineCore(port: Port, setup: EngineSetup, clock: Clock, lo
     execute: async ({ ruleId, correlationId }) => (await assembled).engine.execute(ruleId, correlationId),
     explain: async ({ ruleIds }) => (await assembled).engine.explain(ruleIds),
     status: async () => (await assembled).engine.status(),
+    measures: async () => (await assembled).engine.measures(),
     writers: async ({ points }) => (await assembled).engine.writers(points),
     watch({ ruleIds }) {
       publisher.watch(ruleIds);

@@ -99,6 +99,11 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
         if (status === null) throw new Fault('engine-unavailable', 'the rule engine is not running; try again');
         return status;
       },
+      async measures() {
+        const measures = await here().measures();
+        if (measures === null) throw new Fault('engine-unavailable', 'the rule engine is not running; try again');
+        return measures;
+      },
       watch({ ruleIds }) {
         watchers.set(name, { port, ruleIds: new Set(ruleIds), untilMs: clock.monotonicMs() + watchLeaseMs });
         watchAll();
@@ -159,6 +164,7 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
         throw error;
       }
     },
+    measures: async () => (local === undefined ? null : local.measures()),
     watch(ruleIds) {
       watched = ruleIds;
       if (local !== undefined) watchAll();

@@ -93,7 +93,7 @@ function setup(options: Setup = {}) {
   const clock = options.clock ?? simulatedClock();
   const limits = { ...automationLimits, ...options.limits };
   const values = new Float64Array(points.length).fill(Number.NaN);
-  const world = { answer: options.answer ?? 'accepted', torn: 0, lost: false };
+  const world = { answer: options.answer ?? 'accepted', torn: 0, lost: false, observedAgoMs: 0 };
   const commands: Command[] = [];
   const records: ExecutionRecord[] = [];
   const changes: [number, number][] = [];
@@ -132,7 +132,7 @@ function setup(options: Setup = {}) {
         snapshot.values.set(values);
         for (let index = 0; index < values.length; index++) {
           snapshot.quality[index] = Number.isNaN(values[index]) ? quality.missing : quality.good;
-          snapshot.observedMs[index] = clock.monotonicMs();
+          snapshot.observedMs[index] = clock.monotonicMs() - world.observedAgoMs;
         }
         snapshot.generation = 1;
         snapshot.monotonicMs = clock.monotonicMs();
@@ -547,5 +547,30 @@ describe('restart', () => {
     engine.start();
     clock.advance(100);
     expect([runs(1).length, runs(2).length]).toEqual([1, 1]);
+  });
+});
+
+describe('decisions §1 measures', () => {
+  test('executions by outcome, commands by answer, ticks, and how long a change takes to become commands', () => {
+    const { clock, engine, load, set, world } = setup();
+    load(rule(1, { trigger_config: onChange('measurement', 1) }), rule(2, { enabled: false }));
+    engine.start();
+    world.observedAgoMs = 3;
+    set(0, 20);
+    clock.advance(10);
+    world.answer = 'offline';
+    set(0, 21);
+    clock.advance(10);
+    set(0, 5);
+    clock.advance(10);
+    set(0, Number.NaN);
+    clock.advance(970);
+    const { executions, commands, eventPath, tickLateness } = engine.measures();
+    expect(executions).toEqual({ acted: 1, no_action: 1, skipped: 0, failed: 1 });
+    expect(commands).toMatchObject({ accepted: 1, offline: 1, unavailable: 0 });
+    const classes = Object.fromEntries(eventPath.boundsSeconds.map((bound, index) => [bound, eventPath.counts[index]]));
+    expect(classes).toMatchObject({ '0.002': 0, '0.005': 3, '0.01': 0 });
+    expect(eventPath.sumSeconds).toBeCloseTo(0.009, 9);
+    expect(tickLateness.counts.reduce((sum, count) => sum + count, 0)).toBe(10);
   });
 });

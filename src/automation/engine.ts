@@ -15,6 +15,7 @@ import type { DueRule } from '../rules/scheduler.ts';
 import { type Snapshot, usable } from '../rules/snapshot.ts';
 import type { EngineStatus, PointWriter, ReloadReport, RuleSetChange, RuleStatus } from './engine-contract.ts';
 import type { AutomationLimits } from './limits.ts';
+import { type EngineMeasures, measureEngine } from './measures.ts';
 import type { Recorder } from './recorder.ts';
 import type { RuleSet } from './rule-set.ts';
 import { createTicker } from './ticker.ts';
@@ -53,6 +54,7 @@ export interface Engine {
   execute(ruleId: number, correlationId: string): Promise<ExecutionRecord>;
   explain(ruleIds: readonly number[]): (RuleStatus | null)[];
   status(): EngineStatus;
+  measures(): EngineMeasures;
   writers(points: readonly number[]): PointWriter[];
   /** No further cycle begins; one that runs ends after its slice. */
   stop(): void;
@@ -68,6 +70,8 @@ interface Order {
 }
 
 const snapshotAttempts = 5;
+/** Changes of one cycle whose age is looked at; the measurement of more would cost more than it tells. */
+const changesTracked = 1024;
 
 export function createEngine(parts: EngineParts): Engine {
   const { clock, limits, rules, arbiter, snapshot, points, port, recorder } = parts;
@@ -83,6 +87,9 @@ export function createEngine(parts: EngineParts): Engine {
   let pumpAsked = false;
   const orders: Order[] = [];
   const plan = createPlan();
+  const measures = measureEngine();
+  /** Points that changed since the last snapshot. */
+  const changed: number[] = [];
   const counts = {
     event_cycles: 0,
     executions: 0,
@@ -92,7 +99,8 @@ export function createEngine(parts: EngineParts): Engine {
     torn_snapshots: 0,
   };
 
-  const ticker = createTicker(clock, limits, (tickMs) => {
+  const ticker = createTicker(clock, limits, (tickMs, latenessMs) => {
+    measures.ticked(latenessMs);
     const beforeWaits = tickDue !== undefined;
     tickDue = tickMs;
     pump();
@@ -125,8 +133,10 @@ export function createEngine(parts: EngineParts): Engine {
     eventsDue = false;
     if (tickMs === undefined) counts.event_cycles++;
     else tickDue = undefined;
-    const observe = (index: number, value: number, isUsable: boolean): void =>
+    const observe = (index: number, value: number, isUsable: boolean): void => {
+      if (changed.length < changesTracked) changed.push(index);
       scheduler.observe(index, value, isUsable, beganMs);
+    };
     changesLost = points.drainChanges(observe) || changesLost;
     if (!points.copyInto(snapshot)) {
       counts.torn_snapshots++;
@@ -141,7 +151,9 @@ export function createEngine(parts: EngineParts): Engine {
     counts.max_queue_depth = Math.max(counts.max_queue_depth, due.length);
     arbiter.beginCycle();
     inCycle = true;
-    runSlice(due, 0, beganMs);
+    const sinceMs = tickMs === undefined && due.length > 0 ? oldest(changed, snapshot) : undefined;
+    changed.length = 0;
+    runSlice(due, 0, beganMs, sinceMs);
   };
 
   /** The ring lost changes: every point counts as changed, and the rules that it concerns are looked at. */
@@ -152,7 +164,8 @@ export function createEngine(parts: EngineParts): Engine {
     });
   };
 
-  const runSlice = (due: readonly DueRule[], from: number, beganMs: number): void => {
+  /** `sinceMs`: when the oldest of the changes was observed that this cycle answers. */
+  const runSlice = (due: readonly DueRule[], from: number, beganMs: number, sinceMs: number | undefined): void => {
     const end = Math.min(due.length, from + limits.max_concurrent_executions);
     for (let index = from; index < end; index++) {
       const item = due[index];
@@ -160,11 +173,13 @@ export function createEngine(parts: EngineParts): Engine {
     }
     counts.queue_depth = due.length - end;
     if (end < due.length && running) {
-      clock.soon(() => runSlice(due, end, beganMs));
+      clock.soon(() => runSlice(due, end, beganMs, sinceMs));
       return;
     }
     inCycle = false;
-    counts.last_cycle_ms = clock.monotonicMs() - beganMs;
+    const endedMs = clock.monotonicMs();
+    counts.last_cycle_ms = endedMs - beganMs;
+    if (sinceMs !== undefined) measures.eventCycle(endedMs - sinceMs);
     if (orders.length > 0 || tickDue !== undefined || eventsDue) ask();
   };
 
@@ -188,6 +203,7 @@ export function createEngine(parts: EngineParts): Engine {
       durationUs: () => Math.round((clock.monotonicMs() - startedMs) * 1000),
     });
     counts.executions++;
+    measures.executed(record);
     const unchanged = rules.finished(ruleId, record);
     recorder.record(record, unchanged);
     parts.publish(record);
@@ -260,6 +276,7 @@ export function createEngine(parts: EngineParts): Engine {
       records_waiting: recorder.waiting(),
       records_dropped: recorder.dropped(),
     }),
+    measures: measures.read,
     writers: (wanted) => rules.writers(wanted),
     stop() {
       running = false;
@@ -272,4 +289,14 @@ export function createEngine(parts: EngineParts): Engine {
 /** Cooldown starts after a successful execution that performed at least one action (§6); an outranked write is none. */
 function acted(record: ExecutionRecord): boolean {
   return record.success && record.actions_executed.some((action) => action.success);
+}
+
+/** When the first of these points was observed; undefined when there are none. */
+function oldest(points: readonly number[], snapshot: Snapshot): number | undefined {
+  let sinceMs: number | undefined;
+  for (const point of points) {
+    const observedMs = snapshot.observedMs[point];
+    if (observedMs !== undefined && observedMs < (sinceMs ?? Number.POSITIVE_INFINITY)) sinceMs = observedMs;
+  }
+  return sinceMs;
 }

@@ -114,6 +114,7 @@ describe('warnings beside the result', () => {
         query: {},
         body,
         ifMatch: undefined,
+        lastEventId: undefined,
         requestId: undefined,
         audit: noCallAudit,
       });

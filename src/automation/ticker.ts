@@ -18,11 +18,11 @@ export interface Ticker {
   counts(): TickerCounts;
 }
 
-/** `onTick` gets the tick's place on the grid and says whether the tick before was still waiting. */
+/** `onTick` gets the tick's place on the grid and how late it is, and says whether the tick before was still waiting. */
 export function createTicker(
   clock: Clock,
   limits: { readonly tick_interval_ms: number; readonly late_tick_ms: number },
-  onTick: (tickMs: number) => boolean,
+  onTick: (tickMs: number, latenessMs: number) => boolean,
 ): Ticker {
   let timer: Timer | undefined;
   let nextMs = 0;
@@ -41,7 +41,7 @@ export function createTicker(
     if (latenessMs > limits.late_tick_ms) counts.late_ticks++;
     nextMs = tickMs + limits.tick_interval_ms;
     arm();
-    const beforeWaits = onTick(tickMs);
+    const beforeWaits = onTick(tickMs, latenessMs);
     counts.overruns += swallowed + (beforeWaits ? 1 : 0);
   };
 

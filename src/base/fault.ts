@@ -33,6 +33,7 @@ export const faultKinds = {
   'processor-busy': kind(429, true),
   'headers-too-large': kind(431),
   'internal-error': kind(500),
+  'not-ready': kind(503, true),
   'result-rejected': kind(502),
   'processor-refused': kind(502),
   'audit-unavailable': kind(503, true),

@@ -57,6 +57,22 @@ describe('decisions §1 structured logs', () => {
     expect(lines.map(({ msg }) => msg)).toEqual([...messages, ...messages]);
   });
 
+  test('nothing that could be used to sign in is written: members of that name, and what a message quotes', () => {
+    const token = `eyJ${'a'.repeat(20)}.eyJ${'b'.repeat(20)}.${'c'.repeat(40)}`;
+    const { lines } = logged(`
+      const log = createLog('info');
+      log.info('asked', { token: 'secret-1', req: { authorization: 'secret-2', url: '/x' }, correlation_id: 'kept-1' });
+      log.warn('refused Bearer ${token}', { err: new Error('from mqtt://site:secret-3@host: ${token}') });
+      log.with({ password: 'secret-4' }).info('kept-2');`);
+    const text = JSON.stringify(lines);
+    expect(text).not.toMatch(/secret-|eyJ/);
+    expect(lines).toMatchObject([
+      { msg: 'asked', token: '[redacted]', req: { authorization: '[redacted]', url: '/x' }, correlation_id: 'kept-1' },
+      { msg: 'refused [redacted]', err: { message: 'from mqtt://site:[redacted]@host: [redacted]' } },
+      { msg: 'kept-2', password: '[redacted]' },
+    ]);
+  });
+
   test('lines of several threads do not mix, and the last one is there when the process ends at once', () => {
     const module = JSON.stringify(new URL('./log.ts', import.meta.url).href);
     const { lines } = logged(`

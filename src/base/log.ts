@@ -2,7 +2,7 @@
  * Structured logs: one JSON line each on standard output (decisions §1, Operations). The domain logs through the
  * small `Log` interface; pino is behind it.
  */
-import { pino } from 'pino';
+import { destination, pino } from 'pino';
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
@@ -17,8 +17,26 @@ export interface Log {
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
+/** Members whose value never belongs into a log, at the top and one level down. */
+const secrets = ['authorization', 'cookie', 'password', 'passwd', 'secret', 'token', 'access_token', 'private_key'];
+const hidden = '[redacted]';
+/** Whatever a message or an error of some library quotes: credentials in a header, a signed token, an address with a password. */
+const credentials = [
+  /\b(Bearer|Basic) [A-Za-z0-9._~+/=-]{8,}/g,
+  /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g,
+  /(?<=\/\/[^/\s:@"]{0,128}:)[^/\s@"]+(?=@)/g,
+];
+
+/** A line of the log without what could be used to sign in. */
+export function redacted(line: string): string {
+  return credentials.reduce((text, pattern) => text.replaceAll(pattern, hidden), line);
+}
+
 export function createLog(level: LogLevel, fields: LogFields = {}): Log {
-  return wrap(pino({ level, base: { ...fields } }));
+  const out = destination({ fd: 1, sync: true });
+  const paths = secrets.flatMap((name) => [name, `*.${name}`]);
+  const options = { level, base: { ...fields }, redact: { paths, censor: hidden } };
+  return wrap(pino(options, { write: (line: string) => void out.write(redacted(line)) }));
 }
 
 function wrap(target: pino.Logger): Log {

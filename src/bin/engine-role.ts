@@ -39,6 +39,8 @@ export interface EngineRoleParts {
 
 export interface EngineRole {
   readonly engine: EngineClient;
+  /** While another process controls: up, with nothing to do. */
+  readonly devices: Pick<DeviceLayer, 'up' | 'counts' | 'channels'>;
   /** Starts it; what was loaded, or null while another process controls. */
   open(): Promise<ReloadReport | null>;
   stop(): Promise<void>;
@@ -92,6 +94,7 @@ function ownRole(parts: EngineRoleParts): EngineRole {
   const engine = createClient(parts, parts.runtime, parts.stream.publish, parts.stream.renew);
   return {
     engine,
+    devices,
     open: () => engine.open(),
     async stop() {
       await engine.close();
@@ -171,6 +174,11 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
     : null;
   return {
     engine: seat,
+    devices: {
+      up: () => controlling?.devices.up() ?? true,
+      channels: () => controlling?.devices.channels() ?? [],
+      counts: async () => (await controlling?.devices.counts()) ?? { sent: 0, failed: 0, dropped: 0 },
+    },
     open: async () => null,
     async stop() {
       await inTurn(letGo);

@@ -86,7 +86,7 @@ async function timeAgain(set: ScoreSet, cases: readonly ScoreCase[]): Promise<vo
 
 /** By day: the darkness of a PV set says nothing about its band. */
 function countedAbove(set: string): number {
-  return set === 'pv' ? 0.02 : set === 'gefcom' ? 0.0 : Number.NEGATIVE_INFINITY;
+  return set === 'pv' || set === 'gefcom' ? 0.02 : Number.NEGATIVE_INFINITY;
 }
 
 function percentile(values: readonly number[], share: number): number {
@@ -104,6 +104,15 @@ function line(name: string, scores: readonly CaseScore[], reference: readonly Ca
     digits(value).padStart(9),
   );
   return [name.padEnd(24), ...cells, owa.padStart(8)].join(' ');
+}
+
+/** Per series, the error against that of the best naive line (of M4, the day before). */
+function printRatios(own: readonly CaseScore[], naive: readonly CaseScore[]): void {
+  const ratios = own.map(({ mase }, index) => mase / (naive[index]?.mase ?? Number.NaN));
+  const worse = ratios.filter((ratio) => ratio > 1.1).length / ratios.length;
+  console.log(
+    `series against the day before: median ratio ${digits(percentile(ratios, 0.5), 3)}, worse by more than 10%: ${digits(worse, 3)}`,
+  );
 }
 
 async function scoreSet(set: ScoreSet, cases: readonly ScoreCase[]): Promise<void> {
@@ -129,6 +138,7 @@ async function scoreSet(set: ScoreSet, cases: readonly ScoreCase[]): Promise<voi
     const scores = own.filter((_, index) => cases[index]?.series === series);
     console.log(line(`  ${series}`, scores, undefined));
   }
+  if (set.name === 'm4' && !given.floors) printRatios(own, all[0] ?? []);
   if (given.cases) printCases(cases, all);
   printTimes('', times);
 }

@@ -1,5 +1,4 @@
 /** The historian of a running service: recording in a thread of its own, reading where it is asked (house, "Threads"). */
-import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Historian } from '../historian/historian.ts';
@@ -9,12 +8,8 @@ import { openHistorian } from '../historian/open-historian.ts';
 import { type Recording, startRecording } from '../historian/recording.ts';
 import type { PointMemory } from '../points/shared-memory.ts';
 import type { Site } from '../points/site.ts';
+import { databaseFile } from '../storage/data-files.ts';
 import type { ServiceConfig } from './config.ts';
-
-/** Measured values, by series. */
-export function historyDatabaseFile(dataDir: string): string {
-  return join(dataDir, 'history.sqlite');
-}
 
 export interface ServiceHistory {
   readonly recording: Recording;
@@ -30,7 +25,7 @@ export function startHistory(
   limits: HistoryLimits,
   log: Log,
 ): ServiceHistory {
-  const file = historyDatabaseFile(config.dataDir);
+  const file = databaseFile(config.dataDir, 'history');
   const setup = {
     points: recordedPoints(site.points),
     tableSize: site.points.length,

@@ -10,6 +10,7 @@ import { processingCapabilities } from '../processing/capabilities.ts';
 import { readConfiguration } from '../processing/configuration.ts';
 import type { ProcessingLimits } from '../processing/limits.ts';
 import { httpProcessor } from '../processing/processor/http-processor.ts';
+import { measuredProcessor, type ProcessorMeasures } from '../processing/processor/measured.ts';
 import type { Processor } from '../processing/processor/processor.ts';
 import { routeSlots } from '../processing/slots.ts';
 import { covariateFiles } from '../processing/source/covariate-file.ts';
@@ -29,20 +30,26 @@ export interface ProcessingSetup {
   readonly log: Log;
 }
 
-/** The capabilities of area C; none when it is switched off. A configuration that is wrong stops the start. */
-export function startProcessing(setup: ProcessingSetup): BoundCapability[] {
+export interface ServiceProcessing {
+  /** None when it is switched off. */
+  readonly capabilities: readonly BoundCapability[];
+  /** One entry a processor. */
+  measures(): readonly ProcessorMeasures[];
+}
+
+/** Area C; a configuration that is wrong stops the start. */
+export function startProcessing(setup: ProcessingSetup): ServiceProcessing {
   const { config, site, memory, log } = setup;
-  if (!isEnabled(config.env)) return [];
+  if (!isEnabled(config.env)) return { capabilities: [], measures: () => [] };
   const kept = keptDigestsFile(join(config.dataDir, 'processing-task-digests.json'));
   const found = readConfiguration(join(config.configDir, 'processing'), config.dataDir, site, kept);
   if (!found.ok) throw new StartError(found.lines.map((line) => `processing/${line}`).join('\n'));
   const secret = secretsOf(config.env, log);
-  const processors = found.processors.map((settings) =>
-    httpProcessor(
-      { ...settings, endpoint: config.processorEndpoints?.[settings.id] ?? settings.endpoint },
-      { clock: systemClock, bearerToken: secret(settings.bearer_token_env) },
-    ),
-  );
+  const processors = found.processors.map((settings) => {
+    const endpoint = config.processorEndpoints?.[settings.id] ?? settings.endpoint;
+    const parts = { clock: systemClock, bearerToken: secret(settings.bearer_token_env) };
+    return measuredProcessor(httpProcessor({ ...settings, endpoint }, parts), systemClock);
+  });
   const { upstreamHistory: upstream } = found;
   const history =
     upstream === null
@@ -50,7 +57,7 @@ export function startProcessing(setup: ProcessingSetup): BoundCapability[] {
       : upstreamHistory(upstream, { clock: systemClock, bearerToken: secret(upstream.bearer_token_env ?? null) });
   const table = createLiveTableReader(memory);
   log.info('data processing is on', { routes: found.routes.length, processors: processors.length });
-  return processingCapabilities({
+  const capabilities = processingCapabilities({
     routes: found.routes,
     processors,
     processor: (id) => processorOf(processors, id),
@@ -61,6 +68,7 @@ export function startProcessing(setup: ProcessingSetup): BoundCapability[] {
     sources: { history, covariates: covariateFiles },
     live: () => liveStateOf(table, site.points.length, systemClock),
   });
+  return { capabilities, measures: () => processors.map((processor) => processor.measures()) };
 }
 
 function isEnabled(env: Environment): boolean {

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Command, InvalidArgumentError } from 'commander';
+import { parseArgs } from 'node:util';
 import { systemClock } from '../base/clock.ts';
 import { YamlError } from '../base/yaml.ts';
 import { checkProcessor, type ScoreLine } from '../processing/conformance/check-processor.ts';
@@ -18,11 +18,40 @@ const exitCodes = { failed: 1, usage: 2 } as const;
 const ownTask = fileURLToPath(new URL('../../docs/processor-contract/task.yaml', import.meta.url));
 const requestTimeoutMs = 60_000;
 
-function endpointOf(text: string): URL {
-  const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol)) throw new InvalidArgumentError('give an http or https URL');
-  if (url.protocol === 'http:' && !isLocal(url)) throw new InvalidArgumentError('only this machine is asked over http');
+const usage = `Usage: npm run processor:check -- URL [--task FILE ...] [--token-env NAME]
+
+Checks that a processor keeps the contract svc.data-processing.forecast.v1.
+
+  URL               base URL; /v1/process and /v1/health are below it
+  --task FILE ...   task declarations that the processor serves (default: the one of docs/processor-contract)
+  --token-env NAME  environment variable that holds the bearer token
+`;
+
+function refuse(reason: string): never {
+  process.stderr.write(`error: ${reason}\n\n${usage}`);
+  return process.exit(exitCodes.usage);
+}
+
+function endpointOf(text: string | undefined): URL {
+  const url = text === undefined ? null : URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) return refuse('give an http or https URL');
+  if (url.protocol === 'http:' && !isLocal(url)) return refuse('only this machine is asked over http');
   return url;
+}
+
+function given() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        task: { type: 'string', multiple: true },
+        'token-env': { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    });
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error));
+  }
 }
 
 function taskOf(file: string): TaskDeclaration {
@@ -65,14 +94,15 @@ async function run(
   process.exitCode = held === all.length ? 0 : exitCodes.failed;
 }
 
-await new Command('processor:check')
-  .description('Checks that a processor keeps the contract svc.data-processing.forecast.v1')
-  .argument('<url>', 'base URL; /v1/process and /v1/health are below it', endpointOf)
-  .option(
-    '--task <file...>',
-    'task declarations that the processor serves (default: the one of docs/processor-contract)',
-  )
-  .option('--token-env <name>', 'environment variable that holds the bearer token')
-  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : exitCodes.usage))
-  .action(run)
-  .parseAsync();
+const { values, positionals } = given();
+if (values.help === true) process.stdout.write(usage);
+else {
+  const [url, ...more] = positionals;
+  // After --task several files may stand side by side.
+  const task = values.task === undefined && more.length === 0 ? undefined : [...(values.task ?? []), ...more];
+  const tokenEnv = values['token-env'];
+  await run(endpointOf(url), {
+    ...(task === undefined ? {} : { task }),
+    ...(tokenEnv === undefined ? {} : { tokenEnv }),
+  });
+}

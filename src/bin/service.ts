@@ -7,6 +7,7 @@ import { auditCapabilities } from '../audit/capabilities.ts';
 import type { AuditScope } from '../audit/event.ts';
 import type { AuditLog } from '../audit/log.ts';
 import { auditKey, openAuditTrail } from '../audit/trail.ts';
+import { auditIsWritable } from '../audit/writable.ts';
 import { automationCapabilities } from '../automation/capabilities.ts';
 import type { EngineClient } from '../automation/engine-client.ts';
 import type { ReloadReport } from '../automation/engine-contract.ts';
@@ -15,12 +16,17 @@ import { createLiveStream, type LiveStream } from '../automation/live-stream.ts'
 import { createRuleStore, type RuleStore } from '../automation/rule-store.ts';
 import { systemClock } from '../base/clock.ts';
 import { createLog, type Log } from '../base/log.ts';
+import { addConsole } from '../gateway/console-files.ts';
 import { createIdentity, type Identity } from '../gateway/identity.ts';
 import { identityConfig } from '../gateway/identity-config.ts';
 import { localScope, type SigningKey, signingKey } from '../gateway/local-keys.ts';
+import { createMetrics, metricsCapability } from '../gateway/metrics.ts';
+import { addApiDescription } from '../gateway/openapi-routes.ts';
 import { createRateLimits } from '../gateway/rate-limit.ts';
+import { type ReadyChecks, readyCapability } from '../gateway/ready.ts';
 import { createServer, type Server, type ServerParts } from '../gateway/server.ts';
 import { createSignIn, type SignIn } from '../gateway/sign-in.ts';
+import { traceRequests } from '../gateway/tracing.ts';
 import { healthCapability } from '../platform/health.ts';
 import { metadataCapability } from '../platform/metadata.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
@@ -28,7 +34,9 @@ import { createPointMemory, type PointMemory } from '../points/shared-memory.ts'
 import { type Site, siteCatalogue } from '../points/site.ts';
 import type { Parameter, SiteCatalogue } from '../rules/catalogue.ts';
 import { createSnapshot, type Snapshot } from '../rules/snapshot.ts';
+import { copyBeforeMigration } from '../storage/data-files.ts';
 import { type Database, openDatabase, openRuntimeDatabase } from '../storage/database.ts';
+import { commitNothing } from '../storage/writable.ts';
 import {
   isForOperator,
   readLimits,
@@ -43,7 +51,9 @@ import { runtimeDatabase, siteDatabase } from './databases.ts';
 import { type EngineRole, type EngineRoleParts, engineRole } from './engine-role.ts';
 import { type ServiceHistory, startHistory } from './history.ts';
 import { addLiveSocket } from './live-socket.ts';
+import { addMeasurements, measuredAudit, measuredLimits } from './measurements.ts';
 import { startProcessing } from './processing.ts';
+import { startTelemetry } from './telemetry.ts';
 import { packageVersion } from './version.ts';
 
 export interface RunningService {
@@ -96,13 +106,16 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   if (lock === null) throw new StartError(`another service uses the data dir ${config.dataDir}`);
   opened.add(() => lock.release());
   const identity = orStartError(() => identityOf(config, limits, log));
+  for (const copy of orStartError(() => copyBeforeMigration(config.dataDir, systemClock.wallMs())))
+    log.info('a database of an older format was copied before it is brought forward', { copy });
   const { database, runtime } = await openDatabases(config, limits, opened);
   const { scope } = identity;
   const key = orStartError(() => auditKey(config.dataDir));
   const parts = { database, dataFolder: config.dataDir, clock: systemClock, limits: limits.audit, scope, key };
   const sharedForMs = config.databaseUrl === null ? 0 : sharedAuditMs;
   const trail = await openAuditTrail({ ...parts, sharedForMs, log: log.with({ area: 'audit' }) });
-  const audit = trail.log;
+  const metrics = createMetrics();
+  const audit = measuredAudit(trail.log, metrics, systemClock);
   // After everything that writes to it, before its database.
   opened.add(() => trail.close());
 
@@ -111,7 +124,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const parameters = parametersInForce(site);
   const engineParts = { config, site, memory, limits, store, parameters: parameters.current, log };
   const { role, stream } = startEngine(engineParts, identity, opened);
-  const { engine } = role;
+  const { engine, devices } = role;
   const history = startHistory(config, site, memory, limits.history, log);
   // Before the device layer ends: the last look finds the values of the last moment.
   opened.add(() => history.stop());
@@ -134,15 +147,28 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     log,
   });
   const { signIn } = identity;
+  const rateLimits = measuredLimits(createRateLimits(limits.http), metrics);
+  const checks: ReadyChecks = {
+    storage: () => commitNothing(database).then(() => true),
+    audit: () => auditIsWritable(database, scope, systemClock),
+    scheduler: async () => (await engine.status())?.running === true,
+    devices: () => devices.up(),
+  };
   const api = [
     ...auditCapabilities(trail),
     ...handlers,
-    ...processing,
+    ...processing.capabilities,
     ...(signIn === null ? [] : [signIn.capability]),
   ];
-  const rateLimits = createRateLimits(limits.http);
+  const capabilities = [
+    healthCapability(packageVersion()),
+    metadataCapability(),
+    readyCapability(checks, systemClock),
+    metricsCapability(metrics),
+    ...(config.roles.api ? api : []),
+  ];
   const server = serverOf({
-    capabilities: [healthCapability(packageVersion()), metadataCapability(), ...(config.roles.api ? api : [])],
+    capabilities,
     identity: identity.identity,
     audit,
     site: identity.scope,
@@ -151,8 +177,20 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     limits: limits.http,
     clock: systemClock,
   });
+  metrics.observe(server.fastify);
+  addMeasurements(metrics, {
+    clock: systemClock,
+    engine,
+    devices,
+    recording: history.recording,
+    processors: processing.measures,
+  });
+  await traced(server, config, opened);
+  const described = capabilities.map(({ descriptor }) => descriptor);
+  await addApiDescription(server, described, packageVersion());
   const messageBytesMax = limits.automation.stream_message_bytes;
   await addLiveSocket(server, { stream, rateLimits, log, messageBytesMax });
+  if (!(await addConsole(server))) log.warn('there is no console: it was not built; run npm run prepare');
   opened.add(() => server.close());
   // Before the server, which waits for its connections to end.
   opened.add(() => stream.close());
@@ -197,6 +235,14 @@ async function openDatabases(config: ServiceConfig, limits: ServiceLimits, opene
     throw new StartError(error instanceof Error ? error.message : String(error));
   }
   return { database, runtime };
+}
+
+/** Spans of requests, when there is somewhere to send them. */
+async function traced({ fastify }: Server, config: ServiceConfig, opened: Opened): Promise<void> {
+  const telemetry = await startTelemetry(config.env);
+  if (telemetry === null) return;
+  traceRequests(fastify);
+  opened.add(() => telemetry.stop());
 }
 
 /** The stream that records go to, and what controls the site. */

@@ -16,6 +16,8 @@ import { type MaterialSources, readMaterials } from './materials.ts';
 
 export interface DeviceLayer {
   generation(): number;
+  /** A device thread lives; after a death false until the next one was started. */
+  up(): boolean;
   channels(): { readonly id: string; readonly driver: string; readonly state: 'online' | 'offline' }[];
   counts(): Promise<CommandCounts>;
   /** Ends the device thread at once and starts another one, as after a crash. */
@@ -82,6 +84,7 @@ export function startDeviceLayer(parts: DeviceLayerParts): DeviceLayer {
   begin();
   return {
     generation: () => currentGeneration(memory),
+    up: () => instance !== undefined,
     channels: () =>
       site.channels.map(({ id, driver }, position) => ({
         id,

@@ -5,7 +5,6 @@ export const binsMax = 64;
 
 export interface BinnedColumns {
   readonly bins: readonly Uint8Array[];
-  readonly binCounts: Int32Array;
   readonly cuts: readonly Float64Array[];
 }
 
@@ -13,7 +12,7 @@ export interface BinnedColumns {
 export function binColumns(columns: readonly Float64Array[], rows: Int32Array, count: number): BinnedColumns {
   const cuts = columns.map((column) => cutsOf(column, rows));
   const bins = columns.map((column, index) => binColumn(column, cuts[index] ?? new Float64Array(0), count));
-  return { bins, cuts, binCounts: Int32Array.from(cuts, (own) => own.length + 2) };
+  return { bins, cuts };
 }
 
 function cutsOf(column: Float64Array, rows: Int32Array): Float64Array {
@@ -25,8 +24,8 @@ function cutsOf(column: Float64Array, rows: Int32Array): Float64Array {
   }
   const sorted = values.subarray(0, filled).sort();
   const cuts: number[] = [];
-  const inner = binsMax - 2;
-  for (let cut = 1; cut <= inner && filled > 0; cut++) {
+  const inner = filled > 0 ? binsMax - 2 : 0;
+  for (let cut = 1; cut <= inner; cut++) {
     const at = Math.floor((cut * filled) / (inner + 1));
     const low = sorted[Math.max(0, at - 1)] ?? 0;
     const high = sorted[at] ?? 0;

@@ -3,7 +3,7 @@
  * must be there and cannot be written refuses the call; one about a refusal, or after the fact, says so in the log.
  */
 import type { Answer, BoundCapability, CallContext, Resolution, Subject } from '../api/capability.ts';
-import type { AuditEntry } from '../audit/event.ts';
+import type { AuditEntry, AuditScope } from '../audit/event.ts';
 import type { AuditLog } from '../audit/log.ts';
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
@@ -12,11 +12,14 @@ import type { Log } from '../base/log.ts';
 /** What a record says about the request itself. */
 export interface RecordedCall {
   readonly correlationId: string;
+  readonly traceId: string | undefined;
   readonly header: (name: string) => string | undefined;
   readonly params: Readonly<Record<string, string>>;
 }
 
 export interface RecordParts {
+  /** The site's own tenant and project. */
+  readonly site: AuditScope;
   readonly audit: AuditLog;
   readonly clock: Clock;
   readonly log: Log;
@@ -66,6 +69,7 @@ export function createRecords(bound: BoundCapability, parts: RecordParts): Recor
       risk: descriptor.risk,
       confirmation: explicit ? 'explicit' : 'not-required',
       correlationId: call.correlationId,
+      ...(call.traceId === undefined ? {} : { traceId: call.traceId }),
     };
   };
   return {
@@ -77,7 +81,11 @@ export function createRecords(bound: BoundCapability, parts: RecordParts): Recor
         if (descriptor.audit === 'not-required') return;
         // A hostile path must not make a malformed event.
         const params = Object.values(call.params).every((value) => /^[A-Za-z0-9._:-]{1,100}$/.test(value));
-        const denied = { ...entry(call, subject, 'denied', resourceId), details: { code: error.code } };
+        // Subjects of another tenant may have the name of one of ours.
+        const { tenantId, projectId } = subject;
+        const own = tenantId === parts.site.tenantId && projectId === parts.site.projectId;
+        const details = { code: error.code, ...(own ? {} : { tenantId, projectId }) };
+        const denied = { ...entry(call, subject, 'denied', resourceId), details };
         const resource = params ? denied.resource : { ...denied.resource, resourceId: bound.resource({}).id };
         await parts.audit.append({ ...denied, confirmation: 'not-required', resource });
       } catch (failure) {

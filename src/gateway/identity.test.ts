@@ -73,6 +73,8 @@ describe('decisions §1.1 a token signed with SVC_JWT_SECRET', () => {
     ['sub of 0', { ...good, sub: '' }, false],
     ['sub of 129', { ...good, sub: 'a'.repeat(129) }, false],
     ['sub missing', without('sub'), false],
+    ['sub of any characters', { ...good, sub: 'auth0|ada@example.org é😀' }, true],
+    ['sub that no audit event can hold', { ...good, sub: 'a\0b' }, false],
     ['sub a number', { ...good, sub: 7 }, false],
     ['role missing', without('role'), false],
     ['role in lower case', { ...good, role: 'engineer' }, false],

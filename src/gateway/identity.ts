@@ -144,6 +144,8 @@ function bearerSubject(bearer: BearerConfig): Subject {
 function jwtSubject(payload: JWTPayload, site: AuditScope): Subject | null {
   const { sub, role, tenant_id: tenantId, project_id: projectId } = payload;
   if (typeof sub !== 'string' || sub.length < 1 || sub.length > 128) return null;
+  // Nobody acts here who cannot be recorded.
+  if (!sub.isWellFormed() || sub.includes('\0')) return null;
   if (role !== 'Admin' && role !== 'Engineer' && role !== 'Viewer') return null;
   const base = { kind: 'user', subjectId: sub, roles: [role], permissions: new Set(rolePermissions[role]) } as const;
   // Both or neither: half a scope names nothing.

@@ -38,6 +38,10 @@ export interface PipelineParts {
 export interface Call {
   readonly correlationId: string;
   readonly address: string;
+  /** The caller is on this machine, with no proxy between. */
+  readonly local: boolean;
+  /** Of the trace that the call belongs to; 32 lowercase hexadecimal digits. */
+  readonly traceId: string | undefined;
   readonly header: (name: string) => string | undefined;
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
@@ -64,6 +68,7 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
         if (bound.identify !== undefined) await parts.rateLimits.checkAddress(call.address);
         return null;
       }
+      if (descriptor.openTo === 'loopback' && call.local && call.header('authorization') === undefined) return null;
       const subject = await authenticate(call, parts);
       // Before authorization: a refusal of a command is recorded too, and what is recorded must be bounded.
       if (descriptor.kind === 'command') await parts.rateLimits.countMutation(subject.subjectId);

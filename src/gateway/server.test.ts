@@ -192,6 +192,16 @@ describe('decisions §1.2 one pipeline', () => {
     expect(entries.map(({ outcome }) => outcome)).toEqual(status === 403 || status === 428 ? ['denied'] : []);
   });
 
+  test('a refused subject of another tenant is recorded as such: it may have the name of one of ours', async () => {
+    await start();
+    await send({ ...good, token: 'stranger' });
+    await send({ ...good, token: 'viewer' });
+    expect(entries.map(({ details }) => details)).toEqual([
+      { code: 'permission-denied', tenantId: 'other', projectId: 'p' },
+      { code: 'permission-denied' },
+    ]);
+  });
+
   test('the edges of the body limit', async () => {
     await start();
     const pad = (bytes: number): string => '{"confirmed":true,"size":3}'.padEnd(bytes);

@@ -46,6 +46,7 @@ export function createServer(parts: ServerParts): Server {
     for (const name of [method].flat()) routes.add(`${name} ${url}`);
   });
   fastify.decorateRequest('correlationId', '');
+  fastify.decorateRequest('traceId', undefined);
   fastify.decorateRequest('subject', null);
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
@@ -163,6 +164,8 @@ function checkRequest(request: FastifyRequest): void {
 declare module 'fastify' {
   interface FastifyRequest {
     correlationId: string;
+    /** Set by who traces, or from the caller's `traceparent`. */
+    traceId: string | undefined;
     subject: Subject | null;
   }
 }
@@ -194,11 +197,22 @@ function callOf(request: FastifyRequest, reply: FastifyReply): Call {
   return {
     correlationId: request.correlationId,
     address: request.ip,
+    local: isFromThisMachine(request),
+    traceId: request.traceId,
     header: (name) => headersDistinct[name]?.join(', '),
     params: request.params as Readonly<Record<string, string>>,
     query: queryOf(request.url),
     onAudit: (state) => void reply.header('x-svc-audit', state),
   };
+}
+
+/** What any proxy leaves behind: one on this machine speaks for callers that are not. */
+const proxyHeaders = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'];
+
+function isFromThisMachine(request: FastifyRequest): boolean {
+  const address = request.raw.socket.remoteAddress ?? '';
+  const loopback = /^(::ffff:)?127\.|^::1$/.test(address);
+  return loopback && proxyHeaders.every((name) => request.headers[name] === undefined);
 }
 
 function queryOf(url: string): URLSearchParams {
@@ -208,7 +222,15 @@ function queryOf(url: string): URLSearchParams {
 
 function prepare(request: FastifyRequest, reply: FastifyReply): void {
   request.correlationId = correlationIdOf(request.headers['x-correlation-id']);
+  request.traceId = traceIdOf(request.headers['traceparent']);
   void reply.headers(answerHeaders(request.correlationId));
+}
+
+/** W3C Trace Context; anything else is as if it were absent. */
+function traceIdOf(header: string | string[] | undefined): string | undefined {
+  const id =
+    typeof header === 'string' ? /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/.exec(header)?.[1] : undefined;
+  return id === '0'.repeat(32) ? undefined : id;
 }
 
 function refuse(request: FastifyRequest, reply: FastifyReply, fault: Fault): void {

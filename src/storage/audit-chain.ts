@@ -42,13 +42,14 @@ export const chainStart = '0'.repeat(64);
 /**
  * Only what somebody else named may need escapes; all other members were recorded by a grammar without quotes, backslashes
  * or control characters. Written out unescaped they stay unambiguous: the labels between them occur once in what was
- * recorded, so other members that give the same text do not exist.
+ * recorded, so other members that give the same text do not exist. But the correlation id stands before a label that may be
+ * left out: unescaped, it could have swallowed the digest of the details.
  */
 export function chainText(owner: ChainOwner, event: ChainedEvent): string {
   return (
     `{${event.acceptedEventId === null ? '' : `"acceptedEventId":"${event.acceptedEventId}",`}` +
     `"action":"${event.action}","confirmation":"${event.confirmation}"` +
-    `,"correlationId":"${event.correlationId}"${event.detailsDigest === null ? '' : `,"detailsDigest":"${event.detailsDigest}"`}` +
+    `,"correlationId":${quoted(event.correlationId)}${event.detailsDigest === null ? '' : `,"detailsDigest":"${event.detailsDigest}"`}` +
     `,"eventId":"${event.eventId}","log":"${owner.log}","occurredAt":"${event.occurredAt}"` +
     `,"outcome":"${event.outcome}","previous":"${event.previous}"` +
     `,"projectId":${quoted(owner.projectId)},"resource":{"kind":"${event.resourceKind}"` +

@@ -192,6 +192,18 @@ describe('two handles on one file', () => {
     expect(await query(holder).selectFrom('t').select('n').execute()).toEqual([{ n: 1 }]);
   });
 
+  test('a disk that is full is what the cause says, and the next transaction works', async () => {
+    const database = open();
+    database.exec('CREATE TABLE t (v TEXT) STRICT; PRAGMA max_page_count = 20');
+    const query = new Kysely<{ t: { v: string } }>({ dialect: sqliteDialect(database) });
+    const insert = (v: string): Promise<unknown> =>
+      query.transaction().execute((within) => within.insertInto('t').values({ v }).execute());
+    const full = await insert('x'.repeat(200_000)).catch((error: unknown) => error);
+    expect(full).toMatchObject({ code: 'storage-unavailable', cause: { message: 'database or disk is full' } });
+    await insert('y');
+    expect(await query.selectFrom('t').selectAll().execute()).toEqual([{ v: 'y' }]);
+  });
+
   test('readers see a whole transaction or none of it', async () => {
     const writer = query(open());
     await sql`CREATE TABLE t (n INTEGER, s TEXT)`.execute(writer);

@@ -5,7 +5,7 @@
  */
 import { basename } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { SqliteDialect } from 'kysely';
+import { SqliteDialect, type SqliteStatement } from 'kysely';
 import { Fault } from '../base/fault.ts';
 
 export type Durability = 'full' | 'normal';
@@ -83,6 +83,8 @@ export function sqliteDialect(database: DatabaseSync): SqliteDialect {
       close: () => database.close(),
       prepare(sql) {
         const statement = guarded(() => prepare(sql));
+        // A full disk ends the transaction by itself; refusing to end it once more would hide why.
+        if (sql === 'rollback' && !database.isTransaction) return nothing;
         return {
           reader: statement.columns().length > 0,
           all: (parameters) => bound(parameters, (values) => statement.all(...values)),
@@ -93,6 +95,14 @@ export function sqliteDialect(database: DatabaseSync): SqliteDialect {
     },
   });
 }
+
+/** A statement that has been carried out already. */
+const nothing: SqliteStatement = {
+  reader: false,
+  all: () => [],
+  run: () => ({ changes: 0, lastInsertRowid: 0 }),
+  iterate: () => [][Symbol.iterator](),
+};
 
 /** A value that cannot be stored is a bug of ours, not trouble of the database. */
 function bound<T>(parameters: readonly unknown[], work: (values: SQLInputValue[]) => T): T {

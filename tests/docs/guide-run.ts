@@ -8,7 +8,7 @@
  *     ```output             each line must be in what the block before it printed; … stands for anything
  *     ```text               not run
  *
- * The addresses of the text (ports 8080, 1502, 1883) are replaced by ports that are free here.
+ * The addresses of the text (ports 8080, 8989, 1502, 1883) are replaced by ports that are free here.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -32,7 +32,8 @@ const unsupported = /^\s*(docker|systemctl|sudo)\b/m;
 export async function runGuide(file: string, options: GuideOptions = {}): Promise<void> {
   const folder = publishedCopy();
   const httpPort = await freePort();
-  const ports = new Map(Object.entries({ ...options.ports, '8080': httpPort }));
+  const forecasterPort = await freePort();
+  const ports = new Map(Object.entries({ ...options.ports, '8080': httpPort, '8989': forecasterPort }));
   const localized = (text: string): string =>
     text.replaceAll(/(127\.0\.0\.1:|localhost:|\bport: )(\d+)/g, (whole, before: string, port: string) =>
       ports.has(port) ? `${before}${ports.get(port)}` : whole,
@@ -40,6 +41,7 @@ export async function runGuide(file: string, options: GuideOptions = {}): Promis
   const env = {
     ...shellEnvironment(folder),
     SVC_HTTP_PORT: String(httpPort),
+    SVC_FORECASTER_PORT: String(forecasterPort),
     SVC_LOG_LEVEL: 'info',
   };
   const shell = startShell(folder, env);
@@ -103,7 +105,13 @@ interface Shell {
 }
 
 function startShell(folder: string, env: NodeJS.ProcessEnv): Shell {
-  const shell = spawn('bash', ['--noprofile', '--norc'], { cwd: folder, env, stdio: ['pipe', 'pipe', 'pipe'] });
+  // A group of its own: what a block leaves in the background ends with it.
+  const shell = spawn('bash', ['--noprofile', '--norc'], {
+    cwd: folder,
+    env,
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
   let output = '';
   shell.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   shell.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -123,7 +131,9 @@ function startShell(folder: string, env: NodeJS.ProcessEnv): Shell {
       );
       return { status: Number(status), output: output.slice(0, output.lastIndexOf(mark)) };
     },
-    end: () => void shell.kill('SIGKILL'),
+    end: () => {
+      if (shell.pid !== undefined && shell.exitCode === null) process.kill(-shell.pid, 'SIGKILL');
+    },
   };
 }
 

@@ -118,7 +118,9 @@ describe('setpoint audit', () => {
   test('an export verifies without the database; an edited one does not', async () => {
     const of = folders();
     const service = await start(of);
-    await addRules(service, 4);
+    await addRules(service, 3);
+    // Readers of lines that go by Unicode would end one here.
+    await service.command('POST', '/rules', { name: 'rule\u2028four' });
     await service.stop();
     const exported = audit(of, 'export');
     expect([exported.status, exported.stderr]).toEqual([0, '']);

@@ -18,6 +18,12 @@ import {
 
 const clients = 8;
 const killWithinMs = 400;
+/** Checkpoints come often; a machine that is busy with other work is no reason for a start to fail. */
+const limits = `
+http: { mutations_per_minute: 1000000 }
+audit: { checkpoint_events: 25 }
+automation: { engine_call_timeout_ms: 120000 }
+`;
 /** What clients were told; a kill may only lose what nobody was told. */
 interface Told {
   readonly created: Map<number, string>;
@@ -29,7 +35,7 @@ export async function killRounds(
   onRound: (round: number) => void = () => undefined,
 ): Promise<{ readonly events: number; readonly unknown: number }> {
   const folders = testFolders(virtualSite);
-  folders.write('service.yaml', 'http: { mutations_per_minute: 1000000 }\naudit: { checkpoint_events: 25 }\n');
+  folders.write('service.yaml', limits);
   const told: Told = { created: new Map(), deleted: new Set() };
   let running: TestService | undefined;
   try {

@@ -44,10 +44,12 @@ const decidedElsewhere = [
   'GET /docs',
   'POST /session',
   'GET /',
+  'GET /assets/*',
+  'HEAD /assets/*',
   'GET /*',
   'HEAD /',
   'HEAD /*',
-  'GET /docs/*',
+  'GET /docs/js/scalar.js',
   'GET /docs/',
 ];
 

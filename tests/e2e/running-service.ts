@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { issueToken, type Role } from '../../src/gateway/identity.ts';
 import { signingKey } from '../../src/gateway/local-keys.ts';
+import { type AnswerCheck, createAnswerCheck, type Described } from './described.ts';
 
 export const root = join(import.meta.dirname, '..', '..');
 
@@ -75,13 +76,14 @@ export interface TestService {
 }
 
 const api = '/api/v1/automation/api';
-const startDeadlineMs = 20_000;
+const startDeadlineMs = 60_000;
 
 export async function startTestService(
   folders: TestFolders,
   more: Readonly<Record<string, string>> = {},
+  program: 'serve.ts' | 'start.ts' = 'serve.ts',
 ): Promise<TestService> {
-  const child = spawn(process.execPath, [join(root, 'src', 'bin', 'serve.ts')], {
+  const child = spawn(process.execPath, [join(root, 'src', 'bin', program)], {
     env: serviceEnvironment(folders, more),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -95,6 +97,9 @@ export async function startTestService(
   }, startDeadlineMs);
   const base = `http://127.0.0.1:${port}`;
   const tokens = new Map<Role, string>();
+  let described: Promise<AnswerCheck> | undefined;
+  const description = async (): Promise<AnswerCheck> =>
+    createAnswerCheck((await (await fetch(`${base}/openapi.json`)).json()) as Described);
 
   const token = async (role: Role): Promise<string> => {
     const known = tokens.get(role);
@@ -117,6 +122,10 @@ export async function startTestService(
       ...(text === undefined ? {} : { body: text }),
     });
     const answer = await response.text();
+    described ??= description();
+    const type = response.headers.get('content-type');
+    const fault = (await described).faultOf({ method, path, status: response.status, type, text: answer });
+    if (fault !== null) throw new Error(`${method} ${path} answered otherwise than described: ${fault}\n${answer}`);
     return { status: response.status, headers: response.headers, text: answer, body: parsed(answer) };
   };
 
@@ -171,7 +180,7 @@ export function runCommand(
   const result = spawnSync(process.execPath, [join(root, 'src', 'bin', file), ...args], {
     env,
     encoding: 'utf8',
-    timeout: 30_000,
+    timeout: 300_000,
   });
   return { status: result.status, stdout: result.stdout, stderr: result.stderr };
 }

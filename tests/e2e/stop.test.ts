@@ -75,8 +75,8 @@ describe('decisions §1 SIGTERM drains and exits within 10 s', () => {
     socket.write(
       `PUT ${path}/${id} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\nx-svc-confirmed: true\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body.slice(0, 10)}`,
     );
-    // Answered after the two above were accepted: the signal finds them in flight.
-    await service.request('GET', '/health');
+    // Answered after the two above were accepted and read, a few turns later: the signal finds them in flight.
+    for (let turn = 0; turn < 5; turn++) await service.request('GET', '/health');
     const begun = Date.now();
     const exit = service.stop('SIGTERM');
     await expect.poll(() => service.logs()).toContain('"stopping"');

@@ -30,6 +30,7 @@ function cruise(): Cruise {
     '--config',
     '.dependency-cruiser.mjs',
     'src',
+    'console/src',
     '-T',
     'json',
   ];
@@ -51,7 +52,7 @@ describe('import order', () => {
 
   test('every source file was read, with its imports', () => {
     const read = new Set(result.modules.map((module) => module.source));
-    const sources = repositoryFiles().filter((file) => /^src\/.*\.ts$/.test(file.path));
+    const sources = repositoryFiles().filter((file) => /^(src|console\/src)\/.*\.tsx?$/.test(file.path));
     expect(sources.filter((file) => !read.has(file.path))).toEqual([]);
     for (const file of sources.filter((source) => /^import .* from '\.{1,2}\//m.test(source.text))) {
       const module = result.modules.find((candidate) => candidate.source === file.path);

@@ -18,7 +18,9 @@ export function repositoryFiles(): SourceFile[] {
     .map((path) => ({ path, text: readFileSync(path, 'utf8') }));
 }
 
-/** The product's own TypeScript, tests left out. */
+/** The product's own TypeScript, that of the console included, tests left out. */
 export function productFiles(): SourceFile[] {
-  return repositoryFiles().filter((file) => /^src\/.*\.ts$/.test(file.path) && !file.path.endsWith('.test.ts'));
+  return repositoryFiles().filter(
+    (file) => /^(src|console\/src)\/.*\.tsx?$/.test(file.path) && !file.path.endsWith('.test.ts'),
+  );
 }

@@ -103,7 +103,7 @@ export function weightedMedian(forecasts: readonly Float64Array[], weights: Floa
 }
 
 /** A few overlapping windows understate what may come: measured on windows before the scored ones. */
-const widening = 1.15;
+const widening = 1.2;
 
 /** Steps to each side whose misses belong to a step's neighbourhood, in parts of a day. */
 const nearPart = 1 / 6;

@@ -18,19 +18,19 @@ export function searchMinimum(
   evaluationsMax: number,
 ): readonly number[] {
   const size = box.start.length;
-  let evaluations = 0;
+  const spent = { evaluations: 0 };
   const corner = (point: readonly number[]): Corner => {
     const inside = point.map((value, axis) =>
       Math.max(box.least[axis] ?? value, Math.min(box.most[axis] ?? value, value)),
     );
     const own = loss(inside);
-    evaluations++;
+    spent.evaluations++;
     return { point: inside, loss: Number.isNaN(own) ? Number.POSITIVE_INFINITY : own };
   };
   let corners = [corner(box.start)];
   for (let axis = 0; axis < size; axis++)
     corners.push(corner(box.start.map((value, other) => (other === axis ? value + (box.stride[axis] ?? 0) : value))));
-  while (evaluations < evaluationsMax) {
+  while (spent.evaluations < evaluationsMax) {
     corners.sort((a, b) => a.loss - b.loss);
     const [best] = corners;
     const worst = corners[size];

@@ -36,7 +36,12 @@ export interface HttpProcessorParts {
   readonly resolve?: Resolve;
 }
 
-export function httpProcessor(settings: HttpProcessorSettings, parts: HttpProcessorParts): Processor {
+export interface HttpProcessor extends Processor {
+  /** Calls are refused without asking the processor. */
+  breakerOpen(): boolean;
+}
+
+export function httpProcessor(settings: HttpProcessorSettings, parts: HttpProcessorParts): HttpProcessor {
   const base = new URL(settings.endpoint.endsWith('/') ? settings.endpoint : `${settings.endpoint}/`);
   if (settings.boundary === 'remote' && base.protocol !== 'https:')
     throw new Error(`processor ${settings.id} is remote and not https`);
@@ -54,6 +59,7 @@ export function httpProcessor(settings: HttpProcessorSettings, parts: HttpProces
 
   return {
     id: settings.id,
+    breakerOpen: () => breaker.open,
 
     async process(request, signal) {
       const body = requestBytes(request);

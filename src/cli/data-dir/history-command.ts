@@ -7,31 +7,24 @@ import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { AuditEntry } from '../audit/event.ts';
-import type { AuditLog } from '../audit/log.ts';
-import { systemClock } from '../base/clock.ts';
-import { newId } from '../base/id.ts';
-import { formatTimestamp, parseTimestamp } from '../base/timestamp.ts';
-import type { ExportRequest, SeriesId } from '../historian/historian.ts';
-import { csvHeader, csvLine, HistoryFileError, jsonLine, openHistoryFile } from '../historian/history-file.ts';
-import { checkFile, type ImportReport, storeFile } from '../historian/import.ts';
-import { historyLimits } from '../historian/limits.ts';
-import { openHistorian } from '../historian/open-historian.ts';
-import { readSiteFile, type ServiceConfig, StartError } from './config.ts';
-import { historyDatabaseFile } from './history.ts';
+import type { AuditEntry } from '../../audit/event.ts';
+import type { AuditLog } from '../../audit/log.ts';
+import { newId } from '../../base/id.ts';
+import { formatTimestamp, parseTimestamp } from '../../base/timestamp.ts';
+import type { ExportRequest, SeriesId } from '../../historian/historian.ts';
+import { csvHeader, csvLine, HistoryFileError, jsonLine, openHistoryFile } from '../../historian/history-file.ts';
+import { checkFile, type ImportReport, storeFile } from '../../historian/import.ts';
+import { historyLimits } from '../../historian/limits.ts';
+import { openHistorian } from '../../historian/open-historian.ts';
+import { databaseFile } from '../../storage/data-files.ts';
+import { CommandError } from '../exit.ts';
+import { showProgress } from '../terminal.ts';
+import { type DataDirParts, type Settings, withDatabase } from './data-dir.ts';
 
 /** An import may wait longer for a service that is storing than a service waits for an import. */
 const importLimits = { ...historyLimits, lock_wait_ms: 5000 };
 
-type WithAudit = <T>(config: ServiceConfig, work: (parts: { readonly audit: AuditLog }) => Promise<T>) => Promise<T>;
-
-export interface HistoryCommandParts {
-  readonly config: () => ServiceConfig;
-  readonly withAudit: WithAudit;
-}
-
-export function addHistoryCommands(setpoint: Command, parts: HistoryCommandParts): void {
-  const history = setpoint.command('history').description('recorded values of one point');
+export function addHistoryCommands(history: Command, parts: DataDirParts): void {
   const point = () =>
     new Option('--point <instance:point>', 'the measurement point, such as 2:1')
       .argParser(readSeries)
@@ -87,34 +80,44 @@ function readTime(text: string): number {
 }
 
 /** A typing error in the point must not make a series that nothing will ever read. */
-function checkPoint(config: ServiceConfig, { instance, point }: SeriesId): void {
-  const known = readSiteFile(config.configDir).points.some(
-    (candidate) => candidate.kind === 'measurement' && candidate.instance === instance && candidate.id === point,
-  );
-  if (!known) throw new StartError(`site.yaml has no measurement point ${instance}:${point}`);
+function checkPoint(parts: DataDirParts, { configDir }: Settings, { instance, point }: SeriesId): void {
+  const known = parts
+    .site(configDir)
+    .points.some(
+      (candidate) => candidate.kind === 'measurement' && candidate.instance === instance && candidate.id === point,
+    );
+  if (!known) throw new CommandError(`site.yaml has no measurement point ${instance}:${point}`);
 }
 
-async function importCommand(parts: HistoryCommandParts, path: string, options: ImportOptions): Promise<void> {
-  const config = parts.config();
-  checkPoint(config, options.point);
-  const nowMs = systemClock.wallMs();
+async function importCommand(parts: DataDirParts, path: string, options: ImportOptions): Promise<void> {
+  const settings = parts.settings();
+  checkPoint(parts, settings, options.point);
+  const nowMs = parts.clock.wallMs();
   const file = opened(path, nowMs);
+  const progress = showProgress(parts.terminal);
   try {
     const checked = checkFile(file);
     const store = async (onStored: (rows: number) => void): Promise<ImportReport> => {
-      const historian = openHistorian(historyDatabaseFile(config.dataDir), importLimits);
+      const historian = openHistorian(databaseFile(settings.dataDir, 'history'), importLimits);
       const ingestedAt = options.ingestedAtEventTime === true ? 'event-time' : nowMs;
       try {
         const plan = { series: options.point, ingestedAt } as const;
-        return { ...checked, ...(await storeFile(historian, file, plan, systemClock, onStored)) };
+        const told = (rows: number): void => {
+          onStored(rows);
+          progress.at(`${rows} of ${checked.rows} rows stored`);
+        };
+        return { ...checked, ...(await storeFile(historian, file, plan, parts.clock, told)) };
       } finally {
         historian.close();
       }
     };
-    printReport(await parts.withAudit(config, ({ audit }) => audited(audit, options, basename(path), store)), options);
+    const report = await withDatabase(parts, ({ audit }) => audited(audit, options, basename(path), store));
+    progress.end();
+    printReport(parts, report, options);
   } catch (error) {
-    throw error instanceof HistoryFileError ? new StartError(`nothing was stored:\n${error.message}`) : error;
+    throw error instanceof HistoryFileError ? new CommandError(`nothing was stored:\n${error.message}`) : error;
   } finally {
+    progress.end();
     file.close();
   }
 }
@@ -123,9 +126,9 @@ function opened(path: string, nowMs: number) {
   try {
     return openHistoryFile(path, basename(path), nowMs);
   } catch (error) {
-    if (error instanceof HistoryFileError) throw new StartError(error.message);
+    if (error instanceof HistoryFileError) throw new CommandError(error.message);
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    throw new StartError(`${path}: cannot be read: ${code}`);
+    throw new CommandError(`${path}: cannot be read: ${code}`);
   }
 }
 
@@ -158,7 +161,7 @@ async function audited(
   } catch (error) {
     await end('failed', { rows: stored });
     if (stored === 0 || !(error instanceof Error)) throw error;
-    throw new StartError(`the import ended early; its first ${stored} rows are stored: ${error.message}`);
+    throw new CommandError(`the import ended early; its first ${stored} rows are stored: ${error.message}`);
   }
 }
 
@@ -172,28 +175,28 @@ function reportView(report: ImportReport) {
   };
 }
 
-function printReport(report: ImportReport, options: ImportOptions): void {
+function printReport({ terminal }: DataDirParts, report: ImportReport, options: ImportOptions): void {
   if (options.json === true) {
-    process.stdout.write(`${JSON.stringify(reportView(report))}\n`);
+    terminal.out(`${JSON.stringify(reportView(report))}\n`);
     return;
   }
   const { first, last } = reportView(report);
   const span = first === null ? '' : `, ${first} to ${last}`;
-  process.stdout.write(`stored ${report.rows} rows${span}\n`);
+  terminal.out(`stored ${report.rows} rows${span}\n`);
   if (report.duplicates > 0)
-    process.stdout.write(`${report.duplicates} of them came to times that had a row already; the later one counts\n`);
+    terminal.out(`${report.duplicates} of them came to times that had a row already; the later one counts\n`);
 }
 
-async function exportCommand(parts: HistoryCommandParts, options: ExportOptions): Promise<void> {
-  const config = parts.config();
+async function exportCommand(parts: DataDirParts, options: ExportOptions): Promise<void> {
+  const { dataDir } = parts.settings();
   const request: ExportRequest = {
     series: options.point,
     ...(options.from === undefined ? {} : { fromMs: options.from }),
     ...(options.to === undefined ? {} : { toMs: options.to }),
     ...(options.asKnownAt === undefined ? {} : { knownAtMs: options.asKnownAt }),
   };
-  const file = historyDatabaseFile(config.dataDir);
-  if (!existsSync(file)) throw new StartError(`there is no history in the data dir ${config.dataDir}`);
+  const file = databaseFile(dataDir, 'history');
+  if (!existsSync(file)) throw new CommandError(`there is no history in the data dir ${dataDir}`);
   const historian = openHistorian(file, importLimits);
   const line = options.json === true ? jsonLine : csvLine;
   const lines = function* (): IterableIterator<string> {
@@ -201,7 +204,7 @@ async function exportCommand(parts: HistoryCommandParts, options: ExportOptions)
     for (const row of historian.export(request)) yield line(row);
   };
   try {
-    await pipeline(Readable.from(lines()), process.stdout, { end: false });
+    await pipeline(Readable.from(lines()), parts.terminal.stdout, { end: false });
   } catch (error) {
     // Whoever reads has seen enough, as `head` does.
     const code = error instanceof Error && 'code' in error ? error.code : undefined;

@@ -1,0 +1,163 @@
+/** The audit log: filtered, scrolled by sequence, one event in full; every view has an address of its own. */
+import { Button, Skeleton, Title } from '@mantine/core';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
+import { ApiError } from '../../../src/api/client.ts';
+import type { AuditSearch } from '../addresses.ts';
+import { Failure } from '../parts/failure.tsx';
+import { fullTime, Moment } from '../parts/moment.tsx';
+import { Notice, Tag } from '../parts/tag.tsx';
+import { t } from '../strings/index.ts';
+import classes from './audit.module.css';
+import { AuditFilters } from './audit-filters.tsx';
+import { type AuditEvent, useAuditEvents } from './audit-queries.ts';
+import { actionWords, outcomeTones } from './audit-words.ts';
+import { EventDialog } from './event-dialog.tsx';
+
+const words = t.audit;
+
+export function AuditPage() {
+  const search = useSearch({ from: '/audit' });
+  const navigate = useNavigate();
+  const go = (next: AuditSearch): void => void navigate({ to: '/audit', search: next });
+  const events = useAuditEvents(search);
+  const items = events.data?.pages.flatMap((page) => page.items) ?? [];
+  const seen = events.data?.pages.reduce((sum, page) => sum + page.seen, 0) ?? 0;
+  const { event, correlation, ...filters } = search;
+  const close = (): void => {
+    const { event: _, ...others } = search;
+    go(others);
+  };
+  return (
+    <div className={classes['page']}>
+      <Title order={1} size="h2">
+        {words.title}
+      </Title>
+      <p className={classes['lead']}>{words.lead}</p>
+      <AuditFilters key={JSON.stringify(filters)} search={search} onSearch={go} />
+      {correlation !== undefined && (
+        <div className={classes['notice']}>
+          <Notice
+            tone="info"
+            action={
+              <Button size="compact-sm" variant="default" onClick={() => go(filters)}>
+                {words.clearCorrelation}
+              </Button>
+            }
+          >
+            {words.correlation(correlation)} {words.correlationNote(seen)}
+          </Notice>
+        </div>
+      )}
+      {events.isPending && <Skeleton height={300} radius="md" aria-label={t.common.loading} />}
+      {events.isError && <AuditFailure error={events.error} onRetry={() => void events.refetch()} />}
+      {events.data !== undefined && (
+        <>
+          <EventTable items={items} onOpen={(sequence) => go({ ...search, event: sequence })} />
+          <Foot
+            count={items.length}
+            hasMore={events.hasNextPage}
+            busy={events.isFetchingNextPage}
+            byHand={correlation !== undefined}
+            onMore={() => void events.fetchNextPage()}
+            onNewer={() => void events.refetch()}
+          />
+        </>
+      )}
+      {event !== undefined && <EventDialog sequence={event} onClose={close} onSearch={go} />}
+    </div>
+  );
+}
+
+function AuditFailure({ error, onRetry }: { error: unknown; onRetry: () => void }) {
+  if (error instanceof ApiError && error.status === 404) return <Notice tone="info">{words.off}</Notice>;
+  if (error instanceof ApiError && error.status === 403) return <Notice tone="info">{words.denied}</Notice>;
+  return <Failure error={error} onRetry={onRetry} />;
+}
+
+function EventTable({ items, onOpen }: { items: readonly AuditEvent[]; onOpen: (sequence: string) => void }) {
+  if (items.length === 0) return <Notice tone="calm">{words.none}</Notice>;
+  return (
+    <table className={classes['table']} aria-label={words.title} data-testid="audit-events">
+      <thead>
+        <tr>
+          <th scope="col">{words.columns.when}</th>
+          <th scope="col">{words.columns.who}</th>
+          <th scope="col">{words.columns.what}</th>
+          <th scope="col">{words.columns.on}</th>
+          <th scope="col">{words.columns.outcome}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {items.map((item) => (
+          <tr key={item.sequence} data-action={item.action} data-outcome={item.outcome}>
+            <td>
+              <button type="button" className={classes['open']} onClick={() => onOpen(item.sequence)}>
+                {fullTime(item.occurredAt)}
+                <span className="sp-hidden"> {words.open(item.sequence)}</span>
+              </button>
+              <span className={classes['soft']}>
+                <Moment at={item.occurredAt} />
+              </span>
+            </td>
+            <td>
+              {item.subject.subjectId}
+              <span className={classes['soft']}>{item.subject.kind}</span>
+            </td>
+            <td>
+              {actionWords(item.action)}
+              <span className={classes['soft']}>{item.action}</span>
+            </td>
+            <td>{item.resource.resourceId}</td>
+            <td>
+              <Tag tone={outcomeTones[item.outcome]} title={words.outcomeHints[item.outcome]}>
+                {words.outcomes[item.outcome]}
+              </Tag>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+interface FootParts {
+  readonly count: number;
+  readonly hasMore: boolean;
+  readonly busy: boolean;
+  /** Going on is asked for, not scrolled for. */
+  readonly byHand: boolean;
+  readonly onMore: () => void;
+  readonly onNewer: () => void;
+}
+
+/** Older events come by themselves when the end of the list is scrolled to; the button does the same by keyboard. */
+function Foot({ count, hasMore, busy, byHand, onMore, onNewer }: FootParts) {
+  const place = useRef<HTMLDivElement>(null);
+  const more = useRef(onMore);
+  more.current = onMore;
+  useEffect(() => {
+    const element = place.current;
+    if (element === null || !hasMore || busy || byHand) return;
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting === true && more.current(), {
+      rootMargin: '300px',
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [hasMore, busy, byHand]);
+  return (
+    <div ref={place} className={classes['foot']}>
+      <span role="status">{words.count(count)}</span>
+      <Button size="compact-sm" variant="default" onClick={onNewer}>
+        {words.newer}
+      </Button>
+      {hasMore ? (
+        <Button size="compact-sm" variant="default" loading={busy} onClick={onMore}>
+          {byHand ? words.searchOn : words.more}
+        </Button>
+      ) : (
+        <span>{words.end}</span>
+      )}
+    </div>
+  );
+}

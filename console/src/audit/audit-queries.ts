@@ -1,0 +1,82 @@
+/** Reading the audit log (§4.2, decisions §3): pages by sequence, newest first; one event by its sequence. */
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { audit } from '../../../src/api/audit.ts';
+import type { AuditSearch } from '../addresses.ts';
+import { call } from '../server/calls.ts';
+
+const pageSize = '50';
+/** Looking for a correlation, which the service has no filter for, takes large pages, and so many at a time. */
+const scanPageSize = '100';
+const scanPages = 5;
+
+async function pageOf(query: Readonly<Record<string, string>>) {
+  return (await call(audit.search, { query })).data;
+}
+export type AuditEvent = Awaited<ReturnType<typeof pageOf>>['items'][number];
+
+interface Page {
+  readonly items: readonly AuditEvent[];
+  readonly nextCursor: string | null;
+  /** Events that were looked at, shown or not. */
+  readonly seen: number;
+}
+
+/** The filters that the service knows. */
+function wireQuery(search: AuditSearch): Record<string, string> {
+  const { action, resourceKind, resourceId, subjectId, from, to } = search;
+  const given = { action, resourceKind, resourceId, subjectId, from, to };
+  return Object.fromEntries(
+    Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
+
+async function plainPage(search: AuditSearch, cursor: string | null): Promise<Page> {
+  const page = await pageOf({ ...wireQuery(search), limit: pageSize, ...(cursor === null ? {} : { cursor }) });
+  return { ...page, seen: page.items.length };
+}
+
+/** Some pages at once, of which only the events of one correlation are kept. */
+async function scannedPage(search: AuditSearch, correlation: string, cursor: string | null): Promise<Page> {
+  const items: AuditEvent[] = [];
+  let seen = 0;
+  let at = cursor;
+  for (let count = 0; count < scanPages; count++) {
+    const page = await pageOf({ ...wireQuery(search), limit: scanPageSize, ...(at === null ? {} : { cursor: at }) });
+    seen += page.items.length;
+    items.push(...page.items.filter(({ correlationId }) => correlationId === correlation));
+    at = page.nextCursor;
+    // Records of one call stand together: past the last of them there are no more.
+    const last = page.items.at(-1);
+    if (at === null || (items.length > 0 && last?.correlationId !== correlation)) break;
+  }
+  return { items, nextCursor: at, seen };
+}
+
+export function useAuditEvents(search: AuditSearch) {
+  const { event: _, ...filters } = search;
+  return useInfiniteQuery({
+    queryKey: ['audit', filters],
+    queryFn: ({ pageParam }) =>
+      search.correlation === undefined
+        ? plainPage(search, pageParam)
+        : scannedPage(search, search.correlation, pageParam),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.nextCursor,
+    staleTime: 5000,
+  });
+}
+
+/** One event: the first one below the sequence after it. */
+export function useAuditEvent(sequence: string | undefined) {
+  return useQuery({
+    queryKey: ['audit-event', sequence],
+    enabled: sequence !== undefined,
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async () => {
+      if (sequence === undefined || !/^[1-9][0-9]{0,18}$/.test(sequence)) return null;
+      const { items } = await pageOf({ cursor: String(BigInt(sequence) + 1n), limit: '1' });
+      const [event] = items;
+      return event?.sequence === sequence ? event : null;
+    },
+  });
+}

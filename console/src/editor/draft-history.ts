@@ -1,0 +1,55 @@
+/** What is being edited, and every state that it went through: undo and redo without limit. */
+import type { FlowDocument } from './flow-document.ts';
+
+/** All of a rule that is saved by one PUT (decisions §2.1). */
+export interface Content {
+  readonly name: string;
+  readonly description: string | null;
+  readonly priority: number;
+  readonly cooldown_ms: number;
+  readonly trigger_config: object | null;
+  /** Null for a rule that was never drawn. */
+  readonly flow: FlowDocument | null;
+}
+
+export interface DraftHistory {
+  readonly past: readonly Content[];
+  readonly present: Content;
+  readonly future: readonly Content[];
+  /** What the newest change was about and when: more of the same right after it joins it. */
+  readonly last: { readonly about: string; readonly atMs: number } | null;
+}
+
+/** Changes of the same field that follow each other this fast are one step of undo. */
+const joinMs = 1200;
+
+export function beginHistory(present: Content): DraftHistory {
+  return { past: [], present, future: [], last: null };
+}
+
+/** `about` names the field that is typed in; null for a change that always stands for itself. */
+export function edited(history: DraftHistory, next: Content, about: string | null, atMs: number): DraftHistory {
+  if (next === history.present) return history;
+  const { last } = history;
+  const joins = about !== null && last !== null && last.about === about && atMs - last.atMs < joinMs;
+  const past = joins ? history.past : [...history.past, history.present];
+  return { past, present: next, future: [], last: about === null ? null : { about, atMs } };
+}
+
+export function undone(history: DraftHistory): DraftHistory {
+  const previous = history.past.at(-1);
+  if (previous === undefined) return history;
+  const future = [history.present, ...history.future];
+  return { past: history.past.slice(0, -1), present: previous, future, last: null };
+}
+
+export function redone(history: DraftHistory): DraftHistory {
+  const [next, ...future] = history.future;
+  if (next === undefined) return history;
+  return { past: [...history.past, history.present], present: next, future, last: null };
+}
+
+/** Whether both are saved as the same bytes. */
+export function sameContent(a: Content, b: Content): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b);
+}

@@ -1,0 +1,138 @@
+/** The draft of one rule while its page is open: content with undo and redo, what it is based on, and its keeping. */
+import { createContext, useContext, useSyncExternalStore } from 'react';
+import { after, nowMs } from '../clock.ts';
+import type { StoredRule } from '../server/queries.ts';
+import { beginHistory, type Content, type DraftHistory, edited, redone, sameContent, undone } from './draft-history.ts';
+import { forgetDraft, type KeptDraft, keepDraft } from './draft-place.ts';
+import { type FlowDocument, newDocument, readDocument } from './flow-document.ts';
+
+const keepAfterMs = 300;
+
+export interface DraftState {
+  readonly history: DraftHistory;
+  readonly base: Content;
+  readonly revision: number;
+  readonly isDirty: boolean;
+  /** The draft was found in this browser, from before. */
+  readonly restored: boolean;
+}
+
+export interface DraftStore {
+  readonly ruleId: number;
+  state(): DraftState;
+  subscribe(listener: () => void): () => void;
+  /** Changes the content; `about` names what is typed in, so that typing is one step of undo. */
+  edit(change: (content: Content) => Content, about?: string): void;
+  editFlow(change: (flow: FlowDocument) => FlowDocument, about?: string): void;
+  undo(): void;
+  redo(): void;
+  /** The content was stored, as this revision. */
+  saved(content: Content, revision: number): void;
+  /** The draft goes on upon another stored version; its own content stays. */
+  rebase(base: Content, revision: number): void;
+  /** The stored version replaces the draft's content, as one step that can be undone. */
+  adopt(base: Content, revision: number): void;
+  /** Writes what is not kept yet. */
+  flush(): void;
+}
+
+export function contentOf(rule: StoredRule): Content {
+  return {
+    name: rule.name,
+    description: rule.description,
+    priority: rule.priority,
+    cooldown_ms: rule.cooldown_ms,
+    trigger_config: rule.trigger_config,
+    flow: rule.flow_json === null ? null : readDocument(rule.flow_json),
+  };
+}
+
+export function createDraftStore(ruleId: number, rule: StoredRule, kept: KeptDraft | null): DraftStore {
+  const stored = contentOf(rule);
+  const listeners = new Set<() => void>();
+  let cancelKeep: () => void = () => undefined;
+  let state: DraftState =
+    kept === null
+      ? { history: beginHistory(stored), base: stored, revision: rule.revision, isDirty: false, restored: false }
+      : restoredState(kept, stored, rule.revision);
+
+  const keep = (): void => {
+    const { history, base, revision, isDirty } = state;
+    cancelKeep = () => undefined;
+    // Undo survives a save, so the history is kept beyond it; a rule that was only looked at leaves nothing.
+    if (!isDirty && history.past.length === 0 && history.future.length === 0) void forgetDraft(ruleId);
+    else void keepDraft(ruleId, { revision, base, history });
+  };
+  const become = (next: Omit<DraftState, 'isDirty'>): void => {
+    state = { ...next, isDirty: !sameContent(next.history.present, next.base) };
+    cancelKeep();
+    cancelKeep = after(keepAfterMs, keep);
+    for (const listener of listeners) listener();
+  };
+  const edit: DraftStore['edit'] = (change, about) => {
+    const history = edited(state.history, change(state.history.present), about ?? null, nowMs());
+    if (history !== state.history) become({ ...state, history });
+  };
+  return {
+    ruleId,
+    state: () => state,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    edit,
+    editFlow(change, about) {
+      edit((content) => {
+        const flow = content.flow ?? newDocument();
+        const changed = change(flow);
+        return changed === flow ? content : { ...content, flow: changed };
+      }, about);
+    },
+    undo: () => become({ ...state, history: undone(state.history) }),
+    redo: () => become({ ...state, history: redone(state.history) }),
+    saved: (content, revision) => become({ ...state, base: content, revision, restored: false }),
+    rebase: (base, revision) => become({ ...state, base, revision }),
+    adopt(base, revision) {
+      const history = edited(state.history, base, null, nowMs());
+      become({ ...state, history, base, revision, restored: false });
+    },
+    flush() {
+      cancelKeep();
+      keep();
+    },
+  };
+}
+
+/** A draft that equals what is stored is none; its history stays for undo. */
+function restoredState(kept: KeptDraft, stored: Content, storedRevision: number): DraftState {
+  const { history } = kept;
+  if (kept.revision === storedRevision || sameContent(history.present, stored)) {
+    const isDirty = !sameContent(history.present, stored);
+    return { history: { ...history, last: null }, base: stored, revision: storedRevision, isDirty, restored: isDirty };
+  }
+  const isDirty = !sameContent(history.present, kept.base);
+  // Nothing of one's own in it: the stored version is simply newer.
+  if (!isDirty)
+    return { history: beginHistory(stored), base: stored, revision: storedRevision, isDirty: false, restored: false };
+  return { history: { ...history, last: null }, base: kept.base, revision: kept.revision, isDirty, restored: true };
+}
+
+export const draftContext = createContext<DraftStore | null>(null);
+
+export function useDraftStore(): DraftStore {
+  const store = useContext(draftContext);
+  if (store === null) throw new Error('there is no draft here');
+  return store;
+}
+
+export function useDraft(): DraftState {
+  const store = useDraftStore();
+  return useSyncExternalStore(store.subscribe, store.state);
+}
+
+/** The drawn flow: of a rule that was never drawn, the one that drawing begins with. */
+export function drawnFlow(content: Content): FlowDocument {
+  return content.flow ?? beginning;
+}
+
+const beginning = newDocument();

@@ -1,0 +1,217 @@
+/**
+ * Every change that the editor makes to a flow, as functions from document to document. Wires are the truth (decisions
+ * §2.3): whatever changes them draws the edges anew, so that both always say the same.
+ */
+import { type Fields, isFields } from '../../../src/rules/issues.ts';
+import {
+  configOf,
+  type FlowDocument,
+  type FlowEdge,
+  type FlowNode,
+  nodeOf,
+  type Position,
+  type Wires,
+  wiresOf,
+} from './flow-document.ts';
+import { type NodeKind, outputsOf, startingConfig } from './node-kinds.ts';
+
+export function addNode(
+  document: FlowDocument,
+  kind: NodeKind,
+  position: Position,
+): { document: FlowDocument; id: string } {
+  const id = freshId(document, kind.replaceAll('-', '_'));
+  const node: FlowNode = { id, type: kind, position: rounded(position), data: { config: startingConfig(kind) } };
+  return { document: { ...document, nodes: [...document.nodes, node] }, id };
+}
+
+function freshId(document: FlowDocument, base: string, taken: ReadonlySet<string> = new Set()): string {
+  const isTaken = (id: string): boolean => taken.has(id) || document.nodes.some((node) => node.id === id);
+  if (!isTaken(base)) return base;
+  const stem = base.replace(/_[0-9]+$/, '');
+  for (let number = 2; ; number++) if (!isTaken(`${stem}_${number}`)) return `${stem}_${number}`;
+}
+
+function rounded({ x, y }: Position): Position {
+  return { x: Math.round(x), y: Math.round(y) };
+}
+
+export function removeNodes(document: FlowDocument, ids: ReadonlySet<string>): FlowDocument {
+  const nodes = document.nodes
+    .filter((node) => !ids.has(node.id))
+    .map((node) => changeWires(node, (targets) => targets.filter((target) => !ids.has(target))));
+  return withEdges({ ...document, nodes });
+}
+
+export function moveNodes(document: FlowDocument, positions: ReadonlyMap<string, Position>): FlowDocument {
+  const nodes = document.nodes.map((node) => {
+    const to = positions.get(node.id);
+    if (to === undefined) return node;
+    const { x, y } = rounded(to);
+    return x === node.position.x && y === node.position.y ? node : { ...node, position: { ...node.position, x, y } };
+  });
+  return nodes.every((node, index) => node === document.nodes[index]) ? document : { ...document, nodes };
+}
+
+/** Whether a wire can be drawn: to a node that takes one, not twice, and not back to where it came from. */
+export function canConnect(document: FlowDocument, source: string, output: string, target: string): boolean {
+  const from = nodeOf(document, source);
+  const to = nodeOf(document, target);
+  if (from === undefined || to === undefined || source === target || to.type === 'start') return false;
+  if (!outputsOf(from).includes(output) || wiresOf(from)[output]?.includes(target) === true) return false;
+  return !leadsTo(document, target, source);
+}
+
+function leadsTo(document: FlowDocument, from: string, to: string): boolean {
+  const seen = new Set<string>();
+  const open = [from];
+  for (let id = open.pop(); id !== undefined; id = open.pop()) {
+    if (id === to) return true;
+    if (seen.has(id)) continue;
+    seen.add(id);
+    const node = nodeOf(document, id);
+    if (node !== undefined) open.push(...Object.values(wiresOf(node)).flat());
+  }
+  return false;
+}
+
+export function connect(document: FlowDocument, source: string, output: string, target: string): FlowDocument {
+  if (!canConnect(document, source, output, target)) return document;
+  return setTargets(document, source, output, [...(wiresOf(nodeOrThrow(document, source))[output] ?? []), target]);
+}
+
+export function disconnect(document: FlowDocument, source: string, output: string, target: string): FlowDocument {
+  const targets = wiresOf(nodeOrThrow(document, source))[output] ?? [];
+  return setTargets(
+    document,
+    source,
+    output,
+    targets.filter((id) => id !== target),
+  );
+}
+
+export function setTargets(
+  document: FlowDocument,
+  source: string,
+  output: string,
+  targets: readonly string[],
+): FlowDocument {
+  const node = nodeOrThrow(document, source);
+  const wires = { ...wiresOf(node), [output]: [...targets] };
+  return withEdges(replaceNode(document, setWires(node, wires)));
+}
+
+/** A member of the node's config; undefined takes it out. */
+export function setConfig(document: FlowDocument, id: string, name: string, value: unknown): FlowDocument {
+  const node = nodeOrThrow(document, id);
+  const { [name]: _, ...others } = configOf(node);
+  const config = value === undefined ? others : { ...configOf(node), [name]: value };
+  return replaceNode(document, setData(node, 'config', config));
+}
+
+/** Branches, with the wires of those that were only renamed going along, and those of removed ones going away. */
+export function setBranches(
+  document: FlowDocument,
+  id: string,
+  branches: readonly Fields[],
+  renamed?: { from: string; to: string },
+): FlowDocument {
+  const node = nodeOrThrow(document, id);
+  const names = new Set(branches.map(({ name }) => (typeof name === 'string' ? name : '')));
+  const wires = Object.entries(wiresOf(node))
+    .map(
+      ([output, targets]) => [renamed !== undefined && output === renamed.from ? renamed.to : output, targets] as const,
+    )
+    .filter(([output]) => names.has(output) || output === 'else');
+  const changed = setWires(node, Object.fromEntries(wires));
+  const config = { ...configOf(changed), branches };
+  return withEdges(replaceNode(document, setData(changed, 'config', config)));
+}
+
+/** A member of the node's data, such as its label; an empty text takes it out. */
+export function setText(document: FlowDocument, id: string, name: 'label' | 'description', text: string): FlowDocument {
+  return replaceNode(document, setData(nodeOrThrow(document, id), name, text === '' ? undefined : text));
+}
+
+/** The whole config, from the JSON editor. */
+export function setWholeConfig(document: FlowDocument, id: string, config: Fields): FlowDocument {
+  return withEdges(replaceNode(document, setData(nodeOrThrow(document, id), 'config', config)));
+}
+
+/** Nodes of another document come in with fresh ids, wired among each other as they were, beside where they stood. */
+export function pasteNodes(
+  document: FlowDocument,
+  pasted: readonly FlowNode[],
+  by: Position,
+): { document: FlowDocument; ids: string[] } {
+  const hasStart = document.nodes.some(({ type }) => type === 'start');
+  const coming = pasted.filter(({ type }) => !(hasStart && type === 'start'));
+  const names = new Map<string, string>();
+  const taken = new Set<string>();
+  for (const { id } of coming) {
+    const fresh = freshId(document, id, taken);
+    taken.add(fresh);
+    names.set(id, fresh);
+  }
+  const nodes = coming.map((node) => ({
+    ...changeWires(node, (targets) => targets.flatMap((target) => names.get(target) ?? [])),
+    id: names.get(node.id) ?? node.id,
+    position: { ...node.position, x: node.position.x + by.x, y: node.position.y + by.y },
+  }));
+  return { document: withEdges({ ...document, nodes: [...document.nodes, ...nodes] }), ids: [...names.values()] };
+}
+
+function nodeOrThrow(document: FlowDocument, id: string): FlowNode {
+  const node = nodeOf(document, id);
+  if (node === undefined) throw new Error(`the flow has no node ${id}`);
+  return node;
+}
+
+function replaceNode(document: FlowDocument, node: FlowNode): FlowDocument {
+  return { ...document, nodes: document.nodes.map((other) => (other.id === node.id ? node : other)) };
+}
+
+function setData(node: FlowNode, name: string, value: unknown): FlowNode {
+  const { [name]: _, ...others } = node.data ?? {};
+  return { ...node, data: value === undefined ? others : { ...node.data, [name]: value } };
+}
+
+function setWires(node: FlowNode, wires: Wires): FlowNode {
+  return setData(node, 'config', { ...configOf(node), wires });
+}
+
+/** The same node where nothing changes. */
+function changeWires(node: FlowNode, change: (targets: readonly string[]) => readonly string[]): FlowNode {
+  const before = wiresOf(node);
+  const after = Object.fromEntries(Object.entries(before).map(([output, targets]) => [output, change(targets)]));
+  const same = Object.entries(after).every(
+    ([output, targets]) =>
+      targets.length === before[output]?.length && targets.every((id, at) => id === before[output]?.[at]),
+  );
+  return same ? node : setWires(node, after);
+}
+
+/** One edge for every wire; an edge that was drawn for it already is kept as it is, with its looks. */
+export function withEdges(document: FlowDocument): FlowDocument {
+  const known = new Map<string, FlowEdge>();
+  for (const edge of document.edges ?? []) {
+    if (!isFields(edge)) continue;
+    const { source, target, sourceHandle } = edge;
+    if (typeof source !== 'string' || typeof target !== 'string') continue;
+    const output = typeof sourceHandle === 'string' ? sourceHandle : 'default';
+    known.set(edgeKey(source, output, target), { ...edge, source, target });
+  }
+  const edges = document.nodes.flatMap((node) =>
+    Object.entries(wiresOf(node)).flatMap(([output, targets]) =>
+      targets.map((target) => {
+        const key = edgeKey(node.id, output, target);
+        return known.get(key) ?? { id: key, source: node.id, sourceHandle: output, target };
+      }),
+    ),
+  );
+  return { ...document, edges };
+}
+
+export function edgeKey(source: string, output: string, target: string): string {
+  return `${source}:${output}>${target}`;
+}

@@ -1,0 +1,25 @@
+/** What the parts of the editor share: the site, what is wrong, what is selected, and who may change it. */
+import { createContext, useContext } from 'react';
+import type { Topology } from '../../../src/rules/topology.ts';
+import type { Problem } from './problems.ts';
+import type { ConsoleCatalogue } from './site-catalogue.ts';
+
+export interface EditorView {
+  readonly catalogue: ConsoleCatalogue;
+  readonly problems: readonly Problem[];
+  /** The topology of the draft; null while it has errors. */
+  readonly topology: Topology | null;
+  readonly selected: ReadonlySet<string>;
+  readonly readOnly: boolean;
+  select(ids: readonly string[]): void;
+  /** Selects the node and, where a path is given, puts the cursor into the field of that path. */
+  edit(nodeId: string, path?: string): void;
+}
+
+export const editorContext = createContext<EditorView | null>(null);
+
+export function useEditor(): EditorView {
+  const view = useContext(editorContext);
+  if (view === null) throw new Error('there is no editor here');
+  return view;
+}

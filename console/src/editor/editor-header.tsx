@@ -1,0 +1,136 @@
+/** Name and state of the rule, and what can be done with it as a whole. */
+import { ActionIcon, Button, Menu, Text, Tooltip } from '@mantine/core';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { useLastRun } from '../live/stream.ts';
+import { Moment } from '../parts/moment.tsx';
+import { Tag } from '../parts/tag.tsx';
+import { useRuleActions } from '../rules/rule-actions.tsx';
+import { outcomeOf, reasonsOf, stateOf } from '../rules/rule-words.ts';
+import { type StoredRule, useRuleStatus } from '../server/queries.ts';
+import { BackIcon, MoreIcon, RedoIcon, UndoIcon } from '../shell/icons.tsx';
+import { useOfferedCommands } from '../shell/page-commands.ts';
+import { t } from '../strings/index.ts';
+import { useDraft, useDraftStore } from './draft-store.ts';
+import classes from './editor.module.css';
+import { useEditor } from './editor-context.ts';
+import type { Problem } from './problems.ts';
+
+const words = t.editor;
+
+interface HeaderParts {
+  readonly rule: StoredRule;
+  readonly problems: readonly Problem[];
+  readonly onSave: () => void;
+}
+
+export function EditorHeader({ rule, problems, onSave }: HeaderParts) {
+  const store = useDraftStore();
+  const { history, isDirty } = useDraft();
+  const { readOnly } = useEditor();
+  const ask = useRuleActions();
+  const navigate = useNavigate();
+  const hasErrors = problems.some(({ severity }) => severity === 'error');
+  const toggle = rule.enabled ? 'disable' : 'enable';
+  const canSave = isDirty && !hasErrors;
+  const commands = useMemo(
+    () =>
+      readOnly
+        ? []
+        : [
+            ...(canSave ? [{ id: 'save', label: words.save, group: t.palette.here, run: onSave }] : []),
+            { id: 'toggle', label: t.rules[toggle], group: t.palette.here, run: () => ask(toggle, rule) },
+            { id: 'run', label: t.rules.run, group: t.palette.here, run: () => ask('run', rule) },
+          ],
+    // The dialogs are opened by what stands here when they are asked for.
+    [readOnly, canSave, toggle, rule, ask, onSave],
+  );
+  useOfferedCommands(commands);
+  return (
+    <div className={classes['top']}>
+      <div className={classes['heading']}>
+        <Link to="/" className={classes['back'] ?? ''} aria-label={words.back}>
+          <BackIcon />
+        </Link>
+        <h1 className={classes['name']} title={history.present.name}>
+          {history.present.name}
+        </h1>
+        <StateSign rule={rule} />
+      </div>
+      {!readOnly && (
+        <div className={classes['tools']}>
+          <Text size="sm" c="dimmed" title={words.unsavedHint} data-testid="dirty">
+            {isDirty ? words.unsaved : words.noChanges}
+          </Text>
+          <Tool label={words.undo} disabled={history.past.length === 0} onClick={store.undo}>
+            <UndoIcon />
+          </Tool>
+          <Tool label={words.redo} disabled={history.future.length === 0} onClick={store.redo}>
+            <RedoIcon />
+          </Tool>
+          <Button variant="default" size="sm" onClick={() => ask(toggle, rule)}>
+            {t.rules[toggle]}
+          </Button>
+          <Menu position="bottom-end">
+            <Menu.Target>
+              <ActionIcon variant="default" size={36} aria-label={t.rules.more(rule.name)}>
+                <MoreIcon size={16} />
+              </ActionIcon>
+            </Menu.Target>
+            <Menu.Dropdown>
+              <Menu.Item onClick={() => ask('run', rule)}>{t.rules.run}</Menu.Item>
+              <Menu.Item c="var(--sp-bad)" onClick={() => ask('delete', rule, () => void navigate({ to: '/' }))}>
+                {t.rules.delete}
+              </Menu.Item>
+            </Menu.Dropdown>
+          </Menu>
+          <Button size="sm" disabled={!canSave} onClick={onSave}>
+            {words.save}
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Tool({
+  label,
+  disabled,
+  onClick,
+  children,
+}: {
+  label: string;
+  disabled: boolean;
+  onClick: () => void;
+  children: React.ReactNode;
+}) {
+  return (
+    <Tooltip label={label}>
+      <ActionIcon variant="subtle" color="gray" size={36} aria-label={label} disabled={disabled} onClick={onClick}>
+        {children}
+      </ActionIcon>
+    </Tooltip>
+  );
+}
+
+/** What the rule is doing, and what it did last. */
+function StateSign({ rule }: { rule: StoredRule }) {
+  const status = useRuleStatus(rule.id).data;
+  const pushed = useLastRun(rule.id);
+  if (status === undefined) return null;
+  const state = stateOf(status);
+  const last = pushed ?? status.last_run;
+  const outcome = last === null ? null : outcomeOf(last.outcome);
+  return (
+    <>
+      <Tag tone={state.tone} title={reasonsOf(status).join(' ')}>
+        {state.text}
+      </Tag>
+      {last !== null && outcome !== null && (
+        <Text size="sm" c="dimmed" visibleFrom="sm" truncate>
+          {outcome.text} <Moment at={last.started_at} />
+        </Text>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,61 @@
+/** What one must know of the draft before going on: where it comes from, and that somebody else has saved. */
+import { Button } from '@mantine/core';
+import type { ShownRun } from '../live/run-view.ts';
+import { Notice } from '../parts/tag.tsx';
+import type { StoredRule } from '../server/queries.ts';
+import { t } from '../strings/index.ts';
+import { contentOf, useDraft, useDraftStore } from './draft-store.ts';
+import classes from './editor.module.css';
+import { useEditor } from './editor-context.ts';
+
+const words = t.editor;
+
+interface NoticeParts {
+  readonly rule: StoredRule;
+  readonly run: ShownRun | null;
+  readonly onConflict: () => void;
+}
+
+export function EditorNotices({ rule, run, onConflict }: NoticeParts) {
+  const store = useDraftStore();
+  const { isDirty, restored, revision } = useDraft();
+  const { readOnly } = useEditor();
+  const theirs = rule.revision > revision;
+  const isCompact = rule.flow_json === null && 'start_node' in rule.nodes_json;
+  const isUndrawable = rule.flow_json !== null && contentOf(rule).flow === null;
+  return (
+    <div className={classes['notices']}>
+      {readOnly && <Notice tone="info">{words.readOnly}</Notice>}
+      {isCompact && <Notice tone="info">{words.compactOnly}</Notice>}
+      {isUndrawable && <Notice tone="warn">{words.undrawable}</Notice>}
+      {theirs && (
+        <Notice
+          tone="warn"
+          role="alert"
+          action={
+            <Button size="compact-sm" variant="default" onClick={onConflict}>
+              {words.conflict.look}
+            </Button>
+          }
+        >
+          {words.conflict.notice(revision, rule.revision)}
+        </Notice>
+      )}
+      {!theirs && restored && isDirty && (
+        <Notice
+          tone="info"
+          action={
+            <Button size="compact-sm" variant="default" onClick={() => store.adopt(contentOf(rule), rule.revision)}>
+              {words.discard}
+            </Button>
+          }
+        >
+          {words.restored}
+        </Notice>
+      )}
+      {run?.kind === 'history' && run.record.rule_revision !== rule.revision && (
+        <Notice tone="info">{t.runs.otherRevision(run.record.rule_revision, rule.revision)}</Notice>
+      )}
+    </div>
+  );
+}

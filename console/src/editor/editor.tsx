@@ -1,0 +1,275 @@
+/** The editor of one rule: what it says in words, the flow as drawing or list, and the panel beside it. */
+import { Button, SegmentedControl, Tabs } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { ReactFlowProvider } from '@xyflow/react';
+import { useCallback, useDeferredValue, useEffect, useMemo, useState } from 'react';
+import { parseTrigger } from '../../../src/rules/trigger/parse.ts';
+import { type PanelName, panels } from '../addresses.ts';
+import { HistoryPanel, useHistory } from '../history/history-panel.tsx';
+import { type AnyRecord, runContext, type ShownRun, shownRun } from '../live/run-view.ts';
+import { useLastRun, useWatch } from '../live/stream.ts';
+import { fullTime } from '../parts/moment.tsx';
+import { type StoredRule, useRuleVariables } from '../server/queries.ts';
+import { useSession } from '../session/session.ts';
+import { mayManage } from '../session/token.ts';
+import { t } from '../strings/index.ts';
+import { TrialPanel } from '../trial/trial-panel.tsx';
+import { Canvas } from './canvas.tsx';
+import { ConflictDialog } from './conflict-dialog.tsx';
+import { useDraft, useDraftStore } from './draft-store.ts';
+import classes from './editor.module.css';
+import { type EditorView, editorContext } from './editor-context.ts';
+import { EditorHeader } from './editor-header.tsx';
+import { EditorNotices } from './editor-notices.tsx';
+import { EditorTools } from './editor-tools.tsx';
+import { FlowList } from './flow-list.tsx';
+import { Inspector } from './inspector.tsx';
+import { checkContent } from './problems.ts';
+import { ProblemsPanel } from './problems-panel.tsx';
+import { RuleForm } from './rule-form.tsx';
+import { SaveDialog } from './save-dialog.tsx';
+import { sentenceOf } from './sentence.ts';
+import type { ConsoleCatalogue } from './site-catalogue.ts';
+
+const words = t.editor;
+
+interface EditorParts {
+  readonly rule: StoredRule;
+  readonly catalogue: ConsoleCatalogue;
+}
+
+/** The last run, or the one that was chosen, or the trial. */
+function useRun(ruleId: number, trial: AnyRecord | null, chosen: string | null, hidden: boolean): ShownRun | null {
+  const pushed = useLastRun(ruleId);
+  const history = useHistory(ruleId);
+  const variables = useRuleVariables(ruleId);
+  const records = history.data?.pages.flatMap((page) => page.list);
+  return useMemo(() => {
+    if (trial !== null) return shownRun(trial, 'trial');
+    if (chosen !== null) {
+      const record = records?.find(({ execution_id: id }) => id === chosen);
+      return record === undefined ? null : shownRun(record, 'history');
+    }
+    if (hidden) return null;
+    // Until one is pushed, the newest that is recorded is the last one known.
+    const last = pushed ?? records?.[0];
+    return last === undefined ? null : shownRun(last, 'live', variables.data);
+  }, [trial, chosen, hidden, records, pushed, variables.data]);
+}
+
+export function Editor({ rule, catalogue }: EditorParts) {
+  const store = useDraftStore();
+  const state = useDraft();
+  const content = state.history.present;
+  const navigate = useNavigate({ from: '/rules/$ruleId' });
+  const search = useSearch({ from: '/rules/$ruleId' });
+  const session = useSession();
+  const readOnly = session.status === 'out' || !mayManage(session.facts.role);
+  const isNarrow = useMediaQuery('(max-width: 900px)', false, { getInitialValueInEffect: false });
+  const [view, setView] = useState<'canvas' | 'list'>(isNarrow ? 'list' : 'canvas');
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [dialog, setDialog] = useState<'save' | 'conflict' | null>(null);
+  const [trial, setTrial] = useState<AnyRecord | null>(null);
+  const [hidden, setHidden] = useState(false);
+  const panel = search.panel ?? (search.run === undefined ? 'rule' : 'history');
+  useWatch(useMemo(() => [rule.id], [rule.id]));
+  const run = useRun(rule.id, trial, search.run ?? null, hidden);
+
+  // Typing comes first: what is wrong may be told a moment later.
+  const checkedContent = useDeferredValue(content);
+  const checked = useMemo(() => checkContent(checkedContent, catalogue), [checkedContent, catalogue]);
+  const sentence = useMemo(() => {
+    if (checked.topology === null) return null;
+    const trigger =
+      checkedContent.trigger_config === null ? null : parseTrigger(checkedContent.trigger_config, catalogue);
+    if (trigger !== null && !trigger.ok) return null;
+    return sentenceOf(checkedContent, trigger?.trigger ?? null, checked.topology, catalogue);
+  }, [checked, checkedContent, catalogue]);
+
+  const show = useCallback(
+    (next: PanelName, more: { run?: string } = {}) =>
+      void navigate({ search: { panel: next, ...more }, replace: true }),
+    [navigate],
+  );
+  const select = useCallback(
+    (ids: readonly string[]) => {
+      setSelected(new Set(ids));
+      if (ids.length > 0 && panel === 'rule') show('node', search.run === undefined ? {} : { run: search.run });
+    },
+    [panel, search.run, show],
+  );
+  const edit = useCallback(
+    (nodeId: string, path?: string) => {
+      setSelected(new Set([nodeId]));
+      show('node');
+      focusField(path ?? 'label');
+    },
+    [show],
+  );
+  const editor = useMemo<EditorView>(
+    () => ({ catalogue, problems: checked.problems, topology: checked.topology, selected, readOnly, select, edit }),
+    [catalogue, checked, selected, readOnly, select, edit],
+  );
+  const onRule = (path: string): void => {
+    show('rule');
+    focusField(path === '' ? 'trigger' : `trigger${path}`);
+  };
+  useUndoKeys(store.undo, store.redo);
+  return (
+    <ReactFlowProvider>
+      <editorContext.Provider value={editor}>
+        <runContext.Provider value={run}>
+          <div className={classes['page']}>
+            <EditorHeader rule={rule} problems={checked.problems} onSave={() => setDialog('save')} />
+            <p className={classes['sentence']} aria-label={words.sentence.label} data-testid="sentence">
+              {sentence ?? (content.flow === null && rule.flow_json === null ? words.emptyRule : words.sentence.broken)}
+            </p>
+            <EditorNotices rule={rule} run={run} onConflict={() => setDialog('conflict')} />
+            <div className={classes['body']}>
+              <div className={classes['stage']}>
+                <div className={classes['bar']}>
+                  <SegmentedControl
+                    size="xs"
+                    aria-label={words.views.label}
+                    value={view}
+                    onChange={(value) => setView(value === 'list' ? 'list' : 'canvas')}
+                    data={[
+                      { value: 'canvas', label: words.views.canvas },
+                      { value: 'list', label: words.views.list },
+                    ]}
+                  />
+                  <EditorTools rule={rule} view={view} />
+                  <ShownSign
+                    run={run}
+                    hidden={hidden}
+                    onLive={() => {
+                      setTrial(null);
+                      setHidden(false);
+                      show(panel);
+                    }}
+                    onHide={() => setHidden(true)}
+                  />
+                </div>
+                <div className={classes['drawing']}>{view === 'canvas' ? <Canvas /> : <FlowList />}</div>
+                <ProblemsPanel onRule={onRule} />
+              </div>
+              <aside className={classes['panel']} aria-label={words.panels.label}>
+                <Tabs
+                  value={panel}
+                  keepMounted={false}
+                  onChange={(value) => {
+                    const next = panels.find((name) => name === value);
+                    if (next !== undefined) show(next);
+                  }}
+                >
+                  <Tabs.List grow>
+                    {panels.map((name) => (
+                      <Tabs.Tab key={name} value={name}>
+                        {words.panels[name]}
+                      </Tabs.Tab>
+                    ))}
+                  </Tabs.List>
+                </Tabs>
+                <div className={classes['panelBody']} role="tabpanel" aria-label={words.panels[panel]} tabIndex={0}>
+                  {panel === 'node' && <Inspector />}
+                  {panel === 'rule' && <RuleForm />}
+                  {panel === 'try' && (
+                    <TrialPanel
+                      ruleId={rule.id}
+                      revision={rule.revision}
+                      content={checkedContent}
+                      topology={checked.topology}
+                      catalogue={catalogue}
+                      onResult={setTrial}
+                    />
+                  )}
+                  {panel === 'history' && (
+                    <HistoryPanel
+                      ruleId={rule.id}
+                      catalogue={catalogue}
+                      chosen={search.run ?? null}
+                      onChoose={(id) => show('history', id === null ? {} : { run: id })}
+                    />
+                  )}
+                </div>
+              </aside>
+            </div>
+          </div>
+          {dialog === 'save' && (
+            <SaveDialog rule={rule} onClose={() => setDialog(null)} onConflict={() => setDialog('conflict')} />
+          )}
+          {dialog === 'conflict' && <ConflictDialog onClose={() => setDialog(null)} />}
+        </runContext.Provider>
+      </editorContext.Provider>
+    </ReactFlowProvider>
+  );
+}
+
+interface SignParts {
+  readonly run: ShownRun | null;
+  readonly hidden: boolean;
+  readonly onLive: () => void;
+  readonly onHide: () => void;
+}
+
+/** Which run the drawing shows. */
+function ShownSign({ run, hidden, onLive, onHide }: SignParts) {
+  const text =
+    run === null
+      ? hidden
+        ? t.runs.hidden
+        : t.runs.none
+      : run.kind === 'live'
+        ? t.runs.shownLive
+        : run.kind === 'trial'
+          ? t.runs.shownTrial
+          : t.runs.shownRun(fullTime(run.record.started_at));
+  return (
+    <div className={classes['shown']} data-testid="shown-run">
+      <span>{text}</span>
+      {run?.kind === 'live' ? (
+        <Button size="compact-xs" variant="default" onClick={onHide}>
+          {t.runs.hide}
+        </Button>
+      ) : (
+        (run !== null || hidden) && (
+          <Button size="compact-xs" variant="default" onClick={onLive}>
+            {t.runs.backToLive}
+          </Button>
+        )
+      )}
+    </div>
+  );
+}
+
+/** Puts the cursor into the field of a path, once it is there; into what holds it where it has no field of its own. */
+function focusField(path: string): void {
+  requestAnimationFrame(() =>
+    requestAnimationFrame(() => {
+      for (let place = path; place !== ''; place = place.slice(0, Math.max(0, place.lastIndexOf('/')))) {
+        const field = document.querySelector<HTMLElement>(`[data-path^="${CSS.escape(place)}"]`);
+        if (field === null) continue;
+        field.focus();
+        field.scrollIntoView({ block: 'center' });
+        return;
+      }
+    }),
+  );
+}
+
+/** Ctrl/Cmd-Z and its opposite, outside of fields that are in the middle of composing. */
+function useUndoKeys(undo: () => void, redo: () => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (!(event.ctrlKey || event.metaKey) || event.altKey || event.isComposing) return;
+      const key = event.key.toLowerCase();
+      if (key !== 'z' && key !== 'y') return;
+      event.preventDefault();
+      if (key === 'y' || event.shiftKey) redo();
+      else undo();
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, [undo, redo]);
+}

@@ -1,0 +1,146 @@
+/** A field for an expression (decisions §2.4): names and functions are completed, faults are told while typing. */
+import { Textarea } from '@mantine/core';
+import { type KeyboardEvent, useId, useRef, useState } from 'react';
+import { functionTable } from '../../../src/rules/expression/function-table.ts';
+import { t } from '../strings/index.ts';
+import classes from './expression-field.module.css';
+import type { VisibleName } from './visible-names.ts';
+
+const words = t.nodes;
+const suggestionsMax = 12;
+
+interface Suggestion {
+  readonly insert: string;
+  readonly name: string;
+  readonly source: string;
+}
+
+interface FieldParts {
+  readonly label: string;
+  readonly description?: string;
+  readonly value: string;
+  readonly names: readonly VisibleName[];
+  /** What is wrong with it, said by the parser. */
+  readonly error: string | undefined;
+  readonly path: string;
+  readonly readOnly: boolean;
+  readonly onChange: (value: string) => void;
+}
+
+const functions: readonly Suggestion[] = Object.entries(functionTable).map(([name, facts]) => ({
+  insert: facts.maximumArguments === 0 ? `${name}()` : `${name}(`,
+  name: `${name}(${facts.maximumArguments === 0 ? '' : '…'})`,
+  source: words.functionHint,
+}));
+
+/** The word that ends at the caret. */
+function wordBefore(text: string, caret: number): string {
+  return /[A-Za-z_][A-Za-z0-9_]*$/.exec(text.slice(0, caret))?.[0] ?? '';
+}
+
+function suggestionsFor(word: string, names: readonly VisibleName[]): Suggestion[] {
+  const wanted = word.toLowerCase();
+  const own = names.map(
+    ({ name, source, unit }): Suggestion => ({
+      insert: name,
+      name,
+      source: unit === '' || unit === '1' ? source : `${source} [${unit}]`,
+    }),
+  );
+  const found = [...own, ...functions].filter(({ insert }) => insert.toLowerCase().includes(wanted) && insert !== word);
+  const rank = ({ insert }: Suggestion): number => (insert.toLowerCase().startsWith(wanted) ? 0 : 1);
+  return found.toSorted((a, b) => rank(a) - rank(b)).slice(0, suggestionsMax);
+}
+
+export function ExpressionField(parts: FieldParts) {
+  const { label, description, value, names, error, path, readOnly, onChange } = parts;
+  const input = useRef<HTMLTextAreaElement>(null);
+  const listId = useId();
+  /** The word that is being completed; null while the list is closed. */
+  const [word, setWord] = useState<string | null>(null);
+  const [at, setAt] = useState(0);
+  const shown = word === null ? [] : suggestionsFor(word, names);
+  const isOpen = shown.length > 0;
+
+  const complete = (suggestion: Suggestion | undefined): void => {
+    const field = input.current;
+    if (field === null || suggestion === undefined || word === null) return;
+    const caret = field.selectionStart;
+    const begin = caret - word.length;
+    const text = value.slice(0, begin) + suggestion.insert + value.slice(caret);
+    onChange(text);
+    setWord(null);
+    const to = begin + suggestion.insert.length;
+    // After React has put the new text in.
+    queueMicrotask(() => {
+      field.focus();
+      field.setSelectionRange(to, to);
+    });
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const current = Math.min(at, shown.length - 1);
+    if (event.key === ' ' && event.ctrlKey) setWord(wordBefore(value, input.current?.selectionStart ?? value.length));
+    else if (!isOpen) return;
+    else if (event.key === 'ArrowDown') setAt((current + 1) % shown.length);
+    else if (event.key === 'ArrowUp') setAt((current + shown.length - 1) % shown.length);
+    else if (event.key === 'Enter' || event.key === 'Tab') complete(shown[current]);
+    else if (event.key === 'Escape') setWord(null);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <div className={classes['place']}>
+      <Textarea
+        ref={input}
+        label={label}
+        description={description}
+        value={value}
+        error={error}
+        readOnly={readOnly}
+        autosize
+        minRows={1}
+        maxRows={8}
+        spellCheck={false}
+        autoComplete="off"
+        data-path={path}
+        classNames={{ input: classes['input'] ?? '' }}
+        role="combobox"
+        aria-autocomplete="list"
+        aria-expanded={isOpen}
+        aria-controls={isOpen ? listId : undefined}
+        aria-activedescendant={isOpen ? `${listId}-${Math.min(at, shown.length - 1)}` : undefined}
+        onKeyDown={onKeyDown}
+        onBlur={() => setWord(null)}
+        onChange={(event) => {
+          const text = event.currentTarget.value.replaceAll('\n', ' ');
+          const typed = wordBefore(text, event.currentTarget.selectionStart);
+          onChange(text);
+          setAt(0);
+          setWord(typed === '' ? null : typed);
+        }}
+      />
+      {isOpen && (
+        <div id={listId} role="listbox" aria-label={words.suggestions} className={classes['list']}>
+          {shown.map((suggestion, index) => (
+            <div
+              key={suggestion.name}
+              id={`${listId}-${index}`}
+              role="option"
+              aria-selected={index === Math.min(at, shown.length - 1)}
+              className={classes['option']}
+              // Before the field loses the focus, which closes the list.
+              onMouseDown={(event) => {
+                event.preventDefault();
+                complete(suggestion);
+              }}
+            >
+              <span className={classes['name']}>{suggestion.name}</span>
+              <span className={classes['source']}>{suggestion.source}</span>
+            </div>
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}

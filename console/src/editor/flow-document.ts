@@ -1,0 +1,113 @@
+/**
+ * A flow document (decisions §2.3) as the editor holds it: read once into the few members that drawing needs, everything
+ * else kept as it came, in its order. What is not touched is saved as it was, byte for byte.
+ */
+import { type Fields, isFields } from '../../../src/rules/issues.ts';
+
+export interface Position {
+  readonly x: number;
+  readonly y: number;
+}
+
+export interface FlowNode extends Fields {
+  readonly id: string;
+  readonly type: string;
+  readonly position: Position;
+  readonly data?: Fields;
+}
+
+export interface FlowEdge extends Fields {
+  readonly source: string;
+  readonly target: string;
+}
+
+export interface FlowDocument extends Fields {
+  readonly nodes: readonly FlowNode[];
+  readonly edges?: readonly unknown[];
+}
+
+export type Wires = Readonly<Record<string, readonly string[]>>;
+
+/** The document, or null for a value that has no drawable nodes: those need an id, a type and, at most, odd positions. */
+export function readDocument(value: unknown): FlowDocument | null {
+  if (!isFields(value) || !Array.isArray(value['nodes'])) return null;
+  const nodes: FlowNode[] = [];
+  const ids = new Set<string>();
+  for (const node of value['nodes'] as unknown[]) {
+    const read = readNode(node);
+    if (read === null || ids.has(read.id)) return null;
+    ids.add(read.id);
+    nodes.push(read);
+  }
+  const { edges } = value;
+  if (edges !== undefined && !Array.isArray(edges)) return null;
+  return { ...value, nodes, ...(edges === undefined ? {} : { edges: edges as unknown[] }) };
+}
+
+function readNode(value: unknown): FlowNode | null {
+  if (!isFields(value)) return null;
+  const { id, type, position, data } = value;
+  if (typeof id !== 'string' || typeof type !== 'string') return null;
+  if (data !== undefined && !isFields(data)) return null;
+  const place = readPosition(position);
+  if (place === null) return null;
+  // The members are the very ones that were checked; their order stays.
+  return { ...value, id, type, position: place, ...(data === undefined ? {} : { data }) };
+}
+
+function readPosition(value: unknown): Position | null {
+  if (!isFields(value)) return null;
+  const { x, y } = value;
+  return typeof x === 'number' && typeof y === 'number' ? { ...value, x, y } : null;
+}
+
+export function configOf(node: FlowNode): Fields {
+  const config = node.data?.['config'];
+  return isFields(config) ? config : {};
+}
+
+/** Of the second dialect: the kind stands in `data.type`. */
+export function customType(node: FlowNode): string | null {
+  const type = node.type === 'custom' ? node.data?.['type'] : undefined;
+  return typeof type === 'string' ? type : null;
+}
+
+export function wiresOf(node: FlowNode): Wires {
+  const wires = configOf(node)['wires'];
+  if (!isFields(wires)) return {};
+  return Object.fromEntries(Object.entries(wires).map(([output, targets]) => [output, strings(targets)]));
+}
+
+export function labelOf(node: FlowNode): string {
+  const label = node.data?.['label'];
+  return typeof label === 'string' && label !== '' ? label : '';
+}
+
+export function nodeOf(document: FlowDocument, id: string): FlowNode | undefined {
+  return document.nodes.find((node) => node.id === id);
+}
+
+/** The objects of a list in a node's config; what is no object counts as an empty one, so that positions agree. */
+export function entriesOf(node: FlowNode, list: string): Fields[] {
+  const value = configOf(node)[list];
+  return Array.isArray(value) ? value.map((entry: unknown) => (isFields(entry) ? entry : {})) : [];
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
+}
+
+function strings(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item: unknown) => typeof item === 'string') : [];
+}
+
+/** Start and end, side by side, not connected yet: what a new rule is drawn from. */
+export function newDocument(): FlowDocument {
+  return {
+    nodes: [
+      { id: 'start', type: 'start', position: { x: 0, y: 120 }, data: { config: { wires: { default: [] } } } },
+      { id: 'end', type: 'end', position: { x: 760, y: 120 }, data: { config: { wires: {} } } },
+    ],
+    edges: [],
+  };
+}

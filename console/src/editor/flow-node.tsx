@@ -1,0 +1,96 @@
+/** One node as it is drawn: what it does in a few lines and, of the run that is shown, what it saw, said and did. */
+import { Handle, type Node, type NodeProps, Position, useUpdateNodeInternals } from '@xyflow/react';
+import { memo, useEffect, useRef } from 'react';
+import { type ShownRun, useShownRun } from '../live/run-view.ts';
+import { t } from '../strings/index.ts';
+import { useEditor } from './editor-context.ts';
+import { type FlowNode as DocumentNode, labelOf, textOf } from './flow-document.ts';
+import classes from './flow-node.module.css';
+import { drawnKind, hasInput, outputsOf } from './node-kinds.ts';
+import { NodeRows } from './node-rows.tsx';
+import type { Problem } from './problems.ts';
+
+export type CanvasNode = Node<{ readonly node: DocumentNode }, 'flow'>;
+
+const words = t.nodes;
+
+export function nodeTitle(node: DocumentNode): string {
+  const label = labelOf(node);
+  return label === '' ? words.kinds[drawnKind(node) ?? 'unknown'] : label;
+}
+
+function runState(run: ShownRun | null, id: string): 'visited' | 'passed' | undefined {
+  if (run === null) return undefined;
+  return run.visited.has(id) ? 'visited' : 'passed';
+}
+
+export const FlowNode = memo(function FlowNode({ data, selected }: NodeProps<CanvasNode>) {
+  const { node } = data;
+  const { problems } = useEditor();
+  const run = useShownRun();
+  const kind = drawnKind(node);
+  const own = problems.filter((problem) => problem.node_id === node.id);
+  const outputs = outputsOf(node);
+  // Wires end at outputs by name: where these change, the places of their dots are read anew.
+  const updateNode = useUpdateNodeInternals();
+  const names = outputs.join('\n');
+  const drawnNames = useRef(names);
+  useEffect(() => {
+    if (drawnNames.current === names) return;
+    drawnNames.current = names;
+    updateNode(node.id);
+  }, [updateNode, node.id, names]);
+  const isSmall = kind === 'start' || kind === 'end';
+  const kindName = words.kinds[kind ?? 'unknown'];
+  const title = nodeTitle(node);
+  return (
+    <div
+      className={`${classes['node']} ${isSmall ? classes['small'] : ''}`}
+      data-kind={kind ?? 'unknown'}
+      data-selected={selected}
+      data-run={runState(run, node.id)}
+      data-node={node.id}
+    >
+      {hasInput(node) && <Handle type="target" position={Position.Left} className={classes['handle'] ?? ''} />}
+      <div className={classes['head']}>
+        <span className={classes['mark']} aria-hidden />
+        <span className={classes['title']}>{title}</span>
+        {title !== kindName && <span className={classes['kind']}>{kindName}</span>}
+        <Trouble problems={own} />
+      </div>
+      {!isSmall && (
+        <div className={classes['body']}>
+          <NodeRows node={node} run={run} />
+        </div>
+      )}
+      {outputs.length === 1 && kind !== 'decision' && (
+        <Handle
+          type="source"
+          id={outputs[0] ?? 'default'}
+          position={Position.Right}
+          className={classes['handle'] ?? ''}
+          data-taken={run?.outputs.has(node.id) === true}
+        />
+      )}
+    </div>
+  );
+});
+
+function Trouble({ problems }: { problems: readonly Problem[] }) {
+  if (problems.length === 0) return null;
+  const errors = problems.filter(({ severity }) => severity === 'error').length;
+  return (
+    <span
+      className={classes['trouble']}
+      data-severity={errors > 0 ? 'error' : 'warning'}
+      title={problems.map(({ message }) => message).join('\n')}
+    >
+      {problems.length}
+    </span>
+  );
+}
+
+export function nodeAria(node: DocumentNode, problems: readonly Problem[]): string {
+  const count = problems.filter((problem) => problem.node_id === node.id).length;
+  return words.aria(words.kinds[drawnKind(node) ?? 'unknown'], labelOf(node) || textOf(node.id), count);
+}

@@ -1,0 +1,175 @@
+/** The selected node as a form: what it is called, what it holds, where it leads. */
+import { Button, MultiSelect, Textarea, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { isFields } from '../../../src/rules/issues.ts';
+import { TrashIcon } from '../shell/icons.tsx';
+import { t } from '../strings/index.ts';
+import { drawnFlow, useDraft, useDraftStore } from './draft-store.ts';
+import { canConnect, removeNodes, setTargets, setText, setWholeConfig } from './edit-flow.ts';
+import { useEditor } from './editor-context.ts';
+import { EntryGroup, type NodeForm } from './entry-list.tsx';
+import { configOf, type FlowDocument, type FlowNode, labelOf, textOf, wiresOf } from './flow-document.ts';
+import { nodeTitle } from './flow-node.tsx';
+import classes from './inspector.module.css';
+import { ActionForm, CalculationForm, DecisionForm, InputForm, PeriodForm } from './node-forms.tsx';
+import { elseOutput, kindOf, type NodeKind, outputsOf } from './node-kinds.ts';
+
+const words = t.nodes;
+
+export function Inspector() {
+  const { history } = useDraft();
+  const { selected } = useEditor();
+  const flow = drawnFlow(history.present);
+  if (selected.size > 1) return <p className={classes['about']}>{words.several(selected.size)}</p>;
+  const [id] = selected;
+  const index = flow.nodes.findIndex((node) => node.id === id);
+  const node = flow.nodes[index];
+  if (node === undefined) return <p className={classes['about']}>{words.noneSelected}</p>;
+  return <NodeInspector key={node.id} node={node} index={index} flow={flow} />;
+}
+
+const forms: { readonly [K in NodeKind]?: (form: NodeForm) => React.ReactNode } = {
+  input: InputForm,
+  decision: DecisionForm,
+  calculation: CalculationForm,
+  action: ActionForm,
+  'period-delta': PeriodForm,
+};
+
+function NodeInspector({ node, index, flow }: NodeForm & { flow: FlowDocument }) {
+  const store = useDraftStore();
+  const { readOnly, select, problems } = useEditor();
+  const kind = kindOf(node);
+  const Form = kind === null ? JsonForm : forms[kind];
+  const whole = problems.filter(
+    (problem) => problem.part === 'flow' && problem.node_id === node.id && isOfWhole(problem.path, index),
+  );
+  return (
+    <section className={classes['form']} aria-label={nodeTitle(node)} data-testid="inspector">
+      <div>
+        <h2 className={classes['head']}>{words.kinds[kind ?? 'unknown']}</h2>
+        <p className={classes['about']}>{words.about[kind ?? 'unknown']}</p>
+      </div>
+      {whole.map(({ message, hint }) => (
+        <p key={message} className={classes['problem']}>
+          {message}
+          {hint === undefined ? '' : `: ${hint}`}
+        </p>
+      ))}
+      <TextInput
+        label={words.label}
+        value={labelOf(node)}
+        readOnly={readOnly}
+        data-path="label"
+        onChange={(event) => {
+          const text = event.currentTarget.value;
+          store.editFlow((document) => setText(document, node.id, 'label', text), `${node.id} label`);
+        }}
+      />
+      {Form !== undefined && <Form node={node} index={index} />}
+      <Connections node={node} flow={flow} />
+      <Textarea
+        label={words.description}
+        value={textOf(node.data?.['description'])}
+        readOnly={readOnly}
+        autosize
+        minRows={1}
+        onChange={(event) => {
+          const text = event.currentTarget.value;
+          store.editFlow((document) => setText(document, node.id, 'description', text), `${node.id} description`);
+        }}
+      />
+      {!readOnly && (
+        <Button
+          variant="default"
+          color="red"
+          leftSection={<TrashIcon size={15} />}
+          w="fit-content"
+          onClick={() => {
+            store.editFlow((document) => removeNodes(document, new Set([node.id])));
+            select([]);
+          }}
+        >
+          {words.remove}
+        </Button>
+      )}
+    </section>
+  );
+}
+
+/** Problems of the node itself: those of a field stand at the field. */
+function isOfWhole(path: string, index: number): boolean {
+  return /^\/nodes\/[0-9]+(\/data)?(\/config)?(\/(wires|variables|branches|assignments|writes|parameters).*)?$/.test(
+    path,
+  )
+    ? !/\/(variables|branches|assignments|writes|parameters)\/[0-9]+/.test(path) && path.startsWith(`/nodes/${index}`)
+    : !path.startsWith('/nodes/');
+}
+
+/** Where each output leads, chosen from a list: what drawing a wire does, without drawing. */
+function Connections({ node, flow }: { node: FlowNode; flow: FlowDocument }) {
+  const store = useDraftStore();
+  const { readOnly } = useEditor();
+  const outputs = outputsOf(node);
+  if (outputs.length === 0) return null;
+  const wires = wiresOf(node);
+  return (
+    <EntryGroup legend={words.connections}>
+      {outputs.map((output) => {
+        const targets = wires[output] ?? [];
+        const fits = ({ id }: FlowNode): boolean => targets.includes(id) || canConnect(flow, node.id, output, id);
+        const name = output === 'default' ? words.outputDefault : output === elseOutput ? words.outputElse : output;
+        return (
+          <MultiSelect
+            key={output}
+            label={outputs.length === 1 && output === 'default' ? undefined : name}
+            aria-label={words.connectionsOf(name)}
+            placeholder={targets.length === 0 ? words.connectHint : undefined}
+            data={flow.nodes
+              .filter(fits)
+              .map((target) => ({ value: target.id, label: `${nodeTitle(target)} (${target.id})` }))}
+            value={[...targets]}
+            readOnly={readOnly}
+            searchable
+            onChange={(next) => store.editFlow((document) => setTargets(document, node.id, output, next))}
+          />
+        );
+      })}
+    </EntryGroup>
+  );
+}
+
+/** What has no form of its own is edited as the JSON that it is. */
+function JsonForm({ node }: NodeForm) {
+  const store = useDraftStore();
+  const { readOnly } = useEditor();
+  const stored = JSON.stringify(configOf(node), null, 2);
+  const [typed, setTyped] = useState<string | null>(null);
+  const [fault, setFault] = useState<string | null>(null);
+  const put = (text: string): void => {
+    setTyped(text);
+    try {
+      const config: unknown = JSON.parse(text);
+      if (!isFields(config)) throw new Error('{…}');
+      setFault(null);
+      store.editFlow((document) => setWholeConfig(document, node.id, config), `${node.id} json`);
+    } catch (error) {
+      setFault(words.jsonBad(error instanceof Error ? error.message : ''));
+    }
+  };
+  return (
+    <Textarea
+      label={words.json}
+      value={typed ?? stored}
+      readOnly={readOnly}
+      autosize
+      minRows={6}
+      maxRows={24}
+      spellCheck={false}
+      error={fault}
+      classNames={{ input: classes['mono'] ?? '' }}
+      onBlur={() => fault === null && setTyped(null)}
+      onChange={(event) => put(event.currentTarget.value)}
+    />
+  );
+}

@@ -1,0 +1,374 @@
+/** The form of each kind of node: what its `config` holds (decisions §2.3), in fields. */
+import { ActionIcon, NumberInput, Select, TextInput } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { isVariableName } from '../../../src/rules/expression/parse.ts';
+import type { Fields } from '../../../src/rules/issues.ts';
+import { withUnit } from '../parts/number.ts';
+import { t } from '../strings/index.ts';
+import { drawnFlow, useDraft, useDraftStore } from './draft-store.ts';
+import { setBranches, setConfig } from './edit-flow.ts';
+import { useEditor } from './editor-context.ts';
+import { AddEntry, EntryGroup, type NodeForm, RemoveEntry, useEntries } from './entry-list.tsx';
+import { ExpressionField } from './expression-field.tsx';
+import { configOf, textOf } from './flow-document.ts';
+import classes from './inspector.module.css';
+import { PointPicker } from './point-picker.tsx';
+import { configPath, problemsAt } from './problems.ts';
+import { declaredNames, type VisibleName, visibleNames } from './visible-names.ts';
+
+const words = t.nodes;
+
+function pointRef(entry: Fields, kind: 'measurement' | 'action') {
+  const { instance, point, point_type: given } = entry;
+  if (typeof instance !== 'number' || typeof point !== 'number') return null;
+  return { instance, point, point_type: given === 'action' || given === 'measurement' ? given : kind };
+}
+
+/** A name that an expression can use, made from the point's. */
+function nameFor(pointName: string, taken: readonly string[]): string {
+  const base =
+    pointName
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9_]+/g, '_')
+      .replace(/^[^a-z]+/, '') || 'value';
+  const usable = isVariableName(base) ? base : `${base}_value`;
+  if (!taken.includes(usable)) return usable;
+  for (let number = 2; ; number++) if (!taken.includes(`${usable}_${number}`)) return `${usable}_${number}`;
+}
+
+function useNames({ node }: NodeForm): VisibleName[] {
+  const { history } = useDraft();
+  const { catalogue } = useEditor();
+  return visibleNames(drawnFlow(history.present), node.id, catalogue);
+}
+
+export function InputForm(form: NodeForm) {
+  const { catalogue, readOnly } = useEditor();
+  const variables = useEntries(form, 'variables');
+  const parameters = useEntries(form, 'parameters');
+  const taken = declaredNames(form.node, catalogue).map(({ name }) => name);
+  return (
+    <>
+      <EntryGroup legend={words.variables}>
+        {variables.entries.map((entry, at) => (
+          <div key={at} className={classes['entry']}>
+            <div className={classes['entryHead']}>
+              <PointPicker
+                label={words.point}
+                catalogue={catalogue}
+                use="read"
+                value={pointRef(entry, 'measurement')}
+                path={variables.path(at, 'point')}
+                error={variables.error(at, 'point') ?? variables.error(at, 'instance', false)}
+                readOnly={readOnly}
+                onChange={(point) => {
+                  const { instance, point_type: kind, point: id } = point;
+                  const named = textOf(entry['name']) === '' ? { name: nameFor(point.name, taken) } : {};
+                  variables.change(at, { ...named, instance, point_type: kind, point: id });
+                }}
+              />
+              <RemoveEntry name={textOf(entry['name'])} onRemove={() => variables.remove(at)} />
+            </div>
+            <div className={classes['entryHead']}>
+              <TextInput
+                label={words.variable}
+                value={textOf(entry['name'])}
+                readOnly={readOnly}
+                data-path={variables.path(at, 'name')}
+                error={variables.error(at, 'name')}
+                classNames={{ input: classes['mono'] ?? '' }}
+                onChange={(event) => variables.change(at, { name: event.currentTarget.value })}
+              />
+              <NumberInput
+                label={words.maxAge}
+                title={words.maxAgeHint}
+                w={120}
+                min={1}
+                clampBehavior="none"
+                allowDecimal={false}
+                hideControls
+                readOnly={readOnly}
+                data-path={variables.path(at, 'max_age_ms')}
+                error={variables.error(at, 'max_age_ms')}
+                value={typeof entry['max_age_ms'] === 'number' ? entry['max_age_ms'] : ''}
+                onChange={(value) =>
+                  variables.change(at, { max_age_ms: typeof value === 'number' ? value : undefined })
+                }
+              />
+            </div>
+          </div>
+        ))}
+        <AddEntry label={words.addVariable} onAdd={() => variables.add({ name: '' })} />
+      </EntryGroup>
+      <EntryGroup legend={words.parameters}>
+        {parameters.entries.map((entry, at) => (
+          <div key={at} className={classes['entry']}>
+            <div className={classes['entryHead']}>
+              <Select
+                label={words.parameter}
+                searchable
+                allowDeselect={false}
+                readOnly={readOnly}
+                data={catalogue.parameters.map(({ name }) => name)}
+                value={textOf(entry['parameter']) || null}
+                data-path={parameters.path(at, 'parameter')}
+                error={parameters.error(at, 'parameter', false)}
+                description={parameterFacts(catalogue.parameter(textOf(entry['parameter'])))}
+                inputWrapperOrder={['label', 'input', 'description', 'error']}
+                onChange={(parameter) => {
+                  if (parameter === null) return;
+                  const named = textOf(entry['name']) === '' ? { name: nameFor(parameter, taken) } : {};
+                  parameters.change(at, { ...named, parameter });
+                }}
+              />
+              <RemoveEntry name={textOf(entry['name'])} onRemove={() => parameters.remove(at)} />
+            </div>
+            <TextInput
+              label={words.variable}
+              value={textOf(entry['name'])}
+              readOnly={readOnly}
+              data-path={parameters.path(at, 'name')}
+              error={parameters.error(at, 'name')}
+              classNames={{ input: classes['mono'] ?? '' }}
+              onChange={(event) => parameters.change(at, { name: event.currentTarget.value })}
+            />
+          </div>
+        ))}
+        <AddEntry label={words.addParameter} onAdd={() => parameters.add({ name: '' })} />
+      </EntryGroup>
+    </>
+  );
+}
+
+function parameterFacts(facts: { value: number; unit: string | undefined } | undefined): string | undefined {
+  return facts === undefined ? undefined : withUnit(facts.value, facts.unit);
+}
+
+export function DecisionForm(form: NodeForm) {
+  const store = useDraftStore();
+  const { readOnly } = useEditor();
+  const names = useNames(form);
+  const { entries, error, path, change } = useEntries(form, 'branches');
+  const { node } = form;
+  const put = (next: readonly Fields[], renamed?: { from: string; to: string }, about?: string): void =>
+    store.editFlow((flow) => setBranches(flow, node.id, next, renamed), about);
+  const swap = (at: number, by: number): void => {
+    const next = [...entries];
+    const [moved] = next.splice(at, 1);
+    if (moved !== undefined) next.splice(at + by, 0, moved);
+    put(next);
+  };
+  return (
+    <EntryGroup legend={words.branches}>
+      {entries.map((entry, at) => {
+        const name = textOf(entry['name']);
+        const others = entries.filter((_, position) => position !== at).map((other) => textOf(other['name']));
+        return (
+          <div key={at} className={classes['entry']}>
+            <div className={classes['entryHead']}>
+              <TextInput
+                label={words.branch}
+                value={name}
+                readOnly={readOnly}
+                data-path={path(at, 'name')}
+                error={error(at, 'name', false)}
+                onChange={(event) => {
+                  const to = event.currentTarget.value;
+                  const next = entries.map((other, position) => (position === at ? { ...other, name: to } : other));
+                  // While two branches have one name, their wires cannot be told apart.
+                  const renamed = others.includes(name) || others.includes(to) ? undefined : { from: name, to };
+                  put(next, renamed, `${node.id} branch ${at}`);
+                }}
+              />
+              {!readOnly && (
+                <>
+                  <Step label={words.up(name)} disabled={at === 0} onClick={() => swap(at, -1)}>
+                    ↑
+                  </Step>
+                  <Step label={words.down(name)} disabled={at === entries.length - 1} onClick={() => swap(at, 1)}>
+                    ↓
+                  </Step>
+                </>
+              )}
+              <RemoveEntry name={name} onRemove={() => put(entries.filter((_, position) => position !== at))} />
+            </div>
+            <ExpressionField
+              label={words.when}
+              value={textOf(entry['when'])}
+              names={names}
+              readOnly={readOnly}
+              path={path(at, 'when')}
+              error={error(at, 'when')}
+              onChange={(when) => change(at, { when })}
+            />
+          </div>
+        );
+      })}
+      <AddEntry label={words.addBranch} onAdd={() => put([...entries, { name: freshBranch(entries), when: '' }])} />
+      <p className={classes['about']}>{words.elseNote}</p>
+    </EntryGroup>
+  );
+}
+
+function Step({
+  label,
+  disabled,
+  onClick,
+  children,
+}: {
+  label: string;
+  disabled: boolean;
+  onClick: () => void;
+  children: ReactNode;
+}) {
+  return (
+    <ActionIcon variant="subtle" color="gray" size="lg" aria-label={label} disabled={disabled} onClick={onClick}>
+      {children}
+    </ActionIcon>
+  );
+}
+
+function freshBranch(entries: readonly Fields[]): string {
+  const names = entries.map((entry) => textOf(entry['name']));
+  for (let number = entries.length + 1; ; number++)
+    if (!names.includes(words.newBranch(number))) return words.newBranch(number);
+}
+
+export function CalculationForm(form: NodeForm) {
+  const { readOnly } = useEditor();
+  const outer = useNames(form);
+  const { catalogue } = useEditor();
+  const { entries, error, path, change, add, remove } = useEntries(form, 'assignments');
+  const own = declaredNames(form.node, catalogue);
+  return (
+    <EntryGroup legend={words.assignments}>
+      {entries.map((entry, at) => (
+        <div key={at} className={classes['entry']}>
+          <div className={classes['entryHead']}>
+            <TextInput
+              label={words.variable}
+              value={textOf(entry['name'])}
+              readOnly={readOnly}
+              data-path={path(at, 'name')}
+              error={error(at, 'name', false)}
+              classNames={{ input: classes['mono'] ?? '' }}
+              onChange={(event) => change(at, { name: event.currentTarget.value })}
+            />
+            <RemoveEntry name={textOf(entry['name'])} onRemove={() => remove(at)} />
+          </div>
+          <ExpressionField
+            label={words.expression}
+            value={textOf(entry['expression'])}
+            names={[...own.slice(0, at), ...outer]}
+            readOnly={readOnly}
+            path={path(at, 'expression')}
+            error={error(at, 'expression')}
+            onChange={(expression) => change(at, { expression })}
+          />
+        </div>
+      ))}
+      <AddEntry label={words.addAssignment} onAdd={() => add({ name: '', expression: '' })} />
+    </EntryGroup>
+  );
+}
+
+/** What is typed as a plain number is stored as one. */
+function typedValue(text: string): number | string {
+  const value = Number(text);
+  return /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/.test(text.trim()) && String(value) === text.trim() ? value : text;
+}
+
+export function ActionForm(form: NodeForm) {
+  const { catalogue, readOnly } = useEditor();
+  const names = useNames(form);
+  const { entries, error, path, change, add, remove } = useEntries(form, 'writes');
+  return (
+    <EntryGroup legend={words.writes}>
+      {entries.map((entry, at) => (
+        <div key={at} className={classes['entry']}>
+          <div className={classes['entryHead']}>
+            <PointPicker
+              label={words.point}
+              catalogue={catalogue}
+              use="write"
+              value={pointRef(entry, 'action')}
+              path={path(at, 'point')}
+              error={error(at, 'point') ?? error(at, 'instance', false)}
+              readOnly={readOnly}
+              onChange={({ instance, point_type: kind, point }) => change(at, { instance, point_type: kind, point })}
+            />
+            <RemoveEntry name={words.value} onRemove={() => remove(at)} />
+          </div>
+          <ExpressionField
+            label={words.value}
+            description={words.valueHint}
+            value={textOf(entry['value'])}
+            names={names}
+            readOnly={readOnly}
+            path={path(at, 'value')}
+            error={error(at, 'value')}
+            onChange={(text) => change(at, { value: typedValue(text) })}
+          />
+        </div>
+      ))}
+      <AddEntry label={words.addWrite} onAdd={() => add({ value: '' })} />
+    </EntryGroup>
+  );
+}
+
+const periods = ['daily', 'weekly', 'monthly', 'quarterly'] as const;
+
+export function PeriodForm(form: NodeForm) {
+  const store = useDraftStore();
+  const { problems, readOnly } = useEditor();
+  const names = useNames(form);
+  const { node, index } = form;
+  const config = configOf(node);
+  const set = (name: string, value: unknown): void =>
+    store.editFlow((flow) => setConfig(flow, node.id, name, value), `${node.id} ${name}`);
+  const error = (name: string): string | undefined => problemsAt(problems, 'flow', configPath(index, name))[0]?.message;
+  const input = textOf(config['input']);
+  const choices = [...new Set([...names.map(({ name }) => name), ...(input === '' ? [] : [input])])];
+  return (
+    <>
+      <Select
+        label={words.input}
+        description={words.inputHint}
+        data={choices}
+        value={input === '' ? null : input}
+        readOnly={readOnly}
+        allowDeselect={false}
+        data-path={configPath(index, 'input')}
+        error={error('input')}
+        onChange={(value) => set('input', value ?? '')}
+      />
+      <Select
+        label={words.period}
+        data={periods.map((value) => ({ value, label: words.periods[value] }))}
+        value={textOf(config['period'])}
+        readOnly={readOnly}
+        allowDeselect={false}
+        data-path={configPath(index, 'period')}
+        error={error('period')}
+        onChange={(value) => set('period', value ?? 'daily')}
+      />
+      <TextInput
+        label={words.timezone}
+        value={textOf(config['timezone'])}
+        readOnly={readOnly}
+        data-path={configPath(index, 'timezone')}
+        error={error('timezone')}
+        onChange={(event) => set('timezone', event.currentTarget.value === '' ? undefined : event.currentTarget.value)}
+      />
+      <TextInput
+        label={words.result}
+        value={textOf(config['name'])}
+        readOnly={readOnly}
+        data-path={configPath(index, 'name')}
+        error={error('name')}
+        classNames={{ input: classes['mono'] ?? '' }}
+        onChange={(event) => set('name', event.currentTarget.value)}
+      />
+    </>
+  );
+}

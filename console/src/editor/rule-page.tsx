@@ -1,0 +1,77 @@
+/** The page of one rule: fetched, with the draft that this browser may hold of it, and opened in the editor. */
+import { Skeleton, Stack } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
+import { ApiError } from '../../../src/api/client.ts';
+import { Failure } from '../parts/failure.tsx';
+import { Notice } from '../parts/tag.tsx';
+import { type StoredRule, useRule, useSite } from '../server/queries.ts';
+import { t } from '../strings/index.ts';
+import { keptDraft } from './draft-place.ts';
+import { createDraftStore, type DraftStore, draftContext } from './draft-store.ts';
+import { Editor } from './editor.tsx';
+import { type ConsoleCatalogue, consoleCatalogue } from './site-catalogue.ts';
+
+const words = t.editor;
+
+export function RulePage() {
+  const { ruleId: text } = useParams({ from: '/rules/$ruleId' });
+  const ruleId = Number(text);
+  if (!/^[1-9][0-9]{0,15}$/.test(text)) return <Notice tone="warn">{words.badId}</Notice>;
+  return <RuleLoader key={ruleId} ruleId={ruleId} />;
+}
+
+function RuleLoader({ ruleId }: { ruleId: number }) {
+  const rule = useRule(ruleId);
+  const site = useSite();
+  const kept = useQuery({
+    queryKey: ['draft', ruleId],
+    queryFn: () => keptDraft(ruleId),
+    gcTime: 0,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const failed = [rule, site].find(({ data, isError }) => isError && data === undefined);
+  if (failed !== undefined)
+    return (
+      <Stack p="lg" maw={640}>
+        {failed.error instanceof ApiError && failed.error.status === 404 ? (
+          <Notice tone="warn">{words.notFound}</Notice>
+        ) : (
+          <Failure error={failed.error} onRetry={() => void failed.refetch()} />
+        )}
+      </Stack>
+    );
+  if (rule.data === undefined || site.data === undefined || kept.data === undefined)
+    return (
+      <Stack p="lg">
+        <Skeleton height={400} aria-label={t.common.loading} />
+      </Stack>
+    );
+  return <DraftOf rule={rule.data} kept={kept.data} catalogue={consoleCatalogue(site.data)} />;
+}
+
+interface DraftParts {
+  readonly rule: StoredRule;
+  readonly kept: Awaited<ReturnType<typeof keptDraft>>;
+  readonly catalogue: ConsoleCatalogue;
+}
+
+/** The draft is made once, of what was found when the page was opened; later versions of the rule are told to it. */
+function DraftOf({ rule, kept, catalogue: given }: DraftParts) {
+  const [store] = useState<DraftStore>(() => createDraftStore(rule.id, rule, kept));
+  const [catalogue] = useState(given);
+  useEffect(() => {
+    const onHide = (): void => store.flush();
+    window.addEventListener('pagehide', onHide);
+    return () => {
+      window.removeEventListener('pagehide', onHide);
+      onHide();
+    };
+  }, [store]);
+  return (
+    <draftContext.Provider value={store}>
+      <Editor rule={rule} catalogue={catalogue} />
+    </draftContext.Provider>
+  );
+}

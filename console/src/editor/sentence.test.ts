@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest';
+import { parseFlow } from '../../../src/rules/parse.ts';
+import { parseTrigger } from '../../../src/rules/trigger/parse.ts';
+import { testSite } from './catalogue-fixture.ts';
+import { differences } from './difference.ts';
+import type { Content } from './draft-history.ts';
+import { readDocument } from './flow-document.ts';
+import { checkContent, configPath, problemsAt } from './problems.ts';
+import { sentenceOf } from './sentence.ts';
+import { visibleNames } from './visible-names.ts';
+
+const site = testSite();
+const at = { x: 0, y: 0 };
+
+function content(when: string, trigger: object | null, cooldownMs = 0): Content {
+  const flow = readDocument({
+    nodes: [
+      { id: 'start', type: 'start', position: at, data: { config: { wires: { default: ['read'] } } } },
+      {
+        id: 'read',
+        type: 'input',
+        position: at,
+        data: {
+          label: 'Read',
+          config: {
+            variables: [{ name: 'soc', instance: 4, point_type: 'measurement', point: 1 }],
+            parameters: [{ name: 'lower', parameter: 'soc_lower' }],
+            wires: { default: ['decide'] },
+          },
+        },
+      },
+      {
+        id: 'decide',
+        type: 'decision',
+        position: at,
+        data: { config: { branches: [{ name: 'low', when }], wires: { low: ['act'], else: ['end'] } } },
+      },
+      {
+        id: 'act',
+        type: 'action',
+        position: at,
+        data: { config: { writes: [{ instance: 4, point: 1, value: -20 }], wires: { default: ['end'] } } },
+      },
+      { id: 'end', type: 'end', position: at },
+    ],
+  });
+  return { name: 'Rule', description: null, priority: 0, cooldown_ms: cooldownMs, trigger_config: trigger, flow };
+}
+
+function sentence(subject: Content): string {
+  const parsed = parseFlow(subject.flow, site);
+  const trigger = subject.trigger_config === null ? null : parseTrigger(subject.trigger_config, site);
+  if (!parsed.ok || trigger?.ok === false) throw new Error('the rule does not parse');
+  return sentenceOf(subject, trigger?.trigger ?? null, parsed.topology, site);
+}
+
+describe('the rule in words', () => {
+  const body = 'with soc (battery · soc): if soc < lower, set battery · power_setpoint to -20 kW.';
+  test.each([
+    [content('soc < lower', { type: 'interval', interval_ms: 500 }), `Every 500 ms, ${body}`],
+    [content('soc < lower', null), `Every second, ${body}`],
+    [content('soc < lower', null, 60_000), `Every 60 s, ${body}`],
+    [
+      content('soc < lower', { type: 'interval', interval_ms: 60_000 }, 5000),
+      `Every 60 s, ${body} After acting it rests for 5 s.`,
+    ],
+    [
+      content('soc < lower', {
+        type: 'on_change',
+        point_refs: [{ instance: 4, point_type: 'measurement', point: 1 }],
+        time_deadband_ms: 0,
+        value_deadband: { type: 'percent', threshold: 2 },
+      }),
+      `Whenever battery · soc changes by more than 2 %, ${body}`,
+    ],
+  ])('%#', (subject, expected) => {
+    expect(sentence(subject)).toBe(expected);
+  });
+});
+
+describe('problems and names', () => {
+  test('a wrong expression is found at its field, as the server says it', () => {
+    const { problems, topology } = checkContent(content('soc <', null), site);
+    expect(topology).toBeNull();
+    const [problem] = problemsAt(problems, 'flow', configPath(2, 'branches', 0, 'when'));
+    expect(problem).toMatchObject({ severity: 'error', node_id: 'decide', code: 'expression-syntax' });
+  });
+
+  test('a name that is not declared, a wrong trigger and a blank name are all told at once', () => {
+    const { problems } = checkContent(
+      { ...content('charge < 1', { type: 'interval', interval_ms: 0 }), name: ' ' },
+      site,
+    );
+    expect(problems.map(({ part }) => part).toSorted()).toEqual(['flow', 'rule', 'trigger']);
+  });
+
+  test('a node sees what the nodes before it declare', () => {
+    const { flow } = content('soc < lower', null);
+    if (flow === null) throw new Error('there is no flow');
+    expect(visibleNames(flow, 'decide', site)).toEqual([
+      { name: 'lower', source: 'soc_lower', unit: '%' },
+      { name: 'soc', source: 'battery · soc', unit: '%' },
+    ]);
+    expect(visibleNames(flow, 'read', site)).toEqual([]);
+  });
+});
+
+describe('what a draft changes', () => {
+  test('the smallest parts that differ, by the names that the reader knows', () => {
+    const before = content('soc < lower', null);
+    const after = { ...content('soc < 30', { type: 'interval', interval_ms: 5 }), priority: 3 };
+    expect(differences(before, after)).toEqual([
+      { what: 'Priority', before: '0', after: '3' },
+      { what: 'Trigger', before: null, after: '{"type":"interval","interval_ms":5}' },
+      { what: 'decide, branches · “low” · when', before: 'soc < lower', after: 'soc < 30' },
+    ]);
+  });
+
+  test('moved nodes are counted, new and removed ones named', () => {
+    const before = content('1', null);
+    const [start, read, ...others] = before.flow?.nodes ?? [];
+    if (start === undefined || read === undefined || before.flow === null) throw new Error('there is no flow');
+    const moved = { ...start, position: { x: 1, y: 0 } };
+    const extra = { id: 'more', type: 'end', position: at };
+    const after = { ...before, flow: { ...before.flow, nodes: [moved, ...others, extra] } };
+    expect(differences(before, after).map(({ what }) => what)).toEqual([
+      'New node more',
+      'Removed node “Read”',
+      'One node was moved',
+    ]);
+    expect(differences(before, before)).toEqual([]);
+  });
+});

@@ -1,0 +1,65 @@
+/** The site's catalogue for parser and executor, from `GET /api/instances`: what the server's own parser is given. */
+import type { PointFacts, PointRef, SiteCatalogue } from '../../../src/rules/catalogue.ts';
+import type { SiteView } from '../server/queries.ts';
+
+export interface ConsolePoint extends PointFacts {
+  readonly instanceName: string;
+}
+
+export interface ConsoleCatalogue extends SiteCatalogue {
+  readonly points: readonly ConsolePoint[];
+  readonly parameters: SiteView['parameters'];
+  readonly instances: SiteView['instances'];
+  point(ref: PointRef): ConsolePoint | undefined;
+}
+
+export function consoleCatalogue(site: SiteView): ConsoleCatalogue {
+  const points = site.instances
+    .flatMap((instance) => instance.points.map((point) => ({ instance, point })))
+    .map(
+      ({ instance, point }, index): ConsolePoint => ({
+        index,
+        instance: instance.id,
+        instanceName: instance.name,
+        point_type: point.kind,
+        point: point.id,
+        name: point.name,
+        unit: point.unit,
+        min: point.min ?? undefined,
+        max: point.max ?? undefined,
+        step: point.step ?? undefined,
+        writable: point.writable,
+        // Ages, holds and rates are the engine's business: what is typed is as fresh as can be.
+        maxAgeMs: Number.POSITIVE_INFINITY,
+        maxWritesPerMinute: undefined,
+        priorityHoldMs: 0,
+      }),
+    );
+  const byKey = new Map(points.map((point) => [pointKey(point), point]));
+  const parameters = new Map(site.parameters.map((entry) => [entry.name, entry]));
+  return {
+    timezone: site.timezone,
+    points,
+    parameters: site.parameters,
+    instances: site.instances,
+    point: (ref) => byKey.get(pointKey(ref)),
+    parameter(name) {
+      const found = parameters.get(name);
+      return found === undefined ? undefined : { value: found.value, unit: found.unit ?? undefined };
+    },
+  };
+}
+
+export function pointKey({ instance, point_type: kind, point }: PointRef): string {
+  return `${instance}:${kind}:${point}`;
+}
+
+/** The reference in `key`, as made by `pointKey`. */
+export function pointOfKey(key: string): PointRef {
+  const [instance, kind, point] = key.split(':');
+  return { instance: Number(instance), point_type: kind === 'action' ? 'action' : 'measurement', point: Number(point) };
+}
+
+export function pointLabel({ instanceName, name }: ConsolePoint): string {
+  return `${instanceName} · ${name}`;
+}

@@ -1,0 +1,61 @@
+/** Which names an expression of a node may use: what every node before it declares, with where each comes from. */
+import { configOf, entriesOf, type FlowDocument, type FlowNode, labelOf, textOf, wiresOf } from './flow-document.ts';
+import type { ConsoleCatalogue } from './site-catalogue.ts';
+
+export interface VisibleName {
+  readonly name: string;
+  /** In words: a point, a parameter or an expression. */
+  readonly source: string;
+  readonly unit: string;
+}
+
+export function visibleNames(document: FlowDocument, nodeId: string, catalogue: ConsoleCatalogue): VisibleName[] {
+  const found = new Map<string, VisibleName>();
+  const upstream = nodesBefore(document, nodeId);
+  for (const node of document.nodes) {
+    if (!upstream.has(node.id)) continue;
+    for (const declared of declaredNames(node, catalogue)) found.set(declared.name, declared);
+  }
+  return [...found.values()].toSorted((a, b) => a.name.localeCompare(b.name));
+}
+
+function nodesBefore(document: FlowDocument, nodeId: string): Set<string> {
+  const before = new Map<string, string[]>();
+  for (const node of document.nodes)
+    for (const target of Object.values(wiresOf(node)).flat())
+      before.set(target, [...(before.get(target) ?? []), node.id]);
+  const seen = new Set<string>();
+  const open = [...(before.get(nodeId) ?? [])];
+  for (let id = open.pop(); id !== undefined; id = open.pop()) {
+    if (seen.has(id)) continue;
+    seen.add(id);
+    open.push(...(before.get(id) ?? []));
+  }
+  return seen;
+}
+
+/** What a node declares, in its own order. */
+export function declaredNames(node: FlowNode, catalogue: ConsoleCatalogue): VisibleName[] {
+  const points = entriesOf(node, 'variables').map((entry) => {
+    const { name, instance, point_type: kind, point } = entry;
+    const facts = catalogue.point({
+      instance: Number(instance),
+      point_type: kind === 'action' ? 'action' : 'measurement',
+      point: Number(point),
+    });
+    const source = facts === undefined ? '' : `${facts.instanceName} · ${facts.name}`;
+    return { name: textOf(name), source, unit: facts?.unit ?? '' };
+  });
+  const parameters = entriesOf(node, 'parameters').map(({ name, parameter }) => {
+    const facts = catalogue.parameter(textOf(parameter));
+    return { name: textOf(name), source: textOf(parameter), unit: facts?.unit ?? '' };
+  });
+  const assignments = entriesOf(node, 'assignments').map(({ name, expression }) => ({
+    name: textOf(name),
+    source: textOf(expression),
+    unit: '',
+  }));
+  const own =
+    node.type === 'period-delta' ? [{ name: textOf(configOf(node)['name']), source: labelOf(node), unit: '' }] : [];
+  return [...points, ...parameters, ...assignments, ...own].filter(({ name }) => name !== '');
+}

@@ -1,0 +1,23 @@
+/** What became of a write, in words: accepted, or refused and why; in a trial, that it would be sent. */
+import type { AnyRecord, ShownRun } from '../live/run-view.ts';
+import { t } from '../strings/index.ts';
+
+const words = t.runs;
+
+export function writeStatus(
+  action: AnyRecord['actions_executed'][number],
+  kind: ShownRun['kind'],
+): { ok: boolean; text: string; hint: string } {
+  if (action.success)
+    return {
+      ok: true,
+      text: kind === 'trial' ? words.wouldSend : words.accepted,
+      hint: kind === 'trial' ? '' : words.acceptedHint,
+    };
+  const reason = action.reason ?? '';
+  const text =
+    action.outranked_by === undefined
+      ? (words.actionReasons[reason] ?? reason)
+      : words.outrankedBy(String(action.outranked_by));
+  return { ok: false, text: words.refused(text), hint: words.actionReasons[reason] ?? '' };
+}

@@ -1,0 +1,120 @@
+/** The forecast as a line, its quantiles as a fan of bands around it. */
+import 'uplot/dist/uPlot.min.css';
+import { useComputedColorScheme } from '@mantine/core';
+import { useEffect, useRef } from 'react';
+import uPlot from 'uplot';
+import type { ForecastOutput } from '../../../src/api/processing.ts';
+import { shownNumber, withUnit } from '../parts/number.ts';
+import { t } from '../strings/index.ts';
+import classes from './forecasts.module.css';
+
+const words = t.forecasts.result;
+const heightPx = 320;
+const axisWidthPx = 66;
+/** Opacity of the widest band; each one further in adds as much. */
+const bandAlpha = 0.16;
+
+interface ChartParts {
+  readonly output: ForecastOutput;
+  /** What the chart says, for those who do not see it. */
+  readonly label: string;
+}
+
+export default function FanChart({ output, label }: ChartParts) {
+  const place = useRef<HTMLDivElement>(null);
+  const scheme = useComputedColorScheme('light');
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return;
+    const { width } = element.getBoundingClientRect();
+    const chart = new uPlot(optionsFor(output, scheme === 'dark', width), dataOf(output), element);
+    const observer = new ResizeObserver(([entry]) => {
+      if (entry !== undefined) chart.setSize({ width: entry.contentRect.width, height: heightPx });
+    });
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      chart.destroy();
+    };
+  }, [output, scheme]);
+  return <div ref={place} className={classes['chartPlace']} role="img" aria-label={label} />;
+}
+
+function probabilities(output: ForecastOutput): number[] {
+  return output.points[0]?.quantiles?.map(({ probability }) => probability) ?? [];
+}
+
+/** Times in seconds, the value, then each quantile. */
+function dataOf(output: ForecastOutput): uPlot.AlignedData {
+  const { points } = output;
+  return [
+    points.map(({ timestamp }) => Date.parse(timestamp) / 1000),
+    points.map(({ value }) => value),
+    ...probabilities(output).map((_, at) => points.map((point) => point.quantiles?.[at]?.value ?? null)),
+  ];
+}
+
+function optionsFor(output: ForecastOutput, isDark: boolean, width: number): uPlot.Options {
+  const line = isDark ? '#4ba9b8' : '#0b6f7b';
+  const fill = isDark ? `rgba(75, 169, 184, ${bandAlpha})` : `rgba(11, 111, 123, ${bandAlpha})`;
+  const text = isDark ? '#a9b4bd' : '#4d5963';
+  const grid = isDark ? '#2d373f' : '#dbe1e6';
+  const shown = probabilities(output);
+  const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 } };
+  const value = (_: uPlot, raw: number | null): string => withUnit(raw, output.unit);
+  return {
+    width,
+    height: heightPx,
+    cursor: { drag: { x: true, y: false } },
+    scales: { x: { time: true } },
+    axes: [
+      { ...axis, values: axisTimes },
+      {
+        ...axis,
+        size: axisWidthPx,
+        label: output.unit === '1' ? '' : output.unit,
+        values: (_, ticks) => ticks.map((tick) => shownNumber(tick)),
+      },
+    ],
+    series: [
+      { label: words.time, value: (_, raw) => (raw === null ? '' : timeText(raw)) },
+      { label: words.forecast, stroke: line, width: 2, points: { show: output.points.length < 2 }, value },
+      ...shown.map((probability) => ({
+        label: words.quantile(shownNumber(probability * 100)),
+        stroke: fill,
+        width: 1,
+        points: { show: false },
+        value,
+      })),
+    ],
+    // Outermost pair first; each pair lies on the ones around it.
+    bands: Array.from({ length: Math.floor(shown.length / 2) }, (_, at) => ({
+      series: [2 + shown.length - 1 - at, 2 + at] as [number, number],
+      fill,
+    })),
+  };
+}
+
+const dayTime = new Intl.DateTimeFormat(undefined, {
+  weekday: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  hour12: false,
+});
+const hourOnly = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hour12: false });
+
+function timeText(seconds: number): string {
+  return dayTime.format(new Date(seconds * 1000));
+}
+
+/** The day is said where it begins. */
+function axisTimes(_: uPlot, ticks: number[]): string[] {
+  let last = '';
+  return ticks.map((tick) => {
+    const at = new Date(tick * 1000);
+    const day = at.toDateString();
+    const text = day === last ? hourOnly.format(at) : dayTime.format(at);
+    last = day;
+    return text;
+  });
+}

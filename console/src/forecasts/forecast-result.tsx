@@ -1,0 +1,124 @@
+/** Accepted derived data: its chart or table, whether it is still valid, and what it was made from. */
+import { Button, Group } from '@mantine/core';
+import { lazy, Suspense, useState } from 'react';
+import type { DerivedData } from '../../../src/api/processing.ts';
+import { fullTime, inWords, useNowMs } from '../parts/moment.tsx';
+import { shownDuration, shownNumber } from '../parts/number.ts';
+import { Notice, Tag } from '../parts/tag.tsx';
+import { t } from '../strings/index.ts';
+import classes from './forecasts.module.css';
+
+const words = t.forecasts.result;
+const FanChart = lazy(() => import('./fan-chart.tsx'));
+
+export function ForecastResult({ derived }: { derived: DerivedData }) {
+  const [asTable, setAsTable] = useState(false);
+  const { fallback, data } = derived;
+  return (
+    <div data-testid="result" data-status={derived.processing_status}>
+      <Group mb="sm">
+        <Tag tone={derived.processing_status === 'produced' ? 'good' : 'warn'}>{words[derived.processing_status]}</Tag>
+        <Expiry at={derived.expires_at} />
+        <Button size="compact-sm" variant="default" ml="auto" onClick={() => setAsTable(!asTable)}>
+          {asTable ? words.chartAgain : words.table}
+        </Button>
+      </Group>
+      {fallback !== undefined && (
+        <Notice tone="warn">
+          {words.fallbackText(fallback.strategy, fallback.strategy_version, fallback.reason_code)}{' '}
+          {words.fallbackData(fallback.source_feature, fullTime(fallback.based_on_data_through))}
+        </Notice>
+      )}
+      {derived.warnings.length > 0 && (
+        <Notice tone="warn">
+          {words.warnings}: {derived.warnings.join(', ')}
+        </Notice>
+      )}
+      {asTable ? (
+        <PointTable data={data} />
+      ) : (
+        <Suspense fallback={<div className={classes['chart']} />}>
+          <FanChart output={data} label={chartLabel(data)} />
+        </Suspense>
+      )}
+      <Facts derived={derived} />
+    </div>
+  );
+}
+
+function chartLabel(data: DerivedData['data']): string {
+  const first = data.points[0]?.timestamp ?? '';
+  const last = data.points.at(-1)?.timestamp ?? '';
+  return words.chart(`${data.target} [${data.unit}]`, data.points.length, fullTime(first), fullTime(last));
+}
+
+function Expiry({ at }: { at: string }) {
+  const now = useNowMs();
+  const atMs = Date.parse(at);
+  const expired = atMs <= now;
+  return (
+    <Tag tone={expired ? 'bad' : 'info'} title={fullTime(at)}>
+      {expired ? words.expired : words.expires(inWords(atMs, now))}
+    </Tag>
+  );
+}
+
+function PointTable({ data }: { data: DerivedData['data'] }) {
+  const quantiles = data.points[0]?.quantiles?.map(({ probability }) => probability) ?? [];
+  return (
+    <div className={classes['scroll']} tabIndex={0} role="region" aria-label={chartLabel(data)}>
+      <table className={classes['table']}>
+        <thead>
+          <tr>
+            <th scope="col">{words.time}</th>
+            <th scope="col">
+              {words.value} [{data.unit}]
+            </th>
+            {quantiles.map((probability) => (
+              <th key={probability} scope="col">
+                {words.quantile(shownNumber(probability * 100))}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {data.points.map((point) => (
+            <tr key={point.timestamp}>
+              <td>{fullTime(point.timestamp)}</td>
+              <td>{shownNumber(point.value)}</td>
+              {point.quantiles?.map(({ probability, value }) => (
+                <td key={probability}>{shownNumber(value)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Facts({ derived }: { derived: DerivedData }) {
+  const { quality, processor, artifact } = derived;
+  const facts: [string, string][] = [
+    [words.issued, fullTime(derived.accepted_at)],
+    [words.watermark, fullTime(quality.input_watermark)],
+    [words.missing, `${shownNumber(quality.missing_ratio * 100)} %`],
+    [words.gap, shownDuration(quality.max_gap_seconds * 1000)],
+    [words.substituted, String(quality.substituted_samples)],
+    [words.liveTail, quality.live_tail_included ? words.yes : words.no],
+    [words.processor, `${processor.id} ${processor.version}`],
+    ...(artifact === undefined ? [] : [[words.artifact, `${artifact.family} ${artifact.version}`] as [string, string]]),
+    [words.digest, derived.input_digest],
+    [words.ids, derived.result_id],
+  ];
+  return (
+    <dl className={classes['facts']} aria-label={words.quality}>
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

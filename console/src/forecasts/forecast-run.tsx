@@ -1,0 +1,164 @@
+/** One run of a task: its options, its result, or why it was refused. */
+import { Button, Group, Modal, NumberInput, Stack, Text, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { ApiError } from '../../../src/api/client.ts';
+import type { TaskDiscoveryEntry } from '../../../src/api/processing-discovery.ts';
+import { nowMs } from '../clock.ts';
+import { shownDuration } from '../parts/number.ts';
+import { Notice } from '../parts/tag.tsx';
+import { useSession } from '../session/session.ts';
+import { mayManage } from '../session/token.ts';
+import { t } from '../strings/index.ts';
+import { cutOf, latestCut, quantilesOf } from './as-of.ts';
+import { runForecast } from './forecast-queries.ts';
+import { ForecastRefusal } from './forecast-refusal.tsx';
+import { ForecastResult } from './forecast-result.tsx';
+import classes from './forecasts.module.css';
+
+const words = t.forecasts;
+const usualQuantiles = ['0.1', '0.25', '0.5', '0.75', '0.9'];
+
+/** As many of the usual ones as the task gives, from the outside in. */
+function startingQuantiles(max: number): string {
+  if (max >= 5) return usualQuantiles.join(', ');
+  if (max >= 3) return '0.1, 0.5, 0.9';
+  return max >= 1 ? '0.5' : '';
+}
+
+export function ForecastRun({ entry }: { entry: TaskDiscoveryEntry }) {
+  const { forecast } = entry;
+  const session = useSession();
+  const mayRun = session.status !== 'out' && mayManage(session.facts.role);
+  const [asOf, setAsOf] = useState(() => latestCut(forecast.cadence_ms, nowMs()));
+  const [horizon, setHorizon] = useState(forecast.max_horizon_steps);
+  const [quantiles, setQuantiles] = useState(() => startingQuantiles(forecast.max_quantiles));
+  const [asking, setAsking] = useState(false);
+  const cadence = shownDuration(forecast.cadence_ms);
+  const cut = cutOf(asOf, forecast.cadence_ms, nowMs());
+  const chosen = quantilesOf(quantiles, forecast.max_quantiles);
+  const run = useMutation({
+    mutationFn: async (confirmed: boolean) => {
+      if (cut === null || chosen === null) throw new Error(words.run.badAsOf(cadence));
+      return runForecast({ entry, asOf: cut, horizonSteps: horizon, quantiles: chosen, confirmed });
+    },
+    // The route's policy wants a confirmation: it is asked for, and the run is sent again with it.
+    onError: (error) => error instanceof ApiError && error.code === 'confirmation-required' && setAsking(true),
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (cut === null || chosen === null) return;
+    if (entry.data_boundary === 'remote') setAsking(true);
+    else run.mutate(false);
+  };
+  return (
+    <section className={classes['main']} aria-label={entry.task.id}>
+      <TaskFacts entry={entry} />
+      {mayRun ? (
+        <form onSubmit={submit} aria-label={words.run.title}>
+          <div className={classes['form']}>
+            <TextInput
+              label={words.run.asOf}
+              description={words.run.asOfHint(cadence)}
+              value={asOf}
+              error={cut === null ? words.run.badAsOf(cadence) : undefined}
+              onChange={(event) => setAsOf(event.currentTarget.value)}
+            />
+            <NumberInput
+              label={words.run.horizon}
+              description={shownDuration(horizon * forecast.cadence_ms)}
+              value={horizon}
+              min={1}
+              max={forecast.max_horizon_steps}
+              clampBehavior="strict"
+              allowDecimal={false}
+              onChange={(value) => typeof value === 'number' && setHorizon(value)}
+            />
+            <TextInput
+              label={words.run.quantiles}
+              description={words.run.quantilesHint(forecast.max_quantiles)}
+              value={quantiles}
+              disabled={forecast.max_quantiles === 0}
+              error={chosen === null ? words.run.badQuantiles(forecast.max_quantiles) : undefined}
+              onChange={(event) => setQuantiles(event.currentTarget.value)}
+            />
+          </div>
+          <Group mt="md">
+            <Button type="submit" loading={run.isPending} disabled={cut === null || chosen === null}>
+              {words.run.submit}
+            </Button>
+            <Button variant="default" onClick={() => setAsOf(latestCut(forecast.cadence_ms, nowMs()))}>
+              {words.run.latest}
+            </Button>
+            <Text size="sm" c="dimmed">
+              {words.run.audited}
+            </Text>
+          </Group>
+        </form>
+      ) : (
+        <Notice tone="info">{words.run.needsRole}</Notice>
+      )}
+      {run.isError && !asking && <ForecastRefusal error={run.error} />}
+      {run.data !== undefined && !run.isPending && <ForecastResult derived={run.data} />}
+      <Modal
+        opened={asking}
+        onClose={() => setAsking(false)}
+        title={words.confirm.title}
+        closeButtonProps={{ 'aria-label': t.common.close }}
+      >
+        <Stack>
+          <Text size="sm">{words.confirm.body(entry.processor_id)}</Text>
+          <Group justify="flex-end">
+            <Button variant="default" onClick={() => setAsking(false)}>
+              {t.common.cancel}
+            </Button>
+            <Button
+              data-autofocus
+              onClick={() => {
+                setAsking(false);
+                run.mutate(true);
+              }}
+            >
+              {words.confirm.submit}
+            </Button>
+          </Group>
+        </Stack>
+      </Modal>
+    </section>
+  );
+}
+
+function TaskFacts({ entry }: { entry: TaskDiscoveryEntry }) {
+  const { forecast, features } = entry;
+  const inputs = features.map(
+    ({ name, unit, role }) =>
+      `${name}${unit === undefined || unit === '1' ? '' : ` [${unit}]`} (${words.task.roles[role]})`,
+  );
+  return (
+    <>
+      <h2 className={classes['heading']}>{entry.task.id}</h2>
+      <dl className={classes['facts']}>
+        <div>
+          <dt>{words.task.target}</dt>
+          <dd>
+            {forecast.target.name} [{forecast.target.unit}], {forecast.target.sign_convention.replaceAll('_', ' ')}
+          </dd>
+        </div>
+        <div>
+          <dt>{words.task.processor}</dt>
+          <dd>
+            {entry.processor_id} {entry.processor_version}, {words.task.boundary[entry.data_boundary]}
+          </dd>
+        </div>
+        <div>
+          <dt>{words.task.inputs}</dt>
+          <dd>{inputs.join(', ')}</dd>
+        </div>
+        <div>
+          <dt>{words.task.fallbacks}</dt>
+          <dd>{forecast.allowed_fallbacks.length === 0 ? t.common.none : forecast.allowed_fallbacks.join(', ')}</dd>
+        </div>
+      </dl>
+    </>
+  );
+}

@@ -1,0 +1,72 @@
+/** A run as the canvas shows it: which nodes and wires it took, what each branch said, what became of each write. */
+import { createContext, useContext } from 'react';
+import { parseExpression } from '../../../src/rules/expression/parse.ts';
+import { isFields } from '../../../src/rules/issues.ts';
+import type { ExecutionRecord } from '../../../src/rules/record.ts';
+import { type FlowDocument, wiresOf } from '../editor/flow-document.ts';
+import { shownNumber } from '../parts/number.ts';
+import type { RuleVariable } from '../server/queries.ts';
+import type { RunRecord } from './stream.ts';
+
+/** A record from the service, or from a trial in the page. */
+export type AnyRecord = RunRecord | ExecutionRecord;
+
+export interface ShownRun {
+  readonly record: AnyRecord;
+  readonly kind: 'live' | 'history' | 'trial';
+  readonly visited: ReadonlySet<string>;
+  /** Output taken by node; nodes without choice take `default`. */
+  readonly outputs: ReadonlyMap<string, string>;
+  /** Values that the rule reads at this moment, with quality and age; of a live run only. */
+  readonly variables: readonly RuleVariable[];
+}
+
+export const runContext = createContext<ShownRun | null>(null);
+
+export function useShownRun(): ShownRun | null {
+  return useContext(runContext);
+}
+
+export function shownRun(record: AnyRecord, kind: ShownRun['kind'], variables: readonly RuleVariable[] = []): ShownRun {
+  const outputs = new Map<string, string>();
+  for (const id of record.execution_path) outputs.set(id, switchDetails(record, id)?.output ?? 'default');
+  return { record, kind, visited: new Set(record.execution_path), outputs, variables };
+}
+
+export interface BranchResult {
+  readonly name: string;
+  /** Null for a branch that was not tried. */
+  readonly result: boolean | null;
+}
+
+export function switchDetails(record: AnyRecord, nodeId: string): { branches: BranchResult[]; output: string } | null {
+  const details = record.node_details[nodeId];
+  if (!isFields(details) || !Array.isArray(details['branches']) || typeof details['output'] !== 'string') return null;
+  const branches = details['branches'].flatMap((branch: unknown): BranchResult[] => {
+    if (!isFields(branch) || typeof branch['name'] !== 'string') return [];
+    return [{ name: branch['name'], result: typeof branch['result'] === 'boolean' ? branch['result'] : null }];
+  });
+  return { branches, output: details['output'] };
+}
+
+/** Keys (`source:output>target`) of the wires that the run took. */
+export function takenEdges(run: ShownRun, document: FlowDocument): Set<string> {
+  const taken = new Set<string>();
+  for (const node of document.nodes) {
+    const output = run.outputs.get(node.id);
+    if (output === undefined) continue;
+    for (const target of wiresOf(node)[output] ?? [])
+      if (run.visited.has(target)) taken.add(`${node.id}:${output}>${target}`);
+  }
+  return taken;
+}
+
+/** `soc = 35.2, limit = 40`: the operands of an expression with the values of the run; empty when it has none. */
+export function operandsOf(expression: string, values: AnyRecord['variable_values']): string {
+  const parsed = parseExpression(expression);
+  if (!parsed.ok) return '';
+  return [...parsed.expression.variables]
+    .filter((name) => Object.hasOwn(values, name))
+    .map((name) => `${name} = ${shownNumber(values[name])}`)
+    .join(', ');
+}

@@ -1,0 +1,73 @@
+/** Moments as a person says them: "12 s ago", with the exact time behind it; all of them move on together. */
+import { useSyncExternalStore } from 'react';
+import { every, nowMs } from '../clock.ts';
+import { t } from '../strings/index.ts';
+
+const secondMs = 1000;
+const listeners = new Set<() => void>();
+let tickMs = nowMs();
+let stop: (() => void) | null = null;
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  stop ??= every(secondMs, () => {
+    tickMs = nowMs();
+    for (const each of listeners) each();
+  });
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    stop?.();
+    stop = null;
+  };
+}
+
+/** The present to the second. */
+export function useNowMs(): number {
+  return useSyncExternalStore(subscribe, () => tickMs);
+}
+
+export function inWords(atMs: number, fromMs: number): string {
+  const distance = Math.round((atMs - fromMs) / secondMs);
+  const words = distance > 0 ? t.common.ahead : t.common.ago;
+  const seconds = Math.abs(distance);
+  if (seconds < 1) return words.now;
+  if (seconds < 90) return words.seconds(seconds);
+  if (seconds < 90 * 60) return words.minutes(Math.round(seconds / 60));
+  if (seconds < 36 * 3600) return words.hours(Math.round(seconds / 3600));
+  return words.days(Math.round(seconds / 86_400));
+}
+
+const dayAndTime = new Intl.DateTimeFormat(undefined, {
+  year: 'numeric',
+  month: 'short',
+  day: '2-digit',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hour12: false,
+});
+const timeOnly = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+  hour12: false,
+});
+
+export function fullTime(at: string | number): string {
+  return dayAndTime.format(new Date(at));
+}
+
+export function clockTime(at: string | number): string {
+  return timeOnly.format(new Date(at));
+}
+
+export function Moment({ at }: { at: string }) {
+  const now = useNowMs();
+  return (
+    <time dateTime={at} title={fullTime(at)}>
+      {inWords(Date.parse(at), now)}
+    </time>
+  );
+}

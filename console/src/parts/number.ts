@@ -1,0 +1,25 @@
+/** Numbers as an engineer reads them: few digits where there are many, never a value that is not there. */
+
+const digits = 6;
+
+/** The value in at most six significant digits; `–` for one that is missing. */
+export function shownNumber(value: number | null | undefined): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return '–';
+  if (Number.isInteger(value) && Math.abs(value) < 1e15) return String(value);
+  return String(Number(value.toPrecision(digits)));
+}
+
+/** With its unit; "1" is the unit of plain numbers and is not said. */
+export function withUnit(value: number | null | undefined, unit: string | null | undefined): string {
+  const text = shownNumber(value);
+  return unit === null || unit === undefined || unit === '' || unit === '1' || text === '–' ? text : `${text} ${unit}`;
+}
+
+/** A duration given in milliseconds. */
+export function shownDuration(ms: number): string {
+  if (ms < 1000) return `${shownNumber(ms)} ms`;
+  if (ms < 90_000) return `${shownNumber(ms / 1000)} s`;
+  if (ms < 90 * 60_000) return `${shownNumber(ms / 60_000)} min`;
+  if (ms < 72 * 3_600_000) return `${shownNumber(ms / 3_600_000)} h`;
+  return `${shownNumber(ms / 86_400_000)} days`;
+}

@@ -1,0 +1,35 @@
+/** A short state in colour and words, and a longer notice: colour is never the only carrier of meaning. */
+import type { ReactNode } from 'react';
+import classes from './tag.module.css';
+
+export type Tone = 'good' | 'warn' | 'bad' | 'info' | 'calm';
+
+export function Tag({ tone, children, title }: { tone: Tone; children: ReactNode; title?: string }) {
+  return (
+    <span className={`${classes['tag']} ${classes[tone]}`} title={title}>
+      <span className={classes['dot']} aria-hidden />
+      {children}
+    </span>
+  );
+}
+
+interface NoticeParts {
+  readonly tone: Tone;
+  readonly children: ReactNode;
+  readonly action?: ReactNode;
+  /** `alert` interrupts a screen reader, `status` waits for it. */
+  readonly role?: 'alert' | 'status' | 'note';
+}
+
+export function Notice({ tone, children, action, role = 'status' }: NoticeParts) {
+  return (
+    <div className={`${classes['notice']} ${classes[tone]}`} role={role}>
+      <div className={classes['body']}>{children}</div>
+      {action}
+    </div>
+  );
+}
+
+export function Particulars({ children }: { children: ReactNode }) {
+  return <span className={classes['particulars']}>{children}</span>;
+}

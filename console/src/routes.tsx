@@ -1,0 +1,79 @@
+/**
+ * The pages and their addresses. They stand in the fragment: the service answers `/` and knows no other page, and what
+ * is unknown to it stays a 404. Editor, audit and forecasts are fetched when they are first opened.
+ */
+import {
+  createHashHistory,
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+} from '@tanstack/react-router';
+import { type AuditSearch, auditFilterNames, type PanelName, panels } from './addresses.ts';
+import { RulesPage } from './rules/rules-page.tsx';
+import { NotFound, PageFailure } from './shell/page-failure.tsx';
+import { Shell } from './shell/shell.tsx';
+
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, errorComponent: PageFailure });
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+/** Search values are parsed as JSON: what looks like a number comes as one. */
+const word = (value: unknown): string | undefined => (typeof value === 'number' ? String(value) : text(value));
+
+const rulesRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  component: RulesPage,
+  validateSearch: (search: Readonly<Record<string, unknown>>): { create?: boolean } =>
+    search['create'] === true ? { create: true } : {},
+});
+
+const ruleRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/rules/$ruleId',
+  component: lazyRouteComponent(() => import('./editor/rule-page.tsx'), 'RulePage'),
+  validateSearch: (search: Readonly<Record<string, unknown>>): { panel?: PanelName; run?: string } => {
+    const panel = panels.find((name) => name === search['panel']);
+    const run = text(search['run']);
+    return { ...(panel === undefined ? {} : { panel }), ...(run === undefined ? {} : { run }) };
+  },
+});
+
+const auditRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/audit',
+  component: lazyRouteComponent(() => import('./audit/audit-page.tsx'), 'AuditPage'),
+  validateSearch: (search: Readonly<Record<string, unknown>>): AuditSearch =>
+    Object.fromEntries(
+      auditFilterNames.flatMap((name) => {
+        const value = word(search[name]);
+        return value === undefined ? [] : [[name, value]];
+      }),
+    ),
+});
+
+const forecastsRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/forecasts',
+  component: lazyRouteComponent(() => import('./forecasts/forecasts-page.tsx'), 'ForecastsPage'),
+  validateSearch: (search: Readonly<Record<string, unknown>>): { task?: string } => {
+    const task = word(search['task']);
+    return task === undefined ? {} : { task };
+  },
+});
+
+const routeTree = root.addChildren([rulesRoute, ruleRoute, auditRoute, forecastsRoute]);
+
+export const router = createRouter({
+  routeTree,
+  history: createHashHistory(),
+  defaultErrorComponent: PageFailure,
+  defaultPreload: 'intent',
+  defaultPendingMinMs: 0,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

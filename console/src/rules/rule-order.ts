@@ -1,0 +1,39 @@
+/** Which rules the list shows, and in what order: pure functions of the list and what was chosen. */
+import type { RuleSummary } from '../server/queries.ts';
+import { needsAttention } from './rule-words.ts';
+
+export const filters = ['all', 'on', 'off', 'trouble'] as const;
+export type Filter = (typeof filters)[number];
+export const sorts = ['priority', 'name', 'state', 'last'] as const;
+export type Sort = (typeof sorts)[number];
+
+export interface Chosen {
+  readonly search: string;
+  readonly filter: Filter;
+  readonly sort: Sort;
+}
+
+export function shownRules(rules: readonly RuleSummary[], { search, filter, sort }: Chosen): RuleSummary[] {
+  const wanted = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const isShown = (rule: RuleSummary): boolean => {
+    const text = `${rule.name} ${rule.description ?? ''}`.toLowerCase();
+    return wanted.every((word) => text.includes(word)) && passes(rule, filter);
+  };
+  const found = rules.filter(isShown);
+  // The service's own order is by priority, highest first.
+  if (sort === 'priority') return found;
+  if (sort === 'name') return found.toSorted((a, b) => a.name.localeCompare(b.name));
+  if (sort === 'state') return found.toSorted((a, b) => Number(needsAttention(b)) - Number(needsAttention(a)));
+  return found.toSorted((a, b) => lastRun(b).localeCompare(lastRun(a)));
+}
+
+function passes(rule: RuleSummary, filter: Filter): boolean {
+  if (filter === 'all') return true;
+  if (filter === 'trouble') return needsAttention(rule);
+  return rule.enabled === (filter === 'on');
+}
+
+/** RFC 3339 in UTC: the order of the texts is the order of the times. */
+function lastRun(rule: RuleSummary): string {
+  return rule.status?.last_run?.started_at ?? '';
+}

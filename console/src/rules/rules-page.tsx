@@ -1,0 +1,277 @@
+/** The list of rules: what is running, what is not, and why. */
+import {
+  ActionIcon,
+  Button,
+  Menu,
+  SegmentedControl,
+  Select,
+  Skeleton,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { type KeyboardEvent, useMemo, useRef, useState } from 'react';
+import { useLastRun, useWatch } from '../live/stream.ts';
+import { Failure } from '../parts/failure.tsx';
+import { inWords, Moment, useNowMs } from '../parts/moment.tsx';
+import { Notice, Tag } from '../parts/tag.tsx';
+import { type RuleSummary, useRules, useScheduler } from '../server/queries.ts';
+import { useSession } from '../session/session.ts';
+import { mayManage } from '../session/token.ts';
+import { MoreIcon, PlayIcon, PlusIcon, SearchIcon } from '../shell/icons.tsx';
+import { t } from '../strings/index.ts';
+import { CreateRule } from './create-rule.tsx';
+import { ImportRules } from './import-rules.tsx';
+import { useRuleActions } from './rule-actions.tsx';
+import { type Filter, filters, type Sort, shownRules, sorts } from './rule-order.ts';
+import { needsAttention, outcomeOf, reasonsOf, stateOf } from './rule-words.ts';
+import classes from './rules-page.module.css';
+
+const words = t.rules;
+
+export function RulesPage() {
+  const rules = useRules();
+  const navigate = useNavigate();
+  const { create } = useSearch({ from: '/' });
+  const [search, setSearch] = useState('');
+  const [filter, setFilter] = useState<Filter>('all');
+  const [sort, setSort] = useState<Sort>('priority');
+  const session = useSession();
+  const manage = session.status !== 'out' && mayManage(session.facts.role);
+  const all = rules.data ?? [];
+  const shown = useMemo(() => shownRules(all, { search, filter, sort }), [all, search, filter, sort]);
+  useWatch(all.map(({ id }) => id));
+  return (
+    <div className={classes['page']}>
+      <div className={classes['top']}>
+        <Title order={1} size="h2">
+          {words.title}
+        </Title>
+        <Counts rules={all} shown={shown.length} />
+        {manage && (
+          <>
+            <ImportRules />
+            <Button
+              leftSection={<PlusIcon size={16} />}
+              onClick={() => void navigate({ to: '/', search: { create: true } })}
+            >
+              {words.create}
+            </Button>
+          </>
+        )}
+      </div>
+      <div className={classes['tools']}>
+        <TextInput
+          className={classes['search'] ?? ''}
+          aria-label={words.search}
+          placeholder={words.searchHint}
+          leftSection={<SearchIcon size={16} />}
+          value={search}
+          onChange={(event) => setSearch(event.currentTarget.value)}
+        />
+        <SegmentedControl
+          aria-label={words.filterLabel}
+          value={filter}
+          onChange={(value) => setFilter(filters.find((known) => known === value) ?? 'all')}
+          data={filters.map((value) => ({ value, label: words.filter[value] }))}
+          size="sm"
+        />
+        <Select
+          aria-label={words.sort.by}
+          value={sort}
+          allowDeselect={false}
+          onChange={(value) => setSort(sorts.find((known) => known === value) ?? 'priority')}
+          data={sorts.map((value) => ({ value, label: words.sort[value] }))}
+          w={170}
+        />
+      </div>
+      {rules.isError && rules.data === undefined && (
+        <Failure error={rules.error} onRetry={() => void rules.refetch()} />
+      )}
+      <SchedulerNotice />
+      {rules.isPending && <Skeleton height={260} radius="md" aria-label={t.common.loading} />}
+      {rules.data !== undefined && (
+        <RuleTable rules={shown} manage={manage} empty={all.length === 0 ? null : words.noMatch(search)} />
+      )}
+      {create === true && manage && <CreateRule onClose={() => void navigate({ to: '/', search: {} })} />}
+    </div>
+  );
+}
+
+/** Enabled rules do not run while the scheduler does not: that comes before what each of them does. */
+function SchedulerNotice() {
+  const scheduler = useScheduler();
+  if (scheduler.data === undefined || scheduler.data.running) return null;
+  return (
+    <Notice tone="bad" role="alert">
+      {words.schedulerStopped}
+    </Notice>
+  );
+}
+
+function Counts({ rules, shown }: { rules: readonly RuleSummary[]; shown: number }) {
+  const on = rules.filter(({ enabled }) => enabled).length;
+  const trouble = rules.filter(needsAttention).length;
+  return (
+    <p className={classes['counts']} role="status">
+      <span>{words.shown(shown, rules.length)}</span>
+      <span>{words.counts.enabled(on)}</span>
+      {trouble > 0 && <span>{words.counts.trouble(trouble)}</span>}
+    </p>
+  );
+}
+
+interface TableParts {
+  readonly rules: readonly RuleSummary[];
+  readonly manage: boolean;
+  /** What to say when nothing is shown; null when there are no rules at all. */
+  readonly empty: string | null;
+}
+
+function RuleTable({ rules, manage, empty }: TableParts) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const ask = useRuleActions();
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey || !(event.target instanceof HTMLElement)) return;
+    const row = event.target.closest('tr');
+    const links = [...(body.current?.querySelectorAll<HTMLElement>('a[data-row]') ?? [])];
+    const at = links.findIndex((link) => link.closest('tr') === row);
+    const rule = rules[at];
+    if (event.key === 'ArrowDown') links[Math.min(at + 1, links.length - 1)]?.focus();
+    else if (event.key === 'ArrowUp') links[Math.max(at - 1, 0)]?.focus();
+    else if (event.key === 'e' && manage && rule !== undefined) ask(rule.enabled ? 'disable' : 'enable', rule);
+    else if (event.key === 'r' && manage && rule !== undefined) ask('run', rule);
+    else return;
+    event.preventDefault();
+  };
+  if (rules.length === 0)
+    return (
+      <Stack align="center" p="xl" gap={6}>
+        <Text fw={600}>{empty ?? words.empty}</Text>
+        {empty === null && <Text c="dimmed">{words.emptyLead}</Text>}
+      </Stack>
+    );
+  return (
+    <>
+      <table className={classes['table']} aria-label={words.title}>
+        <thead>
+          <tr>
+            <th scope="col">{words.columns.name}</th>
+            <th scope="col">{words.columns.state}</th>
+            <th scope="col">{words.columns.last}</th>
+            <th scope="col">{words.columns.next}</th>
+            <th scope="col">
+              <span className="sp-hidden">{words.columns.actions}</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody ref={body} onKeyDown={onKeyDown}>
+          {rules.map((rule) => (
+            <RuleRow key={rule.id} rule={rule} manage={manage} />
+          ))}
+        </tbody>
+      </table>
+      {manage && <p className={classes['hint']}>{words.keys}</p>}
+    </>
+  );
+}
+
+function RuleRow({ rule, manage }: { rule: RuleSummary; manage: boolean }) {
+  const { id, name, description, status } = rule;
+  const state = stateOf(status);
+  const missing = status?.points.filter((point) => point.current_value === null).length ?? 0;
+  return (
+    <tr data-rule={id}>
+      <td>
+        <Link to="/rules/$ruleId" params={{ ruleId: String(id) }} className={classes['name'] ?? ''} data-row>
+          {name}
+        </Link>
+        {description !== null && description !== '' && <div className={classes['about']}>{description}</div>}
+      </td>
+      <td>
+        <Tag tone={state.tone}>{state.text}</Tag>
+        {state.word !== 'waiting' || missing > 0 ? (
+          <div className={classes['why']}>{reasonsOf(status).join(' ')}</div>
+        ) : null}
+      </td>
+      <td className={classes['narrow']}>
+        <LastRun rule={rule} />
+      </td>
+      <td className={classes['narrow']}>
+        <NextRun rule={rule} />
+      </td>
+      <td>{manage && <RowActions rule={rule} />}</td>
+    </tr>
+  );
+}
+
+function LastRun({ rule }: { rule: RuleSummary }) {
+  const pushed = useLastRun(rule.id);
+  const polled = rule.status?.last_run ?? null;
+  const last = pushed !== null && (polled === null || pushed.started_at >= polled.started_at) ? pushed : polled;
+  if (last === null)
+    return (
+      <Text size="sm" c="dimmed">
+        {words.never}
+      </Text>
+    );
+  const outcome = outcomeOf(last.outcome);
+  return (
+    <>
+      <Tag tone={outcome.tone} title={outcome.hint}>
+        {outcome.text}
+      </Tag>
+      <div className={classes['why']}>
+        <Moment at={last.started_at} />
+      </div>
+    </>
+  );
+}
+
+function NextRun({ rule }: { rule: RuleSummary }) {
+  const now = useNowMs();
+  const { status } = rule;
+  if (status === null || status === undefined || !rule.enabled || !status.runnable)
+    return (
+      <Text size="sm" c="dimmed">
+        {t.common.none}
+      </Text>
+    );
+  const cooling = status.cooldown_until !== null && Date.parse(status.cooldown_until) > now;
+  if (cooling && status.cooldown_until !== null)
+    return <Text size="sm">{words.cooldownLeft(inWords(Date.parse(status.cooldown_until), now))}</Text>;
+  if (status.next_due_at === null) return <Text size="sm">{words.onChange}</Text>;
+  // A short interval is always due in a moment: a countdown would only flicker.
+  const dueMs = Date.parse(status.next_due_at);
+  const when = dueMs - now < 1500 ? t.common.ahead.now : inWords(dueMs, now);
+  return <Text size="sm">{words.nextDue(when)}</Text>;
+}
+
+function RowActions({ rule }: { rule: RuleSummary }) {
+  const ask = useRuleActions();
+  const toggle = rule.enabled ? 'disable' : 'enable';
+  return (
+    <div className={classes['actions']}>
+      <Button size="compact-sm" variant="default" onClick={() => ask(toggle, rule)}>
+        {words[toggle]}
+      </Button>
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <ActionIcon variant="default" size="md" aria-label={words.more(rule.name)}>
+            <MoreIcon size={16} />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item leftSection={<PlayIcon size={15} />} onClick={() => ask('run', rule)}>
+            {words.run}
+          </Menu.Item>
+          <Menu.Item c="var(--sp-bad)" onClick={() => ask('delete', rule)}>
+            {words.delete}
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+    </div>
+  );
+}

@@ -1,0 +1,28 @@
+/** The page's one client of the service; a refused token is told to the session, whatever the call was. */
+import type { Static } from 'typebox';
+import type { Capability } from '../../../src/api/capability.ts';
+import { ApiError, type CallInput, createClient, type Reply } from '../../../src/api/client.ts';
+import { currentToken, expire } from '../session/session.ts';
+
+const client = createClient({ baseUrl: '', token: currentToken });
+
+export async function call<C extends Capability>(
+  capability: C,
+  input: CallInput<C> = {},
+): Promise<Reply<Static<C['answer']>>> {
+  const token = currentToken();
+  try {
+    return await client.call(capability, input);
+  } catch (error) {
+    const refused = error instanceof ApiError && error.status === 401 && capability.permission !== null;
+    // An answer to an older token says nothing of the one that is in use now.
+    if (refused && token === currentToken()) expire();
+    throw error;
+  }
+}
+
+/** A call with a token that is not in use yet, to see whether it is good. */
+export function callWith(token: string): typeof call {
+  const own = createClient({ baseUrl: '', token: () => token });
+  return (capability, input) => own.call(capability, input);
+}

@@ -1,0 +1,106 @@
+/** What the pages read from the service, as cached queries: their keys, periods and retries stand here. */
+import { QueryClient, useQuery } from '@tanstack/react-query';
+import { automation } from '../../../src/api/automation.ts';
+import { ApiError } from '../../../src/api/client.ts';
+import { call } from './calls.ts';
+
+/** How often a page that shows what happens now asks again, beside what the stream pushes. */
+const statusPeriodMs = 3000;
+const variablesPeriodMs = 2000;
+const retryDelayMs = 1000;
+const retriesMax = 2;
+const pageSize = 100;
+
+/** Only what may help is tried again; a query that repeats anyway is not hurried. */
+function shouldRetry(failures: number, error: Error): boolean {
+  return error instanceof ApiError && error.retryable && failures < retriesMax;
+}
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      retry: shouldRetry,
+      retryDelay: retryDelayMs,
+      refetchOnWindowFocus: true,
+      staleTime: 1000,
+      networkMode: 'always',
+    },
+    mutations: { networkMode: 'always' },
+  },
+});
+
+async function allRules() {
+  const rules = [];
+  for (let page = 1; ; page++) {
+    const query = { page: String(page), page_size: String(pageSize), include: 'status' } as const;
+    const { data } = (await call(automation.list, { query })).data;
+    rules.push(...data.list);
+    if (!data.has_next) return rules;
+  }
+}
+
+export type RuleSummary = Awaited<ReturnType<typeof allRules>>[number];
+export type RuleStatus = NonNullable<RuleSummary['status']>;
+
+export function useRules() {
+  return useQuery({ queryKey: ['rules'], queryFn: allRules, refetchInterval: statusPeriodMs });
+}
+
+async function ruleOf(id: number) {
+  return (await call(automation.get, { params: { id: String(id) } })).data.data;
+}
+export type StoredRule = Awaited<ReturnType<typeof ruleOf>>;
+
+export const ruleQuery = (id: number) => ({ queryKey: ['rule', id], queryFn: () => ruleOf(id) });
+
+export function useRule(id: number) {
+  return useQuery({ ...ruleQuery(id), staleTime: 0 });
+}
+
+export function useRuleStatus(id: number) {
+  return useQuery({
+    queryKey: ['rule', id, 'status'],
+    queryFn: async () => (await call(automation.status, { params: { id: String(id) } })).data.data,
+    refetchInterval: statusPeriodMs,
+  });
+}
+
+async function variablesOf(id: number) {
+  return (await call(automation.variables, { params: { id: String(id) } })).data.data.variables;
+}
+export type RuleVariable = Awaited<ReturnType<typeof variablesOf>>[number];
+
+export function useRuleVariables(id: number) {
+  return useQuery({
+    queryKey: ['rule', id, 'variables'],
+    queryFn: () => variablesOf(id),
+    refetchInterval: variablesPeriodMs,
+  });
+}
+
+async function siteOf() {
+  return (await call(automation.instances)).data.data;
+}
+export type SiteView = Awaited<ReturnType<typeof siteOf>>;
+
+export const siteQuery = { queryKey: ['site'], queryFn: siteOf, staleTime: 60_000 };
+
+export function useSite() {
+  return useQuery(siteQuery);
+}
+
+export function useScheduler() {
+  return useQuery({
+    queryKey: ['scheduler'],
+    queryFn: async () => (await call(automation.schedulerStatus)).data.data,
+    refetchInterval: statusPeriodMs * 2,
+  });
+}
+
+/** Everything that shows rule `id` or the list asks again. */
+export async function refreshRule(id: number): Promise<void> {
+  await Promise.all([
+    queryClient.invalidateQueries({ queryKey: ['rules'] }),
+    queryClient.invalidateQueries({ queryKey: ['rule', id] }),
+  ]);
+}

@@ -1,0 +1,179 @@
+/** The command palette (Ctrl/Cmd-K): every page, every rule and what can be done with it, found by typing. */
+import { Modal, TextInput } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import { type KeyboardEvent, useEffect, useId, useMemo, useState } from 'react';
+import { useRuleActions } from '../rules/rule-actions.tsx';
+import { useRules } from '../server/queries.ts';
+import { useSession } from '../session/session.ts';
+import { mayAudit, mayManage } from '../session/token.ts';
+import { t } from '../strings/index.ts';
+import { type Command, usePageCommands } from './page-commands.ts';
+import classes from './palette.module.css';
+
+const words = t.palette;
+const shownMax = 60;
+
+export function usePalette() {
+  const [opened, setOpened] = useState(false);
+  useEffect(() => {
+    const onKey = (event: globalThis.KeyboardEvent): void => {
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey) return;
+      event.preventDefault();
+      setOpened((was) => !was);
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, []);
+  return { opened, open: () => setOpened(true), close: () => setOpened(false) };
+}
+
+export function Palette({ opened, onClose }: { opened: boolean; onClose: () => void }) {
+  if (!opened) return null;
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      withCloseButton={false}
+      size="lg"
+      padding={0}
+      yOffset="12vh"
+      aria-label={words.title}
+    >
+      <PaletteBody onClose={onClose} />
+    </Modal>
+  );
+}
+
+function PaletteBody({ onClose }: { onClose: () => void }) {
+  const [text, setText] = useState('');
+  const [at, setAt] = useState(0);
+  const listId = useId();
+  const commands = useCommands();
+  const found = useMemo(() => matching(commands, text).slice(0, shownMax), [commands, text]);
+  const current = Math.min(at, found.length - 1);
+  const choose = (command: Command | undefined): void => {
+    if (command === undefined) return;
+    onClose();
+    command.run();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === 'ArrowDown') setAt(Math.min(current + 1, found.length - 1));
+    else if (event.key === 'ArrowUp') setAt(Math.max(current - 1, 0));
+    else if (event.key === 'Enter') choose(found[current]);
+    else return;
+    event.preventDefault();
+  };
+  useEffect(() => {
+    document.getElementById(`${listId}-${current}`)?.scrollIntoView({ block: 'nearest' });
+  }, [current, listId]);
+  return (
+    <div>
+      <TextInput
+        data-autofocus
+        // At once, so that what is typed right after Ctrl-K arrives here.
+        autoFocus
+        variant="unstyled"
+        className={classes['input'] ?? ''}
+        aria-label={words.title}
+        placeholder={words.placeholder}
+        value={text}
+        role="combobox"
+        aria-expanded
+        aria-controls={listId}
+        aria-activedescendant={found.length === 0 ? undefined : `${listId}-${current}`}
+        onKeyDown={onKeyDown}
+        onChange={(event) => {
+          setText(event.currentTarget.value);
+          setAt(0);
+        }}
+      />
+      <div id={listId} role="listbox" aria-label={words.title} className={classes['list']} tabIndex={-1}>
+        {found.map((command, index) => (
+          <div
+            key={command.id}
+            id={`${listId}-${index}`}
+            role="option"
+            aria-selected={index === current}
+            className={classes['option']}
+            onMouseMove={() => setAt(index)}
+            onClick={() => choose(command)}
+          >
+            <span>{command.label}</span>
+            <span className={classes['group']}>{command.group}</span>
+          </div>
+        ))}
+        {found.length === 0 && <div className={classes['none']}>{words.none(text)}</div>}
+      </div>
+    </div>
+  );
+}
+
+/** Commands that have every typed word somewhere in them; those that begin with the text come first. */
+function matching(commands: readonly Command[], text: string): Command[] {
+  const wanted = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const hits = commands.filter(({ label, group }) => {
+    const whole = `${label} ${group}`.toLowerCase();
+    return wanted.every((word) => whole.includes(word));
+  });
+  const first = (command: Command): number => (command.label.toLowerCase().startsWith(text.toLowerCase()) ? 0 : 1);
+  return text === '' ? hits : hits.toSorted((a, b) => first(a) - first(b));
+}
+
+function useCommands(): Command[] {
+  const navigate = useNavigate();
+  const rules = useRules();
+  const ask = useRuleActions();
+  const session = useSession();
+  const pageCommands = usePageCommands();
+  const role = session.status === 'out' ? null : session.facts.role;
+  const pages: Command[] = [
+    { id: 'rules', label: t.common.pages.rules, group: words.page, run: () => void navigate({ to: '/' }) },
+    {
+      id: 'forecasts',
+      label: t.common.pages.forecasts,
+      group: words.page,
+      run: () => void navigate({ to: '/forecasts' }),
+    },
+  ];
+  if (mayAudit(role))
+    pages.push({
+      id: 'audit',
+      label: t.common.pages.audit,
+      group: words.page,
+      run: () => void navigate({ to: '/audit' }),
+    });
+  const manage = mayManage(role);
+  if (manage)
+    pages.push({
+      id: 'create',
+      label: t.rules.create,
+      group: words.action,
+      run: () => void navigate({ to: '/', search: { create: true } }),
+    });
+  const byRule = (rules.data ?? []).flatMap((rule): Command[] => {
+    const open: Command = {
+      id: `open-${rule.id}`,
+      label: rule.name,
+      group: words.rule,
+      run: () => void navigate({ to: '/rules/$ruleId', params: { ruleId: String(rule.id) } }),
+    };
+    if (!manage) return [open];
+    const toggle = rule.enabled ? 'disable' : 'enable';
+    return [
+      open,
+      {
+        id: `${toggle}-${rule.id}`,
+        label: words.with(t.rules[toggle], rule.name),
+        group: words.action,
+        run: () => ask(toggle, rule),
+      },
+      {
+        id: `run-${rule.id}`,
+        label: words.with(t.rules.run, rule.name),
+        group: words.action,
+        run: () => ask('run', rule),
+      },
+    ];
+  });
+  return [...pageCommands, ...pages, ...byRule];
+}

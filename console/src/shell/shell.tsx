@@ -1,0 +1,191 @@
+/** The frame of every page: where one is, whether it is live, who is signed in, and what is wrong with the service. */
+import {
+  ActionIcon,
+  Button,
+  Menu,
+  Text,
+  Tooltip,
+  UnstyledButton,
+  useComputedColorScheme,
+  useMantineColorScheme,
+} from '@mantine/core';
+import { Link, Outlet, useRouterState } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
+import { useMissed, useStreamState } from '../live/stream.ts';
+import { Announcements } from '../parts/announce.tsx';
+import { fullTime } from '../parts/moment.tsx';
+import { Notice } from '../parts/tag.tsx';
+import { RuleActions } from '../rules/rule-actions.tsx';
+import { signOut, useSession } from '../session/session.ts';
+import { ExpiredDialog } from '../session/sign-in.tsx';
+import { mayAudit } from '../session/token.ts';
+import { t } from '../strings/index.ts';
+import { MoonIcon, SearchIcon, SunIcon, UserIcon } from './icons.tsx';
+import { Palette, usePalette } from './palette.tsx';
+import { useServiceTrouble } from './service-trouble.ts';
+import classes from './shell.module.css';
+
+const words = t.common;
+
+export function Shell() {
+  const palette = usePalette();
+  const main = useRef<HTMLElement>(null);
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  useEffect(() => {
+    // In newer browsers it returns a promise, which is not a clean-up.
+    window.scrollTo(0, 0);
+  }, [path]);
+  return (
+    <RuleActions>
+      <div className={classes['frame']}>
+        <a
+          className={classes['skip']}
+          href="#content"
+          onClick={(event) => {
+            event.preventDefault();
+            main.current?.focus();
+          }}
+        >
+          {words.skip}
+        </a>
+        <header className={classes['header']}>
+          <Link to="/" className={classes['brand'] ?? ''}>
+            <img src="/assets/icon.svg" alt="" width={24} height={24} />
+            {words.product}
+          </Link>
+          <Pages />
+          <div className={classes['tools']}>
+            <StreamSign />
+            <Tooltip label={words.commands}>
+              <Button
+                variant="default"
+                size="compact-md"
+                onClick={palette.open}
+                leftSection={<SearchIcon size={16} />}
+                aria-label={`${words.commands}, ${words.commandsHint}`}
+              >
+                <span className={classes['key']} aria-hidden>
+                  {words.commandsHint}
+                </span>
+              </Button>
+            </Tooltip>
+            <ThemeButton />
+            <Account />
+          </div>
+        </header>
+        <Trouble />
+        <main id="content" ref={main} tabIndex={-1} className={classes['content']}>
+          <Outlet />
+        </main>
+      </div>
+      <Palette opened={palette.opened} onClose={palette.close} />
+      <ExpiredDialog />
+      <Announcements />
+    </RuleActions>
+  );
+}
+
+function Pages() {
+  const session = useSession();
+  const audit = session.status !== 'out' && mayAudit(session.facts.role);
+  const className = classes['page'] ?? '';
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  const atRules = path === '/' || path.startsWith('/rules/');
+  return (
+    <nav className={classes['pages']} aria-label={words.mainNavigation}>
+      <Link to="/" className={className} activeOptions={{ exact: true }} aria-current={atRules ? 'page' : undefined}>
+        {words.pages.rules}
+      </Link>
+      <Link to="/forecasts" className={className}>
+        {words.pages.forecasts}
+      </Link>
+      {audit && (
+        <Link to="/audit" className={className}>
+          {words.pages.audit}
+        </Link>
+      )}
+    </nav>
+  );
+}
+
+function StreamSign() {
+  const state = useStreamState();
+  const missed = useMissed();
+  if (state === 'off') return null;
+  const label = missed > 0 ? `${words.stream[state]} ${words.stream.missed(missed)}` : words.stream[state];
+  return (
+    <Tooltip label={label}>
+      <span className={classes['stream']} data-state={state} role="status" data-testid="stream">
+        <span className={classes['streamDot']} aria-hidden />
+        <span className={classes['streamWord']} aria-hidden>
+          {words.stream.words[state]}
+        </span>
+        <span className="sp-hidden">{words.stream[state]}</span>
+      </span>
+    </Tooltip>
+  );
+}
+
+function ThemeButton() {
+  const { setColorScheme } = useMantineColorScheme();
+  const isDark = useComputedColorScheme('light') === 'dark';
+  const label = isDark ? words.theme.toLight : words.theme.toDark;
+  return (
+    <Tooltip label={label}>
+      <ActionIcon
+        variant="subtle"
+        size="lg"
+        aria-label={label}
+        onClick={() => setColorScheme(isDark ? 'light' : 'dark')}
+      >
+        {isDark ? <SunIcon /> : <MoonIcon />}
+      </ActionIcon>
+    </Tooltip>
+  );
+}
+
+function Account() {
+  const session = useSession();
+  if (session.status === 'out') return null;
+  const { subject, role, expiresAtMs } = session.facts;
+  const name = subject === '' ? words.account.unnamed : subject;
+  const roleName = role ?? words.account.auditOnly;
+  return (
+    <Menu position="bottom-end" width={280}>
+      <Menu.Target>
+        <UnstyledButton aria-label={words.account.menu(name, roleName)} className={classes['stream'] ?? ''}>
+          <UserIcon />
+          <span className={classes['streamWord']}>{roleName}</span>
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Text size="sm" px="sm" pt={6} fw={600}>
+          {name}
+        </Text>
+        <Text size="sm" px="sm" c="dimmed">
+          {roleName}
+          {role !== null && `: ${words.account.roles[role]}`}
+        </Text>
+        {expiresAtMs !== null && (
+          <Text size="xs" px="sm" pb={6} c="dimmed">
+            {words.account.until(fullTime(expiresAtMs))}
+          </Text>
+        )}
+        <Menu.Divider />
+        <Menu.Item onClick={signOut}>{words.account.signOut}</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function Trouble() {
+  const trouble = useServiceTrouble();
+  if (trouble === null) return null;
+  return (
+    <div className={classes['banner']}>
+      <Notice tone="warn" role="alert">
+        {words.offline[trouble]}
+      </Notice>
+    </div>
+  );
+}

@@ -1,0 +1,163 @@
+/** "Try it here": the draft, evaluated in the page on values that are typed, or that the rule reads now. Nothing is sent. */
+import { Button, Group, NumberInput, Stack, Text, TextInput } from '@mantine/core';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import type { Topology } from '../../../src/rules/topology.ts';
+import { parseTrigger } from '../../../src/rules/trigger/parse.ts';
+import { nowMs } from '../clock.ts';
+import type { Content } from '../editor/draft-history.ts';
+import { type ConsoleCatalogue, type ConsolePoint, pointLabel } from '../editor/site-catalogue.ts';
+import { RunDetails } from '../history/history-panel.tsx';
+import { type AnyRecord, useShownRun } from '../live/run-view.ts';
+import { useLastRun } from '../live/stream.ts';
+import { announce } from '../parts/announce.tsx';
+import { Notice } from '../parts/tag.tsx';
+import { useRuleVariables } from '../server/queries.ts';
+import { t } from '../strings/index.ts';
+import { evaluateTrial, prepareTrial, type TrialRule } from './evaluate.ts';
+
+const words = t.runs.trial;
+
+export interface TrialParts {
+  readonly ruleId: number;
+  readonly revision: number;
+  readonly content: Content;
+  readonly topology: Topology | null;
+  readonly catalogue: ConsoleCatalogue;
+  readonly onResult: (record: AnyRecord | null) => void;
+}
+
+interface Read {
+  readonly point: ConsolePoint;
+  readonly names: string;
+}
+
+/** The points that the flow reads, each once, with the names it reads them under. */
+function readsOf(topology: Topology, catalogue: ConsoleCatalogue): Read[] {
+  const names = new Map<ConsolePoint, Set<string>>();
+  for (const node of topology.nodes.values())
+    for (const read of 'variables' in node ? (node.variables ?? []) : []) {
+      const point = catalogue.point(read);
+      if (point !== undefined) names.set(point, (names.get(point) ?? new Set()).add(read.name));
+    }
+  return [...names].map(([point, known]) => ({ point, names: [...known].join(', ') }));
+}
+
+function prepared({ ruleId, revision, content, topology, catalogue }: TrialParts): TrialRule | null {
+  if (topology === null) return null;
+  const parsed = content.trigger_config === null ? null : parseTrigger(content.trigger_config, catalogue);
+  const trigger = parsed?.ok === true ? parsed.trigger : null;
+  const source = { id: ruleId, revision, priority: content.priority, cooldownMs: content.cooldown_ms, trigger };
+  return prepareTrial(source, topology, catalogue);
+}
+
+export function TrialPanel(parts: TrialParts) {
+  const { ruleId, topology, catalogue, content, onResult } = parts;
+  const [values, setValues] = useState<ReadonlyMap<number, number | null>>(new Map());
+  const [time, setTime] = useState('');
+  const [elapsedSeconds, setElapsedSeconds] = useState(1);
+  const [evaluations, setEvaluations] = useState(0);
+  const lastMs = useRef(0);
+  const rule = useMemo(
+    () => prepared(parts),
+    [topology, catalogue, content.trigger_config, content.cooldown_ms, content.priority],
+  );
+  const reads = useMemo(() => (topology === null ? [] : readsOf(topology, catalogue)), [topology, catalogue]);
+  const variables = useRuleVariables(ruleId);
+  const lastRun = useLastRun(ruleId);
+  const shown = useShownRun();
+  // Another draft has other memories.
+  useEffect(() => setEvaluations(0), [rule]);
+  useEffect(() => () => onResult(null), [onResult]);
+  if (rule === null) return <Notice tone="warn">{words.cannot}</Notice>;
+
+  const fill = (): void => {
+    const next = new Map<number, number | null>();
+    for (const { point, names } of reads) {
+      const live = variables.data?.find(
+        (each) =>
+          each.instance === point.instance && each.point === point.point && each.point_type === point.point_type,
+      );
+      const run = names.split(', ').map((name) => lastRun?.variable_values[name]);
+      next.set(point.index, live?.value ?? run.find((value) => typeof value === 'number') ?? null);
+    }
+    setValues(next);
+    announce([...next.values()].includes(null) ? words.notAvailable : words.filled);
+  };
+  const at = time === '' ? nowMs() : Date.parse(time);
+  const evaluate = (): void => {
+    lastMs.current += elapsedSeconds * 1000;
+    onResult(evaluateTrial(rule, { values, wallMs: at, monotonicMs: lastMs.current }));
+    setEvaluations(evaluations + 1);
+  };
+  const remembers = rule.compiled.sites.length > 0;
+  return (
+    <Stack gap="sm" data-testid="trial">
+      <Notice tone="info" role="note">
+        {words.lead}
+      </Notice>
+      <Group gap="xs">
+        <Button size="compact-sm" variant="default" onClick={fill} disabled={reads.length === 0}>
+          {words.fill}
+        </Button>
+      </Group>
+      {reads.length === 0 && <Text size="sm">{words.noInputs}</Text>}
+      {reads.map(({ point, names }) => (
+        <NumberInput
+          key={point.index}
+          label={`${names} (${pointLabel(point)}${point.unit === '1' ? '' : `, ${point.unit}`})`}
+          placeholder={words.missing}
+          hideControls
+          value={values.get(point.index) ?? ''}
+          onChange={(value) =>
+            setValues(
+              new Map(values).set(point.index, typeof value === 'number' && Number.isFinite(value) ? value : null),
+            )
+          }
+        />
+      ))}
+      <TextInput
+        type="datetime-local"
+        step={1}
+        label={words.time}
+        description={words.timeHint}
+        value={time}
+        error={Number.isFinite(at) ? undefined : words.badTime}
+        onChange={(event) => setTime(event.currentTarget.value)}
+      />
+      {remembers && (
+        <>
+          <NumberInput
+            label={words.elapsed}
+            min={0}
+            value={elapsedSeconds}
+            onChange={(value) => typeof value === 'number' && setElapsedSeconds(value)}
+          />
+          <Text size="xs" c="dimmed">
+            {words.memoryHint}
+          </Text>
+          <Group gap="xs">
+            <Text size="xs">{words.memory(evaluations)}</Text>
+            <Button
+              size="compact-xs"
+              variant="default"
+              onClick={() => {
+                for (const memory of rule.state) memory.length = 0;
+                setEvaluations(0);
+              }}
+            >
+              {words.forget}
+            </Button>
+          </Group>
+        </>
+      )}
+      <Button onClick={evaluate} disabled={!Number.isFinite(at)}>
+        {words.evaluate}
+      </Button>
+      {shown?.kind === 'trial' && (
+        <section aria-label={words.result}>
+          <RunDetails record={shown.record} kind="trial" catalogue={catalogue} />
+        </section>
+      )}
+    </Stack>
+  );
+}

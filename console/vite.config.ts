@@ -1,0 +1,47 @@
+/**
+ * How the console is built: one page, hashed assets, each with its compressed twins beside it, because the service sends
+ * what is on disk and compresses nothing itself.
+ */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import react from '@vitejs/plugin-react';
+import { defineConfig, type Plugin } from 'vite';
+
+const compressible = /\.(js|css|html|svg)$/;
+const outDir = join(import.meta.dirname, 'dist');
+
+function precompress(): Plugin {
+  return {
+    name: 'precompress',
+    apply: 'build',
+    closeBundle() {
+      for (const file of readdirSync(join(outDir, 'assets')).filter((name) => compressible.test(name))) {
+        const path = join(outDir, 'assets', file);
+        const bytes = readFileSync(path);
+        writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
+        // Quality 9 of 11: a tenth of the time, two percent larger.
+        writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }));
+      }
+    },
+  };
+}
+
+export default defineConfig({
+  root: import.meta.dirname,
+  base: '/',
+  plugins: [react(), precompress()],
+  // Whatever environment it is built in.
+  define: { 'process.env.NODE_ENV': '"production"' },
+  build: {
+    outDir,
+    emptyOutDir: true,
+    // The first browsers with light-dark() and everything else that is used.
+    target: ['chrome123', 'edge123', 'firefox128', 'safari17.5'],
+    // Data URIs would need a wider policy for fonts and images.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    chunkSizeWarningLimit: 1000,
+  },
+});

@@ -1,0 +1,268 @@
+/**
+ * The HTTP client of every operation (decisions §1.2): a call is a descriptor and its input, the answer has the
+ * descriptor's type. It needs `fetch` and nothing else, so it runs in a browser, in the command line and in the tools.
+ * Streams (`/ws`, `text/event-stream`) are not calls and have clients of their own.
+ */
+import Type, { type Static, type TSchema } from 'typebox';
+import { Check } from 'typebox/value';
+import type { Capability } from './capability.ts';
+
+export interface ClientOptions {
+  /** Address of the service, without a trailing slash; empty in a page that the service itself has served. */
+  readonly baseUrl: string;
+  /** The bearer token to send, asked for at every call; null sends none. */
+  readonly token: () => string | null;
+  /** Longest wait for one answer, in milliseconds; `defaultDeadlineMs` when absent. */
+  readonly deadlineMs?: number;
+  readonly fetch?: typeof fetch;
+}
+
+export const defaultDeadlineMs = 30_000;
+
+/** Of an operation that is known only when it runs, whatever texts it is given. */
+type InputOf<S extends TSchema> =
+  unknown extends Static<S>
+    ? Readonly<Record<string, string>>
+    : keyof Static<S> extends never
+      ? { readonly [name: string]: never }
+      : { readonly [K in keyof Static<S>]: Static<S>[K] };
+/** The confirmation in the body is the client's work: it says there what `confirmed` says. */
+type BodyOf<S> = S extends TSchema ? Omit<Static<S> & object, 'confirmed'> : undefined;
+
+/** What a call needs: path parameters, query and body where the descriptor has any. */
+export interface CallInput<C extends Capability> {
+  readonly params?: InputOf<C['params']>;
+  readonly query?: Partial<Static<C['query']>>;
+  readonly body?: BodyOf<C['body']>;
+  /** The caller means it: sent as the header `x-svc-confirmed` and, where the operation wants it, in the body too. */
+  readonly confirmed?: boolean;
+  /** Revision that the change was made for; another one now answers 409 `revision-conflict`. */
+  readonly expectedRevision?: number;
+  readonly correlationId?: string;
+  /** `x-request-id`, where the operation has one. */
+  readonly requestId?: string;
+  readonly signal?: AbortSignal;
+  /** Longest wait for this call, instead of the client's. */
+  readonly deadlineMs?: number;
+}
+
+/** The input of whichever operation, for what is done alike for all of them. */
+type GivenInput = { readonly [K in keyof CallInput<Capability>]: unknown };
+
+export interface Reply<T> {
+  readonly data: T;
+  readonly status: number;
+  readonly correlationId: string | null;
+  /** The ETag, unquoted; null when the answer has none. */
+  readonly revision: number | null;
+  /** `x-svc-audit` of a mutation: whether its terminal record was written. */
+  readonly audit: 'recorded' | 'incomplete' | null;
+}
+
+export interface Client {
+  /** Resolves with the decoded answer, or rejects with an `ApiError`. */
+  call<C extends Capability>(capability: C, input?: CallInput<C>): Promise<Reply<Static<C['answer']>>>;
+}
+
+/** Codes of failures that no server sent; everything else is the server's own code. */
+export const localCodes = {
+  /** No answer: the service is down, or the way to it. */
+  unreachable: 'unreachable',
+  /** No answer within the deadline of the client. */
+  timeout: 'no-answer-in-time',
+  /** An answer that is not what the descriptor promises. */
+  unexpected: 'unexpected-answer',
+} as const;
+
+export interface ApiErrorParts {
+  readonly code: string;
+  readonly message: string;
+  /** Null when there was no answer. */
+  readonly status: number | null;
+  readonly correlationId: string | null;
+  readonly retryable: boolean;
+  readonly retryAfterMs: number | null;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** A call that did not succeed: the server's refusal, or why there is no answer. */
+export class ApiError extends Error implements ApiErrorParts {
+  readonly code: string;
+  readonly status: number | null;
+  readonly correlationId: string | null;
+  readonly retryable: boolean;
+  readonly retryAfterMs: number | null;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(parts: ApiErrorParts, cause?: unknown) {
+    super(parts.message, cause === undefined ? undefined : { cause });
+    this.name = 'ApiError';
+    this.code = parts.code;
+    this.status = parts.status;
+    this.correlationId = parts.correlationId;
+    this.retryable = parts.retryable;
+    this.retryAfterMs = parts.retryAfterMs;
+    this.details = parts.details;
+  }
+
+  /** The same failure in words that fit better where they are read. */
+  saying(message: string): ApiError {
+    const { code, status, correlationId, retryable, retryAfterMs, details } = this;
+    return new ApiError({ code, message, status, correlationId, retryable, retryAfterMs, details }, this.cause);
+  }
+}
+
+export function createClient(options: ClientOptions): Client {
+  // A bare reference would lose its receiver in a browser.
+  const send: typeof fetch = options.fetch ?? ((input, init) => fetch(input, init));
+  return {
+    async call<C extends Capability>(capability: C, input: CallInput<C> = {}): Promise<Reply<Static<C['answer']>>> {
+      const deadline = AbortSignal.timeout(input.deadlineMs ?? options.deadlineMs ?? defaultDeadlineMs);
+      const signal = input.signal === undefined ? deadline : AbortSignal.any([deadline, input.signal]);
+      const body = bodyOf(capability, input);
+      const response = await orNoAnswer(input.signal, () =>
+        send(`${options.baseUrl}${pathOf(capability, input)}`, {
+          method: capability.method,
+          headers: headersOf(capability, input, options.token(), body !== undefined),
+          signal,
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        }),
+      );
+      const text = await orNoAnswer(input.signal, () => response.text());
+      const value = parsed(text);
+      if (!response.ok) throw refusalOf(response, value);
+      return {
+        data: decoded<C['answer']>(capability.answer, value, response),
+        status: response.status,
+        correlationId: response.headers.get('x-correlation-id'),
+        revision: revisionOf(response.headers.get('etag')),
+        audit: auditOf(response.headers.get('x-svc-audit')),
+      };
+    },
+  };
+}
+
+function pathOf(capability: Capability, input: GivenInput): string {
+  const params = new Map(membersOf(input.params));
+  const path = capability.path.replaceAll(/:([A-Za-z]+)/g, (_, name: string) => {
+    const value = params.get(name);
+    if (typeof value !== 'string') throw new Error(`${capability.name} needs the path parameter ${name}`);
+    return encodeURIComponent(value);
+  });
+  const query = new URLSearchParams();
+  for (const [name, value] of membersOf(input.query)) if (typeof value === 'string') query.append(name, value);
+  const text = query.toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+function membersOf(value: unknown): [string, unknown][] {
+  return typeof value === 'object' && value !== null ? Object.entries(value) : [];
+}
+
+function headersOf(
+  capability: Capability,
+  input: GivenInput,
+  token: string | null,
+  hasBody: boolean,
+): Record<string, string> {
+  const headers: Record<string, string> = { accept: 'application/json' };
+  if (token !== null && capability.permission !== null) headers['authorization'] = `Bearer ${token}`;
+  if (hasBody) headers['content-type'] = 'application/json';
+  if (input.confirmed === true) headers['x-svc-confirmed'] = 'true';
+  if (typeof input.expectedRevision === 'number') headers['if-match'] = `"${input.expectedRevision}"`;
+  if (typeof input.correlationId === 'string') headers['x-correlation-id'] = input.correlationId;
+  if (typeof input.requestId === 'string') headers['x-request-id'] = input.requestId;
+  return headers;
+}
+
+function bodyOf(capability: Capability, input: GivenInput): unknown {
+  if (capability.body === null) return undefined;
+  const confirms =
+    input.confirmed === true && capability.confirmation === 'always' && capability.confirmedIn !== 'header';
+  if (!confirms) return input.body;
+  return { ...Object.fromEntries(membersOf(input.body)), confirmed: true };
+}
+
+/** The answer of `ask`; a caller that has given up sees its own reason, everything else is a typed failure. */
+async function orNoAnswer<T>(given: AbortSignal | undefined, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (given?.aborted === true) throw error;
+    const late = error instanceof Error && error.name === 'TimeoutError';
+    throw new ApiError(
+      {
+        code: late ? localCodes.timeout : localCodes.unreachable,
+        message: late ? 'the service did not answer in time' : 'the service cannot be reached',
+        status: null,
+        correlationId: null,
+        retryable: true,
+        retryAfterMs: null,
+        details: {},
+      },
+      error,
+    );
+  }
+}
+
+function decoded<S extends TSchema>(schema: S, value: unknown, response: Response): Static<S> {
+  if (Check(schema, value)) return value;
+  throw unexpected(response, 'the answer does not have the promised form');
+}
+
+const errorEnvelope = Type.Object({
+  error: Type.Object({
+    code: Type.String(),
+    message: Type.String(),
+    correlationId: Type.String(),
+    retryable: Type.Optional(Type.Boolean()),
+    retryAfterMs: Type.Optional(Type.Number()),
+    details: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  }),
+});
+
+function refusalOf(response: Response, value: unknown): ApiError {
+  if (!Check(errorEnvelope, value))
+    return unexpected(response, `the service answered ${response.status} without saying why`);
+  const { code, message, correlationId, retryable, retryAfterMs, details } = value.error;
+  return new ApiError({
+    code,
+    message,
+    status: response.status,
+    correlationId,
+    retryable: retryable ?? false,
+    retryAfterMs: retryAfterMs ?? null,
+    details: details ?? {},
+  });
+}
+
+function unexpected(response: Response, message: string): ApiError {
+  return new ApiError({
+    code: localCodes.unexpected,
+    message,
+    status: response.status,
+    correlationId: response.headers.get('x-correlation-id'),
+    // What stands between us and the service says so with these.
+    retryable: response.status === 502 || response.status === 503 || response.status === 504,
+    retryAfterMs: null,
+    details: {},
+  });
+}
+
+/** Undefined for a body that is empty or no JSON: no schema fits it. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function revisionOf(etag: string | null): number | null {
+  const digits = /^"([0-9]{1,15})"$/.exec(etag ?? '')?.[1];
+  return digits === undefined ? null : Number(digits);
+}
+
+function auditOf(header: string | null): 'recorded' | 'incomplete' | null {
+  return header === 'recorded' || header === 'incomplete' ? header : null;
+}

@@ -1,0 +1,172 @@
+/**
+ * Examples of the API description: each can be sent as it stands to a site that has rule 1, and a test sends them all. The
+ * points are those of the demo site.
+ */
+
+export interface Example {
+  /** A word or two. */
+  readonly name: string;
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: Readonly<Record<string, unknown>>;
+  /** An answer as it may look; absent where it is long or of little use. */
+  readonly answer?: unknown;
+}
+
+const rule = { id: '1' };
+const confirmed = { confirmed: true };
+const position = (x: number) => ({ x, y: 0 });
+
+/** Reads the state of charge of the battery and stops its charging above 80 percent. */
+const flow = {
+  nodes: [
+    { id: 'start', type: 'start', position: position(0), data: { config: { wires: { default: ['read'] } } } },
+    {
+      id: 'read',
+      type: 'input',
+      position: position(200),
+      data: {
+        label: 'State of charge',
+        config: {
+          variables: [{ name: 'soc', instance: 4, point_type: 'measurement', point: 1 }],
+          wires: { default: ['decide'] },
+        },
+      },
+    },
+    {
+      id: 'decide',
+      type: 'decision',
+      position: position(400),
+      data: { config: { branches: [{ name: 'full', when: 'soc > 80' }], wires: { full: ['stop'], else: ['end'] } } },
+    },
+    {
+      id: 'stop',
+      type: 'action',
+      position: position(600),
+      data: { config: { writes: [{ instance: 4, point: 1, value: 0 }], wires: { default: ['end'] } } },
+    },
+    { id: 'end', type: 'end', position: position(800) },
+  ],
+  edges: [],
+};
+
+export const examples: Readonly<Record<string, readonly Example[]>> = {
+  'platform.health': [{ name: 'alive', answer: { status: 'ok', service: 'svc-cloud-api', version: '1.0.0' } }],
+  'platform.metadata': [{ name: 'metadata' }],
+  'platform.ready': [
+    {
+      name: 'ready',
+      answer: { status: 'ready', checks: { storage: 'ok', audit: 'ok', scheduler: 'ok', devices: 'ok' } },
+    },
+  ],
+  'platform.metrics': [{ name: 'metrics' }],
+  'automation.rule.list': [
+    {
+      name: 'enabled',
+      query: { enabled: 'true', page: '1', page_size: '20' },
+      answer: {
+        success: true,
+        data: {
+          list: [{ id: 1, name: 'Stop at 80 percent', enabled: true, description: null }],
+          total: 1,
+          page: 1,
+          page_size: 20,
+          total_pages: 1,
+          has_next: false,
+          has_previous: false,
+        },
+      },
+    },
+  ],
+  'automation.rule.create': [
+    {
+      name: 'stub',
+      body: { name: 'Stop at 80 percent', description: 'The battery lasts longer', ...confirmed },
+      answer: { success: true, data: { id: 1, name: 'Stop at 80 percent', status: 'created' } },
+    },
+  ],
+  'automation.rule.get': [{ name: 'rule', params: rule }],
+  'automation.rule.update': [
+    {
+      name: 'flow',
+      params: rule,
+      body: { flow_json: flow, trigger_config: { type: 'interval', interval_ms: 1000 }, ...confirmed },
+      answer: { success: true, data: { id: 1, status: 'updated', warnings: [] } },
+    },
+    {
+      name: 'trigger',
+      params: rule,
+      body: {
+        trigger_config: {
+          type: 'on_change',
+          point_refs: [{ instance: 4, point_type: 'measurement', point: 1 }],
+          time_deadband_ms: 1000,
+          value_deadband: { type: 'absolute', threshold: 0.5 },
+        },
+        ...confirmed,
+      },
+      answer: { success: true, data: { id: 1, status: 'updated', warnings: [] } },
+    },
+    {
+      name: 'priority',
+      params: rule,
+      body: { priority: 10, cooldown_ms: 60_000, description: null, ...confirmed },
+      answer: { success: true, data: { id: 1, status: 'updated', warnings: [] } },
+    },
+  ],
+  'automation.rule.delete': [
+    {
+      name: 'delete',
+      params: rule,
+      body: confirmed,
+      answer: { success: true, data: { id: 1, status: 'deleted' } },
+    },
+  ],
+  'automation.rule.enable': [
+    { name: 'enable', params: rule, body: confirmed, answer: { success: true, data: { id: 1, status: 'enabled' } } },
+  ],
+  'automation.rule.disable': [
+    { name: 'disable', params: rule, body: confirmed, answer: { success: true, data: { id: 1, status: 'disabled' } } },
+  ],
+  'automation.rule.execute': [{ name: 'execute', params: rule, body: confirmed }],
+  'automation.rule.variables': [
+    {
+      name: 'variables',
+      params: rule,
+      answer: {
+        success: true,
+        data: {
+          rule_id: 1,
+          variables: [
+            {
+              name: 'soc',
+              node_ids: ['read'],
+              instance: 4,
+              point_type: 'measurement',
+              point: 1,
+              unit: '%',
+              value: 62.5,
+              quality: 'good',
+              observed_at: '2026-08-15T12:30:00.000Z',
+            },
+          ],
+        },
+      },
+    },
+  ],
+  'automation.rule.status': [{ name: 'status', params: rule }],
+  'automation.rule.history': [{ name: 'newest', params: rule, query: { limit: '10' } }],
+  'automation.instance.list': [{ name: 'catalogue' }],
+  'automation.scheduler.status': [{ name: 'status' }],
+  'automation.scheduler.reload': [
+    {
+      name: 'reload',
+      body: confirmed,
+      answer: { success: true, data: { rules_loaded: 3, rules_failed: [{ id: 7, code: 'no-runnable-flow' }] } },
+    },
+  ],
+  'data_processing.tasks.list': [{ name: 'tasks' }],
+  'data_processing.processors.health': [{ name: 'health' }],
+  'audit.event.search': [{ name: 'updates', query: { action: 'automation.rule.update', limit: '20' } }],
+  'audit.event.stream': [{ name: 'page', query: { limit: '20' } }],
+};

@@ -1,0 +1,18 @@
+/**
+ * Every operation that the service may offer, as one list (decisions §1.2): what the API description, the command line and the
+ * tools are derived from. A test holds it against the routes of the running service, so none is forgotten.
+ */
+import { audit } from './audit.ts';
+import { automation } from './automation.ts';
+import type { Capability } from './capability.ts';
+import { platform } from './platform.ts';
+import { dataProcessing } from './processing-capabilities.ts';
+import { sessionDescriptor } from './session.ts';
+
+export const operations: readonly Capability[] = [
+  ...Object.values(platform),
+  sessionDescriptor,
+  ...Object.values(automation),
+  ...Object.values(audit),
+  ...Object.values(dataProcessing),
+];

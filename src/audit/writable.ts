@@ -1,0 +1,30 @@
+/** Whether the audit trail could take an event now (decisions §1 "Operations"): one is appended, and taken back. */
+import type { Clock } from '../base/clock.ts';
+import { newId } from '../base/id.ts';
+import type { Database } from '../storage/database.ts';
+import { appendToChain, prepareEntry } from './chain-store.ts';
+import type { AuditScope } from './event.ts';
+
+/** Thrown to take the event back; nothing else ends the transaction that way. */
+class Withdrawn extends Error {}
+
+export async function auditIsWritable(database: Database, scope: AuditScope, clock: Clock): Promise<boolean> {
+  const entry = prepareEntry({
+    subject: { kind: 'system', subjectId: 'setpoint-ready' },
+    action: 'platform.ready',
+    resource: { kind: 'platform', resourceId: 'platform-ready' },
+    outcome: 'succeeded',
+    risk: 'low',
+    confirmation: 'not-required',
+    correlationId: newId(),
+  });
+  try {
+    await database.transaction(async (within) => {
+      await appendToChain(within, 'events', scope, [entry], clock.wallMs());
+      throw new Withdrawn('the event was only tried');
+    });
+  } catch (error) {
+    return error instanceof Withdrawn;
+  }
+  return false;
+}

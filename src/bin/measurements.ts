@@ -1,0 +1,206 @@
+/**
+ * What the metrics ask the areas for (decisions §1 "Operations"): one table, a line each. The parts answer from their own threads;
+ * one scrape asks each of them once.
+ */
+import type { AuditLog } from '../audit/log.ts';
+import type { EngineClient } from '../automation/engine-client.ts';
+import type { Clock } from '../base/clock.ts';
+import type { DurationCounts } from '../base/duration-counts.ts';
+import type { DeviceLayer } from '../devices/device-layer.ts';
+import type { DurationSample, Metrics, Sample } from '../gateway/metrics.ts';
+import type { RateLimits } from '../gateway/rate-limit.ts';
+import type { Recording } from '../historian/recording.ts';
+import type { ProcessorMeasures } from '../processing/processor/measured.ts';
+
+export interface MeasuredParts {
+  readonly clock: Clock;
+  readonly engine: EngineClient;
+  readonly devices: Pick<DeviceLayer, 'up' | 'counts' | 'channels'>;
+  readonly recording: Recording;
+  readonly processors: () => readonly ProcessorMeasures[];
+}
+
+/** Families of one scrape share an answer that is no older than this. */
+const keptMs = 250;
+
+export function addMeasurements(metrics: Metrics, parts: MeasuredParts): void {
+  const { clock, engine, devices, recording } = parts;
+  const status = remembered(clock, () => engine.status());
+  const measures = remembered(clock, () => engine.measures());
+  const deviceCounts = remembered(clock, () => devices.counts());
+  const historyCounts = remembered(clock, () => recording.counts());
+  const add = (
+    kind: 'counter' | 'gauge',
+    name: string,
+    help: string,
+    read: () => Promise<readonly Sample[]>,
+    labels: readonly string[] = [],
+  ): void => metrics.add({ kind, name: `setpoint_${name}`, help, labels, read });
+  type Status = NonNullable<Awaited<ReturnType<EngineClient['status']>>>;
+  const ofStatus = (pick: (of: Status) => number) => async () => some(await status(), (of) => one(pick(of)));
+  type Measures = NonNullable<Awaited<ReturnType<EngineClient['measures']>>>;
+  const durations = (name: string, help: string, pick: (of: Measures) => DurationCounts): void => {
+    const read = async (): Promise<readonly DurationSample[]> =>
+      some(await measures(), (of) => [{ durations: pick(of) }]);
+    metrics.add({ kind: 'durations', name: `setpoint_${name}`, help, read });
+  };
+
+  add('gauge', 'scheduler_running', '1 while the scheduler runs', async () => one((await status())?.running ? 1 : 0));
+  add('gauge', 'rules', 'Rules by state', async () => some(await status(), rulesByState), ['state']);
+  add(
+    'counter',
+    'scheduler_ticks_total',
+    'Ticks',
+    ofStatus((of) => of.ticks),
+  );
+  add(
+    'counter',
+    'scheduler_late_ticks_total',
+    'Ticks later than the limit',
+    ofStatus((of) => of.late_ticks),
+  );
+  add(
+    'counter',
+    'scheduler_overruns_total',
+    'Ticks that never happened or had to wait',
+    ofStatus((of) => of.overruns),
+  );
+  add(
+    'gauge',
+    'scheduler_queue_depth',
+    'Executions that wait',
+    ofStatus((of) => of.queue_depth),
+  );
+  add(
+    'gauge',
+    'execution_records_waiting',
+    'Records not stored yet',
+    ofStatus((of) => of.records_waiting),
+  );
+  add(
+    'counter',
+    'execution_records_dropped_total',
+    'Records lost',
+    ofStatus((of) => of.records_dropped),
+  );
+  add('counter', 'engine_restarts_total', 'Times the engine died', async () => one(engine.restarts()));
+  durations('scheduler_tick_lateness_seconds', 'How late ticks came', (of) => of.tickLateness);
+  durations('event_path_seconds', 'From an observation to the commands it caused', (of) => of.eventPath);
+  const executions = async () => some(await measures(), (of) => labelled('outcome', of.executions));
+  add('counter', 'executions_total', 'Executions by outcome', executions, ['outcome']);
+  const commands = async () => some(await measures(), (of) => labelled('result', of.commands));
+  add('counter', 'commands_total', 'Commands of rules by answer', commands, ['result']);
+
+  add('gauge', 'device_layer_up', '1 while the device layer lives', async () => one(devices.up() ? 1 : 0));
+  const channels = async () => devices.channels().map(({ id, driver, state }) => online(id, driver, state));
+  add('gauge', 'device_channel_online', '1 while the channel answers', channels, ['channel', 'driver']);
+  const sent = async () => labelled('result', { ...(await deviceCounts()) });
+  add('counter', 'device_commands_total', 'Commands at the devices by what became of them', sent, ['result']);
+
+  const rows = async () => {
+    const { recorded, stored, dropped, pruned } = await historyCounts();
+    return labelled('result', { recorded, stored, dropped, pruned });
+  };
+  add('counter', 'history_rows_total', 'Measured values by what became of them', rows, ['result']);
+  add('gauge', 'history_rows_waiting', 'Values not stored yet', async () => one((await historyCounts()).waiting));
+  const flushes = async () => one((await historyCounts()).failedFlushes);
+  add('counter', 'history_failed_flushes_total', 'Times that values could not be stored', flushes);
+
+  addProcessors(metrics, parts.processors);
+}
+
+function addProcessors(metrics: Metrics, processors: () => readonly ProcessorMeasures[]): void {
+  const name = (text: string): string => `setpoint_processor_${text}`;
+  metrics.add({
+    kind: 'counter',
+    name: name('calls_total'),
+    help: 'Calls of a processor by how they ended',
+    labels: ['processor', 'result'],
+    read: async () =>
+      processors().flatMap(({ processorId, calls }) =>
+        Object.entries(calls).map(([result, value]) => ({ labels: { processor: processorId, result }, value })),
+      ),
+  });
+  metrics.add({
+    kind: 'durations',
+    name: name('call_seconds'),
+    help: 'Duration of calls of a processor',
+    read: async () =>
+      processors().map(({ processorId, durations }) => ({ labels: { processor: processorId }, durations })),
+  });
+  metrics.add({
+    kind: 'gauge',
+    name: name('breaker_open'),
+    help: '1 while calls are refused without asking',
+    labels: ['processor'],
+    read: async () =>
+      processors().map(({ processorId, breakerOpen }) => ({
+        labels: { processor: processorId },
+        value: breakerOpen ? 1 : 0,
+      })),
+  });
+}
+
+function remembered<T>(clock: Clock, ask: () => Promise<T>): () => Promise<T> {
+  let last: { readonly atMs: number; readonly answer: Promise<T> } | undefined;
+  return () => {
+    const nowMs = clock.monotonicMs();
+    if (last === undefined || nowMs - last.atMs > keptMs) last = { atMs: nowMs, answer: ask() };
+    return last.answer;
+  };
+}
+
+function one(value: number): readonly Sample[] {
+  return [{ value }];
+}
+
+function some<T, S>(value: T | null, read: (of: T) => readonly S[]): readonly S[] {
+  return value === null ? [] : read(value);
+}
+
+function labelled(label: string, values: Readonly<Record<string, number>>): Sample[] {
+  return Object.entries(values).map(([text, value]) => ({ labels: { [label]: text }, value }));
+}
+
+function rulesByState(of: {
+  readonly total_rules: number;
+  readonly enabled_rules: number;
+  readonly runnable_rules: number;
+  readonly rules_failed: readonly unknown[];
+}): Sample[] {
+  const { total_rules: total, enabled_rules: enabled, runnable_rules: runnable } = of;
+  return labelled('state', { total, enabled, runnable, failed: of.rules_failed.length });
+}
+
+function online(channel: string, driver: string, state: 'online' | 'offline'): Sample {
+  return { labels: { channel, driver }, value: state === 'online' ? 1 : 0 };
+}
+
+/** The log as it is, with every append timed. */
+export function measuredAudit(audit: AuditLog, metrics: Metrics, clock: Clock): AuditLog {
+  return {
+    ...audit,
+    async append(entry) {
+      const startedMs = clock.monotonicMs();
+      try {
+        const appended = await audit.append(entry);
+        metrics.auditAppended('written', clock.monotonicMs() - startedMs);
+        return appended;
+      } catch (error) {
+        metrics.auditAppended('failed', clock.monotonicMs() - startedMs);
+        throw error;
+      }
+    },
+  };
+}
+
+/** The limits as they are, with failed authentications counted. */
+export function measuredLimits(limits: RateLimits, metrics: Metrics): RateLimits {
+  return {
+    ...limits,
+    countFailedAuthentication(address) {
+      metrics.authenticationFailed();
+      return limits.countFailedAuthentication(address);
+    },
+  };
+}

@@ -1,0 +1,32 @@
+/**
+ * The exporter of traces (decisions §1 "Operations"): started only when an OTLP endpoint is configured, because loading it takes
+ * longer than all the rest. It reads its settings from `OTEL_*` itself.
+ */
+import { sleep, systemClock } from '../base/clock.ts';
+import type { Environment } from './config.ts';
+
+export interface Telemetry {
+  /** Sends what waits; never fails. */
+  stop(): Promise<void>;
+}
+
+const stopDeadlineMs = 2000;
+const endpoints = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] as const;
+
+/** Null when nothing is configured, or `OTEL_SDK_DISABLED` says so. */
+export async function startTelemetry(env: Environment): Promise<Telemetry | null> {
+  if (env['OTEL_SDK_DISABLED'] === 'true' || endpoints.every((name) => (env[name] ?? '') === '')) return null;
+  const { NodeSDK } = await import('@opentelemetry/sdk-node');
+  // Metrics are for Prometheus to fetch, logs for whoever reads standard output.
+  const sdk = new NodeSDK({
+    serviceName: env['OTEL_SERVICE_NAME'] ?? 'setpoint',
+    instrumentations: [],
+    metricReaders: [],
+    logRecordProcessors: [],
+  });
+  sdk.start();
+  return {
+    // An endpoint that is gone must not hold the stop.
+    stop: () => Promise.race([sdk.shutdown().catch(() => undefined), sleep(systemClock, stopDeadlineMs)]),
+  };
+}

@@ -1,0 +1,72 @@
+/** What every command has at hand, and the option values that several of them read. */
+import { readFileSync } from 'node:fs';
+import { InvalidArgumentError } from 'commander';
+import type { Clock } from '../base/clock.ts';
+import { JsonError, parseJson } from '../base/json.ts';
+import { CommandError } from './exit.ts';
+import type { Remote } from './remote.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface CommandLine {
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  /** Made when a command needs it: what is wrong with its settings concerns no other command. */
+  readonly remote: () => Remote;
+  /** Aborted when the person has seen enough. */
+  readonly interrupted: AbortSignal;
+}
+
+export interface JsonOption {
+  readonly json?: true;
+}
+
+export const jsonOption = ['--json', 'print what the service answered as JSON'] as const;
+export const confirmedOption = ['--confirmed', 'do it; without it the command only says what it would do'] as const;
+
+/** `value` as JSON: indented for a person, in one line for a pipe. */
+export function printJson(terminal: Terminal, value: unknown): void {
+  terminal.out(`${JSON.stringify(value, null, terminal.outIsTerminal ? 2 : undefined)}\n`);
+}
+
+export function ruleId(text: string): string {
+  if (!/^[1-9][0-9]{0,15}$/.test(text)) throw new InvalidArgumentError('Give the number of a rule.');
+  return text;
+}
+
+/** Whole numbers of options whose range the service knows. */
+export function wholeNumber(text: string): number {
+  if (!/^(0|[1-9][0-9]{0,15})$/.test(text) || !Number.isSafeInteger(Number(text)))
+    throw new InvalidArgumentError('Give a whole number.');
+  return Number(text);
+}
+
+/** As the query wants it: digits. */
+export function digits(text: string): string {
+  return String(wholeNumber(text));
+}
+
+/** An object written on the command line, or in the file of that name; `-` is standard input. */
+export function jsonObject(given: string): object {
+  const inline = given.trimStart().startsWith('{');
+  const name = inline ? 'the value' : given === '-' ? 'standard input' : given;
+  const text = inline ? given : readText(given);
+  try {
+    const value = parseJson(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch (error) {
+    if (error instanceof JsonError) throw new CommandError(`${name}: ${error.message}`);
+    throw error;
+  }
+  throw new CommandError(`${name}: must be one JSON object`);
+}
+
+const standardInput = 0;
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path === '-' ? standardInput : path, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    throw new CommandError(`${path}: ${code === 'ENOENT' ? 'there is no such file' : `cannot be read (${code})`}`);
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * `setpoint audit verify` and `setpoint audit export` (decisions §3 "Store"). Both only read: beside a running service, on
+ * the data dir of a stopped one, or on a copy. Exit code 1 when anything does not hold.
+ */
+import { createReadStream, existsSync, readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { pipeline } from 'node:stream/promises';
+import type { Command } from 'commander';
+import type { ChainReport } from '../../audit/chain-walk.ts';
+import { exportLines, verifyExport } from '../../audit/export-file.ts';
+import { keyName } from '../../audit/statement.ts';
+import { auditFiles, auditKeyOf } from '../../audit/trail.ts';
+import { gatherEvidence, nameOf, type TrailReport, verifyScan } from '../../audit/verify.ts';
+import { readIfThere } from '../../base/own-file.ts';
+import { type AuditScan, scanAudit } from '../../storage/audit-scan.ts';
+import type { DatabasePlace } from '../../storage/database.ts';
+import { CommandError, exitCodes } from '../exit.ts';
+import { showProgress, type Terminal } from '../terminal.ts';
+import type { DataDirParts } from './data-dir.ts';
+
+interface VerifyOptions {
+  readonly anchor?: string;
+  readonly key?: readonly string[];
+  readonly file?: string;
+  /** False with --no-details. */
+  readonly details: boolean;
+  readonly json?: true;
+}
+
+export function addAuditFileCommands(audit: Command, parts: DataDirParts): void {
+  const { terminal } = parts;
+  audit
+    .command('verify')
+    .description('check that no audit event of the data dir was changed, removed or moved')
+    .option('--anchor <file>', 'checkpoints that were kept elsewhere')
+    .option('--key <key...>', 'the only keys to believe, as checkpoints name them')
+    .option('--file <export>', 'verify an export instead of the data dir')
+    .option('--no-details', 'leave out the details kept beside the events')
+    .option('--json', 'print the report as JSON')
+    .action(async (options: VerifyOptions) => {
+      const report =
+        options.file === undefined
+          ? await verifyDataDir(terminal, parts.settings().dataDir, parts.siteDatabase(), options)
+          : await verifyFile(parts, options.file, options);
+      const good = report.problems.length === 0 && report.chains.every((chain) => chain.broken === null);
+      const anchored = options.anchor !== undefined;
+      terminal.out(options.json === true ? `${JSON.stringify({ good, ...report })}\n` : textOf(report, anchored));
+      if (!good) throw new CommandError('the audit trail does not hold', exitCodes.failed);
+    });
+  audit
+    .command('export')
+    .description('print the whole trail as JSON Lines, which `audit verify --file` checks without the database')
+    .option('--json', 'the same: every line is JSON')
+    .action(() => exportData(parts));
+}
+
+/** Long work says how far it is every so many events. */
+const progressEvents = 10_000;
+
+export async function verifyDataDir(
+  terminal: Terminal,
+  dataDir: string,
+  place: DatabasePlace,
+  options: VerifyOptions,
+): Promise<TrailReport> {
+  const facts = factsOf(dataDir);
+  const scan = await openScan(dataDir, place);
+  const progress = showProgress(terminal);
+  try {
+    const evidence = gatherEvidence({ ...evidenceOf(options), checkpoints: facts.checkpoints, ownKey: facts.key });
+    const watched = { ...scan, events: counted(scan, (events) => progress.at(`${events} events checked`)) };
+    return await verifyScan(watched, evidence, { withDetails: options.details });
+  } finally {
+    progress.end();
+    await scan.close();
+  }
+}
+
+/** The events of a scan, with a word now and then on how many there were. */
+function counted(scan: AuditScan, tell: (events: number) => void): AuditScan['events'] {
+  let seen = 0;
+  let told = 0;
+  return async function* (chainId, withDetails) {
+    for await (const events of scan.events(chainId, withDetails)) {
+      seen += events.length;
+      if (seen - told >= progressEvents) tell((told = seen));
+      yield events;
+    }
+  };
+}
+
+async function verifyFile(parts: DataDirParts, file: string, options: VerifyOptions): Promise<TrailReport> {
+  const verifier = verifyExport(evidenceOf(options));
+  if (!existsSync(file)) throw new CommandError(`${file}: there is no such file`);
+  const progress = showProgress(parts.terminal);
+  let lines = 0;
+  for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
+    verifier.line(line);
+    if (++lines % progressEvents === 0) progress.at(`${lines} lines checked`);
+  }
+  progress.end();
+  return verifier.finish();
+}
+
+async function exportData({ settings, siteDatabase, clock, terminal }: DataDirParts): Promise<void> {
+  const { dataDir } = settings();
+  const facts = factsOf(dataDir);
+  const scan = await openScan(dataDir, siteDatabase());
+  const progress = showProgress(terminal);
+  try {
+    const exportedAt = new Date(clock.wallMs()).toISOString();
+    // On a terminal the lines themselves are the progress.
+    const watched = terminal.outIsTerminal
+      ? scan
+      : { ...scan, events: counted(scan, (events) => progress.at(`${events} events written`)) };
+    await pipeline(exportLines(watched, { ...facts, exportedAt }), terminal.stdout, { end: false });
+  } finally {
+    progress.end();
+    await scan.close();
+  }
+}
+
+async function openScan(dataDir: string, place: DatabasePlace): Promise<AuditScan> {
+  if (typeof place === 'string' && !existsSync(place))
+    throw new CommandError(`there is no site database in ${dataDir}: set SVC_DATA_DIR to the service's data dir`);
+  try {
+    return await scanAudit(place);
+  } catch (error) {
+    throw new CommandError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** What the data dir itself holds as evidence. Read before the events: a running service goes on signing. */
+function factsOf(dataDir: string): { readonly key: string | null; readonly checkpoints: string | null } {
+  const files = auditFiles(dataDir);
+  const pem = readIfThere(files.key);
+  return { key: pem === null ? null : keyName(auditKeyOf(pem).publicKey), checkpoints: readIfThere(files.checkpoints) };
+}
+
+function evidenceOf(options: VerifyOptions): { readonly keys: readonly string[]; readonly anchor: string | null } {
+  const { anchor, key: keys = [] } = options;
+  if (anchor === undefined) return { keys, anchor: null };
+  if (!existsSync(anchor)) throw new CommandError(`${anchor}: there is no such file`);
+  return { keys, anchor: readFileSync(anchor, 'utf8') };
+}
+
+function textOf(report: TrailReport, anchored: boolean): string {
+  const lines = report.chains.flatMap((chain) => [...linesOf(chain, anchored), '']);
+  for (const problem of report.problems) lines.push(`PROBLEM: ${problem}`);
+  if (report.chains.length === 0) lines.push('there are no audit events');
+  return `${lines.join('\n').trimEnd()}\n`;
+}
+
+function linesOf(chain: ChainReport, anchored: boolean): string[] {
+  const { first, last, broken } = chain;
+  const name = nameOf(chain.owner);
+  if (broken !== null) return [name, `  BROKEN at sequence ${broken.sequence} (${broken.kind}): ${broken.reason}`];
+  const range = first === null ? 'no events' : `${first} to ${last}: ${chain.events} events, ${chain.details} details`;
+  const lines = [name, `  ${range}, unbroken`];
+  const local = tailOf(last ?? 0, chain.coveredLocally);
+  lines.push(`  checkpoints of the data dir reach ${chain.coveredLocally}; not covered yet: ${local}`);
+  if (anchored) {
+    const external = tailOf(last ?? 0, chain.coveredExternally);
+    lines.push(`  the anchor reaches ${chain.coveredExternally}; not covered by it: ${external}`);
+  } else lines.push('  no anchor given: whoever can write to the data dir could have rewritten all of it');
+  return lines;
+}
+
+function tailOf(last: number, covered: number): string {
+  return covered >= last ? 'nothing' : `${last - covered} events, ${covered + 1} to ${last}`;
+}

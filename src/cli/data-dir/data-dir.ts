@@ -1,0 +1,68 @@
+/**
+ * Commands that work on the data dir itself, beside a running service or without one: what they need of the site, handed
+ * over by the composition root, which alone knows the environment.
+ */
+import { existsSync } from 'node:fs';
+import { type AuditLog, createAuditLog } from '../../audit/log.ts';
+import type { Clock } from '../../base/clock.ts';
+import { identityConfig } from '../../gateway/identity-config.ts';
+import { localScope } from '../../gateway/local-keys.ts';
+import type { Site } from '../../points/site.ts';
+import { databaseFormats } from '../../storage/data-files.ts';
+import { type Database, type DatabasePlace, openDatabase } from '../../storage/database.ts';
+import { CommandError } from '../exit.ts';
+import type { Environment } from '../remote.ts';
+import type { Terminal } from '../terminal.ts';
+
+export interface Settings {
+  readonly dataDir: string;
+  readonly configDir: string;
+  readonly env: Environment;
+}
+
+export interface DataDirParts {
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  /** Read when a command needs it; throws what is wrong with it. */
+  readonly settings: () => Settings;
+  readonly site: (configDir: string) => Site;
+  /** Where rules and audit are kept: a file of the data dir, or a server. */
+  readonly siteDatabase: () => DatabasePlace;
+  readonly rulesMax: (configDir: string) => number;
+  readonly version: string;
+}
+
+/** Opens the site database of a service that was started before, with its audit log. */
+export async function withDatabase<T>(
+  { settings, siteDatabase, clock }: DataDirParts,
+  work: (parts: { readonly database: Database; readonly audit: AuditLog }) => Promise<T>,
+): Promise<T> {
+  const { dataDir, env } = settings();
+  if (!existsSync(dataDir))
+    throw new CommandError(`there is no data dir ${dataDir}: start the service once, or set SVC_DATA_DIR`);
+  // Bringing it forward belongs to the service, which keeps a copy first and is alone with it.
+  const older = databaseFormats(dataDir).find(({ found, known }) => found > 0 && found < known);
+  if (older !== undefined)
+    throw new CommandError(`the data dir has an older format: start the service of this version once, then try again`);
+  const scope = identityConfig(env).scope ?? forPerson(() => localScope(dataDir));
+  const database = forPerson(() => openDatabase(siteDatabase()));
+  try {
+    try {
+      await database.ready();
+    } catch (error) {
+      throw new CommandError(error instanceof Error ? error.message : String(error));
+    }
+    return await work({ database, audit: createAuditLog({ database, clock, scope }) });
+  } finally {
+    await database.close();
+  }
+}
+
+/** What a file of the data dir has against being read, as one line: damage, a format of a newer program. */
+export function forPerson<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw new CommandError(error instanceof Error ? error.message : String(error));
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * What the person sees of a failure: the server's own message with its code and correlation id, one line for each thing
+ * that is wrong, and no stack (decisions §2.7).
+ */
+import { ApiError, localCodes } from '../api/client.ts';
+import { CommandError, type ExitCode, exitCodes } from './exit.ts';
+import { printable } from './terminal.ts';
+
+export interface Failure {
+  readonly text: string;
+  readonly exitCode: ExitCode;
+}
+
+/** Null for an error that is nobody's but ours: a bug keeps its stack. */
+export function failureOf(error: unknown, asJson: boolean, isExpected: (error: unknown) => boolean): Failure | null {
+  if (error instanceof ApiError) {
+    const unreachable = error.code === localCodes.unreachable || error.code === localCodes.timeout;
+    return {
+      text: asJson ? jsonOf(error) : linesOf(error),
+      exitCode: unreachable ? exitCodes.unreachable : exitCodes.failed,
+    };
+  }
+  if (error instanceof CommandError || isExpected(error)) {
+    const message = error instanceof Error ? error.message : String(error);
+    const exitCode = error instanceof CommandError ? error.exitCode : exitCodes.failed;
+    return {
+      text: asJson ? `${JSON.stringify({ error: { code: 'command-failed', message } })}\n` : prefixed(message),
+      exitCode,
+    };
+  }
+  return null;
+}
+
+function prefixed(message: string): string {
+  return message
+    .split('\n')
+    .map((line) => `setpoint: ${printable(line)}\n`)
+    .join('');
+}
+
+function jsonOf(error: ApiError): string {
+  const { code, message, correlationId, retryable, retryAfterMs, details } = error;
+  const shown = { code, message, correlationId, retryable, retryAfterMs, details };
+  return `${JSON.stringify({ error: shown })}\n`;
+}
+
+function linesOf(error: ApiError): string {
+  const ids = [error.code, ...(error.correlationId === null ? [] : [`correlation id ${error.correlationId}`])];
+  const wait = error.retryAfterMs === null ? '' : `; try again in ${Math.ceil(error.retryAfterMs / 1000)} s`;
+  const lines = [`${error.message}${wait} (${ids.join(', ')})`, ...detailLines(error.details)];
+  return prefixed(lines.join('\n'));
+}
+
+/** Issues of a flow, reasons of a frame, lines of a file: whatever list the server sent, one line for each. */
+function detailLines(details: Readonly<Record<string, unknown>>): string[] {
+  return Object.values(details).flatMap((value) => (Array.isArray(value) ? value.map(detailLine) : []));
+}
+
+function detailLine(item: unknown): string {
+  if (typeof item !== 'object' || item === null) return `  ${String(item)}`;
+  const members = new Map<string, unknown>(Object.entries(item));
+  const of = (name: string): string | null => {
+    const value = members.get(name);
+    return typeof value === 'string' ? value : null;
+  };
+  const message = of('message');
+  if (message === null) return `  ${JSON.stringify(item)}`;
+  const node = of('node_id');
+  const path = of('path');
+  const place = [...(node === null ? [] : [`node ${node}`]), ...(path === null || path === '' ? [] : [path])].join(
+    ', ',
+  );
+  const hint = of('hint');
+  return `  ${place === '' ? '' : `${place}: `}${message}${hint === null ? '' : ` (${hint})`}`;
+}

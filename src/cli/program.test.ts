@@ -1,0 +1,218 @@
+/** The program against a real gateway, with a terminal of its own (decisions §2.7): questions, tables, colour, no stack. */
+import { PassThrough } from 'node:stream';
+import { afterEach, describe, expect, test } from 'vitest';
+import { automation } from '../api/automation.ts';
+import type { BoundCapability, Capability } from '../api/capability.ts';
+import { operations } from '../api/operations.ts';
+import { systemClock } from '../base/clock.ts';
+import { startTestGateway, type TestGateway, testSubject } from '../testing/test-gateway.ts';
+import { createProgram, runProgram } from './program.ts';
+import { printProperties, printTable } from './table.ts';
+import type { Terminal } from './terminal.ts';
+
+const gateways: TestGateway[] = [];
+afterEach(async () => {
+  for (const gateway of gateways.splice(0)) await gateway.server.close();
+});
+
+function testTerminal(isTerminal: boolean, colour: boolean, answer: boolean | null) {
+  const [out, error, asked]: [string[], string[], string[]] = [[], [], []];
+  const terminal: Terminal = {
+    stdout: new PassThrough(),
+    out: (text) => void out.push(text),
+    error: (text) => void error.push(text),
+    outIsTerminal: isTerminal,
+    errorIsTerminal: false,
+    colour,
+    ask(question) {
+      asked.push(question);
+      return Promise.resolve(answer);
+    },
+  };
+  return { terminal, asked, out: () => out.join(''), error: () => error.join('') };
+}
+
+/** The operation with an answer of its own, remembering what it was asked. */
+function answering(descriptor: Capability, data: unknown, calls: unknown[]): BoundCapability {
+  return {
+    descriptor,
+    resource: () => ({ kind: 'automation-rule', id: 'automation-rule:1' }),
+    async handler({ params, query, body }) {
+      calls.push({ params, query, body });
+      return { data: { success: true, data } };
+    },
+  };
+}
+
+async function run(
+  args: readonly string[],
+  options: { bound?: readonly BoundCapability[]; terminal?: boolean; colour?: boolean; answer?: boolean | null } = {},
+) {
+  const subject = testSubject('ada', ['automation.rule.manage', 'automation.read']);
+  const gateway = await startTestGateway(options.bound ?? [], { subjects: { token: subject } });
+  gateways.push(gateway);
+  const shown = testTerminal(options.terminal ?? false, options.colour ?? false, options.answer ?? null);
+  const fail = (): never => {
+    throw new Error('not used');
+  };
+  const exitCode = await runProgram(args, {
+    terminal: shown.terminal,
+    clock: systemClock,
+    env: { SVC_BASE_URL: `${gateway.base}/`, SVC_ACCESS_TOKEN: ' token\n' },
+    version: '1.2.3',
+    interrupted: new AbortController().signal,
+    settings: fail,
+    site: fail,
+    siteDatabase: fail,
+    rulesMax: fail,
+    serve: fail,
+    mcp: fail,
+    isExpected: () => false,
+  });
+  return { exitCode, asked: shown.asked, out: shown.out(), error: shown.error() };
+}
+
+describe('§5 delete --force only skips the question', () => {
+  const deleting = (calls: unknown[]) => [answering(automation.remove, { id: 1, status: 'deleted' }, calls)];
+
+  test.each([
+    ['--confirmed, no person', ['--confirmed'], null, 0, 1],
+    ['--confirmed, a person who says yes', ['--confirmed'], true, 0, 1],
+    ['--confirmed, a person who says no', ['--confirmed'], false, 2, 0],
+    ['--force alone', ['--force'], true, 2, 0],
+    ['nothing', [], true, 2, 0],
+  ] as const)('%s', async (_name, flags, answer, exitCode, sent) => {
+    const calls: unknown[] = [];
+    const result = await run(['rules', 'delete', '1', ...flags], { bound: deleting(calls), answer });
+    expect([result.exitCode, calls.length]).toEqual([exitCode, sent]);
+    expect(result.error === '').toBe(exitCode === 0);
+  });
+
+  test('with both, nobody is asked', async () => {
+    const calls: unknown[] = [];
+    const result = await run(['rules', 'delete', '1', '--confirmed', '--force'], {
+      bound: deleting(calls),
+      answer: false,
+    });
+    expect(result).toMatchObject({ exitCode: 0, asked: [], out: 'deleted 1\n' });
+    expect(calls).toEqual([{ params: { id: '1' }, query: {}, body: { confirmed: true } }]);
+  });
+});
+
+describe('decisions §2.7 what is shown', () => {
+  const page = {
+    list: [
+      { id: 7, name: 'A\u001b]0;x\u0007B', enabled: true, description: null },
+      { id: 12, name: 'Ström', enabled: false, description: 'two\nlines' },
+    ],
+    ...pages(2),
+  };
+  function pages(total: number) {
+    return { total, page: 1, page_size: 20, total_pages: 1, has_next: false, has_previous: false };
+  }
+  const bound = [answering(automation.list, page, [])];
+
+  test('a table on a terminal, nothing in it that moves the cursor', async () => {
+    const { out } = await run(['rules', 'list'], { bound, terminal: true });
+    expect(out).toBe(
+      'ID  NAME      ENABLED  DESCRIPTION\n 7  A\ufffd]0;x\ufffdB  yes      -\n12  Ström     no       two\ufffdlines\n',
+    );
+  });
+
+  test('colour where it is wanted, tabs in a pipe, and JSON as the service said it', async () => {
+    const coloured = await run(['rules', 'list'], { bound, terminal: true, colour: true });
+    expect(coloured.out).toContain('\u001b[32myes    \u001b[0m');
+    expect((await run(['rules', 'list'], { bound })).out).toBe(
+      '7\tA\ufffd]0;x\ufffdB\tyes\t-\n12\tStröm\tno\ttwo\ufffdlines\n',
+    );
+    const json = await run(['rules', 'list', '--json', '--page-size', '5', '--enabled', 'true'], { bound });
+    expect(JSON.parse(json.out)).toEqual(page);
+  });
+
+  test('a cell that is long is cut on a terminal and whole in a pipe; missing is a dash', () => {
+    const columns = [{ title: 'T', cell: (row: { readonly text: string | null }) => row.text }];
+    const rows = [{ text: 'x'.repeat(80) }, { text: null }];
+    const wide = testTerminal(true, false, null);
+    printTable(wide.terminal, columns, rows);
+    expect(wide.out().split('\n')).toEqual(['T', `${'x'.repeat(59)}…`, '-', '']);
+    const piped = testTerminal(false, false, null);
+    printTable(piped.terminal, columns, rows);
+    printProperties(piped.terminal, { a: 0, b: null, c: false });
+    expect(piped.out()).toBe(`${'x'.repeat(80)}\n-\na\t0\nb\t-\nc\tno\n`);
+  });
+
+  test('an answer without its closing audit record is said to be', async () => {
+    const calls: unknown[] = [];
+    const enabling = [answering(automation.enable, { id: 1, status: 'enabled' }, calls)];
+    const gateway = await startTestGateway(enabling, {
+      subjects: { token: testSubject('ada', ['automation.rule.manage']) },
+    });
+    gateways.push(gateway);
+    gateway.failAudit(({ outcome }) => outcome === 'succeeded');
+    const shown = testTerminal(false, false, null);
+    const fail = (): never => {
+      throw new Error('not used');
+    };
+    const exitCode = await runProgram(['rules', 'enable', '1', '--confirmed'], {
+      terminal: shown.terminal,
+      clock: systemClock,
+      env: { SVC_BASE_URL: gateway.base, SVC_ACCESS_TOKEN: 'token' },
+      version: '1',
+      interrupted: new AbortController().signal,
+      settings: fail,
+      site: fail,
+      siteDatabase: fail,
+      rulesMax: fail,
+      serve: fail,
+      mcp: fail,
+      isExpected: () => false,
+    });
+    expect([exitCode, shown.out()]).toEqual([0, 'enabled 1\n']);
+    expect(shown.error()).toMatch(
+      /the change was made, but the audit record of its end is missing \(correlation id \S+\)/,
+    );
+  });
+
+  test('an error that is nobody’s is not swallowed', async () => {
+    await expect(run(['token', '--role', 'Admin', '--subject', 'x'])).rejects.toThrow('not used');
+  });
+});
+
+describe('decisions §2.7 nothing is forgotten', () => {
+  test('every operation on rules, scheduler, site and audit has a command; data processing has none', () => {
+    const fail = (): never => {
+      throw new Error('not used');
+    };
+    const program = createProgram({
+      terminal: testTerminal(false, false, null).terminal,
+      clock: systemClock,
+      env: {},
+      version: '1',
+      interrupted: new AbortController().signal,
+      settings: fail,
+      site: fail,
+      siteDatabase: fail,
+      rulesMax: fail,
+      serve: fail,
+      mcp: fail,
+      isExpected: () => false,
+    });
+    const paths = program.commands.flatMap((command) =>
+      command.commands.length === 0
+        ? [command.name()]
+        : command.commands.map((child) => `${command.name()} ${child.name()}`),
+    );
+    const commandOf = (name: string): string | null => {
+      const [, area = '', what = ''] = name.split('.');
+      if (name === 'automation.instance.list') return 'instances';
+      if (name === 'audit.event.search') return 'audit search';
+      // The page as a stream, credentials, and what monitoring asks for.
+      if (/^(audit\.event\.stream|identity\.|platform\.|data_processing\.)/.test(name)) return null;
+      return `${area}${area === 'rule' ? 's' : ''} ${what}`;
+    };
+    const expected = operations.flatMap(({ name }) => commandOf(name) ?? []);
+    expect(expected.filter((path) => !paths.includes(path))).toEqual([]);
+    expect(paths.filter((path) => /process|forecast/.test(path))).toEqual([]);
+    expect(expected).toHaveLength(15);
+  });
+});

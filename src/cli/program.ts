@@ -1,0 +1,87 @@
+/**
+ * The program `setpoint` (decisions §2.7): every command under one roof. Commands on a running service go through the HTTP
+ * client alone; those in `data-dir/` work on the data dir itself. What needs the environment is handed in by `bin`.
+ */
+import { Argument, Command, CommanderError } from 'commander';
+import type { CommandLine } from './command-line.ts';
+import { completionScript, type Shell, shells } from './completion.ts';
+import { addAuditFileCommands } from './data-dir/audit-command.ts';
+import { addBackupCommands } from './data-dir/backup-command.ts';
+import type { DataDirParts } from './data-dir/data-dir.ts';
+import { addHistoryCommands } from './data-dir/history-command.ts';
+import { addRuleFileCommands } from './data-dir/rule-files-command.ts';
+import { addTokenCommand } from './data-dir/token-command.ts';
+import { type ExitCode, exitCodes } from './exit.ts';
+import { failureOf } from './failure.ts';
+import { type Environment, remoteOf } from './remote.ts';
+import { addRulesCommands } from './rules-command.ts';
+import { addAuditSearch, addInstancesCommand, addSchedulerCommands } from './service-commands.ts';
+
+export interface ProgramParts extends DataDirParts {
+  readonly env: Environment;
+  readonly interrupted: AbortSignal;
+  /** Runs the service until it is told to stop. */
+  readonly serve: () => Promise<void>;
+  /** Runs the tool protocol on standard input and output until they close. */
+  readonly mcp: (options: { readonly allowWrite: boolean }) => Promise<void>;
+  /** Errors whose message is meant for the person. */
+  readonly isExpected: (error: unknown) => boolean;
+}
+
+export function createProgram(parts: ProgramParts): Command {
+  const { terminal, clock, interrupted } = parts;
+  const line: CommandLine = { terminal, clock, interrupted, remote: () => remoteOf(parts.env) };
+  const setpoint = new Command('setpoint')
+    .description('Rule automation, audit and forecasts for one site')
+    .version(parts.version)
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => terminal.out(text), writeErr: (text) => terminal.error(text) })
+    .showHelpAfterError('Add --help to see what it takes.')
+    .addHelpText(
+      'after',
+      `
+Commands on a running service use SVC_BASE_URL and SVC_ACCESS_TOKEN, the others SVC_DATA_DIR and SVC_CONFIG_DIR.
+Exit codes: ${exitCodes.done} done, ${exitCodes.failed} failed, ${exitCodes.notConfirmed} wrong usage or not confirmed, ${exitCodes.unreachable} no answer from the service.`,
+    );
+  setpoint
+    .command('serve')
+    .description('run the service, configured by SVC_*')
+    .action(() => parts.serve());
+  const rules = setpoint.command('rules').description('rules of a running service, and rules as files');
+  addRulesCommands(rules, line);
+  addRuleFileCommands(rules, parts);
+  addSchedulerCommands(setpoint.command('scheduler').description('the scheduler of a running service'), line);
+  addInstancesCommand(setpoint, line);
+  const audit = setpoint.command('audit').description('the audit trail');
+  addAuditSearch(audit, line);
+  addAuditFileCommands(audit, parts);
+  addHistoryCommands(setpoint.command('history').description('recorded values of one point'), parts);
+  addTokenCommand(setpoint, parts);
+  addBackupCommands(setpoint, parts);
+  setpoint
+    .command('mcp')
+    .description('the tool protocol (MCP) on standard input and output, for an assistant')
+    .option('--allow-write', 'offer the tools that change things, too')
+    .action((options: { readonly allowWrite?: true }) => parts.mcp({ allowWrite: options.allowWrite === true }));
+  setpoint
+    .command('completion')
+    .description('print a script that completes the words of this program')
+    .addArgument(new Argument('<shell>').choices(shells))
+    .action((shell: Shell) => terminal.out(completionScript(setpoint, shell)));
+  return setpoint;
+}
+
+/** Runs one line of arguments; what it returns is the process's exit code. Throws only for a bug. */
+export async function runProgram(args: readonly string[], parts: ProgramParts): Promise<ExitCode> {
+  try {
+    await createProgram(parts).parseAsync([...args], { from: 'user' });
+    return exitCodes.done;
+  } catch (error) {
+    // The library has printed what is wrong.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.notConfirmed;
+    const failure = failureOf(error, args.includes('--json'), parts.isExpected);
+    if (failure === null) throw error;
+    parts.terminal.error(failure.text);
+    return failure.exitCode;
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * The running service as the commands see it (decisions §2.7): address and token from the environment, every call by its
+ * descriptor, and for changes the rule that nothing is sent without `--confirmed`.
+ */
+import type { Static } from 'typebox';
+import type { Capability } from '../api/capability.ts';
+import { ApiError, type CallInput, type Client, createClient, localCodes, type Reply } from '../api/client.ts';
+import { CommandError, exitCodes } from './exit.ts';
+import { painted, type Terminal } from './terminal.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export const defaultBaseUrl = 'http://127.0.0.1:8080';
+
+export interface Remote {
+  readonly baseUrl: string;
+  call<C extends Capability>(capability: C, input?: CallInput<C>): Promise<Reply<Static<C['answer']>>>;
+}
+
+export function remoteOf(env: Environment): Remote {
+  const baseUrl = baseUrlOf(env['SVC_BASE_URL']);
+  const token = tokenOf(env['SVC_ACCESS_TOKEN']);
+  const client: Client = createClient({ baseUrl, token: () => token });
+  return {
+    baseUrl,
+    async call(capability, input) {
+      if (capability.permission !== null && token === null)
+        throw new CommandError(
+          'SVC_ACCESS_TOKEN is not set; on the machine of the service, `setpoint token --role Engineer --subject you` makes one',
+        );
+      try {
+        return await client.call(capability, input);
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.code !== localCodes.unreachable) throw error;
+        throw error.saying(`no answer from ${baseUrl}: is the service running, and is SVC_BASE_URL right?`);
+      }
+    },
+  };
+}
+
+function baseUrlOf(text: string | undefined): string {
+  if (text === undefined || text === '') return defaultBaseUrl;
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '' || url.username !== '')
+    throw new CommandError(
+      `SVC_BASE_URL must be the address of the service, such as ${defaultBaseUrl}`,
+      exitCodes.notConfirmed,
+    );
+  return url.href.replace(/\/+$/, '');
+}
+
+function tokenOf(text: string | undefined): string | null {
+  const token = text?.trim() ?? '';
+  if (token === '') return null;
+  // What a header cannot carry would look like a service that cannot be reached.
+  if (!/^[\u0021-\u007e]+$/.test(token)) throw new CommandError('SVC_ACCESS_TOKEN is not a token: it has spaces in it');
+  return token;
+}
+
+export interface Change<C extends Capability> {
+  readonly capability: C;
+  readonly input: CallInput<C>;
+  /** Completes "This would …". */
+  readonly what: string;
+  readonly confirmed: boolean;
+  /** Asked at a terminal before anything is sent. */
+  readonly question?: string;
+}
+
+/** Carries out a confirmed change; explains one that is not confirmed. */
+export async function change<C extends Capability>(
+  remote: Remote,
+  terminal: Terminal,
+  order: Change<C>,
+): Promise<Reply<Static<C['answer']>>> {
+  if (!order.confirmed)
+    throw new CommandError(
+      `this would ${order.what} at ${remote.baseUrl}. Nothing was done; give --confirmed to do it`,
+      exitCodes.notConfirmed,
+    );
+  if (order.question !== undefined && (await terminal.ask(order.question)) === false)
+    throw new CommandError('nothing was done', exitCodes.notConfirmed);
+  const reply = await remote.call(order.capability, { ...order.input, confirmed: true });
+  if (reply.audit === 'incomplete')
+    terminal.error(
+      `setpoint: ${painted(terminal, 'yellow', 'the change was made, but the audit record of its end is missing')} (correlation id ${reply.correlationId ?? 'unknown'})\n`,
+    );
+  return reply;
+}

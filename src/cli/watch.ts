@@ -1,0 +1,43 @@
+/** `--watch`: the same question again and again until the person has seen enough (decisions §2.7). */
+import { InvalidArgumentError } from 'commander';
+import { ApiError } from '../api/client.ts';
+import { sleep } from '../base/clock.ts';
+import type { CommandLine } from './command-line.ts';
+import { failureOf } from './failure.ts';
+
+export const watchOption = '--watch [seconds]';
+const defaultSeconds = 2;
+const secondsMin = 0.1;
+const secondsMax = 3600;
+/** To the upper left corner, everything below removed: without flicker. */
+const home = '\u001b[H\u001b[J';
+const cleared = '\u001b[2J';
+
+/** Option value: seconds between two questions. */
+export function watchSeconds(text: string): number {
+  const seconds = Number(text);
+  if (!(seconds >= secondsMin && seconds <= secondsMax))
+    throw new InvalidArgumentError(`Give seconds from ${secondsMin} to ${secondsMax}.`);
+  return seconds;
+}
+
+/** Shows once, or until interrupted when `watch` says so. A service that goes away meanwhile is waited for. */
+export async function showing(
+  { terminal, clock, interrupted }: CommandLine,
+  watch: number | true | undefined,
+  show: () => Promise<void>,
+): Promise<void> {
+  if (watch === undefined) return show();
+  const periodMs = (watch === true ? defaultSeconds : watch) * 1000;
+  if (terminal.outIsTerminal) terminal.out(cleared);
+  while (!interrupted.aborted) {
+    if (terminal.outIsTerminal) terminal.out(home);
+    try {
+      await show();
+    } catch (error) {
+      if (!(error instanceof ApiError) || !error.retryable) throw error;
+      terminal.error(failureOf(error, false, () => false)?.text ?? '');
+    }
+    await sleep(clock, periodMs, interrupted).catch(() => undefined);
+  }
+}

@@ -1,0 +1,83 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../base/clock.ts';
+import { silentLog } from '../base/log.ts';
+import { addConsole } from './console-files.ts';
+import { gatewayLimits } from './limits.ts';
+import { createRateLimits } from './rate-limit.ts';
+import type { Server } from './server.ts';
+import { createServer } from './server.ts';
+
+let folder: string;
+let server: Server;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'setpoint-console-'));
+  mkdirSync(join(folder, 'assets'));
+  writeFileSync(join(folder, 'index.html'), '<meta name="style-nonce" content="%STYLE_NONCE%">');
+  writeFileSync(join(folder, 'assets', 'index-a1.js'), 'let a = 1;');
+  writeFileSync(join(folder, 'assets', 'index-a1.js.gz'), gzipSync('let a = 1;'));
+  server = createServer({
+    capabilities: [],
+    identity: { authenticate: async () => null, authenticateToken: async () => null },
+    audit: {
+      append: () => Promise.reject(new Error('not used')),
+      appendWithin: () => Promise.reject(new Error('not used')),
+      closeDangling: async () => 0,
+    },
+    site: { tenantId: 'tenant', projectId: 'project' },
+    rateLimits: createRateLimits(gatewayLimits),
+    log: silentLog,
+    limits: gatewayLimits,
+    clock: systemClock,
+  });
+});
+afterEach(async () => {
+  await server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function listening(): Promise<string> {
+  expect(await addConsole(server, folder)).toBe(true);
+  const { port } = await server.listen('127.0.0.1', 0);
+  return `http://127.0.0.1:${port}`;
+}
+
+describe('decisions §1 security headers of the console', () => {
+  test('the page has a strict policy, and a nonce of its own each time', async () => {
+    const base = await listening();
+    const [first, second] = [await fetch(`${base}/`), await fetch(`${base}/`)];
+    const policy = first.headers.get('content-security-policy') ?? '';
+    expect(policy).not.toMatch(/unsafe/);
+    expect(policy).toMatch(/^default-src 'none'; script-src 'self'; /);
+    const nonce = /'nonce-([^']+)'/.exec(policy)?.[1] ?? '';
+    expect(await first.text()).toBe(`<meta name="style-nonce" content="${nonce}">`);
+    expect(second.headers.get('content-security-policy')).not.toBe(policy);
+    expect(first.headers.get('cache-control')).toBe('no-store');
+    expect(first.headers.get('x-content-type-options')).toBe('nosniff');
+  });
+
+  test('assets are sent compressed as they lie there, and kept for good', async () => {
+    const base = await listening();
+    const answer = await fetch(`${base}/assets/index-a1.js`, { headers: { 'accept-encoding': 'gzip' } });
+    expect(answer.headers.get('content-encoding')).toBe('gzip');
+    expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    expect(await answer.text()).toBe('let a = 1;');
+  });
+
+  test.each(['/assets/no.js', '/assets/../index.html', '/assets/%2e%2e/index.html', '/console', '/assets/'])(
+    '%s is not found, in the envelope',
+    async (path) => {
+      const base = await listening();
+      const answer = await fetch(`${base}${path}`);
+      expect(answer.status).toBe(404);
+      expect(await answer.json()).toMatchObject({ error: { code: 'not-found' } });
+    },
+  );
+
+  test('without a build there is no console, and the service runs', async () => {
+    expect(await addConsole(server, join(folder, 'nowhere'))).toBe(false);
+  });
+});

@@ -1,0 +1,65 @@
+/**
+ * The console's files at `/` (decisions §1, security headers): what `npm ci` built, sent as it is. The page names a fresh
+ * nonce for the style elements that its component library makes; scripts come from this origin's files only.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fastifyStatic from '@fastify/static';
+import { newSecret } from '../base/id.ts';
+import type { Server } from './server.ts';
+
+const assetAgeSeconds = 31_536_000;
+const noncePlace = '%STYLE_NONCE%';
+
+/** Where the build puts the console, seen from this file. */
+export const consoleFolder = join(import.meta.dirname, '..', '..', 'console', 'dist');
+
+function policyOf(nonce: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "font-src 'self'",
+    // Covers the live stream too: its address differs in nothing but the scheme.
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+/** False when the console was not built: then the service runs without it. */
+export async function addConsole(server: Server, folder: string = consoleFolder): Promise<boolean> {
+  const file = join(folder, 'index.html');
+  if (!existsSync(file)) return false;
+  const page = readFileSync(file, 'utf8');
+  const { fastify } = server;
+  await fastify.register(fastifyStatic, {
+    root: join(folder, 'assets'),
+    prefix: '/assets/',
+    preCompressed: true,
+    index: false,
+    decorateReply: false,
+    cacheControl: false,
+    setHeaders: (reply, path) => {
+      // Names carry a digest of the content, all but the icon's.
+      const fixed = path.endsWith('icon.svg');
+      void reply.header('cache-control', fixed ? 'no-cache' : `public, max-age=${assetAgeSeconds}, immutable`);
+      void reply.header('cross-origin-resource-policy', 'same-origin');
+    },
+  });
+  fastify.get('/', async (_request, reply) => {
+    const nonce = newSecret();
+    return reply
+      .headers({
+        'content-security-policy': policyOf(nonce),
+        'referrer-policy': 'no-referrer',
+        'cross-origin-opener-policy': 'same-origin',
+        'x-frame-options': 'DENY',
+      })
+      .type('text/html; charset=utf-8')
+      .send(page.replaceAll(noncePlace, nonce));
+  });
+  return true;
+}

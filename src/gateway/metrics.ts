@@ -1,0 +1,176 @@
+/**
+ * Metrics for Prometheus (decisions §1 "Operations"): what the gateway counts itself, and what other areas are asked for when
+ * someone looks. A part that does not answer leaves its samples out; the names are always there.
+ */
+import type { FastifyInstance } from 'fastify';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { BoundCapability } from '../api/capability.ts';
+import { platform } from '../api/platform.ts';
+import type { DurationCounts } from '../base/duration-counts.ts';
+
+export interface Sample {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+export interface DurationSample {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly durations: DurationCounts;
+}
+
+interface Described {
+  readonly name: string;
+  readonly help: string;
+}
+
+/** Something that is read when someone looks. `labels` are those that its samples carry. */
+export type Measurement = Described & { readonly labels?: readonly string[] } & (
+    | { readonly kind: 'counter' | 'gauge'; readonly read: () => Promise<readonly Sample[]> }
+    | { readonly kind: 'durations'; readonly read: () => Promise<readonly DurationSample[]> }
+  );
+
+export interface Metrics {
+  add(measurement: Measurement): void;
+  /** Counts every answer of the server. */
+  observe(fastify: FastifyInstance): void;
+  authenticationFailed(): void;
+  auditAppended(result: 'written' | 'failed', ms: number): void;
+  text(): Promise<string>;
+}
+
+const requestBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+const appendBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
+const msPerSecond = 1000;
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  const requests = new Counter({
+    name: 'setpoint_http_requests_total',
+    help: 'Answers by route and status',
+    labelNames: ['method', 'route', 'status'],
+    registers,
+  });
+  const requestTimes = new Histogram({
+    name: 'setpoint_http_request_seconds',
+    help: 'From the request to the end of its answer',
+    labelNames: ['method', 'route'],
+    buckets: requestBounds,
+    registers,
+  });
+  const failedAuthentications = new Counter({
+    name: 'setpoint_authentication_failures_total',
+    help: 'Requests and streams without valid credentials',
+    registers,
+  });
+  const appends = new Counter({
+    name: 'setpoint_audit_appends_total',
+    help: 'Audit events that were to be written, by what came of it',
+    labelNames: ['result'],
+    registers,
+  });
+  const appendTimes = new Histogram({
+    name: 'setpoint_audit_append_seconds',
+    help: 'From the order to write an audit event until it is on disk',
+    buckets: appendBounds,
+    registers,
+  });
+  const durations: (Measurement & { readonly kind: 'durations' })[] = [];
+  return {
+    add(measurement) {
+      if (measurement.kind === 'durations') durations.push(measurement);
+      else register(measurement, registers);
+    },
+    observe(fastify) {
+      fastify.addHook('onResponse', async (request, reply) => {
+        // A path that is no route is one label, not as many as someone can think of.
+        const route = request.routeOptions.url ?? 'none';
+        const { method } = request;
+        requests.inc({ method, route, status: String(reply.statusCode) });
+        requestTimes.observe({ method, route }, reply.elapsedTime / msPerSecond);
+      });
+    },
+    authenticationFailed: () => failedAuthentications.inc(),
+    auditAppended(result, ms) {
+      appends.inc({ result });
+      appendTimes.observe(ms / msPerSecond);
+    },
+    async text() {
+      const own = await registry.metrics();
+      const read = await Promise.all(durations.map(async (each) => durationText(each, await orNone(each.read))));
+      return [own.trimEnd(), ...read, ''].join('\n');
+    },
+  };
+}
+
+/** A family that asks whenever it is collected; `registers` holds on to it. */
+function register(measurement: Measurement & { readonly kind: 'counter' | 'gauge' }, registers: Registry[]) {
+  const { name, help, kind, read } = measurement;
+  const labelNames = [...(measurement.labels ?? [])];
+  if (kind === 'gauge') {
+    return new Gauge({
+      name,
+      help,
+      labelNames,
+      registers,
+      async collect() {
+        this.reset();
+        for (const { labels = {}, value } of await orNone(read)) this.set(labels, value);
+      },
+    });
+  }
+  return new Counter({
+    name,
+    help,
+    labelNames,
+    registers,
+    // What counts is elsewhere: this only repeats where it stands.
+    async collect() {
+      this.reset();
+      for (const { labels = {}, value } of await orNone(read)) this.inc(labels, value);
+    },
+  });
+}
+
+/** A part that cannot be asked must not keep the others from being seen. */
+async function orNone<T>(read: () => Promise<readonly T[]>): Promise<readonly T[]> {
+  try {
+    return await read();
+  } catch {
+    return [];
+  }
+}
+
+/** A histogram in the text format: its classes are counted elsewhere, which the library does not provide for. */
+function durationText({ name, help }: Described, samples: readonly DurationSample[]): string {
+  const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`];
+  for (const { labels = {}, durations } of samples) {
+    const line = (suffix: string, value: number, more: Readonly<Record<string, string>> = {}): string => {
+      const all = Object.entries({ ...labels, ...more }).map(([key, text]) => `${key}="${escaped(text)}"`);
+      return `${name}${suffix}${all.length === 0 ? '' : `{${all.join(',')}}`} ${value}`;
+    };
+    let total = 0;
+    durations.counts.forEach((count, index) => {
+      total += count;
+      lines.push(line('_bucket', total, { le: String(durations.boundsSeconds[index] ?? '+Inf') }));
+    });
+    lines.push(line('_sum', durations.sumSeconds), line('_count', total));
+  }
+  return lines.join('\n');
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+}
+
+export function metricsCapability(metrics: Metrics): BoundCapability {
+  return {
+    descriptor: platform.metrics,
+    resource: () => ({ kind: 'platform', id: 'platform-metrics' }),
+    async handler() {
+      const text = await metrics.text();
+      return { data: text, content: { type: 'text/plain; version=0.0.4; charset=utf-8', text } };
+    },
+  };
+}

@@ -1,0 +1,59 @@
+/**
+ * `GET /openapi.json` and the page `/docs` (decisions §1 "OpenAPI"): public, without data of the site, and without a host
+ * other than the service itself.
+ */
+import apiReference from '@scalar/fastify-api-reference';
+import type { Capability } from '../api/capability.ts';
+import { newId } from '../base/id.ts';
+import { describeApi } from './openapi.ts';
+import type { Server } from './server.ts';
+
+const pagePath = '/docs';
+const scriptPath = `${pagePath}/js/scalar.js`;
+
+export async function addApiDescription(
+  { fastify }: Server,
+  capabilities: readonly Capability[],
+  version: string,
+): Promise<void> {
+  const text = JSON.stringify(describeApi(capabilities, version));
+  fastify.get('/openapi.json', (_request, reply) => reply.type('application/json; charset=utf-8').send(text));
+  // One inline script starts the page; nothing else may run in it.
+  const nonce = newId();
+  const policy = [
+    "default-src 'none'",
+    `script-src 'self' 'nonce-${nonce}'`,
+    // The page's own components set styles as they go.
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "font-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+  await fastify.register(apiReference, {
+    routePrefix: pagePath,
+    configuration: {
+      url: '/openapi.json',
+      pageTitle: 'Setpoint API',
+      nonce,
+      withDefaultFonts: false,
+      telemetry: false,
+      hideClientButton: true,
+      mcp: { disabled: true },
+      agent: { disabled: true },
+      showDeveloperTools: 'never',
+      persistAuth: false,
+      authentication: { preferredSecurityScheme: 'bearer' },
+    },
+    hooks: {
+      onRequest(request, reply, done) {
+        void reply.header('content-security-policy', policy).header('referrer-policy', 'no-referrer');
+        // Megabytes that change only with the program.
+        if (request.url.startsWith(scriptPath)) void reply.header('cache-control', 'public, max-age=3600');
+        done();
+      },
+    },
+  });
+}

@@ -1,0 +1,60 @@
+/**
+ * `GET /ready` (decisions §1 "Operations"): whether the service can do its work, in status words only. The route is public, so
+ * what it looks at is looked at once a second however often it is asked.
+ */
+import type { BoundCapability } from '../api/capability.ts';
+import { platform } from '../api/platform.ts';
+import { type Clock, sleep } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+
+export const readyNames = ['storage', 'audit', 'scheduler', 'devices'] as const;
+export type ReadyName = (typeof readyNames)[number];
+
+/** Each says whether its part works; one that throws or takes too long does not. */
+export type ReadyChecks = Readonly<Record<ReadyName, () => boolean | Promise<boolean>>>;
+
+/** An answer is as good as a new one for this long. */
+const keptMs = 1000;
+const checkDeadlineMs = 2000;
+
+type Words = Readonly<Record<ReadyName, 'ok' | 'unavailable'>>;
+
+export function readyCapability(checks: ReadyChecks, clock: Clock): BoundCapability {
+  let last: { readonly atMs: number; readonly words: Promise<Words> } | undefined;
+  const current = (): Promise<Words> => {
+    const nowMs = clock.monotonicMs();
+    if (last === undefined || nowMs - last.atMs >= keptMs) last = { atMs: nowMs, words: look(checks, clock) };
+    return last.words;
+  };
+  return {
+    descriptor: platform.ready,
+    resource: () => ({ kind: 'platform', id: 'platform-ready' }),
+    async handler() {
+      const words = await current();
+      if (Object.values(words).every((word) => word === 'ok')) return { data: { status: 'ready', checks: words } };
+      const broken = readyNames.filter((name) => words[name] !== 'ok');
+      throw new Fault('not-ready', `not ready: ${broken.join(', ')}`, { details: { checks: words } });
+    },
+  };
+}
+
+async function look(checks: ReadyChecks, clock: Clock): Promise<Words> {
+  const answers = await Promise.all(readyNames.map((name) => holds(checks[name], clock)));
+  const word = (name: ReadyName) => (answers[readyNames.indexOf(name)] === true ? 'ok' : 'unavailable');
+  return { storage: word('storage'), audit: word('audit'), scheduler: word('scheduler'), devices: word('devices') };
+}
+
+async function holds(check: ReadyChecks[ReadyName], clock: Clock): Promise<boolean> {
+  const answered = new AbortController();
+  const late = sleep(clock, checkDeadlineMs, answered.signal).then(
+    () => false,
+    () => false,
+  );
+  try {
+    return await Promise.race([Promise.resolve().then(check), late]);
+  } catch {
+    return false;
+  } finally {
+    answered.abort();
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * Traces (decisions §1 "Operations"): one span a request, named by its route, under the caller's trace. The library's interface
+ * does nothing until `bin` has started an exporter, and then this file is the only one that knows it.
+ */
+import { context, propagation, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+
+const serverErrorsFrom = 500;
+
+export function traceRequests(fastify: FastifyInstance): void {
+  const tracer = trace.getTracer('setpoint');
+  const spans = new WeakMap<FastifyRequest, Span>();
+  fastify.addHook('onRequest', async (request) => {
+    const parent = propagation.extract(context.active(), request.headers);
+    const route = request.routeOptions.url ?? 'none';
+    const attributes = {
+      'http.request.method': request.method,
+      'http.route': route,
+      'svc.correlation_id': request.correlationId,
+    };
+    const span = tracer.startSpan(`${request.method} ${route}`, { kind: SpanKind.SERVER, attributes }, parent);
+    spans.set(request, span);
+    // The audit events of the call name the same trace.
+    request.traceId = span.spanContext().traceId;
+  });
+  fastify.addHook('onResponse', async (request, reply) => {
+    const span = spans.get(request);
+    span?.setAttribute('http.response.status_code', reply.statusCode);
+    if (reply.statusCode >= serverErrorsFrom) span?.setStatus({ code: SpanStatusCode.ERROR });
+    span?.end();
+  });
+}

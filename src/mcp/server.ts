@@ -1,0 +1,116 @@
+/**
+ * The tool protocol (MCP) over any transport of its library (decisions §2.7): lists the tools, calls the service's HTTP API
+ * for each, and answers what the service said, refusals included. It holds no state and reaches nothing but that API.
+ */
+// The high-level server wants schemas of another library; these tools have theirs already.
+
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import {
+  CallToolRequestSchema,
+  type CallToolResult,
+  ErrorCode,
+  ListToolsRequestSchema,
+  McpError,
+} from '@modelcontextprotocol/sdk/types.js';
+import type { TSchema } from 'typebox';
+import type { Capability } from '../api/capability.ts';
+import { ApiError, type Client } from '../api/client.ts';
+import { operations } from '../api/operations.ts';
+import { membersOf } from '../api/plain-schema.ts';
+import { bodySchema, type Tool, toolsOf } from './tools.ts';
+
+export interface ToolServerParts {
+  readonly client: Client;
+  readonly allowWrite: boolean;
+  readonly version: string;
+}
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+export function createToolServer({ client, allowWrite, version }: ToolServerParts): Server {
+  const tools = new Map(toolsOf(operations, allowWrite).map((tool) => [tool.name, tool]));
+  const server = new Server(
+    { name: 'setpoint', version },
+    { capabilities: { tools: {} }, instructions: instructions(allowWrite) },
+  );
+  server.setRequestHandler(ListToolsRequestSchema, () => ({
+    tools: [...tools.values()].map(({ name, capability, inputSchema, outputSchema, annotations }) => ({
+      name,
+      title: capability.summary,
+      description: describe(capability.summary, annotations),
+      inputSchema: { ...inputSchema, required: [...inputSchema.required] },
+      outputSchema: { ...outputSchema, required: [...outputSchema.required] },
+      annotations: { ...annotations },
+    })),
+  }));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
+    const tool = tools.get(params.name);
+    if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `there is no tool ${params.name.slice(0, 64)}`);
+    return call(client, tool, params.arguments ?? {}, signal);
+  });
+  return server;
+}
+
+function instructions(allowWrite: boolean): string {
+  const writing = allowWrite
+    ? 'Tools that change something need confirmed: true; give it only when the person has agreed to exactly that change. Executing a rule sends real commands to devices.'
+    : 'This server only reads; it was started without --allow-write.';
+  return `Rules, live values and the audit trail of one energy or IoT site. A missing value is null, never 0. ${writing}`;
+}
+
+function describe(summary: string, annotations: Tool['annotations']): string {
+  if (annotations.readOnlyHint) return `${summary}.`;
+  return `${summary}. Changes the site; needs confirmed: true${annotations.destructiveHint ? ' and cannot be taken back by itself' : ''}.`;
+}
+
+async function call(client: Client, tool: Tool, given: Arguments, signal: AbortSignal): Promise<CallToolResult> {
+  const { capability, inputSchema } = tool;
+  const unknown = Object.keys(given).filter((name) => !Object.hasOwn(inputSchema.properties, name));
+  if (unknown.length > 0) return refused('invalid-input', `unknown arguments: ${unknown.join(', ').slice(0, 200)}`);
+  if (capability.confirmation === 'always' && given['confirmed'] !== true)
+    return refused('confirmation-required', 'nothing was done: this changes the site and needs confirmed: true');
+  try {
+    const reply = await client.call(capability, {
+      params: textsOf(pick(given, capability.params)),
+      query: textsOf(pick(given, capability.query)),
+      ...bodyOf(capability, given),
+      ...(given['confirmed'] === true ? { confirmed: true } : {}),
+      signal,
+    });
+    const data = reply.data as Record<string, unknown>;
+    return { content: [{ type: 'text', text: JSON.stringify(data) }], structuredContent: data };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const { code, message, correlationId, retryable, retryAfterMs, details } = error;
+    return refused(code, message, { correlationId, retryable, retryAfterMs, details });
+  }
+}
+
+/** The confirmation is the client's to say. What is confirmed by the header alone has no body when nothing is left of it. */
+function bodyOf(capability: Capability, given: Arguments): { readonly body?: Arguments } {
+  const schema = bodySchema(capability);
+  if (schema === null) return {};
+  const body = without(pick(given, schema), 'confirmed');
+  return capability.confirmedIn === 'header' && Object.keys(body).length === 0 ? {} : { body };
+}
+
+/** A refusal is an answer that the assistant reads, not a failure of the protocol. */
+function refused(code: string, message: string, more: Arguments = {}): CallToolResult {
+  return { isError: true, content: [{ type: 'text', text: JSON.stringify({ error: { code, message, ...more } }) }] };
+}
+
+function pick(given: Arguments, schema: TSchema): Arguments {
+  const { properties } = membersOf(schema);
+  return Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(properties, name)));
+}
+
+function without(given: Arguments, name: string): Arguments {
+  return Object.fromEntries(Object.entries(given).filter(([key]) => key !== name));
+}
+
+/** As a path or query carries them. */
+function textsOf(given: Arguments): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
+  );
+}

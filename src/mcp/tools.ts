@@ -1,0 +1,112 @@
+/**
+ * The tools of the tool protocol (decisions §2.7, §4.1 rule 2), derived from the operations: none is written by hand, so none
+ * is forgotten. What the specification forbids is left out by a rule, not by a list: data processing (§4.3 rule 6), what
+ * takes a credential, what answers text instead of an object.
+ */
+import type { TSchema } from 'typebox';
+import type { Capability } from '../api/capability.ts';
+import { membersOf, plainSchema } from '../api/plain-schema.ts';
+
+export interface Tool {
+  readonly name: string;
+  readonly capability: Capability;
+  /** JSON Schema of the arguments: path parameters, query and body side by side. */
+  readonly inputSchema: ToolSchema;
+  readonly outputSchema: ToolSchema;
+  readonly annotations: {
+    readonly title: string;
+    readonly readOnlyHint: boolean;
+    readonly destructiveHint: boolean;
+    readonly idempotentHint: boolean;
+    readonly openWorldHint: boolean;
+  };
+}
+
+export interface ToolSchema {
+  readonly type: 'object';
+  readonly properties: Readonly<Record<string, object>>;
+  readonly required: readonly string[];
+  readonly additionalProperties: boolean;
+  readonly [key: string]: unknown;
+}
+
+export function isTool(capability: Capability): boolean {
+  if (capability.name.startsWith('data_processing.')) return false;
+  return capability.secretBody !== true && typeOf(capability.answer) === 'object';
+}
+
+export function toolsOf(operations: readonly Capability[], allowWrite: boolean): Tool[] {
+  return operations
+    .filter((capability) => isTool(capability) && (allowWrite || capability.kind === 'query'))
+    .map(toolOf);
+}
+
+/** Assistants take letters, digits, `_` and `-` only. */
+export function toolName(capability: Capability): string {
+  return capability.name.replaceAll('.', '_');
+}
+
+function toolOf(capability: Capability): Tool {
+  const isQuery = capability.kind === 'query';
+  return {
+    name: toolName(capability),
+    capability,
+    inputSchema: inputSchema(capability),
+    outputSchema: plainSchema(capability.answer) as ToolSchema,
+    annotations: {
+      title: capability.summary,
+      readOnlyHint: isQuery,
+      // What can be undone by nobody, or moves something in the plant.
+      destructiveHint: !isQuery && (capability.risk === 'high' || capability.risk === 'critical'),
+      idempotentHint: capability.idempotent,
+      openWorldHint: false,
+    },
+  };
+}
+
+function inputSchema(capability: Capability): ToolSchema {
+  const body = bodySchema(capability);
+  const texts = [capability.params, capability.query].map(membersOf);
+  const properties: Record<string, object> = {};
+  const required: string[] = [];
+  for (const members of texts) {
+    for (const [name, schema] of Object.entries(members.properties)) properties[name] = textOrNumber(schema);
+    required.push(...members.required);
+  }
+  if (body !== null) {
+    const members = membersOf(body);
+    Object.assign(properties, members.properties);
+    required.push(...members.required);
+  }
+  if (capability.confirmation === 'always') {
+    properties['confirmed'] = {
+      const: true,
+      description: 'true says that the person in charge wants exactly this; never give it on your own',
+    };
+    if (!required.includes('confirmed')) required.push('confirmed');
+  }
+  return { type: 'object', properties, required, additionalProperties: false };
+}
+
+/** The body's object schema; a body that may be left out is a union with nothing. */
+export function bodySchema(capability: Capability): TSchema | null {
+  const { body } = capability;
+  if (body === null) return null;
+  const members: readonly unknown[] = 'anyOf' in body && Array.isArray(body.anyOf) ? body.anyOf : [body];
+  const object = members.find((member) => typeOf(member) === 'object');
+  return isSchema(object) ? object : null;
+}
+
+/** Numbers arrive as digits in a path or query; an assistant may give them as numbers. */
+function textOrNumber(schema: object): object {
+  if (!('pattern' in schema) || !/\[(0|1)-9\]/.test(String(schema.pattern))) return schema;
+  return { ...schema, type: ['string', 'integer'] };
+}
+
+function typeOf(schema: unknown): unknown {
+  return typeof schema === 'object' && schema !== null && 'type' in schema ? schema.type : undefined;
+}
+
+function isSchema(value: unknown): value is TSchema {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,209 @@
+/// <reference lib="dom" />
+/**
+ * Every page in dark and light, wide and narrow: no accessibility violation that is serious or critical (axe-core), no
+ * word of complaint from the browser about the policy, nothing wider than the screen. With SCREENSHOTS=1 the pictures of
+ * the guides are made anew.
+ */
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { root, startTestService, type TestService, testFolders, waitFor } from '../e2e/running-service.ts';
+import { chromiumPath, demoFolder, launch, visit } from './browser.ts';
+import { untilText } from './steps.ts';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const pictures = join(root, 'docs', 'images');
+/** The pictures that the README and the guide show. */
+const shown = [
+  'rules-1440',
+  'rule-1440',
+  'rule-node-1440-dark',
+  'rule-try-1440',
+  'rule-history-1440',
+  'audit-1440',
+  'forecasts-1440',
+  'rules-390',
+];
+
+interface Violation {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+/** What axe finds of level serious or critical, with the first places. */
+async function violations(page: Page): Promise<string[]> {
+  const found = await page.evaluate(async () => {
+    const { axe: tool } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
+    return (await tool.run()).violations;
+  });
+  return found
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(
+      ({ id, impact, nodes }) =>
+        `${impact} ${id}: ${nodes
+          .slice(0, 3)
+          .map(({ html }) => html.slice(0, 160))
+          .join(' | ')}`,
+    );
+}
+
+interface PageCase {
+  readonly name: string;
+  readonly hash: string;
+  readonly ready: (page: Page) => Promise<unknown>;
+}
+
+describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at both widths', () => {
+  let service: TestService;
+  let browser: Browser;
+  const folders = testFolders('');
+  beforeAll(async () => {
+    const env = { SVC_CONFIG_DIR: demoFolder, SVC_LOG_LEVEL: 'info', SVC_FORECASTER_PORT: '0' };
+    service = await startTestService(folders, env, 'start.ts');
+    browser = await launch();
+    await waitFor(() => (service.logs().includes('the demo history is filled') ? true : undefined), 60_000);
+  }, 90_000);
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+    folders.remove();
+  });
+
+  const cases: PageCase[] = [
+    { name: 'rules', hash: '/', ready: (page) => page.getByText('Acted').first().waitFor() },
+    {
+      name: 'rule',
+      hash: '/rules/1',
+      ready: async (page) => {
+        await page.getByTestId('rule-form').waitFor();
+        await page.locator('[data-run="visited"], [data-visited="true"]').first().waitFor();
+      },
+    },
+    {
+      name: 'rule-node',
+      hash: '/rules/1?panel=%22node%22',
+      ready: async (page) => {
+        const place = page.locator('[data-node="level"], button[aria-label="Edit Which level?"]').first();
+        await place.click();
+        await page.getByTestId('inspector').waitFor();
+      },
+    },
+    { name: 'rule-try', hash: '/rules/1?panel=%22try%22', ready: (page) => page.getByTestId('trial').waitFor() },
+    {
+      name: 'rule-history',
+      hash: '/rules/1?panel=%22history%22',
+      ready: async (page) => {
+        await page.getByTestId('history').locator('button[data-outcome]').first().click();
+        await page.getByTestId('run-details').waitFor();
+      },
+    },
+    { name: 'audit', hash: '/audit', ready: (page) => page.getByTestId('audit-events').waitFor() },
+    {
+      name: 'audit-event',
+      hash: '/audit?event=%221%22',
+      ready: (page) => page.getByTestId('audit-event').waitFor(),
+    },
+    {
+      name: 'forecasts',
+      hash: '/forecasts',
+      ready: async (page) => {
+        await page.getByRole('button', { name: 'Run the forecast' }).click();
+        await page.getByTestId('result').waitFor({ timeout: 20_000 });
+        await page.locator('.uplot').waitFor();
+      },
+    },
+  ];
+  const views = [1440, 390].flatMap((width) => [false, true].map((dark) => ({ width, dark })));
+
+  test.each(views)('$width pixels wide, dark: $dark', async ({ width, dark }) => {
+    const { page, context, complaints } = await visit(browser, service, { width, dark });
+    // The check itself comes in as a script of the test, past the policy of the page.
+    await page.addInitScript({ content: axe });
+    const faults: string[] = [];
+    for (const { name, hash, ready } of cases) {
+      await page.goto('about:blank');
+      await page.goto(`${service.base}/#${hash}`);
+      await ready(page);
+      // What fades in has arrived.
+      await page.waitForTimeout(400);
+      for (const violation of await violations(page)) faults.push(`${name}: ${violation}`);
+      const wide = await page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
+      if (wide > 0) faults.push(`${name}: ${wide} pixels wider than the screen`);
+      const picture = `${name}-${width}${dark ? '-dark' : ''}`;
+      if (process.env['SCREENSHOTS'] !== '1' || !shown.includes(picture)) continue;
+      mkdirSync(pictures, { recursive: true });
+      await page.screenshot({ path: join(pictures, `console-${picture}.png`) });
+    }
+    expect(faults).toEqual([]);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('signing in by the link that npm start prints: once', async () => {
+    const link = /http:\/\/127\.0\.0\.1:\d+\/#code=[A-Za-z0-9_-]+/.exec(service.logs())?.[0] ?? '';
+    const { page, context } = await visit(browser, service, { role: null });
+    expect(await page.evaluate(async () => (await fetch('/')).headers.get('content-security-policy'))).toMatch(
+      /^default-src 'none'; script-src 'self'; style-src 'self' 'nonce-[A-Za-z0-9_-]{43}';/,
+    );
+    await page.goto('about:blank');
+    await page.goto(link);
+    await page.getByRole('link', { name: 'Peak shaving' }).waitFor();
+    expect(page.url()).not.toContain('code=');
+    const again = await visit(browser, service, { role: null });
+    await again.page.addInitScript({ content: axe });
+    await again.page.goto('about:blank');
+    await again.page.goto(link);
+    await untilText(again.page.locator('body'), /does not work any more/);
+    expect(await violations(again.page)).toEqual([]);
+    await again.context.close();
+    await context.close();
+  });
+
+  test('a forecast that is refused shows its reasons as a table', async () => {
+    const { page, context } = await visit(browser, service);
+    await page.goto(`${service.base}/#/forecasts`);
+    await page.getByLabel('Data up to').fill('2020-01-01T00:07:00Z');
+    await untilText(page.locator('form'), /not a time on a whole step of 15 min/);
+    expect(await page.getByRole('button', { name: 'Run the forecast' }).isDisabled()).toBe(true);
+    await page.getByLabel('Data up to').fill('2020-01-01 00:15');
+    await page.getByRole('button', { name: 'Run the forecast' }).click();
+    await page.getByTestId('refusal').waitFor();
+    await untilText(page.getByTestId('refusal').getByRole('table', { name: 'Why' }), /Rule[\s\S]*load/);
+    await untilText(page.getByTestId('refusal'), /Correlation id/);
+    await context.close();
+  });
+
+  test('from an event of the audit log to everything with its correlation, by address', async () => {
+    const { page, context } = await visit(browser, service);
+    await service.command('POST', '/scheduler/reload');
+    await page.goto(`${service.base}/#/audit?action=automation.scheduler.reload`);
+    const events = page.getByTestId('audit-events');
+    await events.locator('tr[data-outcome="succeeded"]').first().getByRole('button').click();
+    await page.getByRole('button', { name: 'Everything with this correlation' }).click();
+    await untilText(page.locator('body'), /Everything with the correlation/);
+    await expect.poll(() => events.locator('tbody tr').count()).toBe(2);
+    expect(page.url()).toMatch(/correlation=/);
+    await page.reload();
+    await expect.poll(() => events.locator('tbody tr').count()).toBe(2);
+    await page.getByRole('button', { name: 'Show all events' }).click();
+    await expect.poll(() => events.locator('tbody tr').count()).toBeGreaterThan(2);
+    await context.close();
+  });
+
+  test('a phone shows what runs, and disables and enables it', async () => {
+    const { page, context } = await visit(browser, service, { width: 390, height: 800 });
+    const row = page.locator('tr', { hasText: 'Daily energy' });
+    await row.getByRole('button', { name: 'Disable' }).click();
+    await page.getByRole('button', { name: 'Disable the rule' }).click();
+    await untilText(row, /Disabled/);
+    await row.getByRole('button', { name: 'Enable' }).click();
+    await page.getByRole('button', { name: 'Enable the rule' }).click();
+    await untilText(row, /Waiting/);
+    await context.close();
+  });
+});

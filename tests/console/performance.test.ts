@@ -1,0 +1,197 @@
+/// <reference lib="dom" />
+/** What must be quick: the first load, and a flow of 150 nodes. Figures are printed; the limits are the contract's. */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { root, type TestService } from '../e2e/running-service.ts';
+import { chromiumPath, installRules, launch, startDemo, visit } from './browser.ts';
+
+const scriptBytesMax = 350_000;
+const interactiveMsMax = 1500;
+const openMsMax = 1000;
+const frameMsMax = 50;
+const assets = join(root, 'console', 'dist', 'assets');
+
+const attempts = 4;
+
+/** Start, 148 nodes in ranks of four, end. */
+function largeFlow(): Record<string, unknown> {
+  const ranks = 37;
+  const perRank = 4;
+  const id = (rank: number, at: number): string => `n${rank}_${at}`;
+  const rankOf = (rank: number): string[] => Array.from({ length: perRank }, (_, at) => id(rank, at));
+  const nodes: unknown[] = [
+    { id: 'start', type: 'start', position: { x: 0, y: 200 }, data: { config: { wires: { default: rankOf(0) } } } },
+  ];
+  for (let rank = 0; rank < ranks; rank++)
+    for (let at = 0; at < perRank; at++) {
+      const next = rank === ranks - 1 ? ['end'] : [id(rank + 1, at)];
+      const assignments = [{ name: `v${rank}_${at}`, expression: `${rank} + ${at} * 2` }];
+      nodes.push({
+        id: id(rank, at),
+        type: 'calculation',
+        position: { x: 320 * (rank + 1), y: 140 * at },
+        data: { label: `Step ${rank}.${at}`, config: { assignments, wires: { default: next } } },
+      });
+    }
+  nodes.push({ id: 'end', type: 'end', position: { x: 320 * (ranks + 1), y: 200 }, data: { config: { wires: {} } } });
+  return { nodes, edges: [] };
+}
+
+describe.runIf(chromiumPath !== undefined)('quick enough', () => {
+  let service: TestService;
+  let browser: Browser;
+  beforeAll(async () => {
+    service = await startDemo();
+    await installRules(service, [
+      {
+        name: 'Large',
+        description: '',
+        trigger_config: { type: 'interval', interval_ms: 1000 },
+        flow_json: largeFlow(),
+      },
+    ]);
+    browser = await launch();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+    service?.folders.remove();
+  });
+
+  /** Compressed bytes of the scripts that a page fetches when it is opened for the first time. */
+  async function scriptBytes(
+    hash: string,
+    ready: (page: Page) => Promise<unknown>,
+  ): Promise<{ gzip: number; brotli: number }> {
+    const { page, context } = await visit(browser, service);
+    await page.goto('about:blank');
+    const fetched = new Set<string>();
+    page.on(
+      'request',
+      (request) => request.resourceType() === 'script' && fetched.add(new URL(request.url()).pathname),
+    );
+    await page.goto(`${service.base}/#${hash}`);
+    await ready(page);
+    await context.close();
+    const bytes = (suffix: string): number =>
+      [...fetched].reduce((sum, path) => sum + statSync(join(assets, `${path.split('/').at(-1)}.${suffix}`)).size, 0);
+    return { gzip: bytes('gz'), brotli: bytes('br') };
+  }
+
+  test('the first load is under 350 kB of compressed script, also where it opens the editor', async () => {
+    const first = await scriptBytes('/', (page) => page.getByRole('link', { name: 'Large' }).waitFor());
+    const editor = await scriptBytes('/rules/1', (page) => page.locator('[data-node="end"]').waitFor());
+    const kB = ({ gzip, brotli }: typeof first): string =>
+      `${Math.round(gzip / 1000)} kB gzip, ${Math.round(brotli / 1000)} kB brotli`;
+    process.stderr.write(`first load ${kB(first)}; of a rule ${kB(editor)}\n`);
+    expect(first.gzip).toBeGreaterThan(0);
+    expect(first.gzip).toBeLessThan(scriptBytesMax);
+    expect(editor.brotli).toBeLessThan(scriptBytesMax);
+  });
+
+  test('the list of rules is there, and answers, within 1.5 s', async () => {
+    const { page, context } = await visit(browser, service);
+    await page.getByRole('link', { name: 'Large' }).waitFor();
+    const times: number[] = [];
+    for (let count = 0; count < 3; count++) {
+      const startedMs = performance.now();
+      await page.reload();
+      await page.getByRole('link', { name: 'Large' }).waitFor();
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox', { name: 'Commands' }).waitFor();
+      times.push(performance.now() - startedMs);
+      await page.keyboard.press('Escape');
+    }
+    const best = Math.min(...times);
+    process.stderr.write(`interactive after ${times.map(Math.round).join(', ')} ms\n`);
+    expect(best).toBeLessThan(interactiveMsMax);
+    await context.close();
+  });
+
+  test('a flow of 150 nodes opens within 1 s, and is panned and dragged without a frame over 50 ms', async () => {
+    const { page, context } = await visit(browser, service);
+    await page.getByRole('link', { name: 'Large' }).waitFor();
+    // The editor's code is there, as it is after the first rule that one opens.
+    await page.getByRole('link', { name: 'Large' }).click();
+    await page.locator('[data-node="end"]').waitFor();
+    await page.getByRole('link', { name: 'All rules' }).click();
+    await page.getByRole('link', { name: 'Large' }).waitFor();
+    // The best of several: what else runs on the machine is not what is measured.
+    const opens: number[] = [];
+    for (let count = 0; count < attempts; count++) {
+      const startedMs = performance.now();
+      await page.getByRole('link', { name: 'Large' }).click();
+      await page.locator('[data-node="end"]').waitFor();
+      opens.push(performance.now() - startedMs);
+      expect(await page.locator('[data-node]').count()).toBe(150);
+      if (count === attempts - 1) break;
+      await page.getByRole('link', { name: 'All rules' }).click();
+      await page.getByRole('link', { name: 'Large' }).waitFor();
+    }
+    const openMs = Math.min(...opens);
+
+    const pan = await best(() =>
+      frames(page, async () => {
+        await page.mouse.move(600, 700);
+        await page.mouse.down();
+        for (let step = 1; step <= 40; step++) await page.mouse.move(600 - step * 4, 700 - step);
+        await page.mouse.up();
+      }),
+    );
+    const node = page.locator('[data-node="n2_1"]');
+    const dragged = await best(async () => {
+      const box = await node.boundingBox();
+      if (box === null) throw new Error('the node is not shown');
+      return frames(page, async () => {
+        await page.mouse.move(box.x + box.width / 2, box.y + 3);
+        await page.mouse.down();
+        for (let step = 1; step <= 40; step++)
+          await page.mouse.move(box.x + box.width / 2 + step * 2, box.y + 3 + step);
+        await page.mouse.up();
+      });
+    });
+    process.stderr.write(
+      `150 nodes: open ${Math.round(openMs)} ms, slowest frame panning ${pan.toFixed(1)} ms, dragging ${dragged.toFixed(1)} ms\n`,
+    );
+    // The node was really dragged.
+    expect(await page.getByTestId('dirty').innerText()).toBe('Unsaved changes');
+    expect(openMs).toBeLessThan(openMsMax);
+    expect(pan).toBeLessThan(frameMsMax);
+    expect(dragged).toBeLessThan(frameMsMax);
+    await context.close();
+  });
+});
+
+async function best(measure: () => Promise<number>): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let count = 0; count < attempts; count++) least = Math.min(least, await measure());
+  return least;
+}
+
+/** The longest time that the page was busy for one frame during `work`, in milliseconds. */
+async function frames(page: Page, work: () => Promise<void>): Promise<number> {
+  await page.evaluate(() => {
+    const seen = { longest: 0, stop: false };
+    Object.assign(globalThis, { frameWatch: seen });
+    // From the begin of a frame to the task after its painting: what the page itself took of it.
+    const watch = (): void => {
+      const begin = performance.now();
+      const channel = new MessageChannel();
+      channel.port1.start();
+      channel.port1.addEventListener('message', () => {
+        seen.longest = Math.max(seen.longest, performance.now() - begin);
+        if (!seen.stop) requestAnimationFrame(watch);
+      });
+      channel.port2.postMessage(null);
+    };
+    requestAnimationFrame(watch);
+  });
+  await work();
+  return page.evaluate(() => {
+    const { frameWatch } = globalThis as unknown as { frameWatch: { longest: number; stop: boolean } };
+    frameWatch.stop = true;
+    return frameWatch.longest;
+  });
+}

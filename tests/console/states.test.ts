@@ -1,0 +1,214 @@
+/// <reference lib="dom" />
+/** What goes wrong is shown as what it is, and nothing typed is lost: conflict, reload, expiry, a dead service. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { issueToken } from '../../src/gateway/identity.ts';
+import { signingKey } from '../../src/gateway/local-keys.ts';
+import type { TestService } from '../e2e/running-service.ts';
+import { chromiumPath, demoFolders, installRules, launch, startDemo, visit } from './browser.ts';
+import { confirm, untilText } from './steps.ts';
+
+describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
+  let service: TestService;
+  let browser: Browser;
+  let ids: number[];
+  const folders = demoFolders();
+  beforeAll(async () => {
+    service = await startDemo(folders);
+    ids = await installRules(service);
+    browser = await launch();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+    folders.remove();
+  });
+
+  const openRule = async (page: Page, id: number | undefined, search = ''): Promise<void> => {
+    await page.goto(`${service.base}/#/rules/${id}${search}`);
+    await page.getByTestId('rule-form').waitFor();
+  };
+  const priority = (page: Page) => page.getByLabel('Priority', { exact: true });
+
+  test('a document that was not touched is stored again byte for byte', async () => {
+    const { page, context } = await visit(browser, service);
+    const before = (await service.read(`/rules/${ids[0]}`)).text;
+    const flowOf = (text: string): string => /"flow_json":(.*),"nodes_json"/.exec(text)?.[1] ?? '';
+    await openRule(page, ids[0]);
+    await page.locator('[data-node="level"]').waitFor();
+    // One node moved there and back: the flow is sent whole, and says what it said.
+    await page.getByRole('button', { name: 'Arrange' }).click();
+    await untilText(page.getByTestId('dirty'), /Unsaved changes/);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await untilText(page.getByTestId('dirty'), /No changes/);
+    const sent: string[] = [];
+    page.on('request', (request) => request.method() === 'PUT' && sent.push(request.postData() ?? ''));
+    await priority(page).fill('11');
+    await page.getByRole('button', { name: 'Save…' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    // Peak shaving writes the battery too: the service remarks on it.
+    await untilText(page.getByRole('dialog'), /writes power_setpoint too/);
+    await confirm(page, 'Close');
+    expect(sent).toEqual(['{"priority":11,"confirmed":true}']);
+
+    await page.getByRole('button', { name: 'File' }).click();
+    const download = page.waitForEvent('download');
+    await page.getByRole('menuitem', { name: 'Export to a file' }).click();
+    const file = await (await download).path();
+    await page.getByTestId('import-file').setInputFiles(file);
+    await untilText(page.locator('body'), /file’s rule is now your draft/);
+    // The file holds what is stored: the same rule, and no change.
+    await untilText(page.getByTestId('dirty'), /No changes/);
+    await page.getByTestId('flow-list').or(page.getByTestId('canvas')).first().waitFor();
+    await page.locator('[data-node="level"]').click();
+    await page.getByLabel('Note').fill('x');
+    await page.getByLabel('Note').fill('');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByLabel('Label', { exact: true }).fill('Which level is it?');
+    await page.getByRole('button', { name: 'Save…' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await confirm(page, 'Close');
+    const body = JSON.parse(sent[1] ?? '{}') as { flow_json: unknown };
+    const after = (await service.read(`/rules/${ids[0]}`)).text;
+    expect(flowOf(after)).toBe(JSON.stringify(body.flow_json));
+    expect(flowOf(after)).toBe(flowOf(before).replace('Which level?', 'Which level is it?'));
+    await context.close();
+  });
+
+  test('a draft and its undo survive a reload of the page', async () => {
+    const { page, context } = await visit(browser, service);
+    await openRule(page, ids[1]);
+    for (const value of ['21', '22', '23']) {
+      await priority(page).fill(value);
+      // Further apart than what counts as one typing.
+      await page.waitForTimeout(1300);
+    }
+    await page.reload();
+    await page.getByTestId('rule-form').waitFor();
+    await untilText(page.locator('body'), /your draft from before/);
+    expect(await priority(page).inputValue()).toBe('23');
+    await page.keyboard.press('Control+z');
+    await expect.poll(() => priority(page).inputValue()).toBe('22');
+    await page.keyboard.press('Control+z');
+    await page.keyboard.press('Control+z');
+    await expect.poll(() => page.getByTestId('dirty').innerText()).toBe('No changes');
+    await page.keyboard.press('Control+y');
+    await expect.poll(() => priority(page).inputValue()).toBe('21');
+    await page.keyboard.press('Control+z');
+    await context.close();
+  });
+
+  test('a conflict offers the other version, and keeps mine', async () => {
+    const { page, context } = await visit(browser, service);
+    await openRule(page, ids[2]);
+    await priority(page).fill('40');
+    await service.command('PUT', `/rules/${ids[2]}`, { cooldown_ms: 250 });
+    await page.getByRole('button', { name: 'Save…' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await untilText(dialog, /Somebody else has saved[\s\S]*Cooldown[\s\S]*0[\s\S]*250/);
+    await dialog.getByRole('button', { name: 'Keep mine' }).click();
+    expect(await priority(page).inputValue()).toBe('40');
+    await page.getByRole('button', { name: 'Save…' }).click();
+    await confirm(page, 'Save');
+    expect((await service.read(`/rules/${ids[2]}`)).body['data']).toMatchObject({ priority: 40 });
+
+    await priority(page).fill('41');
+    await service.command('PUT', `/rules/${ids[2]}`, { cooldown_ms: 0, priority: 5 });
+    await page.getByRole('button', { name: 'Save…' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Take the other version' }).click();
+    await expect.poll(() => priority(page).inputValue()).toBe('5');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    expect(await priority(page).inputValue()).toBe('41');
+    await page.getByRole('button', { name: 'Redo' }).click();
+    await context.close();
+  });
+
+  test('what the service refuses is told where it was typed, and nothing is stored', async () => {
+    const { page, context } = await visit(browser, service);
+    await openRule(page, ids[1]);
+    await page.getByLabel('Interval (milliseconds)').fill('0');
+    await untilText(page.getByTestId('problems'), /Trigger[\s\S]*whole number from 1/);
+    expect(await page.getByRole('button', { name: 'Save…' }).isDisabled()).toBe(true);
+    await page
+      .getByTestId('problems')
+      .getByRole('button', { name: /Trigger/ })
+      .click();
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.getAttribute('data-path')))
+      .toBe('trigger/interval_ms');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await context.close();
+  });
+
+  test('a Viewer sees everything and may change nothing', async () => {
+    const { page, context } = await visit(browser, service, { role: 'Viewer' });
+    await page.getByRole('link', { name: 'Peak shaving' }).waitFor();
+    expect(await page.getByRole('button', { name: /Enable|Disable|New rule/ }).count()).toBe(0);
+    expect(await page.getByRole('link', { name: 'Audit' }).count()).toBe(0);
+    await openRule(page, ids[0]);
+    await untilText(page.locator('body'), /needs the role Engineer or Admin/);
+    expect(await page.getByRole('button', { name: 'Save…' }).count()).toBe(0);
+    await context.close();
+  });
+
+  test('an expired token asks to sign in again over the page, which stays as it is', async () => {
+    const { page, context } = await visit(browser, service, { role: null });
+    const claims = { subject: 'brief', role: 'Engineer', lifetimeSeconds: 12 } as const;
+    const brief = await issueToken(signingKey(folders.data), {
+      ...claims,
+      issuedAtSeconds: Math.floor(Date.now() / 1000),
+    });
+    await page.getByLabel('Access token').fill(brief);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('link', { name: 'Daily energy' }).click();
+    await priority(page).fill('77');
+    const dialog = page.getByRole('dialog');
+    await untilText(dialog, /sign-in has expired/, 20_000);
+    await dialog.getByLabel('Access token').fill(await service.token('Engineer'));
+    await dialog.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await priority(page).inputValue()).toBe('77');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await context.close();
+  });
+
+  test('a service that restarts is told as such, and the page goes on by itself', async () => {
+    const { page, context } = await visit(browser, service);
+    await openRule(page, ids[1]);
+    await untilText(page.getByTestId('stream'), /Live/);
+    await priority(page).fill('55');
+    const port = new URL(service.base).port;
+    await service.stop();
+    await untilText(page.locator('body'), /service cannot be reached/, 20_000);
+    await untilText(page.getByTestId('stream'), /Reconnecting/);
+    await page.getByRole('button', { name: 'Save…' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await untilText(page.getByRole('dialog'), /cannot be reached/);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    service = await startDemo(folders, { SVC_HTTP_PORT: port });
+    await untilText(page.getByTestId('stream'), /Live/, 30_000);
+    await expect.poll(() => page.getByText('service cannot be reached').count(), { timeout: 15_000 }).toBe(0);
+    expect(await priority(page).inputValue()).toBe('55');
+    await page.getByRole('button', { name: 'Save…' }).click();
+    await confirm(page, 'Save');
+    expect((await service.read(`/rules/${ids[1]}`)).body['data']).toMatchObject({ priority: 55 });
+    await context.close();
+  });
+
+  test('a 503 is shown as one', async () => {
+    const { page, context } = await visit(browser, service);
+    const envelope = {
+      error: { code: 'engine-unavailable', message: 'the engine starts', correlationId: 'e2e-00001', retryable: true },
+    };
+    await page.route('**/api/rules?*', (route) => route.fulfill({ status: 503, json: envelope }));
+    await page.goto(`${service.base}/#/`);
+    await page.reload();
+    await untilText(page.locator('body'), /not available right now \(503\)/);
+    await untilText(page.locator('body'), /cannot do this now: the engine starts[\s\S]*e2e-00001/);
+    await page.unroute('**/api/rules?*');
+    await page.getByRole('link', { name: 'Peak shaving' }).waitFor();
+    await context.close();
+  });
+});

@@ -1,0 +1,76 @@
+/// <reference lib="dom" />
+/** What a person does in the console, by mouse and by keyboard. */
+
+import type { Locator, Page } from 'playwright-core';
+import { expect } from 'vitest';
+
+/** Drags from the middle of one place to another, as slowly as a hand does. */
+export async function drag(page: Page, from: Locator, to: { x: number; y: number } | Locator): Promise<void> {
+  const start = await middle(from);
+  const end = 'x' in to ? to : await middle(to);
+  await page.mouse.move(start.x, start.y);
+  await page.mouse.down();
+  await page.mouse.move(start.x + 8, start.y + 4, { steps: 2 });
+  await page.mouse.move(end.x, end.y, { steps: 8 });
+  await page.mouse.up();
+}
+
+async function middle(place: Locator): Promise<{ x: number; y: number }> {
+  await place.waitFor();
+  const box = await place.boundingBox();
+  if (box === null) throw new Error('what should be dragged is not shown');
+  return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+}
+
+/** The dot of an output of a drawn node. */
+export function output(page: Page, nodeId: string, name = 'default'): Locator {
+  return page.locator(`.react-flow__handle.source[data-nodeid="${nodeId}"][data-handleid="${name}"]`);
+}
+
+export function inputOf(page: Page, nodeId: string): Locator {
+  return page.locator(`.react-flow__handle.target[data-nodeid="${nodeId}"]`);
+}
+
+/** Opens a choice by its label and takes the option of this name. */
+export async function choose(page: Page, label: string, option: string | RegExp, at = 0): Promise<void> {
+  await page.getByLabel(label, { exact: true }).nth(at).click();
+  await page.getByRole('option', { name: option }).first().click();
+}
+
+/** Presses Tab (or Shift-Tab) until what has the focus has this role and name. */
+export async function tabTo(
+  page: Page,
+  name: string | RegExp,
+  key: 'Tab' | 'Shift+Tab' = 'Tab',
+  presses = 120,
+): Promise<void> {
+  for (let count = 0; count < presses; count++) {
+    await page.keyboard.press(key);
+    const focused = await focusedName(page);
+    if (typeof name === 'string' ? focused === name : name.test(focused)) return;
+  }
+  throw new Error(`nothing called ${String(name)} got the focus`);
+}
+
+/** What the focused element is called: its label, or its text. */
+export function focusedName(page: Page): Promise<string> {
+  return page.evaluate(() => {
+    const element = document.activeElement;
+    if (!(element instanceof HTMLElement)) return '';
+    const label = element.getAttribute('aria-label');
+    if (label !== null) return label;
+    const by = element.id === '' ? null : document.querySelector(`label[for="${CSS.escape(element.id)}"]`);
+    return (by?.textContent ?? element.textContent ?? '').replace(/\s*\*$/, '').trim();
+  });
+}
+
+export async function confirm(page: Page, button: string): Promise<void> {
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: button, exact: true }).last().click();
+  await dialog.waitFor({ state: 'detached' });
+}
+
+/** Until the text of the place fits; the last one that did not is told. */
+export async function untilText(place: Locator, wanted: RegExp, deadlineMs = 15_000): Promise<void> {
+  await expect.poll(() => place.innerText(), { timeout: deadlineMs }).toMatch(wanted);
+}

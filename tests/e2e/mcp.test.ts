@@ -1,0 +1,132 @@
+/** The tool protocol as an assistant meets it (decisions §2.7): the library's own client over standard input and output. */
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { operations } from '../../src/api/operations.ts';
+import {
+  root,
+  runCommand,
+  startTestService,
+  type TestFolders,
+  type TestService,
+  testFolders,
+  virtualSite,
+} from './running-service.ts';
+
+const program = join(root, 'src', 'bin', 'setpoint.ts');
+let folders: TestFolders;
+let service: TestService;
+let clients: Client[] = [];
+beforeAll(async () => {
+  folders = testFolders(virtualSite);
+  service = await startTestService(folders);
+});
+afterAll(async () => {
+  await service.stop();
+  folders.remove();
+});
+afterEach(async () => {
+  for (const client of clients.splice(0)) await client.close();
+});
+
+async function connect(args: readonly string[], env: Record<string, string> = {}): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' });
+  const given = { SVC_BASE_URL: service.base, SVC_ACCESS_TOKEN: await service.token('Engineer'), ...env };
+  await client.connect(
+    new StdioClientTransport({ command: process.execPath, args: [program, 'mcp', ...args], env: given }),
+  );
+  clients = [...clients, client];
+  return client;
+}
+
+const text = (result: unknown): string => Object(result).content[0].text as string;
+
+describe('decisions §2.7 the tools', () => {
+  test('without --allow-write: every query that answers an object, nothing that changes or forecasts', async () => {
+    const client = await connect([]);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name).toSorted()).toEqual([
+      'audit_event_search',
+      'automation_instance_list',
+      'automation_rule_get',
+      'automation_rule_history',
+      'automation_rule_list',
+      'automation_rule_status',
+      'automation_rule_variables',
+      'automation_scheduler_status',
+      'platform_health',
+      'platform_metadata',
+      'platform_ready',
+    ]);
+    expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true);
+    await expect(
+      client.callTool({ name: 'automation_rule_create', arguments: { name: 'x', confirmed: true } }),
+    ).rejects.toThrow(/there is no tool/);
+  });
+
+  test('with --allow-write: every command too, destructive ones marked, each with `confirmed`', async () => {
+    const client = await connect(['--allow-write']);
+    const { tools } = await client.listTools();
+    const writing = tools.filter(({ annotations }) => annotations?.readOnlyHint === false);
+    const commands = operations.filter(({ name, kind }) => kind === 'command' && name.startsWith('automation.'));
+    expect(writing.map(({ name }) => name).toSorted()).toEqual(
+      commands.map(({ name }) => name.replaceAll('.', '_')).toSorted(),
+    );
+    expect(writing.every(({ inputSchema }) => inputSchema.required?.includes('confirmed'))).toBe(true);
+    const destructive = writing
+      .filter(({ annotations }) => annotations?.destructiveHint === true)
+      .map(({ name }) => name);
+    expect(destructive.toSorted()).toEqual(
+      ['delete', 'disable', 'enable', 'execute', 'update'].map((name) => `automation_rule_${name}`),
+    );
+    expect(tools.map(({ name }) => name).filter((name) => /data_processing|identity|session/.test(name))).toEqual([]);
+    for (const { name } of tools) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+  });
+
+  test('a change without confirmed: true reaches nobody; a refusal is an answer with code and correlation id', async () => {
+    const client = await connect(['--allow-write']);
+    const before = (await service.read('/rules')).body['data']?.['total'];
+    const unconfirmed = await client.callTool({
+      name: 'automation_rule_create',
+      arguments: { name: 'x', confirmed: false },
+    });
+    expect(unconfirmed.isError).toBe(true);
+    expect(text(unconfirmed)).toContain('confirmation-required');
+    expect((await service.read('/rules')).body['data']?.['total']).toEqual(before);
+    const missing = await client.callTool({ name: 'automation_rule_get', arguments: { id: 4711 } });
+    expect(JSON.parse(text(missing))).toMatchObject({
+      error: { code: 'not-found', correlationId: expect.any(String) },
+    });
+    const odd = await client.callTool({ name: 'automation_rule_get', arguments: { id: 1, x: 2 } });
+    expect([odd.isError, text(odd)]).toEqual([true, expect.stringContaining('unknown arguments: x')]);
+    const many = await client.callTool({
+      name: 'automation_rule_list',
+      arguments: { page_size: 5, search: 'nothing' },
+    });
+    expect(many.structuredContent).toMatchObject({ success: true, data: { list: [], page_size: 5 } });
+  });
+
+  test('a token of a Viewer may not change anything; a wrong one nothing at all', async () => {
+    const viewer = await connect(['--allow-write'], { SVC_ACCESS_TOKEN: await service.token('Viewer') });
+    const denied = await viewer.callTool({ name: 'automation_rule_create', arguments: { name: 'x', confirmed: true } });
+    expect(JSON.parse(text(denied))).toMatchObject({ error: { code: 'permission-denied' } });
+    const stranger = await connect([], { SVC_ACCESS_TOKEN: 'nobody' });
+    const refused = await stranger.callTool({ name: 'automation_rule_list', arguments: {} });
+    expect(JSON.parse(text(refused))).toMatchObject({ error: { code: 'unauthenticated' } });
+  });
+
+  test('no token: one clear line, exit 1; the end of the input ends it', () => {
+    const env = { PATH: process.env['PATH'], SVC_BASE_URL: service.base };
+    const without = runCommand('setpoint.ts', ['mcp'], env);
+    expect([without.status, without.stdout, without.stderr]).toEqual([
+      1,
+      '',
+      expect.stringMatching(/^setpoint: SVC_ACCESS_TOKEN is not set.*\n$/),
+    ]);
+    expect(runCommand('setpoint.ts', ['mcp'], { ...env, SVC_ACCESS_TOKEN: 'any' })).toMatchObject({
+      status: 0,
+      stdout: '',
+    });
+  });
+});

@@ -1,0 +1,232 @@
+/** Operations of a running service (decisions §1 "Operations"): metrics, what dashboards name, traces, backup and restore. */
+
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import {
+  editorFlow,
+  root,
+  runCommand,
+  serviceEnvironment,
+  startTestService,
+  type TestFolders,
+  type TestService,
+  testFolders,
+  virtualSite,
+  waitFor,
+} from './running-service.ts';
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+function folders(): TestFolders {
+  const made = testFolders(virtualSite);
+  cleanups.push(made.remove);
+  return made;
+}
+
+async function start(of: TestFolders, more: Readonly<Record<string, string>> = {}): Promise<TestService> {
+  const service = await startTestService(of, more);
+  cleanups.push(() => service.stop());
+  return service;
+}
+
+/** Metrics by their whole line before the value. */
+async function scrape(service: TestService, headers: Record<string, string> = {}) {
+  const answer = await fetch(`${service.base}/metrics`, { headers });
+  const text = await answer.text();
+  const values = new Map(
+    text
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+  );
+  const names = new Set([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name]) => name ?? ''));
+  return { status: answer.status, text, values, names };
+}
+
+describe('decisions §1 metrics', () => {
+  test('count what rules, audit and requests do', async () => {
+    const service = await start(folders());
+    const { body } = await service.command('POST', '/rules', { name: 'Fill' });
+    const id = String(body['data']?.['id']);
+    await service.command('PUT', `/rules/${id}`, { flow_json: editorFlow() });
+    await service.command('POST', `/rules/${id}/execute`);
+    await service.request('GET', '/api/v1/automation/api/rules', { token: 'wrong' });
+    const { values } = await scrape(service);
+    expect(values.get('setpoint_executions_total{outcome="skipped"}')).toBe(1);
+    expect(values.get('setpoint_audit_appends_total{result="written"}')).toBe(6);
+    expect(values.get('setpoint_audit_append_seconds_count')).toBe(6);
+    expect(values.get('setpoint_authentication_failures_total')).toBe(1);
+    expect(values.get('setpoint_rules{state="total"}')).toBe(1);
+    expect(values.get('setpoint_device_channel_online{channel="derived",driver="virtual"}')).toBe(1);
+    expect(
+      values.get(
+        'setpoint_http_requests_total{method="POST",route="/api/v1/automation/api/rules/:id/execute",status="200"}',
+      ),
+    ).toBe(1);
+    expect(values.get('setpoint_scheduler_tick_lateness_seconds_bucket{le="+Inf"}')).toBeGreaterThan(0);
+    await waitFor(
+      async () => ((await scrape(service)).values.get('setpoint_scheduler_ticks_total') ?? 0) > 5 || undefined,
+    );
+  });
+
+  test('answer loopback, or a token with a read role; a proxy is not loopback', async () => {
+    const service = await start(folders());
+    expect((await scrape(service)).status).toBe(200);
+    const proxied = { 'x-forwarded-for': '192.0.2.7' };
+    expect((await scrape(service, proxied)).status).toBe(401);
+    const bearer = async (role: 'Viewer' | 'Admin') => ({ authorization: `Bearer ${await service.token(role)}` });
+    expect((await scrape(service, { ...proxied, ...(await bearer('Viewer')) })).status).toBe(200);
+    expect((await scrape(service, { ...proxied, authorization: 'Bearer wrong' })).status).toBe(401);
+    expect((await scrape(service, { authorization: 'Bearer wrong' })).status).toBe(401);
+  });
+
+  test('every metric that the dashboard and the alert rules name exists, with the labels that they use', async () => {
+    const { names, text } = await scrape(await start(folders()));
+    const dashboard = readFileSync(join(root, 'ops', 'grafana-dashboard.json'), 'utf8');
+    const alerts = readFileSync(join(root, 'ops', 'prometheus-alerts.yaml'), 'utf8');
+    const panels = (JSON.parse(dashboard) as { panels: { title: string; targets: { expr: string }[] }[] }).panels;
+    const groups = (parse(alerts) as { groups: { rules: { alert: string; expr: string }[] }[] }).groups;
+    const expressions = [
+      ...panels.flatMap(({ title, targets }) => targets.map(({ expr }) => [title, expr] as const)),
+      ...groups.flatMap(({ rules }) => rules.map(({ alert, expr }) => [alert, expr] as const)),
+    ];
+    expect(expressions.length).toBeGreaterThan(40);
+    const missing = expressions.flatMap(([where, expr]) =>
+      [...expr.matchAll(/\b((?:setpoint|process|nodejs)_[a-z0-9_]+)/g)]
+        .map(([, name = '']) => name)
+        .filter((name) => !names.has(name) && !names.has(name.replace(/_(bucket|sum|count)$/, '')))
+        .map((name) => `${where}: ${name}`),
+    );
+    expect(missing).toEqual([]);
+    for (const [, label = '', value = ''] of alerts.matchAll(/(outcome|result|state)="([a-z_-]+)"/g))
+      if (value !== 'failed' || label !== 'result') expect(text).toContain(`${label}="${value}"`);
+  });
+});
+
+describe('decisions §1 traces', () => {
+  test('one span a request under the caller’s trace, and the audit event names the trace; nothing without OTEL_*', async () => {
+    const received: string[] = [];
+    const collector = createServer((request, response) => {
+      request.setEncoding('utf8').on('data', (chunk: string) => received.push(chunk));
+      request.on('end', () => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'));
+    });
+    await new Promise<void>((resolve) => void collector.listen(0, '127.0.0.1', resolve));
+    cleanups.push(() => collector.close());
+    const of = folders();
+    const { port } = collector.address() as AddressInfo;
+    const service = await start(of, {
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_BSP_SCHEDULE_DELAY: '50',
+    });
+    const traceId = 'a1b2c3d4e5f60718293a4b5c6d7e8f90';
+    await service.request('POST', '/api/v1/automation/api/rules', {
+      body: { name: 'traced', confirmed: true },
+      headers: { 'x-svc-confirmed': 'true', traceparent: `00-${traceId}-00f067aa0ba902b7-01` },
+    });
+    const text = await waitFor(() => {
+      const all = received.join('');
+      return all.includes('POST /api/v1/automation/api/rules') && all.includes(traceId) ? all : undefined;
+    }, 20_000);
+    expect(text).toContain('"00f067aa0ba902b7"');
+    expect(text).not.toContain(await service.token('Engineer'));
+    const events = await service.request('GET', '/api/v1/audit/events', { token: await service.token('Admin') });
+    expect(events.body['items']).toMatchObject([{ traceId }, { traceId }]);
+  });
+
+  test('a collector that is gone holds neither the service nor its stop', async () => {
+    const nobody = createTcpServer();
+    await new Promise<void>((resolve) => void nobody.listen(0, '127.0.0.1', resolve));
+    const { port } = nobody.address() as AddressInfo;
+    await new Promise((resolve) => void nobody.close(resolve));
+    const service = await start(folders(), { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` });
+    expect((await service.read('/rules')).status).toBe(200);
+    const began = Date.now();
+    expect(await service.stop()).toBe(0);
+    expect(Date.now() - began).toBeLessThan(10_000);
+  });
+});
+
+describe('decisions §1 backup and restore', () => {
+  test('taken under load, it restores to a site that continues, with an audit trail that verifies', async () => {
+    const of = folders();
+    const service = await start(of);
+    const made: unknown[] = [];
+    const enough = new AbortController();
+    const load = (async () => {
+      for (let n = 0; !enough.signal.aborted; n++)
+        made.push((await service.command('POST', '/rules', { name: `rule ${n}` })).status);
+    })();
+    await waitFor(() => made.length > 20 || undefined);
+    const place = join(of.config, 'backup');
+    const env = serviceEnvironment(of);
+    const saved = runCommand('setpoint.ts', ['backup', place, '--json'], env);
+    const later = made.length;
+    await waitFor(() => made.length > later + 5 || undefined);
+    enough.abort();
+    await load;
+    expect([saved.status, saved.stderr]).toEqual([0, '']);
+    expect(new Set(made)).toEqual(new Set([200]));
+    const names = (JSON.parse(saved.stdout) as { files: { name: string }[] }).files.map(({ name }) => name);
+    expect(names).toEqual(
+      expect.arrayContaining([
+        'site.sqlite',
+        'runtime.sqlite',
+        'history.sqlite',
+        'signing-key.pem',
+        'audit-key.pem',
+        'scope.json',
+      ]),
+    );
+    const token = await service.token('Engineer');
+    await service.stop();
+
+    const elsewhere = { ...folders(), remove: () => undefined };
+    const restoreEnv = serviceEnvironment(elsewhere);
+    mkdirSync(elsewhere.data, { recursive: true });
+    writeFileSync(join(elsewhere.data, 'something'), '');
+    const refused = runCommand('setpoint.ts', ['restore', place], restoreEnv);
+    expect([refused.status, refused.stderr]).toEqual([1, expect.stringMatching(/^setpoint: .* is not empty.*\n$/)]);
+    expect(readdirSync(elsewhere.data)).toEqual(['something']);
+    const empty = { ...elsewhere, data: join(elsewhere.config, 'restored') };
+    const restored = runCommand('setpoint.ts', ['restore', place], serviceEnvironment(empty));
+    expect([restored.status, restored.stderr]).toEqual([0, '']);
+    const verified = runCommand('setpoint.ts', ['audit', 'verify', '--json'], serviceEnvironment(empty));
+    expect(JSON.parse(verified.stdout)).toMatchObject({ good: true });
+
+    const again = await start(empty);
+    const { total } = (await again.request('GET', '/api/v1/automation/api/rules', { token })).body['data'] ?? {};
+    expect(Number(total)).toBeGreaterThan(20);
+    const next = await again.command('POST', '/rules', { name: 'continues' });
+    expect(next.status).toBe(200);
+    await again.stop();
+    expect(runCommand('setpoint.ts', ['audit', 'verify'], serviceEnvironment(empty)).status).toBe(0);
+  }, 120_000);
+
+  test('a damaged one is refused with one line, and nothing is restored', async () => {
+    const of = folders();
+    await (await start(of)).stop();
+    const env = serviceEnvironment(of);
+    const place = join(of.config, 'backup');
+    expect(runCommand('setpoint.ts', ['backup', place], env).status).toBe(0);
+    expect(runCommand('setpoint.ts', ['backup', place], env)).toMatchObject({ status: 1, stdout: '' });
+    expect(runCommand('setpoint.ts', ['backup', join(of.data, 'inside')], env).status).toBe(1);
+    expect(statSync(join(place, 'signing-key.pem')).mode & 0o777).toBe(0o600);
+    writeFileSync(join(place, 'scope.json'), '{}');
+    const empty = { ...of, data: join(of.config, 'restored') };
+    const result = runCommand('setpoint.ts', ['restore', place], serviceEnvironment(empty));
+    expect([result.status, result.stderr]).toEqual([
+      1,
+      'setpoint: the backup is damaged: scope.json is not what was saved\n',
+    ]);
+    expect(existsSync(empty.data)).toBe(false);
+    expect(runCommand('setpoint.ts', ['restore', '--check', place], env).status).toBe(1);
+  }, 60_000);
+});

@@ -1,0 +1,180 @@
+/**
+ * Issue of one operation through three doors (decisions §2.7, §4.1 rule 2): HTTP, command line and tool protocol do the same to
+ * the stored rules and leave the same audit events.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { afterEach, expect, test } from 'vitest';
+import { automation } from '../../src/api/automation.ts';
+import { openDatabase } from '../../src/storage/database.ts';
+import {
+  editorFlow,
+  root,
+  runCommand,
+  serviceEnvironment,
+  startTestService,
+  type TestFolders,
+  type TestService,
+  testFolders,
+  virtualSite,
+} from './running-service.ts';
+
+/** One change, said in the words of each door. */
+interface Step {
+  readonly operation: keyof typeof automation;
+  readonly id?: number;
+  readonly body?: Readonly<Record<string, unknown>>;
+  readonly command: readonly string[];
+}
+
+const trigger = { type: 'interval', interval_ms: 60_000 };
+const flow = editorFlow('x > 1000');
+
+function steps(of: TestFolders): readonly Step[] {
+  const flowFile = join(of.config, 'flow.json');
+  writeFileSync(flowFile, JSON.stringify(flow));
+  return [
+    {
+      operation: 'create',
+      body: { name: 'Fill', description: 'fills the tank' },
+      command: ['rules', 'create', '--name', 'Fill', '--description', 'fills the tank'],
+    },
+    {
+      operation: 'update',
+      id: 1,
+      body: { flow_json: flow, trigger_config: trigger, priority: 7, cooldown_ms: 500 },
+      command: [
+        'rules',
+        'update',
+        '1',
+        '--flow',
+        flowFile,
+        '--trigger',
+        JSON.stringify(trigger),
+        '--priority',
+        '7',
+        '--cooldown-ms',
+        '500',
+      ],
+    },
+    { operation: 'enable', id: 1, command: ['rules', 'enable', '1'] },
+    { operation: 'reload', command: ['scheduler', 'reload'] },
+    { operation: 'disable', id: 1, command: ['rules', 'disable', '1'] },
+    { operation: 'create', body: { name: 'Second' }, command: ['rules', 'create', '--name', 'Second'] },
+    {
+      operation: 'update',
+      id: 2,
+      body: { description: null, name: 'Renamed' },
+      command: ['rules', 'update', '2', '--name', 'Renamed', '--no-description'],
+    },
+    { operation: 'execute', id: 1, command: ['rules', 'execute', '1'] },
+    { operation: 'create', body: { name: 'Third' }, command: ['rules', 'create', '--name', 'Third'] },
+    { operation: 'remove', id: 2, command: ['rules', 'delete', '2', '--force'] },
+  ];
+}
+
+type Door = (service: TestService, step: Step) => Promise<void>;
+
+const byHttp: Door = async (service, { operation, id, body }) => {
+  const { method, path } = automation[operation];
+  const answer = await service.request(method, path.replace(':id', String(id)), {
+    // Where the header confirms alone, it does so here.
+    ...(automation[operation].confirmedIn === 'header' ? {} : { body: { ...body, confirmed: true } }),
+    headers: { 'x-svc-confirmed': 'true' },
+  });
+  expect([answer.status, answer.text]).toEqual([200, expect.anything()]);
+};
+
+const byCommand: Door = async (service, { command }) => {
+  const env = {
+    ...serviceEnvironment(service.folders),
+    SVC_BASE_URL: service.base,
+    SVC_ACCESS_TOKEN: await service.token('Engineer'),
+  };
+  const confirmed = command.includes('reload') ? command : [...command, '--confirmed'];
+  const result = runCommand('setpoint.ts', confirmed, env);
+  // Without a measured level the run is skipped, and says so.
+  expect([result.status, result.stdout, result.stderr]).toEqual([
+    command.includes('execute') ? 1 : 0,
+    expect.stringMatching(/./),
+    command.includes('execute') ? 'setpoint: the run ended as skipped\n' : '',
+  ]);
+};
+
+async function toolDoor(service: TestService): Promise<{ door: Door; close: () => Promise<void> }> {
+  const client = new Client({ name: 'test', version: '1' });
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [join(root, 'src', 'bin', 'setpoint.ts'), 'mcp', '--allow-write'],
+    env: { SVC_BASE_URL: service.base, SVC_ACCESS_TOKEN: await service.token('Engineer') },
+  });
+  await client.connect(transport);
+  const door: Door = async (_service, { operation, id, body }) => {
+    const name = automation[operation].name.replaceAll('.', '_');
+    const given = { ...(id === undefined ? {} : { id }), ...body, confirmed: true };
+    const result = await client.callTool({ name, arguments: given });
+    expect(result, JSON.stringify(result.content)).toMatchObject({ structuredContent: { success: true } });
+    expect(result.isError).toBeUndefined();
+  };
+  return { door, close: () => client.close() };
+}
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+/** What is left when the steps were taken: rules and audit events, without what no two runs share. */
+async function trace(open: (service: TestService) => Promise<{ door: Door; close: () => Promise<void> }>) {
+  const of = testFolders(virtualSite);
+  cleanups.push(of.remove);
+  const service = await startTestService(of);
+  cleanups.push(() => service.stop());
+  const { door, close } = await open(service);
+  cleanups.push(close);
+  for (const step of steps(of)) await door(service, step);
+  const database = openDatabase(join(of.data, 'site.sqlite'));
+  const rules = await database.query.selectFrom('rules').selectAll().orderBy('id').execute();
+  const events = await database.query
+    .selectFrom('audit_event as event')
+    .innerJoin('audit_chain as chain', 'chain.chain_id', 'event.chain_id')
+    .leftJoin('audit_details as details', (join) =>
+      join.onRef('details.chain_id', '=', 'event.chain_id').onRef('details.sequence', '=', 'event.sequence'),
+    )
+    .select(['event.sequence', 'subject_kind', 'subject_id', 'action', 'resource_kind', 'resource_id', 'outcome'])
+    .select(['risk', 'confirmation', 'details'])
+    .where('chain.log', '=', 'events')
+    .orderBy('event.sequence')
+    .execute();
+  await database.close();
+  const timeless = (text: string | null) =>
+    text
+      ?.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
+      .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'ID')
+      .replaceAll(/"duration_us":\d+/g, '"duration_us":0');
+  return {
+    rules: rules.map(({ created_at: _created, updated_at: _updated, ...rule }) => rule),
+    events: events.map(({ details, ...event }) => ({ ...event, details: timeless(details) })),
+  };
+}
+
+test('§4.1 every mutation by HTTP, by the command line and by the tool protocol leaves the same rules and the same audit events', async () => {
+  const still = async () => undefined;
+  const http = await trace(async () => ({ door: byHttp, close: still }));
+  const command = await trace(async () => ({ door: byCommand, close: still }));
+  const tools = await trace(toolDoor);
+  expect(http.rules.map(({ id, name, enabled, revision }) => [id, name, enabled, revision])).toEqual([
+    [1, 'Fill', 0, 4],
+    [3, 'Third', 0, 1],
+  ]);
+  expect(http.events).toHaveLength(20);
+  expect(command).toEqual(http);
+  expect(tools).toEqual(http);
+  // No mutation is left out.
+  const mutations = Object.entries(automation).flatMap(([name, { kind }]) => (kind === 'command' ? [name] : []));
+  const of = testFolders(virtualSite);
+  cleanups.push(of.remove);
+  expect(new Set(steps(of).map(({ operation }) => operation as string))).toEqual(new Set(mutations));
+}, 180_000);
