@@ -10,6 +10,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          globalSetup: 'tests/setup/postgres.ts',
           include: [
             'src/**/*.test.ts',
             'console/src/**/*.test.ts',

@@ -21,9 +21,9 @@ const events = 200_000;
 const rounds = 5;
 
 /** Of processor time: this work waits for nothing, and on a shared machine the wall clock measures the neighbours. */
-function secondsOf(work: () => void): number {
+async function secondsOf(work: () => unknown): Promise<number> {
   const before = process.threadCpuUsage();
-  work();
+  await work();
   const { user, system } = process.threadCpuUsage(before);
   return (user + system) / 1e6;
 }
@@ -40,17 +40,17 @@ async function verification(): Promise<void> {
   const log = emptyLog();
   await fillLog(log, events);
   const evidence = gatherEvidence({ keys: [], anchor: null, checkpoints: null, ownKey: null });
-  const whole = (withDetails: boolean): void => {
-    const scan = scanAudit(log.file);
-    const { chains } = verifyScan(scan, evidence, { withDetails });
-    scan.close();
+  const whole = async (withDetails: boolean): Promise<void> => {
+    const scan = await scanAudit(log.file);
+    const { chains } = await verifyScan(scan, evidence, { withDetails });
+    await scan.close();
     if (chains[0]?.broken !== null || chains[0].events !== events) throw new Error('the log does not verify');
   };
-  const scan = scanAudit(log.file);
-  const records = [...scan.events(1, true)];
+  const scan = await scanAudit(log.file);
+  const records = (await Array.fromAsync(scan.events(1, true))).flat();
   const [owner] = scan.chains.map((chain) => chain.owner);
   if (owner === undefined) throw new Error('there is no chain');
-  scan.close();
+  await scan.close();
   const bare = records.map((record) => ({ ...record, details: undefined }));
   const inMemory = (): void => {
     const walk = walkChain({ owner, anchors: [], mark: null });
@@ -66,10 +66,10 @@ async function verification(): Promise<void> {
   };
   const took = { memory: [] as number[], chain: [] as number[], details: [] as number[], peer: [] as number[] };
   for (let round = 0; round < rounds; round++) {
-    took.memory.push(secondsOf(inMemory));
-    took.chain.push(secondsOf(() => whole(false)));
-    took.details.push(secondsOf(() => whole(true)));
-    took.peer.push(secondsOf(peer));
+    took.memory.push(await secondsOf(inMemory));
+    took.chain.push(await secondsOf(() => whole(false)));
+    took.details.push(await secondsOf(() => whole(true)));
+    took.peer.push(await secondsOf(peer));
   }
   if (sink === 0) throw new Error('nothing was hashed');
   console.log(`verify ${events} events, by processor time:`);

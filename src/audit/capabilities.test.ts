@@ -63,7 +63,7 @@ describe('area B over HTTP', () => {
     port = (await server.listen('127.0.0.1', 0)).port;
   };
   beforeEach(async () => {
-    trail = testTrail();
+    trail = await testTrail();
     log = createAuditLog({ ...trail, scope: testScope });
     await start();
   });

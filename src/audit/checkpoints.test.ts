@@ -4,15 +4,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import { scanAudit } from '../storage/audit-scan.ts';
-import {
-  auditEntry,
-  fillTrail,
-  type TestTrail,
-  tamper,
-  testAuditKey,
-  testScope,
-  testTrail,
-} from '../testing/audit-trail.ts';
+import { auditEntry, fillTrail, type TestTrail, testAuditKey, testScope, testTrail } from '../testing/audit-trail.ts';
+import { engines } from '../testing/engines.ts';
 import { type SimulatedClock, simulatedClock } from '../testing/simulated-clock.ts';
 import { type Checkpointer, createCheckpointer } from './checkpoints.ts';
 import { auditLimits } from './limits.ts';
@@ -23,14 +16,14 @@ import { gatherEvidence, verifyScan } from './verify.ts';
 
 const owner = { log: 'events', ...testScope } as const;
 
-describe('audit checkpoints', () => {
+describe.each(engines)('audit checkpoints on %s', (engine) => {
   let trail: TestTrail;
   let key: AuditKey;
   let time: SimulatedClock;
   let messages: string[];
   let logged: (message: string) => void;
-  beforeEach(() => {
-    trail = testTrail();
+  beforeEach(async () => {
+    trail = await testTrail(engine);
     key = testAuditKey();
     time = simulatedClock();
     messages = [];
@@ -83,8 +76,7 @@ describe('audit checkpoints', () => {
     await turns();
     expect(signed()).toEqual([]);
     time.advance(1);
-    await turns();
-    expect(signed()).toEqual([
+    await expect.poll(signed).toEqual([
       ['events', 3],
       ['access', 1],
     ]);
@@ -110,18 +102,18 @@ describe('audit checkpoints', () => {
       ['events', 5],
     ]);
     expect(statSync(file()).mode & 0o777).toBe(0o600);
-    const scan = scanAudit(trail.file);
+    const scan = await scanAudit(trail.place);
     const evidence = gatherEvidence({
       keys: [],
       anchor: null,
       checkpoints: readFileSync(file(), 'utf8'),
       ownKey: null,
     });
-    expect(verifyScan(scan, evidence, { withDetails: true }).chains[0]).toMatchObject({
+    expect((await verifyScan(scan, evidence, { withDetails: true })).chains[0]).toMatchObject({
       broken: null,
       coveredLocally: 5,
     });
-    scan.close();
+    await scan.close();
   });
 
   test('a chain that was broken since the last checkpoint gets none, and the log says where', async () => {
@@ -129,7 +121,7 @@ describe('audit checkpoints', () => {
     const checkpointer = start();
     expect(await checkpointer.cover(owner)).toMatchObject({ sequence: 10 });
     await fillTrail(trail, 10);
-    tamper(trail.file, (database) => database.exec(`UPDATE audit_event SET subject_id = 'eve' WHERE sequence = 15`));
+    await trail.tamper(`UPDATE audit_event SET subject_id = 'eve' WHERE sequence = 15`);
     expect(await checkpointer.cover(owner)).toMatchObject({ sequence: 10 });
     expect(messages.at(-1)).toMatch(/broken/);
     await checkpointer.close();
@@ -139,10 +131,8 @@ describe('audit checkpoints', () => {
   test('a chain that was cut behind its checkpoint gets none', async () => {
     await fillTrail(trail, 10);
     await start().close();
-    tamper(trail.file, (database) => {
-      database.exec('DELETE FROM audit_details WHERE sequence > 8; DELETE FROM audit_event WHERE sequence > 8');
-      database.exec('UPDATE audit_chain SET sequence = 8, hash = (SELECT hash FROM audit_event WHERE sequence = 8)');
-    });
+    await trail.tamper(`DELETE FROM audit_details WHERE sequence > 8; DELETE FROM audit_event WHERE sequence > 8;
+      UPDATE audit_chain SET sequence = 8, hash = (SELECT hash FROM audit_event WHERE sequence = 8)`);
     await start().close();
     expect(messages.at(-1)).toMatch(/broken/);
     expect(signed()).toEqual([['events', 10]]);
@@ -151,7 +141,7 @@ describe('audit checkpoints', () => {
   test('checkpoints of another key are not built upon', async () => {
     await fillTrail(trail, 4);
     await start(testAuditKey()).close();
-    tamper(trail.file, (database) => database.exec(`UPDATE audit_event SET risk = 'low' WHERE sequence = 2`));
+    await trail.tamper(`UPDATE audit_event SET risk = 'low' WHERE sequence = 2`);
     await start().close();
     expect(messages.at(-1)).toMatch(/broken/);
   });

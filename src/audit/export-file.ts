@@ -54,21 +54,30 @@ const eventSchema = strict({
 const endSchema = strict({ type: Type.Literal('end'), events: Type.Integer() });
 type EventLine = Static<typeof eventSchema>;
 
-export function* exportLines(
+export async function* exportLines(
   scan: AuditScan,
   facts: { readonly exportedAt: string; readonly key: string | null; readonly checkpoints: string | null },
-): IterableIterator<string> {
-  const line = (value: object): string => `${lineOf(value)}\n`;
+): AsyncGenerator<string> {
+  const line = (value: object): string => `${lineOf(value)}
+`;
   let events = 0;
   yield line({ type: 'export', schema: 'svc.audit-export.v1', exportedAt: facts.exportedAt, key: facts.key });
   for (const checkpoint of (facts.checkpoints ?? '').split('\n'))
     if (checkpoint.trim() !== '') yield line({ type: 'checkpoint', line: checkpoint });
   for (const { chainId, owner, sequence: last, hash } of scan.chains) {
     const { log, tenantId, projectId } = owner;
-    yield line({ type: 'chain', log, tenantId, projectId, sequence: String(last), hash, marks: scan.marks(chainId) });
-    for (const record of scan.events(chainId, true)) {
-      events++;
-      yield line(eventLine(record));
+    yield line({
+      type: 'chain',
+      log,
+      tenantId,
+      projectId,
+      sequence: String(last),
+      hash,
+      marks: await scan.marks(chainId),
+    });
+    for await (const records of scan.events(chainId, true)) {
+      events += records.length;
+      for (const record of records) yield line(eventLine(record));
     }
   }
   yield line({ type: 'end', events });

@@ -1,11 +1,9 @@
 /** The audit store (decisions §1.2, §3): durable, append-only, one gap-free sequence per scope. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { sha256Hex } from '../base/digest.ts';
 import { type Database, openDatabase } from '../storage/database.ts';
+import { engines, type TestPlaces, testPlaces } from '../testing/engines.ts';
 import type { AuditEntry } from './event.ts';
 import { auditLimits } from './limits.ts';
 import { createAuditLog } from './log.ts';
@@ -22,16 +20,17 @@ const entry = (more: Partial<AuditEntry> = {}): AuditEntry => ({
   ...more,
 });
 
-describe('audit log', () => {
-  let folder: string;
+describe.each(engines)('audit log on %s', (engine) => {
+  let places: TestPlaces;
   let database: Database;
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'audit-'));
-    database = openDatabase(join(folder, 'site.db'));
+  beforeEach(async () => {
+    places = await testPlaces(engine);
+    database = openDatabase(places.site);
+    await database.ready();
   });
   afterEach(async () => {
     await database.close();
-    rmSync(folder, { recursive: true });
+    await places.remove();
   });
   const sequences = async (tenantId = 't') =>
     (
@@ -46,7 +45,7 @@ describe('audit log', () => {
   const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 
   test('§3 one gap-free sequence under concurrent appends, from two writers on one file', async () => {
-    const other = openDatabase(join(folder, 'site.db'));
+    const other = openDatabase(places.site);
     const a = createAuditLog({ database, clock: systemClock, scope });
     const b = createAuditLog({ database: other, clock: systemClock, scope });
     const answers = await Promise.all(

@@ -16,8 +16,11 @@ export interface AuditLog {
   append(entry: AuditEntry): Promise<Appended>;
   /** Appends inside the caller's transaction: the event and the change are one. */
   appendWithin(within: Transaction, entry: AuditEntry): Promise<Appended>;
-  /** Closes accepted events that a crash left open, as `unknown`; returns how many. */
-  closeDangling(): Promise<number>;
+  /**
+   * Closes accepted events that a crash left open, as `unknown`; returns how many. Those that are younger may still be at
+   * work in another process, and stay.
+   */
+  closeDangling(olderThanMs?: number): Promise<number>;
 }
 
 /** Who searched what; kept in the scope that was searched, outside what a search can see. */
@@ -44,8 +47,8 @@ export function createAuditLog(parts: AuditLogParts & { readonly scope: AuditSco
       onAppended?.(1);
       return present(appended);
     },
-    async closeDangling() {
-      const closed = await closeDangling(database, scope, clock);
+    async closeDangling(olderThanMs = 0) {
+      const closed = await closeDangling(database, scope, clock, olderThanMs);
       onAppended?.(closed);
       return closed;
     },
@@ -133,11 +136,17 @@ function unavailable(code: FaultCode, cause: unknown): Fault {
   return new Fault(code, 'the audit record could not be written; nothing was done, try again', { cause });
 }
 
-async function closeDangling(database: Database, scope: AuditScope, clock: Clock): Promise<number> {
+async function closeDangling(
+  database: Database,
+  scope: AuditScope,
+  clock: Clock,
+  olderThanMs: number,
+): Promise<number> {
   return database.transaction(async (within) => {
     const head = await chainHead(within, { log: 'events', ...scope });
     if (head === null) return 0;
-    const open = await within
+    const bound = new Date(clock.wallMs() - olderThanMs).toISOString();
+    const all = await within
       .selectFrom('audit_event as accepted')
       .leftJoin('audit_event as closing', 'closing.accepted_event_id', 'accepted.event_id')
       .selectAll('accepted')
@@ -147,6 +156,9 @@ async function closeDangling(database: Database, scope: AuditScope, clock: Clock
       .where('closing.event_id', 'is', null)
       .orderBy('accepted.sequence')
       .execute();
+    const isYoung = (row: { readonly occurred_at: string }): boolean => olderThanMs > 0 && row.occurred_at > bound;
+    const open = all.filter((row) => !isYoung(row));
+    const firstYoung = all.find(isYoung);
     const entries = open.map(
       (row): AuditEntry => ({
         subject: { kind: row.subject_kind as AuditEntry['subject']['kind'], subjectId: row.subject_id },
@@ -163,7 +175,7 @@ async function closeDangling(database: Database, scope: AuditScope, clock: Clock
     if (entries.length > 0) await appendToChain(within, 'events', scope, entries.map(prepareEntry), clock.wallMs());
     await within
       .updateTable('audit_chain')
-      .set({ closed_through: head.sequence })
+      .set({ closed_through: firstYoung === undefined ? head.sequence : firstYoung.sequence - 1 })
       .where('chain_id', '=', head.chainId)
       .execute();
     return entries.length;

@@ -1,17 +1,9 @@
 /** Retention (decisions §3 "Store"): off by default; removes at or below a signed, audited mark, and what is left verifies. */
-import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog } from '../base/log.ts';
 import { scanAudit } from '../storage/audit-scan.ts';
-import {
-  auditEntry,
-  fillTrail,
-  type TestTrail,
-  tamper,
-  testAuditKey,
-  testScope,
-  testTrail,
-} from '../testing/audit-trail.ts';
+import { auditEntry, fillTrail, type TestTrail, testAuditKey, testScope, testTrail } from '../testing/audit-trail.ts';
+import { engines } from '../testing/engines.ts';
 import { createCheckpointer } from './checkpoints.ts';
 import { type AuditLimits, auditLimits } from './limits.ts';
 import { createAccessLog, createAuditLog } from './log.ts';
@@ -24,11 +16,33 @@ import { gatherEvidence, verifyScan } from './verify.ts';
 const dayMs = 86_400_000;
 const begin = Date.UTC(2026, 0, 1);
 
-describe('audit retention', () => {
+/** What each engine has besides plain changes. */
+const pastTheTriggers = {
+  sqlite: [
+    'INSERT OR REPLACE INTO audit_event SELECT * FROM audit_event WHERE sequence = 31',
+    'INSERT OR REPLACE INTO audit_details SELECT * FROM audit_details WHERE sequence = 11',
+    'INSERT OR REPLACE INTO audit_chain SELECT * FROM audit_chain',
+    'INSERT OR REPLACE INTO audit_mark SELECT * FROM audit_mark',
+  ],
+  postgres: [
+    'TRUNCATE audit_event',
+    'TRUNCATE audit_details',
+    'TRUNCATE audit_chain',
+    'TRUNCATE audit_mark',
+    `INSERT INTO audit_event SELECT * FROM audit_event WHERE sequence = 31
+      ON CONFLICT (event_id) DO UPDATE SET risk = excluded.risk`,
+    `INSERT INTO audit_event SELECT chain_id, 33, event_id || 'x', occurred_at, era, subject_kind, subject_id, action,
+      resource_kind, resource_id, outcome, risk, confirmation, correlation_id, trace_id, details_digest, accepted_event_id,
+      previous_hash, hash FROM audit_event WHERE sequence = 31`,
+    `INSERT INTO audit_details VALUES (1, 99, '{}')`,
+  ],
+};
+
+describe.each(engines)('audit retention on %s', (engine) => {
   let trail: TestTrail;
   let key: AuditKey;
-  beforeEach(() => {
-    trail = testTrail();
+  beforeEach(async () => {
+    trail = await testTrail(engine);
     key = testAuditKey();
   });
   afterEach(() => trail.close());
@@ -50,15 +64,15 @@ describe('audit retention', () => {
       }
     }
   };
-  const verify = () => {
-    const scan = scanAudit(trail.file);
+  const verify = async () => {
+    const scan = await scanAudit(trail.place);
     const own = { keys: [], anchor: null, checkpoints: null, ownKey: keyName(key.publicKey) };
-    const report = verifyScan(scan, gatherEvidence(own), { withDetails: true });
-    scan.close();
+    const report = await verifyScan(scan, gatherEvidence(own), { withDetails: true });
+    await scan.close();
     return report;
   };
-  const range = () => {
-    const { chains, problems } = verify();
+  const range = async () => {
+    const { chains, problems } = await verify();
     return [chains[0]?.first, chains[0]?.last, chains[0]?.broken, problems];
   };
 
@@ -67,7 +81,7 @@ describe('audit retention', () => {
     await tenADay(2);
     trail.clock.setWall(begin + 10_000 * dayMs);
     expect(await sweep(0)).toBe(0);
-    expect(range()).toEqual([1, 20, null, []]);
+    expect(await range()).toEqual([1, 20, null, []]);
   });
 
   test('removes what is too old and not a moment younger; the rest verifies, and the mark is an event', async () => {
@@ -75,7 +89,7 @@ describe('audit retention', () => {
     trail.clock.setWall(begin + 4 * dayMs);
     expect(await sweep(3)).toBe(10);
     // Event 51 records the mark; the events of exactly 3 days ago stay.
-    expect(range()).toEqual([11, 51, null, []]);
+    expect(await range()).toEqual([11, 51, null, []]);
     const search = createAuditSearch({ ...trail, scanWindow: 5000 });
     const page = await search.page(testScope, { below: null, limit: 100, from: null, to: null, filters: {} });
     expect(page.items[0]).toMatchObject({
@@ -86,20 +100,20 @@ describe('audit retention', () => {
     expect([page.items.at(-1)?.sequence, page.items.length, page.nextCursor]).toEqual(['11', 41, null]);
     expect(await trail.database.query.selectFrom('audit_details').select('sequence').execute()).toHaveLength(21);
     expect(await sweep(3)).toBe(0);
-    expect(range()).toEqual([11, 51, null, []]);
+    expect(await range()).toEqual([11, 51, null, []]);
     trail.clock.setWall(begin + 5 * dayMs);
     expect(await sweep(3)).toBe(10);
-    expect(range()).toEqual([21, 52, null, []]);
+    expect(await range()).toEqual([21, 52, null, []]);
   });
 
   test('all events too old: those that record the marks stay, and the sequence goes on', async () => {
     await tenADay(2);
     trail.clock.setWall(begin + 100 * dayMs);
     expect(await sweep(3)).toBe(20);
-    expect(range()).toEqual([21, 21, null, []]);
+    expect(await range()).toEqual([21, 21, null, []]);
     const log = createAuditLog({ ...trail, scope: testScope });
     expect((await log.append(auditEntry())).sequence).toBe(22);
-    expect(range()).toEqual([21, 22, null, []]);
+    expect(await range()).toEqual([21, 22, null, []]);
   });
 
   test('an accepted event that is still open stays, and what came after it', async () => {
@@ -109,7 +123,7 @@ describe('audit retention', () => {
     await log.append(auditEntry({ outcome: 'failed' }));
     trail.clock.setWall(begin + 100 * dayMs);
     expect(await sweep(3)).toBe(0);
-    expect(range()).toEqual([1, 12, null, []]);
+    expect(await range()).toEqual([1, 12, null, []]);
   });
 
   test('a clock that was set back does not make young events old', async () => {
@@ -120,7 +134,7 @@ describe('audit retention', () => {
     trail.clock.setWall(begin + 2 * dayMs);
     expect(await sweep(5)).toBe(0);
     expect(await sweep(1)).toBe(10);
-    expect(range()).toEqual([11, 22, null, []]);
+    expect(await range()).toEqual([11, 22, null, []]);
   });
 
   test('the access log has marks of its own', async () => {
@@ -128,7 +142,7 @@ describe('audit retention', () => {
     for (let count = 0; count < 6; count++) await access.record(testScope, auditEntry({ outcome: 'succeeded' }));
     trail.clock.setWall(begin + 10 * dayMs);
     expect(await sweep(3)).toBe(6);
-    expect(verify().chains).toMatchObject([{ owner: { log: 'access' }, first: 7, last: 7, broken: null }]);
+    expect((await verify()).chains).toMatchObject([{ owner: { log: 'access' }, first: 7, last: 7, broken: null }]);
   });
 
   test('the access log holds `access_events_max` and at most one batch more, whatever retention is; events all stay', async () => {
@@ -140,16 +154,19 @@ describe('audit retention', () => {
     };
     await searched(13);
     const bounded = () => sweep(0, 4, { access_events_max: 10 });
-    const access = () => verify().chains.find((chain) => chain.owner.log === 'access');
+    const access = async () => (await verify()).chains.find((chain) => chain.owner.log === 'access');
     expect(await bounded()).toBe(0);
     await searched(1);
     expect(await bounded()).toBe(4);
-    expect(access()).toMatchObject({ first: 5, last: 15, broken: null });
+    expect(await access()).toMatchObject({ first: 5, last: 15, broken: null });
     expect(await bounded()).toBe(0);
-    expect(verify()).toMatchObject({ problems: [], chains: [{}, { owner: { log: 'events' }, first: 1, last: 30 }] });
+    expect(await verify()).toMatchObject({
+      problems: [],
+      chains: [{}, { owner: { log: 'events' }, first: 1, last: 30 }],
+    });
     await searched(20);
     expect(await sweep(0, 4, { access_events_max: 0 })).toBe(0);
-    expect(access()).toMatchObject({ first: 5, last: 35, broken: null });
+    expect(await access()).toMatchObject({ first: 5, last: 35, broken: null });
   });
 
   test('a flood of searches is bounded as it comes, not at the next hour', async () => {
@@ -158,7 +175,7 @@ describe('audit retention', () => {
     const open = await openAuditTrail({ ...trail, log: silentLog, limits, scope, key, dataFolder: trail.folder });
     for (let count = 0; count < 200; count++) await open.access.record(scope, auditEntry({ outcome: 'succeeded' }));
     await open.close();
-    const [chain] = verify().chains;
+    const [chain] = (await verify()).chains;
     expect(chain).toMatchObject({ owner: { log: 'access' }, broken: null });
     expect(chain?.events).toBeLessThan(100);
   });
@@ -178,28 +195,20 @@ describe('audit retention', () => {
     const parts = { ...trail, log: silentLog, limits, key };
     const checkpointer = createCheckpointer({ ...parts, file: auditFiles(trail.folder).checkpoints });
     expect(await createRetention({ ...parts, database: failing, checkpointer }).sweep()).toBe(0);
-    expect(range()).toEqual([5, 31, null, []]);
+    expect(await range()).toEqual([5, 31, null, []]);
     expect(await sweep(1)).toBe(16);
-    expect(range()).toEqual([21, 31, null, []]);
+    expect(await range()).toEqual([21, 31, null, []]);
   });
 
   test('the database lets nothing go above the mark, nor out of the middle, nor with a mark that no event records', async () => {
     await tenADay(3);
     trail.clock.setWall(begin + 3 * dayMs);
-    const raw = (sql: string): void => {
-      const database = new DatabaseSync(trail.file);
-      try {
-        database.exec(sql);
-      } finally {
-        database.close();
-      }
-    };
-    expect(() => raw('DELETE FROM audit_event WHERE sequence = 1')).toThrow(/append-only/);
-    expect(() =>
-      raw(`INSERT INTO audit_mark SELECT 1, 10, hash, 30, '{}' FROM audit_event WHERE sequence = 10`),
-    ).toThrow(/recorded by an event/);
+    await expect(trail.run('DELETE FROM audit_event WHERE sequence = 1')).rejects.toThrow(/append-only/);
+    await expect(
+      trail.run(`INSERT INTO audit_mark SELECT 1, 10, hash, 30, '{}' FROM audit_event WHERE sequence = 10`),
+    ).rejects.toThrow(/recorded by an event/);
     await sweep(2);
-    expect(range()).toEqual([11, 31, null, []]);
+    expect(await range()).toEqual([11, 31, null, []]);
     for (const sql of [
       'DELETE FROM audit_event',
       'DELETE FROM audit_event WHERE sequence = 11',
@@ -209,15 +218,14 @@ describe('audit retention', () => {
       'DELETE FROM audit_chain',
       'UPDATE audit_chain SET sequence = 5',
       `UPDATE audit_chain SET hash = '${'0'.repeat(64)}'`,
-      'UPDATE audit_event SET risk = 1',
+      `UPDATE audit_event SET risk = '1'`,
       `UPDATE audit_details SET details = '{}'`,
-      'INSERT OR REPLACE INTO audit_event SELECT * FROM audit_event WHERE sequence = 31',
-      'INSERT OR REPLACE INTO audit_details SELECT * FROM audit_details WHERE sequence = 11',
-      'INSERT OR REPLACE INTO audit_chain SELECT * FROM audit_chain',
-      'INSERT OR REPLACE INTO audit_mark SELECT * FROM audit_mark',
+      ...pastTheTriggers[engine],
     ])
-      expect(() => raw(sql), sql).toThrow(/append-only|only grows|never removed|appended behind|begins once|once|mark/);
-    expect(range()).toEqual([11, 31, null, []]);
+      await expect(trail.run(sql), sql).rejects.toThrow(
+        /append-only|only grows|never removed|appended behind|begins once|once|mark/,
+      );
+    expect(await range()).toEqual([11, 31, null, []]);
   });
 
   test('a mark that nobody believed signed, or that is not recorded, allows nothing', async () => {
@@ -228,16 +236,19 @@ describe('audit retention', () => {
     const thief = keyName(key.publicKey);
     key = testAuditKey();
     expect(thief).not.toBe(keyName(key.publicKey));
-    expect(range()).toMatchObject([11, 0, { kind: 'deleted', sequence: 1 }, [expect.stringContaining('not signed')]]);
+    expect(await range()).toMatchObject([
+      11,
+      0,
+      { kind: 'deleted', sequence: 1 },
+      [expect.stringContaining('not signed')],
+    ]);
   });
 
   test('events removed above a mark by somebody with the file are missed', async () => {
     await tenADay(3);
     trail.clock.setWall(begin + 3 * dayMs);
     await sweep(2);
-    tamper(trail.file, (database) => {
-      database.exec('DELETE FROM audit_details WHERE sequence <= 15; DELETE FROM audit_event WHERE sequence <= 15');
-    });
-    expect(range()[2]).toMatchObject({ kind: 'deleted', sequence: 11 });
+    await trail.tamper('DELETE FROM audit_details WHERE sequence <= 15; DELETE FROM audit_event WHERE sequence <= 15');
+    expect((await range())[2]).toMatchObject({ kind: 'deleted', sequence: 11 });
   });
 });

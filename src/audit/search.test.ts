@@ -4,15 +4,16 @@ import fc from 'fast-check';
 import type { CompiledQuery } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { auditEntry, type TestTrail, testScope, testTrail } from '../testing/audit-trail.ts';
+import { engines } from '../testing/engines.ts';
 import { criteriaOf } from './criteria.ts';
 import { type AuditLog, createAccessLog, createAuditLog } from './log.ts';
 import { createAuditSearch } from './search.ts';
 
-describe('audit search', () => {
+describe.each(engines)('audit search on %s', (engine) => {
   let trail: TestTrail;
   let log: AuditLog;
-  beforeEach(() => {
-    trail = testTrail();
+  beforeEach(async () => {
+    trail = await testTrail(engine);
     log = createAuditLog({ ...trail, scope: testScope });
   });
   afterEach(() => trail.close());
@@ -118,7 +119,8 @@ describe('audit search', () => {
       resourceId: 'audit_event_resource',
       resourceKind: 'audit_event_resource_kind',
     };
-    const raw = new DatabaseSync(trail.file);
+    if (typeof trail.place !== 'string') return;
+    const raw = new DatabaseSync(trail.place);
     for (const [name, index] of Object.entries(indexes)) {
       compiled.length = 0;
       await search.page(testScope, criteriaOf({ [name]: 'something', cursor: '3' }));

@@ -5,7 +5,7 @@
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { join } from 'node:path';
-import type { Clock } from '../base/clock.ts';
+import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { readOrMake } from '../base/own-file.ts';
 import type { Database } from '../storage/database.ts';
@@ -56,14 +56,28 @@ export async function openAuditTrail(parts: {
   readonly limits: AuditLimits;
   readonly scope: AuditScope;
   readonly key: AuditKey;
+  /** Other processes write to this trail too: what is accepted is left to them for so long. */
+  readonly sharedForMs?: number;
 }): Promise<AuditTrail> {
   const { limits, log, database, clock } = parts;
   const checkpointer = createCheckpointer({ ...parts, file: auditFiles(parts.dataFolder).checkpoints });
   const retention = createRetention({ ...parts, checkpointer });
   const store = { database, clock, limits, onAppended: checkpointer.appended };
   const audit = createAuditLog({ ...store, scope: parts.scope });
-  const closed = await audit.closeDangling();
-  if (closed > 0) log.warn('audit records left open by a crash were closed as unknown', { records: closed });
+  const { sharedForMs = 0 } = parts;
+  const closeDangling = async (): Promise<void> => {
+    const closed = await audit.closeDangling(sharedForMs);
+    if (closed > 0) log.warn('audit records left open by a crash were closed as unknown', { records: closed });
+  };
+  await closeDangling();
+  let timer: Timer | undefined;
+  const closeLater = (): void => {
+    timer = clock.after(sharedForMs, () => {
+      closeDangling().catch((error: unknown) => log.warn('audit records left open stay so', { error: String(error) }));
+      closeLater();
+    });
+  };
+  if (sharedForMs > 0) closeLater();
   checkpointer.open();
   retention.open();
   return {
@@ -77,6 +91,7 @@ export async function openAuditTrail(parts: {
     }),
     search: createAuditSearch({ database, clock, scanWindow: limits.scan_window }),
     async close() {
+      timer?.cancel();
       await retention.close();
       await checkpointer.close();
     },

@@ -83,25 +83,26 @@ export function believedMark(
   return highest;
 }
 
-export function verifyScan(
+export async function verifyScan(
   scan: AuditScan,
   evidence: Evidence,
   options: { readonly withDetails: boolean },
-): TrailReport {
+): Promise<TrailReport> {
   const problems = [...evidence.problems];
   const chains: ChainReport[] = [];
   for (const { chainId, owner, sequence, hash } of scan.chains) {
-    const mark = believedMark(owner, scan.marks(chainId), evidence.trusted, problems);
+    const mark = believedMark(owner, await scan.marks(chainId), evidence.trusted, problems);
     const walk = walkChain({
       owner,
       mark,
       last: sequence,
       anchors: evidence.anchors.filter(({ statement }) => isAbout(statement, owner)),
     });
-    for (const record of scan.events(chainId, options.withDetails)) walk.add(record);
+    for await (const records of scan.events(chainId, options.withDetails))
+      for (const record of records) walk.add(record);
     const report = walk.finish({ sequence, hash });
     chains.push(report);
-    const stored = options.withDetails && report.broken === null ? scan.countDetails(chainId) : report.details;
+    const stored = options.withDetails && report.broken === null ? await scan.countDetails(chainId) : report.details;
     if (stored !== report.details) problems.push(`${nameOf(owner)}: there are details that belong to no event`);
   }
   for (const chainId of scan.headless) problems.push(`the events of chain ${chainId} have no head`);

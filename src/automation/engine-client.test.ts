@@ -89,7 +89,7 @@ describe('engine behind its port', () => {
         const setup = {
           site: { ...site, parameters },
           memory,
-          databaseFile: join(folder, 'runtime.sqlite'),
+          database: join(folder, 'runtime.sqlite'),
           dataFolder: folder,
           limits: automationLimits,
         };

@@ -47,6 +47,8 @@ export interface EngineClientParts {
 }
 
 export interface EngineClient {
+  /** Starts the engine's thread, which runs no rule before `open`: for whoever is about to need it. */
+  prepare(): void;
   /** Starts the engine with the stored rules. */
   open(): Promise<ReloadReport>;
   reload(parameters?: Readonly<Record<string, Parameter>>): Promise<ReloadReport>;
@@ -78,6 +80,7 @@ export function createEngineClient(parts: EngineClientParts): EngineClient {
   const { clock, log, limits } = parts;
   let parameters = parts.parameters;
   let current: Running | undefined;
+  let prepared: EngineThread | undefined;
   let restartTimer: Timer | undefined;
   let pauseMs = limits.engine_restart_ms;
   let deaths = 0;
@@ -139,7 +142,8 @@ export function createEngineClient(parts: EngineClientParts): EngineClient {
   };
 
   const start = (): Promise<ReloadReport> => {
-    const thread = parts.start(parameters);
+    const thread = prepared ?? parts.start(parameters);
+    prepared = undefined;
     const caller = callThread<EngineMethods, EngineEvent>(thread.port, clock, limits.engine_call_timeout_ms);
     const target: Running = { thread, caller, held: new Map() };
     const startedMs = clock.monotonicMs();
@@ -154,6 +158,9 @@ export function createEngineClient(parts: EngineClientParts): EngineClient {
   };
 
   return {
+    prepare() {
+      prepared ??= parts.start(parameters);
+    },
     open: start,
     reload(changed) {
       if (changed !== undefined) parameters = changed;
@@ -175,6 +182,8 @@ export function createEngineClient(parts: EngineClientParts): EngineClient {
     async close() {
       closed = true;
       restartTimer?.cancel();
+      await prepared?.terminate();
+      prepared = undefined;
       const target = current;
       current = undefined;
       if (target === undefined) return;

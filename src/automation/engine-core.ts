@@ -15,7 +15,7 @@ import { createArbiter } from '../rules/arbiter.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import { createScheduler } from '../rules/scheduler.ts';
 import { createSnapshot } from '../rules/snapshot.ts';
-import { openRuntimeDatabase } from '../storage/database.ts';
+import { type DatabasePlace, openRuntimeDatabase } from '../storage/database.ts';
 import { createEngine } from './engine.ts';
 import type { EngineEvent, EngineMethods } from './engine-contract.ts';
 import { createHistoryStore } from './history-store.ts';
@@ -28,8 +28,8 @@ import { createRuleSet } from './rule-set.ts';
 export interface EngineSetup {
   readonly site: Site;
   readonly memory: PointMemory;
-  /** File of the runtime database. */
-  readonly databaseFile: string;
+  /** The runtime database. */
+  readonly database: DatabasePlace;
   readonly dataFolder: string;
   readonly limits: AutomationLimits;
 }
@@ -45,7 +45,7 @@ export function startEngineCore(port: Port, setup: EngineSetup, clock: Clock, lo
   const catalogue = siteCatalogue(site);
   const now = () => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() });
   const publisher = createPublisher(port, clock);
-  const database = openRuntimeDatabase(setup.databaseFile);
+  const database = openRuntimeDatabase(setup.database);
   const store = createHistoryStore(database);
   const ruleLog = createRuleLog(join(setup.dataFolder, 'logs', 'rules'), limits, clock, log);
 

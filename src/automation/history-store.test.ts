@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.ts';
+import { engines, type TestPlaces, testPlaces } from '../testing/engines.ts';
 import { createHistoryReader, createHistoryStore, type HistoryRow } from './history-store.ts';
 
 const idOf = (number: number): string => `0192a000-0000-7000-8000-${String(number).padStart(12, '0')}`;
@@ -16,16 +14,17 @@ const row = (ruleId: number, number: number, more: Partial<HistoryRow> = {}): Hi
   ...more,
 });
 
-describe('runtime database', () => {
-  let folder = '';
+describe.each(engines)('runtime database on %s', (engine) => {
+  let places: TestPlaces;
   let database: RuntimeDatabase;
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'history-'));
-    database = openRuntimeDatabase(join(folder, 'runtime.sqlite'));
+  beforeEach(async () => {
+    places = await testPlaces(engine);
+    database = openRuntimeDatabase(places.runtime);
+    await database.ready();
   });
   afterEach(async () => {
     await database.close();
-    rmSync(folder, { recursive: true, force: true });
+    await places.remove();
   });
   const all = async (ruleId: number) => createHistoryReader(database).page(ruleId, undefined, 100_000);
 

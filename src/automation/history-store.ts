@@ -21,7 +21,10 @@ export interface StateRow {
 }
 
 export interface HistoryStore {
-  /** Stores executions and states and removes the states of `gone` rules, all or nothing. */
+  /**
+   * Stores executions and states and removes the states of `gone` rules, all or nothing. Executions have happened and are
+   * stored in any case; states are those of the process that controls, and are left alone when that is another one by now.
+   */
   append(rows: readonly HistoryRow[], states: readonly StateRow[], gone: readonly number[]): Promise<void>;
   states(): Promise<StateRow[]>;
   /** Keeps the newest `unchanged` unchanged runs and the newest `total` others of one rule. */
@@ -48,6 +51,7 @@ export function createHistoryStore(database: RuntimeDatabase): HistoryStore {
             .values(part.map((row) => ({ ...row, unchanged: row.unchanged ? 1 : 0 })))
             .execute();
         }
+        if (!(await database.isCurrent(within))) return;
         for (const part of portions(states)) {
           await within
             .insertInto('rule_state')

@@ -71,11 +71,11 @@ describe('warnings beside the result', () => {
     threads = [];
     client = createEngineClient({
       start(parameters) {
-        const databaseFile = join(folder, 'runtime.sqlite');
+        const place = join(folder, 'runtime.sqlite');
         const setup = {
           site: { ...site, parameters },
           memory,
-          databaseFile,
+          database: place,
           dataFolder: folder,
           limits: automationLimits,
         };

@@ -1,24 +1,23 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../storage/database.ts';
+import { engines, type TestPlaces, testPlaces } from '../testing/engines.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { createRuleStore, type RuleStore } from './rule-store.ts';
 
-describe('rules table', () => {
-  let folder = '';
+describe.each(engines)('rules table on %s', (engine) => {
+  let places: TestPlaces;
   let database: Database;
   let store: RuleStore;
   const clock = simulatedClock(1_700_000_000_000);
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'rule-store-'));
-    database = openDatabase(join(folder, 'site.sqlite'));
+  beforeEach(async () => {
+    places = await testPlaces(engine);
+    database = openDatabase(places.site);
+    await database.ready();
     store = createRuleStore(database, clock, 100);
   });
   afterEach(async () => {
     await database.close();
-    rmSync(folder, { recursive: true, force: true });
+    await places.remove();
   });
 
   test('§2.1 a new rule is a disabled stub with an empty topology and no editor document', async () => {

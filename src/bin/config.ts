@@ -19,6 +19,7 @@ import type { Channel } from '../points/channel.ts';
 import { readSite, type Site } from '../points/site.ts';
 import { type ProcessingLimits, processingLimits, processingLimitsSchema } from '../processing/limits.ts';
 import type { Parameter } from '../rules/catalogue.ts';
+import { type StorageLimits, storageLimits, storageLimitsSchema } from '../storage/limits.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -39,6 +40,10 @@ export interface ServiceConfig {
   readonly host: string;
   readonly port: number;
   readonly dataDir: string;
+  /** A PostgreSQL server for rules, audit and rule state; without it, files of the data dir. */
+  readonly databaseUrl: string | null;
+  /** What this process does of what a site needs: answer requests, and stand ready to control. */
+  readonly roles: { readonly api: boolean; readonly engine: boolean };
   readonly configDir: string;
   readonly env: Environment;
   readonly logLevel: LogLevel;
@@ -57,6 +62,8 @@ export function readConfig(env: Environment): ServiceConfig {
     host: env['SVC_HTTP_HOST'] ?? defaultHost,
     port: readPort(env, 'SVC_HTTP_PORT', defaultPort),
     dataDir: resolve(env['SVC_DATA_DIR'] ?? 'data'),
+    databaseUrl: databaseUrlOf(env['SVC_DATABASE_URL']),
+    roles: rolesOf(env['SVC_ROLES'], env['SVC_DATABASE_URL']),
     configDir: resolve(env['SVC_CONFIG_DIR'] ?? 'config'),
     env,
     logLevel: readLogLevel(env),
@@ -78,6 +85,24 @@ export function readLogLevel(env: Environment): LogLevel {
   return logLevel;
 }
 
+/** The value may hold a password: it is not shown. */
+function databaseUrlOf(text: string | undefined): string | null {
+  if (text === undefined || text === '') return null;
+  if (!/^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? ''))
+    throw new StartError('SVC_DATABASE_URL must be a URL such as postgres://user:password@host:5432/database');
+  return text;
+}
+
+function rolesOf(text: string | undefined, database: string | undefined): ServiceConfig['roles'] {
+  const names = (text === undefined || text.trim() === '' ? 'api,engine' : text).split(',').map((name) => name.trim());
+  if (names.some((name) => name !== 'api' && name !== 'engine'))
+    throw new StartError(`SVC_ROLES must be api, engine or both with a comma between, not "${text}"`);
+  const roles = { api: names.includes('api'), engine: names.includes('engine') };
+  if (!(roles.api && roles.engine) && (database === undefined || database === ''))
+    throw new StartError('SVC_ROLES: a process that has one role only shares its site: set SVC_DATABASE_URL');
+  return roles;
+}
+
 /** Sections of service.yaml; each may name any of its limits, the others keep their defaults. */
 const serviceSchema = Type.Object(
   {
@@ -86,6 +111,7 @@ const serviceSchema = Type.Object(
     devices: Type.Optional(Type.Partial(deviceLimitsSchema)),
     audit: Type.Optional(Type.Partial(auditLimitsSchema)),
     history: Type.Optional(Type.Partial(historyLimitsSchema)),
+    storage: Type.Optional(Type.Partial(storageLimitsSchema)),
     processing: Type.Optional(Type.Partial(processingLimitsSchema)),
   },
   { additionalProperties: false },
@@ -97,6 +123,7 @@ export interface ServiceLimits {
   readonly devices: DeviceLimits;
   readonly audit: AuditLimits;
   readonly history: HistoryLimits;
+  readonly storage: StorageLimits;
   readonly processing: ProcessingLimits;
 }
 
@@ -113,6 +140,7 @@ export function readLimits(configDir: string): ServiceLimits {
     devices: { ...deviceLimits, ...given.devices },
     audit: { ...auditLimits, ...given.audit },
     history: { ...historyLimits, ...given.history },
+    storage: { ...storageLimits, ...given.storage },
     processing: { ...processingLimits, ...given.processing },
   };
 }

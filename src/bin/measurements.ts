@@ -15,7 +15,7 @@ import type { ProcessorMeasures } from '../processing/processor/measured.ts';
 export interface MeasuredParts {
   readonly clock: Clock;
   readonly engine: EngineClient;
-  readonly devices: DeviceLayer;
+  readonly devices: Pick<DeviceLayer, 'up' | 'counts' | 'channels'>;
   readonly recording: Recording;
   readonly processors: () => readonly ProcessorMeasures[];
 }

@@ -9,15 +9,13 @@ import type { AuditLog } from '../audit/log.ts';
 import { auditKey, openAuditTrail } from '../audit/trail.ts';
 import { auditIsWritable } from '../audit/writable.ts';
 import { automationCapabilities } from '../automation/capabilities.ts';
-import { createEngineClient, type EngineClient } from '../automation/engine-client.ts';
+import type { EngineClient } from '../automation/engine-client.ts';
 import type { ReloadReport } from '../automation/engine-contract.ts';
 import { createHistoryReader } from '../automation/history-store.ts';
 import { createLiveStream, type LiveStream } from '../automation/live-stream.ts';
 import { createRuleStore, type RuleStore } from '../automation/rule-store.ts';
-import { startEngineWorker } from '../automation/start-engine.ts';
 import { systemClock } from '../base/clock.ts';
 import { createLog, type Log } from '../base/log.ts';
-import { type DeviceLayer, startDeviceLayer } from '../devices/device-layer.ts';
 import { addConsole } from '../gateway/console-files.ts';
 import { createIdentity, type Identity } from '../gateway/identity.ts';
 import { identityConfig } from '../gateway/identity-config.ts';
@@ -36,7 +34,7 @@ import { createPointMemory, type PointMemory } from '../points/shared-memory.ts'
 import { type Site, siteCatalogue } from '../points/site.ts';
 import type { Parameter, SiteCatalogue } from '../rules/catalogue.ts';
 import { createSnapshot, type Snapshot } from '../rules/snapshot.ts';
-import { copyBeforeMigration, databaseFile } from '../storage/data-files.ts';
+import { copyBeforeMigration } from '../storage/data-files.ts';
 import { type Database, openDatabase, openRuntimeDatabase } from '../storage/database.ts';
 import { commitNothing } from '../storage/writable.ts';
 import {
@@ -49,6 +47,8 @@ import {
   StartError,
 } from './config.ts';
 import { lockDataFolder } from './data-lock.ts';
+import { runtimeDatabase, siteDatabase } from './databases.ts';
+import { type EngineRole, type EngineRoleParts, engineRole } from './engine-role.ts';
 import { type ServiceHistory, startHistory } from './history.ts';
 import { addLiveSocket } from './live-socket.ts';
 import { addMeasurements, measuredAudit, measuredLimits } from './measurements.ts';
@@ -69,13 +69,17 @@ export interface RunningService {
   readonly key: SigningKey;
   /** Null when tokens come from elsewhere: a configured secret or identity provider. */
   readonly signIn: SignIn | null;
-  readonly rules: ReloadReport;
+  /** What was loaded; null while another process controls. */
+  readonly rules: ReloadReport | null;
   readonly log: Log;
   /** `METHOD path` of every route. */
   readonly routes: ReadonlySet<string>;
   /** Takes no more requests, lets open ones end, stores what waits, ends the threads. */
   stop(): Promise<void>;
 }
+
+/** No request takes so long: what another process accepted longer ago was left open by its end. */
+const sharedAuditMs = 120_000;
 
 /** What was opened, closed again in reverse order: by `stop`, or when a later step of the start fails. */
 interface Opened {
@@ -104,18 +108,23 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const identity = orStartError(() => identityOf(config, limits, log));
   for (const copy of orStartError(() => copyBeforeMigration(config.dataDir, systemClock.wallMs())))
     log.info('a database of an older format was copied before it is brought forward', { copy });
-  const { database, runtime } = openDatabases(config, opened);
+  const { database, runtime } = await openDatabases(config, limits, opened);
   const { scope } = identity;
   const key = orStartError(() => auditKey(config.dataDir));
   const parts = { database, dataFolder: config.dataDir, clock: systemClock, limits: limits.audit, scope, key };
-  const trail = await openAuditTrail({ ...parts, log: log.with({ area: 'audit' }) });
+  const sharedForMs = config.databaseUrl === null ? 0 : sharedAuditMs;
+  const trail = await openAuditTrail({ ...parts, sharedForMs, log: log.with({ area: 'audit' }) });
   const metrics = createMetrics();
   const audit = measuredAudit(trail.log, metrics, systemClock);
   // After everything that writes to it, before its database.
   opened.add(() => trail.close());
 
   const memory = createPointMemory(site.points, site.channels.length);
-  const devices = startDevices(config, site, memory, limits, log, opened);
+  const store = createRuleStore(database, systemClock, limits.automation.max_rules);
+  const parameters = parametersInForce(site);
+  const engineParts = { config, site, memory, limits, store, parameters: parameters.current, log };
+  const { role, stream } = startEngine(engineParts, identity, opened);
+  const { engine, devices } = role;
   const history = startHistory(config, site, memory, limits.history, log);
   // Before the device layer ends: the last look finds the values of the last moment.
   opened.add(() => history.stop());
@@ -123,11 +132,8 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const processing = orStartError(() =>
     startProcessing({ config, site, memory, history, limits: limits.processing, log: processingLog }),
   );
-  const store = createRuleStore(database, systemClock, limits.automation.max_rules);
-  const { engine, stream } = startEngine(config, site, memory, limits, store, identity, log, opened);
-  const rules = await engine.open();
+  const rules = await role.open();
 
-  const parameters = parametersInForce(site);
   const handlers = automationCapabilities({
     store,
     history: createHistoryReader(runtime),
@@ -148,15 +154,18 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     scheduler: async () => (await engine.status())?.running === true,
     devices: () => devices.up(),
   };
+  const api = [
+    ...auditCapabilities(trail),
+    ...handlers,
+    ...processing.capabilities,
+    ...(signIn === null ? [] : [signIn.capability]),
+  ];
   const capabilities = [
     healthCapability(packageVersion()),
     metadataCapability(),
     readyCapability(checks, systemClock),
     metricsCapability(metrics),
-    ...auditCapabilities(trail),
-    ...handlers,
-    ...processing.capabilities,
-    ...(signIn === null ? [] : [signIn.capability]),
+    ...(config.roles.api ? api : []),
   ];
   const server = serverOf({
     capabilities,
@@ -211,40 +220,21 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   };
 }
 
-function openDatabases(config: ServiceConfig, opened: Opened) {
-  return orStartError(() => {
-    const database = openDatabase(databaseFile(config.dataDir, 'site'));
-    opened.add(() => database.close());
-    const runtime = openRuntimeDatabase(databaseFile(config.dataDir, 'runtime'));
-    opened.add(() => runtime.close());
-    return { database, runtime };
+async function openDatabases(config: ServiceConfig, limits: ServiceLimits, opened: Opened) {
+  const { database, runtime } = orStartError(() => {
+    const site = openDatabase(siteDatabase(config, limits.storage));
+    opened.add(() => site.close());
+    const rules = openRuntimeDatabase(runtimeDatabase(config, limits.storage));
+    opened.add(() => rules.close());
+    return { database: site, runtime: rules };
   });
-}
-
-function startDevices(
-  config: ServiceConfig,
-  site: Site,
-  memory: PointMemory,
-  limits: ServiceLimits,
-  log: Log,
-  opened: Opened,
-): DeviceLayer {
-  const { configDir, dataDir, logLevel } = config;
-  const layer = orStartError(() =>
-    startDeviceLayer({
-      site,
-      memory,
-      clock: systemClock,
-      log: log.with({ area: 'devices' }),
-      logLevel,
-      limits: limits.devices,
-      configDir,
-      dataDir,
-      secret: (variable) => config.env[variable],
-    }),
-  );
-  opened.add(() => layer.stop());
-  return layer;
+  try {
+    await database.ready();
+    await runtime.ready();
+  } catch (error) {
+    throw new StartError(error instanceof Error ? error.message : String(error));
+  }
+  return { database, runtime };
 }
 
 /** Spans of requests, when there is somewhere to send them. */
@@ -255,42 +245,24 @@ async function traced({ fastify }: Server, config: ServiceConfig, opened: Opened
   opened.add(() => telemetry.stop());
 }
 
-/** The engine's client and the stream that its records go to; `open` starts the thread. */
+/** The stream that records go to, and what controls the site. */
 function startEngine(
-  config: ServiceConfig,
-  site: Site,
-  memory: PointMemory,
-  limits: ServiceLimits,
-  store: RuleStore,
+  parts: Omit<EngineRoleParts, 'stream' | 'runtime'>,
   identity: SiteIdentity,
-  log: Log,
   opened: Opened,
-): { engine: EngineClient; stream: LiveStream } {
+): { role: EngineRole; stream: LiveStream } {
+  const { config, limits, log } = parts;
   const stream = createLiveStream({
     clock: systemClock,
     log,
     limits: limits.automation,
     authenticate: (token) => streamSubject(identity.identity, identity.scope, token),
-    watch: (ruleIds) => engine.watch(ruleIds),
+    watch: (ruleIds) => role.engine.watch(ruleIds),
   });
-  const setup = {
-    memory,
-    databaseFile: databaseFile(config.dataDir, 'runtime'),
-    dataFolder: config.dataDir,
-    limits: limits.automation,
-  };
-  const engine = createEngineClient({
-    start: (parameters) => startEngineWorker({ ...setup, site: { ...site, parameters } }, config.logLevel),
-    rules: store,
-    parameters: site.parameters,
-    clock: systemClock,
-    log: log.with({ area: 'automation' }),
-    limits: limits.automation,
-    onExecutions: stream.publish,
-    onStart: stream.renew,
-  });
-  opened.add(() => engine.close());
-  return { engine, stream };
+  const runtime = runtimeDatabase(config, limits.storage);
+  const role = orStartError(() => engineRole({ ...parts, stream, runtime }));
+  opened.add(() => role.stop());
+  return { role, stream };
 }
 
 /** What a part throws before it runs is for the operator: a damaged file, a format of a newer program. */

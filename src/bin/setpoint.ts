@@ -6,6 +6,7 @@ import { runProgram } from '../cli/program.ts';
 import { remoteOf } from '../cli/remote.ts';
 import { BackupError } from '../storage/backup.ts';
 import { isForOperator, readConfig, readLimits, readSiteFile } from './config.ts';
+import { siteDatabase } from './databases.ts';
 import { processTerminal } from './terminal.ts';
 import { packageVersion } from './version.ts';
 
@@ -45,6 +46,10 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   interrupted: interruption.signal,
   settings: () => readConfig(process.env),
   site: (configDir) => readSiteFile(configDir),
+  siteDatabase: () => {
+    const config = readConfig(process.env);
+    return siteDatabase(config, readLimits(config.configDir).storage);
+  },
   rulesMax: (configDir) => readLimits(configDir).automation.max_rules,
   serve,
   mcp,

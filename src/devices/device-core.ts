@@ -7,7 +7,7 @@ import { listen } from '../base/doorbell.ts';
 import type { Log } from '../base/log.ts';
 import { createCommandTaker, type TakenCommand } from '../points/command-slots.ts';
 import { createLiveTableWriter, type LiveTableWriter } from '../points/live-table.ts';
-import { doorbells, type PointMemory } from '../points/shared-memory.ts';
+import { doorbells, mayCommand, type PointMemory } from '../points/shared-memory.ts';
 import type { Site, SitePoint } from '../points/site.ts';
 import { createDriver, type DriverMaterials } from './driver/index.ts';
 import type { Driver, DriverContext, RawReading } from './driver.ts';
@@ -72,7 +72,8 @@ export function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log): Dev
         if (stopped) return null;
         const command = taker.take(index);
         if (command !== null) safe.commanded(index);
-        return command ?? safe.due(index);
+        if (command !== null) return command;
+        return mayCommand(memory, clock.monotonicMs()) ? safe.due(index) : null;
       },
       failed: (index) => safe.unwritten(index),
       done: (sent) => {

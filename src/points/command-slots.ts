@@ -5,7 +5,7 @@
 import type { Clock } from '../base/clock.ts';
 import { ring } from '../base/doorbell.ts';
 import type { Command, CommandAnswer, CommandPort } from '../rules/command-port.ts';
-import { currentGeneration, doorbells, type PointMemory, slotState } from './shared-memory.ts';
+import { currentGeneration, doorbells, mayCommand, type PointMemory, slotState } from './shared-memory.ts';
 
 export function createCommandWriter(memory: PointMemory, clock: Clock): CommandPort {
   return { submit: (command) => submit(memory, clock, command) };
@@ -23,8 +23,10 @@ function submit(memory: PointMemory, clock: Clock, command: Command): CommandAns
   const before = refused();
   if (before !== null) return before;
   if (Atomics.load(memory.slotState, slot) !== slotState.empty) return 'unavailable';
+  const nowMs = clock.monotonicMs();
+  if (!mayCommand(memory, nowMs)) return 'unavailable';
   memory.slotValue[slot] = command.value;
-  memory.slotIssuedMs[slot] = clock.monotonicMs();
+  memory.slotIssuedMs[slot] = nowMs;
   memory.slotGeneration[slot] = command.generation;
   Atomics.store(memory.slotState, slot, slotState.full);
   const after = refused();
@@ -66,10 +68,12 @@ export function createCommandTaker(
     take(index) {
       if (Atomics.load(memory.slotState, index) !== slotState.full) return null;
       const value = memory.slotValue[index] ?? Number.NaN;
-      const ageMs = clock.monotonicMs() - (memory.slotIssuedMs[index] ?? 0);
+      const nowMs = clock.monotonicMs();
+      const ageMs = nowMs - (memory.slotIssuedMs[index] ?? 0);
       const sameGeneration = memory.slotGeneration[index] === generation && currentGeneration(memory) === generation;
       Atomics.store(memory.slotState, index, slotState.empty);
-      if (sameGeneration && ageMs <= commandMaxAgeMs && Number.isFinite(value)) return { index, value };
+      const isCurrent = sameGeneration && mayCommand(memory, nowMs) && ageMs <= commandMaxAgeMs;
+      if (isCurrent && Number.isFinite(value)) return { index, value };
       dropped++;
       return null;
     },

@@ -39,7 +39,11 @@ export interface PointMemory {
   readonly writable: Int32;
   /** By channel: 1 when it can take commands. */
   readonly online: Int32;
+  /** One cell: the monotonic millisecond until which this process may command. */
+  readonly lease: BigInt64Array<SharedArrayBuffer>;
 }
+
+const noEnd = 2n ** 62n;
 
 export function createPointMemory(
   points: readonly { readonly channel: number; readonly writable: boolean }[],
@@ -64,7 +68,10 @@ export function createPointMemory(
     channelOf: int32(count),
     writable: int32(count),
     online: int32(channels),
+    lease: new BigInt64Array(new SharedArrayBuffer(8)),
   };
+  // A process that nobody shares the site with may always command.
+  memory.lease[0] = noEnd;
   memory.values.fill(Number.NaN);
   points.forEach((point, index) => {
     memory.channelOf[index] = point.channel;
@@ -90,6 +97,16 @@ export function beginGeneration(memory: PointMemory): number {
   // Everything changed at once: the reader samples all points.
   Atomics.store(memory.header, header.ringLost, 1);
   return generation;
+}
+
+/** The lease of a process that shares its site with others; without any it ends at once. */
+export function setLease(memory: PointMemory, untilMs: number): void {
+  Atomics.store(memory.lease, 0, BigInt(Math.floor(untilMs)));
+}
+
+/** Whether commands may be sent now, by the clock that never jumps: a lease ends by itself. */
+export function mayCommand(memory: PointMemory, monotonicMs: number): boolean {
+  return BigInt(Math.ceil(monotonicMs)) < Atomics.load(memory.lease, 0);
 }
 
 export function currentGeneration(memory: PointMemory): number {

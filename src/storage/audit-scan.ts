@@ -4,7 +4,10 @@
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { AuditLogName, ChainedEvent, ChainOwner } from './audit-chain.ts';
+import type { DatabasePlace } from './database.ts';
 import { migrations } from './migrations.ts';
+import { connectPostgres, type PostgresPlace } from './postgres.ts';
+import { postgresMigrations } from './postgres-migrations.ts';
 
 export interface ScannedChain {
   readonly chainId: number;
@@ -29,25 +32,36 @@ export interface AuditScan {
   readonly chains: readonly ScannedChain[];
   /** Chains of events that have no head any more. */
   readonly headless: readonly number[];
-  /** All events in order of sequence. */
-  events(chainId: number, withDetails: boolean): IterableIterator<ScannedEvent>;
+  /** All events in order of sequence, many at a time. */
+  events(chainId: number, withDetails: boolean): AsyncIterable<readonly ScannedEvent[]>;
   /** Ascending. */
-  marks(chainId: number): readonly ScannedMark[];
-  countDetails(chainId: number): number;
-  close(): void;
+  marks(chainId: number): Promise<readonly ScannedMark[]>;
+  countDetails(chainId: number): Promise<number>;
+  close(): Promise<void>;
 }
 
 const busyTimeoutMs = 5000;
 const rowsPerRead = 2000;
 
-export function scanAudit(file: string): AuditScan {
+export async function scanAudit(place: DatabasePlace): Promise<AuditScan> {
+  return typeof place === 'string' ? scanFile(place) : scanServer(place);
+}
+
+function checkFormat(version: number, known: number): void {
+  if (version === known) return;
+  throw new Error(
+    `the site database has data format ${version}, this program verifies ${known}: start the service of this version once, or use the program of that one`,
+  );
+}
+
+function scanFile(file: string): AuditScan {
   const database = new DatabaseSync(file, { readOnly: true, timeout: busyTimeoutMs });
-  const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
-  if (version !== migrations.site.length) {
+  try {
+    const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
+    checkFormat(version, migrations.site.length);
+  } catch (error) {
     database.close();
-    throw new Error(
-      `the site database has data format ${version}, this program verifies ${migrations.site.length}: start the service of this version once, or use the program of that one`,
-    );
+    throw error;
   }
   database.exec('BEGIN');
   const heads = database.prepare('SELECT * FROM audit_chain ORDER BY log, tenant_id, project_id').all();
@@ -58,14 +72,93 @@ export function scanAudit(file: string): AuditScan {
     chains,
     headless: present.map((row) => Number(row['chain_id'])).filter((id) => !known.has(id)),
     events: (chainId, withDetails) => readEvents(database, chainId, withDetails),
-    marks: (chainId) =>
+    marks: async (chainId) =>
       database
         .prepare('SELECT audited_by, mark FROM audit_mark WHERE chain_id = ? ORDER BY sequence')
         .all(chainId)
-        .map((row) => ({ auditedBy: Number(row['audited_by']), mark: String(row['mark']) })),
-    countDetails: (chainId) =>
+        .map(markOf),
+    countDetails: async (chainId) =>
       Number(database.prepare('SELECT count(*) AS n FROM audit_details WHERE chain_id = ?').get(chainId)?.['n']),
-    close: () => database.close(),
+    close: async () => database.close(),
+  };
+}
+
+async function scanServer(place: PostgresPlace): Promise<AuditScan> {
+  const server = connectPostgres(place, 'site');
+  try {
+    const connection = await server.connect();
+    // A reader of the export may be slow, and a long chain takes long: nothing waits for this snapshot.
+    await connection.run('SET idle_in_transaction_session_timeout TO 0');
+    await connection.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    const [format] = await connection.run(`SELECT version FROM data_format WHERE name = 'site'`);
+    checkFormat(Number(format?.['version'] ?? 0), postgresMigrations.site.length);
+    const heads = await connection.run('SELECT * FROM audit_chain ORDER BY log, tenant_id, project_id');
+    const headless = await connection.run(
+      'SELECT DISTINCT chain_id FROM audit_event WHERE chain_id NOT IN (SELECT chain_id FROM audit_chain)',
+    );
+    return {
+      chains: heads.map(chainOf),
+      headless: headless.map((row) => Number(row['chain_id'])),
+      async *events(chainId, withDetails) {
+        const read = `SELECT e.*, ${withDetails ? 'd.details' : 'NULL AS details'} FROM audit_event e
+          ${withDetails ? joined : ''} WHERE e.chain_id = $1 AND e.sequence > $2 ORDER BY e.sequence LIMIT ${rowsPerRead}`;
+        for (let after = Number.MIN_SAFE_INTEGER; ; ) {
+          const rows = await connection.run(read, [chainId, after]);
+          if (rows.length === 0) return;
+          yield rows.map((row) => eventOfRow(row, withDetails));
+          after = Number(rows.at(-1)?.['sequence']);
+        }
+      },
+      marks: async (chainId) =>
+        (
+          await connection.run('SELECT audited_by, mark FROM audit_mark WHERE chain_id = $1 ORDER BY sequence', [
+            chainId,
+          ])
+        ).map(markOf),
+      async countDetails(chainId) {
+        const [row] = await connection.run('SELECT count(*) AS n FROM audit_details WHERE chain_id = $1', [chainId]);
+        return Number(row?.['n']);
+      },
+      async close() {
+        connection.release(true);
+        await server.close();
+      },
+    };
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+}
+
+function markOf(row: Readonly<Record<string, unknown>>): ScannedMark {
+  return { auditedBy: Number(row['audited_by']), mark: String(row['mark']) };
+}
+
+function eventOfRow(row: Readonly<Record<string, unknown>>, withDetails: boolean): ScannedEvent {
+  const text = (name: string): string => String(row[name]);
+  const optionally = (name: string): string | null => (row[name] === null ? null : text(name));
+  return {
+    event: {
+      sequence: text('sequence'),
+      eventId: text('event_id'),
+      occurredAt: text('occurred_at'),
+      subjectKind: text('subject_kind'),
+      subjectId: text('subject_id'),
+      action: text('action'),
+      resourceKind: text('resource_kind'),
+      resourceId: text('resource_id'),
+      outcome: text('outcome'),
+      risk: text('risk'),
+      confirmation: text('confirmation'),
+      correlationId: text('correlation_id'),
+      traceId: optionally('trace_id'),
+      detailsDigest: optionally('details_digest'),
+      acceptedEventId: optionally('accepted_event_id'),
+      previous: text('previous_hash'),
+    },
+    hash: text('hash'),
+    details: withDetails ? optionally('details') : undefined,
+    era: Number(row['era']),
   };
 }
 
@@ -100,11 +193,16 @@ const columns = [
 /** A row leaves the database twice as fast when its columns are one text. */
 const separator = '\u001f';
 
-function* readEvents(database: DatabaseSync, chainId: number, withDetails: boolean): IterableIterator<ScannedEvent> {
-  const join = 'LEFT JOIN audit_details d ON d.chain_id = e.chain_id AND d.sequence = e.sequence';
+const joined = 'LEFT JOIN audit_details d ON d.chain_id = e.chain_id AND d.sequence = e.sequence';
+
+async function* readEvents(
+  database: DatabaseSync,
+  chainId: number,
+  withDetails: boolean,
+): AsyncGenerator<readonly ScannedEvent[]> {
   const statement = database.prepare(
     `SELECT e.sequence, concat_ws(char(31), ${columns.join()}), ${withDetails ? 'd.details' : 'NULL'}
-     FROM audit_event e ${withDetails ? join : ''}
+     FROM audit_event e ${withDetails ? joined : ''}
      WHERE e.chain_id = ? AND e.sequence > ? ORDER BY e.sequence LIMIT ${rowsPerRead}`,
   );
   const apart = database.prepare(`SELECT ${columns.join()} FROM audit_event e WHERE chain_id = ? AND sequence = ?`);
@@ -112,14 +210,14 @@ function* readEvents(database: DatabaseSync, chainId: number, withDetails: boole
   let after = Number.MIN_SAFE_INTEGER;
   for (;;) {
     const rows = rowsOf(statement, chainId, after);
-    for (const [sequence, text, details] of rows) {
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    yield rows.map(([sequence, text, details]) => {
       const parts = text.split(separator);
       // A value that holds the separator could pass for its neighbours: such a row is read column by column.
       const values = parts.length === columns.length ? parts : valuesOf(apart, chainId, sequence);
-      yield eventOf(values, withDetails ? details : undefined);
-    }
-    const last = rows.at(-1);
-    if (last === undefined) return;
+      return eventOf(values, withDetails ? details : undefined);
+    });
     after = last[0];
   }
 }

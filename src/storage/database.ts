@@ -1,11 +1,16 @@
 /** One typed query layer over the site's databases. Nothing above knows which engine is underneath. */
 import { Kysely, type Transaction as KyselyTransaction } from 'kysely';
+import { Fault } from '../base/fault.ts';
 import { migrations } from './migrations.ts';
+import { connectPostgres, migratePostgres, type PostgresPlace } from './postgres.ts';
+import { postgresMigrations } from './postgres-migrations.ts';
 import type { RuntimeTables, SiteTables } from './schema.ts';
 import { type Durability, type MigrationStep, migrate, openSqlite, orClose, sqliteDialect } from './sqlite.ts';
 
 interface Handle<Tables> {
   readonly query: Kysely<Tables>;
+  /** Resolves when the database can be reached and has the newest format; throws one line for the operator. */
+  ready(): Promise<void>;
   /** All or nothing; takes the write lock at once. */
   transaction<T>(work: (within: KyselyTransaction<Tables>) => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -13,19 +18,39 @@ interface Handle<Tables> {
 
 export type Database = Handle<SiteTables>;
 export type Transaction = KyselyTransaction<SiteTables>;
-export type RuntimeDatabase = Handle<RuntimeTables>;
+export interface RuntimeDatabase extends Handle<RuntimeTables> {
+  /** Whether the epoch of this handle is still the current one, and stays so until the end of the transaction. */
+  isCurrent(within: KyselyTransaction<RuntimeTables>): Promise<boolean>;
+}
+
+/** Where a database is: a file of the embedded engine, or a server. */
+export type DatabasePlace = string | PostgresPlace;
 
 /** Rules and audit: every commit is on disk before it is answered. */
-export function openDatabase(file: string): Database {
-  return open<SiteTables>(file, 'full', migrations.site, 'the site database');
+export function openDatabase(place: DatabasePlace): Database {
+  return typeof place === 'string'
+    ? openFile<SiteTables>(place, 'full', migrations.site, 'the site database')
+    : openServer<SiteTables>(place, 'site');
 }
 
 /** History and rule state: a power cut may lose the last moments, never the order. */
-export function openRuntimeDatabase(file: string): RuntimeDatabase {
-  return open<RuntimeTables>(file, 'normal', migrations.runtime, 'the runtime database');
+export function openRuntimeDatabase(place: DatabasePlace): RuntimeDatabase {
+  if (typeof place === 'string') {
+    const file = openFile<RuntimeTables>(place, 'normal', migrations.runtime, 'the runtime database');
+    return { ...file, isCurrent: () => Promise.resolve(true) };
+  }
+  return {
+    ...openServer<RuntimeTables>(place, 'runtime'),
+    async isCurrent(within) {
+      if (place.epoch === undefined) return true;
+      // Locked: the next holder's epoch begins after this transaction.
+      const row = await within.selectFrom('engine_lease').select('epoch').forShare().executeTakeFirst();
+      return row?.epoch === place.epoch;
+    },
+  };
 }
 
-function open<Tables>(
+function openFile<Tables>(
   file: string,
   durability: Durability,
   steps: readonly MigrationStep[],
@@ -36,11 +61,34 @@ function open<Tables>(
   const query = new Kysely<Tables>({ dialect: sqliteDialect(sqlite) });
   return {
     query,
+    ready: () => Promise.resolve(),
     transaction: (work) => query.transaction().execute(work),
     async close() {
       await query.destroy();
       // The query layer closes only what it used; a handle left open would leave the write-ahead log behind.
       if (sqlite.isOpen) sqlite.close();
+    },
+  };
+}
+
+function openServer<Tables>(place: PostgresPlace, name: 'site' | 'runtime'): Handle<Tables> {
+  const server = connectPostgres(place, name);
+  const query = new Kysely<Tables>({ dialect: server.dialect });
+  return {
+    query,
+    async ready() {
+      try {
+        await migratePostgres(server, place.limits, name, postgresMigrations[name]);
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error;
+        const reason = error.cause instanceof Error ? error.cause.message : 'it does not answer';
+        throw new Error(`the ${name} database cannot be opened: ${reason}`, { cause: error });
+      }
+    },
+    transaction: (work) => query.transaction().execute(work),
+    async close() {
+      await query.destroy();
+      await server.close();
     },
   };
 }

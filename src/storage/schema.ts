@@ -99,6 +99,8 @@ export interface RuntimeTables {
     record: string;
   };
   rule_state: { rule_id: number; state: string };
+  /** PostgreSQL only: one row. */
+  engine_lease: { epoch: number };
 }
 
 export interface HistoryTables {

@@ -1,15 +1,14 @@
-/** An audit trail for tests: a database in a folder of its own, a wall clock that is set by hand, and events made up. */
+/** An audit trail for tests: a database of its own on either engine, a wall clock that is set by hand, and events made up. */
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { appendToChain, prepareEntry } from '../audit/chain-store.ts';
 import type { AuditEntry } from '../audit/event.ts';
 import type { AuditKey } from '../audit/statement.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
 import type { AuditLogName } from '../storage/audit-chain.ts';
-import { type Database, openDatabase } from '../storage/database.ts';
+import { type Database, type DatabasePlace, openDatabase } from '../storage/database.ts';
+import { type Engine, runOn, testPlaces } from './engines.ts';
 
 export const testScope = { tenantId: 'tenant-1', projectId: 'project-1' };
 
@@ -27,30 +26,80 @@ export function auditEntry(more: Partial<AuditEntry> = {}): AuditEntry {
 }
 
 export interface TestTrail {
+  readonly engine: Engine;
   readonly folder: string;
-  readonly file: string;
+  readonly place: DatabasePlace;
   readonly database: Database;
   readonly clock: Clock & { setWall(ms: number): void };
+  /** Plain SQL past the query layer; the triggers hold. */
+  run(statements: string): Promise<void>;
+  /** The same, by somebody who drops the triggers first. */
+  tamper(statements: string): Promise<void>;
+  /** Another trail with the same content. */
+  copy(): Promise<TestTrail>;
   close(): Promise<void>;
 }
 
-export function testTrail(): TestTrail {
-  const folder = mkdtempSync(join(tmpdir(), 'audit-'));
-  const file = join(folder, 'site.sqlite');
-  const database = openDatabase(file);
+export async function testTrail(engine: Engine = 'sqlite'): Promise<TestTrail> {
+  const { folder, site: place, remove } = await testPlaces(engine);
+  const database = openDatabase(place);
+  await database.ready();
   let wallMs = Date.UTC(2026, 0, 1);
   const clock = { ...systemClock, wallMs: () => wallMs, setWall: (ms: number) => void (wallMs = ms) };
   return {
+    engine,
     folder,
-    file,
+    place,
     database,
     clock,
+    run: (statements) => runAt(place, statements),
+    tamper: async (statements) => {
+      if (typeof place === 'string') tamper(place, (file) => file.exec(statements));
+      else await runOn(place, `${triggers('DISABLE')} ${statements}; ${triggers('ENABLE')}`);
+    },
+    copy: () => copyTrail(place, engine),
     async close() {
       await database.close();
-      rmSync(folder, { recursive: true });
+      await remove();
     },
   };
 }
+
+async function runAt(place: DatabasePlace, statements: string): Promise<void> {
+  if (typeof place !== 'string') {
+    try {
+      await runOn(place, statements);
+    } catch (error) {
+      throw error instanceof Fault ? error.cause : error;
+    }
+    return;
+  }
+  const file = new DatabaseSync(place);
+  try {
+    file.exec(statements);
+  } finally {
+    file.close();
+  }
+}
+
+async function copyTrail(from: DatabasePlace, engine: Engine): Promise<TestTrail> {
+  const copy = await testTrail(engine);
+  if (typeof from === 'string') {
+    await copy.tamper(
+      `ATTACH DATABASE '${from}' AS original; ${auditTables
+        .map((table) => `INSERT INTO ${table} SELECT * FROM original.${table};`)
+        .join(' ')} DETACH DATABASE original`,
+    );
+  } else {
+    const { postgres_schema: original } = from.limits;
+    await copy.tamper(auditTables.map((table) => `INSERT INTO ${table} SELECT * FROM ${original}.${table}`).join(';'));
+  }
+  return copy;
+}
+
+const auditTables = ['audit_chain', 'audit_event', 'audit_details', 'audit_mark'];
+const triggers = (how: 'DISABLE' | 'ENABLE'): string =>
+  auditTables.map((table) => `ALTER TABLE ${table} ${how} TRIGGER USER;`).join(' ');
 
 /** Appends `count` events, each with details and told apart by them, all in one transaction. */
 export async function fillTrail(

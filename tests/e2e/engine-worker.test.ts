@@ -39,9 +39,9 @@ test('a killed engine thread is started again: rules, cooldown and watched rules
   const records: ExecutionRecord[] = [];
   const client = createEngineClient({
     start() {
-      const databaseFile = join(folder, 'runtime.sqlite');
+      const database = join(folder, 'runtime.sqlite');
       const thread = startEngineWorker(
-        { site, memory, databaseFile, dataFolder: folder, limits: automationLimits },
+        { site, memory, database, dataFolder: folder, limits: automationLimits },
         'silent',
       );
       threads.push(thread);

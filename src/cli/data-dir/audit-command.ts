@@ -13,7 +13,7 @@ import { auditFiles, auditKeyOf } from '../../audit/trail.ts';
 import { gatherEvidence, nameOf, type TrailReport, verifyScan } from '../../audit/verify.ts';
 import { readIfThere } from '../../base/own-file.ts';
 import { type AuditScan, scanAudit } from '../../storage/audit-scan.ts';
-import { databaseFile } from '../../storage/data-files.ts';
+import type { DatabasePlace } from '../../storage/database.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { showProgress, type Terminal } from '../terminal.ts';
 import type { DataDirParts } from './data-dir.ts';
@@ -40,7 +40,7 @@ export function addAuditFileCommands(audit: Command, parts: DataDirParts): void 
     .action(async (options: VerifyOptions) => {
       const report =
         options.file === undefined
-          ? verifyDataDir(terminal, parts.settings().dataDir, options)
+          ? await verifyDataDir(terminal, parts.settings().dataDir, parts.siteDatabase(), options)
           : await verifyFile(parts, options.file, options);
       const good = report.problems.length === 0 && report.chains.every((chain) => chain.broken === null);
       const anchored = options.anchor !== undefined;
@@ -57,27 +57,34 @@ export function addAuditFileCommands(audit: Command, parts: DataDirParts): void 
 /** Long work says how far it is every so many events. */
 const progressEvents = 10_000;
 
-export function verifyDataDir(terminal: Terminal, dataDir: string, options: VerifyOptions): TrailReport {
+export async function verifyDataDir(
+  terminal: Terminal,
+  dataDir: string,
+  place: DatabasePlace,
+  options: VerifyOptions,
+): Promise<TrailReport> {
   const facts = factsOf(dataDir);
-  const scan = openScan(dataDir);
+  const scan = await openScan(dataDir, place);
   const progress = showProgress(terminal);
   try {
     const evidence = gatherEvidence({ ...evidenceOf(options), checkpoints: facts.checkpoints, ownKey: facts.key });
     const watched = { ...scan, events: counted(scan, (events) => progress.at(`${events} events checked`)) };
-    return verifyScan(watched, evidence, { withDetails: options.details });
+    return await verifyScan(watched, evidence, { withDetails: options.details });
   } finally {
     progress.end();
-    scan.close();
+    await scan.close();
   }
 }
 
 /** The events of a scan, with a word now and then on how many there were. */
 function counted(scan: AuditScan, tell: (events: number) => void): AuditScan['events'] {
   let seen = 0;
-  return function* (chainId, withDetails) {
-    for (const event of scan.events(chainId, withDetails)) {
-      if (++seen % progressEvents === 0) tell(seen);
-      yield event;
+  let told = 0;
+  return async function* (chainId, withDetails) {
+    for await (const events of scan.events(chainId, withDetails)) {
+      seen += events.length;
+      if (seen - told >= progressEvents) tell((told = seen));
+      yield events;
     }
   };
 }
@@ -95,10 +102,10 @@ async function verifyFile(parts: DataDirParts, file: string, options: VerifyOpti
   return verifier.finish();
 }
 
-async function exportData({ settings, clock, terminal }: DataDirParts): Promise<void> {
+async function exportData({ settings, siteDatabase, clock, terminal }: DataDirParts): Promise<void> {
   const { dataDir } = settings();
   const facts = factsOf(dataDir);
-  const scan = openScan(dataDir);
+  const scan = await openScan(dataDir, siteDatabase());
   const progress = showProgress(terminal);
   try {
     const exportedAt = new Date(clock.wallMs()).toISOString();
@@ -109,16 +116,15 @@ async function exportData({ settings, clock, terminal }: DataDirParts): Promise<
     await pipeline(exportLines(watched, { ...facts, exportedAt }), terminal.stdout, { end: false });
   } finally {
     progress.end();
-    scan.close();
+    await scan.close();
   }
 }
 
-function openScan(dataDir: string): AuditScan {
-  const file = databaseFile(dataDir, 'site');
-  if (!existsSync(file))
+async function openScan(dataDir: string, place: DatabasePlace): Promise<AuditScan> {
+  if (typeof place === 'string' && !existsSync(place))
     throw new CommandError(`there is no site database in ${dataDir}: set SVC_DATA_DIR to the service's data dir`);
   try {
-    return scanAudit(file);
+    return await scanAudit(place);
   } catch (error) {
     throw new CommandError(error instanceof Error ? error.message : String(error));
   }

@@ -35,7 +35,7 @@ export function addBackupCommands(setpoint: Command, parts: DataDirParts): void 
     );
 }
 
-function backupCommand(parts: DataDirParts, target: string, options: Options): void {
+async function backupCommand(parts: DataDirParts, target: string, options: Options): Promise<void> {
   const { terminal, clock, version } = parts;
   const { dataDir } = parts.settings();
   if (!existsSync(dataDir)) throw new CommandError(`there is no data dir ${dataDir}: set SVC_DATA_DIR`);
@@ -49,31 +49,35 @@ function backupCommand(parts: DataDirParts, target: string, options: Options): v
     onFile: (name) => progress.at(`copying ${name}`),
   });
   checkBackup(target);
-  const trail = verifyCopy(parts, target);
+  const trail = await verifyCopy(parts, target);
   progress.end();
   report(parts, manifest, options, `saved ${target}`, trail);
 }
 
-function restoreCommand(parts: DataDirParts, source: string, options: Options & { readonly check?: true }): void {
+async function restoreCommand(
+  parts: DataDirParts,
+  source: string,
+  options: Options & { readonly check?: true },
+): Promise<void> {
   const { terminal } = parts;
   const progress = showProgress(terminal);
   if (options.check === true) {
     const manifest = checkBackup(source);
-    return report(parts, manifest, options, `${source} is whole`, verifyCopy(parts, source));
+    return report(parts, manifest, options, `${source} is whole`, await verifyCopy(parts, source));
   }
   const { dataDir } = parts.settings();
   const manifest = restore(source, dataDir, (name) => progress.at(`copying ${name}`));
-  const trail = verifyCopy(parts, dataDir);
+  const trail = await verifyCopy(parts, dataDir);
   progress.end();
   report(parts, manifest, options, `restored ${dataDir}`, trail);
 }
 
 /** What can be said of the copy's audit trail; throws when it does not hold. */
-function verifyCopy(parts: DataDirParts, folder: string): string {
+async function verifyCopy(parts: DataDirParts, folder: string): Promise<string> {
   const site = databaseFormats(folder).find(({ name }) => name === 'site');
   if (site === undefined || site.found < site.known)
     return 'its audit trail has an older format and was not verified: the program of that version can';
-  const { chains, problems } = verifyDataDir(parts.terminal, folder, { details: true });
+  const { chains, problems } = await verifyDataDir(parts.terminal, folder, site.file, { details: true });
   const broken = chains.find((chain) => chain.broken !== null)?.broken;
   if (broken) throw new CommandError(`the audit trail of the copy is broken at sequence ${broken.sequence}`);
   if (problems.length > 0) throw new CommandError(`the audit trail of the copy does not hold: ${problems.join('; ')}`);

@@ -8,8 +8,8 @@ import type { Clock } from '../../base/clock.ts';
 import { identityConfig } from '../../gateway/identity-config.ts';
 import { localScope } from '../../gateway/local-keys.ts';
 import type { Site } from '../../points/site.ts';
-import { databaseFile, databaseFormats } from '../../storage/data-files.ts';
-import { type Database, openDatabase } from '../../storage/database.ts';
+import { databaseFormats } from '../../storage/data-files.ts';
+import { type Database, type DatabasePlace, openDatabase } from '../../storage/database.ts';
 import { CommandError } from '../exit.ts';
 import type { Environment } from '../remote.ts';
 import type { Terminal } from '../terminal.ts';
@@ -26,13 +26,15 @@ export interface DataDirParts {
   /** Read when a command needs it; throws what is wrong with it. */
   readonly settings: () => Settings;
   readonly site: (configDir: string) => Site;
+  /** Where rules and audit are kept: a file of the data dir, or a server. */
+  readonly siteDatabase: () => DatabasePlace;
   readonly rulesMax: (configDir: string) => number;
   readonly version: string;
 }
 
 /** Opens the site database of a service that was started before, with its audit log. */
 export async function withDatabase<T>(
-  { settings, clock }: DataDirParts,
+  { settings, siteDatabase, clock }: DataDirParts,
   work: (parts: { readonly database: Database; readonly audit: AuditLog }) => Promise<T>,
 ): Promise<T> {
   const { dataDir, env } = settings();
@@ -43,8 +45,13 @@ export async function withDatabase<T>(
   if (older !== undefined)
     throw new CommandError(`the data dir has an older format: start the service of this version once, then try again`);
   const scope = identityConfig(env).scope ?? forPerson(() => localScope(dataDir));
-  const database = forPerson(() => openDatabase(databaseFile(dataDir, 'site')));
+  const database = forPerson(() => openDatabase(siteDatabase()));
   try {
+    try {
+      await database.ready();
+    } catch (error) {
+      throw new CommandError(error instanceof Error ? error.message : String(error));
+    }
     return await work({ database, audit: createAuditLog({ database, clock, scope }) });
   } finally {
     await database.close();

@@ -1,0 +1,184 @@
+/**
+ * The engine of a site that several processes serve: the client of this process's own engine while it controls, and otherwise
+ * that of the one that does, asked through messages (docs/guides/several-machines.md). Handlers and stream see one engine.
+ */
+import type { Clock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import type { Log } from '../base/log.ts';
+import { answerCalls, type Caller, callThread, type Port, sendEvent } from '../base/thread.ts';
+import type { ExecutionRecord } from '../rules/record.ts';
+import type { Mailbox } from '../storage/mailbox.ts';
+import type { EngineClient } from './engine-client.ts';
+import type { EngineEvent, EngineMethods } from './engine-contract.ts';
+import type { AutomationLimits } from './limits.ts';
+
+export interface EngineSeat extends EngineClient {
+  /** From now on the engine is this one. */
+  sit(client: EngineClient): void;
+  /** No engine is here any more. */
+  leave(): void;
+  /** Takes the records of the engine that is here; passes them on to whoever watches. */
+  publish(records: readonly ExecutionRecord[]): void;
+}
+
+export interface EngineSeatParts {
+  readonly mailbox: Mailbox;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits: AutomationLimits;
+  /** Records of watched rules, wherever they ran. */
+  readonly onExecutions: (records: readonly ExecutionRecord[]) => void;
+  /** Another engine runs: whatever it must be told again is told now. */
+  readonly onStart: () => void;
+}
+
+/** Whoever controls takes these. */
+const engineName = 'engine';
+/** Who asked within this time is believed to watch still; whoever watches says so more often. */
+const watchLeaseMs = 10_000;
+const watchRenewMs = 3000;
+
+interface Watcher {
+  readonly port: Port;
+  ruleIds: ReadonlySet<number>;
+  untilMs: number;
+}
+
+export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
+  const { mailbox, clock, log, limits } = parts;
+  let local: EngineClient | undefined;
+  let watched: readonly number[] = [];
+  const toEngine: ((message: unknown) => void)[] = [];
+  const callers = new Map<string, { readonly port: Port; deliver(message: unknown): void }>();
+  const watchers = new Map<string, Watcher>();
+
+  const post = (recipient: string, message: unknown): void => {
+    mailbox.send(recipient, message).catch((error: unknown) => {
+      // Its sender waits for an answer no longer than its deadline.
+      log.debug('a message to another process was not sent', { error: String(error) });
+    });
+  };
+  const remote: Caller<EngineMethods, EngineEvent> = callThread(
+    {
+      postMessage: (message) => post(engineName, message),
+      on: (_event, listener) => toEngine.push(listener),
+    },
+    clock,
+    limits.engine_call_timeout_ms,
+  );
+  remote.onEvent((event) => {
+    if (local === undefined) parts.onExecutions(event.records);
+  });
+
+  const here = (): EngineClient => {
+    if (local === undefined) throw new Fault('engine-unavailable', 'the rule engine has just moved; try again');
+    return local;
+  };
+  /** All that anybody watches, told to the engine that is here. */
+  const watchAll = (): void => {
+    const nowMs = clock.monotonicMs();
+    for (const [name, watcher] of watchers) if (watcher.untilMs <= nowMs) watchers.delete(name);
+    local?.watch([...new Set([...watched, ...[...watchers.values()].flatMap(({ ruleIds }) => [...ruleIds])])]);
+  };
+  /** What another process asks of the engine that is here. */
+  const callerOf = (name: string) => {
+    const known = callers.get(name);
+    if (known !== undefined) return known;
+    const deliveries: ((message: unknown) => void)[] = [];
+    const port: Port = {
+      postMessage: (message) => post(name, message),
+      on: (_event, listener) => deliveries.push(listener),
+    };
+    answerCalls<EngineMethods>(port, {
+      reload: async ({ parameters }) => here().reload(parameters),
+      execute: async ({ ruleId, correlationId }) => here().execute(ruleId, correlationId),
+      explain: async ({ ruleIds }) => here().explain(ruleIds),
+      writers: async ({ points }) => here().writers(points),
+      async status() {
+        const status = await here().status();
+        if (status === null) throw new Fault('engine-unavailable', 'the rule engine is not running; try again');
+        return status;
+      },
+      async measures() {
+        const measures = await here().measures();
+        if (measures === null) throw new Fault('engine-unavailable', 'the rule engine is not running; try again');
+        return measures;
+      },
+      watch({ ruleIds }) {
+        watchers.set(name, { port, ruleIds: new Set(ruleIds), untilMs: clock.monotonicMs() + watchLeaseMs });
+        watchAll();
+        return null;
+      },
+      drain: () => null,
+    });
+    const caller = { port, deliver: (message: unknown) => deliveries.forEach((each) => each(message)) };
+    callers.set(name, caller);
+    return caller;
+  };
+  mailbox.onMail(({ sender, message }) => {
+    if (isCall(message)) callerOf(sender).deliver(message);
+    else for (const listener of toEngine) listener(message);
+  });
+  const renewWatch = (): void => {
+    timer = clock.after(watchRenewMs, renewWatch);
+    if (local !== undefined) watchAll();
+    else if (watched.length > 0) remote.call('watch', { ruleIds: watched }).catch(() => undefined);
+  };
+  let timer = clock.after(watchRenewMs, renewWatch);
+
+  return {
+    sit(client) {
+      local = client;
+      mailbox.alsoFor(engineName, true);
+      watchAll();
+    },
+    leave() {
+      local = undefined;
+      mailbox.alsoFor(engineName, false);
+      callers.clear();
+      watchers.clear();
+    },
+    publish(records) {
+      parts.onExecutions(records);
+      for (const { port, ruleIds } of watchers.values()) {
+        const wanted = records.filter((record) => ruleIds.has(record.rule_id));
+        if (wanted.length > 0) sendEvent(port, { type: 'executions', records: wanted } satisfies EngineEvent);
+      }
+    },
+    prepare: () => here().prepare(),
+    open: async () => here().open(),
+    reload: async (parameters) =>
+      local === undefined
+        ? remote.call('reload', { ids: [], changed: [], ...(parameters === undefined ? {} : { parameters }) })
+        : local.reload(parameters),
+    execute: async (ruleId, correlationId) =>
+      local === undefined ? remote.call('execute', { ruleId, correlationId }) : local.execute(ruleId, correlationId),
+    explain: async (ruleIds) => (local === undefined ? remote.call('explain', { ruleIds }) : local.explain(ruleIds)),
+    writers: async (points) => (local === undefined ? remote.call('writers', { points }) : local.writers(points)),
+    async status() {
+      if (local !== undefined) return local.status();
+      try {
+        return await remote.call('status', null);
+      } catch (error) {
+        if (error instanceof Fault) return null;
+        throw error;
+      }
+    },
+    measures: async () => (local === undefined ? null : local.measures()),
+    watch(ruleIds) {
+      watched = ruleIds;
+      if (local !== undefined) watchAll();
+      else remote.call('watch', { ruleIds }).catch(() => undefined);
+    },
+    restarts: () => local?.restarts() ?? 0,
+    tickIntervalMs: limits.tick_interval_ms,
+    async close() {
+      timer.cancel();
+      remote.close(new Fault('engine-unavailable', 'the service is stopping'));
+    },
+  };
+}
+
+function isCall(message: unknown): boolean {
+  return typeof message === 'object' && message !== null && 'tag' in message && message.tag === 'call';
+}

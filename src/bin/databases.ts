@@ -1,0 +1,15 @@
+/** Where a site keeps rules, audit and rule state: files of its data dir, or a PostgreSQL server (docs/guides/several-machines.md). */
+import { databaseFile } from '../storage/data-files.ts';
+import type { DatabasePlace } from '../storage/database.ts';
+import type { StorageLimits } from '../storage/limits.ts';
+import type { ServiceConfig } from './config.ts';
+
+/** The site's durable truth: rules and audit. */
+export function siteDatabase(config: ServiceConfig, limits: StorageLimits): DatabasePlace {
+  return config.databaseUrl === null ? databaseFile(config.dataDir, 'site') : { url: config.databaseUrl, limits };
+}
+
+/** History and memory of the rules. */
+export function runtimeDatabase(config: ServiceConfig, limits: StorageLimits): DatabasePlace {
+  return config.databaseUrl === null ? databaseFile(config.dataDir, 'runtime') : { url: config.databaseUrl, limits };
+}

@@ -1,0 +1,143 @@
+/** One process controls at any time, and another follows when it stops, is cut off or lets go (docs/guides/several-machines.md). */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { sleep, systemClock } from '../base/clock.ts';
+import { silentLog } from '../base/log.ts';
+import { runOn, testSchema } from '../testing/engines.ts';
+import { startGate } from '../testing/gate.ts';
+import { openRuntimeDatabase } from './database.ts';
+import { type EngineLease, holdLease } from './lease.ts';
+import { storageLimits } from './limits.ts';
+import type { PostgresPlace } from './postgres.ts';
+
+const quick = { engine_lease_ms: 600, engine_renew_ms: 60, engine_poll_ms: 30 };
+const graceMs = 200;
+
+interface Contender {
+  readonly lease: EngineLease;
+  /** Terms: when control began, when its lease last ended, when it was lost. */
+  readonly terms: { epoch: number; fromMs: number; untilMs: number; lostMs: number | null; reason: string }[];
+}
+
+describe('the lease of the engine', () => {
+  let place: PostgresPlace;
+  const contenders: Contender[] = [];
+  beforeEach(async () => {
+    place = await testSchema();
+    place = { ...place, limits: { ...place.limits, ...quick } };
+    const runtime = openRuntimeDatabase(place);
+    await runtime.ready();
+    await runtime.close();
+  });
+  afterEach(async () => {
+    for (const { lease } of contenders.splice(0)) await lease.release();
+    await runOn(place, `DROP SCHEMA IF EXISTS ${place.limits.postgres_schema} CASCADE`);
+  });
+  const contend = (at = place): Contender => {
+    const terms: Contender['terms'] = [];
+    const lease = holdLease({
+      place: at,
+      clock: systemClock,
+      log: silentLog,
+      holder: `contender-${contenders.length}`,
+      graceMs,
+      onNext: () => undefined,
+      onLead: (epoch) =>
+        void terms.push({ epoch, fromMs: systemClock.monotonicMs(), untilMs: 0, lostMs: null, reason: '' }),
+      onExtend: (untilMs) => {
+        const last = terms.at(-1);
+        if (last !== undefined && last.lostMs === null) last.untilMs = untilMs;
+      },
+      onLost: async (reason) => {
+        const last = terms.at(-1);
+        if (last === undefined) return;
+        last.lostMs = systemClock.monotonicMs();
+        last.reason = reason;
+      },
+    });
+    const contender = { lease, terms };
+    contenders.push(contender);
+    return contender;
+  };
+  const leading = (one: Contender) =>
+    expect.poll(() => one.lease.state(), { timeout: 10_000, interval: 10 }).toBe('leading');
+  const cut = () =>
+    runOn(
+      place,
+      `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid <> pg_backend_pid()`,
+    );
+
+  test('the defaults: renewed often enough, and taken over within 5 s with the longest grace of a command', () => {
+    const { engine_lease_ms: leaseMs, engine_renew_ms: renewMs, engine_poll_ms: pollMs } = storageLimits;
+    expect(renewMs * 4).toBeLessThan(leaseMs);
+    expect(leaseMs + pollMs + 1000).toBeLessThan(4000);
+  });
+
+  test('of several exactly one leads; given up in order, the next follows without a wait', async () => {
+    const all = [contend(), contend(), contend()];
+    await expect.poll(() => all.filter(({ lease }) => lease.state() === 'leading').length, { timeout: 5000 }).toBe(1);
+    const first = all.find(({ lease }) => lease.state() === 'leading');
+    const rest = all.filter((one) => one !== first);
+    const releasedMs = systemClock.monotonicMs();
+    await first?.lease.release();
+    await expect.poll(() => rest.filter(({ lease }) => lease.state() === 'leading').length, { interval: 5 }).toBe(1);
+    expect(systemClock.monotonicMs() - releasedMs).toBeLessThan(quick.engine_lease_ms);
+    expect(all.flatMap(({ terms }) => terms.map(({ epoch }) => epoch)).toSorted()).toEqual([1, 2]);
+  });
+
+  test('a holder whose connection is cut has it again as long as its lease lasts, in the same epoch', async () => {
+    const only = contend();
+    await leading(only);
+    for (let round = 0; round < 3; round++) {
+      await cut();
+      await sleep(systemClock, quick.engine_renew_ms * 3);
+    }
+    expect(only.terms).toMatchObject([{ epoch: 1, lostMs: null }]);
+  });
+
+  test('one whose database is out of reach stops at the end of its lease; the next one begins later than that, plus the grace', async () => {
+    const port = Number(new URL(place.url).port);
+    const { gate, url, close } = await startGate(port, place.url);
+    const cutOff = contend({ ...place, url });
+    await leading(cutOff);
+    const standby = contend();
+    await sleep(systemClock, 100);
+    gate.shut();
+    await leading(standby);
+    await expect.poll(() => cutOff.terms[0]?.reason, { timeout: 5000 }).toMatch(/lease ended/);
+    const [last] = cutOff.terms;
+    const [next] = standby.terms;
+    expect(next?.epoch).toBe(2);
+    expect((next?.fromMs ?? 0) - (last?.untilMs ?? 0)).toBeGreaterThanOrEqual(graceMs - 1);
+    gate.reopen();
+    await sleep(systemClock, 300);
+    expect(cutOff.lease.state()).toBe('standby');
+    close();
+  });
+
+  test('what is written as of an older epoch leaves the states alone', async () => {
+    const { createHistoryStore } = await import('../automation/history-store.ts');
+    const first = contend();
+    await leading(first);
+    const old = openRuntimeDatabase({ ...place, epoch: 1 });
+    await createHistoryStore(old).append([], [{ rule_id: 1, state: 'mine' }], []);
+    await first.lease.release();
+    const second = contend();
+    await leading(second);
+    const current = openRuntimeDatabase({ ...place, epoch: 2 });
+    const row = {
+      execution_id: 'execution-1',
+      rule_id: 1,
+      started_at: '',
+      outcome: 'acted',
+      unchanged: false,
+      record: '1',
+    };
+    await createHistoryStore(old).append([row], [{ rule_id: 1, state: 'late' }], [1]);
+    expect(await createHistoryStore(current).states()).toEqual([{ rule_id: 1, state: 'mine' }]);
+    expect(await current.query.selectFrom('execution').select('record').execute()).toEqual([{ record: '1' }]);
+    await createHistoryStore(current).append([], [{ rule_id: 1, state: 'new' }], []);
+    expect(await createHistoryStore(current).states()).toEqual([{ rule_id: 1, state: 'new' }]);
+    await old.close();
+    await current.close();
+  });
+});

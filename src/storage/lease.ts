@@ -1,0 +1,196 @@
+/**
+ * Which of several processes controls the site (docs/guides/several-machines.md). The one that holds an advisory lock on a
+ * connection of its own does, for as long as it renews its lease; each new holder raises the epoch, which fences off whatever
+ * an older one still writes. The end of a lease is told by the holder's own monotonic clock, so that neither a stopped process
+ * nor a database that is away can make two of them control: the next one waits until the last lease is over in any case.
+ */
+import { type Clock, sleep } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { connectPostgres, endHolder, lockKey, type PostgresConnection, type PostgresPlace } from './postgres.ts';
+
+export interface EngineLease {
+  state(): 'standby' | 'waiting' | 'leading';
+  /** Gives it up in order: whoever stands by may control at once. Whatever controls must have stopped before. */
+  release(): Promise<void>;
+}
+
+export interface LeaseParts {
+  readonly place: PostgresPlace;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Names this process for the operator. */
+  readonly holder: string;
+  /** How long a command may be on its way to a device; waited for beside the rest of the last lease. */
+  readonly graceMs: number;
+  /** This process is the next to control: it may get ready, and command nothing yet. */
+  readonly onNext: (epoch: number) => void;
+  /** Nothing is left of the last one: it controls. */
+  readonly onLead: (epoch: number) => void;
+  /** Commands may be sent until this moment of the monotonic clock. */
+  readonly onExtend: (untilMs: number) => void;
+  /** Follows `onNext`. Resolves when nothing of this process controls any more; only then it contends again. */
+  readonly onLost: (reason: string) => Promise<void>;
+}
+
+interface Term {
+  readonly epoch: number;
+  /** When nothing of the last holder can reach a device any more. */
+  readonly freeMs: number;
+  leaseEndMs: number;
+}
+
+export function holdLease(parts: LeaseParts): EngineLease {
+  const { clock, log } = parts;
+  const { engine_lease_ms: leaseMs, engine_renew_ms: renewMs, engine_poll_ms: pollMs } = parts.place.limits;
+  const schema = parts.place.limits.postgres_schema;
+  const server = connectPostgres(
+    {
+      ...parts.place,
+      limits: { ...parts.place.limits, connections_max: 1, connect_timeout_ms: leaseMs, statement_timeout_ms: leaseMs },
+    },
+    'engine',
+  );
+  let connection: PostgresConnection | undefined;
+  let state: ReturnType<EngineLease['state']> = 'standby';
+  let term: Term | undefined;
+  let trouble = '';
+  const closing = new AbortController();
+
+  const connected = async (): Promise<PostgresConnection> => (connection ??= await server.connect());
+  const disconnect = (): void => {
+    connection?.release(true);
+    connection = undefined;
+  };
+  /** Trouble is told once, not at every look. */
+  const note = (error: unknown): void => {
+    const text = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+    if (text !== trouble) log.warn('the database of the lease does not answer', { reason: text });
+    trouble = text;
+  };
+
+  /** The lock, and with it the next epoch; null while another process has it. */
+  const contend = async (): Promise<Term | null> => {
+    const { run } = await connected();
+    const [row] = await run(
+      `SELECT pg_try_advisory_lock(${lockKey(schema, 'engine')}) AS got, released,
+        extract(epoch FROM clock_timestamp() - renewed_at)::float8 * 1000 AS age_ms FROM engine_lease`,
+    );
+    trouble = '';
+    const ageMs = Number(row?.['age_ms']);
+    if (row?.['got'] !== true) {
+      // A holder that does not renew has stopped or lost its way to the database, which may not know it for long.
+      if (ageMs > leaseMs) await run(endHolder(schema, 'engine'));
+      return null;
+    }
+    const waitMs = row['released'] === true ? 0 : Math.max(0, leaseMs - ageMs) + parts.graceMs;
+    const sentMs = clock.monotonicMs();
+    const [next] = await run(
+      `UPDATE engine_lease SET epoch = epoch + 1, holder = $1, renewed_at = clock_timestamp(), released = false RETURNING epoch`,
+      [parts.holder],
+    );
+    return { epoch: Number(next?.['epoch']), freeMs: clock.monotonicMs() + waitMs, leaseEndMs: sentMs + leaseMs };
+  };
+
+  /** True: the lease is renewed. False: not now, though it may be ours still. Throws nothing. */
+  const renew = async (current: Term): Promise<'renewed' | 'unanswered' | 'taken'> => {
+    const sentMs = clock.monotonicMs();
+    const ask = async (): Promise<'renewed' | 'unanswered' | 'taken'> => {
+      const fresh = connection === undefined;
+      const { run } = await connected();
+      if (fresh) {
+        const [row] = await run(
+          `SELECT pg_try_advisory_lock(${lockKey(schema, 'engine')}) AS got, epoch FROM engine_lease`,
+        );
+        if (Number(row?.['epoch']) !== current.epoch) return 'taken';
+        if (row?.['got'] !== true) {
+          // The database has not noticed yet that the old connection is gone.
+          disconnect();
+          return 'unanswered';
+        }
+      }
+      const rows = await run(
+        'UPDATE engine_lease SET renewed_at = clock_timestamp() WHERE epoch = $1 RETURNING epoch',
+        [current.epoch],
+      );
+      return rows.length === 1 ? 'renewed' : 'taken';
+    };
+    const late = new AbortController();
+    const deadline = sleep(clock, Math.max(0, current.leaseEndMs - sentMs), late.signal).then(
+      () => 'unanswered' as const,
+      () => 'unanswered' as const,
+    );
+    try {
+      const answer = await Promise.race([ask(), deadline]);
+      if (answer === 'renewed') current.leaseEndMs = sentMs + leaseMs;
+      return answer;
+    } catch (error) {
+      note(error);
+      disconnect();
+      return 'unanswered';
+    } finally {
+      late.abort();
+    }
+  };
+
+  /** Holds the lease until it is lost; says why. */
+  const lead = async (current: Term): Promise<string> => {
+    state = 'waiting';
+    log.info('this process is the next to control', { epoch: current.epoch });
+    parts.onNext(current.epoch);
+    for (;;) {
+      if (state === 'waiting' && clock.monotonicMs() >= current.freeMs) {
+        state = 'leading';
+        parts.onExtend(current.leaseEndMs);
+        parts.onLead(current.epoch);
+      }
+      const untilFreeMs = state === 'waiting' ? Math.max(1, current.freeMs - clock.monotonicMs()) : renewMs;
+      await sleep(clock, Math.min(renewMs, untilFreeMs), closing.signal);
+      const answer = await renew(current);
+      if (answer === 'taken') return 'another process has taken over';
+      if (clock.monotonicMs() >= current.leaseEndMs) return 'the lease ended: the database does not answer';
+      if (state === 'leading') parts.onExtend(current.leaseEndMs);
+    }
+  };
+
+  const run = async (): Promise<void> => {
+    while (!closing.signal.aborted) {
+      try {
+        term = (await contend()) ?? undefined;
+        if (term !== undefined) {
+          const reason = await lead(term);
+          disconnect();
+          term = undefined;
+          state = 'standby';
+          log.warn('this process does not control any more', { reason });
+          await parts.onLost(reason);
+        }
+        await sleep(clock, pollMs, closing.signal);
+      } catch (error) {
+        if (closing.signal.aborted) return;
+        note(error);
+        disconnect();
+        await sleep(clock, pollMs, closing.signal).catch(() => undefined);
+      }
+    }
+  };
+  const running = run();
+
+  return {
+    state: () => state,
+    async release() {
+      closing.abort();
+      await running.catch(() => undefined);
+      try {
+        if (term !== undefined) {
+          const { run: ask } = await connected();
+          await ask('UPDATE engine_lease SET released = true WHERE epoch = $1', [term.epoch]);
+        }
+      } catch (error) {
+        note(error);
+      }
+      state = 'standby';
+      disconnect();
+      await server.close();
+    },
+  };
+}

@@ -1,0 +1,250 @@
+/**
+ * PostgreSQL under the query layer: a bounded pool behind Kysely's own dialect. It behaves as the embedded engine does:
+ * a transaction takes the one write lock of its database when it begins, so that processes wait for each other and never
+ * deadlock; numbers come back as numbers; trouble of the server is a refusal that may pass. A connection that broke is
+ * thrown away; the next query makes a new one.
+ */
+import { PostgresDialect, type PostgresPool, type PostgresPoolClient, type PostgresQueryResult } from 'kysely';
+import pg from 'pg';
+import { Fault } from '../base/fault.ts';
+import type { StorageLimits } from './limits.ts';
+
+/** A server, and the schema in it that holds a site's tables. */
+export interface PostgresPlace {
+  readonly url: string;
+  readonly limits: StorageLimits;
+  /** Of the process that controls: what is written as of an older epoch is refused. */
+  readonly epoch?: number;
+}
+
+/** Names a write lock: changes of one of these wait for each other. */
+export type LockName = 'site' | 'runtime' | 'history' | 'migration' | 'engine';
+
+const oldestVersion = 140_000;
+/** First half of every advisory lock's key; the second half is the hash of schema and lock name. */
+const lockClass = 1_936_029_808;
+/** A statement is given up on this side, should the server not answer at all, so much later than on that side. */
+const unansweredMs = 1000;
+
+export interface PostgresServer {
+  readonly dialect: PostgresDialect;
+  /** A connection that the caller alone uses, until it is released. */
+  connect(): Promise<PostgresConnection>;
+  close(): Promise<void>;
+}
+
+export interface PostgresConnection {
+  /** Without parameters several statements may stand in `text`. */
+  run(text: string, parameters?: readonly unknown[]): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** Calls back for each notification on a channel that `run` listens to; `null` once the connection is gone. */
+  onNotification(listener: (payload: string | null) => void): void;
+  /** With `destroy`, whatever was begun on it is undone by its end. */
+  release(destroy: boolean): void;
+}
+
+/** SQL that takes a lock until the end of the transaction. */
+export function takeLock(schema: string, name: LockName): string {
+  return `SELECT pg_advisory_xact_lock(${lockKey(schema, name)})`;
+}
+
+/** SQL that ends the session which holds a lock. */
+export function endHolder(schema: string, name: LockName): string {
+  return `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2
+    AND classid::bigint = ${lockClass} AND objid::bigint = hashtext('${schema}:${name}')::bigint & 4294967295
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+}
+
+/** The two halves of an advisory lock's key. */
+export function lockKey(schema: string, name: LockName): string {
+  return `${lockClass}, hashtext('${schema}:${name}')`;
+}
+
+export function connectPostgres(place: PostgresPlace, lock: LockName): PostgresServer {
+  const { limits } = place;
+  const pool = new pg.Pool({ ...connectionOf(place), max: limits.connections_max });
+  // An idle connection that breaks leaves the pool by itself.
+  pool.on('error', () => undefined);
+  const begin = `BEGIN; ${takeLock(limits.postgres_schema, lock)}`;
+  const prepared = new WeakSet<object>();
+
+  const acquire = async (): Promise<{ raw: pg.PoolClient; client: PostgresPoolClient }> => {
+    const client = await guarded(() => pool.connect());
+    const wrapped = { raw: client, client: wrap(client, begin) };
+    if (prepared.has(client)) return wrapped;
+    prepared.add(client);
+    // Without a listener a connection that breaks while it is used would end the process; the query fails anyway.
+    client.on('error', () => undefined);
+    try {
+      await wrapped.client.query(settingsOf(limits), []);
+    } catch (error) {
+      wrapped.client.release(true);
+      throw error;
+    }
+    return wrapped;
+  };
+  const wrappedPool: PostgresPool = {
+    connect: async () => (await acquire()).client,
+    end: () => pool.end(),
+    options: {},
+  };
+  return {
+    dialect: new PostgresDialect({ pool: wrappedPool }),
+    async connect() {
+      const { raw, client } = await acquire();
+      return {
+        run: async (text, parameters = []) =>
+          (await client.query<Readonly<Record<string, unknown>>>(text, parameters)).rows,
+        onNotification(listener) {
+          raw.on('notification', ({ payload }) => listener(payload ?? ''));
+          raw.on('end', () => listener(null));
+        },
+        release: (destroy) => client.release(destroy),
+      };
+    },
+    async close() {
+      if (!pool.ended) await pool.end();
+    },
+  };
+}
+
+/** What a connection of this place is made with. */
+function connectionOf({ url, limits }: PostgresPlace): pg.ClientConfig {
+  return {
+    connectionString: url,
+    connectionTimeoutMillis: limits.connect_timeout_ms,
+    query_timeout: limits.statement_timeout_ms + unansweredMs,
+    keepAlive: true,
+    application_name: 'setpoint',
+    types: { getTypeParser: typeParser },
+  };
+}
+
+function settingsOf(limits: StorageLimits): string {
+  return [
+    // Temporary tables last: they must not stand in for ours, in the triggers least of all.
+    `SET search_path TO ${limits.postgres_schema}, pg_temp`,
+    `SET statement_timeout TO ${limits.statement_timeout_ms}`,
+    `SET lock_timeout TO ${limits.lock_timeout_ms}`,
+    `SET idle_in_transaction_session_timeout TO ${limits.idle_transaction_timeout_ms}`,
+    // An answer means that the commit is on disk.
+    `SET synchronous_commit TO on`,
+  ].join(';');
+}
+
+function wrap(client: pg.PoolClient, begin: string): PostgresPoolClient {
+  let broken = false;
+  const query = async <R>(text: unknown, parameters: readonly unknown[] = []): Promise<PostgresQueryResult<R>> => {
+    if (typeof text !== 'string') throw new Error('cursors are not used');
+    const values = parameters.map(bindable);
+    try {
+      // Without parameters, the protocol takes several statements in one go and answers each.
+      const answer: unknown = await (text === 'begin'
+        ? client.query(begin)
+        : values.length === 0
+          ? client.query(text)
+          : client.query(text, values));
+      return (Array.isArray(answer) ? answer.at(-1) : answer) as PostgresQueryResult<R>;
+    } catch (error) {
+      if (!isAnswer(error)) broken = true;
+      // The query layer takes a transaction that did not begin for none; the server has begun it all the same.
+      if (text === 'begin' && !broken) await client.query('ROLLBACK').catch(() => (broken = true));
+      throw refusalOf(error);
+    }
+  };
+  return {
+    query: query as PostgresPoolClient['query'],
+    release: (destroy) => client.release(broken || destroy === true),
+  };
+}
+
+/** Whether the server itself answered with an error: then the connection is as good as before. */
+function isAnswer(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code !== undefined && !/^(08|57P|25P03)/.test(error.code);
+}
+
+/** Characters that SQLite stores and PostgreSQL does not. */
+const unstorable = new Set(['22021', '22P05']);
+
+function refusalOf(error: unknown): Fault {
+  if (error instanceof pg.DatabaseError && unstorable.has(error.code ?? ''))
+    return new Fault('invalid-input', 'a text holds a character that cannot be stored', { cause: error });
+  return new Fault('storage-unavailable', 'the storage did not take the request; try again', { cause: error });
+}
+
+async function guarded<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw refusalOf(error);
+  }
+}
+
+function bindable(value: unknown): unknown {
+  if (['number', 'string', 'bigint'].includes(typeof value) || value === null || value instanceof Uint8Array)
+    return value;
+  throw new Error(`a ${typeof value} cannot be stored`);
+}
+
+const int8 = 20;
+
+function typeParser(oid: number, format?: 'text' | 'binary'): (text: string) => unknown {
+  if (oid === int8) return wholeNumber;
+  const parse: unknown = pg.types.getTypeParser(oid, format ?? 'text');
+  if (typeof parse !== 'function') throw new Error(`type ${oid} has no parser`);
+  return (text): unknown => Reflect.apply(parse, undefined, [text]);
+}
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new Error('a stored integer is beyond 2^53');
+  return value;
+}
+
+/** Makes the schema and applies the steps that it lacks, in one transaction. */
+export async function migratePostgres(
+  server: PostgresServer,
+  limits: StorageLimits,
+  name: 'site' | 'runtime' | 'history',
+  steps: readonly string[],
+): Promise<void> {
+  const connection = await server.connect();
+  let done = false;
+  try {
+    await applySteps(connection, limits, name, steps);
+    done = true;
+  } finally {
+    connection.release(!done);
+  }
+}
+
+async function applySteps(
+  { run }: PostgresConnection,
+  limits: StorageLimits,
+  name: string,
+  steps: readonly string[],
+): Promise<void> {
+  const what = `the ${name} database`;
+  const [facts] = await run(
+    `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding`,
+  );
+  if (Number(facts?.['version']) < oldestVersion)
+    throw new Error(`${what}: PostgreSQL ${oldestVersion / 10_000} or newer is needed`);
+  if (facts?.['encoding'] !== 'UTF8') throw new Error(`${what}: its encoding must be UTF8`);
+  await run(`BEGIN; ${takeLock(limits.postgres_schema, 'migration')}`);
+  await run(`CREATE SCHEMA IF NOT EXISTS ${limits.postgres_schema};
+    CREATE TABLE IF NOT EXISTS data_format (name text PRIMARY KEY, version integer NOT NULL)`);
+  const [row] = await run('SELECT version FROM data_format WHERE name = $1', [name]);
+  const version = Number(row?.['version'] ?? 0);
+  if (version > steps.length) {
+    throw new Error(
+      `${what} has data format ${version}; this program knows ${steps.length}: use the newer program, or restore a backup`,
+    );
+  }
+  for (const step of steps.slice(version)) await run(step);
+  if (version < steps.length)
+    await run('INSERT INTO data_format VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET version = excluded.version', [
+      name,
+      steps.length,
+    ]);
+  await run('COMMIT');
+}

