@@ -20,6 +20,7 @@ import { createEngine } from './engine.ts';
 import type { EngineEvent, EngineMethods } from './engine-contract.ts';
 import { createHistoryStore } from './history-store.ts';
 import type { AutomationLimits } from './limits.ts';
+import { recordSpool } from './record-spool.ts';
 import { createRecorder } from './recorder.ts';
 import { createRuleLog } from './rule-log.ts';
 import { createRuleSet } from './rule-set.ts';
@@ -57,7 +58,8 @@ export function startEngineCore(port: Port, setup: EngineSetup, clock: Clock, lo
       stored: new Map(states.map(({ rule_id, state }) => [rule_id, state])),
       now,
     });
-    const recorder = createRecorder({ store, ruleLog, limits, clock, log, stateOf: rules.exportState });
+    const { keep } = recordSpool(setup.dataFolder);
+    const recorder = createRecorder({ store, ruleLog, limits, clock, log, stateOf: rules.exportState, keep });
     const live = createLiveTableReader(memory);
     const changes = createChangeReader(memory);
     const engine = createEngine({

@@ -26,6 +26,8 @@ export interface HistoryStore {
    * stored in any case; states are those of the process that controls, and are left alone when that is another one by now.
    */
   append(rows: readonly HistoryRow[], states: readonly StateRow[], gone: readonly number[]): Promise<void>;
+  /** Stores executions that were kept elsewhere meanwhile; those that are there already stay as they are. */
+  restore(rows: readonly HistoryRow[]): Promise<void>;
   states(): Promise<StateRow[]>;
   /** Keeps the newest `unchanged` unchanged runs and the newest `total` others of one rule. */
   pruneRule(ruleId: number, unchanged: number, total: number): Promise<void>;
@@ -60,6 +62,16 @@ export function createHistoryStore(database: RuntimeDatabase): HistoryStore {
             .execute();
         }
         for (const part of portions(gone)) await within.deleteFrom('rule_state').where('rule_id', 'in', part).execute();
+      }),
+    restore: (rows) =>
+      database.transaction(async (within) => {
+        for (const part of portions(rows)) {
+          await within
+            .insertInto('execution')
+            .values(part.map((row) => ({ ...row, unchanged: row.unchanged ? 1 : 0 })))
+            .onConflict((on) => on.column('execution_id').doNothing())
+            .execute();
+        }
       }),
     states: () => database.query.selectFrom('rule_state').select(['rule_id', 'state']).execute(),
     async pruneRule(ruleId, unchanged, total) {

@@ -29,6 +29,7 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
     },
     states: () => Promise.resolve([]),
     pruneRule: (ruleId) => Promise.resolve(void pruned.push(ruleId)),
+    restore: () => Promise.reject(new Error('not used')),
     pruneBefore: () => Promise.resolve(0),
   };
   const ruleLog = {

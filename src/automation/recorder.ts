@@ -39,6 +39,8 @@ export interface RecorderParts {
   readonly log: Log;
   /** The rule's durable state as JSON text, or null when the rule is not loaded any more. */
   readonly stateOf: (ruleId: number) => string | null;
+  /** Takes the executions that the store did not take before the end. */
+  readonly keep?: (rows: readonly HistoryRow[]) => void;
 }
 
 export function createRecorder(parts: RecorderParts): Recorder {
@@ -195,6 +197,11 @@ export function createRecorder(parts: RecorderParts): Recorder {
         await flushOnce();
         // A store that takes nothing would keep a stop from ending.
         if (queue.length + touched.size + forgotten.size >= before) break;
+      }
+      try {
+        parts.keep?.(queue);
+      } catch (error) {
+        log.error('executions that could not be stored are lost', { rows: queue.length, error: String(error) });
       }
       settleWaiters(false);
       await ruleLog.close();

@@ -7,7 +7,9 @@ import { hostname } from 'node:os';
 import { createEngineClient, type EngineClient } from '../automation/engine-client.ts';
 import type { ReloadReport } from '../automation/engine-contract.ts';
 import { createEngineSeat } from '../automation/engine-seat.ts';
+import type { HistoryStore } from '../automation/history-store.ts';
 import type { LiveStream } from '../automation/live-stream.ts';
+import { recordSpool } from '../automation/record-spool.ts';
 import type { RuleStore } from '../automation/rule-store.ts';
 import { startEngineWorker } from '../automation/start-engine.ts';
 import { systemClock, type Timer } from '../base/clock.ts';
@@ -32,6 +34,7 @@ export interface EngineRoleParts {
   readonly stream: Pick<LiveStream, 'publish' | 'renew'>;
   /** Of the rules' history and state. */
   readonly runtime: DatabasePlace;
+  readonly history: Pick<HistoryStore, 'restore'>;
   /** Those in force now: a reload may have changed them. */
   readonly parameters: () => Readonly<Record<string, Parameter>>;
   readonly log: Log;
@@ -46,6 +49,8 @@ export interface EngineRole {
   stop(): Promise<void>;
 }
 
+/** How often executions are tried to be stored that were kept while the database was away. */
+const spoolPollMs = 2000;
 /** How often the process that controls looks for changed rules that nobody told it of. */
 const rulesPollMs = 2000;
 
@@ -91,12 +96,14 @@ function createClient(
 
 function ownRole(parts: EngineRoleParts): EngineRole {
   const devices = startDevices(parts);
+  const spool = storeSpool(parts);
   const engine = createClient(parts, parts.runtime, parts.stream.publish, parts.stream.renew);
   return {
     engine,
     devices,
     open: () => engine.open(),
     async stop() {
+      spool.cancel();
       await engine.close();
       await devices.stop();
     },
@@ -122,6 +129,7 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
     onExecutions: stream.publish,
     onStart: stream.renew,
   });
+  const spool = storeSpool(parts);
   let controlling: Controlling | undefined;
   let poll: Timer | undefined;
   /** One begins after the other has ended. */
@@ -146,7 +154,7 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
     seat.sit(client);
     const rules = await client.open();
     log.info('this process controls the site', { epoch, ...rules });
-    poll = pollRules(parts.store, client, log);
+    poll = pollRules(parts.store, client);
   };
   const letGo = async (): Promise<void> => {
     const ended = controlling;
@@ -181,6 +189,7 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
     },
     open: async () => null,
     async stop() {
+      spool.cancel();
       await inTurn(letGo);
       setLease(memory, 0);
       await lease?.release();
@@ -190,26 +199,37 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
   };
 }
 
-/** Changes reach the engine when they are made; this finds those whose message was lost. */
-function pollRules(store: RuleStore, client: EngineClient, log: Log): Timer {
-  let known = '';
-  let timer: Timer | undefined;
+/** What an engine of this process could not store is stored when the database answers again. */
+function storeSpool({ config, history, log }: EngineRoleParts): Timer {
+  const spool = recordSpool(config.dataDir);
+  return repeatedly(spoolPollMs, async () => {
+    const executions = await spool.store(history);
+    if (executions > 0) log.info('executions kept while the database was away are stored', { executions });
+  });
+}
+
+/** Does `task` again and again; one that fails is done again at its next time. */
+function repeatedly(intervalMs: number, task: () => Promise<void>): Timer {
   let ended = false;
-  const look = async (): Promise<void> => {
-    try {
-      const heads = JSON.stringify(await store.heads());
-      if (heads !== known && !ended) await client.reload();
-      known = heads;
-    } catch (error) {
-      log.debug('changed rules were not looked for', { error: String(error) });
-    }
-    if (!ended) timer = systemClock.after(rulesPollMs, () => void look());
+  let timer: Timer | undefined;
+  const wait = (): void => {
+    if (!ended) timer = systemClock.after(intervalMs, () => void task().then(wait, wait));
   };
-  timer = systemClock.after(rulesPollMs, () => void look());
+  wait();
   return {
     cancel() {
       ended = true;
       timer?.cancel();
     },
   };
+}
+
+/** Changes reach the engine when they are made; this finds those whose message was lost. */
+function pollRules(store: RuleStore, client: EngineClient): Timer {
+  let known = '';
+  return repeatedly(rulesPollMs, async () => {
+    const heads = JSON.stringify(await store.heads());
+    if (heads !== known) await client.reload();
+    known = heads;
+  });
 }

@@ -11,7 +11,7 @@ import { auditIsWritable } from '../audit/writable.ts';
 import { automationCapabilities } from '../automation/capabilities.ts';
 import type { EngineClient } from '../automation/engine-client.ts';
 import type { ReloadReport } from '../automation/engine-contract.ts';
-import { createHistoryReader } from '../automation/history-store.ts';
+import { createHistoryReader, createHistoryStore } from '../automation/history-store.ts';
 import { createLiveStream, type LiveStream } from '../automation/live-stream.ts';
 import { createRuleStore, type RuleStore } from '../automation/rule-store.ts';
 import { systemClock } from '../base/clock.ts';
@@ -122,7 +122,8 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const memory = createPointMemory(site.points, site.channels.length);
   const store = createRuleStore(database, systemClock, limits.automation.max_rules);
   const parameters = parametersInForce(site);
-  const engineParts = { config, site, memory, limits, store, parameters: parameters.current, log };
+  const records = createHistoryStore(runtime);
+  const engineParts = { config, site, memory, limits, store, history: records, parameters: parameters.current, log };
   const { role, stream } = startEngine(engineParts, identity, opened);
   const { engine, devices } = role;
   const history = startHistory(config, site, memory, limits.history, log);

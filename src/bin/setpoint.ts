@@ -6,6 +6,7 @@ import { runProgram } from '../cli/program.ts';
 import { remoteOf } from '../cli/remote.ts';
 import { BackupError } from '../storage/backup.ts';
 import { isForOperator, readConfig, readLimits, readSiteFile } from './config.ts';
+import { lockDataFolder } from './data-lock.ts';
 import { siteDatabase } from './databases.ts';
 import { processTerminal } from './terminal.ts';
 import { packageVersion } from './version.ts';
@@ -50,6 +51,7 @@ process.exitCode = await runProgram(process.argv.slice(2), {
     const config = readConfig(process.env);
     return siteDatabase(config, readLimits(config.configDir).storage);
   },
+  lockDataDir: lockDataFolder,
   rulesMax: (configDir) => readLimits(configDir).automation.max_rules,
   serve,
   mcp,

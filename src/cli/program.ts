@@ -9,6 +9,7 @@ import { addAuditFileCommands } from './data-dir/audit-command.ts';
 import { addBackupCommands } from './data-dir/backup-command.ts';
 import type { DataDirParts } from './data-dir/data-dir.ts';
 import { addHistoryCommands } from './data-dir/history-command.ts';
+import { addMigrateCommand } from './data-dir/migrate-command.ts';
 import { addRuleFileCommands } from './data-dir/rule-files-command.ts';
 import { addTokenCommand } from './data-dir/token-command.ts';
 import { type ExitCode, exitCodes } from './exit.ts';
@@ -58,6 +59,7 @@ Exit codes: ${exitCodes.done} done, ${exitCodes.failed} failed, ${exitCodes.notC
   addHistoryCommands(setpoint.command('history').description('recorded values of one point'), parts);
   addTokenCommand(setpoint, parts);
   addBackupCommands(setpoint, parts);
+  addMigrateCommand(setpoint, parts);
   setpoint
     .command('mcp')
     .description('the tool protocol (MCP) on standard input and output, for an assistant')

@@ -1,7 +1,9 @@
 /** Another process controls within 5 s when the one that does is killed, stopped or cut off, and never both (docs/guides/several-machines.md). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { storageLimits } from '../../src/storage/limits.ts';
 import { editorFlow, runCommand, serviceEnvironment, waitFor } from './running-service.ts';
-import { type Cluster, startCluster, takeOver } from './several-machines.ts';
+import { type Cluster, controls, setpointWrites, startCluster, takeOver } from './several-machines.ts';
 
 const rounds = 10;
 const takeoverMs = 5000;
@@ -75,6 +77,66 @@ describe('two machines, one site', () => {
     expect(changed.status, changed.text).toBe(200);
     await waitFor(() => leader.device.holding.readFloatBE(200) === 150 || undefined);
   });
+
+  test('the database killed and started again: control ends with the lease, nothing is changed meanwhile, all resumes', async () => {
+    const leader = await cluster.leader();
+    const { service } = leader;
+    if (service === null) throw new Error('the leader does not run');
+    const ran = async (): Promise<readonly string[]> => {
+      const page = (await (await any()).read(`/rules/${fast}/history?limit=100`)).body['data']?.['list'];
+      return (page as unknown as readonly object[]).map((run) => String(Reflect.get(run, 'started_at')));
+    };
+    const killedAt = new Date().toISOString();
+    await cluster.postgres.kill();
+    const downMs = systemClock.monotonicMs();
+    await waitFor(() => cluster.machines.every((machine) => !controls(machine)) || undefined, 15_000);
+    const endedAt = new Date(Date.now() - storageLimits.engine_lease_ms / 2).toISOString();
+    const sent = cluster.machines.flatMap(setpointWrites).filter((atMs) => atMs > downMs);
+    // It goes on for as long as its lease lasts, and not a moment longer.
+    expect(sent.length).toBeGreaterThan(0);
+    expect(Math.max(...sent) - downMs).toBeLessThan(storageLimits.engine_lease_ms);
+    const refused = await service.command('POST', '/rules', { name: 'while it is away' });
+    expect([refused.status, refused.body['error']?.['retryable']]).toEqual([503, true]);
+    await cluster.postgres.start();
+    await cluster.leader(30_000);
+    await waitFor(
+      async () => (await (await any()).command('POST', '/rules', { name: 'back' })).status === 200 || undefined,
+      20_000,
+    );
+    const names = (await (await any()).read('/rules?page_size=100')).body['data']?.[
+      'list'
+    ] as unknown as readonly object[];
+    expect(names.map((rule) => Reflect.get(rule, 'name'))).not.toContain('while it is away');
+    // What ran while the database was away was kept and stored.
+    expect(endedAt > killedAt).toBe(true);
+    await waitFor(async () => (await ran()).some((at) => at > killedAt && at < endedAt) || undefined, 20_000);
+  }, 120_000);
+
+  test('§2.1, §3 two replicas that change one rule at once: every revision once, every other change a conflict', async () => {
+    await cluster.leader(30_000);
+    const services = cluster.machines.flatMap(({ service }) => (service === null ? [] : [service]));
+    const created = await services[0]?.command('POST', '/rules', { name: 'contended' });
+    const id = Number(created?.body['data']?.['id']);
+    const won: number[] = [];
+    const writer = async (service: (typeof services)[number], name: string): Promise<void> => {
+      for (let turn = 0; turn < 15; turn++) {
+        const seen = Number((await service.read(`/rules/${id}`)).headers.get('etag')?.replaceAll('"', ''));
+        const reply = await service.command('PUT', `/rules/${id}`, {
+          name: `${name} ${turn}`,
+          expected_revision: seen,
+        });
+        expect([200, 409]).toContain(reply.status);
+        // A writer that saw a revision and won has made the next one, and nobody else has.
+        if (reply.status === 200) {
+          expect(reply.headers.get('etag')).toBe(`"${seen + 1}"`);
+          won.push(seen + 1);
+        }
+      }
+    };
+    await Promise.all(services.flatMap((service) => ['x', 'y'].map((name) => writer(service, name))));
+    const last = Number((await services[0]?.read(`/rules/${id}`))?.headers.get('etag')?.replaceAll('"', ''));
+    expect(won.toSorted((a, b) => a - b)).toEqual(Array.from({ length: last - 1 }, (_, index) => index + 2));
+  }, 60_000);
 
   test('§3 the audit chain of all of them is unbroken', () => {
     const [machine] = cluster.machines;

@@ -98,13 +98,13 @@ export async function startCluster(
 }
 
 /** Whether the last thing that its log tells of control is that it has it. */
-function controls({ service }: Machine): boolean {
+export function controls({ service }: Machine): boolean {
   if (service === null || service.process.exitCode !== null || service.process.signalCode !== null) return false;
   const logs = service.logs();
   return logs.lastIndexOf('this process controls the site') > logs.lastIndexOf('does not control any more');
 }
 
-function setpointWrites({ device }: Machine): number[] {
+export function setpointWrites({ device }: Machine): number[] {
   return device.writes.filter(({ register }) => register === setpointRegister).map(({ atMs }) => atMs);
 }
 

@@ -28,6 +28,8 @@ export interface DataDirParts {
   readonly site: (configDir: string) => Site;
   /** Where rules and audit are kept: a file of the data dir, or a server. */
   readonly siteDatabase: () => DatabasePlace;
+  /** The lock of a running service; null when one has it. */
+  readonly lockDataDir: (dataDir: string) => { release(): void } | null;
   readonly rulesMax: (configDir: string) => number;
   readonly version: string;
 }

@@ -1,0 +1,95 @@
+/** A site moved from files to PostgreSQL is the same site: rules, ids, audit chain, history, state (docs/guides/several-machines.md). */
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createAuditLog } from '../audit/log.ts';
+import { gatherEvidence, verifyScan } from '../audit/verify.ts';
+import { createHistoryReader, createHistoryStore } from '../automation/history-store.ts';
+import { createRuleStore } from '../automation/rule-store.ts';
+import { systemClock } from '../base/clock.ts';
+import { auditEntry, fillTrail, type TestTrail, testScope, testTrail } from '../testing/audit-trail.ts';
+import { runOn, testSchema } from '../testing/engines.ts';
+import { scanAudit } from './audit-scan.ts';
+import { type DatabasePlace, openDatabase, openRuntimeDatabase } from './database.ts';
+import type { PostgresPlace } from './postgres.ts';
+import { moveToPostgres } from './to-postgres.ts';
+
+describe('a site that moves', () => {
+  let trail: TestTrail;
+  let place: PostgresPlace;
+  beforeEach(async () => {
+    trail = await testTrail();
+    place = await testSchema();
+  });
+  afterEach(async () => {
+    await trail.close();
+    await runOn(place, `DROP SCHEMA IF EXISTS ${place.limits.postgres_schema} CASCADE`);
+  });
+  const events = async (of: DatabasePlace) => {
+    const scan = await scanAudit(of);
+    const all = (await Array.fromAsync(scan.events(1, true))).flat();
+    const evidence = gatherEvidence({ keys: [], anchor: null, checkpoints: null, ownKey: null });
+    const { chains, problems } = await verifyScan(scan, evidence, { withDetails: true });
+    await scan.close();
+    return { all, chains, problems };
+  };
+  const fill = async (): Promise<void> => {
+    await fillTrail(trail, 450);
+    const rules = createRuleStore(trail.database, systemClock, 100);
+    for (const name of ['a', 'b "Ä" 😀', 'c']) await rules.create(name, null);
+    await rules.remove(3);
+    const runtime = openRuntimeDatabase(join(trail.folder, 'runtime.sqlite'));
+    const row = {
+      execution_id: 'e-1',
+      rule_id: 1,
+      started_at: '',
+      outcome: 'acted',
+      unchanged: true,
+      record: '{"x":1}',
+    };
+    await createHistoryStore(runtime).append([row], [{ rule_id: 1, state: '{"cooldown":1}' }], []);
+    await runtime.close();
+  };
+
+  test('every row is there, the chain verifies and goes on, ids are not given again', async () => {
+    await fill();
+    const moved = await moveToPostgres(trail.folder, place, () => undefined);
+    expect(moved).toMatchObject({
+      rules: 2,
+      audit_chain: 1,
+      audit_event: 450,
+      audit_details: 450,
+      execution: 1,
+      rule_state: 1,
+    });
+    const [before, after] = [await events(trail.place), await events(place)];
+    expect(after).toEqual(before);
+    expect(after).toMatchObject({ problems: [], chains: [{ first: 1, last: 450, broken: null }] });
+    const database = openDatabase(place);
+    const rules = createRuleStore(database, systemClock, 100);
+    expect(await rules.all()).toEqual(await createRuleStore(trail.database, systemClock, 100).all());
+    expect((await rules.create('d', null)).id).toBe(4);
+    const log = createAuditLog({ database, clock: trail.clock, scope: testScope });
+    expect((await log.append(auditEntry())).sequence).toBe(451);
+    await expect(runOn(place, 'DELETE FROM audit_event')).rejects.toMatchObject({ code: 'storage-unavailable' });
+    await database.close();
+    const runtime = openRuntimeDatabase(place);
+    expect(await createHistoryStore(runtime).states()).toEqual([{ rule_id: 1, state: '{"cooldown":1}' }]);
+    expect(await createHistoryReader(runtime).page(1, undefined, 9)).toEqual(['{"x":1}']);
+    await runtime.close();
+  });
+
+  test('a chain that is broken arrives as broken as it was: nothing is put right', async () => {
+    await fill();
+    await trail.tamper(`UPDATE audit_event SET subject_id = 'eve' WHERE sequence = 200`);
+    await moveToPostgres(trail.folder, place, () => undefined);
+    expect((await events(place)).chains[0]?.broken).toMatchObject({ kind: 'edited', sequence: 200 });
+  });
+
+  test('a server that holds a site is refused; a move that fails leaves nothing', async () => {
+    await fill();
+    await expect(moveToPostgres(join(trail.folder, 'nowhere'), place, () => undefined)).rejects.toThrow();
+    expect(await runOn(place, 'SELECT 1 FROM rules')).toEqual([]);
+    await moveToPostgres(trail.folder, place, () => undefined);
+    await expect(moveToPostgres(trail.folder, place, () => undefined)).rejects.toThrow(/holds a site already/);
+  });
+});
