@@ -5,7 +5,7 @@ FROM node:24-slim AS build
 WORKDIR /app
 COPY . .
 # The console is built by the install itself; what only builds and tests need is removed again.
-RUN npm ci && npm prune --omit=dev
+RUN npm ci && npm prune --omit=dev --ignore-scripts
 
 FROM node:24-slim
 ENV NODE_ENV=production SVC_HTTP_HOST=0.0.0.0 SVC_CONFIG_DIR=/config SVC_DATA_DIR=/data
@@ -13,6 +13,7 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/src ./src
+COPY --from=build /app/console/dist ./console/dist
 RUN install -d -o node -g node -m 0700 /data && install -d /config
 USER node
 VOLUME /data

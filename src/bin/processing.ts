@@ -9,6 +9,7 @@ import type { Site } from '../points/site.ts';
 import { processingCapabilities } from '../processing/capabilities.ts';
 import { readConfiguration } from '../processing/configuration.ts';
 import type { ProcessingLimits } from '../processing/limits.ts';
+import { readBearer } from '../processing/processor/bearer.ts';
 import { httpProcessor } from '../processing/processor/http-processor.ts';
 import { measuredProcessor, type ProcessorMeasures } from '../processing/processor/measured.ts';
 import type { Processor } from '../processing/processor/processor.ts';
@@ -47,14 +48,17 @@ export function startProcessing(setup: ProcessingSetup): ServiceProcessing {
   const secret = secretsOf(config.env, log);
   const processors = found.processors.map((settings) => {
     const endpoint = config.processorEndpoints?.[settings.id] ?? settings.endpoint;
-    const parts = { clock: systemClock, bearerToken: secret(settings.bearer_token_env) };
+    const parts = { clock: systemClock, bearerToken: secret(settings.bearer_token_env, settings.boundary) };
     return measuredProcessor(httpProcessor({ ...settings, endpoint }, parts), systemClock);
   });
   const { upstreamHistory: upstream } = found;
   const history =
     upstream === null
       ? embeddedHistory(setup.history.reader)
-      : upstreamHistory(upstream, { clock: systemClock, bearerToken: secret(upstream.bearer_token_env ?? null) });
+      : upstreamHistory(upstream, {
+          clock: systemClock,
+          bearerToken: secret(upstream.bearer_token_env ?? null, 'local'),
+        });
   const table = createLiveTableReader(memory);
   log.info('data processing is on', { routes: found.routes.length, processors: processors.length });
   const capabilities = processingCapabilities({
@@ -78,14 +82,13 @@ function isEnabled(env: Environment): boolean {
   return value === 'true';
 }
 
-/** Tokens come from the environment by name; a processor that needs one and gets none says so itself. */
-function secretsOf(env: Environment, log: Log): (name: string | null) => string | null {
-  return (name) => {
-    if (name === null) return null;
-    const value = env[name] ?? '';
-    if (value !== '') return value;
-    log.warn('a bearer token is named and not set; calls go without one', { variable: name });
-    return null;
+/** Tokens come from the environment by name; a local processor that needs one and gets none says so itself. */
+function secretsOf(env: Environment, log: Log) {
+  return (name: string | null, boundary: 'local' | 'remote'): string | null => {
+    const bearer = readBearer(name, boundary, env);
+    if (!bearer.ok) throw new StartError(bearer.reason);
+    if (bearer.missing) log.warn('a bearer token is named and not set; calls go without one', { variable: name });
+    return bearer.token;
   };
 }
 

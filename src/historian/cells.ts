@@ -3,7 +3,7 @@
  * comes out. Knows nothing of where they came from.
  */
 import { quality } from '../rules/snapshot.ts';
-import type { WindowAnswer, WindowRequest } from './historian.ts';
+import type { InstantSpan, WindowAnswer, WindowRequest } from './historian.ts';
 import { inRange, type RollupSummary, rollupFlags, roundingLoss } from './rollup.ts';
 
 /** One raw row of an instant. */
@@ -27,7 +27,9 @@ export function createCells(request: WindowRequest): Cells {
   const uncertainCells = new Uint8Array(steps);
   let rowCount = 0;
   let skewedRows = 0;
+  let skewedSpan: InstantSpan | null = null;
   let outOfRangeRows = 0;
+  let outOfRangeSpan: InstantSpan | null = null;
   let watermarkMs = Number.NEGATIVE_INFINITY;
   let firstDuplicateMs = Number.POSITIVE_INFINITY;
 
@@ -46,6 +48,7 @@ export function createCells(request: WindowRequest): Cells {
       for (const row of rows) {
         if (eventMs - row.ingestedMs > maxSourceSkewMs) {
           skewedRows++;
+          skewedSpan = widened(skewedSpan, eventMs);
           continue;
         }
         standing++;
@@ -55,6 +58,7 @@ export function createCells(request: WindowRequest): Cells {
       if (newest === undefined || newest.value === null) return;
       if (range !== undefined && !inRange(newest.value, range)) {
         outOfRangeRows++;
+        outOfRangeSpan = widened(outOfRangeSpan, eventMs);
         return;
       }
       const index = indexOf(eventMs);
@@ -75,11 +79,19 @@ export function createCells(request: WindowRequest): Cells {
       watermarkMs: watermarkMs === Number.NEGATIVE_INFINITY ? null : watermarkMs,
       rows: rowCount,
       skewedRows,
+      skewedSpan,
       outOfRangeRows,
+      outOfRangeSpan,
       uncertainCells,
       firstDuplicateMs: firstDuplicateMs === Number.POSITIVE_INFINITY ? null : firstDuplicateMs,
     }),
   };
+}
+
+/** Spans of rows may be read newest part first. */
+function widened(span: InstantSpan | null, eventMs: number): InstantSpan {
+  if (span === null) return { firstMs: eventMs, lastMs: eventMs };
+  return { firstMs: Math.min(span.firstMs, eventMs), lastMs: Math.max(span.lastMs, eventMs) };
 }
 
 interface Cell {

@@ -42,6 +42,12 @@ export interface WindowRequest {
   readonly knownAtMs?: number;
 }
 
+/** From the first instant of a kind to the last, both included. */
+export interface InstantSpan {
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
 export interface WindowAnswer {
   /** One value a label; NaN is missing. */
   readonly cells: Float64Array;
@@ -50,7 +56,9 @@ export interface WindowAnswer {
   /** Raw rows of the window (known at `knownAtMs`): NULL, duplicate, skewed and out-of-range ones included. */
   readonly rows: number;
   readonly skewedRows: number;
+  readonly skewedSpan: InstantSpan | null;
   readonly outOfRangeRows: number;
+  readonly outOfRangeSpan: InstantSpan | null;
   /** 1 where a participating row was uncertain. */
   readonly uncertainCells: Uint8Array;
   /**

@@ -259,7 +259,9 @@ interface Naive {
   readonly watermarkMs: number | null;
   readonly rows: number;
   readonly skewedRows: number;
+  readonly skewedSpan: WindowAnswer['skewedSpan'];
   readonly outOfRangeRows: number;
+  readonly outOfRangeSpan: WindowAnswer['outOfRangeSpan'];
   readonly uncertain: readonly boolean[];
   readonly firstDuplicateMs: number | null;
 }
@@ -301,10 +303,17 @@ function naive(all: readonly HistoryRow[], asked: WindowRequest): Naive {
     watermarkMs: participating.at(-1)?.eventMs ?? null,
     rows: known.length,
     skewedRows: known.length - sound.length,
+    skewedSpan: naiveSpan(known.filter((given) => !sound.includes(given))),
     outOfRangeRows: standing.length - participating.length,
+    outOfRangeSpan: naiveSpan(standing.filter(({ value }) => !naiveInRange(value, asked.range ?? {}))),
     uncertain: buckets.map((bucket) => bucket.some((given) => given.quality === quality.uncertain)),
     firstDuplicateMs: duplicates[0] ?? null,
   };
+}
+
+function naiveSpan(rows: readonly HistoryRow[]): WindowAnswer['skewedSpan'] {
+  const times = rows.map(({ eventMs }) => eventMs);
+  return rows.length === 0 ? null : { firstMs: Math.min(...times), lastMs: Math.max(...times) };
 }
 
 function naiveInRange(value: number, range: ValueRange): boolean {
@@ -340,14 +349,18 @@ function expectSame(answer: WindowAnswer, expected: Naive, aggregation: Aggregat
     watermarkMs: answer.watermarkMs,
     rows: answer.rows,
     skewedRows: answer.skewedRows,
+    skewedSpan: answer.skewedSpan,
     outOfRangeRows: answer.outOfRangeRows,
+    outOfRangeSpan: answer.outOfRangeSpan,
     uncertain: [...answer.uncertainCells].map((flag) => flag === 1),
     firstDuplicateMs: answer.firstDuplicateMs,
   }).toEqual({
     watermarkMs: expected.watermarkMs,
     rows: expected.rows,
     skewedRows: expected.skewedRows,
+    skewedSpan: expected.skewedSpan,
     outOfRangeRows: expected.outOfRangeRows,
+    outOfRangeSpan: expected.outOfRangeSpan,
     uncertain: expected.uncertain,
     firstDuplicateMs: expected.firstDuplicateMs,
   });

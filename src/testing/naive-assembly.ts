@@ -93,6 +93,13 @@ export function assembleNaively(given: NaiveCase): NaiveOutcome {
 
 type Say = (rule: string, series?: { segment: string; name: string }, labels?: readonly number[]) => void;
 
+/** The labels in whose intervals the instants lie, in order. */
+function labelsOf(instants: readonly number[], labels: readonly number[]): number[] {
+  return instants
+    .toSorted((one, other) => one - other)
+    .map((instant) => labels.find((candidate) => candidate >= instant) ?? 0);
+}
+
 function recorded(feature: NaiveFeature, labels: readonly number[], given: NaiveCase, say: Say): NaiveSeries {
   const place = { segment: 'history', name: feature.name } as const;
   const from = (labels[0] ?? 0) - given.cadenceMs;
@@ -101,10 +108,10 @@ function recorded(feature: NaiveFeature, labels: readonly number[], given: Naive
   const instants = [...new Set(honest.map((row) => row.eventMs))].toSorted((one, other) => one - other);
   const twice = instants.find((instant) => honest.filter((row) => row.eventMs === instant).length > 1);
   if (feature.duplicates === 'reject' && twice !== undefined) {
-    const label = labels.find((candidate) => candidate >= twice) ?? 0;
-    say('duplicate_sample', place, [label]);
+    say('duplicate_sample', place, labelsOf([twice], labels));
   }
-  if (window.length > 0 && (window.length - honest.length) / window.length > 0.001) say('clock_skew', place);
+  const ahead = window.filter((row) => row.eventMs - row.ingestedMs > given.skewMs).map((row) => row.eventMs);
+  if (window.length > 0 && ahead.length / window.length > 0.001) say('clock_skew', place, labelsOf(ahead, labels));
   // Of one instant the row ingested last, else stored last.
   const standing = instants.flatMap((instant) => {
     let newest: NaiveRow | undefined;
@@ -114,7 +121,8 @@ function recorded(feature: NaiveFeature, labels: readonly number[], given: Naive
   });
   const fits = (value: number): boolean => value >= feature.minimum && value <= feature.maximum;
   const used = standing.filter((row) => fits(row.value));
-  if (feature.outOfRange === 'reject' && used.length < standing.length) say('range', place);
+  const wild = standing.filter((row) => !fits(row.value)).map((row) => row.eventMs);
+  if (feature.outOfRange === 'reject' && wild.length > 0) say('range', place, labelsOf(wild, labels));
   const reduced = labels.map((label): Cell => {
     const rows = used.filter((row) => row.eventMs > label - given.cadenceMs && row.eventMs <= label);
     if (rows.length === 0) return none;

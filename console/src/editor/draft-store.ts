@@ -32,6 +32,8 @@ export interface DraftStore {
   rebase(base: Content, revision: number): void;
   /** The stored version replaces the draft's content, as one step that can be undone. */
   adopt(base: Content, revision: number): void;
+  /** Tells which version is stored now: one that is no conflict is taken over without a word. */
+  noteStored(base: Content, revision: number): void;
   /** Writes what is not kept yet. */
   flush(): void;
 }
@@ -95,6 +97,13 @@ export function createDraftStore(ruleId: number, rule: StoredRule, kept: KeptDra
     adopt(base, revision) {
       const history = edited(state.history, base, null, nowMs());
       become({ ...state, history, base, revision, restored: false });
+    },
+    noteStored(base, revision) {
+      if (revision <= state.revision) return;
+      // Only enabled or disabled meanwhile: what the draft is about did not change.
+      if (sameContent(base, state.base)) become({ ...state, base, revision });
+      else if (!state.isDirty)
+        become({ ...state, history: edited(state.history, base, null, nowMs()), base, revision });
     },
     flush() {
       cancelKeep();

@@ -9,7 +9,7 @@ import { Notice } from '../parts/tag.tsx';
 import { type StoredRule, useRule, useSite } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
 import { keptDraft } from './draft-place.ts';
-import { createDraftStore, type DraftStore, draftContext } from './draft-store.ts';
+import { contentOf, createDraftStore, type DraftStore, draftContext } from './draft-store.ts';
 import { Editor } from './editor.tsx';
 import { type ConsoleCatalogue, consoleCatalogue } from './site-catalogue.ts';
 
@@ -61,6 +61,7 @@ interface DraftParts {
 function DraftOf({ rule, kept, catalogue: given }: DraftParts) {
   const [store] = useState<DraftStore>(() => createDraftStore(rule.id, rule, kept));
   const [catalogue] = useState(given);
+  useEffect(() => store.noteStored(contentOf(rule), rule.revision), [store, rule]);
   useEffect(() => {
     const onHide = (): void => store.flush();
     window.addEventListener('pagehide', onHide);

@@ -56,11 +56,10 @@ export function HistoryPanel({ ruleId, catalogue, chosen, onChoose }: PanelParts
       <Text size="xs" c="dimmed">
         {words.history.lead}
       </Text>
-      {hasNew && (
-        <Button size="compact-sm" variant="default" onClick={() => void history.refetch()}>
-          {words.history.refresh}
-        </Button>
-      )}
+      {/* Always there: a row must not move away under the hand that points at it. */}
+      <Button size="compact-sm" variant="default" disabled={!hasNew} onClick={() => void history.refetch()}>
+        {hasNew ? words.history.refresh : words.history.upToDate}
+      </Button>
       {shown !== undefined && (
         <div className={classes['shown']}>
           <Text fw={600} size="sm">

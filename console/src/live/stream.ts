@@ -24,6 +24,8 @@ const message = Type.Union([
 const unauthenticatedCode = 4001;
 const firstRetryMs = 1000;
 const retryMaxMs = 15_000;
+/** How long the connection outlives the last page that watched something. */
+const lingerMs = 5000;
 
 let socket: WebSocket | null = null;
 let state: StreamState = 'off';
@@ -31,6 +33,7 @@ let state: StreamState = 'off';
 let isReady = false;
 let retryMs = firstRetryMs;
 let cancelRetry: () => void = () => undefined;
+let cancelSettle: () => void = () => undefined;
 /** Runs that the server had to leave out because the page was slow. */
 let missed = 0;
 const watched = new Map<number, number>();
@@ -128,8 +131,8 @@ function watch(ids: readonly number[]): () => void {
       else watched.set(id, count);
     }
     // A page that is left is followed by one that is entered: the connection stays for it.
-    cancelRetry();
-    cancelRetry = after(0, () => (watched.size === 0 ? close() : socket === null ? open() : subscribe()));
+    cancelSettle();
+    cancelSettle = after(watched.size === 0 ? lingerMs : 0, () => (watched.size === 0 ? close() : subscribe()));
   };
 }
 

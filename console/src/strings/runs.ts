@@ -54,7 +54,8 @@ export const runs = {
     more: 'Show older runs',
     lead: 'Runs that acted or failed are kept for days; of the others, changes of the outcome and the latest ones.',
     shown: (time: string) => `Run of ${time}`,
-    refresh: 'New runs since you opened this list',
+    refresh: 'Show newer runs',
+    upToDate: 'No newer runs',
   },
   trial: {
     title: 'Try it here',

@@ -235,6 +235,14 @@ describe('decisions §4 the cutoff and the options', () => {
     });
   });
 
+  test('§2.3 no label lies before the epoch: the first cutoff with a whole window, and one cadence earlier', async () => {
+    const firstMs = 3 * 900_000;
+    expect(await reasonsOf([], {}, { asOfMs: firstMs })).toContainEqual(
+      expect.objectContaining({ rule: 'history_unavailable', first_label: '1970-01-01T00:00:00Z' }),
+    );
+    await expect(assemble([], {}, { asOfMs: firstMs - 900_000 })).rejects.toMatchObject({ code: 'invalid-input' });
+  });
+
   test('settle_seconds: that old is settled, a millisecond younger is not_settled', async () => {
     const settling: LoadEdits = { task: [['settle_seconds: 0', 'settle_seconds: 60']] };
     await frameOf(fixtureRows(), settling, { nowMs: at('12:01:00') });
@@ -382,7 +390,15 @@ describe('decisions §4 duplicates, clocks, ranges', () => {
     // With the other three of the window and the one ahead: 1000 rows, then 999.
     expect(valuesOf(await frameOf(rows(996)), 'load')).toEqual([818, 820, 835, 840]);
     expect(await reasonsOf(rows(995))).toEqual([
-      { rule: 'clock_skew', segment: 'history', feature: 'load', observed: 1 / 999, limit: 0.001 },
+      {
+        rule: 'clock_skew',
+        segment: 'history',
+        feature: 'load',
+        observed: 1 / 999,
+        limit: 0.001,
+        first_label: '2026-07-11T11:45:00Z',
+        last_label: '2026-07-11T11:45:00Z',
+      },
     ]);
   });
 
@@ -399,15 +415,25 @@ describe('decisions §4 duplicates, clocks, ranges', () => {
     expect(valuesOf(await frameOf(edge), 'humidity')).toEqual([65, 64, 100, 62]);
   });
 
-  test('out_of_range reject: a reason', async () => {
+  test('out_of_range reject: a reason with the labels of the rows', async () => {
     const rejecting: LoadEdits = {
       task: [
         ...allowing.task,
         ['range: { minimum: 0, maximum: 100 }', 'out_of_range: reject, range: { minimum: 0, maximum: 100 }'],
       ],
     };
-    expect(await reasonsOf(humid, rejecting)).toEqual([
-      { rule: 'range', segment: 'history', feature: 'humidity', observed: 1, limit: 0 },
+    // Two rows: which times they were is told, as for any other rule.
+    const rows = [...humid, row(humiditySeries, '11:16:00', -1)];
+    expect(await reasonsOf(rows, rejecting)).toEqual([
+      {
+        rule: 'range',
+        segment: 'history',
+        feature: 'humidity',
+        observed: 2,
+        limit: 0,
+        first_label: '2026-07-11T11:30:00Z',
+        last_label: '2026-07-11T11:45:00Z',
+      },
     ]);
   });
 

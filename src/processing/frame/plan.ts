@@ -46,10 +46,12 @@ export function planFrame(
 }
 
 function checkCutoff({ task }: CommissionedRoute, asOfMs: number, nowMs: number): void {
-  const { cadence_seconds: cadenceSeconds } = task.frame;
+  const { cadence_seconds: cadenceSeconds, history_steps: historySteps } = task.frame;
   if (asOfMs > nowMs) throw new Fault('invalid-input', 'as_of lies in the future');
   if (asOfMs % (cadenceSeconds * 1000) !== 0)
     throw new Fault('invalid-input', `as_of must be a multiple of ${cadenceSeconds} seconds since the epoch`);
+  if (asOfMs < (historySteps - 1) * cadenceSeconds * 1000)
+    throw new Fault('invalid-input', `as_of must leave room for ${historySteps} labels since the epoch`);
 }
 
 function checkOptions({ task }: CommissionedRoute, options: ForecastOptions): void {

@@ -3,7 +3,7 @@
  * about duplicates, clocks and ranges.
  */
 import { formatTimestamp } from '../../base/timestamp.ts';
-import type { WindowAnswer } from '../../historian/historian.ts';
+import type { InstantSpan, WindowAnswer } from '../../historian/historian.ts';
 import type { BoundInput, CommissionedRoute, RecordedSource, RunSource } from '../commission/commissioned.ts';
 import { sourceLimits } from '../limits.ts';
 import type { HistoryAdapter, SeriesWindow } from '../source/history-adapter.ts';
@@ -108,17 +108,24 @@ export function windowReasons(
 ): Reason[] {
   const reasons: Reason[] = [];
   if (source.duplicatePolicy === 'reject' && answer.firstDuplicateMs !== null) {
-    const at = labelOf(place.grid, answer.firstDuplicateMs);
+    const instant = { firstMs: answer.firstDuplicateMs, lastMs: answer.firstDuplicateMs };
     const observed = formatTimestamp(answer.firstDuplicateMs);
-    const reason = featureReason(place, 'duplicate_sample', observed, null);
-    reasons.push({ ...reason, first_label: at, last_label: at });
+    reasons.push(labelled(place, featureReason(place, 'duplicate_sample', observed, null), instant));
   }
   const skewed = answer.rows === 0 ? 0 : answer.skewedRows / answer.rows;
   if (skewed > sourceLimits.skewed_ratio)
-    reasons.push(featureReason(place, 'clock_skew', skewed, sourceLimits.skewed_ratio));
+    reasons.push(
+      labelled(place, featureReason(place, 'clock_skew', skewed, sourceLimits.skewed_ratio), answer.skewedSpan),
+    );
   if (place.input.out_of_range === 'reject' && answer.outOfRangeRows > 0)
-    reasons.push(featureReason(place, 'range', answer.outOfRangeRows, 0));
+    reasons.push(labelled(place, featureReason(place, 'range', answer.outOfRangeRows, 0), answer.outOfRangeSpan));
   return reasons;
+}
+
+/** With the labels in whose intervals the rows lie. */
+function labelled({ grid }: { readonly grid: Grid }, reason: Reason, span: InstantSpan | null): Reason {
+  if (span === null) return reason;
+  return { ...reason, first_label: labelOf(grid, span.firstMs), last_label: labelOf(grid, span.lastMs) };
 }
 
 /**

@@ -1,6 +1,33 @@
 /** Bearer tokens on the processor wire (§5, decisions §4): compared in constant time, by their digests. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 
+const tokenPattern = /^[\x21-\x7e]{1,8192}$/;
+
+export type Bearer =
+  /** `missing`: one is named and not set. */
+  | { readonly ok: true; readonly token: string | null; readonly missing: boolean }
+  | { readonly ok: false; readonly reason: string };
+
+/** The token that goes out to a processor: the value of the variable that its route names, or why there is none. */
+export function readBearer(
+  name: string | null,
+  boundary: 'local' | 'remote',
+  env: Readonly<Record<string, string | undefined>>,
+): Bearer {
+  if (name === null) return { ok: true, token: null, missing: false };
+  const value = env[name] ?? '';
+  if (value === '' && boundary === 'local') return { ok: true, token: null, missing: true };
+  // Data must not leave the site on half a configuration.
+  if (value === '')
+    return {
+      ok: false,
+      reason: `${name} is not set, and a remote processor is not called without the token that its route names`,
+    };
+  if (!tokenPattern.test(value))
+    return { ok: false, reason: `${name} is not a bearer token: 1 to 8192 visible ASCII characters, without spaces` };
+  return { ok: true, token: value, missing: false };
+}
+
 /** What is wrong with the `Authorization` header of a request, or null when it carries `token`. */
 export function bearerFault(
   header: string | undefined,

@@ -90,6 +90,7 @@ describe('decisions §4 POST <endpoint>/v1/history/grid', () => {
     const adapter = await serve(json(good));
     const [answer] = await adapter.read([window('load', 3, { range: { maximum: 2 } })], never);
     expect([answer?.outOfRangeRows, [...(answer?.cells ?? [])]]).toEqual([1, [1, Number.NaN, Number.NaN]]);
+    expect([answer?.outOfRangeSpan, answer?.skewedSpan]).toEqual([{ firstMs: asOfMs, lastMs: asOfMs }, null]);
   });
 
   const series = (timestamps: string[], values: unknown[]) => ({ series: { load: { timestamps, values } } });

@@ -11,7 +11,7 @@ import { decoder } from '../../base/decode.ts';
 import { Fault } from '../../base/fault.ts';
 import { parseJson } from '../../base/json.ts';
 import { formatTimestamp, parseTimestamp } from '../../base/timestamp.ts';
-import type { WindowAnswer } from '../../historian/historian.ts';
+import type { InstantSpan, WindowAnswer } from '../../historian/historian.ts';
 import { strict } from '../lexical.ts';
 import { type Exchange, exchange, type Network } from '../outbound/exchange.ts';
 import { systemResolve } from '../outbound/pinned-address.ts';
@@ -112,11 +112,14 @@ function answerOf(window: SeriesWindow, series: ReadonlyMap<string, GridAnswer>)
   const values = found.values.slice(found.values.length - window.steps);
   const cells = new Float64Array(window.steps).fill(Number.NaN);
   let outOfRangeRows = 0;
+  let outOfRangeSpan: InstantSpan | null = null;
   let watermarkMs: number | null = null;
   values.forEach((value, index) => {
     if (value === null) return;
     if (window.range !== undefined && !inRange(value, window.range)) {
       outOfRangeRows++;
+      const labelMs = window.asOfMs - (window.steps - 1 - index) * window.cadenceMs;
+      outOfRangeSpan = { firstMs: outOfRangeSpan?.firstMs ?? labelMs, lastMs: labelMs };
       return;
     }
     cells[index] = value;
@@ -125,7 +128,8 @@ function answerOf(window: SeriesWindow, series: ReadonlyMap<string, GridAnswer>)
   });
   const rows = values.filter((value) => value !== null).length;
   const uncertainCells = new Uint8Array(window.steps);
-  return { cells, watermarkMs, rows, skewedRows: 0, outOfRangeRows, uncertainCells, firstDuplicateMs: null };
+  const sound = { skewedRows: 0, skewedSpan: null, firstDuplicateMs: null };
+  return { ...sound, cells, watermarkMs, rows, outOfRangeRows, outOfRangeSpan, uncertainCells };
 }
 
 function unavailable(reason: string, cause?: unknown): Fault {

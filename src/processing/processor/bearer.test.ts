@@ -1,0 +1,33 @@
+/** decisions §4 and §5 of the contract: what a route's `bearer_token_env` leads to, before anything is sent. */
+import { describe, expect, test } from 'vitest';
+import { readBearer } from './bearer.ts';
+
+describe('§5 the token of a processor comes from the environment variable that its route names', () => {
+  test('none named: none is sent; named and set: its value', () => {
+    expect(readBearer(null, 'remote', {})).toEqual({ ok: true, token: null, missing: false });
+    expect(readBearer('TOKEN', 'remote', { TOKEN: 'abc.DEF-1~+/=' })).toEqual({
+      ok: true,
+      token: 'abc.DEF-1~+/=',
+      missing: false,
+    });
+  });
+
+  test('named and not set: the token of a local processor is optional, a remote one is not called without', () => {
+    for (const env of [{}, { TOKEN: '' }]) {
+      expect(readBearer('TOKEN', 'local', env)).toEqual({ ok: true, token: null, missing: true });
+      expect(readBearer('TOKEN', 'remote', env)).toEqual({
+        ok: false,
+        reason: 'TOKEN is not set, and a remote processor is not called without the token that its route names',
+      });
+    }
+  });
+
+  test('what no header can carry is refused and not repeated', () => {
+    for (const value of ['abc\ndef', 'abc def', ' abc', 'tökén', 'a'.repeat(8193)])
+      expect(readBearer('TOKEN', 'local', { TOKEN: value })).toEqual({
+        ok: false,
+        reason: 'TOKEN is not a bearer token: 1 to 8192 visible ASCII characters, without spaces',
+      });
+    expect(readBearer('TOKEN', 'local', { TOKEN: 'a'.repeat(8192) }).ok).toBe(true);
+  });
+});
