@@ -39,6 +39,9 @@ interface Term {
   leaseEndMs: number;
 }
 
+/** What the database takes to end a session. */
+const endedMs = 30;
+
 export function holdLease(parts: LeaseParts): EngineLease {
   const { clock, log } = parts;
   const { engine_lease_ms: leaseMs, engine_renew_ms: renewMs, engine_poll_ms: pollMs } = parts.place.limits;
@@ -79,8 +82,11 @@ export function holdLease(parts: LeaseParts): EngineLease {
     const ageMs = Number(row?.['age_ms']);
     if (row?.['got'] !== true) {
       // A holder that does not renew has stopped or lost its way to the database, which may not know it for long.
-      if (ageMs > leaseMs) await run(endHolder(schema, 'engine'));
-      return null;
+      if (ageMs <= leaseMs) return null;
+      await run(endHolder(schema, 'engine'));
+      // Its lock is free in a moment.
+      await sleep(clock, endedMs, closing.signal);
+      return contend();
     }
     const waitMs = row['released'] === true ? 0 : Math.max(0, leaseMs - ageMs) + parts.graceMs;
     const sentMs = clock.monotonicMs();

@@ -38,6 +38,10 @@ export function addBackupCommands(setpoint: Command, parts: DataDirParts): void 
 async function backupCommand(parts: DataDirParts, target: string, options: Options): Promise<void> {
   const { terminal, clock, version } = parts;
   const { dataDir } = parts.settings();
+  if (typeof parts.siteDatabase() !== 'string')
+    throw new CommandError(
+      'the site is in PostgreSQL (SVC_DATABASE_URL): back it up with pg_dump, and the data dir as files',
+    );
   if (!existsSync(dataDir)) throw new CommandError(`there is no data dir ${dataDir}: set SVC_DATA_DIR`);
   if (`${target}/`.startsWith(`${dataDir}/`)) throw new CommandError('a backup must lie outside the data dir');
   const progress = showProgress(terminal);
