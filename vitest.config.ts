@@ -39,7 +39,15 @@ export default defineConfig({
           fileParallelism: false,
         },
       },
-      { test: { name: 'soak', include: ['tests/soak/**/*.test.ts'], testTimeout: 3_600_000, fileParallelism: false } },
+      {
+        test: {
+          name: 'soak',
+          include: ['tests/soak/**/*.test.ts'],
+          globalSetup: ['tests/console/prepare.ts'],
+          testTimeout: 3_600_000,
+          fileParallelism: false,
+        },
+      },
     ],
   },
 });
