@@ -106,7 +106,10 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await page.getByRole('button', { name: 'Save…' }).click();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     const dialog = page.getByRole('dialog');
-    await untilText(dialog, /Somebody else has saved[\s\S]*Cooldown[\s\S]*0[\s\S]*250/);
+    await untilText(
+      dialog,
+      /Somebody else has saved[\s\S]*Cooldown[\s\S]*You began with:\s+0[\s\S]*The other version:\s+250/,
+    );
     await dialog.getByRole('button', { name: 'Keep mine' }).click();
     expect(await priority(page).inputValue()).toBe('40');
     await page.getByRole('button', { name: 'Save…' }).click();

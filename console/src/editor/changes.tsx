@@ -1,11 +1,17 @@
-/** A list of changes: what was stored, what is yours. */
+/** A list of changes with both sides of each: what was stored and what is yours, unless the caller names them otherwise. */
 import { t } from '../strings/index.ts';
 import classes from './changes.module.css';
 import type { Change } from './difference.ts';
 
 const words = t.editor.difference;
 
-export function Changes({ changes }: { changes: readonly Change[] }) {
+interface ChangesParts {
+  readonly changes: readonly Change[];
+  /** What the two sides are called to those who do not see them. */
+  readonly sides?: { readonly before: string; readonly after: string };
+}
+
+export function Changes({ changes, sides = words }: ChangesParts) {
   return (
     <ul className={classes['list']} data-testid="changes" tabIndex={0} aria-label={words.label}>
       {changes.map(({ what, before, after }, index) => (
@@ -14,9 +20,9 @@ export function Changes({ changes }: { changes: readonly Change[] }) {
           {(before !== null || after !== null) && (
             <>
               {before !== null && (
-                <Side className={classes['before'] ?? ''} sign="−" label={words.before} text={before} />
+                <Side className={classes['before'] ?? ''} sign="−" label={sides.before} text={before} />
               )}
-              {after !== null && <Side className={classes['after'] ?? ''} sign="+" label={words.after} text={after} />}
+              {after !== null && <Side className={classes['after'] ?? ''} sign="+" label={sides.after} text={after} />}
             </>
           )}
         </li>

@@ -29,7 +29,7 @@ export function ConflictDialog({ onClose }: { onClose: () => void }) {
     <Modal opened onClose={onClose} size="lg" title={words.title} closeButtonProps={{ 'aria-label': t.common.close }}>
       <Stack>
         <Text size="sm">{words.lead(revision, theirs.revision)}</Text>
-        {changes.length === 0 ? <Text size="sm">{words.same}</Text> : <Changes changes={changes} />}
+        {changes.length === 0 ? <Text size="sm">{words.same}</Text> : <Changes changes={changes} sides={words.sides} />}
         <Button data-autofocus onClick={choose(() => store.rebase(content, theirs.revision))}>
           {words.keep}
         </Button>

@@ -297,7 +297,7 @@ export function ActionForm(form: NodeForm) {
               readOnly={readOnly}
               onChange={({ instance, point_type: kind, point }) => change(at, { instance, point_type: kind, point })}
             />
-            <RemoveEntry name={words.value} onRemove={() => remove(at)} />
+            <RemoveEntry name={words.write(at + 1)} onRemove={() => remove(at)} />
           </div>
           <ExpressionField
             label={words.value}

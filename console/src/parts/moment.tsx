@@ -38,6 +38,10 @@ export function inWords(atMs: number, fromMs: number): string {
   return words.days(Math.round(seconds / 86_400));
 }
 
+export function agoInWords(atMs: number, fromMs: number): string {
+  return inWords(Math.min(atMs, fromMs), fromMs);
+}
+
 const dayAndTime = new Intl.DateTimeFormat(undefined, {
   year: 'numeric',
   month: 'short',
@@ -63,11 +67,12 @@ export function clockTime(at: string | number): string {
   return timeOnly.format(new Date(at));
 }
 
+/** A moment that has been. What comes between two ticks of the page, or by a clock that is ahead, is just now. */
 export function Moment({ at }: { at: string }) {
   const now = useNowMs();
   return (
     <time dateTime={at} title={fullTime(at)}>
-      {inWords(Date.parse(at), now)}
+      {agoInWords(Date.parse(at), now)}
     </time>
   );
 }

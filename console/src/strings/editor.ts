@@ -97,6 +97,7 @@ export const editor = {
     warnings: 'The rule is stored. The service remarks:',
   },
   conflict: {
+    sides: { before: 'You began with', after: 'The other version' },
     title: 'Somebody else has saved this rule',
     lead: (mine: number, theirs: number) =>
       `You began with revision ${mine}; revision ${theirs} is stored now. Nothing of yours is lost. The other version differs from the one you began with in this:`,

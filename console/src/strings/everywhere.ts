@@ -37,7 +37,8 @@ export const common = {
     words: { off: 'Off', connecting: 'Connecting', live: 'Live', lost: 'Reconnecting' },
   },
   failure: {
-    unreachable: 'The service cannot be reached. It may be restarting; this page tries again by itself.',
+    unreachable:
+      'The service cannot be reached. It may be restarting; try again in a moment, nothing that you typed is lost.',
     'no-answer-in-time': 'The service did not answer in time. It may be very busy.',
     'unexpected-answer': 'The answer is not one that this console understands. Is a proxy in between?',
     unavailable: (message: string) => `The service is up but cannot do this now: ${message}.`,

@@ -28,7 +28,7 @@ export const forecasts = {
     title: 'Run it',
     asOf: 'Data up to',
     asOfHint: (cadence: string) => `UTC, on a whole step of ${cadence}`,
-    latest: 'Latest',
+    latest: 'Latest time',
     badAsOf: (cadence: string) => `This is not a time on a whole step of ${cadence}, or it lies ahead.`,
     horizon: 'Steps ahead',
     quantiles: 'Quantiles',

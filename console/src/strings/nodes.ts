@@ -28,6 +28,7 @@ export const nodes = {
   description: 'Note',
   id: 'Id',
   remove: 'Delete node',
+  write: (at: number) => `write ${at}`,
   removeEntry: (name: string) => `Remove ${name}`,
   up: (name: string) => `Move ${name} up`,
   down: (name: string) => `Move ${name} down`,
