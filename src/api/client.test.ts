@@ -149,6 +149,11 @@ describe('decisions §1 every failure is one typed error', () => {
     expect([error.code, error.status]).toEqual(['no-answer-in-time', null]);
   });
 
+  test('a call without its path parameter is a bug of the caller, not a service that is down', async () => {
+    const client = createClient({ baseUrl: await saying(200, '{}'), token: () => null });
+    await expect(client.call(automation.get)).rejects.toThrow('needs the path parameter id');
+  });
+
   test('a caller that gives up sees its own reason', async () => {
     const base = await saying(200, '{}');
     const client = createClient({ baseUrl: base, token: () => null });

@@ -119,9 +119,11 @@ export function createClient(options: ClientOptions): Client {
     async call<C extends Capability>(capability: C, input: CallInput<C> = {}): Promise<Reply<Static<C['answer']>>> {
       const deadline = AbortSignal.timeout(input.deadlineMs ?? options.deadlineMs ?? defaultDeadlineMs);
       const signal = input.signal === undefined ? deadline : AbortSignal.any([deadline, input.signal]);
+      // Outside what is asked of the service: a call that cannot be made is the caller's bug, not a service that is down.
+      const path = pathOf(capability, input);
       const body = bodyOf(capability, input);
       const response = await orNoAnswer(input.signal, () =>
-        send(`${options.baseUrl}${pathOf(capability, input)}`, {
+        send(`${options.baseUrl}${path}`, {
           method: capability.method,
           headers: headersOf(capability, input, options.token(), body !== undefined),
           signal,

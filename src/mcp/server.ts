@@ -67,6 +67,8 @@ async function call(client: Client, tool: Tool, given: Arguments, signal: AbortS
   const { capability, inputSchema } = tool;
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(inputSchema.properties, name));
   if (unknown.length > 0) return refused('invalid-input', `unknown arguments: ${unknown.join(', ').slice(0, 200)}`);
+  const missing = inputSchema.required.filter((name) => name !== 'confirmed' && !Object.hasOwn(given, name));
+  if (missing.length > 0) return refused('invalid-input', `missing arguments: ${missing.join(', ')}`);
   if (capability.confirmation === 'always' && given['confirmed'] !== true)
     return refused('confirmation-required', 'nothing was done: this changes the site and needs confirmed: true');
   try {

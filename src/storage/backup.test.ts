@@ -30,6 +30,7 @@ beforeEach(async () => {
   writeFileSync(join(dataDir, 'signing-key.pem'), 'key', { mode: 0o600 });
   writeFileSync(join(dataDir, 'audit-checkpoints.jsonl'), '{}\n');
   writeFileSync(join(dataDir, 'service.lock'), '');
+  writeFileSync(join(dataDir, 'service.lock-journal'), '');
   writeFileSync(join(dataDir, 'logs', 'rules', '1.log'), 'line\n');
   mkdirSync(join(dataDir, 'plant'));
   writeFileSync(join(dataDir, 'plant', 'state.json'), '{"soc":50}');

@@ -73,6 +73,7 @@ export interface BackupOrder {
 function isLeftOut(name: string): boolean {
   return (
     name === 'service.lock' ||
+    name === 'service.lock-journal' ||
     name === 'logs' ||
     name === migrationCopies ||
     /\.sqlite-(wal|shm|journal)$/.test(name) ||

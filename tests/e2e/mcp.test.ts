@@ -100,6 +100,8 @@ describe('decisions §2.7 the tools', () => {
     });
     const odd = await client.callTool({ name: 'automation_rule_get', arguments: { id: 1, x: 2 } });
     expect([odd.isError, text(odd)]).toEqual([true, expect.stringContaining('unknown arguments: x')]);
+    const bare = await client.callTool({ name: 'automation_rule_get', arguments: {} });
+    expect([bare.isError, text(bare)]).toEqual([true, expect.stringContaining('missing arguments: id')]);
     const many = await client.callTool({
       name: 'automation_rule_list',
       arguments: { page_size: 5, search: 'nothing' },

@@ -14,6 +14,7 @@ interface ComposeService {
   readonly read_only?: boolean;
   readonly cap_drop?: readonly string[];
   readonly network_mode?: string;
+  readonly user?: string;
   readonly ports?: readonly string[];
   readonly volumes?: readonly string[];
 }
@@ -31,7 +32,7 @@ describe('packaging', () => {
     expect(dockerfile).toMatch(/^USER node$/m);
     expect(dockerfile).toMatch(/^HEALTHCHECK /m);
     expect(dockerfile.lastIndexOf('USER node')).toBeGreaterThan(dockerfile.lastIndexOf('FROM '));
-    expect(read('.dockerignore').split('\n')).toEqual(expect.arrayContaining(['.git', 'data', 'node_modules']));
+    expect(read('.dockerignore').split('\n')).toEqual(expect.arrayContaining(['.git', 'data', 'node_modules', 'ops', '**/.env']));
   });
 
   test('services are read-only, without capabilities, and published on loopback only', () => {
@@ -43,6 +44,8 @@ describe('packaging', () => {
       expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
       expect(service.ports?.filter((port) => !port.startsWith('127.0.0.1:')) ?? []).toEqual([]);
     }
+    // Without capabilities a process that starts as root cannot become another user, and the broker would end.
+    expect(services['broker']?.user).toBe('1883:1883');
     // decisions §4: `local` means loopback, so the forecaster shares the service's network, and not its data.
     expect(services['forecaster']?.network_mode).toBe('service:setpoint');
     expect(services['forecaster']?.volumes).toEqual(['./config/processing/tasks:/tasks:ro']);
