@@ -32,7 +32,9 @@ describe('packaging', () => {
     expect(dockerfile).toMatch(/^USER node$/m);
     expect(dockerfile).toMatch(/^HEALTHCHECK /m);
     expect(dockerfile.lastIndexOf('USER node')).toBeGreaterThan(dockerfile.lastIndexOf('FROM '));
-    expect(read('.dockerignore').split('\n')).toEqual(expect.arrayContaining(['.git', 'data', 'node_modules', 'ops', '**/.env']));
+    expect(read('.dockerignore').split('\n')).toEqual(
+      expect.arrayContaining(['.git', 'data', 'node_modules', 'ops', '**/.env']),
+    );
   });
 
   test('services are read-only, without capabilities, and published on loopback only', () => {
