@@ -46,7 +46,8 @@ const site = siteCase(hourMs, 42, 24);
 const later = hoursBefore(site, 1);
 const earlier = hoursBefore(site, 2);
 /** Its fit takes seconds. */
-const heavy = siteCase(hourMs / 4, 200, 24);
+/** More than a second of work on any machine. */
+const heavy = withCovariates(siteCase(hourMs / 4, 200, 24), 8);
 const short = siteCase(hourMs, 5, 24);
 
 const seasonal = { strategy: 'seasonal-naive', version: '1', source_feature: 'target', season_seconds: 86_400 };
@@ -63,19 +64,18 @@ const tasks = {
 };
 /** The longest history of the contract, with twelve covariates of 17 digits and a month ahead. */
 function longest(): ScoreCase {
-  const own = siteCase(hourMs, 20_000 / 24, 744);
+  const own = withCovariates(siteCase(hourMs, 20_000 / 24, 744), 12);
+  return { ...own, quantiles: Array.from({ length: 99 }, (_, at) => (at + 1) / 100) };
+}
+function withCovariates(own: ScoreCase, length: number): ScoreCase {
   const { sample } = own;
   const [weather] = sample.covariates;
   if (weather === undefined) throw new Error('no weather');
-  const covariates = Array.from({ length: 12 }, (_, index) => ({
+  const covariates = Array.from({ length }, (_, index) => ({
     name: `weather_${index}`,
     values: weather.values.map((value) => value / (index + 3)),
   }));
-  return {
-    ...own,
-    sample: { ...sample, covariates },
-    quantiles: Array.from({ length: 99 }, (_, at) => (at + 1) / 100),
-  };
+  return { ...own, sample: { ...sample, covariates } };
 }
 
 const workers = Math.max(1, availableParallelism());
@@ -180,7 +180,7 @@ describe('the forecaster', { timeout: 180_000 }, () => {
   });
 
   test('§7 a deadline that passes during the work: 504, the work ends, and its thread is replaced', async () => {
-    const { status, body } = await forecaster.process(ask(heavy, 'site.heavy', 1500));
+    const { status, body } = await forecaster.process(ask(heavy, 'site.heavy', 1000));
     expect([status, body['code']]).toEqual([504, 'DEADLINE_EXCEEDED']);
     await waitFor(() => forecaster.logs().includes('ended at its deadline'));
     await waitFor(async () => (await forecaster.health()).body['status'] === ('ok' as never) || undefined);
