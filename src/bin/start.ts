@@ -13,8 +13,8 @@ import { startDemoWeather } from './demo-weather.ts';
 import { runService } from './run-service.ts';
 
 const demoFolder = join(import.meta.dirname, '..', '..', 'config', 'demo');
-/** Longest wait for the history that forecasts read. */
-const forecastableMs = 2000;
+/** Longest wait for the history that forecasts read: the screen comes first, the rest is there a second later. */
+const forecastableMs = 100;
 /** The fastest replay that the simulated driver takes. */
 const speedMax = 3600;
 
