@@ -6,7 +6,7 @@
 import { canonicalJson } from '../base/canonical-json.ts';
 import { sha256Hex } from '../base/digest.ts';
 import { newId } from '../base/id.ts';
-import { type AuditLogName, type ChainOwner, chainHash, chainStart } from '../storage/audit-chain.ts';
+import { type AuditLogName, type ChainOwner, chainedEventOf, chainHash, chainStart } from '../storage/audit-chain.ts';
 import type { Transaction } from '../storage/database.ts';
 import { type AuditEntry, type AuditScope, isRecordable } from './event.ts';
 
@@ -118,25 +118,7 @@ function rowOf(owner: ChainOwner, chainId: number, { entry, details }: PreparedE
     accepted_event_id: entry.acceptedEventId ?? null,
     previous_hash: place.previous,
   };
-  const hash = chainHash(owner, {
-    sequence: String(row.sequence),
-    eventId: row.event_id,
-    occurredAt: row.occurred_at,
-    subjectKind: row.subject_kind,
-    subjectId: row.subject_id,
-    action: row.action,
-    resourceKind: row.resource_kind,
-    resourceId: row.resource_id,
-    outcome: row.outcome,
-    risk: row.risk,
-    confirmation: row.confirmation,
-    correlationId: row.correlation_id,
-    traceId: row.trace_id,
-    detailsDigest: row.details_digest,
-    acceptedEventId: row.accepted_event_id,
-    previous: row.previous_hash,
-  });
-  return { ...row, hash };
+  return { ...row, hash: chainHash(owner, chainedEventOf(row)) };
 }
 
 function* parts<T>(rows: readonly T[]): Generator<T[]> {

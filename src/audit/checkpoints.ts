@@ -6,7 +6,7 @@
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { appendLineDurably, readIfThere } from '../base/own-file.ts';
-import type { ChainOwner } from '../storage/audit-chain.ts';
+import { type ChainOwner, chainedEventOf } from '../storage/audit-chain.ts';
 import type { Database } from '../storage/database.ts';
 import type { AuditChainRow, AuditEventTable } from '../storage/schema.ts';
 import { type ChainRecord, walkChain } from './chain-walk.ts';
@@ -159,24 +159,7 @@ async function oldest(database: Database, chainId: number): Promise<Point> {
 
 function recordOf(row: AuditEventTable): ChainRecord {
   return {
-    event: {
-      sequence: String(row.sequence),
-      eventId: row.event_id,
-      occurredAt: row.occurred_at,
-      subjectKind: row.subject_kind,
-      subjectId: row.subject_id,
-      action: row.action,
-      resourceKind: row.resource_kind,
-      resourceId: row.resource_id,
-      outcome: row.outcome,
-      risk: row.risk,
-      confirmation: row.confirmation,
-      correlationId: row.correlation_id,
-      traceId: row.trace_id,
-      detailsDigest: row.details_digest,
-      acceptedEventId: row.accepted_event_id,
-      previous: row.previous_hash,
-    },
+    event: chainedEventOf(row),
     hash: row.hash,
     details: undefined,
     era: row.era,

@@ -32,14 +32,13 @@ interface Filled {
 
 /**
  * Fills the minutes before `untilMs` in which a point has no value, a value each, as far back as models look. What
- * forecasts read comes first; `onReplayed` is told when that is there.
+ * forecasts read comes first.
  */
 export async function fillDemoHistory(
   history: ServiceHistory,
   site: Site,
   configDir: string,
   untilMs: number,
-  onReplayed: () => void,
 ): Promise<void> {
   for (const [position, channel] of site.channels.entries()) {
     if (channel.driver !== 'simulated') continue;
@@ -53,7 +52,6 @@ export async function fillDemoHistory(
       timezone: site.timezone,
     };
     for (const { point, signal } of filledPoints(site, position)) {
-      if (!replayed.includes(signal)) onReplayed();
       const id = { instance: point.instance, point: point.id };
       const missing = missingMinutes(history, id, untilMs);
       // The newest first: whatever ends the filling, what lies before the first value is still to be filled.

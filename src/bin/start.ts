@@ -13,8 +13,6 @@ import { startDemoWeather } from './demo-weather.ts';
 import { runService } from './run-service.ts';
 
 const demoFolder = join(import.meta.dirname, '..', '..', 'config', 'demo');
-/** Longest wait for the history that forecasts read: the screen comes first, the rest is there a second later. */
-const forecastableMs = 100;
 /** The fastest replay that the simulated driver takes. */
 const speedMax = 3600;
 
@@ -45,16 +43,13 @@ const service = await runService(async () => (config = await demoConfig(process.
 if (config === undefined) throw new Error('the service runs without a configuration');
 const { configDir, dataDir } = config;
 startDemoWeather(service.site, configDir, dataDir, service.log);
-const forecastable = Promise.withResolvers<void>();
-fillDemoHistory(service.history, service.site, configDir, startedMs, forecastable.resolve).then(
+// The screen does not wait for it: what forecasts read is there a second later.
+fillDemoHistory(service.history, service.site, configDir, startedMs).then(
   () => service.log.info('the demo history is filled', { took_ms: systemClock.wallMs() - startedMs }),
   (error: unknown) => service.log.warn('the demo history could not be filled', { error: String(error) }),
 );
-// Whoever tries the forecast at once shall get one; a slow disk delays the screen only so long.
-systemClock.after(forecastableMs, forecastable.resolve);
 try {
   await installDemoRules(service, configDir);
-  await forecastable.promise;
   process.stdout.write(await demoScreen(service, config));
 } catch (error) {
   if (!isForOperator(error)) throw error;

@@ -4,6 +4,7 @@
  * The text is RFC 8785: members sorted by code unit, written out by hand because millions of events are verified at once.
  */
 import { hash } from 'node:crypto';
+import type { AuditEventTable } from './schema.ts';
 
 /** `events` is what the query answers from; `access` is the log of the searches themselves. */
 export type AuditLogName = 'events' | 'access';
@@ -34,6 +35,28 @@ export interface ChainedEvent {
   readonly acceptedEventId: string | null;
   /** Hash of the event before, or `chainStart`. */
   readonly previous: string;
+}
+
+/** A stored event, or one that only lacks its hash, as it is hashed. */
+export function chainedEventOf(row: Omit<AuditEventTable, 'hash'>): ChainedEvent {
+  return {
+    sequence: String(row.sequence),
+    eventId: row.event_id,
+    occurredAt: row.occurred_at,
+    subjectKind: row.subject_kind,
+    subjectId: row.subject_id,
+    action: row.action,
+    resourceKind: row.resource_kind,
+    resourceId: row.resource_id,
+    outcome: row.outcome,
+    risk: row.risk,
+    confirmation: row.confirmation,
+    correlationId: row.correlation_id,
+    traceId: row.trace_id,
+    detailsDigest: row.details_digest,
+    acceptedEventId: row.accepted_event_id,
+    previous: row.previous_hash,
+  };
 }
 
 /** What the first event of a chain continues. */

@@ -1,32 +1,11 @@
 /** The audit trail of a running service, and its two commands (decisions §3 "Store", §2.7). */
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { tamper } from '../../src/testing/audit-trail.ts';
-import {
-  runCommand,
-  serviceEnvironment,
-  startTestService,
-  type TestFolders,
-  type TestService,
-  testFolders,
-  virtualSite,
-} from './running-service.ts';
+import { folders, start } from './per-test.ts';
+import { runCommand, serviceEnvironment, type TestFolders, type TestService } from './running-service.ts';
 
-const cleanUps: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
-});
-function folders(): TestFolders {
-  const made = testFolders(virtualSite);
-  cleanUps.push(() => made.remove());
-  return made;
-}
-async function start(of: TestFolders, more: Readonly<Record<string, string>> = {}): Promise<TestService> {
-  const service = await startTestService(of, more);
-  cleanUps.push(() => service.stop('SIGKILL'));
-  return service;
-}
 const audit = (of: TestFolders, ...args: string[]) =>
   runCommand('setpoint.ts', ['audit', ...args], serviceEnvironment(of));
 const addRules = async (service: TestService, count: number): Promise<void> => {

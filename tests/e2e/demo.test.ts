@@ -120,7 +120,7 @@ describe('the demo site', () => {
       );
     });
     expect(record.outcome).toBe('acted');
-    expect(Object.values(record.variable_values).every(Number.isFinite)).toBe(true);
+    expect(record.variable_values['soc']).toBeGreaterThan(50);
     expect(record.matched_condition).not.toBeNull();
     expect(await interrupt(demo)).toBe(0);
   });

@@ -212,11 +212,10 @@ describe('the forecaster', { timeout: 180_000 }, () => {
   test('§8 max_request_bytes and max_frame_cells: the longest history of the contract fits, with 99 quantiles', async () => {
     const own = longest();
     const large = await startTestForecaster({ 'longest.yaml': taskText(own, 'site.longest') });
-    const body = ask(own, 'site.longest', 4000);
+    const body = ask(own, 'site.longest', 50_000);
     expect(body.byteLength).toBeGreaterThan(6_000_000);
     const reply = await large.process(body);
-    // Read, accepted and begun: on a slow machine only its time is too short.
-    expect([200, 504], reply.text).toContain(reply.status);
+    expect(reply.status, reply.text).toBe(200);
     expect(await large.stop()).toBe(0);
   });
 

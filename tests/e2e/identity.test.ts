@@ -5,37 +5,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import WebSocket from 'ws';
 import { issueToken } from '../../src/gateway/identity.ts';
 import { signingKey } from '../../src/gateway/local-keys.ts';
 import { openDatabase } from '../../src/storage/database.ts';
-import {
-  root,
-  runCommand,
-  serviceEnvironment,
-  startTestService,
-  type TestFolders,
-  type TestService,
-  testFolders,
-  virtualSite,
-  waitFor,
-} from './running-service.ts';
-
-const cleanUps: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
-});
-function folders(): TestFolders {
-  const made = testFolders(virtualSite);
-  cleanUps.push(() => made.remove());
-  return made;
-}
-async function start(of: TestFolders, more: Readonly<Record<string, string>> = {}): Promise<TestService> {
-  const service = await startTestService(of, more);
-  cleanUps.push(() => service.stop('SIGKILL'));
-  return service;
-}
+import { afterThisTest, folders, start } from './per-test.ts';
+import { root, runCommand, serviceEnvironment, type TestFolders, waitFor } from './running-service.ts';
 
 interface Demo {
   readonly process: ChildProcess;
@@ -47,7 +23,7 @@ interface Demo {
 async function startDemo(of: TestFolders, more: Readonly<Record<string, string>> = {}): Promise<Demo> {
   const { SVC_CONFIG_DIR: _demoSite, ...environment } = serviceEnvironment(of, { SVC_LOG_LEVEL: 'info', ...more });
   const child = spawn(process.execPath, [join(root, 'src', 'bin', 'start.ts')], { env: environment });
-  cleanUps.push(() => child.kill('SIGKILL'));
+  afterThisTest(() => child.kill('SIGKILL'));
   let output = '';
   let screen = '';
   child.stdout.on('data', (bytes: Buffer) => {
@@ -144,7 +120,7 @@ describe('decisions §1.1 keys of a running service', () => {
       else response.destroy();
     });
     await new Promise<void>((resolve) => void provider.listen(0, '127.0.0.1', resolve));
-    cleanUps.push(() => provider.close());
+    afterThisTest(() => provider.close());
     const { port } = provider.address() as AddressInfo;
     const settings = {
       SVC_JWT_JWKS_URL: `http://127.0.0.1:${port}/keys`,

@@ -4,37 +4,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import {
-  editorFlow,
-  root,
-  runCommand,
-  serviceEnvironment,
-  startTestService,
-  type TestFolders,
-  type TestService,
-  testFolders,
-  virtualSite,
-  waitFor,
-} from './running-service.ts';
-
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
-});
-
-function folders(): TestFolders {
-  const made = testFolders(virtualSite);
-  cleanups.push(made.remove);
-  return made;
-}
-
-async function start(of: TestFolders, more: Readonly<Record<string, string>> = {}): Promise<TestService> {
-  const service = await startTestService(of, more);
-  cleanups.push(() => service.stop());
-  return service;
-}
+import { afterThisTest, folders, start } from './per-test.ts';
+import { editorFlow, root, runCommand, serviceEnvironment, type TestService, waitFor } from './running-service.ts';
 
 /** Metrics by their whole line before the value. */
 async function scrape(service: TestService, headers: Record<string, string> = {}) {
@@ -118,7 +91,7 @@ describe('decisions §1 traces', () => {
       request.on('end', () => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'));
     });
     await new Promise<void>((resolve) => void collector.listen(0, '127.0.0.1', resolve));
-    cleanups.push(() => collector.close());
+    afterThisTest(() => collector.close());
     const of = folders();
     const { port } = collector.address() as AddressInfo;
     const service = await start(of, {

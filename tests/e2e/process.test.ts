@@ -3,37 +3,22 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import WebSocket from 'ws';
 import { openDatabase } from '../../src/storage/database.ts';
+import { afterThisTest, folders, start } from './per-test.ts';
 import {
   editorFlow,
   feedFlow,
   type Json,
   runCommand,
   serviceEnvironment,
-  startTestService,
   type TestFolders,
   type TestService,
-  testFolders,
   virtualSite,
   waitFor,
 } from './running-service.ts';
 
-const cleanUps: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
-});
-function folders(site = virtualSite): TestFolders {
-  const made = testFolders(site);
-  cleanUps.push(() => made.remove());
-  return made;
-}
-async function start(of: TestFolders, more: Readonly<Record<string, string>> = {}): Promise<TestService> {
-  const service = await startTestService(of, more);
-  cleanUps.push(() => service.stop('SIGKILL'));
-  return service;
-}
 async function addRule(service: TestService, name: string, fields: Readonly<Record<string, unknown>>): Promise<number> {
   const id = Number((await service.command('POST', '/rules', { name })).body['data']?.['id']);
   const updated = await service.command('PUT', `/rules/${id}`, fields);
@@ -54,7 +39,7 @@ describe('decisions §1 a start that cannot be', () => {
 
   test('a port in use', async () => {
     const server = createServer().listen(0, '127.0.0.1');
-    cleanUps.push(() => server.close());
+    afterThisTest(() => server.close());
     await new Promise((resolve) => server.once('listening', resolve));
     const address = server.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;

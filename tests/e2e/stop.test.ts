@@ -1,33 +1,10 @@
 /** The end of the process (decisions §1, Operations): SIGTERM drains and exits within 10 s, and leaves tidy files. */
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import WebSocket from 'ws';
-import {
-  editorFlow,
-  runCommand,
-  serviceEnvironment,
-  startTestService,
-  type TestFolders,
-  type TestService,
-  testFolders,
-  virtualSite,
-} from './running-service.ts';
-
-const cleanUps: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
-});
-function folders(): TestFolders {
-  const made = testFolders(virtualSite);
-  cleanUps.push(() => made.remove());
-  return made;
-}
-async function start(of: TestFolders): Promise<TestService> {
-  const service = await startTestService(of);
-  cleanUps.push(() => service.stop('SIGKILL'));
-  return service;
-}
+import { afterThisTest, folders, start } from './per-test.ts';
+import { editorFlow, runCommand, serviceEnvironment, type TestService } from './running-service.ts';
 
 /** Begins a PUT and sends its body a byte at a time, without ever coming to its end. */
 async function drip(service: TestService, token: string, path: string) {
@@ -49,7 +26,7 @@ async function drip(service: TestService, token: string, path: string) {
   ];
   socket.write(`${head.join('\r\n')}\r\n\r\n{`);
   const timer = setInterval(() => socket.write(' '), 20);
-  cleanUps.push(() => {
+  afterThisTest(() => {
     clearInterval(timer);
     socket.destroy();
   });
@@ -97,7 +74,7 @@ describe('decisions §1 SIGTERM drains and exits within 10 s', () => {
   test('a WebSocket client that ignores the closing handshake does not hold it', async () => {
     const service = await start(folders());
     const socket = connect(Number(new URL(service.base).port), '127.0.0.1');
-    cleanUps.push(() => socket.destroy());
+    afterThisTest(() => socket.destroy());
     socket.on('error', () => undefined);
     await new Promise((resolve) => socket.once('connect', resolve));
     socket.write(

@@ -6,9 +6,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { automation } from '../../src/api/automation.ts';
 import { openDatabase } from '../../src/storage/database.ts';
+import { afterThisTest } from './per-test.ts';
 import {
   editorFlow,
   root,
@@ -121,19 +122,14 @@ async function toolDoor(service: TestService): Promise<{ door: Door; close: () =
   return { door, close: () => client.close() };
 }
 
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
-});
-
 /** What is left when the steps were taken: rules and audit events, without what no two runs share. */
 async function trace(open: (service: TestService) => Promise<{ door: Door; close: () => Promise<void> }>) {
   const of = testFolders(virtualSite);
-  cleanups.push(of.remove);
+  afterThisTest(of.remove);
   const service = await startTestService(of);
-  cleanups.push(() => service.stop());
+  afterThisTest(() => service.stop());
   const { door, close } = await open(service);
-  cleanups.push(close);
+  afterThisTest(close);
   for (const step of steps(of)) await door(service, step);
   const database = openDatabase(join(of.data, 'site.sqlite'));
   const rules = await database.query.selectFrom('rules').selectAll().orderBy('id').execute();
@@ -175,6 +171,6 @@ test('§4.1 every mutation by HTTP, by the command line and by the tool protocol
   // No mutation is left out.
   const mutations = Object.entries(automation).flatMap(([name, { kind }]) => (kind === 'command' ? [name] : []));
   const of = testFolders(virtualSite);
-  cleanups.push(of.remove);
+  afterThisTest(of.remove);
   expect(new Set(steps(of).map(({ operation }) => operation as string))).toEqual(new Set(mutations));
 }, 180_000);

@@ -102,6 +102,8 @@ describe.runIf(chromiumPath !== undefined)('quick enough', () => {
         await page.mouse.move(600, 700);
         await page.mouse.down();
         for (let step = 1; step <= 40; step++) await page.mouse.move(600 - step * 4, 700 - step);
+        // And back, so that the nodes are where they were.
+        for (let step = 39; step >= 0; step--) await page.mouse.move(600 - step * 4, 700 - step);
         await page.mouse.up();
       }),
     );

@@ -1,0 +1,24 @@
+/** What one test made ends with it, the newest first: folders, services, and whatever else it names. */
+import { afterEach } from 'vitest';
+import { startTestService, type TestFolders, type TestService, testFolders, virtualSite } from './running-service.ts';
+
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
+});
+
+export function afterThisTest(cleanUp: () => unknown): void {
+  cleanUps.push(cleanUp);
+}
+
+export function folders(site = virtualSite): TestFolders {
+  const made = testFolders(site);
+  afterThisTest(() => made.remove());
+  return made;
+}
+
+export async function start(of: TestFolders, more: Readonly<Record<string, string>> = {}): Promise<TestService> {
+  const service = await startTestService(of, more);
+  afterThisTest(() => service.stop('SIGKILL'));
+  return service;
+}
