@@ -41,6 +41,8 @@ export default defineConfig({
     // Data URIs would need a wider policy for fonts and images.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // Many small files compress badly: what three pages or more share comes as one.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'shared', minShareCount: 3 }] } } },
     reportCompressedSize: false,
     chunkSizeWarningLimit: 1000,
   },

@@ -1,16 +1,10 @@
 /**
  * The pages and their addresses. They stand in the fragment: the service answers `/` and knows no other page, and what
- * is unknown to it stays a 404. Editor, audit and forecasts are fetched when they are first opened.
+ * is unknown to it stays a 404. Each page is fetched when it is first opened.
  */
-import {
-  createHashHistory,
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-} from '@tanstack/react-router';
+import { createHashHistory, createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
 import { type AuditSearch, auditFilterNames, type PanelName, panels } from './addresses.ts';
-import { RulesPage } from './rules/rules-page.tsx';
+import { later } from './parts/later.tsx';
 import { NotFound, PageFailure } from './shell/page-failure.tsx';
 import { Shell } from './shell/shell.tsx';
 
@@ -23,7 +17,7 @@ const word = (value: unknown): string | undefined => (typeof value === 'number' 
 const rulesRoute = createRoute({
   getParentRoute: () => root,
   path: '/',
-  component: RulesPage,
+  component: later(async () => (await import('./rules/rules-page.tsx')).RulesPage),
   validateSearch: (search: Readonly<Record<string, unknown>>): { create?: boolean } =>
     search['create'] === true ? { create: true } : {},
 });
@@ -31,7 +25,7 @@ const rulesRoute = createRoute({
 const ruleRoute = createRoute({
   getParentRoute: () => root,
   path: '/rules/$ruleId',
-  component: lazyRouteComponent(() => import('./editor/rule-page.tsx'), 'RulePage'),
+  component: later(async () => (await import('./editor/rule-page.tsx')).RulePage),
   validateSearch: (search: Readonly<Record<string, unknown>>): { panel?: PanelName; run?: string } => {
     const panel = panels.find((name) => name === search['panel']);
     const run = text(search['run']);
@@ -42,7 +36,7 @@ const ruleRoute = createRoute({
 const auditRoute = createRoute({
   getParentRoute: () => root,
   path: '/audit',
-  component: lazyRouteComponent(() => import('./audit/audit-page.tsx'), 'AuditPage'),
+  component: later(async () => (await import('./audit/audit-page.tsx')).AuditPage),
   validateSearch: (search: Readonly<Record<string, unknown>>): AuditSearch =>
     Object.fromEntries(
       auditFilterNames.flatMap((name) => {
@@ -55,7 +49,7 @@ const auditRoute = createRoute({
 const forecastsRoute = createRoute({
   getParentRoute: () => root,
   path: '/forecasts',
-  component: lazyRouteComponent(() => import('./forecasts/forecasts-page.tsx'), 'ForecastsPage'),
+  component: later(async () => (await import('./forecasts/forecasts-page.tsx')).ForecastsPage),
   validateSearch: (search: Readonly<Record<string, unknown>>): { task?: string } => {
     const task = word(search['task']);
     return task === undefined ? {} : { task };

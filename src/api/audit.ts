@@ -1,5 +1,5 @@
 /** The audit routes as data (§4.2, decisions §3): the query and its stream, with one set of parameters. */
-import Type from 'typebox';
+import * as Type from 'typebox';
 import type { Capability } from './capability.ts';
 
 const strict = <P extends Type.TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });

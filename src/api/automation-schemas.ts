@@ -1,5 +1,7 @@
 /** The wire of area A (§4.1, decisions §2.1) as schemas: requests are validated by them, answers are described. */
-import Type, { type TProperties } from 'typebox';
+import type { TProperties } from 'typebox';
+import * as Type from 'typebox';
+import { mapOf } from './map-schema.ts';
 
 const strict = <P extends TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -167,8 +169,8 @@ export const executionRecord = Type.Object({
   ),
   execution_path: Type.Array(Type.String()),
   matched_condition: nullable(Type.String()),
-  variable_values: Type.Record(Type.String(), numberOrNull),
-  node_details: Type.Record(Type.String(), Type.Unknown()),
+  variable_values: mapOf(numberOrNull),
+  node_details: mapOf(Type.Unknown()),
   correlation_id: Type.String(),
 });
 export const executeAnswer = succeeded(

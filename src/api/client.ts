@@ -3,9 +3,11 @@
  * descriptor's type. It needs `fetch` and nothing else, so it runs in a browser, in the command line and in the tools.
  * Streams (`/ws`, `text/event-stream`) are not calls and have clients of their own.
  */
-import Type, { type Static, type TSchema } from 'typebox';
+import type { Static, TSchema } from 'typebox';
+import * as Type from 'typebox';
 import { Check } from 'typebox/value';
 import type { Capability } from './capability.ts';
+import { mapOf } from './map-schema.ts';
 
 export interface ClientOptions {
   /** Address of the service, without a trailing slash; empty in a page that the service itself has served. */
@@ -219,7 +221,7 @@ const errorEnvelope = Type.Object({
     correlationId: Type.String(),
     retryable: Type.Optional(Type.Boolean()),
     retryAfterMs: Type.Optional(Type.Number()),
-    details: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    details: Type.Optional(mapOf(Type.Unknown())),
   }),
 });
 

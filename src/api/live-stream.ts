@@ -1,5 +1,6 @@
 /** What a client says on the live stream `/ws` (decisions §2.5), and its decoder. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import * as Type from 'typebox';
 import { decodeOrRefuse } from '../base/decode.ts';
 import { Fault } from '../base/fault.ts';
 

@@ -1,5 +1,6 @@
 /** The public platform routes as data (§4.2, decisions §3 "health", "platform"): no authentication, no tenant data, no I/O. */
-import Type, { type TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 import type { Capability } from './capability.ts';
 
 const none = Type.Object({}, { additionalProperties: false });

@@ -1,5 +1,6 @@
 /** The operations of area C (§2.3 "Capability descriptors", §4.3) as descriptors. */
-import Type, { type TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 import type { Capability } from './capability.ts';
 import { derivedDataSchema, processTaskRequestSchema } from './processing.ts';
 import { processorsHealthSchema, taskListSchema } from './processing-discovery.ts';

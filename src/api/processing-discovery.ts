@@ -1,5 +1,6 @@
 /** What area C tells about itself (§2.3 "Task discovery entry", decisions §4 "Discovery" and "Processor health"). */
-import Type, { type Static, type TProperties } from 'typebox';
+import type { Static, TProperties } from 'typebox';
+import * as Type from 'typebox';
 import {
   digestSchema,
   featureNameSchema,

@@ -2,7 +2,9 @@
  * The wire of area C (§2.3, decisions §4 "Lexical rules" and "Collection limits") as schemas, and the types derived
  * from them. What a schema cannot say (real dates, exact grids, sums that agree) is checked where the message is used.
  */
-import Type, { type Static, type TProperties } from 'typebox';
+import type { Static, TProperties } from 'typebox';
+import * as Type from 'typebox';
+import { mapOf } from './map-schema.ts';
 
 const strict = <P extends TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 const words = <W extends string[]>(...values: W): Type.TEnum<W> => Type.Enum<W>([...values]);
@@ -95,7 +97,8 @@ export type Series = Static<typeof seriesSchema>;
 
 const segmentSchema = strict({
   timestamps: Type.Array(timestampSchema, { minItems: 1, maxItems: wireLimits.timestampsMax }),
-  features: Type.Record(Type.String({ pattern: featureNamePattern }), seriesSchema, {
+  features: mapOf(seriesSchema, {
+    pattern: featureNamePattern,
     additionalProperties: false,
     minProperties: 1,
     maxProperties: wireLimits.featuresMax,
@@ -149,7 +152,8 @@ export const processingFrameSchema = strict({
   history: segmentSchema,
   future_covariates: optional(segmentSchema),
   static_features: optional(
-    Type.Record(Type.String({ pattern: featureNamePattern }), staticFeatureSchema, {
+    mapOf(staticFeatureSchema, {
+      pattern: featureNamePattern,
       additionalProperties: false,
       maxProperties: wireLimits.staticFeaturesMax,
     }),

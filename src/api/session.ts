@@ -1,5 +1,5 @@
 /** `POST /session` (decisions §1.1): the one-time code of a sign-in link becomes an access token. */
-import Type from 'typebox';
+import * as Type from 'typebox';
 import type { Capability } from './capability.ts';
 
 const none = Type.Object({}, { additionalProperties: false });

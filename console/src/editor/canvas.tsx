@@ -22,8 +22,9 @@ import { drawnFlow, useDraft, useDraftStore } from './draft-store.ts';
 import { addNode, canConnect, connect, disconnect, edgeKey, moveNodes, removeNodes } from './edit-flow.ts';
 import { useEditor } from './editor-context.ts';
 import { type FlowDocument, type Position, wiresOf } from './flow-document.ts';
-import { type CanvasNode, FlowNode, nodeAria } from './flow-node.tsx';
+import { type CanvasNode, FlowNode } from './flow-node.tsx';
 import { fittingKinds, type NodeKind, outputsOf } from './node-kinds.ts';
+import { nodeAria } from './node-names.ts';
 import { NodePalette } from './node-palette.tsx';
 
 const nodeTypes = { flow: FlowNode };

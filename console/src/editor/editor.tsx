@@ -6,16 +6,15 @@ import { ReactFlowProvider } from '@xyflow/react';
 import { useCallback, useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { parseTrigger } from '../../../src/rules/trigger/parse.ts';
 import { type PanelName, panels } from '../addresses.ts';
-import { HistoryPanel, useHistory } from '../history/history-panel.tsx';
+import { useHistory } from '../history/history-queries.ts';
 import { type AnyRecord, runContext, type ShownRun, shownRun } from '../live/run-view.ts';
 import { useLastRun, useWatch } from '../live/stream.ts';
+import { later } from '../parts/later.tsx';
 import { fullTime } from '../parts/moment.tsx';
 import { type StoredRule, useRuleVariables } from '../server/queries.ts';
 import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
 import { t } from '../strings/index.ts';
-import { TrialPanel } from '../trial/trial-panel.tsx';
-import { Canvas } from './canvas.tsx';
 import { ConflictDialog } from './conflict-dialog.tsx';
 import { useDraft, useDraftStore } from './draft-store.ts';
 import classes from './editor.module.css';
@@ -23,8 +22,6 @@ import { type EditorView, editorContext } from './editor-context.ts';
 import { EditorHeader } from './editor-header.tsx';
 import { EditorNotices } from './editor-notices.tsx';
 import { EditorTools } from './editor-tools.tsx';
-import { FlowList } from './flow-list.tsx';
-import { Inspector } from './inspector.tsx';
 import { checkContent } from './problems.ts';
 import { ProblemsPanel } from './problems-panel.tsx';
 import { RuleForm } from './rule-form.tsx';
@@ -33,6 +30,12 @@ import { sentenceOf } from './sentence.ts';
 import type { ConsoleCatalogue } from './site-catalogue.ts';
 
 const words = t.editor;
+
+const Canvas = later(async () => (await import('./canvas.tsx')).Canvas);
+const FlowList = later(async () => (await import('./flow-list.tsx')).FlowList);
+const Inspector = later(async () => (await import('./inspector.tsx')).Inspector);
+const TrialPanel = later(async () => (await import('../trial/trial-panel.tsx')).TrialPanel);
+const HistoryPanel = later(async () => (await import('../history/history-panel.tsx')).HistoryPanel);
 
 interface EditorParts {
   readonly rule: StoredRule;
@@ -243,19 +246,23 @@ function ShownSign({ run, hidden, onLive, onHide }: SignParts) {
   );
 }
 
+/** How many frames a field is waited for: the panel that holds it may have to be fetched first. */
+const fieldFramesMax = 120;
+
 /** Puts the cursor into the field of a path, once it is there; into what holds it where it has no field of its own. */
 function focusField(path: string): void {
-  requestAnimationFrame(() =>
-    requestAnimationFrame(() => {
-      for (let place = path; place !== ''; place = place.slice(0, Math.max(0, place.lastIndexOf('/')))) {
-        const field = document.querySelector<HTMLElement>(`[data-path^="${CSS.escape(place)}"]`);
-        if (field === null) continue;
-        field.focus();
-        field.scrollIntoView({ block: 'center' });
-        return;
-      }
-    }),
-  );
+  const attempt = (framesLeft: number): void => {
+    for (let place = path; place !== ''; place = place.slice(0, Math.max(0, place.lastIndexOf('/')))) {
+      const field = document.querySelector<HTMLElement>(`[data-path^="${CSS.escape(place)}"]`);
+      if (field === null) continue;
+      field.focus();
+      field.scrollIntoView({ block: 'center' });
+      return;
+    }
+    if (framesLeft > 0) requestAnimationFrame(() => attempt(framesLeft - 1));
+  };
+  // Two frames, after which what was there before is replaced.
+  requestAnimationFrame(() => requestAnimationFrame(() => attempt(fieldFramesMax)));
 }
 
 /** Ctrl/Cmd-Z and its opposite, outside of fields that are in the middle of composing. */

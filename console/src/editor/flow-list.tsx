@@ -5,8 +5,8 @@ import { drawnFlow, useDraft } from './draft-store.ts';
 import { useEditor } from './editor-context.ts';
 import { configOf, entriesOf, type FlowDocument, type FlowNode, nodeOf, textOf, wiresOf } from './flow-document.ts';
 import classes from './flow-list.module.css';
-import { nodeTitle } from './flow-node.tsx';
 import { drawnKind, elseOutput, outputsOf } from './node-kinds.ts';
+import { nodeTitle } from './node-names.ts';
 import { type ConsoleCatalogue, pointLabel } from './site-catalogue.ts';
 
 const words = t.nodes;

@@ -4,20 +4,16 @@ import { memo, useEffect, useRef } from 'react';
 import { type ShownRun, useShownRun } from '../live/run-view.ts';
 import { t } from '../strings/index.ts';
 import { useEditor } from './editor-context.ts';
-import { type FlowNode as DocumentNode, labelOf, textOf } from './flow-document.ts';
+import type { FlowNode as DocumentNode } from './flow-document.ts';
 import classes from './flow-node.module.css';
 import { drawnKind, hasInput, outputsOf } from './node-kinds.ts';
+import { nodeTitle } from './node-names.ts';
 import { NodeRows } from './node-rows.tsx';
 import type { Problem } from './problems.ts';
 
 export type CanvasNode = Node<{ readonly node: DocumentNode }, 'flow'>;
 
 const words = t.nodes;
-
-export function nodeTitle(node: DocumentNode): string {
-  const label = labelOf(node);
-  return label === '' ? words.kinds[drawnKind(node) ?? 'unknown'] : label;
-}
 
 function runState(run: ShownRun | null, id: string): 'visited' | 'passed' | undefined {
   if (run === null) return undefined;
@@ -88,9 +84,4 @@ function Trouble({ problems }: { problems: readonly Problem[] }) {
       {problems.length}
     </span>
   );
-}
-
-export function nodeAria(node: DocumentNode, problems: readonly Problem[]): string {
-  const count = problems.filter((problem) => problem.node_id === node.id).length;
-  return words.aria(words.kinds[drawnKind(node) ?? 'unknown'], labelOf(node) || textOf(node.id), count);
 }

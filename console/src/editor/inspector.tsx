@@ -9,10 +9,10 @@ import { canConnect, removeNodes, setTargets, setText, setWholeConfig } from './
 import { useEditor } from './editor-context.ts';
 import { EntryGroup, type NodeForm } from './entry-list.tsx';
 import { configOf, type FlowDocument, type FlowNode, labelOf, textOf, wiresOf } from './flow-document.ts';
-import { nodeTitle } from './flow-node.tsx';
 import classes from './inspector.module.css';
 import { ActionForm, CalculationForm, DecisionForm, InputForm, PeriodForm } from './node-forms.tsx';
 import { elseOutput, kindOf, type NodeKind, outputsOf } from './node-kinds.ts';
+import { nodeTitle } from './node-names.ts';
 
 const words = t.nodes;
 

@@ -1,9 +1,10 @@
 /** The form of each kind of node: what its `config` holds (decisions §2.3), in fields. */
-import { ActionIcon, NumberInput, Select, TextInput } from '@mantine/core';
+import { ActionIcon, Select, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { isVariableName } from '../../../src/rules/expression/parse.ts';
 import type { Fields } from '../../../src/rules/issues.ts';
 import { withUnit } from '../parts/number.ts';
+import { NumberField } from '../parts/number-field.tsx';
 import { t } from '../strings/index.ts';
 import { drawnFlow, useDraft, useDraftStore } from './draft-store.ts';
 import { setBranches, setConfig } from './edit-flow.ts';
@@ -79,21 +80,17 @@ export function InputForm(form: NodeForm) {
                 classNames={{ input: classes['mono'] ?? '' }}
                 onChange={(event) => variables.change(at, { name: event.currentTarget.value })}
               />
-              <NumberInput
+              <NumberField
                 label={words.maxAge}
                 title={words.maxAgeHint}
                 w={120}
                 min={1}
-                clampBehavior="none"
-                allowDecimal={false}
-                hideControls
+                integer
                 readOnly={readOnly}
                 data-path={variables.path(at, 'max_age_ms')}
                 error={variables.error(at, 'max_age_ms')}
-                value={typeof entry['max_age_ms'] === 'number' ? entry['max_age_ms'] : ''}
-                onChange={(value) =>
-                  variables.change(at, { max_age_ms: typeof value === 'number' ? value : undefined })
-                }
+                value={typeof entry['max_age_ms'] === 'number' ? entry['max_age_ms'] : null}
+                onChange={(value) => variables.change(at, { max_age_ms: value ?? undefined })}
               />
             </div>
           </div>

@@ -6,7 +6,7 @@ import { t } from '../strings/index.ts';
 import { drawnFlow, useDraft } from './draft-store.ts';
 import { useEditor } from './editor-context.ts';
 import { nodeOf } from './flow-document.ts';
-import { nodeTitle } from './flow-node.tsx';
+import { nodeTitle } from './node-names.ts';
 import type { Problem } from './problems.ts';
 import classes from './problems-panel.module.css';
 

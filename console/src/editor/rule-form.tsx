@@ -1,8 +1,9 @@
 /** Name, priority, cooldown and trigger of the rule (decisions §2.1, §2.2). */
-import { MultiSelect, NumberInput, Select, Textarea, TextInput } from '@mantine/core';
+import { MultiSelect, Select, Textarea, TextInput } from '@mantine/core';
 import { type Fields, isFields } from '../../../src/rules/issues.ts';
 import { defaultIntervalMs } from '../../../src/rules/trigger/parse.ts';
 import { shownDuration } from '../parts/number.ts';
+import { NumberField } from '../parts/number-field.tsx';
 import { t } from '../strings/index.ts';
 import type { Content } from './draft-history.ts';
 import { useDraft, useDraftStore } from './draft-store.ts';
@@ -43,28 +44,28 @@ export function RuleForm() {
         minRows={2}
         onChange={(event) => set({ description: event.currentTarget.value === '' ? null : event.currentTarget.value })}
       />
-      <NumberInput
+      <NumberField
         label={words.priority}
         description={words.priorityHint}
         value={content.priority}
         min={0}
         max={priorityMax}
-        clampBehavior="strict"
-        allowDecimal={false}
+        required
+        integer
         readOnly={readOnly}
-        onChange={(value) => typeof value === 'number' && set({ priority: value })}
+        onChange={(value) => value !== null && set({ priority: value })}
       />
-      <NumberInput
+      <NumberField
         label={words.cooldown}
         description={words.cooldownHint}
         value={content.cooldown_ms}
         min={0}
         max={Number.MAX_SAFE_INTEGER}
-        clampBehavior="strict"
-        allowDecimal={false}
+        required
+        integer
         step={100}
         readOnly={readOnly}
-        onChange={(value) => typeof value === 'number' && set({ cooldown_ms: value })}
+        onChange={(value) => value !== null && set({ cooldown_ms: value })}
       />
       <TriggerForm trigger={content.trigger_config} cooldownMs={content.cooldown_ms} set={set} />
     </section>
@@ -110,17 +111,16 @@ function TriggerForm({ trigger, cooldownMs, set }: TriggerParts) {
         onChange={(value) => set({ trigger_config: starting(kinds.find((known) => known === value) ?? 'none') })}
       />
       {kind === 'interval' && (
-        <NumberInput
+        <NumberField
           label={words.interval}
-          value={typeof fields['interval_ms'] === 'number' ? fields['interval_ms'] : ''}
+          value={typeof fields['interval_ms'] === 'number' ? fields['interval_ms'] : null}
           min={1}
-          clampBehavior="none"
-          allowDecimal={false}
+          integer
           step={100}
           readOnly={readOnly}
           data-path="trigger/interval_ms"
           error={error('/interval_ms')}
-          onChange={(value) => change({ interval_ms: typeof value === 'number' ? value : null })}
+          onChange={(value) => change({ interval_ms: value })}
         />
       )}
       {kind === 'on_change' && <OnChangeForm fields={fields} change={change} error={error} />}
@@ -181,29 +181,25 @@ function OnChangeForm({ fields, change, error }: OnChangeParts) {
         }
       />
       {band !== null && (
-        <NumberInput
+        <NumberField
           label={bandKind === 'percent' ? words.thresholdPercent : words.threshold}
-          value={typeof band['threshold'] === 'number' ? band['threshold'] : ''}
+          value={typeof band['threshold'] === 'number' ? band['threshold'] : null}
           min={0}
-          clampBehavior="none"
           readOnly={readOnly}
           error={error('/value_deadband/threshold')}
-          onChange={(value) =>
-            change({ value_deadband: { ...band, threshold: typeof value === 'number' ? value : null } })
-          }
+          onChange={(value) => change({ value_deadband: { ...band, threshold: value } })}
         />
       )}
-      <NumberInput
+      <NumberField
         label={words.timeDeadband}
         description={words.timeDeadbandHint}
-        value={typeof fields['time_deadband_ms'] === 'number' ? fields['time_deadband_ms'] : ''}
+        value={typeof fields['time_deadband_ms'] === 'number' ? fields['time_deadband_ms'] : null}
         min={0}
-        clampBehavior="none"
-        allowDecimal={false}
+        integer
         step={100}
         readOnly={readOnly}
         error={error('/time_deadband_ms')}
-        onChange={(value) => change({ time_deadband_ms: typeof value === 'number' ? value : null })}
+        onChange={(value) => change({ time_deadband_ms: value })}
       />
     </>
   );

@@ -5,7 +5,7 @@
 import { Button, Group, List, Modal, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import Type from 'typebox';
+import * as Type from 'typebox';
 import { Check } from 'typebox/value';
 import { automation } from '../../../src/api/automation.ts';
 import { ApiError } from '../../../src/api/client.ts';

@@ -1,6 +1,6 @@
 /** Why a run was refused: in words, and every broken rule in a table. */
 import { Table } from '@mantine/core';
-import Type from 'typebox';
+import * as Type from 'typebox';
 import { Check } from 'typebox/value';
 import { ApiError } from '../../../src/api/client.ts';
 import { Failure } from '../parts/failure.tsx';

@@ -1,11 +1,12 @@
 /** One run of a task: its options, its result, or why it was refused. */
-import { Button, Group, Modal, NumberInput, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { ApiError } from '../../../src/api/client.ts';
 import type { TaskDiscoveryEntry } from '../../../src/api/processing-discovery.ts';
 import { nowMs } from '../clock.ts';
 import { shownDuration } from '../parts/number.ts';
+import { NumberField } from '../parts/number-field.tsx';
 import { Notice } from '../parts/tag.tsx';
 import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
@@ -64,15 +65,15 @@ export function ForecastRun({ entry }: { entry: TaskDiscoveryEntry }) {
               error={cut === null ? words.run.badAsOf(cadence) : undefined}
               onChange={(event) => setAsOf(event.currentTarget.value)}
             />
-            <NumberInput
+            <NumberField
               label={words.run.horizon}
               description={shownDuration(horizon * forecast.cadence_ms)}
               value={horizon}
               min={1}
               max={forecast.max_horizon_steps}
-              clampBehavior="strict"
-              allowDecimal={false}
-              onChange={(value) => typeof value === 'number' && setHorizon(value)}
+              required
+              integer
+              onChange={(value) => value !== null && setHorizon(value)}
             />
             <TextInput
               label={words.run.quantiles}

@@ -1,9 +1,7 @@
 /** The executions of a rule, newest first; one that is chosen is shown on the canvas. */
 import { Button, Skeleton, Stack, Text } from '@mantine/core';
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import { automation } from '../../../src/api/automation.ts';
 import type { ConsoleCatalogue } from '../editor/site-catalogue.ts';
 import { pointLabel } from '../editor/site-catalogue.ts';
 import { writeStatus } from '../editor/write-status.ts';
@@ -14,27 +12,13 @@ import { clockTime, fullTime, Moment } from '../parts/moment.tsx';
 import { shownDuration, withUnit } from '../parts/number.ts';
 import { Notice, Tag } from '../parts/tag.tsx';
 import { outcomeOf } from '../rules/rule-words.ts';
-import { call } from '../server/calls.ts';
 import { useSession } from '../session/session.ts';
 import { mayAudit } from '../session/token.ts';
 import { t } from '../strings/index.ts';
 import classes from './history-panel.module.css';
+import { useHistory } from './history-queries.ts';
 
 const words = t.runs;
-const pageSize = '50';
-
-export function useHistory(ruleId: number) {
-  return useInfiniteQuery({
-    queryKey: ['rule', ruleId, 'history'],
-    queryFn: async ({ pageParam }) => {
-      const query = { limit: pageSize, ...(pageParam === null ? {} : { before: pageParam }) };
-      return (await call(automation.history, { params: { id: String(ruleId) }, query })).data.data;
-    },
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.next_before,
-    staleTime: 0,
-  });
-}
 
 interface PanelParts {
   readonly ruleId: number;

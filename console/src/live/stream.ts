@@ -3,7 +3,8 @@
  * is counted, a lost connection is made again, and every state of it can be shown.
  */
 import { useEffect, useSyncExternalStore } from 'react';
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import * as Type from 'typebox';
 import { Check } from 'typebox/value';
 import { executionRecord } from '../../../src/api/automation-schemas.ts';
 import { after } from '../clock.ts';

@@ -7,6 +7,7 @@ export const common = {
   retry: 'Try again',
   loading: 'Loading…',
   none: '–',
+  notNumber: 'This is no number.',
   copy: 'Copy',
   copied: 'Copied',
   notSafety: 'Setpoint is not a safety system.',
@@ -50,6 +51,8 @@ export const common = {
     title: 'That did not work',
     notFound: 'There is no such page.',
     broken: 'This page has failed. What you typed in a rule is kept as a draft.',
+    partMissing:
+      'This part of the console could not be fetched: the service is away, or was renewed meanwhile. What you changed in a rule is kept as a draft.',
     reload: 'Load the page again',
   },
   offline: {

@@ -1,5 +1,5 @@
 /** "Try it here": the draft, evaluated in the page on values that are typed, or that the rule reads now. Nothing is sent. */
-import { Button, Group, NumberInput, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import type { Topology } from '../../../src/rules/topology.ts';
 import { parseTrigger } from '../../../src/rules/trigger/parse.ts';
@@ -10,6 +10,7 @@ import { RunDetails } from '../history/history-panel.tsx';
 import { type AnyRecord, useShownRun } from '../live/run-view.ts';
 import { useLastRun } from '../live/stream.ts';
 import { announce } from '../parts/announce.tsx';
+import { NumberField } from '../parts/number-field.tsx';
 import { Notice } from '../parts/tag.tsx';
 import { useRuleVariables } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
@@ -17,7 +18,7 @@ import { evaluateTrial, prepareTrial, type TrialRule } from './evaluate.ts';
 
 const words = t.runs.trial;
 
-export interface TrialParts {
+interface TrialParts {
   readonly ruleId: number;
   readonly revision: number;
   readonly content: Content;
@@ -102,17 +103,12 @@ export function TrialPanel(parts: TrialParts) {
       </Group>
       {reads.length === 0 && <Text size="sm">{words.noInputs}</Text>}
       {reads.map(({ point, names }) => (
-        <NumberInput
+        <NumberField
           key={point.index}
           label={`${names} (${pointLabel(point)}${point.unit === '1' ? '' : `, ${point.unit}`})`}
           placeholder={words.missing}
-          hideControls
-          value={values.get(point.index) ?? ''}
-          onChange={(value) =>
-            setValues(
-              new Map(values).set(point.index, typeof value === 'number' && Number.isFinite(value) ? value : null),
-            )
-          }
+          value={values.get(point.index) ?? null}
+          onChange={(value) => setValues(new Map(values).set(point.index, value))}
         />
       ))}
       <TextInput
@@ -126,11 +122,12 @@ export function TrialPanel(parts: TrialParts) {
       />
       {remembers && (
         <>
-          <NumberInput
+          <NumberField
             label={words.elapsed}
             min={0}
+            required
             value={elapsedSeconds}
-            onChange={(value) => typeof value === 'number' && setElapsedSeconds(value)}
+            onChange={(value) => value !== null && setElapsedSeconds(value)}
           />
           <Text size="xs" c="dimmed">
             {words.memoryHint}

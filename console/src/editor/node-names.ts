@@ -1,0 +1,17 @@
+/** What a node is called, where it is drawn and where it is read out. */
+import { t } from '../strings/index.ts';
+import { type FlowNode, labelOf, textOf } from './flow-document.ts';
+import { drawnKind } from './node-kinds.ts';
+import type { Problem } from './problems.ts';
+
+const words = t.nodes;
+
+export function nodeTitle(node: FlowNode): string {
+  const label = labelOf(node);
+  return label === '' ? words.kinds[drawnKind(node) ?? 'unknown'] : label;
+}
+
+export function nodeAria(node: FlowNode, problems: readonly Problem[]): string {
+  const count = problems.filter((problem) => problem.node_id === node.id).length;
+  return words.aria(words.kinds[drawnKind(node) ?? 'unknown'], labelOf(node) || textOf(node.id), count);
+}

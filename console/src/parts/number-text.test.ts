@@ -1,0 +1,34 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { isWithin, stepped, typedNumber } from './number-text.ts';
+
+test('every number that is written is read as itself', () => {
+  fc.assert(
+    fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
+      expect(typedNumber(` ${value} `)).toBe(Object.is(value, -0) ? 0 : value);
+    }),
+  );
+});
+
+test.each(['', ' ', '-', '.', 'e5', '1e', 'abc', '12kW', '1,5', '0x10', 'Infinity', 'NaN', '1e999', '--1', '1 2'])(
+  '%j is no number',
+  (text) => expect(typedNumber(text)).toBeNull(),
+);
+
+test('a range holds at its edges', () => {
+  expect([-1, 0, 10, 11, 2.5].map((value) => isWithin(value, { min: 0, max: 10 }))).toEqual([
+    false,
+    true,
+    true,
+    false,
+    true,
+  ]);
+  expect(isWithin(2.5, { integer: true })).toBe(false);
+});
+
+test('steps are whole and stay within the range; nothing steps from 0', () => {
+  expect(stepped(0.2, 0.1, {})).toBe(0.3);
+  expect(stepped(null, 100, {})).toBe(100);
+  expect(stepped(0, -1, { min: 0 })).toBe(0);
+  expect(stepped(9, 5, { max: 10 })).toBe(10);
+});

@@ -1,0 +1,27 @@
+/** A number as it is typed: what a text says, and which of them a field lets through. */
+
+export interface NumberRange {
+  readonly integer?: boolean;
+  readonly min?: number;
+  readonly max?: number;
+}
+
+/** Null for a text that is no number. */
+export function typedNumber(text: string): number | null {
+  const given = text.trim();
+  if (!/^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?$/i.test(given)) return null;
+  const value = Number(given);
+  return Number.isFinite(value) ? value : null;
+}
+
+export function isWithin(value: number, { integer = false, min, max }: NumberRange): boolean {
+  return (
+    (!integer || Number.isInteger(value)) && (min === undefined || value >= min) && (max === undefined || value <= max)
+  );
+}
+
+/** One step up or down, on whole numbers of the step's own digits: 0.1 + 0.2 is 0.3 here. */
+export function stepped(value: number | null, by: number, { min = -Infinity, max = Infinity }: NumberRange): number {
+  const next = Number(((value ?? 0) + by).toPrecision(12));
+  return Math.min(max, Math.max(min, next));
+}
