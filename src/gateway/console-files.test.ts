@@ -77,6 +77,33 @@ describe('decisions §1 security headers of the console', () => {
     },
   );
 
+  test('HEAD / answers as GET does, without the body', async () => {
+    const base = await listening();
+    const [head, get] = [await fetch(`${base}/`, { method: 'HEAD' }), await fetch(`${base}/`)];
+    expect([head.status, await head.text()]).toEqual([200, '']);
+    const shown = ({ headers }: Response) =>
+      ['content-type', 'content-length', 'cache-control'].map((name) => headers.get(name));
+    expect(shown(head)).toEqual(shown(get));
+  });
+
+  test('a console that is built anew is what the next load shows; what went is a 404', async () => {
+    const base = await listening();
+    rmSync(join(folder, 'assets', 'index-a1.js'));
+    rmSync(join(folder, 'assets', 'index-a1.js.gz'));
+    rmSync(join(folder, 'index.html'));
+    const between = await fetch(`${base}/`);
+    expect(between.status).toBe(404);
+    expect(await between.json()).toMatchObject({
+      error: { code: 'not-found', message: expect.stringMatching(/being built/) },
+    });
+    writeFileSync(join(folder, 'index.html'), '<script src="/assets/index-b2.js"></script>');
+    writeFileSync(join(folder, 'assets', 'index-b2.js'), 'let b = 2;');
+    expect(await (await fetch(`${base}/`)).text()).toContain('index-b2.js');
+    expect(await (await fetch(`${base}/assets/index-b2.js`)).text()).toBe('let b = 2;');
+    const gone = await fetch(`${base}/assets/index-a1.js`);
+    expect([gone.status, gone.headers.get('cache-control')]).toEqual([404, 'no-store']);
+  });
+
   test('without a build there is no console, and the service runs', async () => {
     expect(await addConsole(server, join(folder, 'nowhere'))).toBe(false);
   });

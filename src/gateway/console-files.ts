@@ -1,10 +1,13 @@
 /**
  * The console's files at `/` (decisions §1, security headers): what `npm ci` built, sent as it is. The page names a fresh
- * nonce for the style elements that its component library makes; scripts come from this origin's files only.
+ * nonce for the style elements that its component library makes; scripts come from this origin's files only. Files are read
+ * when they are asked for: a console that is built anew under a running service is the one that the next load shows.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';
+import { Fault } from '../base/fault.ts';
 import { newSecret } from '../base/id.ts';
 import type { Server } from './server.ts';
 
@@ -33,7 +36,6 @@ function policyOf(nonce: string): string {
 export async function addConsole(server: Server, folder: string = consoleFolder): Promise<boolean> {
   const file = join(folder, 'index.html');
   if (!existsSync(file)) return false;
-  const page = readFileSync(file, 'utf8');
   const { fastify } = server;
   await fastify.register(fastifyStatic, {
     root: join(folder, 'assets'),
@@ -49,17 +51,33 @@ export async function addConsole(server: Server, folder: string = consoleFolder)
       void reply.header('cross-origin-resource-policy', 'same-origin');
     },
   });
-  fastify.get('/', async (_request, reply) => {
-    const nonce = newSecret();
-    return reply
-      .headers({
-        'content-security-policy': policyOf(nonce),
-        'referrer-policy': 'no-referrer',
-        'cross-origin-opener-policy': 'same-origin',
-        'x-frame-options': 'DENY',
-      })
-      .type('text/html; charset=utf-8')
-      .send(page.replaceAll(noncePlace, nonce));
+  fastify.route({
+    method: ['GET', 'HEAD'],
+    url: '/',
+    async handler(_request, reply) {
+      const page = await pageOf(file);
+      const nonce = newSecret();
+      return reply
+        .headers({
+          'content-security-policy': policyOf(nonce),
+          'referrer-policy': 'no-referrer',
+          'cross-origin-opener-policy': 'same-origin',
+          'x-frame-options': 'DENY',
+        })
+        .type('text/html; charset=utf-8')
+        .send(page.replaceAll(noncePlace, nonce));
+    },
   });
   return true;
+}
+
+/** While it is being built there is no page for a moment. */
+async function pageOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new Fault('not-found', 'the console is being built, or its build is gone; load the page again in a moment', {
+      cause: error,
+    });
+  }
 }

@@ -3,6 +3,7 @@
  * other than the service itself.
  */
 import apiReference from '@scalar/fastify-api-reference';
+import type { FastifyInstance } from 'fastify';
 import type { Capability } from '../api/capability.ts';
 import { newId } from '../base/id.ts';
 import { describeApi } from './openapi.ts';
@@ -17,6 +18,7 @@ export async function addApiDescription(
   version: string,
 ): Promise<void> {
   const text = JSON.stringify(describeApi(capabilities, version));
+  answerHead(fastify);
   fastify.get('/openapi.json', (_request, reply) => reply.type('application/json; charset=utf-8').send(text));
   // One inline script starts the page; nothing else may run in it.
   const nonce = newId();
@@ -56,4 +58,16 @@ export async function addApiDescription(
       },
     },
   });
+}
+
+/** Every page that is added from here on answers HEAD as it answers GET, without the body. */
+function answerHead(fastify: FastifyInstance): void {
+  fastify.addHook('onRoute', (route) => {
+    if (route.method !== 'GET' || !isPage(route.url)) return;
+    fastify.route({ ...route, method: 'HEAD' });
+  });
+}
+
+function isPage(url: string): boolean {
+  return url === '/openapi.json' || url === pagePath || url.startsWith(`${pagePath}/`);
 }

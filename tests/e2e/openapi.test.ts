@@ -124,6 +124,16 @@ describe('decisions §1 the page', () => {
     const policy = page.headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'none'");
     expect(policy).not.toMatch(/https?:|\*|unsafe-eval|script-src[^;]*unsafe-inline/);
+    for (const path of ['/docs', '/docs/', '/openapi.json']) {
+      const [head, get] = await Promise.all(
+        ['HEAD', 'GET'].map((method) => fetch(`${service.base}${path}`, { method, redirect: 'manual' })),
+      );
+      expect([head?.status, head?.headers.get('content-type')]).toEqual([
+        get?.status,
+        get?.headers.get('content-type'),
+      ]);
+      expect(await head?.text()).toBe('');
+    }
     const script = await fetch(`${service.base}/docs/js/scalar.js`);
     expect([script.status, script.headers.get('content-type')]).toEqual([200, 'application/javascript; charset=utf-8']);
     expect((await script.text()).length).toBeGreaterThan(100_000);

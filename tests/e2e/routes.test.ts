@@ -51,6 +51,10 @@ const decidedElsewhere = [
   'HEAD /*',
   'GET /docs/js/scalar.js',
   'GET /docs/',
+  'HEAD /openapi.json',
+  'HEAD /docs',
+  'HEAD /docs/',
+  'HEAD /docs/js/scalar.js',
 ];
 
 /** §4.3: only when data processing is enabled. `/v1/*` belongs to the processor's own server. */

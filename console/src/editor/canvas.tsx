@@ -31,7 +31,8 @@ const nodeTypes = { flow: FlowNode };
 const words = t.editor;
 /** A press that moves less than this is a click. */
 const dragThresholdPx = 3;
-const zoom = { min: 0.15, max: 2 };
+/** So far out that a flow of hundreds of nodes is seen whole. */
+const zoom = { min: 0.05, max: 2 };
 
 interface Dropped {
   readonly nodeId: string;
