@@ -31,7 +31,8 @@ export function failureOf(error: unknown, asJson: boolean, isExpected: (error: u
   return null;
 }
 
-function prefixed(message: string): string {
+/** Every line says who speaks. */
+export function prefixed(message: string): string {
   return message
     .split('\n')
     .map((line) => `setpoint: ${printable(line)}\n`)

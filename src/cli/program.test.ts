@@ -1,36 +1,17 @@
 /** The program against a real gateway, with a terminal of its own (decisions §2.7): questions, tables, colour, no stack. */
-import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, test } from 'vitest';
 import { automation } from '../api/automation.ts';
 import type { BoundCapability, Capability } from '../api/capability.ts';
 import { operations } from '../api/operations.ts';
-import { systemClock } from '../base/clock.ts';
 import { startTestGateway, type TestGateway, testSubject } from '../testing/test-gateway.ts';
+import { programParts, type TerminalChoices, testTerminal } from '../testing/test-terminal.ts';
 import { createProgram, runProgram } from './program.ts';
 import { printProperties, printTable } from './table.ts';
-import type { Terminal } from './terminal.ts';
 
 const gateways: TestGateway[] = [];
 afterEach(async () => {
   for (const gateway of gateways.splice(0)) await gateway.server.close();
 });
-
-function testTerminal(isTerminal: boolean, colour: boolean, answer: boolean | null) {
-  const [out, error, asked]: [string[], string[], string[]] = [[], [], []];
-  const terminal: Terminal = {
-    stdout: new PassThrough(),
-    out: (text) => void out.push(text),
-    error: (text) => void error.push(text),
-    outIsTerminal: isTerminal,
-    errorIsTerminal: false,
-    colour,
-    ask(question) {
-      asked.push(question);
-      return Promise.resolve(answer);
-    },
-  };
-  return { terminal, asked, out: () => out.join(''), error: () => error.join('') };
-}
 
 /** The operation with an answer of its own, remembering what it was asked. */
 function answering(descriptor: Capability, data: unknown, calls: unknown[]): BoundCapability {
@@ -44,32 +25,20 @@ function answering(descriptor: Capability, data: unknown, calls: unknown[]): Bou
   };
 }
 
-async function run(
-  args: readonly string[],
-  options: { bound?: readonly BoundCapability[]; terminal?: boolean; colour?: boolean; answer?: boolean | null } = {},
-) {
+interface RunChoices extends TerminalChoices {
+  readonly bound?: readonly BoundCapability[];
+  readonly gateway?: (gateway: TestGateway) => void;
+}
+
+/** One line of arguments against a gateway with these operations. */
+async function run(args: readonly string[], { bound = [], gateway: prepare, ...choices }: RunChoices = {}) {
   const subject = testSubject('ada', ['automation.rule.manage', 'automation.read']);
-  const gateway = await startTestGateway(options.bound ?? [], { subjects: { token: subject } });
+  const gateway = await startTestGateway(bound, { subjects: { token: subject } });
   gateways.push(gateway);
-  const shown = testTerminal(options.terminal ?? false, options.colour ?? false, options.answer ?? null);
-  const fail = (): never => {
-    throw new Error('not used');
-  };
-  const exitCode = await runProgram(args, {
-    terminal: shown.terminal,
-    clock: systemClock,
-    env: { SVC_BASE_URL: `${gateway.base}/`, SVC_ACCESS_TOKEN: ' token\n' },
-    version: '1.2.3',
-    interrupted: new AbortController().signal,
-    settings: fail,
-    site: fail,
-    siteDatabase: fail,
-    lockDataDir: fail,
-    rulesMax: fail,
-    serve: fail,
-    mcp: fail,
-    isExpected: () => false,
-  });
+  prepare?.(gateway);
+  const shown = testTerminal(choices);
+  const env = { SVC_BASE_URL: `${gateway.base}/`, SVC_ACCESS_TOKEN: ' token\n' };
+  const exitCode = await runProgram(args, programParts(shown.terminal, env));
   return { exitCode, asked: shown.asked, out: shown.out(), error: shown.error() };
 }
 
@@ -114,14 +83,14 @@ describe('decisions §2.7 what is shown', () => {
   const bound = [answering(automation.list, page, [])];
 
   test('a table on a terminal, nothing in it that moves the cursor', async () => {
-    const { out } = await run(['rules', 'list'], { bound, terminal: true });
+    const { out } = await run(['rules', 'list'], { bound, isTerminal: true });
     expect(out).toBe(
       'ID  NAME      ENABLED  DESCRIPTION\n 7  A\ufffd]0;x\ufffdB  yes      -\n12  Ström     no       two\ufffdlines\n',
     );
   });
 
   test('colour where it is wanted, tabs in a pipe, and JSON as the service said it', async () => {
-    const coloured = await run(['rules', 'list'], { bound, terminal: true, colour: true });
+    const coloured = await run(['rules', 'list'], { bound, isTerminal: true, colour: true });
     expect(coloured.out).toContain('\u001b[32myes    \u001b[0m');
     expect((await run(['rules', 'list'], { bound })).out).toBe(
       '7\tA\ufffd]0;x\ufffdB\tyes\t-\n12\tStröm\tno\ttwo\ufffdlines\n',
@@ -133,46 +102,39 @@ describe('decisions §2.7 what is shown', () => {
   test('a cell that is long is cut on a terminal and whole in a pipe; missing is a dash', () => {
     const columns = [{ title: 'T', cell: (row: { readonly text: string | null }) => row.text }];
     const rows = [{ text: 'x'.repeat(80) }, { text: null }];
-    const wide = testTerminal(true, false, null);
+    const wide = testTerminal({ isTerminal: true });
     printTable(wide.terminal, columns, rows);
     expect(wide.out().split('\n')).toEqual(['T', `${'x'.repeat(59)}…`, '-', '']);
-    const piped = testTerminal(false, false, null);
+    const piped = testTerminal();
     printTable(piped.terminal, columns, rows);
     printProperties(piped.terminal, { a: 0, b: null, c: false });
     expect(piped.out()).toBe(`${'x'.repeat(80)}\n-\na\t0\nb\t-\nc\tno\n`);
   });
 
   test('an answer without its closing audit record is said to be', async () => {
-    const calls: unknown[] = [];
-    const enabling = [answering(automation.enable, { id: 1, status: 'enabled' }, calls)];
-    const gateway = await startTestGateway(enabling, {
-      subjects: { token: testSubject('ada', ['automation.rule.manage']) },
+    const result = await run(['rules', 'enable', '1', '--confirmed'], {
+      bound: [answering(automation.enable, { id: 1, status: 'enabled' }, [])],
+      gateway: (gateway) => gateway.failAudit(({ outcome }) => outcome === 'succeeded'),
     });
-    gateways.push(gateway);
-    gateway.failAudit(({ outcome }) => outcome === 'succeeded');
-    const shown = testTerminal(false, false, null);
-    const fail = (): never => {
-      throw new Error('not used');
-    };
-    const exitCode = await runProgram(['rules', 'enable', '1', '--confirmed'], {
-      terminal: shown.terminal,
-      clock: systemClock,
-      env: { SVC_BASE_URL: gateway.base, SVC_ACCESS_TOKEN: 'token' },
-      version: '1',
-      interrupted: new AbortController().signal,
-      settings: fail,
-      site: fail,
-      siteDatabase: fail,
-      lockDataDir: fail,
-      rulesMax: fail,
-      serve: fail,
-      mcp: fail,
-      isExpected: () => false,
-    });
-    expect([exitCode, shown.out()]).toEqual([0, 'enabled 1\n']);
-    expect(shown.error()).toMatch(
+    expect(result).toMatchObject({ exitCode: 0, out: 'enabled 1\n' });
+    expect(result.error).toMatch(
       /the change was made, but the audit record of its end is missing \(correlation id \S+\)/,
     );
+  });
+
+  test.each([
+    ['an option that is none', ['rules', 'list', '--nonsense'], /^setpoint: unknown option '--nonsense'\n/],
+    [
+      'a command that is nearly one',
+      ['rule'],
+      /^setpoint: unknown command 'rule'\nsetpoint: \(Did you mean rules\?\)\n/,
+    ],
+    ['a value that is none', ['rules', 'get', 'x'], /^setpoint: .*Give the number of a rule\.\n/],
+  ])('wrong usage reads like every other failure: %s', async (_name, args, text) => {
+    const { exitCode, error } = await run(args);
+    expect(exitCode).toBe(2);
+    expect(error).toMatch(text);
+    expect(error.split('\n').filter((line) => line !== '' && !line.startsWith('setpoint: '))).toEqual([]);
   });
 
   test('an error that is nobody’s is not swallowed', async () => {
@@ -182,24 +144,7 @@ describe('decisions §2.7 what is shown', () => {
 
 describe('decisions §2.7 nothing is forgotten', () => {
   test('every operation on rules, scheduler, site and audit has a command; data processing has none', () => {
-    const fail = (): never => {
-      throw new Error('not used');
-    };
-    const program = createProgram({
-      terminal: testTerminal(false, false, null).terminal,
-      clock: systemClock,
-      env: {},
-      version: '1',
-      interrupted: new AbortController().signal,
-      settings: fail,
-      site: fail,
-      siteDatabase: fail,
-      lockDataDir: fail,
-      rulesMax: fail,
-      serve: fail,
-      mcp: fail,
-      isExpected: () => false,
-    });
+    const program = createProgram(programParts(testTerminal().terminal));
     const paths = program.commands.flatMap((command) =>
       command.commands.length === 0
         ? [command.name()]

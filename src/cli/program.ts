@@ -13,7 +13,7 @@ import { addMigrateCommand } from './data-dir/migrate-command.ts';
 import { addRuleFileCommands } from './data-dir/rule-files-command.ts';
 import { addTokenCommand } from './data-dir/token-command.ts';
 import { type ExitCode, exitCodes } from './exit.ts';
-import { failureOf } from './failure.ts';
+import { failureOf, prefixed } from './failure.ts';
 import { type Environment, remoteOf } from './remote.ts';
 import { addRulesCommands } from './rules-command.ts';
 import { addAuditSearch, addInstancesCommand, addSchedulerCommands } from './service-commands.ts';
@@ -36,8 +36,13 @@ export function createProgram(parts: ProgramParts): Command {
     .description('Rule automation, audit and forecasts for one site')
     .version(parts.version)
     .exitOverride()
-    .configureOutput({ writeOut: (text) => terminal.out(text), writeErr: (text) => terminal.error(text) })
-    .showHelpAfterError('Add --help to see what it takes.')
+    .configureOutput({
+      writeOut: (text) => terminal.out(text),
+      writeErr: (text) => terminal.error(text),
+      // Wrong usage reads like every other failure.
+      outputError: (text, write) => write(prefixed(text.trimEnd().replace(/^error: /, ''))),
+    })
+    .showHelpAfterError('setpoint: add --help to see what it takes')
     .addHelpText(
       'after',
       `

@@ -9,6 +9,8 @@ export const watchOption = '--watch [seconds]';
 const defaultSeconds = 2;
 const secondsMin = 0.1;
 const secondsMax = 3600;
+/** Attempts that fail in a row before a watch into a pipe ends. */
+export const failuresMax = 5;
 /** To the upper left corner, everything below removed: without flicker. */
 const home = '\u001b[H\u001b[J';
 const cleared = '\u001b[2J';
@@ -21,22 +23,33 @@ export function watchSeconds(text: string): number {
   return seconds;
 }
 
-/** Shows once, or until interrupted when `watch` says so. A service that goes away meanwhile is waited for. */
+/**
+ * Shows once, or until interrupted when `watch` says so. A service that goes away is waited for where a person looks on;
+ * whatever reads a pipe is told after some failed attempts in a row, by the exit code of the last one.
+ */
 export async function showing(
-  { terminal, clock, interrupted }: CommandLine,
+  { terminal, clock, interrupted }: Pick<CommandLine, 'terminal' | 'clock' | 'interrupted'>,
   watch: number | true | undefined,
   show: () => Promise<void>,
 ): Promise<void> {
   if (watch === undefined) return show();
   const periodMs = (watch === true ? defaultSeconds : watch) * 1000;
+  let failures = 0;
+  let failingSince = '';
   if (terminal.outIsTerminal) terminal.out(cleared);
   while (!interrupted.aborted) {
     if (terminal.outIsTerminal) terminal.out(home);
     try {
       await show();
+      failures = 0;
     } catch (error) {
       if (!(error instanceof ApiError) || !error.retryable) throw error;
-      terminal.error(failureOf(error, false, () => false)?.text ?? '');
+      failures += 1;
+      if (failures === 1) failingSince = new Date(clock.wallMs()).toISOString();
+      if (!terminal.outIsTerminal && failures >= failuresMax)
+        throw error.saying(`${error.message} (given up after ${failuresMax} attempts)`);
+      const told = terminal.outIsTerminal ? error.saying(`${error.message} Failing since ${failingSince}`) : error;
+      terminal.error(failureOf(told, false, () => false)?.text ?? '');
     }
     await sleep(clock, periodMs, interrupted).catch(() => undefined);
   }

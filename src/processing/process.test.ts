@@ -1,28 +1,16 @@
 /** A process call after it was admitted (§4.3, decisions §1.2 and §4): audit that fails closed, every refusal, limits. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Edit, fixtureRows, loadSeries } from '../testing/load-site.ts';
 import {
   type GatewayChanges,
   hanging,
   outcomes,
-  type ProcessingGateway,
   processBody,
   refusalOf,
-  startProcessingGateway,
+  startForTest,
   told,
 } from '../testing/processing-gateway.ts';
 import type { ProcessorAnswer } from './processor/processor.ts';
-
-let running: ProcessingGateway | undefined;
-afterEach(async () => {
-  await running?.close();
-  running = undefined;
-});
-
-async function start(changes: GatewayChanges = {}): Promise<ProcessingGateway> {
-  running = await startProcessingGateway(changes);
-  return running;
-}
 
 const remote: readonly Edit[] = [
   ['endpoint: http://127.0.0.1:8989/', 'endpoint: https://forecast.example.com/'],
@@ -37,7 +25,7 @@ const approved: GatewayChanges['edits'] = {
 
 describe('§4.3 rule 3: the audit fails closed', () => {
   test('an accepted record that cannot be written: 503, nothing read, nobody asked', async () => {
-    const site = await start();
+    const site = await startForTest();
     site.gateway.failAudit(() => true);
     const response = await site.process();
     expect([response.status, (await refusalOf(response)).code]).toEqual([503, 'audit-unavailable']);
@@ -45,7 +33,7 @@ describe('§4.3 rule 3: the audit fails closed', () => {
   });
 
   test('a terminal record that cannot be written: the result is withheld with 503', async () => {
-    const site = await start();
+    const site = await startForTest();
     site.gateway.failAudit(({ outcome }) => outcome === 'succeeded');
     const response = await site.process();
     expect([response.status, response.headers.get('x-svc-audit')]).toEqual([503, 'incomplete']);
@@ -56,7 +44,7 @@ describe('§4.3 rule 3: the audit fails closed', () => {
     const edits: GatewayChanges['edits'] = {
       routes: [['audit_finalization_timeout_ms: 1000', 'audit_finalization_timeout_ms: 50']],
     };
-    const site = await start({ edits });
+    const site = await startForTest({ edits });
     site.gateway.stallAudit(({ outcome }) => outcome === 'succeeded');
     const response = await site.process();
     expect([response.status, (await refusalOf(response)).code]).toEqual([503, 'audit-unavailable']);
@@ -65,10 +53,10 @@ describe('§4.3 rule 3: the audit fails closed', () => {
   test('decisions §1.2: a remote call records its egress with the digest before anything leaves', async () => {
     let before: unknown[] = [];
     const { make } = told(async () => {
-      before = running?.gateway.entries.map(({ action, outcome, details }) => [action, outcome, details]) ?? [];
+      before = site.gateway.entries.map(({ action, outcome, details }) => [action, outcome, details]);
       return { outcome: 'timeout' };
     });
-    const site = await start({ edits: approved, processor: make });
+    const site = await startForTest({ edits: approved, processor: make });
     await site.process();
     expect(before.map((entry) => (entry as unknown[])[0])).toEqual([
       'data_processing.process',
@@ -87,7 +75,7 @@ describe('§4.3 rule 3: the audit fails closed', () => {
 
   test('an egress record that cannot be written: 503, and nothing leaves', async () => {
     const { make, sent } = told(async () => ({ outcome: 'timeout' }));
-    const site = await start({ edits: approved, processor: make });
+    const site = await startForTest({ edits: approved, processor: make });
     site.gateway.failAudit(({ action }) => action === 'data_processing.egress');
     const response = await site.process();
     expect([response.status, (await refusalOf(response)).code]).toEqual([503, 'audit-unavailable']);
@@ -97,7 +85,7 @@ describe('§4.3 rule 3: the audit fails closed', () => {
 
 describe('decisions §4 refusals after the call was accepted', () => {
   test('422 lists every broken rule, and the terminal record names them', async () => {
-    const site = await start({ rows: fixtureRows().filter(({ series }) => series !== loadSeries) });
+    const site = await startForTest({ rows: fixtureRows().filter(({ series }) => series !== loadSeries) });
     const response = await site.process();
     const refused = await refusalOf(response);
     expect([response.status, refused.code]).toEqual([422, 'input-quality-rejected']);
@@ -146,7 +134,7 @@ describe('decisions §4 refusals after the call was accepted', () => {
     ['a request that is too large', { outcome: 'oversized' }, 413, 'frame-too-large', {}],
   ])('%s', async (_name, answer, status, code, more) => {
     const { make } = told(async () => answer);
-    const site = await start({ processor: make });
+    const site = await startForTest({ processor: make });
     const response = await site.process();
     expect(response.status).toBe(status);
     expect(await refusalOf(response)).toMatchObject({ code, ...more });
@@ -159,7 +147,7 @@ describe('decisions §4 refusals after the call was accepted', () => {
 
   test('§8 deadline_ms is the hard budget: a hanging processor ends with 504 and its slot is free again', async () => {
     const { make } = hanging();
-    const site = await start({ processor: make });
+    const site = await startForTest({ processor: make });
     const answered = site.process();
     while (site.counts.asked === 0) await new Promise((resolve) => void setImmediate(resolve));
     site.clock.advance(4998);
@@ -177,7 +165,7 @@ describe('decisions §4 refusals after the call was accepted', () => {
   test('§8 max_concurrency: while the processor hangs, the excess of 64 callers is answered 429 at once', async () => {
     const { make, sent } = hanging();
     const edits: GatewayChanges['edits'] = { routes: [['max_concurrency: 1', 'max_concurrency: 2']] };
-    const site = await start({ edits, processor: make });
+    const site = await startForTest({ edits, processor: make });
     const calls = Array.from({ length: 64 }, () => site.process());
     const settled: Response[] = [];
     for (const call of calls) void call.then((response) => settled.push(response));
@@ -198,7 +186,7 @@ describe('decisions §4 refusals after the call was accepted', () => {
 
   test('decisions §4: a client that disconnects still gets a terminal record', async () => {
     const { make } = hanging();
-    const site = await start({ processor: make });
+    const site = await startForTest({ processor: make });
     const gone = new AbortController();
     const call = fetch(`${site.gateway.base}/api/v1/data-processing/process`, {
       method: 'POST',

@@ -49,9 +49,11 @@ export async function scanAudit(place: DatabasePlace): Promise<AuditScan> {
 
 function checkFormat(version: number, known: number): void {
   if (version === known) return;
-  throw new Error(
-    `the site database has data format ${version}, this program verifies ${known}: start the service of this version once, or use the program of that one`,
-  );
+  const advice =
+    version > known
+      ? 'verify it with the newer program that wrote it'
+      : 'start the service of this version once, or use the program of that one';
+  throw new Error(`the site database has data format ${version}, this program verifies ${known}: ${advice}`);
 }
 
 function scanFile(file: string): AuditScan {

@@ -89,6 +89,16 @@ describe('decisions §1 a backup', () => {
     copy.close();
   });
 
+  test('never of a data dir that a newer program wrote, and nothing is left of the attempt', () => {
+    const database = new DatabaseSync(databaseFile(dataDir, 'site'));
+    database.exec(`PRAGMA user_version = ${migrations.site.length + 1}`);
+    database.close();
+    expect(refusal(() => backUp(order()))).toMatch(
+      /data format \d+ of site; this program knows \d+: back it up with the newer program/,
+    );
+    expect(existsSync(target)).toBe(false);
+  });
+
   test('never into a folder that has something in it', () => {
     mkdirSync(target);
     writeFileSync(join(target, 'x'), '');

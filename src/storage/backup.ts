@@ -84,6 +84,12 @@ function isLeftOut(name: string): boolean {
 export function backUp(order: BackupOrder): BackupManifest {
   const { dataDir, target } = order;
   if (!isEmptyPlace(target)) throw new BackupError(`${target} is not empty: a backup needs a folder of its own`);
+  // Before anything is copied: this program could not vouch for what it does not know.
+  const newer = databaseFormats(dataDir).find(({ found, known }) => found > known);
+  if (newer !== undefined)
+    throw new BackupError(
+      `the data dir has data format ${newer.found} of ${newer.name}; this program knows ${newer.known}: back it up with the newer program that wrote it`,
+    );
   mkdirSync(target, { recursive: true, mode: 0o700 });
   const names = filesOf(dataDir);
   // Small files first: a checkpoint that is newer than the database beside it would vouch for events that it lacks.

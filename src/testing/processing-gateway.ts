@@ -2,6 +2,7 @@
  * Data processing behind a real gateway on loopback: the load fixture's site and history, its clock standing at 12:00:01Z
  * of the fixture's day until a test turns it, and a processor that a test may replace.
  */
+import { onTestFinished } from 'vitest';
 import type { Subject } from '../api/capability.ts';
 import { type DerivedData, derivedDataSchema, type ProcessTaskRequest } from '../api/processing.ts';
 import { decoder } from '../base/decode.ts';
@@ -152,6 +153,13 @@ export async function startProcessingGateway(changes: GatewayChanges = {}): Prom
       store.close();
     },
   };
+}
+
+/** One for the test that runs, closed with it. */
+export async function startForTest(changes: GatewayChanges = {}): Promise<ProcessingGateway> {
+  const site = await startProcessingGateway(changes);
+  onTestFinished(() => site.close());
+  return site;
 }
 
 interface Refusal {

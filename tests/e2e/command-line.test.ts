@@ -148,7 +148,7 @@ describe('decisions §2.7 what goes wrong is one clear line and the right exit c
     for (const args of [['rules', 'get', 'x'], ['rules', 'list', '--nonsense'], ['nonsense'], ['rules', 'create']]) {
       const result = setpoint(...args);
       expect([result.status, result.stdout]).toEqual([2, '']);
-      expect(result.stderr).toMatch(/^error: /);
+      expect(result.stderr).toMatch(/^setpoint: /);
       expect(result.stderr).not.toMatch(/\n\s+at /);
     }
   });

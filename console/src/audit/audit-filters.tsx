@@ -33,6 +33,7 @@ export function AuditFilters({ search, onSearch }: FilterParts) {
   const text = (name: AuditFilterName, choices: readonly string[]) => (
     <Autocomplete
       label={words[name === 'correlation' || name === 'event' ? 'action' : name]}
+      placeholder={words.any}
       value={typed[name] ?? ''}
       data={[...choices]}
       error={faults.get(name)}
@@ -56,9 +57,9 @@ export function AuditFilters({ search, onSearch }: FilterParts) {
   return (
     <form className={classes['filters']} aria-label={words.label} onSubmit={submit}>
       {text('action', Object.keys(t.audit.actions))}
-      {text('subjectId', [])}
       {text('resourceKind', resourceKinds)}
       {text('resourceId', [])}
+      {text('subjectId', [])}
       {time('from')}
       {time('to')}
       {/* Enter in any field applies. */}

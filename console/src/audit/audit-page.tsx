@@ -1,17 +1,20 @@
 /** The audit log: filtered, scrolled by sequence, one event in full; every view has an address of its own. */
 import { Button, Skeleton, Title } from '@mantine/core';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { ApiError } from '../../../src/api/client.ts';
 import type { AuditSearch } from '../addresses.ts';
 import { Failure } from '../parts/failure.tsx';
 import { fullTime, Moment } from '../parts/moment.tsx';
+import page from '../parts/page.module.css';
+import table from '../parts/table.module.css';
 import { Notice, Tag } from '../parts/tag.tsx';
+import { useRuleNames } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
 import classes from './audit.module.css';
 import { AuditFilters } from './audit-filters.tsx';
 import { type AuditEvent, useAuditEvents } from './audit-queries.ts';
-import { actionWords, outcomeTones } from './audit-words.ts';
+import { actionWords, outcomeTones, ruleIdOf } from './audit-words.ts';
 import { EventDialog } from './event-dialog.tsx';
 
 const words = t.audit;
@@ -29,11 +32,11 @@ export function AuditPage() {
     go(others);
   };
   return (
-    <div className={classes['page']}>
+    <div className={page['page']}>
       <Title order={1} size="h2">
         {words.title}
       </Title>
-      <p className={classes['lead']}>{words.lead}</p>
+      <p className={page['lead']}>{words.lead}</p>
       <AuditFilters key={JSON.stringify(filters)} search={search} onSearch={go} />
       {correlation !== undefined && (
         <div className={classes['notice']}>
@@ -76,9 +79,10 @@ function AuditFailure({ error, onRetry }: { error: unknown; onRetry: () => void 
 }
 
 function EventTable({ items, onOpen }: { items: readonly AuditEvent[]; onOpen: (sequence: string) => void }) {
+  const names = useRuleNames();
   if (items.length === 0) return <Notice tone="calm">{words.none}</Notice>;
   return (
-    <table className={classes['table']} aria-label={words.title} data-testid="audit-events">
+    <table className={table['table']} aria-label={words.title} data-testid="audit-events">
       <thead>
         <tr>
           <th scope="col">{words.columns.when}</th>
@@ -109,7 +113,9 @@ function EventTable({ items, onOpen }: { items: readonly AuditEvent[]; onOpen: (
               {actionWords(item.action)}
               <span className={classes['soft']}>{item.action}</span>
             </td>
-            <td>{item.resource.resourceId}</td>
+            <td>
+              <Resource id={item.resource.resourceId} names={names} />
+            </td>
             <td>
               <Tag tone={outcomeTones[item.outcome]} title={words.outcomeHints[item.outcome]}>
                 {words.outcomes[item.outcome]}
@@ -119,6 +125,21 @@ function EventTable({ items, onOpen }: { items: readonly AuditEvent[]; onOpen: (
         ))}
       </tbody>
     </table>
+  );
+}
+
+/** What it was done to: a rule that is still there by its name, which leads to it; everything else as it is recorded. */
+function Resource({ id, names }: { id: string; names: ReadonlyMap<number, string> | undefined }) {
+  const ruleId = ruleIdOf(id);
+  const name = ruleId === null ? undefined : names?.get(ruleId);
+  if (ruleId === null || name === undefined) return id;
+  return (
+    <>
+      <Link to="/rules/$ruleId" params={{ ruleId: String(ruleId) }} className={classes['rule'] ?? ''}>
+        {name}
+      </Link>
+      <span className={classes['soft']}>{id}</span>
+    </>
   );
 }
 

@@ -11,6 +11,12 @@ export const outcomeTones: Record<AuditEvent['outcome'], Tone> = {
   unknown: 'warn',
 };
 
+/** The rule that a resource is; null for every other. */
+export function ruleIdOf(resourceId: string): number | null {
+  const digits = /^automation-rule:([1-9][0-9]{0,15})$/.exec(resourceId)?.[1];
+  return digits === undefined ? null : Number(digits);
+}
+
 export function actionWords(action: string): string {
   return t.audit.actions[action] ?? action;
 }

@@ -6,10 +6,11 @@ import { announce } from '../parts/announce.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { fullTime } from '../parts/moment.tsx';
 import { Notice, Tag } from '../parts/tag.tsx';
+import { useRuleNames } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
 import classes from './audit.module.css';
 import { type AuditEvent, useAuditEvent } from './audit-queries.ts';
-import { actionWords, outcomeTones } from './audit-words.ts';
+import { actionWords, outcomeTones, ruleIdOf } from './audit-words.ts';
 
 const words = t.audit.event;
 
@@ -39,7 +40,8 @@ export function EventDialog({ sequence, onClose, onSearch }: DialogParts) {
 
 function EventFields({ event, onSearch }: { event: AuditEvent; onSearch: (next: AuditSearch) => void }) {
   const { fields } = words;
-  const ruleId = /^automation-rule:([1-9][0-9]*)$/.exec(event.resource.resourceId)?.[1];
+  const ruleId = ruleIdOf(event.resource.resourceId);
+  const name = useRuleNames()?.get(ruleId ?? Number.NaN);
   const copy = (text: string) => () => {
     void navigator.clipboard.writeText(text).then(() => announce(t.common.copied));
   };
@@ -60,9 +62,12 @@ function EventFields({ event, onSearch }: { event: AuditEvent; onSearch: (next: 
         </dd>
         <dt>{fields.resource}</dt>
         <dd>
-          {event.resource.resourceId} <span className={classes['soft']}>{event.resource.kind}</span>
-          {ruleId !== undefined && (
-            <Link to="/rules/$ruleId" params={{ ruleId }}>
+          {name ?? event.resource.resourceId}{' '}
+          <span className={classes['soft']}>
+            {name === undefined ? event.resource.kind : `${event.resource.resourceId}, ${event.resource.kind}`}
+          </span>
+          {ruleId !== null && name !== undefined && (
+            <Link to="/rules/$ruleId" params={{ ruleId: String(ruleId) }} className={classes['rule'] ?? ''}>
               {words.openRule}
             </Link>
           )}

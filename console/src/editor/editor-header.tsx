@@ -59,7 +59,14 @@ export function EditorHeader({ rule, problems, onSave }: HeaderParts) {
       </div>
       {!readOnly && (
         <div className={classes['tools']}>
-          <Text size="sm" c="dimmed" title={words.unsavedHint} data-testid="dirty">
+          <Text
+            size="sm"
+            c="dimmed"
+            className={classes['dirty'] ?? ''}
+            title={words.unsavedHint}
+            data-dirty={isDirty}
+            data-testid="dirty"
+          >
             {isDirty ? words.unsaved : words.noChanges}
           </Text>
           <Tool label={words.undo} disabled={history.past.length === 0} onClick={store.undo}>

@@ -5,6 +5,7 @@ import type { TaskDiscoveryEntry } from '../../../src/api/processing-discovery.t
 import { Failure } from '../parts/failure.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { shownDuration } from '../parts/number.ts';
+import page from '../parts/page.module.css';
 import { Notice, Tag, type Tone } from '../parts/tag.tsx';
 import { t } from '../strings/index.ts';
 import { taskKey, useProcessors, useTasks } from './forecast-queries.ts';
@@ -20,11 +21,11 @@ export function ForecastsPage() {
   const entries = tasks.data ?? [];
   const entry = entries.find((each) => taskKey(each) === chosen) ?? entries[0];
   return (
-    <div className={classes['page']}>
+    <div className={page['page']}>
       <Title order={1} size="h2">
         {words.title}
       </Title>
-      <p className={classes['lead']}>{words.lead}</p>
+      <p className={page['lead']}>{words.lead}</p>
       {tasks.isPending && <Skeleton height={260} radius="md" aria-label={t.common.loading} />}
       {tasks.isError && tasks.data === undefined && (
         <Failure error={tasks.error} onRetry={() => void tasks.refetch()} />

@@ -16,6 +16,8 @@ import { type KeyboardEvent, useMemo, useRef, useState } from 'react';
 import { useLastRun, useWatch } from '../live/stream.ts';
 import { Failure } from '../parts/failure.tsx';
 import { inWords, Moment, useNowMs } from '../parts/moment.tsx';
+import page from '../parts/page.module.css';
+import table from '../parts/table.module.css';
 import { Notice, Tag } from '../parts/tag.tsx';
 import { type RuleSummary, useRules, useScheduler } from '../server/queries.ts';
 import { useSession } from '../session/session.ts';
@@ -44,9 +46,9 @@ export function RulesPage() {
   const shown = useMemo(() => shownRules(all, { search, filter, sort }), [all, search, filter, sort]);
   useWatch(all.map(({ id }) => id));
   return (
-    <div className={classes['page']}>
+    <div className={page['page']}>
       <div className={classes['top']}>
-        <Title order={1} size="h2">
+        <Title order={1} size="h2" className={classes['title'] ?? ''}>
           {words.title}
         </Title>
         <Counts rules={all} shown={shown.length} />
@@ -84,7 +86,7 @@ export function RulesPage() {
           allowDeselect={false}
           onChange={(value) => setSort(sorts.find((known) => known === value) ?? 'priority')}
           data={sorts.map((value) => ({ value, label: words.sort[value] }))}
-          w={170}
+          w={190}
         />
       </div>
       {rules.isError && rules.data === undefined && (
@@ -155,7 +157,7 @@ function RuleTable({ rules, manage, empty }: TableParts) {
     );
   return (
     <>
-      <table className={classes['table']} aria-label={words.title}>
+      <table className={table['table']} aria-label={words.title}>
         <thead>
           <tr>
             <th scope="col">{words.columns.name}</th>
@@ -183,7 +185,7 @@ function RuleRow({ rule, manage }: { rule: RuleSummary; manage: boolean }) {
   const state = stateOf(status);
   const missing = status?.points.filter((point) => point.current_value === null).length ?? 0;
   return (
-    <tr data-rule={id}>
+    <tr data-rule={id} className={classes['row']}>
       <td>
         <Link to="/rules/$ruleId" params={{ ruleId: String(id) }} className={classes['name'] ?? ''} data-row>
           {name}

@@ -2,6 +2,7 @@
 import { QueryClient, useQuery } from '@tanstack/react-query';
 import { automation } from '../../../src/api/automation.ts';
 import { ApiError } from '../../../src/api/client.ts';
+import { useSession } from '../session/session.ts';
 import { call } from './calls.ts';
 
 /** How often a page that shows what happens now asks again, beside what the stream pushes. */
@@ -29,10 +30,14 @@ export const queryClient = new QueryClient({
   },
 });
 
-async function allRules() {
+async function allRules(include?: 'status') {
   const rules = [];
   for (let page = 1; ; page++) {
-    const query = { page: String(page), page_size: String(pageSize), include: 'status' } as const;
+    const query = {
+      page: String(page),
+      page_size: String(pageSize),
+      ...(include === undefined ? {} : { include }),
+    };
     const { data } = (await call(automation.list, { query })).data;
     rules.push(...data.list);
     if (!data.has_next) return rules;
@@ -43,7 +48,20 @@ export type RuleSummary = Awaited<ReturnType<typeof allRules>>[number];
 export type RuleStatus = NonNullable<RuleSummary['status']>;
 
 export function useRules() {
-  return useQuery({ queryKey: ['rules'], queryFn: allRules, refetchInterval: statusPeriodMs });
+  return useQuery({ queryKey: ['rules'], queryFn: () => allRules('status'), refetchInterval: statusPeriodMs });
+}
+
+/** Names by id, for pages about something else. */
+export function useRuleNames(): ReadonlyMap<number, string> | undefined {
+  const session = useSession();
+  const isKnown = session.status !== 'out' && session.facts.role !== null;
+  return useQuery({
+    queryKey: ['rules', 'names'],
+    // A token for the audit log alone may not read them.
+    enabled: isKnown,
+    staleTime: 30_000,
+    queryFn: async () => new Map((await allRules()).map(({ id, name }) => [id, name])),
+  }).data;
 }
 
 async function ruleOf(id: number) {

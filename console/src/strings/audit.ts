@@ -13,6 +13,7 @@ export const audit = {
     subjectId: 'Who',
     from: 'From',
     to: 'To',
+    any: 'any',
     clear: 'Clear filters',
     exact: 'exactly as recorded',
     badTime: 'This is no time.',

@@ -16,7 +16,7 @@ export const rules = {
     trouble: (n: number) => (n === 1 ? '1 needs attention' : `${n} need attention`),
   },
   columns: { name: 'Rule', state: 'State', last: 'Last run', next: 'Next', actions: 'Actions' },
-  sort: { by: 'Sort by', priority: 'Priority', name: 'Name', state: 'Attention first', last: 'Last run' },
+  sort: { by: 'Sort by', priority: 'By priority', name: 'By name', state: 'Attention first', last: 'By last run' },
   filter: { all: 'All', on: 'Enabled', off: 'Disabled', trouble: 'Needs attention' },
   filterLabel: 'Which rules',
   keys: 'Arrow keys move, Enter opens, E enables or disables, R runs.',
