@@ -7,7 +7,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { root, startTestService, type TestService, testFolders, waitFor } from '../e2e/running-service.ts';
 import { chromiumPath, demoFolder, launch, visit } from './browser.ts';
@@ -48,6 +48,33 @@ async function violations(page: Page): Promise<string[]> {
           .map(({ html }) => html.slice(0, 160))
           .join(' | ')}`,
     );
+}
+
+/** Text that reaches beyond the right edge of the screen, and how wide the page is beyond it. Cut with an ellipsis is meant so. */
+function beyondTheEdge(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const edge = document.documentElement.clientWidth;
+    const isMeant = (element: Element | null): boolean => {
+      for (let at = element; at !== null; at = at.parentElement) {
+        const style = getComputedStyle(at);
+        if (style.textOverflow === 'ellipsis' || style.webkitLineClamp !== 'none') return true;
+        if (at.matches('.sp-hidden, .react-flow')) return true;
+      }
+      return false;
+    };
+    const found: string[] = [];
+    const wide = document.documentElement.scrollWidth - edge;
+    if (wide > 0) found.push(`${wide} pixels wider than the screen`);
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      const { right, width } = range.getBoundingClientRect();
+      if (width > 0 && right > edge + 1 && !isMeant(node.parentElement))
+        found.push(`${Math.round(right - edge)} pixels beyond the edge: ${node.textContent?.slice(0, 60)}`);
+    }
+    return found;
+  });
 }
 
 interface PageCase {
@@ -130,10 +157,7 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
       // What fades in has arrived.
       await page.waitForTimeout(400);
       for (const violation of await violations(page)) faults.push(`${name}: ${violation}`);
-      const wide = await page.evaluate(
-        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-      );
-      if (wide > 0) faults.push(`${name}: ${wide} pixels wider than the screen`);
+      for (const fault of await beyondTheEdge(page)) faults.push(`${name}: ${fault}`);
       const picture = `${name}-${width}${dark ? '-dark' : ''}`;
       if (process.env['SCREENSHOTS'] !== '1' || !shown.includes(picture)) continue;
       mkdirSync(pictures, { recursive: true });
@@ -141,6 +165,59 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
     }
     expect(faults).toEqual([]);
     expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('a phone shows all of a rule with long names, a long sentence and no spaces', async () => {
+    const long = 'what_the_site_takes_from_the_grid_beyond_that_which_the_plant_delivers';
+    const name = `A rule with a name that is far too long: ${long}`;
+    const source = (await service.read('/rules/1')).body['data']?.['flow_json'];
+    const flow = JSON.parse(
+      JSON.stringify(source).replaceAll('net_load', long).replaceAll('Which level?', long),
+    ) as object;
+    const made = await service.command('POST', '/rules', { name, description: long });
+    const id = Number(made.body['data']?.['id']);
+    const update = { trigger_config: { type: 'interval', interval_ms: 1000 }, flow_json: flow };
+    expect((await service.command('PUT', `/rules/${id}`, update)).status).toBe(200);
+    await service.command('POST', `/rules/${id}/execute`);
+    const { page, context } = await visit(browser, service, { width: 390, height: 844 });
+    const faults: string[] = [];
+    const look = async (hash: string, ready: Locator, act?: () => Promise<unknown>): Promise<void> => {
+      await page.goto(`${service.base}/#${hash}`);
+      await ready.waitFor();
+      await act?.();
+      for (const fault of await beyondTheEdge(page)) faults.push(`${hash}: ${fault}`);
+    };
+    const rule = `/rules/${id}`;
+    await look('/', page.getByRole('link', { name }));
+    await look(rule, page.getByTestId('rule-form'), () => untilText(page.getByTestId('sentence'), new RegExp(long)));
+    await look(`${rule}?panel=%22node%22`, page.getByTestId('flow-list'), async () => {
+      await page.getByRole('button', { name: `Edit ${long}` }).click();
+      await page.getByTestId('inspector').waitFor();
+    });
+    await look(`${rule}?panel=%22try%22`, page.getByTestId('trial'));
+    await look(`${rule}?panel=%22history%22`, page.getByTestId('history'), async () => {
+      await page.getByTestId('history').locator('button[data-outcome]').first().click();
+      await page.getByTestId('run-details').waitFor();
+    });
+    await look('/audit', page.getByRole('link', { name }).first());
+    await look('/forecasts', page.getByRole('heading', { name: 'Tasks' }));
+    expect(faults).toEqual([]);
+    await service.command('DELETE', `/rules/${id}`);
+    await context.close();
+  });
+
+  test('an audit event names its rule and leads to it, with the id beside it; one that is gone has its id', async () => {
+    const made = await service.command('POST', '/rules', { name: 'Gone soon' });
+    await service.command('DELETE', `/rules/${String(made.body['data']?.['id'])}`);
+    const { page, context } = await visit(browser, service);
+    await page.goto(`${service.base}/#/audit?resourceKind=automation-rule`);
+    const events = page.getByTestId('audit-events');
+    await untilText(events, /Peak shaving\s+automation-rule:\d+/);
+    await untilText(events, new RegExp(`\\tautomation-rule:${String(made.body['data']?.['id'])}\\t`));
+    expect(await events.innerText()).not.toContain('Gone soon');
+    await events.getByRole('link', { name: 'Peak shaving' }).first().click();
+    await page.getByRole('heading', { name: 'Peak shaving' }).waitFor();
     await context.close();
   });
 

@@ -94,7 +94,7 @@ function EventTable({ items, onOpen }: { items: readonly AuditEvent[]; onOpen: (
       </thead>
       <tbody>
         {items.map((item) => (
-          <tr key={item.sequence} data-action={item.action} data-outcome={item.outcome}>
+          <tr key={item.sequence} className={classes['row']} data-action={item.action} data-outcome={item.outcome}>
             <td>
               {/* Its place is the whole row (audit.module.css): a click anywhere opens the event. */}
               <button type="button" className={classes['open']} onClick={() => onOpen(item.sequence)}>
