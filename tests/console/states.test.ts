@@ -30,6 +30,48 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
   };
   const priority = (page: Page) => page.getByLabel('Priority', { exact: true });
 
+  test('a part that cannot be fetched says so in its own place; loading the page again helps, and keeps the draft', async () => {
+    const { page, context } = await visit(browser, service);
+    await page.route('**/assets/inspector-*.js', (route) => route.abort());
+    await openRule(page, ids[0]);
+    await priority(page).fill('7');
+    await page.locator('[data-node="level"]').click();
+    await untilText(page.getByRole('alert'), /part of the console could not be fetched/);
+    await untilText(page.getByTestId('dirty'), /Unsaved changes/);
+    await page.unroute('**/assets/inspector-*.js');
+    await page.getByRole('button', { name: 'Load the page again' }).click();
+    await page.locator('[data-node="level"]').click();
+    await page.getByTestId('inspector').waitFor();
+    await page.getByRole('tab', { name: 'Rule' }).click();
+    expect(await priority(page).inputValue()).toBe('7');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await context.close();
+  });
+
+  test('a number is kept as it is typed; what is none is said, and what must be one stays what it was', async () => {
+    const { page, context } = await visit(browser, service);
+    await openRule(page, ids[0]);
+    const before = await priority(page).inputValue();
+    await priority(page).fill('');
+    await page.keyboard.press('Tab');
+    expect(await priority(page).inputValue()).toBe(before);
+    await priority(page).fill('4294967296');
+    await page.keyboard.press('Tab');
+    expect(await priority(page).inputValue()).toBe(before);
+    await priority(page).fill('41');
+    await page.keyboard.press('ArrowUp');
+    expect(await priority(page).inputValue()).toBe('42');
+    const interval = page.getByLabel('Interval (milliseconds)');
+    await interval.fill('soon');
+    await page.getByText('This is no number.').waitFor();
+    expect(await page.getByRole('button', { name: 'Save…' }).isDisabled()).toBe(true);
+    for (let left = 0; left < 5 && (await page.getByTestId('dirty').innerText()) !== 'No changes'; left++)
+      await page.getByRole('button', { name: 'Undo' }).click();
+    expect(await interval.inputValue()).toBe('1000');
+    expect(await priority(page).inputValue()).toBe(before);
+    await context.close();
+  });
+
   test('a document that was not touched is stored again byte for byte', async () => {
     const { page, context } = await visit(browser, service);
     const before = (await service.read(`/rules/${ids[0]}`)).text;

@@ -6,6 +6,7 @@ import { ReactFlowProvider } from '@xyflow/react';
 import { useCallback, useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { parseTrigger } from '../../../src/rules/trigger/parse.ts';
 import { type PanelName, panels } from '../addresses.ts';
+import { after } from '../clock.ts';
 import { useHistory } from '../history/history-queries.ts';
 import { type AnyRecord, runContext, type ShownRun, shownRun } from '../live/run-view.ts';
 import { useLastRun, useWatch } from '../live/stream.ts';
@@ -36,6 +37,9 @@ const FlowList = later(async () => (await import('./flow-list.tsx')).FlowList);
 const Inspector = later(async () => (await import('./inspector.tsx')).Inspector);
 const TrialPanel = later(async () => (await import('../trial/trial-panel.tsx')).TrialPanel);
 const HistoryPanel = later(async () => (await import('../history/history-panel.tsx')).HistoryPanel);
+/** Once the rule is shown the rest comes too, while the service is there to give it. */
+const restAfterMs = 1000;
+const rest = [Inspector, TrialPanel, HistoryPanel, FlowList, Canvas];
 
 interface EditorParts {
   readonly rule: StoredRule;
@@ -119,6 +123,7 @@ export function Editor({ rule, catalogue }: EditorParts) {
     focusField(path === '' ? 'trigger' : `trigger${path}`);
   };
   useUndoKeys(store.undo, store.redo);
+  useEffect(() => after(restAfterMs, () => void Promise.all(rest.map((part) => part.preload()))), []);
   return (
     <ReactFlowProvider>
       <editorContext.Provider value={editor}>

@@ -2,8 +2,8 @@
  * A part of the console that is fetched when it is first shown. One that cannot be fetched, because the service is away or
  * was renewed meanwhile, says so in its own place, and what stands around it stays as it is.
  */
-import { Button, Center, Group, Loader } from '@mantine/core';
-import { type ComponentType, useCallback, useEffect, useState } from 'react';
+import { Button, Center, Loader } from '@mantine/core';
+import { type ComponentType, useEffect, useState } from 'react';
 import { t } from '../strings/index.ts';
 import { Notice } from './tag.tsx';
 
@@ -17,27 +17,21 @@ interface Later<P extends object> {
 
 export function later<P extends object>(load: () => Promise<ComponentType<P>>): Later<P> {
   let loaded: ComponentType<P> | null = null;
-  const fetchPart = async (): Promise<ComponentType<P>> => {
+  const fetchPart = async (): Promise<void> => {
     loaded ??= await load();
-    return loaded;
   };
   function Part(props: P) {
-    const [state, setState] = useState<{ readonly part: ComponentType<P> | null; readonly failed: boolean }>({
-      part: loaded,
-      failed: false,
-    });
-    const begin = useCallback(() => {
-      setState({ part: null, failed: false });
-      fetchPart().then(
-        (part) => setState({ part, failed: false }),
-        () => setState({ part: null, failed: true }),
-      );
-    }, []);
+    const [state, setState] = useState<'fetching' | 'there' | 'failed'>(loaded === null ? 'fetching' : 'there');
     useEffect(() => {
-      if (loaded === null) begin();
-    }, [begin]);
-    if (state.part !== null) return <state.part {...props} />;
-    if (!state.failed)
+      if (loaded === null)
+        fetchPart().then(
+          () => setState('there'),
+          () => setState('failed'),
+        );
+    }, []);
+    const Shown = loaded;
+    if (state !== 'failed' && Shown !== null) return <Shown {...props} />;
+    if (state !== 'failed')
       return (
         <Center mih={200} role="status" aria-label={t.common.loading}>
           <Loader size="sm" />
@@ -47,25 +41,17 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
       <Notice
         tone="warn"
         role="alert"
+        // A browser keeps to the failure of a module for as long as the page lives: asking once more would not help.
         action={
-          <Group gap="xs">
-            <Button size="compact-sm" variant="default" onClick={begin}>
-              {t.common.retry}
-            </Button>
-            <Button size="compact-sm" variant="default" onClick={() => location.reload()}>
-              {words.reload}
-            </Button>
-          </Group>
+          <Button size="compact-sm" variant="default" onClick={() => location.reload()}>
+            {words.reload}
+          </Button>
         }
       >
         {words.partMissing}
       </Notice>
     );
   }
-  // A failure before it is shown is no failure yet.
-  return Object.assign(Part, { preload: () => fetchPart().then(ignore, ignore) });
-}
-
-function ignore(): void {
-  // See `preload`.
+  // One that fails before it is shown fails again where it is shown, and is told there.
+  return Object.assign(Part, { preload: () => fetchPart().catch(() => undefined) });
 }
