@@ -132,7 +132,7 @@ function rollupReader(database: HistoryDatabase): (request: WindowRequest) => Ro
       .where('end_ms', '=', at.end),
   );
   return ({ aggregation, range }) => {
-    const ranged = isBounded(range);
+    const ranged = range !== undefined && isBounded(range);
     const key = `${aggregation} ${ranged}`;
     const summaries = prepared.get(key) ?? prepareRollups(database, aggregation, ranged);
     prepared.set(key, summaries);
@@ -140,11 +140,9 @@ function rollupReader(database: HistoryDatabase): (request: WindowRequest) => Ro
   };
 }
 
-/** False where every finite number is in the range. */
-function isBounded(range: ValueRange | undefined): boolean {
-  if (range === undefined) return false;
-  const { integer: _, ...bounds } = range;
-  return Object.values(bounds).some((bound) => bound !== undefined);
+/** False where every number is in the range. */
+function isBounded(range: ValueRange): boolean {
+  return Object.values(range).some((bound) => bound !== undefined);
 }
 
 /**

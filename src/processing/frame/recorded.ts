@@ -94,9 +94,10 @@ function featureOf(plan: FramePlan, { input, source }: RecordedInput, answer: Wi
 
 function cellsOf(answer: WindowAnswer): Cells {
   const cells = emptyCells(answer.cells.length);
-  answer.cells.forEach((value, index) => {
-    setCell(cells, index, value, answer.uncertainCells[index] === 1 ? mark.uncertain : mark.good);
-  });
+  for (let index = 0; index < answer.cells.length; index++) {
+    const code = answer.uncertainCells[index] === 1 ? mark.uncertain : mark.good;
+    setCell(cells, index, answer.cells[index] ?? Number.NaN, code);
+  }
   return cells;
 }
 
