@@ -88,15 +88,18 @@ function prepareRollups(database: HistoryDatabase, aggregation: Aggregation, ran
     query
       .selectFrom('rollup')
       .select((column) => {
-        const cut = column
-          .case()
-          .when(column.or([column('lead_ms', '>', at.skew), column('ingested_ms', '>', at.known)]))
-          .then(column.lit(cutFlag))
-          .else(column.lit(0))
-          .end();
-        const idle = column.parens('row_count', '-', column.ref('value_count'));
-        const counts = column.parens(column(idle, '*', column.lit(countsMax)), '+', column.ref('value_count'));
-        const packed = column(column(counts, '*', column.lit(flagsMax)), '+', column.parens('flags', '|', cut));
+        const flags = column(
+          'flags',
+          '+',
+          column
+            .case()
+            .when(column.or([column('lead_ms', '>', at.skew), column('ingested_ms', '>', at.known)]))
+            .then(column.lit(cutFlag))
+            .else(column.lit(0))
+            .end(),
+        );
+        const idle = column(column.parens('row_count', '-', column.ref('value_count')), '*', column.lit(idlePlace));
+        const packed = column(column(idle, '+', column('value_count', '*', column.lit(valuesPlace))), '+', flags);
         return [
           'end_ms',
           packed.as('packed'),
@@ -149,8 +152,8 @@ function isBounded(range: ValueRange): boolean {
  * How a rollup's flags, its values and its rows without a value share one number: a rollup that equals its rows has at
  * most one of them a millisecond of 15 minutes, and where one has more, the flags alone are looked at.
  */
-const flagsMax = 16;
-const countsMax = 2 ** 20;
+const valuesPlace = 16;
+const idlePlace = valuesPlace * 2 ** 20;
 
 /** Takes the rollups that equal their rows; returns the spans of the others, joined where they touch. */
 function readRollups(
@@ -185,10 +188,9 @@ function readRollups(
 
 function unpack(row: readonly Cell[], into: { -readonly [K in keyof RollupSummary]: RollupSummary[K] }): void {
   const packed = Number(row[1]);
-  const counts = Math.floor(packed / flagsMax);
-  into.flags = packed % flagsMax;
-  into.valueCount = counts % countsMax;
-  into.rowCount = into.valueCount + Math.floor(counts / countsMax);
+  into.flags = packed % valuesPlace;
+  into.valueCount = Math.floor((packed % idlePlace) / valuesPlace);
+  into.rowCount = into.valueCount + Math.floor(packed / idlePlace);
   // A sum that overflowed is stored as NULL.
   into.value = row[2] === null ? Number.NaN : Number(row[2]);
   into.min = Number(row[3]);
