@@ -100,8 +100,9 @@ function plainChoice(shapes: readonly unknown[]): string | null {
   let objects = false;
   for (const shape of shapes) {
     if (!isRecord(shape)) return null;
+    const listed: readonly unknown[] = Array.isArray(shape.enum) ? shape.enum : [];
     if ('const' in shape) words.push(shape.const);
-    else if (Array.isArray(shape.enum)) words.push(...shape.enum);
+    else if (listed.length > 0) words.push(...listed);
     else if (shape.type === 'null') words.push(null);
     else if (properties(shape) !== null) objects = true;
     else return null;
