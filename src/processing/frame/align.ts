@@ -37,6 +37,8 @@ export function align(plan: FramePlan, features: readonly Feature[]): AlignedFea
 /** A cell outside the declared range counts as missing; with `out_of_range: reject` it is a reason too. */
 function withinRange(feature: Feature): Feature {
   const { range, out_of_range: outOfRange } = feature.input;
+  // An empty range allows every number.
+  if (Object.keys(range).length === 0) return feature;
   const outside: number[] = [];
   for (let index = 0; index < feature.cells.values.length; index++)
     if (!isMissing(feature.cells, index) && !inRange(valueAt(feature.cells, index), range)) outside.push(index);
