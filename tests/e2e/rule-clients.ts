@@ -41,8 +41,10 @@ export interface Load {
   readonly calls: readonly RecordedCall[];
   /** Resolves when so many more calls have ended; rejects as soon as a client has seen what may not be. */
   more(count: number, deadlineMs: number): Promise<void>;
-  /** From now on no client begins a call; resolves when all have ended. */
+  /** From now on no client begins a call; when all have ended, every rule is read once more on every machine. */
   finish(): Promise<readonly RecordedCall[]>;
+  /** The same without a look back, whatever the clients have seen. */
+  stop(): Promise<void>;
 }
 
 const api = '/api/v1/automation/api';
@@ -85,7 +87,7 @@ export async function startClients(
     }),
   );
   const ended = Promise.all(running);
-  // Told by `more` and `finish`.
+  // What a client has seen that may not be is told by `more` and `finish`.
   ended.catch(() => undefined);
   return {
     calls,
@@ -103,6 +105,10 @@ export async function startClients(
         for (const ruleId of rules) await reader({ kind: 'read' }, ruleId);
       }
       return calls;
+    },
+    async stop() {
+      state.finished = true;
+      await Promise.allSettled(running);
     },
   };
 }
