@@ -48,6 +48,7 @@ const process = {
   query: nothing,
   body: processTaskRequestSchema,
   bodyLimit: 'processing',
+  rate: 'processing',
   withheldWithoutAudit: true,
   answer: derivedDataSchema,
 } as const satisfies Capability;
