@@ -42,19 +42,19 @@ export const storageLimitsSchema = Type.Object(
     engine_lease_ms: Type.Integer({
       minimum: 200,
       maximum: 60_000,
-      default: 1500,
+      default: 800,
       description: 'time for which the process that controls may go on without hearing from the database',
     }),
     engine_renew_ms: Type.Integer({
       minimum: 20,
       maximum: 20_000,
-      default: 300,
+      default: 150,
       description: 'time between two renewals of that lease',
     }),
     engine_poll_ms: Type.Integer({
       minimum: 20,
       maximum: 20_000,
-      default: 200,
+      default: 100,
       description: 'time between two looks of a process that stands by',
     }),
   },
@@ -70,7 +70,7 @@ export const storageLimits: StorageLimits = {
   statement_timeout_ms: 10_000,
   lock_timeout_ms: 5000,
   idle_transaction_timeout_ms: 3000,
-  engine_lease_ms: 1500,
-  engine_renew_ms: 300,
-  engine_poll_ms: 200,
+  engine_lease_ms: 800,
+  engine_renew_ms: 150,
+  engine_poll_ms: 100,
 };
