@@ -83,6 +83,7 @@ interface Running {
   held: ReadonlyMap<number, number>;
   /** Of the last reload that it took. */
   report: ReloadReport | undefined;
+  rehearsed: boolean;
   adopted: boolean;
   runs: boolean;
 }
@@ -159,6 +160,10 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
   /** Gives an engine the states, once, and lets it run, as far as that is wanted. */
   const advance = async (target: Running): Promise<void> => {
     const { epoch } = wanted;
+    if (epoch === undefined && !target.rehearsed) {
+      await orEnd(target, () => target.caller.call('rehearse', null));
+      target.rehearsed = true;
+    }
     if (epoch !== undefined && !target.adopted) {
       target.report = await orEnd(target, () => target.caller.call('adopt', { epoch }));
       target.adopted = true;
@@ -197,7 +202,15 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
   const start = (): Promise<ReloadReport> => {
     const thread = parts.start(parameters);
     const caller = callThread<EngineMethods, EngineEvent>(thread.port, clock, limits.engine_call_timeout_ms);
-    const target: Running = { thread, caller, held: new Map(), report: undefined, adopted: false, runs: false };
+    const target: Running = {
+      thread,
+      caller,
+      held: new Map(),
+      report: undefined,
+      rehearsed: false,
+      adopted: false,
+      runs: false,
+    };
     const startedMs = clock.monotonicMs();
     caller.onEvent((event) => parts.onExecutions(event.records));
     thread.onDeath((reason) => died(target, startedMs, reason));

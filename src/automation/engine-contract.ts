@@ -95,6 +95,8 @@ export interface EngineTerm {
 export type EngineMethods = {
   /** Before `adopt` the rules are only compiled. */
   readonly reload: (change: RuleSetChange) => ReloadReport;
+  /** Before `adopt`: does what that will do and throws it away, so that its code is loaded and compiled when it counts. */
+  readonly rehearse: (question: null) => null;
   /** Reads the stored states of the rules, which nobody else may write any more. Runs no rule. */
   readonly adopt: (term: EngineTerm) => ReloadReport;
   /** From now on rules run. */
@@ -112,6 +114,6 @@ export type EngineMethods = {
 };
 
 /** What other processes of the site may ask of the one that controls. */
-export type SharedEngineMethods = Omit<EngineMethods, 'adopt' | 'run'>;
+export type SharedEngineMethods = Omit<EngineMethods, 'rehearse' | 'adopt' | 'run'>;
 
 export type EngineEvent = { readonly type: 'executions'; readonly records: readonly ExecutionRecord[] };

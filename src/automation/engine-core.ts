@@ -20,12 +20,12 @@ import { createSnapshot } from '../rules/snapshot.ts';
 import { type DatabasePlace, openRuntimeDatabase } from '../storage/database.ts';
 import { createEngine } from './engine.ts';
 import type { EngineEvent, EngineMethods, EngineTerm, RuleSetChange } from './engine-contract.ts';
-import { createHistoryStore } from './history-store.ts';
+import { createHistoryStore, type StateRow } from './history-store.ts';
 import type { AutomationLimits } from './limits.ts';
 import { recordSpool } from './record-spool.ts';
 import { createRecorder } from './recorder.ts';
 import { createRuleLog } from './rule-log.ts';
-import { createRuleSet } from './rule-set.ts';
+import { createRuleSet, type RuleSet } from './rule-set.ts';
 import { createStandbyRules } from './standby-rules.ts';
 
 /** What an engine is started with: plain data and shared memory. */
@@ -65,10 +65,20 @@ export function startEngineCore(port: Port, setup: EngineSetup, clock: Clock, lo
 
   const handlers: Parameters<typeof answerCalls<EngineMethods>>[1] = {
     reload: async (change) => (adopted === undefined ? standby.take(change) : (await adopted).engine.reload(change)),
+    async rehearse() {
+      const database = openRuntimeDatabase(setup.database);
+      try {
+        const states = await createHistoryStore(database).states();
+        ruleSet(states, clock, catalogueWith, standby.load).replace(standby.all(), clock.monotonicMs());
+      } finally {
+        await database.close();
+      }
+      return null;
+    },
     async adopt(term) {
       adopted ??= assemble({ setup, clock, log, term, catalogueWith, load: standby.load, publish: publisher.take });
       try {
-        return (await adopted).engine.reload(standby.handOver());
+        return (await adopted).engine.reload(standby.all());
       } catch (error) {
         // The states could not be read: whoever asks again may find the database there.
         adopted = undefined;
@@ -128,13 +138,7 @@ async function assemble({ setup, clock, log, term, catalogueWith, load, publish 
     throw error;
   });
   const ruleLog = createRuleLog(join(dataFolder, 'logs', 'rules'), limits, clock, log);
-  const rules = createRuleSet({
-    scheduler: createScheduler(),
-    catalogueWith,
-    load,
-    stored: new Map(states.map(({ rule_id, state }) => [rule_id, state])),
-    now: () => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() }),
-  });
+  const rules = ruleSet(states, clock, catalogueWith, load);
   const { keep } = recordSpool(dataFolder);
   const recorder = createRecorder({ store, ruleLog, limits, clock, log, stateOf: rules.exportState, keep });
   const live = createLiveTableReader(memory);
@@ -154,6 +158,21 @@ async function assemble({ setup, clock, log, term, catalogueWith, load, publish 
   });
   const bell = listen(clock, memory.doorbells, doorbells.changes, engine.pointsChanged);
   return { engine, recorder, bell, database };
+}
+
+function ruleSet(
+  states: readonly StateRow[],
+  clock: Clock,
+  catalogueWith: ReturnType<typeof catalogues>,
+  load: AssemblyParts['load'],
+): RuleSet {
+  return createRuleSet({
+    scheduler: createScheduler(),
+    catalogueWith,
+    load,
+    stored: new Map(states.map(({ rule_id, state }) => [rule_id, state])),
+    now: () => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() }),
+  });
 }
 
 /** The site's catalogue with given parameters; the same object for the same parameters. */

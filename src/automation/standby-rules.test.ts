@@ -1,4 +1,4 @@
-/** Rules of an engine that stands by: compiled once, up to date, handed over whole (docs/guides/several-machines.md). */
+/** Rules of an engine that stands by: compiled once, up to date, told whole (docs/guides/several-machines.md). */
 import { expect, test } from 'vitest';
 import { readSite, siteCatalogue } from '../points/site.ts';
 import type { EngineRule, RuleSetChange } from './engine-contract.ts';
@@ -56,8 +56,7 @@ test('what is held follows every change, and is told as an engine would tell it'
   const edited = rule(2, { revision: 2 });
   expect(standby.take({ ids: [2, 3], changed: [edited] })).toEqual({ rules_loaded: 1, rules_failed: [] });
   expect(() => standby.take({ ids: [9], changed: [] })).toThrow('names rule 9 without its row');
-  expect(standby.handOver()).toEqual({ ids: [2, 3], changed: [edited, rule(3, { enabled: false })] });
-  expect(standby.handOver()).toEqual({ ids: [], changed: [] });
+  expect(standby.all()).toEqual({ ids: [2, 3], changed: [edited, rule(3, { enabled: false })] });
 });
 
 test('a rule is compiled once for the same parameters, and again for others', () => {
@@ -70,5 +69,5 @@ test('a rule is compiled once for the same parameters, and again for others', ()
   const second = standby.load(row, other);
   expect(second).not.toBe(first);
   expect(standby.load(row, other)).toBe(second);
-  expect(standby.handOver()).toEqual({ ids: [1], changed: [row], parameters: changed });
+  expect(standby.all()).toEqual({ ids: [1], changed: [row], parameters: changed });
 });

@@ -8,8 +8,8 @@ import { type LoadedRule, loadRule } from './loaded-rule.ts';
 
 export interface StandbyRules {
   take(change: RuleSetChange): ReloadReport;
-  /** Everything that is held, as a first load; nothing is held afterwards. */
-  handOver(): RuleSetChange;
+  /** Everything that is held, as a first load. */
+  all(): RuleSetChange;
   /** As `loadRule`; what was compiled here is not compiled again. */
   readonly load: typeof loadRule;
 }
@@ -47,9 +47,8 @@ export function createStandbyRules(
         rules_failed: loaded.flatMap(({ row, failure }) => (failure === null ? [] : [{ id: row.id, code: failure }])),
       };
     },
-    handOver() {
+    all() {
       const all = { ids: [...rows.keys()], changed: [...rows.values()] };
-      rows = new Map();
       return parameters === undefined ? all : { ...all, parameters };
     },
   };

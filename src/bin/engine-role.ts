@@ -53,6 +53,8 @@ export interface EngineRole {
 const spoolPollMs = 2000;
 /** How often an engine looks for changed rules that nobody told it of. */
 const rulesPollMs = 2000;
+/** Pause before threads that start are asked again whether they are ready. */
+const readyRetryMs = 500;
 /** Pause before the states of the rules are asked for again. */
 const adoptRetryMs = 100;
 
@@ -152,11 +154,23 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
   const standBy = (): Standing => {
     const devices = startDevices(parts, true);
     const client = createClient(parts, place, seat.publish, stream.renew);
-    client.standBy().then(
-      (rules) => log.info('this process stands by', { ...rules }),
-      (error: unknown) => log.warn('this process stands by without rules', { error: String(error) }),
-    );
-    return { client, devices, poll: pollRules(client) };
+    const started: Standing = { client, devices, poll: pollRules(client) };
+    client.standBy().catch((error: unknown) => log.debug('the rule engine is not ready yet', { error: String(error) }));
+    void tellWhenReady(started);
+    return started;
+  };
+  const tellWhenReady = async (started: Standing): Promise<void> => {
+    for (;;) {
+      try {
+        // A thread that is asked something answers once it runs.
+        const [rules] = await Promise.all([started.client.reload(), started.devices.counts()]);
+        if (term === undefined) log.info('this process stands by', { ...rules });
+        return;
+      } catch {
+        await sleep(systemClock, readyRetryMs);
+      }
+      if (stopping || standing !== started) return;
+    }
   };
   let standing = config.roles.engine ? standBy() : undefined;
 

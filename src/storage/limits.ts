@@ -1,4 +1,7 @@
-/** The named limits of a PostgreSQL connection, with unit and default; the section `storage` of service.yaml. */
+/**
+ * The named limits of a PostgreSQL connection, with unit and default, are the section `storage` of service.yaml; those of the
+ * embedded engine are fixed.
+ */
 import Type, { type Static } from 'typebox';
 
 export const storageLimitsSchema = Type.Object(
@@ -74,3 +77,13 @@ export const storageLimits: StorageLimits = {
   engine_renew_ms: 150,
   engine_poll_ms: 100,
 };
+
+/** A file of the embedded engine, whose write lock another process may hold. */
+export const fileLimits = {
+  /** How long a statement may stand still, and the thread with it. */
+  busy_timeout_ms: 20,
+  /** Pause before a transaction tries to begin again: other work of the thread is done in it. */
+  begin_retry_ms: 30,
+  /** Time in which a transaction must have begun; then it is refused. */
+  begin_deadline_ms: 5000,
+} as const;

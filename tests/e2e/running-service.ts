@@ -35,6 +35,8 @@ export function serviceEnvironment(
 ): NodeJS.ProcessEnv {
   return {
     PATH: process.env['PATH'],
+    // Many processes run the same sources: they are compiled once.
+    NODE_COMPILE_CACHE: join(tmpdir(), 'setpoint-compile-cache'),
     SVC_HTTP_PORT: '0',
     SVC_CONFIG_DIR: folders.config,
     SVC_DATA_DIR: folders.data,
