@@ -42,16 +42,16 @@ export interface RuntimeDatabase extends Handle<RuntimeTables> {
 export type DatabasePlace = string | PostgresPlace;
 
 /** Rules and audit: every commit is on disk before it is answered. */
-export function openDatabase(place: DatabasePlace): Database {
+export function openDatabase(place: DatabasePlace, clock = systemClock): Database {
   return typeof place === 'string'
-    ? openFile<SiteTables>(place, 'full', migrations.site, 'the site database')
+    ? openFile<SiteTables>(place, 'full', migrations.site, 'the site database', clock)
     : openServer<SiteTables>(place, 'site');
 }
 
 /** History and rule state: a power cut may lose the last moments, never the order. */
-export function openRuntimeDatabase(place: DatabasePlace): RuntimeDatabase {
+export function openRuntimeDatabase(place: DatabasePlace, clock = systemClock): RuntimeDatabase {
   if (typeof place === 'string') {
-    const file = openFile<RuntimeTables>(place, 'normal', migrations.runtime, 'the runtime database');
+    const file = openFile<RuntimeTables>(place, 'normal', migrations.runtime, 'the runtime database', clock);
     return { ...file, isCurrent: () => Promise.resolve(true) };
   }
   return {
@@ -70,6 +70,7 @@ function openFile<Tables>(
   durability: Durability,
   steps: readonly MigrationStep[],
   what: string,
+  clock: Clock,
 ): Handle<Tables> {
   const sqlite = openSqlite(file, durability);
   orClose(sqlite, () => {
@@ -77,7 +78,7 @@ function openFile<Tables>(
     sqlite.exec(`PRAGMA busy_timeout = ${fileLimits.busy_timeout_ms}`);
   });
   const query = new Kysely<Tables>({ dialect: sqliteDialect(sqlite) });
-  const transaction = patientTransactions(query, systemClock);
+  const transaction = patientTransactions(query, clock);
   return {
     query,
     ready: () => Promise.resolve(),
