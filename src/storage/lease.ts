@@ -47,11 +47,10 @@ export function holdLease(parts: LeaseParts): EngineLease {
   const { clock, log } = parts;
   const { engine_lease_ms: leaseMs, engine_renew_ms: renewMs, engine_poll_ms: pollMs } = parts.place.limits;
   const schema = parts.place.limits.postgres_schema;
+  // A busy machine may take longer than a lease to connect; whoever leads watches the end of its lease itself.
+  const answerMs = Math.max(leaseMs, parts.place.limits.connect_timeout_ms);
   const server = connectPostgres(
-    {
-      ...parts.place,
-      limits: { ...parts.place.limits, connections_max: 1, connect_timeout_ms: leaseMs, statement_timeout_ms: leaseMs },
-    },
+    { ...parts.place, limits: { ...parts.place.limits, connections_max: 1, statement_timeout_ms: answerMs } },
     'engine',
   );
   let connection: PostgresConnection | undefined;
