@@ -176,16 +176,15 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
 
   /** The last holder's states are final: the epoch fences it off. Without a lease no command leaves. */
   const getReady = async (epoch: number): Promise<void> => {
-    standing?.devices.connect();
-    while (standing !== undefined && term === epoch) {
-      try {
-        await standing.client.adopt(epoch, parts.parameters());
-        log.info('the rule engine is ready', { epoch });
-        return;
-      } catch (error) {
-        log.warn('the states of the rules cannot be read', { error: String(error) });
-        await sleep(systemClock, adoptRetryMs);
-      }
+    if (standing === undefined || term !== epoch) return;
+    standing.devices.connect();
+    try {
+      await standing.client.adopt(epoch, parts.parameters());
+      log.info('the rule engine is ready', { epoch });
+    } catch (error) {
+      log.warn('the states of the rules cannot be read', { error: String(error) });
+      await sleep(systemClock, adoptRetryMs);
+      await getReady(epoch);
     }
   };
   const control = async (epoch: number): Promise<void> => {

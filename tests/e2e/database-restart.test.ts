@@ -24,9 +24,9 @@ interface Change {
 /** Clients of all machines that make rules one after the other, until told to stop; what each was answered. */
 function writeTo(services: readonly TestService[], prefix: string) {
   const changes: Change[] = [];
-  let ended = false;
+  const ending = new AbortController();
   const writer = async (service: TestService, who: string): Promise<void> => {
-    for (let count = 0; !ended; count++) {
+    for (let count = 0; !ending.signal.aborted; count++) {
       const name = `${prefix} ${who} ${count}`;
       const sentMs = systemClock.monotonicMs();
       const { status, body } = await service.command('POST', '/rules', { name });
@@ -41,7 +41,7 @@ function writeTo(services: readonly TestService[], prefix: string) {
   return {
     changes,
     async end(): Promise<readonly Change[]> {
-      ended = true;
+      ending.abort();
       await Promise.all(running);
       return changes;
     },
