@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makePostgres, type TestPostgres } from '../../src/testing/postgres-server.ts';
 import { editorFlow, runCommand, serviceEnvironment, waitFor } from './running-service.ts';
-import { type Cluster, inWords, startCluster, type TimeLine, takeOver, type Way } from './several-machines.ts';
+import { type Cluster, startCluster, takeOvers, type Way } from './several-machines.ts';
 
 const rounds = 10;
 const takeoverMs = 5000;
@@ -56,18 +56,8 @@ describe('two machines, one site', () => {
 
   test.concurrent.each(ways.map((way) => [way] as const))(
     '%s: the other one controls within 5 s, and nothing of the old one arrives',
-    async (way) => {
-      const { cluster } = siteOf(way);
-      const lines: TimeLine[] = [];
-      for (let count = 0; count < rounds; count++) {
-        const { line, late } = await takeOver(cluster, way);
-        lines.push(line);
-        // One request may have been on its way when the process was stopped.
-        expect(late).toBeLessThanOrEqual(way === 'stop' ? 1 : 0);
-        expect(line.command, JSON.stringify(line)).toBeLessThan(takeoverMs);
-      }
-      process.stderr.write(inWords(way, lines));
-    },
+    // One request may have been on its way when the process was stopped.
+    (way) => takeOvers(siteOf(way).cluster, way, rounds, { takeoverMs, lateMost: way === 'stop' ? 1 : 0 }),
     300_000,
   );
 

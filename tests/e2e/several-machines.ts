@@ -117,7 +117,8 @@ export function controls({ service }: Machine): boolean {
 /** Whether it is ready to take over: its threads have started, its rules are compiled. */
 export function standsBy({ service }: Machine): boolean {
   const logs = service?.logs() ?? '';
-  return logs.lastIndexOf('this process stands by') > logs.lastIndexOf('does not control any more');
+  const busy = ['is the next to control', 'does not control any more'].map((text) => logs.lastIndexOf(text));
+  return logs.lastIndexOf('this process stands by') > Math.max(...busy);
 }
 
 export function setpointWrites({ device }: Machine): number[] {
@@ -134,8 +135,8 @@ const steps = [
   ['ready', 'the rule engine is ready'],
   ['controls', 'controls the site'],
 ] as const;
-export type Step = (typeof steps)[number][0] | 'command';
-export type TimeLine = Readonly<Record<Step, number>>;
+type Step = (typeof steps)[number][0] | 'command';
+type TimeLine = Readonly<Record<Step, number>>;
 
 /** Milliseconds from `sinceMs`, a wall time, to the first line of each step. */
 function timeLine(logs: string, sinceMs: number): Readonly<Record<Exclude<Step, 'command'>, number>> {
@@ -151,7 +152,7 @@ function timeLine(logs: string, sinceMs: number): Readonly<Record<Exclude<Step, 
 }
 
 /** "kill: median 1900, slowest 2100 ms (…)", for whoever reads how long takeovers take. */
-export function inWords(way: Way, lines: readonly TimeLine[]): string {
+function inWords(way: Way, lines: readonly TimeLine[]): string {
   const middle = (step: Step): number =>
     lines.map((line) => line[step]).toSorted((a, b) => a - b)[Math.floor(lines.length / 2)] ?? Number.NaN;
   const slowest = Math.max(...lines.map(({ command }) => command));
@@ -159,22 +160,75 @@ export function inWords(way: Way, lines: readonly TimeLine[]): string {
   return `takeover after ${way}: median ${middle('command')} ms, slowest ${slowest} ms of ${lines.length} (medians: ${parts.join(', ')})\n`;
 }
 
+interface TakeOver {
+  readonly line: TimeLine;
+  /** What the old one still sent after the new one had begun. */
+  readonly late: number;
+  /** Control went back meanwhile: on a machine too busy to renew a lease in time. Then `late` says nothing. */
+  readonly wentBack: boolean;
+}
+
+/** Ends the leader's control and waits for the other one's, by what reaches the devices; then all is as before. */
+async function takeOver(cluster: Cluster, way: Way): Promise<TakeOver> {
+  try {
+    return await tryTakeOver(cluster, way);
+  } catch (error) {
+    throw new Error(`${String(error)}\n${cluster.machines.map(lastOfLease).join('\n')}`, { cause: error });
+  }
+}
+
 /**
- * Ends the leader's control and waits for the other one's, by what reaches the devices; then all is as before.
- * `late` counts what the old one still sent after the new one had begun.
+ * So many takeovers, of which each is at most `takeoverMs` long, by what reaches the devices, and sends at most `lateMost`
+ * commands after its end; how long they took is printed.
  */
-export async function takeOver(
+export async function takeOvers(
   cluster: Cluster,
   way: Way,
-): Promise<{ readonly line: TimeLine; readonly late: number }> {
-  const old = await cluster.leader(30_000);
-  const next = cluster.machines.find((machine) => machine !== old);
-  if (next === undefined || next.service === null || old.service === null) throw new Error('a machine does not run');
-  await waitFor(() => standsBy(next) || undefined, 30_000);
+  rounds: number,
+  limits: { readonly takeoverMs: number; readonly lateMost: number },
+): Promise<void> {
+  const lines: TimeLine[] = [];
+  let wentBack = 0;
+  try {
+    while (lines.length < rounds) {
+      const round = await takeOver(cluster, way);
+      lines.push(round.line);
+      const said = `takeover ${lines.length}: ${JSON.stringify(round)}`;
+      if (round.line.command > limits.takeoverMs) throw new Error(`too slow: ${said}`);
+      if (round.wentBack) wentBack++;
+      else if (round.late > limits.lateMost) throw new Error(`late commands: ${said}`);
+    }
+  } finally {
+    process.stderr.write(`${inWords(way, lines)}${wentBack === 0 ? '' : `control went back in ${wentBack} of them\n`}`);
+  }
+  if (wentBack > rounds / 4) throw new Error(`control went back in ${wentBack} of ${rounds} takeovers`);
+}
+
+/** What a machine told last about its lease. */
+function lastOfLease({ name, service }: Machine): string {
+  const lines = service?.logs().split('\n') ?? [];
+  return `${name}:\n${lines
+    .filter((line) => /lease|online|engine/.test(line))
+    .slice(-8)
+    .join('\n')}`;
+}
+
+/** The machine that controls, and the one that is ready to. */
+async function pairOf(cluster: Cluster): Promise<{ readonly old: Machine; readonly next: Machine }> {
+  return waitFor(() => {
+    const old = cluster.machines.find(controls);
+    const next = cluster.machines.find((machine) => machine !== old && standsBy(machine));
+    return old === undefined || next === undefined ? undefined : { old, next };
+  }, 60_000);
+}
+
+async function tryTakeOver(cluster: Cluster, way: Way): Promise<TakeOver> {
+  const { old, next } = await pairOf(cluster);
+  if (next.service === null || old.service === null) throw new Error('a machine does not run');
   const before = setpointWrites(old).length;
   await waitFor(() => setpointWrites(old).length > before + 2 || undefined);
   const known = setpointWrites(next).length;
-  const told = next.service.logs().length;
+  const [told, toldByOld] = [next.service.logs().length, old.service.logs().length];
   const beganMs = systemClock.monotonicMs();
   const beganAtMs = systemClock.wallMs();
   if (way === 'kill') old.service.process.kill('SIGKILL');
@@ -185,13 +239,15 @@ export async function takeOver(
   if (way === 'kill') await old.start();
   else if (way === 'stop') old.service.process.kill('SIGCONT');
   else old.gate.reopen();
-  await waitFor(() => !controls(old) || undefined);
+  await waitFor(() => !controls(old) || undefined, 30_000);
   const goneOn = setpointWrites(next).length;
-  await waitFor(() => setpointWrites(next).length > goneOn + 5 || undefined);
-  if (controls(old) || !controls(next)) throw new Error('both machines control, or none');
+  const toldSince = (): string => (way === 'kill' ? old.service?.logs() : old.service?.logs().slice(toldByOld)) ?? '';
+  const wentBack = (): boolean => toldSince().includes('is the next to control');
+  await waitFor(() => wentBack() || setpointWrites(next).length > goneOn + 5 || undefined, 30_000);
   const line = {
     ...timeLine(next.service.logs().slice(told), beganAtMs),
     command: Math.round(firstMs - beganMs),
   };
-  return { line, late: setpointWrites(old).filter((atMs) => atMs > firstMs).length };
+  const late = setpointWrites(old).filter((atMs) => atMs > firstMs).length;
+  return { line, late, wentBack: wentBack() };
 }
