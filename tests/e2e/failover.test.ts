@@ -81,6 +81,8 @@ describe('two machines, one site', () => {
     const standby = cluster.machines.find((machine) => machine !== leader);
     if (standby?.service === null || standby === undefined) throw new Error('no machine stands by');
     const { service } = standby;
+    for (const machine of [leader, standby])
+      expect((await machine.service?.request('GET', '/ready'))?.status, machine.name).toBe(200);
     expect((await service.read(`/rules/${fast}/status`)).body['data']).toMatchObject({ rule_id: fast, runnable: true });
     const ran = await service.command('POST', `/rules/${fast}/execute`);
     expect([ran.status, ran.body['data']?.['outcome']]).toEqual([200, 'acted']);
