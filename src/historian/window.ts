@@ -4,7 +4,7 @@
  */
 import type { Cell, HistoryDatabase, Statement } from '../storage/history-database.ts';
 import { type Cells, createCells, type RawRow } from './cells.ts';
-import type { Aggregation, SeriesId, WindowAnswer, WindowRequest } from './historian.ts';
+import type { Aggregation, SeriesId, ValueRange, WindowAnswer, WindowRequest } from './historian.ts';
 import { cutFlag, equalsRows, type RollupSummary, rollupWidthsMs } from './rollup.ts';
 
 export interface WindowReader {
@@ -82,30 +82,32 @@ function usableWidthMs({ asOfMs, cadenceMs }: WindowRequest): number | null {
 
 type RollupStatement = Statement<'series' | 'width' | 'after' | 'through' | 'skew' | 'known'>;
 
-/** Of each rollup what `aggregation` needs; a column less is a tenth of the time. */
+/** Of each rollup what `aggregation` needs, in as few columns as it fits: a column less is a tenth of the time. */
 function prepareRollups(database: HistoryDatabase, aggregation: Aggregation, ranged: boolean): RollupStatement {
   return database.statement(['series', 'width', 'after', 'through', 'skew', 'known'], (query, at) =>
     query
       .selectFrom('rollup')
-      .select((column) => [
-        'end_ms',
-        'row_count',
-        'value_count',
-        'last_ms',
-        column(
+      .select((column) => {
+        const flags = column(
           'flags',
-          '|',
+          '+',
           column
             .case()
             .when(column.or([column('lead_ms', '>', at.skew), column('ingested_ms', '>', at.known)]))
             .then(column.lit(cutFlag))
             .else(column.lit(0))
             .end(),
-        ).as('flags'),
-        aggregation === 'mean' || aggregation === 'sum'
-          ? column('sum', '+', column.ref('sum_low')).as('value')
-          : column.ref(aggregation === 'last' ? 'last_value' : aggregation).as('value'),
-      ])
+        );
+        const idle = column(column.parens('row_count', '-', column.ref('value_count')), '*', column.lit(idlePlace));
+        const packed = column(column(idle, '+', column('value_count', '*', column.lit(valuesPlace))), '+', flags);
+        return [
+          'end_ms',
+          packed.as('packed'),
+          aggregation === 'mean' || aggregation === 'sum'
+            ? column('sum', '+', column.ref('sum_low')).as('value')
+            : column.ref(aggregation === 'last' ? 'last_value' : aggregation).as('value'),
+        ];
+      })
       .$if(ranged, (narrow) => narrow.select(['min', 'max']))
       .where('series', '=', at.series)
       .where('width_ms', '=', at.width)
@@ -115,53 +117,84 @@ function prepareRollups(database: HistoryDatabase, aggregation: Aggregation, ran
   );
 }
 
+interface RollupStatements {
+  readonly summaries: RollupStatement;
+  /** The event time of the newest number of one rollup. */
+  readonly newest: Statement<'series' | 'width' | 'end'>;
+}
+
 /** One statement for each kind of question, compiled when it is first asked. */
-function rollupReader(database: HistoryDatabase): (request: WindowRequest) => RollupStatement {
+function rollupReader(database: HistoryDatabase): (request: WindowRequest) => RollupStatements {
   const prepared = new Map<string, RollupStatement>();
+  const newest = database.statement(['series', 'width', 'end'], (query, at) =>
+    query
+      .selectFrom('rollup')
+      .select('last_ms')
+      .where('series', '=', at.series)
+      .where('width_ms', '=', at.width)
+      .where('end_ms', '=', at.end),
+  );
   return ({ aggregation, range }) => {
-    const ranged = range !== undefined;
+    const ranged = range !== undefined && isBounded(range);
     const key = `${aggregation} ${ranged}`;
-    const known = prepared.get(key) ?? prepareRollups(database, aggregation, ranged);
-    prepared.set(key, known);
-    return known;
+    const summaries = prepared.get(key) ?? prepareRollups(database, aggregation, ranged);
+    prepared.set(key, summaries);
+    return { summaries, newest };
   };
 }
 
-function summaryOf(row: readonly Cell[]): RollupSummary {
-  const some = row[3] !== null;
-  return {
-    rowCount: Number(row[1]),
-    valueCount: Number(row[2]),
-    lastMs: some ? Number(row[3]) : Number.NEGATIVE_INFINITY,
-    flags: Number(row[4]),
-    // A sum that overflowed is stored as NULL.
-    value: row[5] === null ? Number.NaN : Number(row[5]),
-    min: Number(row[6]),
-    max: Number(row[7]),
-  };
+/** False where every number is in the range. */
+function isBounded(range: ValueRange): boolean {
+  return Object.values(range).some((bound) => bound !== undefined);
 }
+
+/**
+ * How a rollup's flags, its values and its rows without a value share one number: a rollup that equals its rows has at
+ * most one of them a millisecond of 15 minutes, and where one has more, the flags alone are looked at.
+ */
+const valuesPlace = 16;
+const idlePlace = valuesPlace * 2 ** 20;
 
 /** Takes the rollups that equal their rows; returns the spans of the others, joined where they touch. */
 function readRollups(
-  rollups: RollupStatement,
+  { summaries, newest }: RollupStatements,
   { series, request, cells }: Read,
   afterMs: number,
   width: number,
 ): Span[] {
   const gaps: Span[] = [];
   const span = { series, width, after: afterMs, through: request.asOfMs };
-  for (const row of rollups.all({ ...span, skew: request.maxSourceSkewMs, known: knownMs(request) })) {
+  const { range } = request;
+  // One for all of them, because there are thousands; it is read before the next one is unpacked.
+  const rollup = { rowCount: 0, valueCount: 0, lastMs: 0, flags: 0, value: 0, min: 0, max: 0 };
+  let newestEndMs: number | null = null;
+  for (const row of summaries.all({ ...span, skew: request.maxSourceSkewMs, known: knownMs(request) })) {
     const endMs = Number(row[0]);
-    const rollup = summaryOf(row);
-    if (equalsRows(rollup, request.range)) {
+    unpack(row, rollup);
+    // Within its interval, which orders it among the others; `newest` tells where exactly the newest of all lies.
+    rollup.lastMs = endMs - width;
+    if (equalsRows(rollup, range)) {
       cells.addRollup(endMs, rollup);
+      if (rollup.valueCount > 0) newestEndMs = endMs;
       continue;
     }
     const before = gaps.at(-1);
     if (before?.throughMs === endMs - width) gaps[gaps.length - 1] = { ...before, throughMs: endMs };
     else gaps.push({ afterMs: endMs - width, throughMs: endMs });
   }
+  if (newestEndMs !== null) cells.observed(Number(newest.all({ series, width, end: newestEndMs })[0]?.[0]));
   return gaps;
+}
+
+function unpack(row: readonly Cell[], into: { -readonly [K in keyof RollupSummary]: RollupSummary[K] }): void {
+  const packed = Number(row[1]);
+  into.flags = packed % valuesPlace;
+  into.valueCount = Math.floor((packed % idlePlace) / valuesPlace);
+  into.rowCount = into.valueCount + Math.floor(packed / idlePlace);
+  // A sum that overflowed is stored as NULL.
+  into.value = row[2] === null ? Number.NaN : Number(row[2]);
+  into.min = Number(row[3]);
+  into.max = Number(row[4]);
 }
 
 /** Ingestion times are whole milliseconds far below the greatest. */

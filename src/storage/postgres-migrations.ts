@@ -284,7 +284,13 @@ const runtimeTables = `
   CREATE INDEX mail_recipient ON mail (recipient, id);
 `;
 
+/** A page of a rule's history begins at an id, whether or not that run is still there. */
+const runtimePages = `
+  DROP INDEX execution_of_rule;
+  CREATE INDEX execution_of_rule ON execution (rule_id, execution_id);
+`;
+
 export const postgresMigrations = {
   site: [`${siteTables} ${chainTriggers} ${eventTriggers}`],
-  runtime: [runtimeTables],
+  runtime: [runtimeTables, runtimePages],
 } as const;
