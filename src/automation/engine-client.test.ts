@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ import { openRuntimeDatabase } from '../storage/database.ts';
 import { type SimulatedClock, simulatedClock } from '../testing/simulated-clock.ts';
 import { createEngineClient, type EngineThread } from './engine-client.ts';
 import type { EngineRule } from './engine-contract.ts';
-import { createHistoryReader } from './history-store.ts';
+import { createHistoryReader, createHistoryStore } from './history-store.ts';
 import { automationLimits } from './limits.ts';
 import { startEngineTwin } from './start-engine.ts';
 
@@ -244,19 +244,22 @@ describe('engine behind its port', () => {
     expect(await client.writers([0])).toEqual([]);
   });
 
-  test('whoever stands by has rules, and neither runs them nor opens their states before they are its own', async () => {
+  test('whoever stands by has rules, and neither runs them nor writes their states before they are its own', async () => {
     stored = [rule(1), rule(2, { nodes_json: '{}' })];
-    const file = join(folder, 'runtime.sqlite');
+    const database = openRuntimeDatabase(join(folder, 'runtime.sqlite'));
+    const states = createHistoryStore(database);
+    // Of a rule that is no more: whoever controls removes it.
+    await states.append([], [{ rule_id: 9, state: 'left' }], []);
     const before = await client.standBy();
     expect(before).toEqual({ rules_loaded: 1, rules_failed: [{ id: 2, code: 'no-runnable-flow' }] });
     stored = [rule(1), rule(3)];
     expect(await client.reload()).toEqual({ rules_loaded: 2, rules_failed: [] });
     write(20);
     await pass(1000);
-    expect([existsSync(file), starts, await client.status()]).toEqual([false, 0, null]);
+    expect([starts, await client.status()]).toEqual([0, null]);
+    expect(await states.states()).toEqual([{ rule_id: 9, state: 'left' }]);
     await expect(client.execute(1, 'correlation-1')).rejects.toMatchObject({ code: 'engine-unavailable' });
-    // One more rule since, and a rule that another process ran: its cooldown holds here.
-    const database = openRuntimeDatabase(file);
+    // One more rule since.
     stored = [rule(1), rule(3), rule(4)];
     expect(await client.adopt(7, site.parameters)).toEqual({ rules_loaded: 3, rules_failed: [] });
     await pass(1000);
@@ -267,6 +270,8 @@ describe('engine behind its port', () => {
     await pass(0);
     expect(await asking).toMatchObject({ running: true, executions: 3 });
     expect([starts, threads.length]).toEqual([1, 1]);
+    await pass(automationLimits.record_flush_ms);
+    await expect.poll(async () => (await states.states()).map(({ rule_id }) => rule_id)).not.toContain(9);
     await database.close();
   });
 
