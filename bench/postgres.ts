@@ -84,7 +84,7 @@ async function run(place: PostgresPlace, statement: string): Promise<void> {
 async function appends(places: Readonly<Record<string, readonly DatabasePlace[]>>): Promise<void> {
   const open: { name: string; databases: Database[]; perSecond: number[] }[] = [];
   for (const [name, of] of Object.entries(places)) {
-    const databases = of.map(openDatabase);
+    const databases = of.map((place) => openDatabase(place));
     for (const database of databases) await database.ready();
     open.push({ name, databases, perSecond: [] });
   }

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Fault } from '../base/fault.ts';
 import { silentLog } from '../base/log.ts';
 import { createLiveTableWriter } from '../points/live-table.ts';
 import { beginGeneration, createPointMemory, type PointMemory } from '../points/shared-memory.ts';
@@ -12,7 +13,7 @@ import { openRuntimeDatabase } from '../storage/database.ts';
 import { type SimulatedClock, simulatedClock } from '../testing/simulated-clock.ts';
 import { createEngineClient, type EngineThread } from './engine-client.ts';
 import type { EngineRule } from './engine-contract.ts';
-import { createHistoryReader } from './history-store.ts';
+import { createHistoryReader, createHistoryStore } from './history-store.ts';
 import { automationLimits } from './limits.ts';
 import { startEngineTwin } from './start-engine.ts';
 
@@ -75,6 +76,7 @@ describe('engine behind its port', () => {
   let asked: (readonly number[])[] = [];
   let seen: ExecutionRecord[] = [];
   let starts = 0;
+  let away = false;
   let client: ReturnType<typeof createEngineClient>;
 
   beforeEach(() => {
@@ -83,8 +85,12 @@ describe('engine behind its port', () => {
     clock = simulatedClock();
     beginGeneration(memory);
     memory.online[0] = 1;
-    [stored, threads, asked, seen, starts] = [[], [], [], [], 0];
-    client = createEngineClient({
+    [stored, threads, asked, seen, starts, away] = [[], [], [], [], 0, false];
+    client = make();
+  });
+  const make = (reloads = false): typeof client =>
+    createEngineClient({
+      reloads,
       start(parameters) {
         const setup = {
           site: { ...site, parameters },
@@ -98,7 +104,10 @@ describe('engine behind its port', () => {
         return thread;
       },
       rules: {
-        heads: () => Promise.resolve(stored.map(({ id, revision }) => ({ id, revision }))),
+        async heads() {
+          if (away) throw new Fault('storage-unavailable', 'the storage is away');
+          return stored.map(({ id, revision }) => ({ id, revision }));
+        },
         engineRules(ids) {
           asked.push(ids);
           return Promise.resolve(stored.filter((item) => ids.includes(item.id)));
@@ -111,7 +120,6 @@ describe('engine behind its port', () => {
       onExecutions: (records) => void seen.push(...records),
       onStart: () => void starts++,
     });
-  });
   afterEach(async () => {
     const closing = client.close();
     for (let turn = 0; turn < 5; turn++) {
@@ -235,4 +243,66 @@ describe('engine behind its port', () => {
     ]);
     expect(await client.writers([0])).toEqual([]);
   });
+
+  test('whoever stands by has rules, and neither runs them nor writes their states before they are its own', async () => {
+    stored = [rule(1), rule(2, { nodes_json: '{}' })];
+    const database = openRuntimeDatabase(join(folder, 'runtime.sqlite'));
+    const states = createHistoryStore(database);
+    // Of a rule that is no more: whoever controls removes it.
+    await states.append([], [{ rule_id: 9, state: 'left' }], []);
+    const before = await client.standBy();
+    expect(before).toEqual({ rules_loaded: 1, rules_failed: [{ id: 2, code: 'no-runnable-flow' }] });
+    stored = [rule(1), rule(3)];
+    expect(await client.reload()).toEqual({ rules_loaded: 2, rules_failed: [] });
+    write(20);
+    await pass(1000);
+    expect([starts, await client.status()]).toEqual([0, null]);
+    expect(await states.states()).toEqual([{ rule_id: 9, state: 'left' }]);
+    await expect(client.execute(1, 'correlation-1')).rejects.toMatchObject({ code: 'engine-unavailable' });
+    // One more rule since.
+    stored = [rule(1), rule(3), rule(4)];
+    expect(await client.adopt(7, site.parameters)).toEqual({ rules_loaded: 3, rules_failed: [] });
+    await pass(1000);
+    expect([starts, await client.status()]).toEqual([0, null]);
+    await client.run();
+    await pass(100);
+    const asking = client.status();
+    await pass(0);
+    expect(await asking).toMatchObject({ running: true, executions: 3 });
+    expect([starts, threads.length]).toEqual([1, 1]);
+    await pass(automationLimits.record_flush_ms);
+    await expect.poll(async () => (await states.states()).map(({ rule_id }) => rule_id)).not.toContain(9);
+    await database.close();
+  });
+
+  test('parameters that were changed meanwhile are those of the engine that takes over', async () => {
+    stored = [rule(1, { enabled: false })];
+    await client.standBy();
+    await client.adopt(1, { limit: { value: 30, unit: undefined } });
+    await client.run();
+    write(20);
+    const running = client.execute(1, 'correlation-1');
+    await pass(0);
+    await pass(0);
+    expect((await running).outcome).toBe('no_action');
+  });
+
+  test.each([
+    [true, 1],
+    [false, 2],
+  ])(
+    'rules that cannot be read now: an engine that is asked again (%s) goes on, another one is started anew',
+    async (reloads, expected) => {
+      client = make(reloads);
+      stored = [rule(1)];
+      await client.open();
+      away = true;
+      await expect(client.reload()).rejects.toMatchObject({ code: 'storage-unavailable' });
+      away = false;
+      stored = [rule(1), rule(2)];
+      await pass(automationLimits.engine_restart_ms);
+      expect(threads).toHaveLength(expected);
+      expect(await client.reload()).toMatchObject({ rules_loaded: 2 });
+    },
+  );
 });

@@ -44,11 +44,11 @@ export interface EngineClientParts {
   readonly onExecutions: (records: readonly ExecutionRecord[]) => void;
   /** A fresh engine runs: whatever it must be told again is told now. */
   readonly onStart: () => void;
+  /** `reload` is called again and again: an engine goes on with the rules it has while newer ones cannot be read. */
+  readonly reloads?: boolean;
 }
 
 export interface EngineClient {
-  /** Starts the engine's thread, which runs no rule before `open`: for whoever is about to need it. */
-  prepare(): void;
   /** Starts the engine with the stored rules. */
   open(): Promise<ReloadReport>;
   reload(parameters?: Readonly<Record<string, Parameter>>): Promise<ReloadReport>;
@@ -66,21 +66,37 @@ export interface EngineClient {
   close(): Promise<void>;
 }
 
+/** An engine that gets ready step by step (docs/guides/several-machines.md). */
+export interface ContendingEngine extends EngineClient {
+  /** Starts the engine's thread and has it compile the stored rules. It touches no state and runs none. */
+  standBy(): Promise<ReloadReport>;
+  /** Has it take the stored states of the rules, which are its own to write from now on. It runs none yet. */
+  adopt(epoch: number, parameters: Readonly<Record<string, Parameter>>): Promise<ReloadReport>;
+  /** Rules run. */
+  run(): Promise<void>;
+}
+
 interface Running {
   readonly thread: EngineThread;
   readonly caller: Caller<EngineMethods, EngineEvent>;
   /** Revision of each rule that this engine holds. */
   held: ReadonlyMap<number, number>;
+  /** Of the last reload that it took. */
+  report: ReloadReport | undefined;
+  rehearsed: boolean;
+  adopted: boolean;
+  runs: boolean;
 }
 
 /** An engine that lived this long is not dying in a loop: the pause before its restart starts small again. */
 const steadyMs = 30_000;
 
-export function createEngineClient(parts: EngineClientParts): EngineClient {
+export function createEngineClient(parts: EngineClientParts): ContendingEngine {
   const { clock, log, limits } = parts;
   let parameters = parts.parameters;
   let current: Running | undefined;
-  let prepared: EngineThread | undefined;
+  /** What every engine is brought to, the one that runs and those that follow it. */
+  const wanted: { epoch: number | null | undefined; runs: boolean } = { epoch: undefined, runs: false };
   let restartTimer: Timer | undefined;
   let pauseMs = limits.engine_restart_ms;
   let deaths = 0;
@@ -89,14 +105,21 @@ export function createEngineClient(parts: EngineClientParts): EngineClient {
   let reloading: Promise<unknown> = Promise.resolve();
 
   const down = (): Fault => new Fault('engine-unavailable', 'the rule engine is not running; try again');
-  const running = (): Running => {
+  const alive = (): Running => {
     if (current === undefined) throw down();
     return current;
   };
+  const running = (): Running => {
+    const target = alive();
+    if (!target.runs) throw down();
+    return target;
+  };
 
-  const sendRules = async (target: Running, changedParameters: boolean): Promise<ReloadReport> => {
+  /** What of the stored rules an engine does not hold yet; null when it holds all. */
+  const readRules = async (target: Running): Promise<{ held: Map<number, number>; changed: EngineRule[] } | null> => {
     const heads = await parts.rules.heads();
     const changedIds = heads.filter(({ id, revision }) => target.held.get(id) !== revision).map(({ id }) => id);
+    if (target.report !== undefined && changedIds.length === 0 && heads.length === target.held.size) return null;
     const changed = await parts.rules.engineRules(changedIds);
     // A rule that was deleted between the two reads is not named; its own reload follows.
     const found = new Map(changed.map((rule) => [rule.id, rule.revision]));
@@ -106,19 +129,54 @@ export function createEngineClient(parts: EngineClientParts): EngineClient {
       const revision = found.get(id) ?? (asked.has(id) ? undefined : target.held.get(id));
       if (revision !== undefined) held.set(id, revision);
     }
-    const change = { ids: [...held.keys()], changed, ...(changedParameters ? { parameters } : {}) };
-    const report = await target.caller.call('reload', change);
+    return { held, changed };
+  };
+  const sendRules = async (target: Running, changedParameters: boolean): Promise<ReloadReport> => {
+    const found = await readRules(target).catch(async (error: unknown) => {
+      if (parts.reloads !== true && current === target) await target.thread.terminate();
+      throw error;
+    });
+    if (found === null && !changedParameters && target.report !== undefined) return target.report;
+    const held = found?.held ?? target.held;
+    const change = { ids: [...held.keys()], changed: found?.changed ?? [] };
+    const report = await orEnd(target, () =>
+      target.caller.call('reload', changedParameters ? { ...change, parameters } : change),
+    );
     target.held = held;
+    target.report = report;
     return report;
   };
-  /** An engine that does not take a reload would run on with old rules: it is ended and started anew. */
-  const sendOrEnd = async (target: Running, changedParameters: boolean): Promise<ReloadReport> => {
+  /** An engine that does not do as it is told would run on as it was: it is ended and started anew. */
+  const orEnd = async <T>(target: Running, work: () => Promise<T>): Promise<T> => {
     try {
-      return await sendRules(target, changedParameters);
+      return await work();
     } catch (error) {
-      if (current === target) await target.thread.terminate();
+      // Storage that is away is none of its faults, and no reason to be cold when it is back.
+      const patient = parts.reloads === true && error instanceof Fault && error.code === 'storage-unavailable';
+      if (current === target && !patient) await target.thread.terminate();
       throw error;
     }
+  };
+  /** Gives an engine the states, once, and lets it run, as far as that is wanted. */
+  const advance = async (target: Running): Promise<void> => {
+    const { epoch } = wanted;
+    if (epoch === undefined && !target.rehearsed) {
+      await orEnd(target, () => target.caller.call('rehearse', null));
+      target.rehearsed = true;
+    }
+    if (epoch !== undefined && !target.adopted) {
+      target.report = await orEnd(target, () => target.caller.call('adopt', { epoch }));
+      target.adopted = true;
+    }
+    if (!wanted.runs || !target.adopted || target.runs) return;
+    await orEnd(target, () => target.caller.call('run', null));
+    target.runs = true;
+    parts.onStart();
+  };
+  const bring = async (target: Running, changedParameters: boolean): Promise<ReloadReport> => {
+    const report = await sendRules(target, changedParameters);
+    await advance(target);
+    return target.report ?? report;
   };
   const inTurn = <T>(task: () => Promise<T>): Promise<T> => {
     const result = reloading.then(task, task);
@@ -142,35 +200,50 @@ export function createEngineClient(parts: EngineClientParts): EngineClient {
   };
 
   const start = (): Promise<ReloadReport> => {
-    const thread = prepared ?? parts.start(parameters);
-    prepared = undefined;
+    const thread = parts.start(parameters);
     const caller = callThread<EngineMethods, EngineEvent>(thread.port, clock, limits.engine_call_timeout_ms);
-    const target: Running = { thread, caller, held: new Map() };
+    const target: Running = {
+      thread,
+      caller,
+      held: new Map(),
+      report: undefined,
+      rehearsed: false,
+      adopted: false,
+      runs: false,
+    };
     const startedMs = clock.monotonicMs();
     caller.onEvent((event) => parts.onExecutions(event.records));
     thread.onDeath((reason) => died(target, startedMs, reason));
     current = target;
-    return inTurn(async () => {
-      const report = await sendOrEnd(target, false);
-      parts.onStart();
-      return report;
-    });
+    return inTurn(() => bring(target, false));
   };
 
   return {
-    prepare() {
-      prepared ??= parts.start(parameters);
+    open() {
+      wanted.epoch = null;
+      wanted.runs = true;
+      return start();
     },
-    open: start,
+    standBy: start,
+    adopt(epoch, inForce) {
+      const changed = parameters !== inForce;
+      parameters = inForce;
+      wanted.epoch = epoch;
+      return inTurn(() => bring(alive(), changed));
+    },
+    run() {
+      wanted.runs = true;
+      return inTurn(() => advance(alive()));
+    },
     reload(changed) {
       if (changed !== undefined) parameters = changed;
-      return inTurn(() => sendOrEnd(running(), changed !== undefined));
+      return inTurn(() => bring(alive(), changed !== undefined));
     },
     execute: async (ruleId, correlationId) => running().caller.call('execute', { ruleId, correlationId }),
     explain: async (ruleIds) => running().caller.call('explain', { ruleIds }),
     writers: async (points) => running().caller.call('writers', { points }),
-    status: async () => (current === undefined ? null : current.caller.call('status', null)),
-    measures: async () => (current === undefined ? null : current.caller.call('measures', null)),
+    status: async () => (current?.runs === true ? current.caller.call('status', null) : null),
+    measures: async () => (current?.runs === true ? current.caller.call('measures', null) : null),
     watch(ruleIds) {
       // Without an engine there is nothing to watch; a new one is told when it starts.
       current?.caller.call('watch', { ruleIds }).catch((error: unknown) => {
@@ -182,8 +255,6 @@ export function createEngineClient(parts: EngineClientParts): EngineClient {
     async close() {
       closed = true;
       restartTimer?.cancel();
-      await prepared?.terminate();
-      prepared = undefined;
       const target = current;
       current = undefined;
       if (target === undefined) return;

@@ -87,8 +87,20 @@ export interface PointWriter {
   readonly point: number;
 }
 
+/** Which of the processes that share a site an engine acts for; null where nobody shares it. */
+export interface EngineTerm {
+  readonly epoch: number | null;
+}
+
 export type EngineMethods = {
+  /** Before `adopt` the rules are only compiled. */
   readonly reload: (change: RuleSetChange) => ReloadReport;
+  /** Before `adopt`: does what that will do and throws it away, so that its code is loaded and compiled when it counts. */
+  readonly rehearse: (question: null) => null;
+  /** Reads the stored states of the rules, which nobody else may write any more. Runs no rule. */
+  readonly adopt: (term: EngineTerm) => ReloadReport;
+  /** From now on rules run. */
+  readonly run: (question: null) => null;
   readonly execute: (order: { readonly ruleId: number; readonly correlationId: string }) => ExecutionRecord;
   readonly explain: (question: { readonly ruleIds: readonly number[] }) => (RuleStatus | null)[];
   readonly status: (question: null) => EngineStatus;
@@ -100,5 +112,8 @@ export type EngineMethods = {
   /** Stops the ticks and stores what waits. */
   readonly drain: (question: null) => null;
 };
+
+/** What other processes of the site may ask of the one that controls. */
+export type SharedEngineMethods = Omit<EngineMethods, 'rehearse' | 'adopt' | 'run'>;
 
 export type EngineEvent = { readonly type: 'executions'; readonly records: readonly ExecutionRecord[] };

@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { listen } from '../base/doorbell.ts';
+import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import { answerCalls, type Port, sendEvent } from '../base/thread.ts';
 import { createCommandWriter } from '../points/command-slots.ts';
@@ -12,18 +13,20 @@ import { createChangeReader, createLiveTableReader } from '../points/live-table.
 import { doorbells, type PointMemory } from '../points/shared-memory.ts';
 import { type Site, siteCatalogue } from '../points/site.ts';
 import { createArbiter } from '../rules/arbiter.ts';
+import type { SiteCatalogue } from '../rules/catalogue.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import { createScheduler } from '../rules/scheduler.ts';
 import { createSnapshot } from '../rules/snapshot.ts';
 import { type DatabasePlace, openRuntimeDatabase } from '../storage/database.ts';
 import { createEngine } from './engine.ts';
-import type { EngineEvent, EngineMethods } from './engine-contract.ts';
-import { createHistoryStore } from './history-store.ts';
+import type { EngineEvent, EngineMethods, EngineTerm, RuleSetChange } from './engine-contract.ts';
+import { createHistoryStore, type StateRow } from './history-store.ts';
 import type { AutomationLimits } from './limits.ts';
 import { recordSpool } from './record-spool.ts';
 import { createRecorder } from './recorder.ts';
 import { createRuleLog } from './rule-log.ts';
-import { createRuleSet } from './rule-set.ts';
+import { createRuleSet, type RuleSet } from './rule-set.ts';
+import { createStandbyRules } from './standby-rules.ts';
 
 /** What an engine is started with: plain data and shared memory. */
 export interface EngineSetup {
@@ -40,81 +43,145 @@ export interface EngineCore {
   stop(): Promise<void>;
 }
 
-/** Starts an engine that speaks through `port`; it runs from its first reload on. */
+/**
+ * Starts an engine that speaks through `port`. Until `adopt` it only compiles rules: it opens no database and has no state;
+ * until `run` it runs none.
+ */
 export function startEngineCore(port: Port, setup: EngineSetup, clock: Clock, log: Log): EngineCore {
-  const { site, memory, limits } = setup;
-  const catalogue = siteCatalogue(site);
-  const now = () => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() });
   const publisher = createPublisher(port, clock);
-  const database = openRuntimeDatabase(setup.database);
-  const store = createHistoryStore(database);
-  const ruleLog = createRuleLog(join(setup.dataFolder, 'logs', 'rules'), limits, clock, log);
-
-  const assemble = async () => {
-    const states = await store.states();
-    const rules = createRuleSet({
-      scheduler: createScheduler(),
-      catalogueWith: (parameters) => (parameters === undefined ? catalogue : siteCatalogue({ ...site, parameters })),
-      stored: new Map(states.map(({ rule_id, state }) => [rule_id, state])),
-      now,
-    });
-    const { keep } = recordSpool(setup.dataFolder);
-    const recorder = createRecorder({ store, ruleLog, limits, clock, log, stateOf: rules.exportState, keep });
-    const live = createLiveTableReader(memory);
-    const changes = createChangeReader(memory);
-    const engine = createEngine({
-      clock,
-      limits,
-      rules,
-      arbiter: createArbiter(),
-      snapshot: createSnapshot(catalogue.points.length),
-      statusSnapshot: createSnapshot(catalogue.points.length),
-      points: { copyInto: (snapshot) => live.copyInto(snapshot, clock), drainChanges: changes.drain },
-      maxAgesMs: catalogue.points.map((point) => point.maxAgeMs),
-      port: createCommandWriter(memory, clock),
-      recorder,
-      publish: publisher.take,
-    });
-    const bell = listen(clock, memory.doorbells, doorbells.changes, engine.pointsChanged);
-    return { engine, recorder, bell };
+  const catalogueWith = catalogues(setup.site);
+  const standby = createStandbyRules(catalogueWith);
+  let adopted: Promise<Assembled> | undefined;
+  const running = (): Promise<Assembled> => {
+    if (adopted === undefined) throw new Fault('engine-unavailable', 'the rule engine does not run; try again');
+    return adopted;
   };
-  const assembled = assemble();
-  let started = false;
+  const end = async (): Promise<void> => {
+    if (adopted === undefined) return;
+    const { engine, bell } = await adopted;
+    engine.stop();
+    bell.stop();
+  };
 
   const handlers: Parameters<typeof answerCalls<EngineMethods>>[1] = {
-    async reload(change) {
-      const { engine } = await assembled;
-      const report = engine.reload(change);
-      if (!started) engine.start();
-      started = true;
-      return report;
+    reload: async (change) => (adopted === undefined ? standby.take(change) : (await adopted).engine.reload(change)),
+    async rehearse() {
+      const database = openRuntimeDatabase(setup.database);
+      try {
+        const states = await createHistoryStore(database).states();
+        ruleSet(states, clock, catalogueWith, standby.load).replace(standby.all(), clock.monotonicMs());
+      } finally {
+        await database.close();
+      }
+      return null;
     },
-    execute: async ({ ruleId, correlationId }) => (await assembled).engine.execute(ruleId, correlationId),
-    explain: async ({ ruleIds }) => (await assembled).engine.explain(ruleIds),
-    status: async () => (await assembled).engine.status(),
-    measures: async () => (await assembled).engine.measures(),
-    writers: async ({ points }) => (await assembled).engine.writers(points),
+    async adopt(term) {
+      adopted ??= assemble({ setup, clock, log, term, catalogueWith, load: standby.load, publish: publisher.take });
+      try {
+        return (await adopted).engine.reload(standby.all());
+      } catch (error) {
+        // The states could not be read: whoever asks again may find the database there.
+        adopted = undefined;
+        throw error;
+      }
+    },
+    async run() {
+      (await running()).engine.start();
+      return null;
+    },
+    execute: async ({ ruleId, correlationId }) => (await running()).engine.execute(ruleId, correlationId),
+    explain: async ({ ruleIds }) => (await running()).engine.explain(ruleIds),
+    status: async () => (await running()).engine.status(),
+    measures: async () => (await running()).engine.measures(),
+    writers: async ({ points }) => (await running()).engine.writers(points),
     watch({ ruleIds }) {
       publisher.watch(ruleIds);
       return null;
     },
     async drain() {
-      const { engine, recorder, bell } = await assembled;
-      engine.stop();
-      bell.stop();
-      await recorder.close();
-      await database.close();
+      await end();
+      await (await adopted)?.recorder.close();
+      await (await adopted)?.database.close();
       return null;
     },
   };
   answerCalls<EngineMethods>(port, handlers);
   return {
     async stop() {
-      const { engine, bell } = await assembled;
-      engine.stop();
-      bell.stop();
-      await database.close();
+      await end();
+      await (await adopted)?.database.close();
     },
+  };
+}
+
+type Assembled = Awaited<ReturnType<typeof assemble>>;
+
+interface AssemblyParts {
+  readonly setup: EngineSetup;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly term: EngineTerm;
+  readonly catalogueWith: ReturnType<typeof catalogues>;
+  readonly load: ReturnType<typeof createStandbyRules>['load'];
+  readonly publish: (record: ExecutionRecord) => void;
+}
+
+/** The engine with the stored states of its rules, and everything that it writes to. */
+async function assemble({ setup, clock, log, term, catalogueWith, load, publish }: AssemblyParts) {
+  const { memory, limits, database: place, dataFolder } = setup;
+  const { points } = catalogueWith(undefined);
+  const ofTerm = typeof place === 'string' || term.epoch === null ? place : { ...place, epoch: term.epoch };
+  const database = openRuntimeDatabase(ofTerm);
+  const store = createHistoryStore(database);
+  const states = await store.states().catch(async (error: unknown) => {
+    await database.close();
+    throw error;
+  });
+  const ruleLog = createRuleLog(join(dataFolder, 'logs', 'rules'), limits, clock, log);
+  const rules = ruleSet(states, clock, catalogueWith, load);
+  const { keep } = recordSpool(dataFolder);
+  const recorder = createRecorder({ store, ruleLog, limits, clock, log, stateOf: rules.exportState, keep });
+  const live = createLiveTableReader(memory);
+  const changes = createChangeReader(memory);
+  const engine = createEngine({
+    clock,
+    limits,
+    rules,
+    arbiter: createArbiter(),
+    snapshot: createSnapshot(points.length),
+    statusSnapshot: createSnapshot(points.length),
+    points: { copyInto: (snapshot) => live.copyInto(snapshot, clock), drainChanges: changes.drain },
+    maxAgesMs: points.map((point) => point.maxAgeMs),
+    port: createCommandWriter(memory, clock),
+    recorder,
+    publish,
+  });
+  const bell = listen(clock, memory.doorbells, doorbells.changes, engine.pointsChanged);
+  return { engine, recorder, bell, database };
+}
+
+function ruleSet(
+  states: readonly StateRow[],
+  clock: Clock,
+  catalogueWith: ReturnType<typeof catalogues>,
+  load: AssemblyParts['load'],
+): RuleSet {
+  return createRuleSet({
+    scheduler: createScheduler(),
+    catalogueWith,
+    load,
+    stored: new Map(states.map(({ rule_id, state }) => [rule_id, state])),
+    now: () => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() }),
+  });
+}
+
+/** The site's catalogue with given parameters; the same object for the same parameters. */
+function catalogues(site: Site): (parameters: RuleSetChange['parameters']) => SiteCatalogue {
+  let last: { readonly parameters: RuleSetChange['parameters']; readonly catalogue: SiteCatalogue } | undefined;
+  return (parameters) => {
+    if (last === undefined || last.parameters !== parameters)
+      last = { parameters, catalogue: siteCatalogue(parameters === undefined ? site : { ...site, parameters }) };
+    return last.catalogue;
   };
 }
 

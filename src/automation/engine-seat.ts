@@ -9,7 +9,7 @@ import { answerCalls, type Caller, callThread, type Port, sendEvent } from '../b
 import type { ExecutionRecord } from '../rules/record.ts';
 import type { Mailbox } from '../storage/mailbox.ts';
 import type { EngineClient } from './engine-client.ts';
-import type { EngineEvent, EngineMethods } from './engine-contract.ts';
+import type { EngineEvent, SharedEngineMethods } from './engine-contract.ts';
 import type { AutomationLimits } from './limits.ts';
 
 export interface EngineSeat extends EngineClient {
@@ -58,7 +58,7 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
       log.debug('a message to another process was not sent', { error: String(error) });
     });
   };
-  const remote: Caller<EngineMethods, EngineEvent> = callThread(
+  const remote: Caller<SharedEngineMethods, EngineEvent> = callThread(
     {
       postMessage: (message) => post(engineName, message),
       on: (_event, listener) => toEngine.push(listener),
@@ -89,7 +89,7 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
       postMessage: (message) => post(name, message),
       on: (_event, listener) => deliveries.push(listener),
     };
-    answerCalls<EngineMethods>(port, {
+    answerCalls<SharedEngineMethods>(port, {
       reload: async ({ parameters }) => here().reload(parameters),
       execute: async ({ ruleId, correlationId }) => here().execute(ruleId, correlationId),
       explain: async ({ ruleIds }) => here().explain(ruleIds),
@@ -145,7 +145,6 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
         if (wanted.length > 0) sendEvent(port, { type: 'executions', records: wanted } satisfies EngineEvent);
       }
     },
-    prepare: () => here().prepare(),
     open: async () => here().open(),
     reload: async (parameters) =>
       local === undefined

@@ -79,39 +79,43 @@ export function createHistoryStore(database: RuntimeDatabase): HistoryStore {
       await pruneBeyond(database, ruleId, 0, total);
     },
     async pruneBefore(startedAt, rows) {
-      const result = await database.query
-        .deleteFrom('execution')
-        .where('seq', 'in', (on) =>
-          // By age, as the index is: in order of `seq` the whole table would be read when nothing is old enough.
-          on
-            .selectFrom('execution')
-            .select('seq')
-            .where('started_at', '<', startedAt)
-            .orderBy('started_at')
-            .limit(rows),
-        )
-        .executeTakeFirst();
+      const result = await database.transaction((within) =>
+        within
+          .deleteFrom('execution')
+          .where('seq', 'in', (on) =>
+            // By age, as the index is: in order of `seq` the whole table would be read when nothing is old enough.
+            on
+              .selectFrom('execution')
+              .select('seq')
+              .where('started_at', '<', startedAt)
+              .orderBy('started_at')
+              .limit(rows),
+          )
+          .executeTakeFirst(),
+      );
       return Number(result.numDeletedRows);
     },
   };
 }
 
 async function pruneBeyond(database: RuntimeDatabase, ruleId: number, unchanged: 0 | 1, keep: number): Promise<void> {
-  await database.query
-    .deleteFrom('execution')
-    .where('rule_id', '=', ruleId)
-    .where('unchanged', '=', unchanged)
-    .where('seq', '<=', (on) =>
-      on
-        .selectFrom('execution')
-        .select('seq')
-        .where('rule_id', '=', ruleId)
-        .where('unchanged', '=', unchanged)
-        .orderBy('seq', 'desc')
-        .limit(1)
-        .offset(keep),
-    )
-    .execute();
+  await database.transaction((within) =>
+    within
+      .deleteFrom('execution')
+      .where('rule_id', '=', ruleId)
+      .where('unchanged', '=', unchanged)
+      .where('seq', '<=', (on) =>
+        on
+          .selectFrom('execution')
+          .select('seq')
+          .where('rule_id', '=', ruleId)
+          .where('unchanged', '=', unchanged)
+          .orderBy('seq', 'desc')
+          .limit(1)
+          .offset(keep),
+      )
+      .execute(),
+  );
 }
 
 export function createHistoryReader(database: RuntimeDatabase): HistoryReader {

@@ -54,13 +54,15 @@ export interface RuleSetParts {
   readonly scheduler: Scheduler;
   /** The site's catalogue with the given parameters. */
   readonly catalogueWith: (parameters: RuleSetChange['parameters']) => SiteCatalogue;
+  /** How a row becomes a rule; `loadRule`, or one that remembers. */
+  readonly load?: typeof loadRule;
   /** States stored by an earlier run, as JSON texts. */
   readonly stored: ReadonlyMap<number, string>;
   readonly now: () => { monotonicMs: number; wallMs: number };
 }
 
 export function createRuleSet(parts: RuleSetParts): RuleSet {
-  const { scheduler, now } = parts;
+  const { scheduler, now, load = loadRule } = parts;
   const stored = new Map(parts.stored);
   let catalogue = parts.catalogueWith(undefined);
   let rules: ReadonlyMap<number, LiveRule> = new Map();
@@ -97,7 +99,7 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
         next.set(id, old);
         continue;
       }
-      const loaded = loadRule(row, catalogue);
+      const loaded = load(row, catalogue);
       if (old !== undefined) {
         next.set(id, carried(loaded, old));
         continue;

@@ -4,7 +4,7 @@
  * otherwise it stands by, and its requests are answered by the process that controls.
  */
 import { hostname } from 'node:os';
-import { createEngineClient, type EngineClient } from '../automation/engine-client.ts';
+import { type ContendingEngine, createEngineClient, type EngineClient } from '../automation/engine-client.ts';
 import type { ReloadReport } from '../automation/engine-contract.ts';
 import { createEngineSeat } from '../automation/engine-seat.ts';
 import type { HistoryStore } from '../automation/history-store.ts';
@@ -12,7 +12,7 @@ import type { LiveStream } from '../automation/live-stream.ts';
 import { recordSpool } from '../automation/record-spool.ts';
 import type { RuleStore } from '../automation/rule-store.ts';
 import { startEngineWorker } from '../automation/start-engine.ts';
-import { systemClock, type Timer } from '../base/clock.ts';
+import { sleep, systemClock, type Timer } from '../base/clock.ts';
 import { newId } from '../base/id.ts';
 import type { Log } from '../base/log.ts';
 import { type DeviceLayer, startDeviceLayer } from '../devices/device-layer.ts';
@@ -51,15 +51,19 @@ export interface EngineRole {
 
 /** How often executions are tried to be stored that were kept while the database was away. */
 const spoolPollMs = 2000;
-/** How often the process that controls looks for changed rules that nobody told it of. */
+/** How often an engine looks for changed rules that nobody told it of. */
 const rulesPollMs = 2000;
+/** Pause before threads that start are asked again whether they are ready. */
+const readyRetryMs = 500;
+/** Pause before the states of the rules are asked for again. */
+const adoptRetryMs = 100;
 
 export function engineRole(parts: EngineRoleParts): EngineRole {
   const { runtime } = parts;
   return typeof runtime === 'string' ? ownRole(parts) : sharedRole(parts, runtime);
 }
 
-function startDevices({ config, site, memory, limits, log }: EngineRoleParts): DeviceLayer {
+function startDevices({ config, site, memory, limits, log }: EngineRoleParts, idle: boolean): DeviceLayer {
   const { configDir, dataDir, logLevel } = config;
   return startDeviceLayer({
     site,
@@ -68,6 +72,7 @@ function startDevices({ config, site, memory, limits, log }: EngineRoleParts): D
     log: log.with({ area: 'devices' }),
     logLevel,
     limits: limits.devices,
+    idle,
     configDir,
     dataDir,
     secret: (variable) => config.env[variable],
@@ -79,7 +84,7 @@ function createClient(
   database: DatabasePlace,
   onExecutions: LiveStream['publish'],
   onStart: () => void,
-): EngineClient {
+): ContendingEngine {
   const { config, site, memory, limits } = parts;
   const setup = { memory, database, dataFolder: config.dataDir, limits: limits.automation };
   return createEngineClient({
@@ -91,11 +96,12 @@ function createClient(
     limits: limits.automation,
     onExecutions,
     onStart,
+    reloads: typeof database !== 'string',
   });
 }
 
 function ownRole(parts: EngineRoleParts): EngineRole {
-  const devices = startDevices(parts);
+  const devices = startDevices(parts, false);
   const spool = storeSpool(parts);
   const engine = createClient(parts, parts.runtime, parts.stream.publish, parts.stream.renew);
   return {
@@ -110,9 +116,11 @@ function ownRole(parts: EngineRoleParts): EngineRole {
   };
 }
 
-interface Controlling {
-  readonly client: EngineClient;
+/** Threads that are ready to control, or do. */
+interface Standing {
+  readonly client: ContendingEngine;
   readonly devices: DeviceLayer;
+  readonly poll: Timer;
 }
 
 function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
@@ -130,8 +138,9 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
     onStart: stream.renew,
   });
   const spool = storeSpool(parts);
-  let controlling: Controlling | undefined;
-  let poll: Timer | undefined;
+  /** The term that this process is in: the next to control, or controlling. */
+  let term: number | undefined;
+  let stopping = false;
   /** One begins after the other has ended. */
   let turn: Promise<void> = Promise.resolve();
   const inTurn = (task: () => Promise<void>): Promise<void> => {
@@ -141,28 +150,57 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
     return turn;
   };
 
+  /** Threads started and rules compiled, so that a takeover waits for neither. No device is touched, no state either. */
+  const standBy = (): Standing => {
+    const devices = startDevices(parts, true);
+    const client = createClient(parts, place, seat.publish, stream.renew);
+    const started: Standing = { client, devices, poll: pollRules(client) };
+    client.standBy().catch((error: unknown) => log.debug('the rule engine is not ready yet', { error: String(error) }));
+    void tellWhenReady(started);
+    return started;
+  };
+  const tellWhenReady = async (started: Standing): Promise<void> => {
+    for (;;) {
+      try {
+        // A thread that is asked something answers once it runs.
+        const [rules] = await Promise.all([started.client.reload(), started.devices.counts()]);
+        if (term === undefined) log.info('this process stands by', { ...rules });
+        return;
+      } catch {
+        await sleep(systemClock, readyRetryMs);
+      }
+      if (stopping || standing !== started) return;
+    }
+  };
+  let standing = config.roles.engine ? standBy() : undefined;
+
   /** The last holder's states are final: the epoch fences it off. Without a lease no command leaves. */
   const getReady = async (epoch: number): Promise<void> => {
-    const devices = startDevices(parts);
-    const client = createClient(parts, { ...place, epoch }, seat.publish, stream.renew);
-    controlling = { client, devices };
-    client.prepare();
+    if (standing === undefined || term !== epoch) return;
+    standing.devices.connect();
+    try {
+      await standing.client.adopt(epoch, parts.parameters());
+      log.info('the rule engine is ready', { epoch });
+    } catch (error) {
+      log.warn('the states of the rules cannot be read', { error: String(error) });
+      await sleep(systemClock, adoptRetryMs);
+      await getReady(epoch);
+    }
   };
   const control = async (epoch: number): Promise<void> => {
-    if (controlling === undefined) throw new Error('control was given to a process that is not ready');
-    const { client } = controlling;
-    seat.sit(client);
-    const rules = await client.open();
-    log.info('this process controls the site', { epoch, ...rules });
-    poll = pollRules(parts.store, client);
+    if (standing === undefined || term !== epoch) return;
+    seat.sit(standing.client);
+    await standing.client.run();
+    log.info('this process controls the site', { epoch });
   };
   const letGo = async (): Promise<void> => {
-    const ended = controlling;
-    controlling = undefined;
-    poll?.cancel();
+    const ended = standing;
+    standing = undefined;
     seat.leave();
+    ended?.poll.cancel();
     await ended?.client.close();
     await ended?.devices.stop();
+    if (!stopping) standing = standBy();
   };
   const lease = config.roles.engine
     ? holdLease({
@@ -172,9 +210,13 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
         holder: name,
         graceMs: limits.devices.command_max_age_ms,
         onExtend: (untilMs) => setLease(memory, untilMs),
-        onNext: (epoch) => void inTurn(() => getReady(epoch)),
+        onNext(epoch) {
+          term = epoch;
+          void inTurn(() => getReady(epoch));
+        },
         onLead: (epoch) => void inTurn(() => control(epoch)),
-        onLost: () => {
+        onLost() {
+          term = undefined;
           setLease(memory, 0);
           return inTurn(letGo);
         },
@@ -183,13 +225,15 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
   return {
     engine: seat,
     devices: {
-      up: () => controlling?.devices.up() ?? true,
-      channels: () => controlling?.devices.channels() ?? [],
-      counts: async () => (await controlling?.devices.counts()) ?? { sent: 0, failed: 0, dropped: 0 },
+      up: () => (term === undefined ? true : (standing?.devices.up() ?? true)),
+      channels: () => (term === undefined ? [] : (standing?.devices.channels() ?? [])),
+      counts: async () => (await standing?.devices.counts()) ?? { sent: 0, failed: 0, dropped: 0 },
     },
     open: async () => null,
     async stop() {
       spool.cancel();
+      stopping = true;
+      term = undefined;
       await inTurn(letGo);
       setLease(memory, 0);
       await lease?.release();
@@ -224,12 +268,9 @@ function repeatedly(intervalMs: number, task: () => Promise<void>): Timer {
   };
 }
 
-/** Changes reach the engine when they are made; this finds those whose message was lost. */
-function pollRules(store: RuleStore, client: EngineClient): Timer {
-  let known = '';
+/** Changes reach the engine that controls when they are made; this finds those whose message was lost, and all while standing by. */
+function pollRules(client: EngineClient): Timer {
   return repeatedly(rulesPollMs, async () => {
-    const heads = JSON.stringify(await store.heads());
-    if (heads !== known) await client.reload();
-    known = heads;
+    await client.reload();
   });
 }

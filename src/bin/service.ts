@@ -36,7 +36,6 @@ import type { Parameter, SiteCatalogue } from '../rules/catalogue.ts';
 import { createSnapshot, type Snapshot } from '../rules/snapshot.ts';
 import { copyBeforeMigration } from '../storage/data-files.ts';
 import { type Database, openDatabase, openRuntimeDatabase } from '../storage/database.ts';
-import { commitNothing } from '../storage/writable.ts';
 import {
   isForOperator,
   readLimits,
@@ -150,7 +149,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const { signIn } = identity;
   const rateLimits = measuredLimits(createRateLimits(limits.http), metrics);
   const checks: ReadyChecks = {
-    storage: () => commitNothing(database).then(() => true),
+    storage: () => database.commitNothing().then(() => true),
     audit: () => auditIsWritable(database, scope, systemClock),
     scheduler: async () => (await engine.status())?.running === true,
     devices: () => devices.up(),

@@ -32,10 +32,22 @@ export interface DeviceCore {
   stop(): Promise<void>;
 }
 
+/** A core that has not begun: it holds no connection and touches no table until `connect`. */
+export function idleDeviceCore(setup: DeviceSetup, clock: Clock, log: Log): DeviceCore & { connect(): void } {
+  let core: DeviceCore | undefined;
+  return {
+    connect() {
+      core ??= startDeviceCore(setup, clock, log);
+    },
+    counts: () => core?.counts() ?? { sent: 0, failed: 0, dropped: 0 },
+    stop: async () => core?.stop(),
+  };
+}
+
 /** How often hold times are looked at, in milliseconds. */
 const holdCheckMs = 250;
 
-export function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log): DeviceCore {
+function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log): DeviceCore {
   const { site, memory, limits } = setup;
   const writer = createLiveTableWriter(
     memory,

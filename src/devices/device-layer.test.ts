@@ -23,9 +23,17 @@ instances: [{ id: 1, name: a, points: ${points} }]
     'site.yaml',
   );
 
-function start(site: ReturnType<typeof siteOf>, dataDir = '.') {
+function start(site: ReturnType<typeof siteOf>, dataDir = '.', idle = false) {
   const memory = createPointMemory(site.points, site.channels.length);
-  const parts = { site, memory, clock: systemClock, log: silentLog, logLevel: 'silent', limits: deviceLimits } as const;
+  const parts = {
+    site,
+    memory,
+    clock: systemClock,
+    log: silentLog,
+    logLevel: 'silent',
+    limits: deviceLimits,
+    idle,
+  } as const;
   return { memory, layer: startDeviceLayer({ ...parts, configDir: dataDir, dataDir, secret: () => undefined }) };
 }
 
@@ -65,5 +73,32 @@ test('decisions §2.6 the thread restarts with a greater generation, and live va
     await layer.stop();
     await device.stop();
     rmSync(dataDir, { recursive: true });
+  }
+});
+
+test('a layer that is started idle touches no device before it is told to, also when its thread died meanwhile', async () => {
+  const device = await startModbusDevice();
+  device.holding.writeUInt16BE(50, 0);
+  const site = siteOf(
+    `[{ id: plc, driver: modbus-tcp, host: 127.0.0.1, port: ${device.port}, unit_id: 1, poll_interval_ms: 20, timeout_ms: 500, word_order: big }]`,
+    `[{ id: 1, name: soc, kind: measurement, unit: "%", channel: plc, address: { table: holding, register: 0, type: uint16 } },
+      { id: 1, name: power, kind: action, unit: kW, channel: plc, safe_value: 0, hold_max_ms: 100, address: { table: holding, register: 8, type: uint16 } }]`,
+  );
+  const { layer } = start(site, '.', true);
+  const online = () => layer.channels().map(({ state }) => state);
+  try {
+    await layer.restart();
+    // It answers: its thread has started, and has had the time to connect.
+    for (let count = 0; count < 50; count++) expect(await layer.counts()).toEqual({ sent: 0, failed: 0, dropped: 0 });
+    expect([layer.up(), online(), device.connections()]).toEqual([true, ['offline'], 0]);
+    layer.connect();
+    await expect.poll(online, { timeout: 10_000 }).toEqual(['online']);
+    // A hold time counts from then on.
+    await expect.poll(async () => (await layer.counts()).sent, { timeout: 10_000 }).toBe(1);
+    await layer.restart();
+    await expect.poll(online, { timeout: 10_000 }).toEqual(['online']);
+  } finally {
+    await layer.stop();
+    await device.stop();
   }
 });

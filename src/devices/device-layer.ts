@@ -9,12 +9,14 @@ import type { Log, LogLevel } from '../base/log.ts';
 import { type Caller, callThread } from '../base/thread.ts';
 import { beginGeneration, currentGeneration, type PointMemory } from '../points/shared-memory.ts';
 import type { Site } from '../points/site.ts';
-import { type CommandCounts, type DeviceSetup, startDeviceCore } from './device-core.ts';
+import { type CommandCounts, type DeviceSetup, idleDeviceCore } from './device-core.ts';
 import type { DeviceMethods } from './device-protocol.ts';
 import type { DeviceLimits } from './limits.ts';
 import { type MaterialSources, readMaterials } from './materials.ts';
 
 export interface DeviceLayer {
+  /** Begins to read the devices, where it was started idle. */
+  connect(): void;
   generation(): number;
   /** A device thread lives; after a death false until the next one was started. */
   up(): boolean;
@@ -35,12 +37,15 @@ export interface DeviceLayerParts extends MaterialSources {
   readonly log: Log;
   readonly logLevel: LogLevel;
   readonly limits: DeviceLimits;
+  /** True: no device is touched before `connect`. */
+  readonly idle?: boolean;
   /** True: in this thread, for tests. */
   readonly inProcess?: boolean;
 }
 
 /** One running generation. */
 interface Instance {
+  connect(): void;
   counts(): Promise<CommandCounts>;
   stop(): Promise<void>;
   kill(): Promise<void>;
@@ -52,6 +57,7 @@ export function startDeviceLayer(parts: DeviceLayerParts): DeviceLayer {
   const { site, memory, clock, log, limits } = parts;
   const materials = readMaterials(site, parts);
   let ended = false;
+  let connects = parts.idle !== true;
   let instance: Instance | undefined;
   let timer: Timer | undefined;
   let restartDelayMs = limits.restart_delay_ms;
@@ -60,7 +66,10 @@ export function startDeviceLayer(parts: DeviceLayerParts): DeviceLayer {
     const generation = beginGeneration(memory);
     const setup: DeviceSetup = { site, memory, generation, limits, materials };
     const started =
-      parts.inProcess === true ? startTwin(setup, clock, log) : startWorker(setup, parts.logLevel, clock, log);
+      parts.inProcess === true
+        ? startTwin(setup, clock, log)
+        : startWorker(setup, connects, parts.logLevel, clock, log);
+    if (parts.inProcess === true && connects) started.connect();
     const startedMs = clock.monotonicMs();
     started.onDeath((reason) => {
       if (ended || instance !== started) return;
@@ -83,6 +92,10 @@ export function startDeviceLayer(parts: DeviceLayerParts): DeviceLayer {
   };
   begin();
   return {
+    connect() {
+      connects = true;
+      instance?.connect();
+    },
     generation: () => currentGeneration(memory),
     up: () => instance !== undefined,
     channels: () =>
@@ -107,9 +120,9 @@ export function startDeviceLayer(parts: DeviceLayerParts): DeviceLayer {
   };
 }
 
-function startWorker(setup: DeviceSetup, logLevel: LogLevel, clock: Clock, log: Log): Instance {
+function startWorker(setup: DeviceSetup, connects: boolean, logLevel: LogLevel, clock: Clock, log: Log): Instance {
   const worker = new Worker(new URL('./device-thread.ts', import.meta.url), {
-    workerData: { setup, logLevel },
+    workerData: { setup, connects, logLevel },
     name: 'devices',
   });
   const caller: Caller<DeviceMethods, never> = callThread(worker, clock, setup.limits.stop_timeout_ms);
@@ -124,6 +137,7 @@ function startWorker(setup: DeviceSetup, logLevel: LogLevel, clock: Clock, log: 
     await worker.terminate();
   };
   return {
+    connect: () => void caller.call('connect', null).catch(() => undefined),
     counts: () => caller.call('counts', null),
     kill,
     async stop() {
@@ -140,8 +154,9 @@ function startWorker(setup: DeviceSetup, logLevel: LogLevel, clock: Clock, log: 
 
 /** In this thread; "killed" it stops without being asked anything. */
 function startTwin(setup: DeviceSetup, clock: Clock, log: Log): Instance {
-  const core = startDeviceCore(setup, clock, log);
+  const core = idleDeviceCore(setup, clock, log);
   return {
+    connect: () => core.connect(),
     counts: async () => core.counts(),
     stop: () => core.stop(),
     kill: () => core.stop(),

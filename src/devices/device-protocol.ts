@@ -2,6 +2,8 @@
 import type { CommandCounts } from './device-core.ts';
 
 export type DeviceMethods = {
+  /** Begins to read the devices, where that has not begun. */
+  readonly connect: (argument: null) => null;
   readonly counts: (argument: null) => CommandCounts;
   readonly stop: (argument: null) => null;
 };

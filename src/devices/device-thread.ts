@@ -3,14 +3,19 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../base/clock.ts';
 import { createLog, type LogLevel } from '../base/log.ts';
 import { answerCalls } from '../base/thread.ts';
-import { type DeviceSetup, startDeviceCore } from './device-core.ts';
+import { type DeviceSetup, idleDeviceCore } from './device-core.ts';
 import type { DeviceMethods } from './device-protocol.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('the device thread is started by the device layer');
-const { setup, logLevel } = workerData as { setup: DeviceSetup; logLevel: LogLevel };
-const core = startDeviceCore(setup, systemClock, createLog(logLevel, { thread: 'devices' }));
+const { setup, connects, logLevel } = workerData as { setup: DeviceSetup; connects: boolean; logLevel: LogLevel };
+const core = idleDeviceCore(setup, systemClock, createLog(logLevel, { thread: 'devices' }));
+if (connects) core.connect();
 answerCalls<DeviceMethods>(port, {
+  connect() {
+    core.connect();
+    return null;
+  },
   counts: () => core.counts(),
   stop: async () => {
     await core.stop();

@@ -1,11 +1,17 @@
 /** The site's databases: their durability (decisions §1.2), their format, and that a clean end leaves one file each. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../base/clock.ts';
+import { engines, testPlaces } from '../testing/engines.ts';
+import { simulatedClock } from '../testing/simulated-clock.ts';
 import { openDatabase, openRuntimeDatabase } from './database.ts';
+import { fileLimits } from './limits.ts';
 import { migrations } from './migrations.ts';
 
 const databases = [
@@ -75,6 +81,62 @@ describe.each(databases)('the %s database', (name, open, synchronous) => {
     await database.close();
   });
 
+  test('while another process holds the write lock, this thread does its other work; then the transaction is carried out', async () => {
+    const database = open(file);
+    await sql`CREATE TABLE scratch (n INTEGER)`.execute(database.query);
+    const holder = await holdLock(file);
+    const insert = (n: number) =>
+      database.transaction((within) => sql`INSERT INTO scratch VALUES (${n})`.execute(within));
+    const waiting = Promise.all([insert(1), insert(2)]);
+    let settled = false;
+    void waiting.then(() => (settled = true));
+    let turns = 0;
+    let slowestMs = 0;
+    const untilMs = systemClock.monotonicMs() + 600;
+    for (let beforeMs = systemClock.monotonicMs(); beforeMs < untilMs; turns++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      // Readers do not wait for it, on this handle neither.
+      if (turns % 50 === 0)
+        expect((await sql`SELECT count(*) AS n FROM scratch`.execute(database.query)).rows).toEqual([{ n: 0 }]);
+      const nowMs = systemClock.monotonicMs();
+      slowestMs = Math.max(slowestMs, nowMs - beforeMs);
+      beforeMs = nowMs;
+    }
+    expect(settled).toBe(false);
+    expect(turns).toBeGreaterThan(20);
+    // A busy machine adds to it; standing still until the lock is free would take all of the time.
+    expect(slowestMs).toBeLessThan(400);
+    await holder.release();
+    await waiting;
+    expect((await sql`SELECT n FROM scratch ORDER BY n`.execute(database.query)).rows).toEqual([{ n: 1 }, { n: 2 }]);
+    await database.close();
+  });
+
+  test('a lock that is held for longer than begin_deadline_ms is a refusal that may pass', async () => {
+    const clock = simulatedClock();
+    const database = open(file, clock);
+    await sql`CREATE TABLE scratch (n INTEGER)`.execute(database.query);
+    const holder = await holdLock(file);
+    let outcome: unknown = 'waits';
+    const done = database
+      .transaction((within) => sql`INSERT INTO scratch VALUES (1)`.execute(within))
+      .catch((error: unknown) => (outcome = error));
+    const pass = async (ms: number): Promise<void> => {
+      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+      clock.advance(ms);
+      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    };
+    await pass(fileLimits.begin_deadline_ms - 1);
+    expect(outcome).toBe('waits');
+    await pass(1);
+    await pass(fileLimits.begin_retry_ms);
+    expect(outcome).toMatchObject({ code: 'storage-unavailable', cause: { message: 'database is locked' } });
+    await holder.release();
+    await done;
+    expect((await sql`SELECT n FROM scratch`.execute(database.query)).rows).toEqual([]);
+    await database.close();
+  });
+
   test.each([[false], [true]])(
     'decisions §1 a clean end leaves the one file (used: %s), whichever handle is the last',
     async (used) => {
@@ -85,6 +147,50 @@ describe.each(databases)('the %s database', (name, open, synchronous) => {
       expect(readdirSync(folder)).toEqual([`${name}.sqlite`]);
     },
   );
+});
+
+/** Another process that holds the file's write lock until it is told to let go. */
+async function holdLock(file: string): Promise<{ release(): Promise<void> }> {
+  const program = `
+    const { DatabaseSync } = require('node:sqlite');
+    const database = new DatabaseSync(process.argv[1]);
+    database.exec('BEGIN IMMEDIATE');
+    process.stdout.write('held');
+    process.stdin.once('data', () => { database.exec('ROLLBACK'); database.close(); process.exit(); });`;
+  const child = spawn(process.execPath, ['-e', program, file], { stdio: ['pipe', 'pipe', 'inherit'] });
+  await once(child.stdout, 'data');
+  return {
+    async release() {
+      const exited = once(child, 'exit');
+      child.stdin.write('release');
+      await exited;
+    },
+  };
+}
+
+describe.each(engines)('a commit of nothing on %s', (engine) => {
+  test('goes to the disk and changes nothing', async () => {
+    const places = await testPlaces(engine);
+    const database = openDatabase(places.site);
+    await database.ready();
+    await database.commitNothing();
+    await database.commitNothing();
+    await database.ready();
+    await database.close();
+    await places.remove();
+  });
+
+  test('is refused where nothing can be committed', async () => {
+    const places = await testPlaces(engine);
+    const database = openDatabase(places.site);
+    await database.ready();
+    // As a disk that became read-only, or a server that is a standby now.
+    const readOnly = engine === 'sqlite' ? 'PRAGMA query_only = ON' : 'SET default_transaction_read_only TO on';
+    await database.query.connection().execute((connection) => sql.raw(readOnly).execute(connection));
+    await expect(database.commitNothing()).rejects.toMatchObject({ code: 'storage-unavailable' });
+    await database.close();
+    await places.remove();
+  });
 });
 
 test('decisions §2.1 ids of rules are never given again, not even the newest', async () => {

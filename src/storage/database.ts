@@ -1,17 +1,32 @@
 /** One typed query layer over the site's databases. Nothing above knows which engine is underneath. */
-import { Kysely, type Transaction as KyselyTransaction } from 'kysely';
+import { Kysely, type Transaction as KyselyTransaction, sql } from 'kysely';
+import { type Clock, sleep, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import { fileLimits } from './limits.ts';
 import { migrations } from './migrations.ts';
 import { connectPostgres, migratePostgres, type PostgresPlace } from './postgres.ts';
 import { postgresMigrations } from './postgres-migrations.ts';
 import type { RuntimeTables, SiteTables } from './schema.ts';
-import { type Durability, type MigrationStep, migrate, openSqlite, orClose, sqliteDialect } from './sqlite.ts';
+import {
+  type Durability,
+  isLocked,
+  type MigrationStep,
+  migrate,
+  openSqlite,
+  orClose,
+  sqliteDialect,
+} from './sqlite.ts';
 
 interface Handle<Tables> {
   readonly query: Kysely<Tables>;
   /** Resolves when the database can be reached and has the newest format; throws one line for the operator. */
   ready(): Promise<void>;
-  /** All or nothing; takes the write lock at once. */
+  /** Commits what changes nothing, all the way to the disk: refuses like any other commit when it cannot. */
+  commitNothing(): Promise<void>;
+  /**
+   * All or nothing; takes the write lock at once. While another process has that, it is waited for without keeping this thread
+   * from other work, and refused with `storage-unavailable` in the end.
+   */
   transaction<T>(work: (within: KyselyTransaction<Tables>) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -27,16 +42,16 @@ export interface RuntimeDatabase extends Handle<RuntimeTables> {
 export type DatabasePlace = string | PostgresPlace;
 
 /** Rules and audit: every commit is on disk before it is answered. */
-export function openDatabase(place: DatabasePlace): Database {
+export function openDatabase(place: DatabasePlace, clock = systemClock): Database {
   return typeof place === 'string'
-    ? openFile<SiteTables>(place, 'full', migrations.site, 'the site database')
+    ? openFile<SiteTables>(place, 'full', migrations.site, 'the site database', clock)
     : openServer<SiteTables>(place, 'site');
 }
 
 /** History and rule state: a power cut may lose the last moments, never the order. */
-export function openRuntimeDatabase(place: DatabasePlace): RuntimeDatabase {
+export function openRuntimeDatabase(place: DatabasePlace, clock = systemClock): RuntimeDatabase {
   if (typeof place === 'string') {
-    const file = openFile<RuntimeTables>(place, 'normal', migrations.runtime, 'the runtime database');
+    const file = openFile<RuntimeTables>(place, 'normal', migrations.runtime, 'the runtime database', clock);
     return { ...file, isCurrent: () => Promise.resolve(true) };
   }
   return {
@@ -55,20 +70,53 @@ function openFile<Tables>(
   durability: Durability,
   steps: readonly MigrationStep[],
   what: string,
+  clock: Clock,
 ): Handle<Tables> {
   const sqlite = openSqlite(file, durability);
-  orClose(sqlite, () => migrate(sqlite, steps, what));
+  orClose(sqlite, () => {
+    migrate(sqlite, steps, what);
+    sqlite.exec(`PRAGMA busy_timeout = ${fileLimits.busy_timeout_ms}`);
+  });
   const query = new Kysely<Tables>({ dialect: sqliteDialect(sqlite) });
+  const transaction = patientTransactions(query, clock);
   return {
     query,
     ready: () => Promise.resolve(),
-    transaction: (work) => query.transaction().execute(work),
+    commitNothing: () => transaction(rewriteFormat),
+    transaction,
     async close() {
       await query.destroy();
       // The query layer closes only what it used; a handle left open would leave the write-ahead log behind.
       if (sqlite.isOpen) sqlite.close();
     },
   };
+}
+
+/** Another connection's lock makes SQLite stand still and wait: so it is asked again and again for a moment only. */
+function patientTransactions<Tables>(query: Kysely<Tables>, clock: Clock): Handle<Tables>['transaction'] {
+  return async (work) => {
+    const untilMs = clock.monotonicMs() + fileLimits.begin_deadline_ms;
+    for (;;) {
+      let begun = false;
+      try {
+        return await query.transaction().execute((within) => {
+          begun = true;
+          return work(within);
+        });
+      } catch (error) {
+        if (begun || !isLocked(error) || clock.monotonicMs() >= untilMs) throw error;
+      }
+      await sleep(clock, fileLimits.begin_retry_ms);
+    }
+  };
+}
+
+/** The same number again: a page is written all the same. */
+async function rewriteFormat<Tables>(within: KyselyTransaction<Tables>): Promise<void> {
+  const { rows } = await sql<{ user_version: number }>`PRAGMA user_version`.execute(within);
+  const [row] = rows;
+  if (row === undefined) throw new Error('the database has no format');
+  await sql.raw(`PRAGMA user_version = ${row.user_version}`).execute(within);
 }
 
 function openServer<Tables>(place: PostgresPlace, name: 'site' | 'runtime'): Handle<Tables> {
@@ -84,6 +132,10 @@ function openServer<Tables>(place: PostgresPlace, name: 'site' | 'runtime'): Han
         const reason = error.cause instanceof Error ? error.cause.message : 'it does not answer';
         throw new Error(`the ${name} database cannot be opened: ${reason}`, { cause: error });
       }
+    },
+    // A row that is updated to what it was is written all the same.
+    async commitNothing() {
+      await sql`UPDATE data_format SET version = version WHERE name = ${name}`.execute(query);
     },
     transaction: (work) => query.transaction().execute(work),
     async close() {

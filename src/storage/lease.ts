@@ -2,7 +2,8 @@
  * Which of several processes controls the site (docs/guides/several-machines.md). The one that holds an advisory lock on a
  * connection of its own does, for as long as it renews its lease; each new holder raises the epoch, which fences off whatever
  * an older one still writes. The end of a lease is told by the holder's own monotonic clock, so that neither a stopped process
- * nor a database that is away can make two of them control: the next one waits until the last lease is over in any case.
+ * nor a database that is away can make two of them control: the next one waits until the last lease is over in any case,
+ * counted on its own monotonic clock from when it last saw that lease renewed. No clock has to show the right time.
  */
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
@@ -46,16 +47,16 @@ export function holdLease(parts: LeaseParts): EngineLease {
   const { clock, log } = parts;
   const { engine_lease_ms: leaseMs, engine_renew_ms: renewMs, engine_poll_ms: pollMs } = parts.place.limits;
   const schema = parts.place.limits.postgres_schema;
+  // A busy machine may take longer than a lease to connect; whoever leads watches the end of its lease itself.
+  const answerMs = Math.max(leaseMs, parts.place.limits.connect_timeout_ms);
   const server = connectPostgres(
-    {
-      ...parts.place,
-      limits: { ...parts.place.limits, connections_max: 1, connect_timeout_ms: leaseMs, statement_timeout_ms: leaseMs },
-    },
+    { ...parts.place, limits: { ...parts.place.limits, connections_max: 1, statement_timeout_ms: answerMs } },
     'engine',
   );
   let connection: PostgresConnection | undefined;
   let state: ReturnType<EngineLease['state']> = 'standby';
   let term: Term | undefined;
+  let seen: { readonly mark: string; readonly atMs: number } | undefined;
   let trouble = '';
   const closing = new AbortController();
 
@@ -71,30 +72,41 @@ export function holdLease(parts: LeaseParts): EngineLease {
     trouble = text;
   };
 
-  /** The lock, and with it the next epoch; null while another process has it. */
-  const contend = async (): Promise<Term | null> => {
+  /** When the lease was renewed before: seen no earlier than that, by this process's own clock. */
+  const renewedBefore = (mark: unknown): number => {
+    const text = String(mark);
+    if (seen === undefined || seen.mark !== text) seen = { mark: text, atMs: clock.monotonicMs() };
+    return seen.atMs;
+  };
+
+  /** The lock, and with it the next epoch; or how long another process may have it for sure. */
+  const contend = async (): Promise<Term | { readonly waitMs: number }> => {
     const { run } = await connected();
     const [row] = await run(
-      `SELECT pg_try_advisory_lock(${lockKey(schema, 'engine')}) AS got, released,
-        extract(epoch FROM clock_timestamp() - renewed_at)::float8 * 1000 AS age_ms FROM engine_lease`,
+      `SELECT pg_try_advisory_lock(${lockKey(schema, 'engine')}) AS got, renewed_at::text AS mark, released FROM engine_lease`,
     );
     trouble = '';
-    const ageMs = Number(row?.['age_ms']);
+    const overMs = renewedBefore(row?.['mark']) + leaseMs;
     if (row?.['got'] !== true) {
+      const waitMs = overMs - clock.monotonicMs();
+      if (waitMs > 0) return { waitMs };
       // A holder that does not renew has stopped or lost its way to the database, which may not know it for long.
-      if (ageMs <= leaseMs) return null;
       await run(endHolder(schema, 'engine'));
       // Its lock is free in a moment.
-      await sleep(clock, endedMs, closing.signal);
-      return contend();
+      return { waitMs: endedMs };
     }
-    const waitMs = row['released'] === true ? 0 : Math.max(0, leaseMs - ageMs) + parts.graceMs;
-    const sentMs = clock.monotonicMs();
-    const [next] = await run(
-      `UPDATE engine_lease SET epoch = epoch + 1, holder = $1, renewed_at = clock_timestamp(), released = false RETURNING epoch`,
+    // What a stopped holder has begun to store would hold the epoch's row until the server gives it up, seconds later.
+    if (row['released'] !== true) await run(endHolder(schema, 'runtime'));
+    // Nobody renews an older epoch from here on.
+    const [last] = await run(
+      `UPDATE engine_lease SET epoch = epoch + 1, holder = $1 RETURNING epoch, renewed_at::text AS mark, released`,
       [parts.holder],
     );
-    return { epoch: Number(next?.['epoch']), freeMs: clock.monotonicMs() + waitMs, leaseEndMs: sentMs + leaseMs };
+    const epoch = Number(last?.['epoch']);
+    const freeMs = last?.['released'] === true ? 0 : renewedBefore(last?.['mark']) + leaseMs + parts.graceMs;
+    const sentMs = clock.monotonicMs();
+    await run(`UPDATE engine_lease SET renewed_at = clock_timestamp(), released = false WHERE epoch = $1`, [epoch]);
+    return { epoch, freeMs, leaseEndMs: sentMs + leaseMs };
   };
 
   /** True: the lease is renewed. False: not now, though it may be ours still. Throws nothing. */
@@ -161,7 +173,8 @@ export function holdLease(parts: LeaseParts): EngineLease {
   const run = async (): Promise<void> => {
     while (!closing.signal.aborted) {
       try {
-        term = (await contend()) ?? undefined;
+        const found = await contend();
+        term = 'waitMs' in found ? undefined : found;
         if (term !== undefined) {
           const reason = await lead(term);
           disconnect();
@@ -170,7 +183,7 @@ export function holdLease(parts: LeaseParts): EngineLease {
           log.warn('this process does not control any more', { reason });
           await parts.onLost(reason);
         }
-        await sleep(clock, pollMs, closing.signal);
+        await sleep(clock, 'waitMs' in found ? Math.min(pollMs, Math.max(1, found.waitMs)) : pollMs, closing.signal);
       } catch (error) {
         if (closing.signal.aborted) return;
         note(error);

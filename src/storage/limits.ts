@@ -1,4 +1,7 @@
-/** The named limits of a PostgreSQL connection, with unit and default; the section `storage` of service.yaml. */
+/**
+ * The named limits of a PostgreSQL connection, with unit and default, are the section `storage` of service.yaml; those of the
+ * embedded engine are fixed.
+ */
 import Type, { type Static } from 'typebox';
 
 export const storageLimitsSchema = Type.Object(
@@ -42,19 +45,19 @@ export const storageLimitsSchema = Type.Object(
     engine_lease_ms: Type.Integer({
       minimum: 200,
       maximum: 60_000,
-      default: 1500,
+      default: 1000,
       description: 'time for which the process that controls may go on without hearing from the database',
     }),
     engine_renew_ms: Type.Integer({
       minimum: 20,
       maximum: 20_000,
-      default: 300,
+      default: 150,
       description: 'time between two renewals of that lease',
     }),
     engine_poll_ms: Type.Integer({
       minimum: 20,
       maximum: 20_000,
-      default: 200,
+      default: 100,
       description: 'time between two looks of a process that stands by',
     }),
   },
@@ -70,7 +73,17 @@ export const storageLimits: StorageLimits = {
   statement_timeout_ms: 10_000,
   lock_timeout_ms: 5000,
   idle_transaction_timeout_ms: 3000,
-  engine_lease_ms: 1500,
-  engine_renew_ms: 300,
-  engine_poll_ms: 200,
+  engine_lease_ms: 1000,
+  engine_renew_ms: 150,
+  engine_poll_ms: 100,
 };
+
+/** A file of the embedded engine, whose write lock another process may hold. */
+export const fileLimits = {
+  /** How long a statement may stand still, and the thread with it. */
+  busy_timeout_ms: 20,
+  /** Pause before a transaction tries to begin again: other work of the thread is done in it. */
+  begin_retry_ms: 30,
+  /** Time in which a transaction must have begun; then it is refused. */
+  begin_deadline_ms: 5000,
+} as const;

@@ -10,8 +10,10 @@ import { Fault } from '../base/fault.ts';
 
 export type Durability = 'full' | 'normal';
 
-/** How long a statement waits for another process's lock before it is refused. */
+/** How long the start waits for another process's lock, of one that migrates at the same time say. */
 const busyTimeoutMs = 5000;
+/** SQLite's code for a lock that another connection holds; its extended codes have this in their low byte. */
+const busyCode = 5;
 const cachedStatements = 500;
 
 export function openSqlite(file: string, durability: Durability): DatabaseSync {
@@ -103,6 +105,12 @@ const nothing: SqliteStatement = {
   run: () => ({ changes: 0, lastInsertRowid: 0 }),
   iterate: () => [][Symbol.iterator](),
 };
+
+/** Whether it was refused because another connection holds the lock. */
+export function isLocked(error: unknown): boolean {
+  const cause = error instanceof Fault ? error.cause : undefined;
+  return cause instanceof Error && 'errcode' in cause && (Number(cause.errcode) & 0xff) === busyCode;
+}
 
 /** A value that cannot be stored is a bug of ours, not trouble of the database. */
 function bound<T>(parameters: readonly unknown[], work: (values: SQLInputValue[]) => T): T {

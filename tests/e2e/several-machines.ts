@@ -41,18 +41,28 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-export async function startCluster(
-  names: readonly string[],
-  roles: Readonly<Record<string, string>> = {},
-): Promise<Cluster> {
-  const postgres = await makePostgres();
-  await postgres.start();
+export interface ClusterOptions {
+  readonly roles?: Readonly<Record<string, string>>;
+  /** The text of service.yaml. */
+  readonly service?: string;
+  /** One that runs already and is stopped by whoever started it; without it the cluster has one of its own. */
+  readonly postgres?: TestPostgres;
+}
+
+export async function startCluster(names: readonly string[], options: ClusterOptions = {}): Promise<Cluster> {
+  const { roles = {}, service } = options;
+  const postgres = options.postgres ?? (await makePostgres());
   const machines: Machine[] = [];
-  const closers: (() => unknown)[] = [() => postgres.stop()];
+  const closers: (() => unknown)[] = [];
+  if (options.postgres === undefined) {
+    await postgres.start();
+    closers.push(() => postgres.stop());
+  }
   for (const name of names) {
     const device = await startModbusDevice();
     device.holding.writeFloatBE(50, 0);
     const folders = testFolders(siteWith(device.port));
+    if (service !== undefined) folders.write('service.yaml', service);
     // All processes of a site have the same identity.
     mkdirSync(folders.data);
     const [first] = machines;
@@ -104,6 +114,13 @@ export function controls({ service }: Machine): boolean {
   return logs.lastIndexOf('this process controls the site') > logs.lastIndexOf('does not control any more');
 }
 
+/** Whether it is ready to take over: its threads have started, its rules are compiled. */
+export function standsBy({ service }: Machine): boolean {
+  const logs = service?.logs() ?? '';
+  const busy = ['is the next to control', 'does not control any more'].map((text) => logs.lastIndexOf(text));
+  return logs.lastIndexOf('this process stands by') > Math.max(...busy);
+}
+
 export function setpointWrites({ device }: Machine): number[] {
   return device.writes.filter(({ register }) => register === setpointRegister).map(({ atMs }) => atMs);
 }
@@ -111,21 +128,109 @@ export function setpointWrites({ device }: Machine): number[] {
 /** What happens to the machine that controls. */
 export type Way = 'kill' | 'stop' | 'cut';
 
+/** What a takeover waits for, in the order of the log: when each was there, from the end of the old one's control on. */
+const steps = [
+  ['seen', 'is the next to control'],
+  ['connected', 'channel online'],
+  ['ready', 'the rule engine is ready'],
+  ['controls', 'controls the site'],
+] as const;
+type Step = (typeof steps)[number][0] | 'command';
+type TimeLine = Readonly<Record<Step, number>>;
+
+/** Milliseconds from `sinceMs`, a wall time, to the first line of each step. */
+function timeLine(logs: string, sinceMs: number): Readonly<Record<Exclude<Step, 'command'>, number>> {
+  const lines = logs.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as object] : []));
+  const when = (text: string): number => {
+    const line = lines.find((each) => String(Reflect.get(each, 'msg')).includes(text));
+    return line === undefined
+      ? Number.NaN
+      : Math.round(new Date(Reflect.get(line, 'time') as string).getTime() - sinceMs);
+  };
+  const [seen, connected, ready, controls] = steps.map(([, text]) => when(text));
+  return { seen: seen ?? 0, connected: connected ?? 0, ready: ready ?? 0, controls: controls ?? 0 };
+}
+
+/** "kill: median 1900, slowest 2100 ms (…)", for whoever reads how long takeovers take. */
+function inWords(way: Way, lines: readonly TimeLine[]): string {
+  const middle = (step: Step): number =>
+    lines.map((line) => line[step]).toSorted((a, b) => a - b)[Math.floor(lines.length / 2)] ?? Number.NaN;
+  const slowest = Math.max(...lines.map(({ command }) => command));
+  const parts = [...steps.map(([step]) => step), 'command' as const].map((step) => `${step} ${middle(step)}`);
+  return `takeover after ${way}: median ${middle('command')} ms, slowest ${slowest} ms of ${lines.length} (medians: ${parts.join(', ')})\n`;
+}
+
+interface TakeOver {
+  readonly line: TimeLine;
+  /** What the old one still sent after the new one had begun. */
+  readonly late: number;
+  /** Control went back meanwhile: on a machine too busy to renew a lease in time. Then `late` says nothing. */
+  readonly wentBack: boolean;
+}
+
+/** Ends the leader's control and waits for the other one's, by what reaches the devices; then all is as before. */
+async function takeOver(cluster: Cluster, way: Way): Promise<TakeOver> {
+  try {
+    return await tryTakeOver(cluster, way);
+  } catch (error) {
+    throw new Error(`${String(error)}\n${cluster.machines.map(lastOfLease).join('\n')}`, { cause: error });
+  }
+}
+
 /**
- * Ends the leader's control and waits for the other one's, by what reaches the devices; then all is as before.
- * `late` counts what the old one still sent after the new one had begun.
+ * So many takeovers, of which each is at most `takeoverMs` long, by what reaches the devices, and sends at most `lateMost`
+ * commands after its end; how long they took is printed.
  */
-export async function takeOver(
+export async function takeOvers(
   cluster: Cluster,
   way: Way,
-): Promise<{ readonly tookMs: number; readonly late: number }> {
-  const old = await cluster.leader(30_000);
-  const next = cluster.machines.find((machine) => machine !== old);
-  if (next === undefined || next.service === null || old.service === null) throw new Error('a machine does not run');
+  rounds: number,
+  limits: { readonly takeoverMs: number; readonly lateMost: number },
+): Promise<void> {
+  const lines: TimeLine[] = [];
+  let wentBack = 0;
+  try {
+    while (lines.length < rounds) {
+      const round = await takeOver(cluster, way);
+      lines.push(round.line);
+      const said = `takeover ${lines.length}: ${JSON.stringify(round)}`;
+      if (round.line.command > limits.takeoverMs) throw new Error(`too slow: ${said}`);
+      if (round.wentBack) wentBack++;
+      else if (round.late > limits.lateMost) throw new Error(`late commands: ${said}`);
+    }
+  } finally {
+    process.stderr.write(`${inWords(way, lines)}${wentBack === 0 ? '' : `control went back in ${wentBack} of them\n`}`);
+  }
+  if (wentBack > rounds / 4) throw new Error(`control went back in ${wentBack} of ${rounds} takeovers`);
+}
+
+/** What a machine told last about its lease. */
+function lastOfLease({ name, service }: Machine): string {
+  const lines = service?.logs().split('\n') ?? [];
+  return `${name}:\n${lines
+    .filter((line) => /lease|online|engine/.test(line))
+    .slice(-8)
+    .join('\n')}`;
+}
+
+/** The machine that controls, and the one that is ready to. */
+async function pairOf(cluster: Cluster): Promise<{ readonly old: Machine; readonly next: Machine }> {
+  return waitFor(() => {
+    const old = cluster.machines.find(controls);
+    const next = cluster.machines.find((machine) => machine !== old && standsBy(machine));
+    return old === undefined || next === undefined ? undefined : { old, next };
+  }, 60_000);
+}
+
+async function tryTakeOver(cluster: Cluster, way: Way): Promise<TakeOver> {
+  const { old, next } = await pairOf(cluster);
+  if (next.service === null || old.service === null) throw new Error('a machine does not run');
   const before = setpointWrites(old).length;
   await waitFor(() => setpointWrites(old).length > before + 2 || undefined);
   const known = setpointWrites(next).length;
+  const [told, toldByOld] = [next.service.logs().length, old.service.logs().length];
   const beganMs = systemClock.monotonicMs();
+  const beganAtMs = systemClock.wallMs();
   if (way === 'kill') old.service.process.kill('SIGKILL');
   else if (way === 'stop') old.service.process.kill('SIGSTOP');
   else old.gate.shut();
@@ -134,9 +239,15 @@ export async function takeOver(
   if (way === 'kill') await old.start();
   else if (way === 'stop') old.service.process.kill('SIGCONT');
   else old.gate.reopen();
-  await waitFor(() => !controls(old) || undefined);
+  await waitFor(() => !controls(old) || undefined, 30_000);
   const goneOn = setpointWrites(next).length;
-  await waitFor(() => setpointWrites(next).length > goneOn + 5 || undefined);
-  if (controls(old) || !controls(next)) throw new Error('both machines control, or none');
-  return { tookMs: firstMs - beganMs, late: setpointWrites(old).filter((atMs) => atMs > firstMs).length };
+  const toldSince = (): string => (way === 'kill' ? old.service?.logs() : old.service?.logs().slice(toldByOld)) ?? '';
+  const wentBack = (): boolean => toldSince().includes('is the next to control');
+  await waitFor(() => wentBack() || setpointWrites(next).length > goneOn + 5 || undefined, 30_000);
+  const line = {
+    ...timeLine(next.service.logs().slice(told), beganAtMs),
+    command: Math.round(firstMs - beganMs),
+  };
+  const late = setpointWrites(old).filter((atMs) => atMs > firstMs).length;
+  return { line, late, wentBack: wentBack() };
 }

@@ -1,0 +1,73 @@
+/** Rules of an engine that stands by: compiled once, up to date, told whole (docs/guides/several-machines.md). */
+import { expect, test } from 'vitest';
+import { readSite, siteCatalogue } from '../points/site.ts';
+import type { EngineRule, RuleSetChange } from './engine-contract.ts';
+import { createStandbyRules } from './standby-rules.ts';
+
+const site = readSite(
+  `
+schema: svc.site.v1
+site: { id: plant, name: Plant, timezone: UTC }
+channels: [{ id: derived, driver: virtual }]
+instances:
+  - id: 1
+    name: tank
+    points:
+      - { id: 1, name: pump, kind: action, unit: kW, channel: derived }
+`,
+  'site.yaml',
+);
+const nodes = JSON.stringify({
+  start_node: 's',
+  nodes: {
+    s: { type: 'start', wires: { default: ['a'] } },
+    a: {
+      type: 'change',
+      writes: [{ instance: 1, point_type: 'action', point: 1, value: 1 }],
+      wires: { default: ['e'] },
+    },
+    e: { type: 'end', wires: {} },
+  },
+});
+const rule = (id: number, more: Partial<EngineRule> = {}): EngineRule => ({
+  id,
+  revision: 1,
+  enabled: true,
+  priority: 0,
+  cooldown_ms: 0,
+  trigger_config: null,
+  nodes_json: nodes,
+  ...more,
+});
+const base = siteCatalogue(site);
+const changed = { limit: { value: 1, unit: undefined } };
+const other = siteCatalogue({ ...site, parameters: changed });
+const rules = () =>
+  createStandbyRules((parameters: RuleSetChange['parameters']) => (parameters === undefined ? base : other));
+
+test('what is held follows every change, and is told as an engine would tell it', () => {
+  const standby = rules();
+  expect(
+    standby.take({ ids: [1, 2, 3], changed: [rule(1), rule(2, { nodes_json: '{}' }), rule(3, { enabled: false })] }),
+  ).toEqual({
+    rules_loaded: 1,
+    rules_failed: [{ id: 2, code: 'no-runnable-flow' }],
+  });
+  const edited = rule(2, { revision: 2 });
+  expect(standby.take({ ids: [2, 3], changed: [edited] })).toEqual({ rules_loaded: 1, rules_failed: [] });
+  expect(() => standby.take({ ids: [9], changed: [] })).toThrow('names rule 9 without its row');
+  expect(standby.all()).toEqual({ ids: [2, 3], changed: [edited, rule(3, { enabled: false })] });
+});
+
+test('a rule is compiled once for the same parameters, and again for others', () => {
+  const standby = rules();
+  const row = rule(1);
+  standby.take({ ids: [1], changed: [row] });
+  const first = standby.load(row, base);
+  expect(standby.load(row, base)).toBe(first);
+  standby.take({ ids: [1], changed: [], parameters: changed });
+  const second = standby.load(row, other);
+  expect(second).not.toBe(first);
+  expect(standby.load(row, other)).toBe(second);
+  expect(standby.all()).toEqual({ ids: [1], changed: [row], parameters: changed });
+});
