@@ -11,6 +11,7 @@ import { type ForestShape, growForest, Neighbourhood } from './forest.ts';
 import type { Ground } from './ground.ts';
 import type { FittedModel, TrainingPlan } from './learning.ts';
 import { levels } from './levels.ts';
+import { darkCells, lightOf } from './night.ts';
 import { fitRidge } from './ridge.ts';
 import { combine, stackWeights } from './stack.ts';
 
@@ -25,6 +26,8 @@ export interface RegressionFit {
   readonly weights: Float64Array;
   readonly bands: Bands;
   readonly carry: Carry;
+  /** Covariates that know when it is dark: dark cells are not learned from, they are nothing. */
+  readonly light: readonly number[];
 }
 
 const foldCount = 5;
@@ -44,9 +47,11 @@ const boosting: BoostingShape = {
 };
 /** Rows of one boosting step: more make it slower, not better. */
 const bagRowsMax = 3000;
-const forestTrees = 40;
+/** A tree for every second day of history, within what is steady enough and what is quick enough. */
+const forestTreesMin = 40;
+const forestTreesMax = 200;
 
-function planOf(ground: Ground): { plan: TrainingPlan; block: Int32Array } {
+function planOf(ground: Ground, dark: Uint8Array): { plan: TrainingPlan; block: Int32Array } {
   const { sample, perDay, lagDays } = ground;
   const { count } = sample;
   const days = count / perDay;
@@ -63,7 +68,7 @@ function planOf(ground: Ground): { plan: TrainingPlan; block: Int32Array } {
     weight[cell] = Math.exp(-age / days);
     block[cell] = Math.floor(Math.floor(age) / blockDays);
     fold[cell] = (block[cell] as number) % foldCount;
-    if (cell < skip || Number.isNaN(sample.target[cell])) continue;
+    if (cell < skip || dark[cell] === 1 || Number.isNaN(sample.target[cell])) continue;
     goal[cell] = sample.target[cell] as number;
     rows.push(cell);
   }
@@ -78,10 +83,11 @@ function meanGoal({ rows, goal }: TrainingPlan): number {
 
 export function fitRegression(ground: Ground): RegressionFit {
   const { count } = ground.sample;
-  const { plan, block } = planOf(ground);
+  const light = lightOf(ground);
+  const { plan, block } = planOf(ground, darkCells(ground, light));
   const linear = linearDesign(ground, 0, count);
   const plain = plainPart(linear);
-  const trees = treeDesign(ground, 0, count);
+  const trees = treeDesign(ground, light, 0, count);
   const ridge = (name: string, slots: number, model: FittedModel, part: (design: Design) => Design): Candidate => ({
     name: `${name}-${slots}`,
     outOfFold: model.outOfFold,
@@ -108,7 +114,7 @@ export function fitRegression(ground: Ground): RegressionFit {
     leafMin: 5,
     shrinkage: 0,
     columnsPerSplit: Math.ceil(trees.columns.length / 3),
-    trees: forestTrees,
+    trees: Math.round(Math.max(forestTreesMin, Math.min(forestTreesMax, count / ground.perDay / 2))),
     bagShare: 0.63,
   };
   const forest = growForest(binned, plan, block, forestShape);
@@ -128,7 +134,7 @@ export function fitRegression(ground: Ground): RegressionFit {
   const predictions = candidates.map((candidate) => candidate.outOfFold);
   const weights = stackWeights(predictions, plan.goal, plan.rows);
   const bands = calibrateBands(forest, combine(predictions, weights));
-  return { candidates, weights, bands, carry: learnCarry(bands.misses, ground.perDay) };
+  return { candidates, weights, bands, carry: learnCarry(bands.misses, ground.perDay), light };
 }
 
 /** One distribution at the levels for each step; `newer` known cells at the end of the history are not in the fit. */
@@ -136,7 +142,7 @@ export function predictRegression(fit: RegressionFit, ground: Ground, newer: num
   const { count, horizon, target } = ground.sample;
   const from = count - newer;
   const linear = linearDesign(ground, from, count + horizon);
-  const trees = treeDesign(ground, from, count + horizon);
+  const trees = treeDesign(ground, fit.light, from, count + horizon);
   const { cuts } = fit.bands.forest.binned;
   const bins = trees.columns.map((column, index) => binColumn(column, cuts[index] as Float64Array, newer + horizon));
   const combined = combine(
@@ -145,14 +151,19 @@ export function predictRegression(fit: RegressionFit, ground: Ground, newer: num
   );
   const misses = new Float64Array(fit.bands.misses.length + newer);
   misses.set(fit.bands.misses);
-  for (let cell = 0; cell < newer; cell++)
-    misses[fit.bands.misses.length + cell] = (target[from + cell] as number) - (combined[cell] as number);
+  const dark = darkCells(ground, fit.light).subarray(from);
+  for (let cell = 0; cell < newer; cell++) {
+    const miss = (target[from + cell] as number) - (combined[cell] as number);
+    misses[fit.bands.misses.length + cell] = dark[cell] === 1 ? Number.NaN : miss;
+  }
   const { added, spread } = carryOver(fit.carry, misses, horizon, ground.perDay);
   const ahead = bins.map((own) => own.subarray(newer));
-  return bandsAt(
+  const rows = bandsAt(
     fit.bands,
     ahead,
     combined.subarray(newer).map((value, step) => value + (added[step] as number)),
     spread,
   );
+  for (const [step, row] of rows.entries()) if (dark[newer + step] === 1) row.fill(0);
+  return rows;
 }
