@@ -12,9 +12,9 @@ const days = 30;
 const startMs = Date.UTC(2024, 4, 6) + 3_600_000;
 
 /** A plant that gives what the light says, every third day under clouds that halve it; `floor` is what it gives at night. */
-function plant(floor = 0, rounding = 0): Ground {
+function plant(floor = 0, rounding = 0, horizon = perDay): Ground {
   const count = days * perDay;
-  const light = Float64Array.from({ length: count + perDay }, (_, cell) => {
+  const light = Float64Array.from({ length: count + horizon }, (_, cell) => {
     const cloud = Math.floor(cell / perDay) % 3 === 0 ? 0.5 : 1;
     return cloud * Math.max(0, Math.sin((Math.PI * (((cell + 1) % perDay) - 6)) / 12));
   });
@@ -23,7 +23,7 @@ function plant(floor = 0, rounding = 0): Ground {
     { name: 'wind', values: light.map((_, cell) => 3 + Math.sin(cell / 7)) },
     { name: 'light', values: light.map((value, cell) => (value > 0 || cell % 5 > 0 ? value : -rounding)) },
   ];
-  return groundOf({ startMs, cadenceMs: 3_600_000, count, horizon: perDay, target, covariates, timeZone: 'UTC' });
+  return groundOf({ startMs, cadenceMs: 3_600_000, count, horizon, target, covariates, timeZone: 'UTC' });
 }
 
 describe('light', () => {
@@ -73,5 +73,31 @@ describe('nights in a regression', () => {
     // The day ahead is the 31st, under clouds again.
     expect(rows[11]?.[levels.indexOf(0.5)]).toBeGreaterThan(2);
     expect(rows[11]?.[levels.indexOf(0.5)]).toBeLessThan(3);
+  });
+});
+
+describe('networks in a regression', () => {
+  const monthAhead = (days: number): Ground => plant(0, 0, days * perDay);
+
+  test('join where the horizon is longer than two weeks, and half of the forecast is theirs when they help', () => {
+    expect(fitRegression(groundOf(fittingPart(monthAhead(14).sample))).networks).toBeNull();
+    const fit = fitRegression(groundOf(fittingPart(monthAhead(15).sample)));
+    expect(fit.networks).not.toBeNull();
+    expect([0, 0.5]).toContain(fit.bands.networkShare);
+  });
+
+  test('a month ahead follows the light, is never below nothing for what is dark, and does not fall with the level', () => {
+    const ground = monthAhead(30);
+    const { count, horizon } = ground.sample;
+    const fit = fitRegression(groundOf(fittingPart(ground.sample)));
+    const rows = predictRegression({ ...fit, bands: { ...fit.bands, networkShare: 0.5 } }, ground, 0);
+    const dark = darkCells(ground, [1]);
+    expect(rows).toHaveLength(horizon);
+    for (const [step, row] of rows.entries()) {
+      const light = ground.covariates[1]?.[count + step] ?? Number.NaN;
+      if (dark[count + step] === 1) expect(row).toEqual(new Float64Array(levels.length));
+      else expect(Math.abs((row[levels.indexOf(0.5)] ?? Number.NaN) - 5 * light)).toBeLessThan(1);
+      expect(Array.from(row)).toEqual(Array.from(row).toSorted((a, b) => a - b));
+    }
   });
 });

@@ -11,6 +11,7 @@ import { type ForestShape, growForest, Neighbourhood } from './forest.ts';
 import type { Ground } from './ground.ts';
 import type { FittedModel, TrainingPlan } from './learning.ts';
 import { levels } from './levels.ts';
+import { fitNetworks, type QuantileNetworks } from './network.ts';
 import { darkCells, lightOf } from './night.ts';
 import { fitRidge } from './ridge.ts';
 import { combine, stackWeights } from './stack.ts';
@@ -25,6 +26,8 @@ export interface RegressionFit {
   readonly candidates: readonly Candidate[];
   readonly weights: Float64Array;
   readonly bands: Bands;
+  /** Only where the horizon is long: what is asked a month ahead has seconds. */
+  readonly networks: QuantileNetworks | null;
   readonly carry: Carry;
   /** Covariates that know when it is dark: dark cells are not learned from, they are nothing. */
   readonly light: readonly number[];
@@ -133,8 +136,10 @@ export function fitRegression(ground: Ground): RegressionFit {
   });
   const predictions = candidates.map((candidate) => candidate.outOfFold);
   const weights = stackWeights(predictions, plan.goal, plan.rows);
-  const bands = calibrateBands(forest, combine(predictions, weights));
-  return { candidates, weights, bands, carry: learnCarry(bands.misses, ground.perDay), light };
+  const judged = ground.lagDays > lagDaysMax ? fitNetworks(trees.columns, trees.hours, plan) : null;
+  const bands = calibrateBands(forest, combine(predictions, weights), judged?.unseen ?? null);
+  const carry = learnCarry(bands.misses, ground.perDay);
+  return { candidates, weights, bands, networks: judged?.networks ?? null, carry, light };
 }
 
 /** One distribution at the levels for each step; `newer` known cells at the end of the history are not in the fit. */
@@ -162,8 +167,17 @@ export function predictRegression(fit: RegressionFit, ground: Ground, newer: num
     fit.bands,
     ahead,
     combined.subarray(newer).map((value, step) => value + (added[step] as number)),
+    networksAhead(fit, trees, newer),
     spread,
   );
   for (const [step, row] of rows.entries()) if (dark[newer + step] === 1) row.fill(0);
   return rows;
+}
+
+function networksAhead({ networks, bands }: RegressionFit, trees: Design, newer: number): Float64Array[] | null {
+  if (networks === null || bands.networkShare === 0) return null;
+  return networks.predict(
+    trees.columns.map((column) => column.subarray(newer)),
+    trees.hours.subarray(newer),
+  );
 }
