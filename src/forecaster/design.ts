@@ -148,11 +148,14 @@ function addLightColumns(sheet: Sheet, ground: Ground, light: readonly number[])
   }
 }
 
-function addCalendarColumns(sheet: Sheet, ground: Ground): void {
+/** What follows the light knows no weekdays. */
+function addCalendarColumns(sheet: Sheet, ground: Ground, weekdays: boolean): void {
   const { hours, weekday, yearPart } = ground.calendar;
   add(sheet, 'hour', (cell) => hours[cell] ?? 0);
-  add(sheet, 'weekday', (cell) => weekday[cell] ?? 0);
-  add(sheet, 'day_kind', (cell) => ground.dayClass[cell] ?? 0);
+  if (weekdays) {
+    add(sheet, 'weekday', (cell) => weekday[cell] ?? 0);
+    add(sheet, 'day_kind', (cell) => ground.dayClass[cell] ?? 0);
+  }
   add(sheet, 'year_sin', (cell) => Math.sin(2 * Math.PI * (yearPart[cell] ?? 0)));
   add(sheet, 'year_cos', (cell) => Math.cos(2 * Math.PI * (yearPart[cell] ?? 0)));
 }
@@ -163,13 +166,18 @@ export function treeDesign(ground: Ground, light: readonly number[], from: numbe
   if (ground.lagDays <= lagDaysMax) addTargetColumns(sheet, ground);
   addCovariateColumns(sheet, ground);
   addLightColumns(sheet, ground, light);
-  addCalendarColumns(sheet, ground);
+  addCalendarColumns(sheet, ground, light.length === 0);
   return {
     names: sheet.names,
     columns: sheet.columns,
     hours: ground.calendar.hours.slice(from, to),
     raw: new Set(ground.names),
   };
+}
+
+/** The columns of trees less the means over a day: what networks make of those is noise. */
+export function networkPart({ names, columns }: Design): readonly Float64Array[] {
+  return columns.filter((_, index) => !names[index]?.endsWith('.day'));
 }
 
 function addCurves(sheet: Sheet, ground: Ground): void {

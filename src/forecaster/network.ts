@@ -33,7 +33,7 @@ export interface JudgedNetworks {
 
 /** Probabilities that a network gives; the levels are read between them. */
 const knots = Float64Array.of(0.01, 0.03, 0.07, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.93, 0.97, 0.99);
-const hidden = [32, 16];
+const hidden = [48, 24];
 const epochsMax = 20;
 /** Rows that one network looks at, counted each time: bounds its time where history is long or fine. */
 const looksMax = 80_000;

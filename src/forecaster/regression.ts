@@ -6,12 +6,12 @@ import { type Bands, bandsAt, calibrateBands } from './bands.ts';
 import { binColumn, binColumns } from './binning.ts';
 import { type BoostingShape, fitBoosting } from './boosting.ts';
 import { type Carry, carryOver, learnCarry } from './carry.ts';
-import { type Design, lagDaysMax, linearDesign, plainPart, treeDesign } from './design.ts';
+import { type Design, lagDaysMax, linearDesign, networkPart, plainPart, treeDesign } from './design.ts';
 import { type ForestShape, growForest, Neighbourhood } from './forest.ts';
 import type { Ground } from './ground.ts';
 import type { FittedModel, TrainingPlan } from './learning.ts';
 import { levels } from './levels.ts';
-import { fitNetworks, type QuantileNetworks } from './network.ts';
+import { fitNetworks, type JudgedNetworks, type QuantileNetworks } from './network.ts';
 import { darkCells, lightOf } from './night.ts';
 import { fitRidge } from './ridge.ts';
 import { combine, stackWeights } from './stack.ts';
@@ -50,9 +50,9 @@ const boosting: BoostingShape = {
 };
 /** Rows of one boosting step: more make it slower, not better. */
 const bagRowsMax = 3000;
-/** A tree for every second day of history, within what is steady enough and what is quick enough. */
-const forestTreesMin = 40;
-const forestTreesMax = 200;
+const forestTrees = 40;
+/** Trees where the horizon is long: such a forecast has seconds, and a month of it is read off one forest. */
+const forestTreesFar = 100;
 
 function planOf(ground: Ground, dark: Uint8Array): { plan: TrainingPlan; block: Int32Array } {
   const { sample, perDay, lagDays } = ground;
@@ -84,8 +84,24 @@ function meanGoal({ rows, goal }: TrainingPlan): number {
   return sum / rows.length;
 }
 
+const medianAt = levels.indexOf(0.5);
+
+/** The middle of what the networks say, as one of the models. */
+function networkCandidate({ networks, unseen }: JudgedNetworks, plan: TrainingPlan): Candidate {
+  const outOfFold = new Float64Array(plan.goal.length).fill(Number.NaN);
+  for (const row of plan.rows) outOfFold[row] = unseen(row)[medianAt] as number;
+  return { name: 'networks', outOfFold, predict: middlesOf(networks) };
+}
+
+/** Apart from what judged the networks: a fit that is kept must not hold their training rows. */
+function middlesOf(networks: QuantileNetworks): Candidate['predict'] {
+  return (_, trees) =>
+    Float64Array.from(networks.predict(networkPart(trees), trees.hours), (row) => row[medianAt] as number);
+}
+
 export function fitRegression(ground: Ground): RegressionFit {
   const { count } = ground.sample;
+  const far = ground.lagDays > lagDaysMax;
   const light = lightOf(ground);
   const { plan, block } = planOf(ground, darkCells(ground, light));
   const linear = linearDesign(ground, 0, count);
@@ -117,12 +133,11 @@ export function fitRegression(ground: Ground): RegressionFit {
     leafMin: 5,
     shrinkage: 0,
     columnsPerSplit: Math.ceil(trees.columns.length / 3),
-    trees: Math.round(Math.max(forestTreesMin, Math.min(forestTreesMax, count / ground.perDay / 2))),
+    trees: far ? forestTreesFar : forestTrees,
     bagShare: 0.63,
   };
   const forest = growForest(binned, plan, block, forestShape);
   const own = new Neighbourhood(forest, plan.goal);
-  const medianAt = levels.indexOf(0.5);
   const outOfBag = new Float64Array(count).fill(Number.NaN);
   for (const row of plan.rows) {
     const median = own.quantiles(binned.bins, row, block[row] as number)[medianAt] as number;
@@ -134,9 +149,10 @@ export function fitRegression(ground: Ground): RegressionFit {
     predict: (_, design, bins) =>
       Float64Array.from(design.hours, (_, row) => own.quantiles(bins, row, -1)[medianAt] as number),
   });
+  const judged = far ? fitNetworks(networkPart(trees), trees.hours, plan) : null;
+  if (judged !== null) candidates.push(networkCandidate(judged, plan));
   const predictions = candidates.map((candidate) => candidate.outOfFold);
   const weights = stackWeights(predictions, plan.goal, plan.rows);
-  const judged = ground.lagDays > lagDaysMax ? fitNetworks(trees.columns, trees.hours, plan) : null;
   const bands = calibrateBands(forest, combine(predictions, weights), judged?.unseen ?? null);
   const carry = learnCarry(bands.misses, ground.perDay);
   return { candidates, weights, bands, networks: judged?.networks ?? null, carry, light };
@@ -177,7 +193,7 @@ export function predictRegression(fit: RegressionFit, ground: Ground, newer: num
 function networksAhead({ networks, bands }: RegressionFit, trees: Design, newer: number): Float64Array[] | null {
   if (networks === null || bands.networkShare === 0) return null;
   return networks.predict(
-    trees.columns.map((column) => column.subarray(newer)),
+    networkPart(trees).map((column) => column.subarray(newer)),
     trees.hours.subarray(newer),
   );
 }
