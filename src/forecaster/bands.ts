@@ -1,9 +1,10 @@
 /**
  * Distributions around the combined forecast. Two ways are mixed: what the forest says about the goal itself, and the
- * combined forecast plus what it missed, out of fold, in the forest's neighbourhood of the cell. The mix and a map of
- * probabilities are calibrated on rows that the models had not seen.
+ * combined forecast plus what it missed, out of fold, in the forest's neighbourhood of the cell; and with that, where there are any,
+ * what the networks say. The mix and a map of probabilities are calibrated on rows that the models had not seen.
  */
 import { type Forest, Neighbourhood } from './forest.ts';
+import type { TrainingPlan } from './learning.ts';
 import { interpolate, levels, probabilityOf } from './levels.ts';
 
 export interface Bands {
@@ -12,6 +13,8 @@ export interface Bands {
   readonly misses: Float64Array;
   /** Share of the forest's own distribution; the rest is forecast plus misses. */
   readonly share: number;
+  /** Share of the networks' distribution in the whole; 0 where there are none. */
+  readonly networkShare: number;
   /** For each level, the level to be read instead, so that the share below it is right out of fold. */
   readonly readAt: Float64Array;
 }
@@ -21,9 +24,20 @@ const calibrationRowsMax = 2500;
 
 const medianAt = levels.indexOf(0.5);
 
-const shares = [0, 0.25, 0.5, 0.75, 1];
+const nearShares = [0, 0.25, 0.5, 0.75, 1];
 
-export function calibrateBands(forest: Forest, combined: Float64Array): Bands {
+/**
+ * Half or nothing: unseen days beside seen ones, and one network for the mean of all, judge the networks more harshly than the
+ * months ahead do, so how small a share they find says little; that they find none says enough.
+ */
+const networkShares = [0, 0.5];
+
+/** `unseen` gives what the networks say of a row of the plan whose days they have not seen; null where there are none. */
+export function calibrateBands(
+  forest: Forest,
+  combined: Float64Array,
+  unseen: ((row: number) => Float64Array) | null,
+): Bands {
   const { plan } = forest;
   const misses = plan.goal.map((goal, row) => goal - (combined[row] as number));
   const stride = Math.max(1, Math.ceil(plan.rows.length / calibrationRowsMax));
@@ -37,33 +51,32 @@ export function calibrateBands(forest: Forest, combined: Float64Array): Bands {
     direct.push(own.quantiles(forest.binned.bins, row, block));
     shifted.push(around.quantiles(forest.binned.bins, row, block).map((miss) => miss + (combined[row] as number)));
   }
-  let best = { share: 0, loss: Number.POSITIVE_INFINITY };
-  for (const share of shares) {
-    let loss = 0;
-    for (let index = 0; index < rows.length; index++) {
-      const row = rows[index] as number;
-      loss += (plan.weight[row] as number) * pinball(direct[index], shifted[index], share, plan.goal[row] as number);
-    }
-    if (loss < best.loss) best = { share, loss };
+  const share = bestShare(nearShares, direct, shifted, plan, rows);
+  let mixed = mixAll(direct, shifted, share);
+  let networkShare = 0;
+  if (unseen !== null) {
+    const said = Array.from(rows, unseen);
+    networkShare = bestShare(networkShares, said, mixed, plan, rows);
+    mixed = mixAll(said, mixed, networkShare);
   }
   const certain = certainWidth(plan.goal, rows);
   const reached: number[] = [];
-  for (let index = 0; index < rows.length; index++) {
-    const mixed = mix(direct[index] as Float64Array, shifted[index] as Float64Array, best.share);
-    if ((mixed[mixed.length - 4] as number) - (mixed[3] as number) <= certain) continue;
-    reached.push(probabilityOf(mixed, plan.goal[rows[index] as number] as number));
+  for (const [index, row] of mixed.entries()) {
+    if ((row[row.length - 4] as number) - (row[3] as number) <= certain) continue;
+    reached.push(probabilityOf(row, plan.goal[rows[index] as number] as number));
   }
   reached.sort((a, b) => a - b);
   const readAt = levels.map((level) => {
     const own = reached[Math.min(reached.length - 1, Math.floor(level * reached.length))] ?? level;
-    return 0.5 + narrowing * (own - 0.5);
+    return 0.5 + (unseen === null ? narrowing : 1) * (own - 0.5);
   });
-  return { forest, misses, share: best.share, readAt };
+  return { forest, misses, share, networkShare, readAt };
 }
 
 /**
  * A fit on all days misses a little less than the folds that it is judged by. Said of probabilities and not of values: values that
- * come again and again (a base load, nothing) stay inside the band.
+ * come again and again (a base load, nothing) stay inside the band. Not where networks join: the weeks that they are asked for are
+ * further from the history than a fold is.
  */
 const narrowing = 0.975;
 
@@ -80,38 +93,58 @@ function certainWidth(goal: Float64Array, rows: Int32Array): number {
   return certainShare * (most - least);
 }
 
-function mix(direct: Float64Array, shifted: Float64Array, share: number): Float64Array {
-  return direct.map((value, index) => share * value + (1 - share) * (shifted[index] as number));
+/** Of quantiles, not of probabilities: the mean of two narrow distributions beside each other is narrow, too. */
+function mix(one: Float64Array, other: Float64Array, share: number): Float64Array {
+  return one.map((value, index) => share * value + (1 - share) * (other[index] as number));
 }
 
-function pinball(
-  direct: Float64Array | undefined,
-  shifted: Float64Array | undefined,
-  share: number,
-  goal: number,
+function mixAll(one: readonly Float64Array[], other: readonly Float64Array[], share: number): Float64Array[] {
+  return one.map((own, index) => mix(own, other[index] as Float64Array, share));
+}
+
+/** Which of the shares of `one` in its mix with `other` misses the goals of `rows` least. */
+function bestShare(
+  shares: readonly number[],
+  one: readonly Float64Array[],
+  other: readonly Float64Array[],
+  { weight, goal }: TrainingPlan,
+  rows: Int32Array,
 ): number {
-  if (direct === undefined || shifted === undefined) return 0;
+  const losses = shares.map((share) => {
+    let loss = 0;
+    for (const [index, row] of rows.entries())
+      loss += (weight[row] as number) * pinball(one[index], other[index], share, goal[row] as number);
+    return loss;
+  });
+  return shares[losses.indexOf(Math.min(...losses))] ?? 0;
+}
+
+function pinball(one: Float64Array | undefined, other: Float64Array | undefined, share: number, goal: number): number {
+  if (one === undefined || other === undefined) return 0;
   let sum = 0;
   for (let index = 0; index < levels.length; index++) {
     const level = levels[index] as number;
-    const miss = goal - (share * (direct[index] as number) + (1 - share) * (shifted[index] as number));
+    const miss = goal - (share * (one[index] as number) + (1 - share) * (other[index] as number));
     sum += miss >= 0 ? level * miss : (level - 1) * miss;
   }
   return sum;
 }
 
-/** One distribution at the levels for each row of `bins`, around `combined`, as wide as `spread` says of each. */
+/** One distribution at the levels for each row of `bins`, around `combined` and what the networks `said`, as wide as `spread` says. */
 export function bandsAt(
   bands: Bands,
   bins: readonly Uint8Array[],
   combined: Float64Array,
+  said: readonly Float64Array[] | null,
   spread: Float64Array,
 ): Float64Array[] {
   const own = new Neighbourhood(bands.forest, bands.forest.plan.goal);
   const around = new Neighbourhood(bands.forest, bands.misses);
   return Array.from(combined, (value, row) => {
     const shifted = around.quantiles(bins, row, -1).map((miss) => miss + value);
-    const mixed = bands.share === 0 ? shifted : mix(own.quantiles(bins, row, -1), shifted, bands.share);
+    const near = bands.share === 0 ? shifted : mix(own.quantiles(bins, row, -1), shifted, bands.share);
+    const network = said?.[row];
+    const mixed = network === undefined ? near : mix(network, near, bands.networkShare);
     const read = bands.readAt.map((level) => interpolate(levels, mixed, level));
     const middle = read[medianAt] as number;
     const width = spread[row] as number;

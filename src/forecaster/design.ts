@@ -123,27 +123,61 @@ function addCovariateColumns(sheet: Sheet, ground: Ground): void {
   }
 }
 
-function addCalendarColumns(sheet: Sheet, ground: Ground): void {
+/** Days to either side in which the clearest is looked for: the season hardly moves, and one of them is clear. */
+const clearDays = 10;
+
+/** What drives the output of a plant by day: the hours beside, and the part of the clearest light at that time of day. */
+function addLightColumns(sheet: Sheet, ground: Ground, light: readonly number[]): void {
+  const { perDay, sample } = ground;
+  const hour = Math.max(1, Math.round(3_600_000 / sample.cadenceMs));
+  for (const place of light) {
+    const values = ground.covariates[place] ?? new Float64Array(0);
+    const name = ground.names[place] ?? '';
+    const at = (cell: number): number => values[cell] ?? Number.NaN;
+    add(sheet, `${name}.hour_before`, (cell) => at(cell - hour));
+    add(sheet, `${name}.hour_after`, (cell) => at(cell + hour));
+    const clearest = add(sheet, `${name}.clearest`, (cell) => {
+      let most = 0;
+      for (let days = -clearDays; days <= clearDays; days++) most = Math.max(most, values[cell + days * perDay] || 0);
+      return most;
+    });
+    add(sheet, `${name}.clearness`, (cell) => {
+      const most = clearest[cell - sheet.from] as number;
+      return most > 0 ? at(cell) / most : Number.NaN;
+    });
+  }
+}
+
+/** What follows the light knows no weekdays. */
+function addCalendarColumns(sheet: Sheet, ground: Ground, weekdays: boolean): void {
   const { hours, weekday, yearPart } = ground.calendar;
   add(sheet, 'hour', (cell) => hours[cell] ?? 0);
-  add(sheet, 'weekday', (cell) => weekday[cell] ?? 0);
-  add(sheet, 'day_kind', (cell) => ground.dayClass[cell] ?? 0);
+  if (weekdays) {
+    add(sheet, 'weekday', (cell) => weekday[cell] ?? 0);
+    add(sheet, 'day_kind', (cell) => ground.dayClass[cell] ?? 0);
+  }
   add(sheet, 'year_sin', (cell) => Math.sin(2 * Math.PI * (yearPart[cell] ?? 0)));
   add(sheet, 'year_cos', (cell) => Math.cos(2 * Math.PI * (yearPart[cell] ?? 0)));
 }
 
-/** Columns for trees: raw values, no products; a tree finds those itself. */
-export function treeDesign(ground: Ground, from: number, to: number): Design {
+/** Columns for trees: raw values, no products, a tree finds those itself; `light` are the covariates that know the nights. */
+export function treeDesign(ground: Ground, light: readonly number[], from: number, to: number): Design {
   const sheet: Sheet = { from, count: to - from, names: [], columns: [] };
   if (ground.lagDays <= lagDaysMax) addTargetColumns(sheet, ground);
   addCovariateColumns(sheet, ground);
-  addCalendarColumns(sheet, ground);
+  addLightColumns(sheet, ground, light);
+  addCalendarColumns(sheet, ground, light.length === 0);
   return {
     names: sheet.names,
     columns: sheet.columns,
     hours: ground.calendar.hours.slice(from, to),
     raw: new Set(ground.names),
   };
+}
+
+/** The columns of trees less the means over a day: what networks make of those is noise. */
+export function networkPart({ names, columns }: Design): readonly Float64Array[] {
+  return columns.filter((_, index) => !names[index]?.endsWith('.day'));
 }
 
 function addCurves(sheet: Sheet, ground: Ground): void {

@@ -12,26 +12,50 @@ const strayShareMax = 0.003;
 const darkShareMin = 0.15;
 const darkShareMax = 0.85;
 const darkDays = 10;
+/** Part of its high by which a light may be negative: hourly differences of a sum carry its rounding. */
+const roundingShare = 0.001;
 
 /** One flag a step, 1 where it is dark; null when the target shows no nights. */
 export function darkSteps(ground: Ground): Uint8Array | null {
   const { sample, perDay } = ground;
   const { target, count, horizon } = sample;
-  const known = target.filter((value) => value === value).sort();
-  const high = known[Math.floor(0.98 * known.length)] ?? 0;
-  if (!(high > 0)) return null;
-  const nothing = nothingShare * high;
-  for (const values of ground.covariates) {
-    if (!showsDarkness(values, target, nothing)) continue;
-    return Uint8Array.from({ length: horizon }, (_, step) => ((values[count + step] as number) <= 0 ? 1 : 0));
-  }
+  const nothing = nothingOf(target);
+  if (nothing === null) return null;
+  const light = lightOf(ground);
+  if (light.length > 0) return darkCells(ground, light).slice(count, count + horizon);
   const dark = darkTimes(target, perDay, nothing);
   const share = dark.reduce((sum, flag) => sum + flag, 0) / perDay;
   if (share < darkShareMin || share > darkShareMax) return null;
   return Uint8Array.from({ length: horizon }, (_, step) => dark[(count + step) % perDay] as number);
 }
 
+/** Places of the covariates whose zeros always were zeros of the target. */
+export function lightOf(ground: Ground): readonly number[] {
+  const { target } = ground.sample;
+  const nothing = nothingOf(target);
+  if (nothing === null) return [];
+  return ground.covariates.flatMap((values, place) => (showsDarkness(values, target, nothing) ? [place] : []));
+}
+
+/** One flag a cell of history and horizon, 1 where a light is zero. */
+export function darkCells(ground: Ground, light: readonly number[]): Uint8Array {
+  const dark = new Uint8Array(ground.sample.count + ground.sample.horizon);
+  for (const place of light) {
+    const values = ground.covariates[place];
+    for (let cell = 0; cell < dark.length; cell++) if ((values?.[cell] ?? Number.NaN) <= 0) dark[cell] = 1;
+  }
+  return dark;
+}
+
+/** What counts as nothing; null when the target is nothing throughout. */
+function nothingOf(target: Float64Array): number | null {
+  const known = target.filter((value) => value === value).sort();
+  const high = known[Math.floor(0.98 * known.length)] ?? 0;
+  return high > 0 ? nothingShare * high : null;
+}
+
 function showsDarkness(values: Float64Array, target: Float64Array, nothing: number): boolean {
+  const least = -roundingShare * values.reduce((most, value) => (value > most ? value : most), 0);
   let zeros = 0;
   let stray = 0;
   let known = 0;
@@ -39,7 +63,7 @@ function showsDarkness(values: Float64Array, target: Float64Array, nothing: numb
     const light = values[cell] as number;
     const value = target[cell] as number;
     if (light !== light || value !== value) continue;
-    if (light < 0) return false;
+    if (light < least) return false;
     known++;
     if (light > 0) continue;
     zeros++;

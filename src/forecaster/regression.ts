@@ -6,11 +6,13 @@ import { type Bands, bandsAt, calibrateBands } from './bands.ts';
 import { binColumn, binColumns } from './binning.ts';
 import { type BoostingShape, fitBoosting } from './boosting.ts';
 import { type Carry, carryOver, learnCarry } from './carry.ts';
-import { type Design, lagDaysMax, linearDesign, plainPart, treeDesign } from './design.ts';
+import { type Design, lagDaysMax, linearDesign, networkPart, plainPart, treeDesign } from './design.ts';
 import { type ForestShape, growForest, Neighbourhood } from './forest.ts';
 import type { Ground } from './ground.ts';
 import type { FittedModel, TrainingPlan } from './learning.ts';
 import { levels } from './levels.ts';
+import { fitNetworks, type JudgedNetworks, type QuantileNetworks } from './network.ts';
+import { darkCells, lightOf } from './night.ts';
 import { fitRidge } from './ridge.ts';
 import { combine, stackWeights } from './stack.ts';
 
@@ -24,7 +26,11 @@ export interface RegressionFit {
   readonly candidates: readonly Candidate[];
   readonly weights: Float64Array;
   readonly bands: Bands;
+  /** Only where the horizon is long: what is asked a month ahead has seconds. */
+  readonly networks: QuantileNetworks | null;
   readonly carry: Carry;
+  /** Covariates that know when it is dark: dark cells are not learned from, they are nothing. */
+  readonly light: readonly number[];
 }
 
 const foldCount = 5;
@@ -45,8 +51,10 @@ const boosting: BoostingShape = {
 /** Rows of one boosting step: more make it slower, not better. */
 const bagRowsMax = 3000;
 const forestTrees = 40;
+/** Trees where the horizon is long: such a forecast has seconds, and a month of it is read off one forest. */
+const forestTreesFar = 100;
 
-function planOf(ground: Ground): { plan: TrainingPlan; block: Int32Array } {
+function planOf(ground: Ground, dark: Uint8Array): { plan: TrainingPlan; block: Int32Array } {
   const { sample, perDay, lagDays } = ground;
   const { count } = sample;
   const days = count / perDay;
@@ -63,7 +71,7 @@ function planOf(ground: Ground): { plan: TrainingPlan; block: Int32Array } {
     weight[cell] = Math.exp(-age / days);
     block[cell] = Math.floor(Math.floor(age) / blockDays);
     fold[cell] = (block[cell] as number) % foldCount;
-    if (cell < skip || Number.isNaN(sample.target[cell])) continue;
+    if (cell < skip || dark[cell] === 1 || Number.isNaN(sample.target[cell])) continue;
     goal[cell] = sample.target[cell] as number;
     rows.push(cell);
   }
@@ -76,12 +84,29 @@ function meanGoal({ rows, goal }: TrainingPlan): number {
   return sum / rows.length;
 }
 
+const medianAt = levels.indexOf(0.5);
+
+/** The middle of what the networks say, as one of the models. */
+function networkCandidate({ networks, unseen }: JudgedNetworks, plan: TrainingPlan): Candidate {
+  const outOfFold = new Float64Array(plan.goal.length).fill(Number.NaN);
+  for (const row of plan.rows) outOfFold[row] = unseen(row)[medianAt] as number;
+  return { name: 'networks', outOfFold, predict: middlesOf(networks) };
+}
+
+/** Apart from what judged the networks: a fit that is kept must not hold their training rows. */
+function middlesOf(networks: QuantileNetworks): Candidate['predict'] {
+  return (_, trees) =>
+    Float64Array.from(networks.predict(networkPart(trees), trees.hours), (row) => row[medianAt] as number);
+}
+
 export function fitRegression(ground: Ground): RegressionFit {
   const { count } = ground.sample;
-  const { plan, block } = planOf(ground);
+  const far = ground.lagDays > lagDaysMax;
+  const light = lightOf(ground);
+  const { plan, block } = planOf(ground, darkCells(ground, light));
   const linear = linearDesign(ground, 0, count);
   const plain = plainPart(linear);
-  const trees = treeDesign(ground, 0, count);
+  const trees = treeDesign(ground, light, 0, count);
   const ridge = (name: string, slots: number, model: FittedModel, part: (design: Design) => Design): Candidate => ({
     name: `${name}-${slots}`,
     outOfFold: model.outOfFold,
@@ -108,12 +133,11 @@ export function fitRegression(ground: Ground): RegressionFit {
     leafMin: 5,
     shrinkage: 0,
     columnsPerSplit: Math.ceil(trees.columns.length / 3),
-    trees: forestTrees,
+    trees: far ? forestTreesFar : forestTrees,
     bagShare: 0.63,
   };
   const forest = growForest(binned, plan, block, forestShape);
   const own = new Neighbourhood(forest, plan.goal);
-  const medianAt = levels.indexOf(0.5);
   const outOfBag = new Float64Array(count).fill(Number.NaN);
   for (const row of plan.rows) {
     const median = own.quantiles(binned.bins, row, block[row] as number)[medianAt] as number;
@@ -125,10 +149,13 @@ export function fitRegression(ground: Ground): RegressionFit {
     predict: (_, design, bins) =>
       Float64Array.from(design.hours, (_, row) => own.quantiles(bins, row, -1)[medianAt] as number),
   });
+  const judged = far ? fitNetworks(networkPart(trees), trees.hours, plan) : null;
+  if (judged !== null) candidates.push(networkCandidate(judged, plan));
   const predictions = candidates.map((candidate) => candidate.outOfFold);
   const weights = stackWeights(predictions, plan.goal, plan.rows);
-  const bands = calibrateBands(forest, combine(predictions, weights));
-  return { candidates, weights, bands, carry: learnCarry(bands.misses, ground.perDay) };
+  const bands = calibrateBands(forest, combine(predictions, weights), judged?.unseen ?? null);
+  const carry = learnCarry(bands.misses, ground.perDay);
+  return { candidates, weights, bands, networks: judged?.networks ?? null, carry, light };
 }
 
 /** One distribution at the levels for each step; `newer` known cells at the end of the history are not in the fit. */
@@ -136,7 +163,7 @@ export function predictRegression(fit: RegressionFit, ground: Ground, newer: num
   const { count, horizon, target } = ground.sample;
   const from = count - newer;
   const linear = linearDesign(ground, from, count + horizon);
-  const trees = treeDesign(ground, from, count + horizon);
+  const trees = treeDesign(ground, fit.light, from, count + horizon);
   const { cuts } = fit.bands.forest.binned;
   const bins = trees.columns.map((column, index) => binColumn(column, cuts[index] as Float64Array, newer + horizon));
   const combined = combine(
@@ -145,14 +172,28 @@ export function predictRegression(fit: RegressionFit, ground: Ground, newer: num
   );
   const misses = new Float64Array(fit.bands.misses.length + newer);
   misses.set(fit.bands.misses);
-  for (let cell = 0; cell < newer; cell++)
-    misses[fit.bands.misses.length + cell] = (target[from + cell] as number) - (combined[cell] as number);
+  const dark = darkCells(ground, fit.light).subarray(from);
+  for (let cell = 0; cell < newer; cell++) {
+    const miss = (target[from + cell] as number) - (combined[cell] as number);
+    misses[fit.bands.misses.length + cell] = dark[cell] === 1 ? Number.NaN : miss;
+  }
   const { added, spread } = carryOver(fit.carry, misses, horizon, ground.perDay);
   const ahead = bins.map((own) => own.subarray(newer));
-  return bandsAt(
+  const rows = bandsAt(
     fit.bands,
     ahead,
     combined.subarray(newer).map((value, step) => value + (added[step] as number)),
+    networksAhead(fit, trees, newer),
     spread,
+  );
+  for (const [step, row] of rows.entries()) if (dark[newer + step] === 1) row.fill(0);
+  return rows;
+}
+
+function networksAhead({ networks, bands }: RegressionFit, trees: Design, newer: number): Float64Array[] | null {
+  if (networks === null || bands.networkShare === 0) return null;
+  return networks.predict(
+    networkPart(trees).map((column) => column.subarray(newer)),
+    trees.hours.subarray(newer),
   );
 }
