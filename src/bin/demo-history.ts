@@ -53,7 +53,7 @@ export async function fillDemoHistory(
     };
     for (const { point, signal } of filledPoints(site, position)) {
       const id = { instance: point.instance, point: point.id };
-      const missing = missingMinutes(history, id, untilMs);
+      const missing = await missingMinutes(history, id, untilMs);
       // The newest first: whatever ends the filling, what lies before the first value is still to be filled.
       const fill = replayed.includes(signal) ? missing.all : missing.beforeFirst;
       for (let end = fill.length; end > 0; end -= portionMinutes) {
@@ -83,9 +83,9 @@ interface MissingMinutes {
 }
 
 /** Ends of the minutes in which the series has no number. */
-function missingMinutes(history: ServiceHistory, series: SeriesId, untilMs: number): MissingMinutes {
+async function missingMinutes(history: ServiceHistory, series: SeriesId, untilMs: number): Promise<MissingMinutes> {
   const asOfMs = Math.floor(untilMs / minuteMs) * minuteMs;
-  const cells = cellsOf(history, series, asOfMs);
+  const cells = await cellsOf(history, series, asOfMs);
   const all = Array.from(cells, (value, index) =>
     Number.isNaN(value) ? asOfMs - (backfillMinutes - 1 - index) * minuteMs : null,
   ).filter((endMs) => endMs !== null);
@@ -93,11 +93,11 @@ function missingMinutes(history: ServiceHistory, series: SeriesId, untilMs: numb
   return { all, beforeFirst: first < 0 ? all : all.slice(0, first) };
 }
 
-function cellsOf(history: ServiceHistory, series: SeriesId, asOfMs: number): Float64Array {
+async function cellsOf(history: ServiceHistory, series: SeriesId, asOfMs: number): Promise<Float64Array> {
   try {
-    const snapshot = history.reader.snapshot();
+    const snapshot = await history.reader.snapshot();
     try {
-      return snapshot.window({
+      const { cells } = await snapshot.window({
         series,
         asOfMs,
         cadenceMs: minuteMs,
@@ -105,9 +105,10 @@ function cellsOf(history: ServiceHistory, series: SeriesId, asOfMs: number): Flo
         aggregation: 'last',
         duplicatePolicy: 'latest',
         maxSourceSkewMs: Number.POSITIVE_INFINITY,
-      }).cells;
+      });
+      return cells;
     } finally {
-      snapshot.close();
+      await snapshot.close();
     }
   } catch (error) {
     // There is no store before the first rows.

@@ -1,8 +1,9 @@
 /**
  * A windowed read (§4.3 "History reads"). Where the labels fall on borders of rollups these are read, and each one that
- * does not provably equal its rows is replaced by the rows; on any other grid all rows are read.
+ * does not provably equal its rows is replaced by the rows; on any other grid all rows are read. Queries and what is made of
+ * their rows are shared by both engines.
  */
-import type { Cell, HistoryDatabase, Statement } from '../storage/history-database.ts';
+import type { HistoryDatabase, HistoryQuery, Statement } from '../storage/history-database.ts';
 import { type Cells, createCells, type RawRow } from './cells.ts';
 import type { Aggregation, SeriesId, WindowAnswer, WindowRequest } from './historian.ts';
 import { cutFlag, equalsRows, type RollupSummary, rollupWidthsMs } from './rollup.ts';
@@ -14,65 +15,74 @@ export interface WindowReader {
 /** `useRollups: false` reads every row: what the bench and the tests compare with. */
 export function createWindowReader(database: HistoryDatabase, useRollups = true): WindowReader {
   const findSeries = seriesFinder(database);
-  const rawRows = database.statement(['series', 'after', 'through', 'known'], (query, at) =>
-    query
-      .selectFrom('sample')
-      .select(['event_ms', 'ingested_ms', 'value', 'quality'])
-      .where('series', '=', at.series)
-      .where('event_ms', '>', at.after)
-      .where('event_ms', '<=', at.through)
-      .where('ingested_ms', '<=', at.known)
-      .orderBy('event_ms')
-      .orderBy('ordinal'),
-  );
-  const rollups = rollupReader(database);
+  const rawRows = database.statement(rowsNames, rowsQuery);
+  const rollups = perQuestion((...asked) => database.statement(rollupNames, rollupsQuery(...asked)));
   return {
     window(request) {
       check(request);
       const cells = createCells(request);
       const series = findSeries(request.series);
       if (series === null) return cells.answer();
-      const read: Read = { series, request, cells };
-      const afterMs = request.asOfMs - request.steps * request.cadenceMs;
-      const width = useRollups ? usableWidthMs(request) : null;
-      if (width === null) readRows(rawRows, read, { afterMs, throughMs: request.asOfMs });
-      else for (const gap of readRollups(rollups(request), read, afterMs, width)) readRows(rawRows, read, gap);
+      const { span, width } = spanOf(request, useRollups);
+      const gaps =
+        width === null
+          ? [span]
+          : takeRollups(rollups(request).all(rollupsAsked(series, request, width)), request, cells, width);
+      for (const gap of gaps) takeRows(rawRows.iterate(rowsAsked(series, request, gap)), cells);
       return cells.answer();
     },
   };
 }
 
+export const rowsNames = ['series', 'after', 'through', 'known'] as const;
+type RowsName = (typeof rowsNames)[number];
+
+export const rowsQuery: HistoryQuery<RowsName> = (query, at) =>
+  query
+    .selectFrom('sample')
+    .select(['event_ms', 'ingested_ms', 'value', 'quality'])
+    .where('series', '=', at.series)
+    .where('event_ms', '>', at.after)
+    .where('event_ms', '<=', at.through)
+    .where('ingested_ms', '<=', at.known)
+    .orderBy('event_ms')
+    .orderBy('ordinal');
+
+export const seriesQuery: HistoryQuery<'instance' | 'point'> = (query, at) =>
+  query
+    .selectFrom('series')
+    .select('id')
+    .where('instance', '=', at.instance)
+    .where('kind', '=', 'measurement')
+    .where('point', '=', at.point);
+
 /** The row of a series, or null when nothing was ever recorded for it. */
 export function seriesFinder(database: HistoryDatabase): (series: SeriesId) => number | null {
-  const find = database.statement(['instance', 'point'], (query, at) =>
-    query
-      .selectFrom('series')
-      .select('id')
-      .where('instance', '=', at.instance)
-      .where('kind', '=', 'measurement')
-      .where('point', '=', at.point),
-  );
+  const find = database.statement(['instance', 'point'], seriesQuery);
   return ({ instance, point }) => {
     const id = find.all({ instance, point })[0]?.[0];
     return id === undefined ? null : Number(id);
   };
 }
 
-interface Read {
-  readonly series: number;
-  readonly request: WindowRequest;
-  readonly cells: Cells;
-}
-
 /** Event times in (afterMs, throughMs]. */
-interface Span {
+export interface Span {
   readonly afterMs: number;
   readonly throughMs: number;
 }
 
-function check({ asOfMs, cadenceMs, steps, maxSourceSkewMs }: WindowRequest): void {
+export function check({ asOfMs, cadenceMs, steps, maxSourceSkewMs }: WindowRequest): void {
   const whole = Number.isSafeInteger(asOfMs) && Number.isSafeInteger(cadenceMs) && Number.isSafeInteger(steps);
   if (!whole || cadenceMs < 1 || steps < 1 || !(maxSourceSkewMs >= 0)) throw new Error('not a window');
+}
+
+/** What is read, and from rollups of which width; null for rows only. */
+export function spanOf(
+  request: WindowRequest,
+  useRollups: boolean,
+): { readonly span: Span; readonly width: number | null } {
+  const afterMs = request.asOfMs - request.steps * request.cadenceMs;
+  return { span: { afterMs, throughMs: request.asOfMs }, width: useRollups ? usableWidthMs(request) : null };
 }
 
 /** The widest rollup none of which is cut by a label. */
@@ -80,11 +90,12 @@ function usableWidthMs({ asOfMs, cadenceMs }: WindowRequest): number | null {
   return rollupWidthsMs.find((width) => asOfMs % width === 0 && cadenceMs % width === 0) ?? null;
 }
 
-type RollupStatement = Statement<'series' | 'width' | 'after' | 'through' | 'skew' | 'known'>;
+export const rollupNames = ['series', 'width', 'after', 'through', 'skew', 'known'] as const;
+type RollupName = (typeof rollupNames)[number];
 
 /** Of each rollup what `aggregation` needs; a column less is a tenth of the time. */
-function prepareRollups(database: HistoryDatabase, aggregation: Aggregation, ranged: boolean): RollupStatement {
-  return database.statement(['series', 'width', 'after', 'through', 'skew', 'known'], (query, at) =>
+export function rollupsQuery(aggregation: Aggregation, ranged: boolean): HistoryQuery<RollupName> {
+  return (query, at) =>
     query
       .selectFrom('rollup')
       .select((column) => [
@@ -111,23 +122,39 @@ function prepareRollups(database: HistoryDatabase, aggregation: Aggregation, ran
       .where('width_ms', '=', at.width)
       .where('end_ms', '>', at.after)
       .where('end_ms', '<=', at.through)
-      .orderBy('end_ms'),
-  );
+      .orderBy('end_ms');
 }
 
 /** One statement for each kind of question, compiled when it is first asked. */
-function rollupReader(database: HistoryDatabase): (request: WindowRequest) => RollupStatement {
-  const prepared = new Map<string, RollupStatement>();
+export function perQuestion<S>(
+  compile: (aggregation: Aggregation, ranged: boolean) => S,
+): (request: WindowRequest) => S {
+  const compiled = new Map<string, S>();
   return ({ aggregation, range }) => {
     const ranged = range !== undefined;
     const key = `${aggregation} ${ranged}`;
-    const known = prepared.get(key) ?? prepareRollups(database, aggregation, ranged);
-    prepared.set(key, known);
+    const known = compiled.get(key) ?? compile(aggregation, ranged);
+    compiled.set(key, known);
     return known;
   };
 }
 
-function summaryOf(row: readonly Cell[]): RollupSummary {
+export function rollupsAsked(
+  series: number,
+  request: WindowRequest,
+  width: number,
+): Readonly<Record<RollupName, number>> {
+  const { span } = spanOf(request, true);
+  // Leads are whole milliseconds, and no limit at all is one that no lead reaches.
+  const skew = Math.min(Math.floor(request.maxSourceSkewMs), Number.MAX_SAFE_INTEGER);
+  return { series, width, after: span.afterMs, through: span.throughMs, skew, known: knownMs(request) };
+}
+
+export function rowsAsked(series: number, request: WindowRequest, span: Span): Readonly<Record<RowsName, number>> {
+  return { series, after: span.afterMs, through: span.throughMs, known: knownMs(request) };
+}
+
+function summaryOf(row: readonly unknown[]): RollupSummary {
   const some = row[3] !== null;
   return {
     rowCount: Number(row[1]),
@@ -142,15 +169,14 @@ function summaryOf(row: readonly Cell[]): RollupSummary {
 }
 
 /** Takes the rollups that equal their rows; returns the spans of the others, joined where they touch. */
-function readRollups(
-  rollups: RollupStatement,
-  { series, request, cells }: Read,
-  afterMs: number,
+export function takeRollups(
+  rows: readonly (readonly unknown[])[],
+  request: WindowRequest,
+  cells: Cells,
   width: number,
 ): Span[] {
   const gaps: Span[] = [];
-  const span = { series, width, after: afterMs, through: request.asOfMs };
-  for (const row of rollups.all({ ...span, skew: request.maxSourceSkewMs, known: knownMs(request) })) {
+  for (const row of rows) {
     const endMs = Number(row[0]);
     const rollup = summaryOf(row);
     if (equalsRows(rollup, request.range)) {
@@ -169,15 +195,11 @@ function knownMs({ knownAtMs }: WindowRequest): number {
   return knownAtMs ?? Number.MAX_SAFE_INTEGER;
 }
 
-function readRows(
-  rawRows: Statement<'series' | 'after' | 'through' | 'known'>,
-  { series, request, cells }: Read,
-  { afterMs, throughMs }: Span,
-): void {
-  const known = knownMs(request);
+/** Takes rows in the order of `rowsQuery`, whole instants at a time. */
+export function takeRows(rows: Iterable<readonly unknown[]>, cells: Cells): void {
   let instant: RawRow[] = [];
   let instantMs = Number.NaN;
-  for (const row of rawRows.iterate({ series, after: afterMs, through: throughMs, known })) {
+  for (const row of rows) {
     const eventMs = Number(row[0]);
     if (eventMs !== instantMs) {
       if (instant.length > 0) cells.addInstant(instantMs, instant);

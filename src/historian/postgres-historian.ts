@@ -1,0 +1,183 @@
+/**
+ * A historian over a PostgreSQL server (§4.3 "History reads", docs/guides/several-machines.md), for every process of a site: a
+ * snapshot is one transaction that only reads. A server that is away makes one call fail, and the next one tries anew.
+ */
+import { Fault } from '../base/fault.ts';
+import { connectHistory, type HistoryServer } from '../storage/history-server.ts';
+import type { PostgresConnection, PostgresPlace } from '../storage/postgres.ts';
+import { createCells } from './cells.ts';
+import { unavailable } from './embedded-historian.ts';
+import { exportAsked, exportedRow, exportNames, exportPortionRows, exportQuery } from './export.ts';
+import type {
+  ExportRequest,
+  Historian,
+  HistoryRow,
+  HistorySnapshot,
+  WindowAnswer,
+  WindowRequest,
+} from './historian.ts';
+import type { HistoryLimits } from './limits.ts';
+import { appendRows, pruneEdge, pruneWhole } from './postgres-writer.ts';
+import {
+  check,
+  perQuestion,
+  rollupNames,
+  rollupsAsked,
+  rollupsQuery,
+  rowsAsked,
+  rowsNames,
+  rowsQuery,
+  seriesQuery,
+  spanOf,
+  takeRollups,
+  takeRows,
+} from './window.ts';
+
+/** How long whoever takes an export may look at a portion: then the server may tidy up. */
+const exportIdleMs = 600_000;
+
+export function postgresHistorian(
+  place: PostgresPlace,
+  limits: Pick<HistoryLimits, 'lock_wait_ms' | 'snapshots_max'>,
+  useRollups: boolean,
+): Historian {
+  const server = connectHistory(place);
+  const queries = queriesOf(server);
+  let open = 0;
+  let closed = false;
+
+  const begin = async (idleMs?: number): Promise<PostgresConnection> => {
+    if (closed) throw unavailable(new Error('the historian is closed'));
+    if (open >= limits.snapshots_max) throw unavailable(new Error('too many snapshots are open'));
+    open++;
+    try {
+      return await server.beginRead(idleMs);
+    } catch (error) {
+      open--;
+      throw readTrouble(error);
+    }
+  };
+  const end = async (connection: PostgresConnection, sound: boolean): Promise<void> => {
+    open--;
+    await server.endRead(connection, sound);
+  };
+  const write = <T>(work: (connection: PostgresConnection) => Promise<T>): Promise<T> => {
+    if (closed) throw new Fault('storage-unavailable', 'the history store is closed');
+    return server.write(work);
+  };
+
+  return {
+    snapshot: async () => snapshotOn(await begin(), queries, useRollups, end),
+    append: async (rows, options = {}) => write((connection) => appendRows(connection, rows, options)),
+    async prune(beforeMs, rowsMax) {
+      const whole = await write((connection) => pruneWhole(connection, beforeMs, limits.lock_wait_ms)).catch(orInUse);
+      return whole ?? write((connection) => pruneEdge(connection, beforeMs, rowsMax));
+    },
+    async *export(request) {
+      const connection = await begin(exportIdleMs);
+      let sound = false;
+      try {
+        yield* exported(connection, queries, request);
+        sound = true;
+      } catch (error) {
+        throw readTrouble(error);
+      } finally {
+        await end(connection, sound);
+      }
+    },
+    async close() {
+      closed = true;
+      await server.close();
+    },
+  };
+}
+
+type Queries = ReturnType<typeof queriesOf>;
+
+function queriesOf(server: HistoryServer) {
+  return {
+    series: server.query('history_series', ['instance', 'point'], seriesQuery),
+    rows: server.query('history_rows', rowsNames, rowsQuery),
+    rollups: perQuestion((aggregation, ranged) =>
+      server.query(`history_${aggregation}${ranged ? '_ranged' : ''}`, rollupNames, rollupsQuery(aggregation, ranged)),
+    ),
+    exported: server.query('history_export', exportNames, exportQuery),
+  };
+}
+
+async function windowOf(
+  connection: PostgresConnection,
+  queries: Queries,
+  request: WindowRequest,
+  useRollups: boolean,
+): Promise<WindowAnswer> {
+  check(request);
+  const cells = createCells(request);
+  const [found] = await queries.series.rows(connection, { ...request.series });
+  if (found === undefined) return cells.answer();
+  const series = Number(found[0]);
+  const { span, width } = spanOf(request, useRollups);
+  const gaps =
+    width === null
+      ? [span]
+      : takeRollups(
+          await queries.rollups(request).rows(connection, rollupsAsked(series, request, width)),
+          request,
+          cells,
+          width,
+        );
+  for (const gap of gaps) takeRows(await queries.rows.rows(connection, rowsAsked(series, request, gap)), cells);
+  return cells.answer();
+}
+
+function snapshotOn(
+  connection: PostgresConnection,
+  queries: Queries,
+  useRollups: boolean,
+  end: (connection: PostgresConnection, sound: boolean) => Promise<void>,
+): HistorySnapshot {
+  let state: 'open' | 'broken' | 'closed' = 'open';
+  return {
+    async window(request) {
+      if (state === 'closed') throw new Error('the snapshot is closed');
+      try {
+        return await windowOf(connection, queries, request, useRollups);
+      } catch (error) {
+        if (error instanceof Fault) state = 'broken';
+        throw readTrouble(error);
+      }
+    },
+    async close() {
+      if (state === 'closed') return;
+      const sound = state === 'open';
+      state = 'closed';
+      await end(connection, sound);
+    },
+  };
+}
+
+async function* exported(
+  connection: PostgresConnection,
+  queries: Queries,
+  request: ExportRequest,
+): AsyncIterableIterator<readonly HistoryRow[]> {
+  const [found] = await queries.series.rows(connection, { ...request.series });
+  if (found === undefined) return;
+  const asked = exportAsked(Number(found[0]), request);
+  for await (const rows of queries.exported.portions(connection, asked, exportPortionRows))
+    yield rows.map((row) => exportedRow(request.series, row));
+}
+
+/** Trouble of the server; any other error is a bug of ours. */
+function readTrouble(error: unknown): unknown {
+  return error instanceof Fault && error.code === 'storage-unavailable' ? unavailable(error.cause) : error;
+}
+
+const lockNotAvailable = '55P03';
+
+/** A partition that is being read is dropped another time. */
+function orInUse(error: unknown): null {
+  const cause = error instanceof Fault ? error.cause : undefined;
+  if (cause instanceof Error && 'code' in cause && cause.code === lockNotAvailable) return null;
+  throw error;
+}
