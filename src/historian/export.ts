@@ -13,8 +13,7 @@ export const exportPortionRows = 2000;
 
 const qualityCodes = Object.values(quality);
 
-export const exportNames = ['series', 'from', 'to', 'known'] as const;
-type ExportName = (typeof exportNames)[number];
+type ExportName = 'series' | 'from' | 'to' | 'known';
 
 export const exportQuery: HistoryQuery<ExportName> = (query, at) =>
   query
@@ -28,12 +27,12 @@ export const exportQuery: HistoryQuery<ExportName> = (query, at) =>
     .orderBy('ingested_ms')
     .orderBy('ordinal');
 
-export function exportAsked(
-  series: number,
-  { fromMs, toMs, knownAtMs }: ExportRequest,
-): Readonly<Record<ExportName, number>> {
+export function exportAsked({
+  fromMs,
+  toMs,
+  knownAtMs,
+}: ExportRequest): Readonly<Record<Exclude<ExportName, 'series'>, number>> {
   return {
-    series,
     from: fromMs ?? Number.MIN_SAFE_INTEGER,
     to: toMs ?? Number.MAX_SAFE_INTEGER,
     known: knownAtMs ?? Number.MAX_SAFE_INTEGER,
@@ -54,12 +53,12 @@ export function exportedRow(series: HistoryRow['series'], row: readonly unknown[
 
 export function createExporter(database: HistoryDatabase): Exporter {
   const findSeries = seriesFinder(database);
-  const rows = database.statement(exportNames, exportQuery);
+  const rows = database.statement(['series', 'from', 'to', 'known'], exportQuery);
   return {
     *rows(request) {
       const id = findSeries(request.series);
       if (id === null) return;
-      for (const row of rows.iterate(exportAsked(id, request))) yield exportedRow(request.series, row);
+      for (const row of rows.iterate({ series: id, ...exportAsked(request) })) yield exportedRow(request.series, row);
     },
   };
 }

@@ -3,11 +3,12 @@
  * snapshot is one transaction that only reads. A server that is away makes one call fail, and the next one tries anew.
  */
 import { Fault } from '../base/fault.ts';
+import { answerOf } from '../storage/history-database.ts';
 import { connectHistory, type HistoryServer } from '../storage/history-server.ts';
 import type { PostgresConnection, PostgresPlace } from '../storage/postgres.ts';
 import { createCells } from './cells.ts';
 import { unavailable } from './embedded-historian.ts';
-import { exportAsked, exportedRow, exportNames, exportPortionRows, exportQuery } from './export.ts';
+import { exportAsked, exportedRow, exportPortionRows, exportQuery } from './export.ts';
 import type {
   ExportRequest,
   Historian,
@@ -21,11 +22,9 @@ import { appendRows, pruneEdge, pruneWhole } from './postgres-writer.ts';
 import {
   check,
   perQuestion,
-  rollupNames,
   rollupsAsked,
   rollupsQuery,
   rowsAsked,
-  rowsNames,
   rowsQuery,
   seriesQuery,
   spanOf,
@@ -94,14 +93,22 @@ export function postgresHistorian(
 
 type Queries = ReturnType<typeof queriesOf>;
 
+/** Each finds its series itself, which spares a journey. */
 function queriesOf(server: HistoryServer) {
   return {
-    series: server.query('history_series', ['instance', 'point'], seriesQuery),
-    rows: server.query('history_rows', rowsNames, rowsQuery),
-    rollups: perQuestion((aggregation, ranged) =>
-      server.query(`history_${aggregation}${ranged ? '_ranged' : ''}`, rollupNames, rollupsQuery(aggregation, ranged)),
+    rows: server.query('history_rows', ['instance', 'point', 'after', 'through', 'known'], (query, at) =>
+      rowsQuery(query, { ...at, series: answerOf(seriesQuery(query, at)) }),
     ),
-    exported: server.query('history_export', exportNames, exportQuery),
+    rollups: perQuestion((aggregation, ranged) =>
+      server.query(
+        `history_${aggregation}${ranged ? '_ranged' : ''}`,
+        ['instance', 'point', 'width', 'after', 'through', 'skew', 'known'],
+        (query, at) => rollupsQuery(aggregation, ranged)(query, { ...at, series: answerOf(seriesQuery(query, at)) }),
+      ),
+    ),
+    exported: server.query('history_export', ['instance', 'point', 'from', 'to', 'known'], (query, at) =>
+      exportQuery(query, { ...at, series: answerOf(seriesQuery(query, at)) }),
+    ),
   };
 }
 
@@ -113,20 +120,15 @@ async function windowOf(
 ): Promise<WindowAnswer> {
   check(request);
   const cells = createCells(request);
-  const [found] = await queries.series.rows(connection, { ...request.series });
-  if (found === undefined) return cells.answer();
-  const series = Number(found[0]);
+  const { instance, point } = request.series;
   const { span, width } = spanOf(request, useRollups);
-  const gaps =
-    width === null
-      ? [span]
-      : takeRollups(
-          await queries.rollups(request).rows(connection, rollupsAsked(series, request, width)),
-          request,
-          cells,
-          width,
-        );
-  for (const gap of gaps) takeRows(await queries.rows.rows(connection, rowsAsked(series, request, gap)), cells);
+  let gaps = [span];
+  if (width !== null) {
+    const asked = { instance, point, ...rollupsAsked(request, width) };
+    gaps = takeRollups(await queries.rollups(request).rows(connection, asked), request, cells, width);
+  }
+  for (const gap of gaps)
+    takeRows(await queries.rows.rows(connection, { instance, point, ...rowsAsked(request, gap) }), cells);
   return cells.answer();
 }
 
@@ -161,9 +163,8 @@ async function* exported(
   queries: Queries,
   request: ExportRequest,
 ): AsyncIterableIterator<readonly HistoryRow[]> {
-  const [found] = await queries.series.rows(connection, { ...request.series });
-  if (found === undefined) return;
-  const asked = exportAsked(Number(found[0]), request);
+  const { instance, point } = request.series;
+  const asked = { instance, point, ...exportAsked(request) };
   for await (const rows of queries.exported.portions(connection, asked, exportPortionRows))
     yield rows.map((row) => exportedRow(request.series, row));
 }

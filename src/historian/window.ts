@@ -3,7 +3,7 @@
  * does not provably equal its rows is replaced by the rows; on any other grid all rows are read. Queries and what is made of
  * their rows are shared by both engines.
  */
-import type { HistoryDatabase, HistoryQuery, Statement } from '../storage/history-database.ts';
+import type { HistoryDatabase, HistoryQueries, HistoryQuery, Places, Statement } from '../storage/history-database.ts';
 import { type Cells, createCells, type RawRow } from './cells.ts';
 import type { Aggregation, SeriesId, WindowAnswer, WindowRequest } from './historian.ts';
 import { cutFlag, equalsRows, type RollupSummary, rollupWidthsMs } from './rollup.ts';
@@ -15,8 +15,9 @@ export interface WindowReader {
 /** `useRollups: false` reads every row: what the bench and the tests compare with. */
 export function createWindowReader(database: HistoryDatabase, useRollups = true): WindowReader {
   const findSeries = seriesFinder(database);
-  const rawRows = database.statement(rowsNames, rowsQuery);
-  const rollups = perQuestion((...asked) => database.statement(rollupNames, rollupsQuery(...asked)));
+  const rawRows = database.statement(['series', 'after', 'through', 'known'], rowsQuery);
+  const names = ['series', 'width', 'after', 'through', 'skew', 'known'] as const;
+  const rollups = perQuestion((...asked) => database.statement(names, rollupsQuery(...asked)));
   return {
     window(request) {
       check(request);
@@ -27,15 +28,14 @@ export function createWindowReader(database: HistoryDatabase, useRollups = true)
       const gaps =
         width === null
           ? [span]
-          : takeRollups(rollups(request).all(rollupsAsked(series, request, width)), request, cells, width);
-      for (const gap of gaps) takeRows(rawRows.iterate(rowsAsked(series, request, gap)), cells);
+          : takeRollups(rollups(request).all({ series, ...rollupsAsked(request, width) }), request, cells, width);
+      for (const gap of gaps) takeRows(rawRows.iterate({ series, ...rowsAsked(request, gap) }), cells);
       return cells.answer();
     },
   };
 }
 
-export const rowsNames = ['series', 'after', 'through', 'known'] as const;
-type RowsName = (typeof rowsNames)[number];
+type RowsName = 'series' | 'after' | 'through' | 'known';
 
 export const rowsQuery: HistoryQuery<RowsName> = (query, at) =>
   query
@@ -48,13 +48,14 @@ export const rowsQuery: HistoryQuery<RowsName> = (query, at) =>
     .orderBy('event_ms')
     .orderBy('ordinal');
 
-export const seriesQuery: HistoryQuery<'instance' | 'point'> = (query, at) =>
-  query
+export function seriesQuery(query: HistoryQueries, at: Places<'instance' | 'point'>) {
+  return query
     .selectFrom('series')
     .select('id')
     .where('instance', '=', at.instance)
     .where('kind', '=', 'measurement')
     .where('point', '=', at.point);
+}
 
 /** The row of a series, or null when nothing was ever recorded for it. */
 export function seriesFinder(database: HistoryDatabase): (series: SeriesId) => number | null {
@@ -90,8 +91,7 @@ function usableWidthMs({ asOfMs, cadenceMs }: WindowRequest): number | null {
   return rollupWidthsMs.find((width) => asOfMs % width === 0 && cadenceMs % width === 0) ?? null;
 }
 
-export const rollupNames = ['series', 'width', 'after', 'through', 'skew', 'known'] as const;
-type RollupName = (typeof rollupNames)[number];
+type RollupName = RowsName | 'width' | 'skew';
 
 /** Of each rollup what `aggregation` needs; a column less is a tenth of the time. */
 export function rollupsQuery(aggregation: Aggregation, ranged: boolean): HistoryQuery<RollupName> {
@@ -140,18 +140,17 @@ export function perQuestion<S>(
 }
 
 export function rollupsAsked(
-  series: number,
   request: WindowRequest,
   width: number,
-): Readonly<Record<RollupName, number>> {
+): Readonly<Record<Exclude<RollupName, 'series'>, number>> {
   const { span } = spanOf(request, true);
   // Leads are whole milliseconds, and no limit at all is one that no lead reaches.
   const skew = Math.min(Math.floor(request.maxSourceSkewMs), Number.MAX_SAFE_INTEGER);
-  return { series, width, after: span.afterMs, through: span.throughMs, skew, known: knownMs(request) };
+  return { width, skew, ...rowsAsked(request, span) };
 }
 
-export function rowsAsked(series: number, request: WindowRequest, span: Span): Readonly<Record<RowsName, number>> {
-  return { series, after: span.afterMs, through: span.throughMs, known: knownMs(request) };
+export function rowsAsked(request: WindowRequest, span: Span): Readonly<Record<Exclude<RowsName, 'series'>, number>> {
+  return { after: span.afterMs, through: span.throughMs, known: knownMs(request) };
 }
 
 function summaryOf(row: readonly unknown[]): RollupSummary {

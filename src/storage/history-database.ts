@@ -5,17 +5,23 @@
  */
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
-import { type Compilable, Kysely, type RawBuilder, sql } from 'kysely';
+import { type Compilable, type Expression, Kysely, type RawBuilder, sql } from 'kysely';
 import { migrations } from './migrations.ts';
 import type { HistoryTables } from './schema.ts';
 import { migrate, openSqlite, sqliteDialect } from './sqlite.ts';
 
 type Cell = SQLOutputValue | undefined;
 type Values<N extends string> = Readonly<Record<N, number | null>>;
-type Places<N extends string> = Readonly<Record<N, RawBuilder<number>>>;
+export type Places<N extends string> = Readonly<Record<N, RawBuilder<number>>>;
 
 /** A query over places that stand for the values of names; the same for both engines. */
-export type HistoryQuery<N extends string> = (query: Kysely<HistoryTables>, at: Places<N>) => Compilable;
+export type HistoryQuery<N extends string> = (query: HistoryQueries, at: Places<N>) => Compilable;
+export type HistoryQueries = Kysely<HistoryTables>;
+
+/** The one value that a query gives, in place of a value that is known. */
+export function answerOf(query: Expression<unknown>): RawBuilder<number> {
+  return sql<number>`(${query})`;
+}
 
 /** A query compiled once. Rows come as arrays in the order of the selected columns: objects cost five times as much. */
 export interface Statement<N extends string> {

@@ -4,7 +4,6 @@
  * measurements (docs/formats/history.md).
  */
 import type { Generated, Selectable } from 'kysely';
-import type { AuditLogName } from './audit-chain.ts';
 
 export interface RulesTable {
   id: Generated<number>;
@@ -26,7 +25,7 @@ export interface RulesTable {
 /** One chain per log, tenant and project, and its last event. */
 export interface AuditChainTable {
   chain_id: Generated<number>;
-  log: AuditLogName;
+  log: 'events' | 'access';
   tenant_id: string;
   project_id: string;
   /** 0 and `chainStart` before the first event; kept by the trigger that every append fires. */
