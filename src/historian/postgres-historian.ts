@@ -70,7 +70,7 @@ export function postgresHistorian(
     append: async (rows, options = {}) => write((connection) => appendRows(connection, rows, options)),
     async prune(beforeMs, rowsMax) {
       const whole = await write((connection) => pruneWhole(connection, beforeMs, limits.lock_wait_ms)).catch(orInUse);
-      return whole ?? write((connection) => pruneEdge(connection, beforeMs, rowsMax));
+      return whole > 0 ? whole : write((connection) => pruneEdge(connection, beforeMs, rowsMax));
     },
     async *export(request) {
       const connection = await begin(exportIdleMs);
@@ -177,8 +177,8 @@ function readTrouble(error: unknown): unknown {
 const lockNotAvailable = '55P03';
 
 /** A partition that is being read is dropped another time. */
-function orInUse(error: unknown): null {
+function orInUse(error: unknown): number {
   const cause = error instanceof Fault ? error.cause : undefined;
-  if (cause instanceof Error && 'code' in cause && cause.code === lockNotAvailable) return null;
+  if (cause instanceof Error && 'code' in cause && cause.code === lockNotAvailable) return 0;
   throw error;
 }

@@ -184,17 +184,17 @@ async function putRollups({ cells }: PostgresConnection, { rollups }: Addition):
   ]);
 }
 
-/** Partitions that are old as a whole, one; returns how many rows it had, or null when there is none. */
-export async function pruneWhole(
-  connection: PostgresConnection,
-  beforeMs: number,
-  lockWaitMs: number,
-): Promise<number | null> {
-  const [oldest] = await oldPartitions(connection.run, pruneLimitMs(beforeMs));
-  if (oldest === undefined) return null;
+/** Partitions that one transaction drops at most. */
+const partitionsMax = 20;
+
+/** Drops partitions whose rows are all old; returns how many rows they had. */
+export async function pruneWhole({ run }: PostgresConnection, beforeMs: number, lockWaitMs: number): Promise<number> {
   // Whoever reads is not made to wait behind this for long.
-  await connection.run(`SET LOCAL lock_timeout TO ${Math.max(1, lockWaitMs)}`);
-  return dropPartition(connection.run, oldest, widestRollupMs);
+  await run(`SET LOCAL lock_timeout TO ${Math.max(1, lockWaitMs)}`);
+  let removed = 0;
+  for (const number of (await oldPartitions(run, pruneLimitMs(beforeMs))).slice(0, partitionsMax))
+    removed += await dropPartition(run, number, widestRollupMs);
+  return removed;
 }
 
 /** Old rows of partitions that hold newer ones too. */
