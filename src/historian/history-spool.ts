@@ -49,6 +49,11 @@ export function historySpool(dataFolder: string): HistorySpool {
         if (!name.endsWith(suffix)) continue;
         const file = join(folder, name);
         const rows = readRows(readFileSync(file, 'utf8'), clock.wallMs());
+        if (rows === null) {
+          // Left for a person, out of the way of the others.
+          renameSync(file, `${file}.damaged`);
+          throw new Error(`${name} in spool-history holds something else than readings`);
+        }
         for (let from = 0; from < rows.length; from += portionRows)
           await historian.append(rows.slice(from, from + portionRows), { once: true });
         rmSync(file);
@@ -59,14 +64,22 @@ export function historySpool(dataFolder: string): HistorySpool {
   };
 }
 
-/** Nobody could know them before now: that is when they are ingested. */
-function readRows(text: string, nowMs: number): HistoryRow[] {
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => {
-      const row = decodeRow(JSON.parse(line));
-      if (!row.ok) throw new Error('a file of kept readings holds something else');
-      return { ...row.value, ingestedMs: Math.max(row.value.ingestedMs, nowMs) };
-    });
+/** Nobody could know them before now: that is when they are ingested. Null when the file is damaged. */
+function readRows(text: string, nowMs: number): HistoryRow[] | null {
+  const rows: HistoryRow[] = [];
+  for (const line of text.split('\n')) {
+    if (line === '') continue;
+    const row = decodeRow(parsed(line));
+    if (!row.ok) return null;
+    rows.push({ ...row.value, ingestedMs: Math.max(row.value.ingestedMs, nowMs) });
+  }
+  return rows;
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
 }
