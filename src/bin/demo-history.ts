@@ -5,6 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { sleep, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { readSeries, type Series } from '../devices/driver/series.ts';
 import { plantInputs } from '../devices/driver/simulated.ts';
@@ -30,9 +31,13 @@ interface Filled {
   readonly signal: SimulatedSignal;
 }
 
+/** In a database that processes share, control may take this long to come to this one. */
+const fillDeadlineMs = 60_000;
+const fillRetryMs = 500;
+
 /**
  * Fills the minutes before `untilMs` in which a point has no value, a value each, as far back as models look. What
- * forecasts read comes first.
+ * forecasts read comes first. What is filled already is not filled again, so it may be tried until it is stored.
  */
 export async function fillDemoHistory(
   history: ServiceHistory,
@@ -40,6 +45,19 @@ export async function fillDemoHistory(
   configDir: string,
   untilMs: number,
 ): Promise<void> {
+  const endMs = systemClock.monotonicMs() + fillDeadlineMs;
+  for (;;) {
+    try {
+      await fillMissing(history, site, configDir, untilMs);
+      return;
+    } catch (error) {
+      if (!(error instanceof Fault && error.retryable) || systemClock.monotonicMs() > endMs) throw error;
+      await sleep(systemClock, fillRetryMs);
+    }
+  }
+}
+
+async function fillMissing(history: ServiceHistory, site: Site, configDir: string, untilMs: number): Promise<void> {
   for (const [position, channel] of site.channels.entries()) {
     if (channel.driver !== 'simulated') continue;
     const series = (file: string): Series =>

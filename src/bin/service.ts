@@ -125,7 +125,14 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const parameters = parametersInForce(site);
   const records = createHistoryStore(runtime);
   const engineParts = {
-    ...{ config, site, memory, limits, store, history: records, parameters: parameters.current, log },
+    config,
+    site,
+    memory,
+    limits,
+    store,
+    history: records,
+    parameters: parameters.current,
+    log,
     recording: () => history.shared,
   };
   const { role, stream } = startEngine(engineParts, identity, opened);

@@ -99,7 +99,7 @@ async function storedAlready(
       [arrayOf(asked.instants.map((each) => each.series)), arrayOf(times), least(times), greatest(times)],
     );
     for (const [id, eventMs, ordinal, value, quality] of found.rows) {
-      const key = `${id}:${eventMs}`;
+      const key = `${Number(id)}:${Number(eventMs)}`;
       const there = instants.get(key) ?? [];
       instants.set(key, there);
       const number = typeof value === 'number' ? value : null;

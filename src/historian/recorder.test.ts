@@ -119,7 +119,7 @@ describe('decisions §2.6 recorder', () => {
   });
 
   test('rows are stored within flush_interval_ms, and the rest at the stop', async () => {
-    const { clock, pass, publish, recorder } = await rig({ flush_interval_ms: 2500 });
+    const { pass, publish, recorder } = await rig({ flush_interval_ms: 2500 });
     publish(1);
     await pass(2499);
     expect([recorder.counts().stored, recorder.counts().waiting]).toEqual([0, 1]);
@@ -152,7 +152,7 @@ describe('decisions §2.6 recorder', () => {
   });
 
   test('flush_rows bounds a transaction, and a queue that was left behind empties in the turns that follow', async () => {
-    const { clock, pass, seconds, recorder, state } = await rig({ flush_rows: 3 });
+    const { pass, seconds, recorder, state } = await rig({ flush_rows: 3 });
     state.full = true;
     await seconds(10);
     state.full = false;

@@ -38,7 +38,13 @@ export function shareRecording(parts: SharedRecordingParts): SharedRecording {
   const end = async (store: boolean): Promise<RecorderCounts> => {
     const ended = current;
     current = undefined;
-    if (ended !== undefined) past = sum(past, { ...(await ended.stop(store)), waiting: 0 });
+    if (ended === undefined) return past;
+    try {
+      past = sum(past, { ...(await ended.stop(store)), waiting: 0 });
+    } catch (error) {
+      // Control moves on all the same.
+      parts.log.error('the recorder did not end in time; what it had not stored is lost', { error: String(error) });
+    }
     return past;
   };
   return {

@@ -3,7 +3,7 @@
  * does not provably equal its rows is replaced by the rows; on any other grid all rows are read. Queries and what is made of
  * their rows are shared by both engines.
  */
-import type { HistoryDatabase, HistoryQueries, HistoryQuery, Places, Statement } from '../storage/history-database.ts';
+import type { HistoryDatabase, HistoryQueries, HistoryQuery, Places } from '../storage/history-database.ts';
 import { type Cells, createCells, type RawRow } from './cells.ts';
 import type { Aggregation, SeriesId, WindowAnswer, WindowRequest } from './historian.ts';
 import { cutFlag, equalsRows, type RollupSummary, rollupWidthsMs } from './rollup.ts';

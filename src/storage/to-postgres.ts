@@ -4,7 +4,7 @@
  * read the same history. The files are only read. All or nothing; a server that holds a site already is refused.
  */
 import { existsSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { databaseFile } from './data-files.ts';
 import { openDatabase, openRuntimeDatabase } from './database.ts';
 import { prepareHistory } from './history-server.ts';

@@ -32,7 +32,9 @@ export async function testHistory(engine: Engine): Promise<TestHistory> {
     const historian = openHistorian(place, testHistoryLimits);
     await historian.append([]);
     return {
-      ...{ place, folder, historian },
+      place,
+      folder,
+      historian,
       async run(text) {
         const other = new DatabaseSync(place);
         other.exec(text);
@@ -53,7 +55,10 @@ export async function testHistory(engine: Engine): Promise<TestHistory> {
   const historian = openHistorian(place, testHistoryLimits);
   const run = async (text: string): Promise<void> => void (await runOn(place, text));
   return {
-    ...{ place, folder, historian, run },
+    place,
+    folder,
+    historian,
+    run,
     clear: () => run('TRUNCATE sample, rollup, series'),
     async remove() {
       await historian.close();
