@@ -26,7 +26,8 @@ export default defineConfig({
           include: ['tests/{e2e,simulation,golden}/**/*.test.ts', 'tests/docs/guides.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          fileParallelism: false,
+          // They mostly wait for processes and timers of their own.
+          maxWorkers: 2,
         },
       },
       {
@@ -36,7 +37,7 @@ export default defineConfig({
           globalSetup: ['tests/console/prepare.ts'],
           testTimeout: 120_000,
           hookTimeout: 60_000,
-          fileParallelism: false,
+          maxWorkers: 2,
         },
       },
       {

@@ -15,7 +15,15 @@ import { gatewayLimits } from '../src/gateway/limits.ts';
 import { createRateLimits } from '../src/gateway/rate-limit.ts';
 import { createServer } from '../src/gateway/server.ts';
 import { scanAudit } from '../src/storage/audit-scan.ts';
-import { type BenchLog, benchEntry, benchScope, emptyLog, fillLog, median } from './fixture/audit-site.ts';
+import {
+  appendTogether,
+  type BenchLog,
+  benchEntry,
+  benchScope,
+  emptyLog,
+  fillLog,
+  median,
+} from './fixture/audit-site.ts';
 
 const events = 200_000;
 const rounds = 5;
@@ -92,11 +100,7 @@ async function appends(): Promise<void> {
   const grouped: number[] = [];
   const alone: number[] = [];
   for (let round = 0; round < rounds; round++) {
-    let next = 0;
-    const worker = async (): Promise<void> => {
-      while (next < count) await audit.append(benchEntry(next++));
-    };
-    grouped.push((await secondsOfAsync(() => Promise.all(Array.from({ length: inFlight }, worker)))) / count);
+    grouped.push((await secondsOfAsync(() => appendTogether([audit], inFlight, count))) / count);
     const one = async (): Promise<void> => {
       for (let index = 0; index < single; index++)
         await log.database.transaction((within) => audit.appendWithin(within, benchEntry(index)));

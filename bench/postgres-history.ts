@@ -121,7 +121,7 @@ async function compare(what: string, steps: number, stores: Readonly<Record<stri
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'setpoint-bench-'));
-const own = given === undefined || given === '' ? await makePostgres() : null;
+const own = given === undefined || given === '' ? await makePostgres('durable') : null;
 await own?.start();
 const place: PostgresPlace = {
   url: own?.url ?? given ?? '',

@@ -36,6 +36,8 @@ export interface Capability {
   readonly query: TSchema;
   /** Schema of the JSON body; null when the route takes none. */
   readonly body: TSchema | null;
+  /** Which limit of the gateway bounds how often a subject may call; commands have theirs by their kind. */
+  readonly rate?: 'processing';
   /** Which limit of the gateway bounds the body; `rule` when absent. */
   readonly bodyLimit?: 'rule' | 'session' | 'processing';
   /** The body is a credential: no part of it enters the audit. */

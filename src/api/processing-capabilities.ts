@@ -47,6 +47,7 @@ const process = {
   query: nothing,
   body: processTaskRequestSchema,
   bodyLimit: 'processing',
+  rate: 'processing',
   withheldWithoutAudit: true,
   answer: derivedDataSchema,
 } as const satisfies Capability;

@@ -1,7 +1,8 @@
+import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.ts';
 import { engines, type TestPlaces, testPlaces } from '../testing/engines.ts';
-import { createHistoryReader, createHistoryStore, type HistoryRow } from './history-store.ts';
+import { createHistoryReader, createHistoryStore, type HistoryRow, newestOf } from './history-store.ts';
 
 const idOf = (number: number): string => `0192a000-0000-7000-8000-${String(number).padStart(12, '0')}`;
 const row = (ruleId: number, number: number, more: Partial<HistoryRow> = {}): HistoryRow => ({
@@ -45,6 +46,32 @@ describe.each(engines)('runtime database on %s', (engine) => {
     await database.query.deleteFrom('execution').where('execution_id', '=', idOf(3)).execute();
     expect(await reader.page(1, idOf(3), 10)).toEqual(['"2"', '"1"']);
     expect(await reader.page(1, '00000000-0000-7000-8000-000000000000', 10)).toEqual([]);
+  });
+
+  test('decisions §2.1 a run that was stored late stands where its id says, and pages show each run once', async () => {
+    const store = createHistoryStore(database);
+    const reader = createHistoryReader(database);
+    await store.append([row(1, 1), row(1, 4), row(1, 5)], [], []);
+    await store.restore([row(1, 2), row(1, 3)]);
+    expect(await reader.page(1, undefined, 3)).toEqual(['"5"', '"4"', '"3"']);
+    expect(await reader.page(1, idOf(3), 3)).toEqual(['"2"', '"1"']);
+  });
+
+  test('decisions §2.1 a page is found in the index at its cursor, however old: no walk and no sorting', async () => {
+    // The planner would read a table this small from one end to the other.
+    const scans =
+      engine === 'postgres' ? [sql`SET LOCAL enable_seqscan = off`, sql`SET LOCAL enable_bitmapscan = off`] : [];
+    const plan = await database.query.transaction().execute(async (within) => {
+      for (const each of scans) await each.execute(within);
+      const page = newestOf(within, 1, idOf(0)).select('record').limit(50);
+      return JSON.stringify(await page.explain(undefined, engine === 'sqlite' ? sql`query plan` : undefined));
+    });
+    const found = {
+      sqlite: /SEARCH execution USING INDEX execution_of_rule \(rule_id=\? AND execution_id<\?\)/,
+      postgres: /Index Scan Backward using execution_of_rule.*Index Cond: \(\(rule_id = .*\) AND \(execution_id < /,
+    };
+    expect(plan).toMatch(found[engine]);
+    expect(plan).not.toMatch(/sort|b-tree|filter/i);
   });
 
   test('decisions §2.5 retention: the newest 1000 unchanged runs stay, and all others up to their own limit', async () => {

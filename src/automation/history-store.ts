@@ -115,24 +115,24 @@ async function pruneBeyond(database: RuntimeDatabase, ruleId: number, unchanged:
 }
 
 export function createHistoryReader(database: RuntimeDatabase): HistoryReader {
-  const newest = (ruleId: number) =>
-    database.query.selectFrom('execution').where('rule_id', '=', ruleId).orderBy('seq', 'desc');
-
-  /** The cursor's place; one that retention removed meanwhile lies before the next older id: ids sort by time. */
-  const seqOf = async (ruleId: number, executionId: string): Promise<number> => {
-    const exact = await newest(ruleId).select('seq').where('execution_id', '=', executionId).executeTakeFirst();
-    if (exact !== undefined) return exact.seq;
-    const older = await newest(ruleId).select('seq').where('execution_id', '<', executionId).executeTakeFirst();
-    return older === undefined ? 0 : older.seq + 1;
-  };
-
   return {
     async page(ruleId, before, limit) {
-      let query = newest(ruleId).select('record').limit(limit);
-      if (before !== undefined) query = query.where('seq', '<', await seqOf(ruleId, before));
-      return (await query.execute()).map((row) => row.record);
+      const rows = await newestOf(database.query, ruleId, before).select('record').limit(limit).execute();
+      return rows.map((row) => row.record);
     },
   };
+}
+
+/**
+ * Ids sort by time, so that a page begins where its cursor would lie, also when retention removed that run meanwhile; and
+ * runs that were stored late (`restore`) stand where they belong.
+ */
+export function newestOf(query: RuntimeDatabase['query'], ruleId: number, before: string | undefined) {
+  return query
+    .selectFrom('execution')
+    .where('rule_id', '=', ruleId)
+    .$if(before !== undefined, (older) => older.where('execution_id', '<', before ?? ''))
+    .orderBy('execution_id', 'desc');
 }
 
 function portions<T>(list: readonly T[]): T[][] {

@@ -64,6 +64,18 @@ describe('canonical JSON', () => {
     );
   });
 
+  test('an array holds a lone surrogate, or only the letters of its escape', () => {
+    const units = fc.array(fc.constantFrom('\\', 'u', 'd', '8', '0', '\ud800', '\udc00', 'é'), { maxLength: 9 });
+    fc.assert(
+      fc.property(fc.array(units.map((each) => each.join(''))), (texts) => {
+        if (texts.every((text) => text.isWellFormed())) expect(canonicalJson(texts)).toBe(canonicalize(texts));
+        else expect(() => canonicalJson(texts)).toThrow('surrogate');
+      }),
+      { numRuns: 1000 },
+    );
+    expect(canonicalJson(['\\ud800', 'é'])).toBe('["\\\\ud800","é"]');
+  });
+
   test('members are in the order of UTF-16 code units (RFC 8785 §3.2.3)', () => {
     const value = { '€': 1, '\r': 2, '\ufb33': 3, 1: 4, '😀': 5, '\u0080': 6, ö: 7 };
     expect(

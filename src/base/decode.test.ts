@@ -62,6 +62,56 @@ test('decisions §1 codes are kebab-case, and only a passing state is worth a re
   }
 });
 
+describe('of a choice between shapes only the one that was meant is spoken of', () => {
+  const strict = { additionalProperties: false };
+  const choice = decoder(
+    Type.Object({
+      from: Type.Optional(
+        Type.Union([
+          Type.Object({ kind: Type.Literal('file'), path: Type.String() }, strict),
+          Type.Object({ kind: Type.Literal('store'), id: Type.Integer(), more: Type.Optional(Type.Integer()) }, strict),
+        ]),
+      ),
+      policy: Type.Optional(
+        Type.Union([Type.Enum(['reject', 'allow']), Type.Object({ method: Type.Enum(['linear', 'hold']) }, strict)]),
+      ),
+      list: Type.Optional(Type.Array(Type.Union([Type.Object({ a: Type.Integer() }, strict), Type.Null()]))),
+      text: Type.Optional(Type.Union([Type.String({ minLength: 1 }), Type.Null()])),
+    }),
+  );
+
+  test.each([
+    [{ from: { kind: 'file', path: 3 } }, '/from/path', 'must be string'],
+    [{ from: { kind: 'store', id: 1, path: 'x' } }, '/from/path', 'is not a known field'],
+    [{ from: { kind: 'store' } }, '/from', 'must have "id"'],
+    [{ from: { kind: 'folder', path: 'x' } }, '/from/kind', 'must be one of "file", "store"'],
+    [{ from: { path: 'x' } }, '/from/kind', 'must be one of "file", "store"'],
+    [{ from: 'file' }, '/from', 'must be an object'],
+    [{ policy: 'maybe' }, '/policy', 'must be one of "reject", "allow", or an object'],
+    [{ policy: { method: 'maybe' } }, '/policy/method', 'must be one of "linear", "hold"'],
+    [{ list: [{ a: 1 }, null, { a: 'x' }] }, '/list/2/a', 'must be integer'],
+    [{ list: [{ a: 1 }, null, 7] }, '/list/2', 'must be one of null, or an object'],
+    [{ text: '' }, '/text', 'must match a schema in anyOf'],
+  ])('%j: %s %s', (value, path, message) => {
+    const decoded = choice(value);
+    expect(decoded.ok ? [] : decoded.issues).toEqual([{ path, message }]);
+  });
+
+  test('faults of two choices, and of many fields, are all named', () => {
+    const decoded = choice({ from: { kind: 'file', path: 3, a: 1, b: 2, c: 3, d: 4, e: 5, f: 6 }, policy: 'maybe' });
+    expect(decoded.ok ? [] : decoded.issues.map((issue) => issue.path).toSorted()).toEqual([
+      '/from/a',
+      '/from/b',
+      '/from/c',
+      '/from/d',
+      '/from/e',
+      '/from/f',
+      '/from/path',
+      '/policy',
+    ]);
+  });
+});
+
 test('what must be is said in words: a described pattern, a choice', () => {
   const words = decoder(
     Type.Object({

@@ -72,6 +72,7 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
       const subject = await authenticate(call, parts);
       // Before authorization: a refusal of a command is recorded too, and what is recorded must be bounded.
       if (descriptor.kind === 'command') await parts.rateLimits.countMutation(subject.subjectId);
+      if (descriptor.rate === 'processing') await parts.rateLimits.countProcessing(subject.subjectId);
       try {
         authorize(descriptor, subject, parts.site);
         confirmHeader(descriptor, call);

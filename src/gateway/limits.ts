@@ -45,6 +45,12 @@ export const gatewayLimitsSchema = Type.Object(
       default: 1200,
       description: 'mutations of one subject',
     }),
+    processing_calls_per_minute: Type.Integer({
+      minimum: 1,
+      maximum: 1_000_000,
+      default: 1200,
+      description: 'calls of data processing by one subject',
+    }),
     failed_authentications_per_minute: Type.Integer({
       minimum: 1,
       maximum: 1_000_000,
@@ -95,6 +101,7 @@ export const gatewayLimits: GatewayLimits = {
   connections: 1000,
   request_timeout_ms: 30_000,
   mutations_per_minute: 1200,
+  processing_calls_per_minute: 1200,
   failed_authentications_per_minute: 600,
   trusted_proxies: [],
   drain_timeout_ms: 5000,

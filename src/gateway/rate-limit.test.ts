@@ -16,8 +16,9 @@ async function refusalOf(call: Promise<void>): Promise<Fault | undefined> {
 }
 
 describe('decisions §1 limits', () => {
-  test('the defaults: 1200 mutations a minute of a subject, 600 failed authentications of an address', () => {
+  test('the defaults: 1200 mutations and 1200 calls of data processing a minute of a subject, 600 failed authentications of an address', () => {
     expect(gatewayLimits.mutations_per_minute).toBe(1200);
+    expect(gatewayLimits.processing_calls_per_minute).toBe(1200);
     expect(gatewayLimits.failed_authentications_per_minute).toBe(600);
   });
 
@@ -32,6 +33,17 @@ describe('decisions §1 limits', () => {
     expect(await refusalOf(limits.checkAddress('ada'))).toBeUndefined();
   });
 
+  test('call 1200 of data processing passes, 1201 is refused; mutations and another subject are not concerned', async () => {
+    const limits = createRateLimits(gatewayLimits);
+    for (let count = 0; count < 1200; count++) await limits.countProcessing('ada');
+    const refusal = await refusalOf(limits.countProcessing('ada'));
+    expect([refusal?.code, refusal?.status, refusal?.retryable]).toEqual(['rate-limited', 429, true]);
+    expect(refusal?.retryAfterMs).toBeGreaterThan(0);
+    expect(refusal?.retryAfterMs).toBeLessThanOrEqual(60_000);
+    expect(await refusalOf(limits.countMutation('ada'))).toBeUndefined();
+    expect(await refusalOf(limits.countProcessing('grace'))).toBeUndefined();
+  });
+
   test('after 599 failures an address is heard, after 600 it is not; another address is', async () => {
     const limits = createRateLimits(gatewayLimits);
     for (let count = 0; count < 599; count++) await limits.countFailedAuthentication('10.0.0.1');
@@ -44,7 +56,7 @@ describe('decisions §1 limits', () => {
 
   test('when the minute is over, both are let through again', async () => {
     const shortMinuteSeconds = 1;
-    const one = { mutations_per_minute: 1, failed_authentications_per_minute: 1 };
+    const one = { mutations_per_minute: 1, processing_calls_per_minute: 1, failed_authentications_per_minute: 1 };
     const limits = createRateLimits(one, shortMinuteSeconds);
     await limits.countMutation('ada');
     await limits.countFailedAuthentication('10.0.0.1');

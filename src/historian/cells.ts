@@ -18,12 +18,14 @@ export interface Cells {
   addInstant(eventMs: number, rows: readonly RawRow[]): void;
   /** A rollup that lies within one cell and equals its rows. */
   addRollup(endMs: number, rollup: RollupSummary): void;
+  /** The event time of a number that participated, where its rollup gave only a bound of it. */
+  observed(eventMs: number): void;
   answer(): WindowAnswer;
 }
 
 export function createCells(request: WindowRequest): Cells {
   const { asOfMs, cadenceMs, steps, range, maxSourceSkewMs } = request;
-  const cells = Array.from({ length: steps }, emptyCell);
+  const reduction = createReduction(request);
   const uncertainCells = new Uint8Array(steps);
   let rowCount = 0;
   let skewedRows = 0;
@@ -33,11 +35,10 @@ export function createCells(request: WindowRequest): Cells {
   let watermarkMs = Number.NEGATIVE_INFINITY;
   let firstDuplicateMs = Number.POSITIVE_INFINITY;
 
-  const indexOf = (eventMs: number): number => steps - 1 - Math.floor((asOfMs - eventMs) / cadenceMs);
-  const cellAt = (index: number): Cell => {
-    const cell = cells[index];
-    if (cell === undefined) throw new Error('a row outside the window');
-    return cell;
+  const indexOf = (eventMs: number): number => {
+    const index = steps - 1 - Math.floor((asOfMs - eventMs) / cadenceMs);
+    if (!(index >= 0 && index < steps)) throw new Error('a row outside the window');
+    return index;
   };
 
   return {
@@ -62,7 +63,7 @@ export function createCells(request: WindowRequest): Cells {
         return;
       }
       const index = indexOf(eventMs);
-      addValue(cellAt(index), eventMs, newest.value);
+      reduction.add(index, eventMs, newest.value, 1);
       if (newest.quality === quality.uncertain) uncertainCells[index] = 1;
       watermarkMs = Math.max(watermarkMs, eventMs);
     },
@@ -70,12 +71,15 @@ export function createCells(request: WindowRequest): Cells {
       rowCount += rollup.rowCount;
       if (rollup.valueCount === 0) return;
       const index = indexOf(endMs);
-      addValue(cellAt(index), rollup.lastMs, rollup.value, rollup.valueCount);
+      reduction.add(index, rollup.lastMs, rollup.value, rollup.valueCount);
       if ((rollup.flags & rollupFlags.uncertain) !== 0) uncertainCells[index] = 1;
       watermarkMs = Math.max(watermarkMs, rollup.lastMs);
     },
+    observed(eventMs) {
+      watermarkMs = Math.max(watermarkMs, eventMs);
+    },
     answer: () => ({
-      cells: Float64Array.from(cells, (cell) => finiteOrMissing(valueOf(cell, request))),
+      cells: reduction.values(),
       watermarkMs: watermarkMs === Number.NEGATIVE_INFINITY ? null : watermarkMs,
       rows: rowCount,
       skewedRows,
@@ -94,59 +98,69 @@ function widened(span: InstantSpan | null, eventMs: number): InstantSpan {
   return { firstMs: Math.min(span.firstMs, eventMs), lastMs: Math.max(span.lastMs, eventMs) };
 }
 
-interface Cell {
-  count: number;
-  sum: number;
-  sumLow: number;
-  min: number;
-  max: number;
-  last: number;
-  lastMs: number;
+interface Reduction {
+  /** One value, or that of the asked aggregation over `count` values, at a moment that orders it among the others. */
+  add(index: number, atMs: number, value: number, count: number): void;
+  /** One value a label; NaN where nothing participated, or where a sum overflowed. */
+  values(): Float64Array;
 }
 
-function emptyCell(): Cell {
+/** Numbers side by side instead of an object a cell: a window has thousands of cells. */
+function createReduction({ aggregation, steps }: WindowRequest): Reduction {
+  const values = new Float64Array(steps);
+  switch (aggregation) {
+    case 'mean':
+    case 'sum':
+      return summing(values, aggregation === 'mean');
+    case 'min':
+      return choosing(values.fill(Number.NaN), (value, chosen) => value < chosen);
+    case 'max':
+      return choosing(values.fill(Number.NaN), (value, chosen) => value > chosen);
+    case 'last':
+      return newest(values.fill(Number.NaN));
+  }
+}
+
+function summing(sums: Float64Array, mean: boolean): Reduction {
+  const lost = new Float64Array(sums.length);
+  const counts = new Float64Array(sums.length);
   return {
-    count: 0,
-    sum: 0,
-    sumLow: 0,
-    min: Number.POSITIVE_INFINITY,
-    max: Number.NEGATIVE_INFINITY,
-    last: Number.NaN,
-    lastMs: Number.NEGATIVE_INFINITY,
+    add(index, _atMs, value, count) {
+      const sum = sums[index] ?? 0;
+      lost[index] = (lost[index] ?? 0) + roundingLoss(sum, value);
+      sums[index] = sum + value;
+      counts[index] = (counts[index] ?? 0) + count;
+    },
+    values() {
+      const reduced = new Float64Array(sums.length);
+      for (let index = 0; index < reduced.length; index++) {
+        const count = counts[index] ?? 0;
+        const sum = (sums[index] ?? 0) + (lost[index] ?? 0);
+        reduced[index] = count > 0 && Number.isFinite(sum) ? (mean ? sum / count : sum) : Number.NaN;
+      }
+      return reduced;
+    },
   };
 }
 
-/** One value, or that of the asked aggregation over `count` values: only that aggregation is read afterwards. */
-function addValue(cell: Cell, eventMs: number, value: number, count = 1): void {
-  cell.count += count;
-  cell.sumLow += roundingLoss(cell.sum, value);
-  cell.sum += value;
-  if (value < cell.min) cell.min = value;
-  if (value > cell.max) cell.max = value;
-  if (eventMs > cell.lastMs) {
-    cell.lastMs = eventMs;
-    cell.last = value;
-  }
+function choosing(chosen: Float64Array, better: (value: number, than: number) => boolean): Reduction {
+  return {
+    add(index, _atMs, value) {
+      const before = chosen[index] ?? Number.NaN;
+      if (Number.isNaN(before) || better(value, before)) chosen[index] = value;
+    },
+    values: () => chosen,
+  };
 }
 
-/** NaN when nothing participated: an empty bucket stays missing. */
-function valueOf(cell: Cell, request: WindowRequest): number {
-  if (cell.count === 0) return Number.NaN;
-  switch (request.aggregation) {
-    case 'mean':
-      return (cell.sum + cell.sumLow) / cell.count;
-    case 'sum':
-      return cell.sum + cell.sumLow;
-    case 'min':
-      return cell.min;
-    case 'max':
-      return cell.max;
-    case 'last':
-      return cell.last;
-  }
-}
-
-/** A sum that overflowed has no value. */
-function finiteOrMissing(value: number): number {
-  return Number.isFinite(value) ? value : Number.NaN;
+function newest(last: Float64Array): Reduction {
+  const lastMs = new Float64Array(last.length).fill(Number.NEGATIVE_INFINITY);
+  return {
+    add(index, atMs, value) {
+      if (!(atMs > (lastMs[index] ?? 0))) return;
+      lastMs[index] = atMs;
+      last[index] = value;
+    },
+    values: () => last,
+  };
 }

@@ -21,11 +21,13 @@ import type { HistoryLimits } from './limits.ts';
 import { appendRows, pruneEdge, pruneWhole } from './postgres-writer.ts';
 import {
   check,
+  newestQuery,
   perQuestion,
   rollupsAsked,
   rollupsQuery,
   rowsAsked,
   rowsQuery,
+  type Span,
   seriesQuery,
   spanOf,
   takeRollups,
@@ -106,6 +108,9 @@ function queriesOf(server: HistoryServer) {
         (query, at) => rollupsQuery(aggregation, ranged)(query, { ...at, series: answerOf(seriesQuery(query, at)) }),
       ),
     ),
+    newest: server.query('history_newest', ['instance', 'point', 'width', 'end'], (query, at) =>
+      newestQuery(query, { ...at, series: answerOf(seriesQuery(query, at)) }),
+    ),
     exported: server.query('history_export', ['instance', 'point', 'from', 'to', 'known'], (query, at) =>
       exportQuery(query, { ...at, series: answerOf(seriesQuery(query, at)) }),
     ),
@@ -122,10 +127,16 @@ async function windowOf(
   const cells = createCells(request);
   const { instance, point } = request.series;
   const { span, width } = spanOf(request, useRollups);
-  let gaps = [span];
+  let gaps: readonly Span[] = [span];
   if (width !== null) {
     const asked = { instance, point, ...rollupsAsked(request, width) };
-    gaps = takeRollups(await queries.rollups(request).rows(connection, asked), request, cells, width);
+    const taken = takeRollups(await queries.rollups(request).rows(connection, asked), request, cells, width);
+    const { newestEndMs: end } = taken;
+    if (end !== null) {
+      const [newest] = await queries.newest.rows(connection, { instance, point, width, end });
+      cells.observed(Number(newest?.[0]));
+    }
+    gaps = taken.gaps;
   }
   for (const gap of gaps)
     takeRows(await queries.rows.rows(connection, { instance, point, ...rowsAsked(request, gap) }), cells);

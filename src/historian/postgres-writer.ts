@@ -157,8 +157,8 @@ async function addSamples({ cells }: PostgresConnection, { samples }: Addition):
 }
 
 const rollupTypes = [
-  'int',
-  'int',
+  'bigint',
+  'bigint',
   'float8',
   'float8',
   'float8',

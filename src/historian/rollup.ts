@@ -131,7 +131,6 @@ export function equalsRows(
   if ((flags & (rollupFlags.duplicates | cutFlag)) !== 0) return false;
   if (range === undefined || valueCount === 0) return true;
   if (range.integer === true && (flags & rollupFlags.fractions) !== 0) return false;
-  // What holds for the least and the greatest holds for all between; whether they are whole was asked above.
-  const { integer: _, ...bounds } = range;
-  return inRange(min, bounds) && inRange(max, bounds);
+  // What holds for the least and the greatest holds for all between; whether those are whole was asked above.
+  return inRange(min, range) && inRange(max, range);
 }

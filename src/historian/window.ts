@@ -5,7 +5,7 @@
  */
 import type { HistoryDatabase, HistoryQueries, HistoryQuery, Places } from '../storage/history-database.ts';
 import { type Cells, createCells, type RawRow } from './cells.ts';
-import type { Aggregation, SeriesId, WindowAnswer, WindowRequest } from './historian.ts';
+import type { Aggregation, SeriesId, ValueRange, WindowAnswer, WindowRequest } from './historian.ts';
 import { cutFlag, equalsRows, type RollupSummary, rollupWidthsMs } from './rollup.ts';
 
 export interface WindowReader {
@@ -18,6 +18,7 @@ export function createWindowReader(database: HistoryDatabase, useRollups = true)
   const rawRows = database.statement(['series', 'after', 'through', 'known'], rowsQuery);
   const names = ['series', 'width', 'after', 'through', 'skew', 'known'] as const;
   const rollups = perQuestion((...asked) => database.statement(names, rollupsQuery(...asked)));
+  const newest = database.statement(['series', 'width', 'end'], newestQuery);
   return {
     window(request) {
       check(request);
@@ -25,10 +26,14 @@ export function createWindowReader(database: HistoryDatabase, useRollups = true)
       const series = findSeries(request.series);
       if (series === null) return cells.answer();
       const { span, width } = spanOf(request, useRollups);
-      const gaps =
-        width === null
-          ? [span]
-          : takeRollups(rollups(request).all({ series, ...rollupsAsked(request, width) }), request, cells, width);
+      let gaps: readonly Span[] = [span];
+      if (width !== null) {
+        const found = rollups(request).all({ series, ...rollupsAsked(request, width) });
+        const taken = takeRollups(found, request, cells, width);
+        const { newestEndMs: end } = taken;
+        if (end !== null) cells.observed(Number(newest.all({ series, width, end })[0]?.[0]));
+        gaps = taken.gaps;
+      }
       for (const gap of gaps) takeRows(rawRows.iterate({ series, ...rowsAsked(request, gap) }), cells);
       return cells.answer();
     },
@@ -93,30 +98,32 @@ function usableWidthMs({ asOfMs, cadenceMs }: WindowRequest): number | null {
 
 type RollupName = RowsName | 'width' | 'skew';
 
-/** Of each rollup what `aggregation` needs; a column less is a tenth of the time. */
+/** Of each rollup what `aggregation` needs, in as few columns as it fits: a column less is a tenth of the time. */
 export function rollupsQuery(aggregation: Aggregation, ranged: boolean): HistoryQuery<RollupName> {
   return (query, at) =>
     query
       .selectFrom('rollup')
-      .select((column) => [
-        'end_ms',
-        'row_count',
-        'value_count',
-        'last_ms',
-        column(
+      .select((column) => {
+        const flags = column(
           'flags',
-          '|',
+          '+',
           column
             .case()
             .when(column.or([column('lead_ms', '>', at.skew), column('ingested_ms', '>', at.known)]))
             .then(column.lit(cutFlag))
             .else(column.lit(0))
             .end(),
-        ).as('flags'),
-        aggregation === 'mean' || aggregation === 'sum'
-          ? column('sum', '+', column.ref('sum_low')).as('value')
-          : column.ref(aggregation === 'last' ? 'last_value' : aggregation).as('value'),
-      ])
+        );
+        const idle = column(column.parens('row_count', '-', column.ref('value_count')), '*', column.lit(idlePlace));
+        const packed = column(column(idle, '+', column('value_count', '*', column.lit(valuesPlace))), '+', flags);
+        return [
+          'end_ms',
+          packed.as('packed'),
+          aggregation === 'mean' || aggregation === 'sum'
+            ? column('sum', '+', column.ref('sum_low')).as('value')
+            : column.ref(aggregation === 'last' ? 'last_value' : aggregation).as('value'),
+        ];
+      })
       .$if(ranged, (narrow) => narrow.select(['min', 'max']))
       .where('series', '=', at.series)
       .where('width_ms', '=', at.width)
@@ -125,18 +132,32 @@ export function rollupsQuery(aggregation: Aggregation, ranged: boolean): History
       .orderBy('end_ms');
 }
 
+/** The event time of the newest number of one rollup. */
+export const newestQuery: HistoryQuery<'series' | 'width' | 'end'> = (query, at) =>
+  query
+    .selectFrom('rollup')
+    .select('last_ms')
+    .where('series', '=', at.series)
+    .where('width_ms', '=', at.width)
+    .where('end_ms', '=', at.end);
+
 /** One statement for each kind of question, compiled when it is first asked. */
 export function perQuestion<S>(
   compile: (aggregation: Aggregation, ranged: boolean) => S,
 ): (request: WindowRequest) => S {
   const compiled = new Map<string, S>();
   return ({ aggregation, range }) => {
-    const ranged = range !== undefined;
+    const ranged = range !== undefined && isBounded(range);
     const key = `${aggregation} ${ranged}`;
     const known = compiled.get(key) ?? compile(aggregation, ranged);
     compiled.set(key, known);
     return known;
   };
+}
+
+/** False where every number is in the range. */
+function isBounded(range: ValueRange): boolean {
+  return Object.values(range).some((bound) => bound !== undefined);
 }
 
 export function rollupsAsked(
@@ -153,40 +174,58 @@ export function rowsAsked(request: WindowRequest, span: Span): Readonly<Record<E
   return { after: span.afterMs, through: span.throughMs, known: knownMs(request) };
 }
 
-function summaryOf(row: readonly unknown[]): RollupSummary {
-  const some = row[3] !== null;
-  return {
-    rowCount: Number(row[1]),
-    valueCount: Number(row[2]),
-    lastMs: some ? Number(row[3]) : Number.NEGATIVE_INFINITY,
-    flags: Number(row[4]),
-    // A sum that overflowed is stored as NULL.
-    value: row[5] === null ? Number.NaN : Number(row[5]),
-    min: Number(row[6]),
-    max: Number(row[7]),
-  };
+/**
+ * How a rollup's flags, its values and its rows without a value share one number: a rollup that equals its rows has at
+ * most one of them a millisecond of 15 minutes, and where one has more, the flags alone are looked at.
+ */
+const valuesPlace = 16;
+const idlePlace = valuesPlace * 2 ** 20;
+
+interface Taken {
+  /** Spans of rollups that do not equal their rows, joined where they touch. */
+  readonly gaps: readonly Span[];
+  /** The end of the newest rollup with a number: `newestQuery` tells when exactly that one was. */
+  readonly newestEndMs: number | null;
 }
 
-/** Takes the rollups that equal their rows; returns the spans of the others, joined where they touch. */
+/** Takes the rollups that equal their rows, in the order of `rollupsQuery`. */
 export function takeRollups(
   rows: readonly (readonly unknown[])[],
   request: WindowRequest,
   cells: Cells,
   width: number,
-): Span[] {
+): Taken {
   const gaps: Span[] = [];
+  const { range } = request;
+  // One for all of them, because there are thousands; it is read before the next one is unpacked.
+  const rollup = { rowCount: 0, valueCount: 0, lastMs: 0, flags: 0, value: 0, min: 0, max: 0 };
+  let newestEndMs: number | null = null;
   for (const row of rows) {
     const endMs = Number(row[0]);
-    const rollup = summaryOf(row);
-    if (equalsRows(rollup, request.range)) {
+    unpack(row, rollup);
+    // Within its interval, which orders it among the others.
+    rollup.lastMs = endMs - width;
+    if (equalsRows(rollup, range)) {
       cells.addRollup(endMs, rollup);
+      if (rollup.valueCount > 0) newestEndMs = endMs;
       continue;
     }
     const before = gaps.at(-1);
     if (before?.throughMs === endMs - width) gaps[gaps.length - 1] = { ...before, throughMs: endMs };
     else gaps.push({ afterMs: endMs - width, throughMs: endMs });
   }
-  return gaps;
+  return { gaps, newestEndMs };
+}
+
+function unpack(row: readonly unknown[], into: { -readonly [K in keyof RollupSummary]: RollupSummary[K] }): void {
+  const packed = Number(row[1]);
+  into.flags = packed % valuesPlace;
+  into.valueCount = Math.floor((packed % idlePlace) / valuesPlace);
+  into.rowCount = into.valueCount + Math.floor(packed / idlePlace);
+  // A sum that overflowed is stored as NULL.
+  into.value = row[2] === null ? Number.NaN : Number(row[2]);
+  into.min = Number(row[3]);
+  into.max = Number(row[4]);
 }
 
 /** Ingestion times are whole milliseconds far below the greatest. */

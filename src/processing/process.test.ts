@@ -11,6 +11,7 @@ import {
   startProcessingGateway,
   told,
 } from '../testing/processing-gateway.ts';
+import { httpProcessor } from './processor/http-processor.ts';
 import type { ProcessorAnswer } from './processor/processor.ts';
 
 let running: ProcessingGateway | undefined;
@@ -83,6 +84,30 @@ describe('§4.3 rule 3: the audit fails closed', () => {
       input_digest: expect.stringMatching(/^sha256:/),
       processor_id: 'load-forecasting-edge',
     });
+  });
+
+  test('a call that the breaker refuses leaves nothing, and no record says that it did', async () => {
+    // A name that leads nowhere: five failures open the breaker.
+    const unreachable: GatewayChanges['processor'] = ({ processor }, clock) =>
+      httpProcessor(processor, { clock, bearerToken: null, resolve: async () => [] });
+    const site = await start({ edits: approved, processor: unreachable });
+    for (let call = 0; call < 5; call++) await site.process();
+    const egress = () => site.gateway.entries.filter(({ action }) => action === 'data_processing.egress').length;
+    expect(egress()).toBe(5);
+    const refused = await refusalOf(await site.process());
+    expect([refused.code, refused.details?.['reason'], egress()]).toEqual([
+      'processing-unavailable',
+      'CIRCUIT_OPEN',
+      5,
+    ]);
+    expect(site.gateway.entries.at(-1)).toMatchObject({
+      action: 'data_processing.process',
+      outcome: 'failed',
+      details: { input_digest: expect.stringMatching(/^sha256:/), reason: { reason: 'CIRCUIT_OPEN' } },
+    });
+    site.clock.advance(10_000);
+    await site.process();
+    expect(egress()).toBe(6);
   });
 
   test('an egress record that cannot be written: 503, and nothing leaves', async () => {
@@ -172,6 +197,18 @@ describe('decisions §4 refusals after the call was accepted', () => {
     while (site.counts.asked === 1) await new Promise((resolve) => void setImmediate(resolve));
     site.clock.advance(5000);
     expect((await next).status).toBe(504);
+  });
+
+  test('decisions §1 processing_calls_per_minute: one more is 429 at once, reads nothing and is not recorded', async () => {
+    const site = await start({ callsPerMinute: 2 });
+    expect([(await site.process()).status, (await site.process()).status]).toEqual([200, 200]);
+    const [reads, records] = [site.counts.reads, site.gateway.entries.length];
+    const limited = await site.process();
+    expect([limited.status, Number(limited.headers.get('retry-after')) > 0]).toEqual([429, true]);
+    expect(await refusalOf(limited)).toMatchObject({ code: 'rate-limited', retryable: true });
+    expect([site.counts.reads, site.gateway.entries.length]).toEqual([reads, records]);
+    expect((await site.process(processBody, { authorization: 'Bearer token-9c1b44' })).status).toBe(200);
+    expect((await site.send('/tasks')).status).toBe(200);
   });
 
   test('§8 max_concurrency: while the processor hangs, the excess of 64 callers is answered 429 at once', async () => {

@@ -45,12 +45,12 @@ export async function processTask(call: ProcessCall, parts: ProcessParts, audit:
     const frame = await completeFrame(call, parts, limit.signal);
     const request = requestOf(call, frame);
     audit.note({ input_digest: request.input_digest });
-    if (route.processor.boundary === 'remote') await audit.record(egressAction, egressDetails(call, request));
     // Steps 9 and 10: untrusted bytes come back, and are accepted whole or not at all.
     const question = { request, declaration: route.task, route: resultRoute(call) };
     const { callerId } = call;
     const processor = parts.processor(route.processor.id);
-    const processed = await askProcessor(processor, { question, callerId }, { clock, signal: limit.signal });
+    const asking = { question, callerId, leaving: () => recordEgress(call, request, audit) };
+    const processed = await askProcessor(processor, asking, { clock, signal: limit.signal });
     if (processed.outcome !== 'derived') throw refusalOf(processed);
     audit.note({ result_id: processed.derived.result_id, status: processed.derived.processing_status });
     return processed.derived;
@@ -107,13 +107,15 @@ function resultRoute({ route }: ProcessCall) {
   return { processor: { id, version, contract }, requires_artifact, max_clock_skew_ms };
 }
 
-function egressDetails({ route }: ProcessCall, request: NormalisedRequest) {
-  return {
+/** Before a frame leaves the site, and only then: a call that is refused here says so in its terminal record (decisions §1.2). */
+async function recordEgress({ route }: ProcessCall, request: NormalisedRequest, audit: CallAudit): Promise<void> {
+  if (route.processor.boundary === 'local') return;
+  await audit.record(egressAction, {
     processor_id: route.processor.id,
     task: request.task,
     binding: request.binding,
     input_digest: request.input_digest,
-  };
+  });
 }
 
 /** Which rule, check or reason it was: the terminal record names it. */

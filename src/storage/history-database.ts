@@ -74,6 +74,7 @@ function wrap(sqlite: DatabaseSync, file: string): HistoryDatabase {
   // Only compiles: what it would run goes through the statements below.
   const query = new Kysely<HistoryTables>({ dialect: sqliteDialect(sqlite) });
   const openedAs = identityOf(file);
+  const firstRead = sqlite.prepare('SELECT id FROM series LIMIT 1');
   return {
     statement: (names, build) => compile(sqlite, query, names, build),
     transaction(work) {
@@ -91,7 +92,7 @@ function wrap(sqlite: DatabaseSync, file: string): HistoryDatabase {
     beginRead() {
       sqlite.exec('BEGIN');
       // The snapshot begins with the first read.
-      sqlite.prepare('SELECT id FROM series LIMIT 1').get();
+      firstRead.get();
     },
     endRead: () => sqlite.exec('COMMIT'),
     isCurrent: () => openedAs !== null && identityOf(file) === openedAs,

@@ -27,7 +27,7 @@ const rollup = [
   ...columns('bigint', 'series'),
   ...columns('int', 'width_ms'),
   ...columns('bigint', 'end_ms'),
-  ...columns('int', 'row_count', 'value_count'),
+  ...columns('bigint', 'row_count', 'value_count'),
   ...columns('float8', 'sum', 'sum_low', 'min', 'max', 'last_value'),
   ...columns('bigint', 'last_ms'),
   ...columns('int', 'flags'),

@@ -94,6 +94,11 @@ const runtimeSteps: readonly MigrationStep[] = [
     state TEXT NOT NULL
   ) STRICT;
   `,
+  // A page of a rule's history begins at an id, whether or not that run is still there.
+  `
+  DROP INDEX execution_of_rule;
+  CREATE INDEX execution_of_rule ON execution (rule_id, execution_id);
+  `,
 ];
 
 const historySteps: readonly string[] = [

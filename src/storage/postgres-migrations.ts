@@ -284,6 +284,12 @@ const runtimeTables = `
   CREATE INDEX mail_recipient ON mail (recipient, id);
 `;
 
+/** A page of a rule's history begins at an id, whether or not that run is still there. */
+const runtimePages = `
+  DROP INDEX execution_of_rule;
+  CREATE INDEX execution_of_rule ON execution (rule_id, execution_id);
+`;
+
 /**
  * Nothing refers to the two large tables and every key holds the time, so that they may be hypertables as well. Their
  * partitions are made as rows come (`history-partitions.ts`).
@@ -312,8 +318,9 @@ const historyTables = `
     series bigint NOT NULL,
     width_ms integer NOT NULL,
     end_ms bigint NOT NULL,
-    row_count integer NOT NULL,
-    value_count integer NOT NULL,
+    -- Wide, because reads put them into one number.
+    row_count bigint NOT NULL,
+    value_count bigint NOT NULL,
     sum double precision,
     sum_low double precision,
     min double precision,
@@ -329,6 +336,6 @@ const historyTables = `
 
 export const postgresMigrations = {
   site: [`${siteTables} ${chainTriggers} ${eventTriggers}`],
-  runtime: [runtimeTables],
+  runtime: [runtimeTables, runtimePages],
   history: [historyTables],
 } as const;

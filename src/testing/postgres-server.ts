@@ -25,8 +25,13 @@ interface Binaries {
 const nobody = { uid: 65_534, gid: 65_534 };
 const platforms: Readonly<Record<string, string>> = { win32: 'windows' };
 
+/** What a killed process loses is tested; what a power cut loses is not. */
+const careless = `fsync = off\nfull_page_writes = off\nshared_buffers = '32MB'\n`;
+/** As it is installed, for measurements. */
+const durable = `shared_buffers = '128MB'\n`;
+
 /** A server that does not run yet; its cluster is made when it first starts. */
-export async function makePostgres(): Promise<TestPostgres> {
+export async function makePostgres(kind: 'careless' | 'durable' = 'careless'): Promise<TestPostgres> {
   const port = await freePort();
   const owner = userInfo().uid === 0 ? nobody : undefined;
   const folder = mkdtempSync(join(tmpdir(), 'setpoint-postgres-'));
@@ -35,7 +40,8 @@ export async function makePostgres(): Promise<TestPostgres> {
   let server: ChildProcess | undefined;
   const start = async (): Promise<void> => {
     const { initdb, postgres } = await binaries(owner === undefined ? undefined : join(folder, 'native'));
-    if (!existsSync(data)) await makeCluster(initdb, data, port, owner);
+    if (!existsSync(data))
+      await makeCluster(initdb, data, owner, `port = ${port}\n${kind === 'durable' ? durable : careless}`);
     server = await startServer(postgres, data, owner);
   };
   const end = async (signal: NodeJS.Signals): Promise<void> => {
@@ -60,18 +66,16 @@ export async function makePostgres(): Promise<TestPostgres> {
 
 type Owner = typeof nobody | undefined;
 
-async function makeCluster(initdb: string, data: string, port: number, owner: Owner): Promise<void> {
+async function makeCluster(initdb: string, data: string, owner: Owner, settings: string): Promise<void> {
   const flags = ['--username=test', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions'];
   const maker = spawn(initdb, [`--pgdata=${data}`, ...flags], { ...owner, stdio: ['ignore', 'ignore', 'pipe'] });
   let trouble = '';
   maker.stderr.on('data', (part: Buffer) => (trouble += part.toString()));
   const code = await new Promise((resolve, reject) => maker.once('error', reject).once('close', resolve));
   if (code !== 0) throw new Error(`initdb failed: ${trouble}`);
-  // What a killed process loses is tested; what a power cut loses is not.
   writeFileSync(
     join(data, 'postgresql.auto.conf'),
-    `port = ${port}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = ''\nfsync = off\n` +
-      `full_page_writes = off\nmax_connections = 200\nshared_buffers = '32MB'\n`,
+    `listen_addresses = '127.0.0.1'\nunix_socket_directories = ''\nmax_connections = 200\n${settings}`,
   );
 }
 

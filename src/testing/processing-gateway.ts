@@ -64,6 +64,7 @@ export interface GatewayChanges {
   readonly rows?: readonly HistoryRow[];
   readonly processor?: (route: CommissionedRoute, clock: SimulatedClock) => Processor;
   readonly live?: (clock: SimulatedClock) => LiveState;
+  readonly callsPerMinute?: number;
   /** Called before each read of history. */
   readonly beforeRead?: (gateway: TestGateway) => void;
 }
@@ -101,9 +102,9 @@ export async function startProcessingGateway(changes: GatewayChanges = {}): Prom
   const inner = (changes.processor ?? fallbackProcessor)(route, clock);
   const processor: Processor = {
     ...inner,
-    process(request, signal) {
+    process(request, signal, leaving) {
       counts.asked++;
-      return inner.process(request, signal);
+      return inner.process(request, signal, leaving);
     },
   };
   const history = embeddedHistory(store.historian);
@@ -127,7 +128,10 @@ export async function startProcessingGateway(changes: GatewayChanges = {}): Prom
     },
     live: () => changes.live?.(clock) ?? noLiveState,
   });
-  const gateway = await startTestGateway(capabilities, { subjects });
+  const gateway = await startTestGateway(capabilities, {
+    subjects,
+    ...(changes.callsPerMinute !== undefined && { limits: { processing_calls_per_minute: changes.callsPerMinute } }),
+  });
   const send: ProcessingGateway['send'] = (path, { as = 'ada', headers, ...init } = {}) =>
     fetch(`${gateway.base}/api/v1/data-processing${path}`, {
       ...init,
@@ -182,7 +186,8 @@ export function told(answer: (request: NormalisedRequest, signal: AbortSignal) =
     sent,
     make: () => ({
       id: 'load-forecasting-edge',
-      process(request, signal) {
+      async process(request, signal, leaving) {
+        if (leaving !== undefined) await leaving();
         sent.push(request);
         return answer(request, signal);
       },

@@ -15,7 +15,7 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFi
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { root, waitFor } from '../e2e/running-service.ts';
+import { compiledOnce, root, waitFor } from '../e2e/running-service.ts';
 import { codeBlocks } from './blocks.ts';
 
 const blockDeadlineMs = 60_000;
@@ -96,7 +96,7 @@ function shellEnvironment(folder: string): NodeJS.ProcessEnv {
   mkdirSync(bin);
   writeFileSync(join(bin, 'curl'), '#!/bin/sh\nexec /usr/bin/env -S PATH="${PATH#*:}" curl --fail-with-body "$@"\n');
   chmodSync(join(bin, 'curl'), 0o755);
-  return { HOME: folder, PATH: `${bin}:${join(root, 'node_modules', '.bin')}:${process.env['PATH']}` };
+  return { ...compiledOnce, HOME: folder, PATH: `${bin}:${join(root, 'node_modules', '.bin')}:${process.env['PATH']}` };
 }
 
 interface Shell {

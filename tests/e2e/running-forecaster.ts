@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { processorMediaType } from '../../src/api/processing.ts';
-import { type Json, root, waitFor } from './running-service.ts';
+import { compiledOnce, type Json, root, waitFor } from './running-service.ts';
 
 export interface ForecasterReply {
   readonly status: number;
@@ -39,7 +39,13 @@ export async function startTestForecaster(
 ): Promise<TestForecaster> {
   const folder = taskFolder(tasks);
   const child = spawn(process.execPath, [join(root, 'src', 'bin', 'forecaster.ts')], {
-    env: { PATH: process.env['PATH'], SVC_FORECASTER_PORT: '0', SVC_FORECASTER_TASKS: folder, ...more },
+    env: {
+      PATH: process.env['PATH'],
+      ...compiledOnce,
+      SVC_FORECASTER_PORT: '0',
+      SVC_FORECASTER_TASKS: folder,
+      ...more,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';

@@ -10,6 +10,7 @@ import {
   type LoadEdits,
   loadRoute,
 } from '../../testing/load-site.ts';
+import { readBinding } from '../binding/binding.ts';
 import { discoveryEntry } from './discovery.ts';
 
 /** `file:line` of a text in a fixture, after the edits. */
@@ -192,6 +193,20 @@ describe('§2.3 Live tail', () => {
     ];
     expect(commissionLoad({ task: [allowed, own] }).ok).toBe(true);
   });
+});
+
+test('decisions §4 a word that a binding may not use is answered with those it may, at its line, and nothing else', () => {
+  const text = fixtureFile('plant/bindings/plant-7.yaml').replace('fallback: previous_run', 'fallback: maybe');
+  const line = text.split('\n').findIndex((each) => each.includes('fallback: maybe')) + 1;
+  let message = '';
+  try {
+    readBinding(text, 'plant-7.yaml');
+  } catch (error) {
+    message = error instanceof Error ? error.message : '';
+  }
+  expect(message).toBe(
+    `plant-7.yaml:${line}: /datasets/weather.nwp/fallback must be one of "none", "previous_run", "persistence_day"`,
+  );
 });
 
 describe('decisions §4 Egress', () => {

@@ -8,7 +8,7 @@ import { Fault } from '../../base/fault.ts';
 import { newId } from '../../base/id.ts';
 import { timeIsUp } from '../outbound/deadline.ts';
 import { processorLimits } from '../processor/limits.ts';
-import { type Processor, type ProcessorAnswer, unavailable } from '../processor/processor.ts';
+import { type Leaving, type Processor, type ProcessorAnswer, unavailable } from '../processor/processor.ts';
 import { type ResultQuestion, validateResult } from '../validate/result.ts';
 import { stampDerivedData } from './stamp.ts';
 
@@ -22,14 +22,15 @@ export interface Asking {
   readonly question: Omit<ResultQuestion, 'nowMs'>;
   /** The caller's `x-request-id`, which DerivedData carries. */
   readonly callerId: string;
+  readonly leaving?: Leaving;
 }
 
 export async function askProcessor(
   processor: Processor,
-  { question, callerId }: Asking,
+  { question, callerId, leaving }: Asking,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<Processed> {
-  const answer = await processor.process(question.request, signal);
+  const answer = await processor.process(question.request, signal, leaving);
   if (answer.outcome !== 'answered') return answer;
   // The answer and the timer may come in one turn: after the deadline nothing is accepted.
   if (timeIsUp(signal)) return { outcome: 'timeout' };

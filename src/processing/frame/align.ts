@@ -4,7 +4,7 @@
  */
 import { substitute } from '../missing/substitute.ts';
 import { inRange } from '../task/declaration.ts';
-import { type Cells, clearCell, copyOf, isMissing } from './cells.ts';
+import { type Cells, clearCell, copyOf, isMissing, valueAt } from './cells.ts';
 import { type Feature, featureReason } from './feature.ts';
 import type { FramePlan } from './plan.ts';
 import type { SegmentName } from './reason.ts';
@@ -37,10 +37,11 @@ export function align(plan: FramePlan, features: readonly Feature[]): AlignedFea
 /** A cell outside the declared range counts as missing; with `out_of_range: reject` it is a reason too. */
 function withinRange(feature: Feature): Feature {
   const { range, out_of_range: outOfRange } = feature.input;
+  // An empty range allows every number.
+  if (Object.keys(range).length === 0) return feature;
   const outside: number[] = [];
-  feature.cells.values.forEach((value, index) => {
-    if (!isMissing(feature.cells, index) && !inRange(value, range)) outside.push(index);
-  });
+  for (let index = 0; index < feature.cells.values.length; index++)
+    if (!isMissing(feature.cells, index) && !inRange(valueAt(feature.cells, index), range)) outside.push(index);
   const [first] = outside;
   const last = outside.at(-1);
   if (first === undefined || last === undefined) return feature;

@@ -20,9 +20,9 @@ function segmentFeatures(plan: FramePlan, segment: SegmentName, inputs: readonly
   return inputs.flatMap(({ input, source }) => {
     if (source.kind !== 'calendar') return [];
     const transform: CalendarTransform = calendarTransforms[source.transform];
-    const values = Float64Array.from({ length: grid.steps }, (_, index) =>
-      transform.at(labelMs(grid, index), plan.route.place),
-    );
+    const values = new Float64Array(grid.steps);
+    for (let index = 0; index < grid.steps; index++)
+      values[index] = transform.at(labelMs(grid, index), plan.route.place);
     return [
       {
         segment,

@@ -27,7 +27,9 @@ export function label(grid: Grid, index: number): string {
 }
 
 export function labels(grid: Grid): string[] {
-  return Array.from({ length: grid.steps }, (_, index) => label(grid, index));
+  const written: string[] = [];
+  for (let index = 0; index < grid.steps; index++) written.push(label(grid, index));
+  return written;
 }
 
 /** The label whose interval (t-c, t] holds the instant. */

@@ -22,20 +22,18 @@ export function largestGap(cells: Cells, cadenceSeconds: number): Gap {
   const last = cells.values.length - 1;
   let steps = 1;
   let missing: Span | null = null;
-  const consider = (from: number, to: number, span: Span): void => {
-    if (to - from > steps) {
-      steps = to - from;
-      missing = span;
-    }
-  };
   // Index -1 is as_of − N·c, where the window begins.
   let before = -1;
   for (let index = 0; index <= last; index++) {
-    if (isMissing(cells, index)) continue;
-    consider(before, index, { first: before + 1, last: index - 1 });
+    const observed = !isMissing(cells, index);
+    // The window ends at as_of, whether or not there is an observation.
+    if (!observed && index < last) continue;
+    if (index - before > steps) {
+      steps = index - before;
+      missing = { first: before + 1, last: observed ? index - 1 : index };
+    }
     before = index;
   }
-  consider(before, last, { first: before + 1, last });
   return { seconds: steps * cadenceSeconds, missing };
 }
 

@@ -7,7 +7,7 @@ import type { InstantSpan, WindowAnswer } from '../../historian/historian.ts';
 import type { BoundInput, CommissionedRoute, RecordedSource, RunSource } from '../commission/commissioned.ts';
 import { sourceLimits } from '../limits.ts';
 import type { HistoryAdapter, SeriesWindow } from '../source/history-adapter.ts';
-import { type Cells, emptyCells, mark, setCell } from './cells.ts';
+import { type Cells, emptyCells, goodCells, isMissing, mark, setCell } from './cells.ts';
 import { type Feature, featureReason } from './feature.ts';
 import { type Grid, labelOf } from './grid.ts';
 import type { FramePlan } from './plan.ts';
@@ -93,10 +93,9 @@ function featureOf(plan: FramePlan, { input, source }: RecordedInput, answer: Wi
 }
 
 function cellsOf(answer: WindowAnswer): Cells {
-  const cells = emptyCells(answer.cells.length);
-  answer.cells.forEach((value, index) => {
-    setCell(cells, index, value, answer.uncertainCells[index] === 1 ? mark.uncertain : mark.good);
-  });
+  const cells = goodCells(answer.cells);
+  for (let index = 0; index < cells.marks.length; index++)
+    if (answer.uncertainCells[index] === 1 && !isMissing(cells, index)) cells.marks[index] = mark.uncertain;
   return cells;
 }
 

@@ -103,6 +103,33 @@ describe('the HTTP adapter', () => {
       expect(asked).toBe(8);
     });
 
+    test('decisions §1.2 who must know before a byte leaves is told just then: not when the call is refused here', async () => {
+      const told: number[] = [];
+      const leaving = async () => void told.push(asked);
+      const one = processor();
+      expect(await one.process(request, never, leaving)).toMatchObject({ outcome: 'answered' });
+      expect(told).toEqual([0]);
+      expect(await processor({ max_request_bytes: 100 }).process(request, never, leaving)).toEqual({
+        outcome: 'oversized',
+      });
+      answer = fails;
+      for (let call = 0; call < 5; call++) await one.process(request, never);
+      expect(await one.process(request, never, leaving)).toMatchObject({ reason: 'CIRCUIT_OPEN' });
+      expect([told, asked]).toEqual([[0], 6]);
+    });
+
+    test('what it throws ends the call before anything leaves, and leaves the one trial of a half-open breaker free', async () => {
+      answer = fails;
+      const one = processor();
+      for (let call = 0; call < 5; call++) await one.process(request, never);
+      clock.advance(10_000);
+      const refuses = () => Promise.reject(new Error('not recorded'));
+      await expect(one.process(request, never, refuses)).rejects.toThrow('not recorded');
+      expect(asked).toBe(5);
+      answer = works;
+      expect(await one.process(request, never)).toMatchObject({ outcome: 'answered' });
+    });
+
     test('timeouts count; a caller that went away does not', async () => {
       const one = processor();
       const call = async (ended: 'timeout' | 'gone') => {

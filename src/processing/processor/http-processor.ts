@@ -8,11 +8,17 @@ import { type Exchange, type ExchangeEnd, exchange, type Network } from '../outb
 import { type Resolve, systemResolve } from '../outbound/pinned-address.ts';
 import type { ProcessorSettings } from '../route/routes.ts';
 import { rejection } from '../validate/rejection.ts';
-import type { NormalisedRequest } from '../wire/request-decode.ts';
 import { readAnswer, readHealth, wantedOf } from './answer.ts';
 import { Breaker } from './breaker.ts';
 import { processorLimits } from './limits.ts';
-import { type Processor, type ProcessorAnswer, type ProcessorCondition, unavailable } from './processor.ts';
+import {
+  type Leaving,
+  type Processor,
+  type ProcessorAnswer,
+  type ProcessorCondition,
+  type Unavailability,
+  unavailable,
+} from './processor.ts';
 import { requestBytes } from './request-bytes.ts';
 
 export type HttpProcessorSettings = Pick<
@@ -61,7 +67,7 @@ export function httpProcessor(settings: HttpProcessorSettings, parts: HttpProces
     id: settings.id,
     breakerOpen: () => breaker.open,
 
-    async process(request, signal) {
+    async process(request, signal, leaving) {
       const body = requestBytes(request);
       if (body.byteLength > settings.max_request_bytes) return { outcome: 'oversized' };
       const asked: Exchange = {
@@ -72,7 +78,8 @@ export function httpProcessor(settings: HttpProcessorSettings, parts: HttpProces
         body,
         wanted: (head) => wantedOf(head, settings.max_response_bytes),
       };
-      return guarded(breaker, () => exchange(asked, network, signal), request);
+      const ended = await guarded(breaker, () => exchange(asked, network, signal), leaving);
+      return 'outcome' in ended ? ended : answerOf(ended, request.request_id);
     },
 
     async health(signal) {
@@ -101,16 +108,22 @@ function conditionOf(ended: ExchangeEnd, settings: HttpProcessorSettings, latenc
 async function guarded(
   breaker: Breaker,
   run: () => Promise<ExchangeEnd>,
-  request: NormalisedRequest,
-): Promise<ProcessorAnswer> {
+  leaving: Leaving | undefined,
+): Promise<ExchangeEnd | Unavailability> {
   const admission = breaker.admit();
   if (!admission.admitted)
     return unavailable('CIRCUIT_OPEN', { retryAfterSeconds: Math.max(1, Math.ceil(admission.retryAfterMs / 1000)) });
+  try {
+    if (leaving !== undefined) await leaving();
+  } catch (error) {
+    breaker.abandon();
+    throw error;
+  }
   const ended = await run();
   if (ended.end === 'abandoned') breaker.abandon();
   else if (ended.end === 'no_connection' || ended.end === 'disconnected' || ended.end === 'timeout') breaker.failure();
   else breaker.success();
-  return answerOf(ended, request.request_id);
+  return ended;
 }
 
 function answerOf(ended: ExchangeEnd, requestId: string): ProcessorAnswer {

@@ -51,9 +51,10 @@ export function inProcessProcessor(
   return {
     id: settings.id,
 
-    async process(request, signal) {
+    async process(request, signal, leaving) {
       const body = requestBytes(request);
       if (body.byteLength > settings.max_request_bytes) return { outcome: 'oversized' };
+      if (leaving !== undefined) await leaving();
       const ended = await ask('process', body, signal);
       if ('outcome' in ended) return ended;
       const { maxBytes, longer } = wantedOf(ended, settings.max_response_bytes);

@@ -24,11 +24,11 @@ export function measuredProcessor(processor: HttpProcessor, clock: Clock): Measu
   return {
     id: processor.id,
     health: (signal) => processor.health(signal),
-    async process(request, signal) {
+    async process(request, signal, leaving) {
       const startedMs = clock.monotonicMs();
       let end = 'failed';
       try {
-        const answer = await processor.process(request, signal);
+        const answer = await processor.process(request, signal, leaving);
         end = answer.outcome;
         return answer;
       } finally {

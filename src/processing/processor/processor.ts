@@ -34,10 +34,16 @@ export interface ProcessorCondition {
   readonly latencyMs: number | null;
 }
 
+/**
+ * Awaited when nothing here refuses the call any more, before its first byte leaves; what it throws ends the call, and
+ * nothing leaves.
+ */
+export type Leaving = () => Promise<void>;
+
 export interface Processor {
   readonly id: string;
   /** `signal` ends the call: with a TimeoutError at the deadline, with any other reason when nobody waits any more. */
-  process(request: NormalisedRequest, signal: AbortSignal): Promise<ProcessorAnswer>;
+  process(request: NormalisedRequest, signal: AbortSignal, leaving?: Leaving): Promise<ProcessorAnswer>;
   health(signal: AbortSignal): Promise<ProcessorCondition>;
 }
 

@@ -1,0 +1,150 @@
+/**
+ * What is wrong with a value that did not decode: one issue per field, unknown members by name. Of a choice between
+ * shapes only the one that was meant is spoken of; when none can be told, the words that would tell are named.
+ */
+import type { TSchema } from 'typebox';
+import { Settings } from 'typebox/system';
+
+export interface DecodeIssue {
+  /** JSON Pointer into the decoded value; `` is the value itself. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export interface SchemaError {
+  readonly keyword: string;
+  readonly schemaPath: string;
+  readonly instancePath: string;
+  readonly message: string;
+  readonly params: object;
+}
+
+/**
+ * Errors that the validator looks for in one value. Its own bound of 8 cuts a choice of three shapes short, and then
+ * nothing says that it was one.
+ */
+const errorsMax = 64;
+Settings.Set({ maxErrors: errorsMax });
+
+export function issuesOf(errors: readonly SchemaError[], schema: TSchema, value: unknown): DecodeIssue[] {
+  const choices = errors.flatMap((error) => (error.keyword === 'anyOf' ? [choiceOf(error, schema, value)] : []));
+  const byPath = new Map<string, DecodeIssue>();
+  for (const error of errors) {
+    // Unknown members are reported once each by the 'boolean' error at their own path.
+    if (error.keyword === 'additionalProperties') continue;
+    if (choices.some((choice) => isOutside(error, choice))) continue;
+    const choice = choices.find((each) => each.error === error);
+    const issue = choice === undefined ? issueOf(error, schema) : choice.issue;
+    if (issue !== null && !byPath.has(issue.path)) byPath.set(issue.path, issue);
+  }
+  return byPath.size === 0 ? [{ path: '', message: 'is not valid' }] : [...byPath.values()];
+}
+
+function issueOf(error: SchemaError, schema: TSchema): DecodeIssue {
+  const message = error.keyword === 'boolean' ? 'is not a known field' : messageOf(error, schema);
+  return { path: error.instancePath, message };
+}
+
+/** A choice between shapes, none of which the value has. */
+interface Choice {
+  readonly error: SchemaError;
+  /** The shape whose own faults say what is wrong. */
+  readonly meant: number | null;
+  /** Said instead of any shape's faults. */
+  readonly issue: DecodeIssue | null;
+}
+
+function choiceOf(error: SchemaError, schema: TSchema, value: unknown): Choice {
+  const { instancePath: path } = error;
+  const { anyOf } = schemaAt(schema, error.schemaPath);
+  const shapes: readonly unknown[] = Array.isArray(anyOf) ? anyOf : [];
+  const given = valueAt(value, path);
+  const objects = [...shapes.entries()].filter(([, shape]) => properties(shape) !== null);
+  const one = objects.length === 1 ? objects[0]?.[0] : undefined;
+  if (!isRecord(given)) return { error, meant: null, issue: { path, message: plainChoice(shapes) ?? error.message } };
+  if (one !== undefined) return { error, meant: one, issue: null };
+  const name = tellingMember(objects.map(([, shape]) => shape));
+  if (name === null) return { error, meant: null, issue: { path, message: error.message } };
+  const told = objects.find(([, shape]) => constantAt(shape, name) === given[name]);
+  if (told !== undefined) return { error, meant: told[0], issue: null };
+  const issue = { path: `${path}/${name}`, message: oneOf(objects.map(([, shape]) => constantAt(shape, name))) };
+  return { error, meant: null, issue };
+}
+
+/** True for the fault of a shape that was not meant. */
+function isOutside({ schemaPath, instancePath }: SchemaError, { error, meant }: Choice): boolean {
+  const shapes = `${error.schemaPath}/anyOf/`;
+  if (!schemaPath.startsWith(shapes)) return false;
+  if (instancePath !== error.instancePath && !instancePath.startsWith(`${error.instancePath}/`)) return false;
+  return schemaPath.slice(shapes.length).split('/')[0] !== String(meant);
+}
+
+/** The member by whose constant each of the shapes can be told from the others. */
+function tellingMember(shapes: readonly unknown[]): string | null {
+  const names = Object.keys(properties(shapes[0]) ?? {});
+  return names.find((name) => shapes.every((shape) => constantAt(shape, name) !== undefined)) ?? null;
+}
+
+function constantAt(shape: unknown, name: string): unknown {
+  const member = properties(shape)?.[name];
+  return isRecord(member) ? member.const : undefined;
+}
+
+function properties(shape: unknown): Record<string, unknown> | null {
+  return isRecord(shape) && isRecord(shape.properties) ? shape.properties : null;
+}
+
+/** What may stand in place of a value that is no object; null when the alternatives are more than words and objects. */
+function plainChoice(shapes: readonly unknown[]): string | null {
+  const words: unknown[] = [];
+  let objects = false;
+  for (const shape of shapes) {
+    if (!isRecord(shape)) return null;
+    const listed: readonly unknown[] = Array.isArray(shape.enum) ? shape.enum : [];
+    if ('const' in shape) words.push(shape.const);
+    else if (listed.length > 0) words.push(...listed);
+    else if (shape.type === 'null') words.push(null);
+    else if (properties(shape) !== null) objects = true;
+    else return null;
+  }
+  if (words.length === 0) return 'must be an object';
+  return objects ? `${oneOf(words)}, or an object` : oneOf(words);
+}
+
+/** In words where there are some: the description of a pattern, the members of a choice. */
+function messageOf(error: SchemaError, schema: TSchema): string {
+  const { params } = error;
+  if ('allowedValues' in params && Array.isArray(params.allowedValues)) return oneOf(params.allowedValues);
+  if ('allowedValue' in params) return `must be ${JSON.stringify(params.allowedValue)}`;
+  if ('requiredProperties' in params && Array.isArray(params.requiredProperties)) {
+    return `must have ${params.requiredProperties.map((name) => JSON.stringify(name)).join(', ')}`;
+  }
+  const place = schemaAt(schema, error.schemaPath);
+  if (error.keyword === 'pattern' && typeof place.description === 'string') return `must be ${place.description}`;
+  return error.message;
+}
+
+function oneOf(values: readonly unknown[]): string {
+  return `must be one of ${values.map((value) => JSON.stringify(value)).join(', ')}`;
+}
+
+/** The part of a schema that an error's path (`#/properties/…`) points to; empty when there is none. */
+function schemaAt(schema: TSchema, path: string): Record<string, unknown> {
+  const place = valueAt(schema, path);
+  return isRecord(place) ? place : {};
+}
+
+/** What a JSON Pointer, with or without `#` before it, points to; undefined when there is nothing. */
+function valueAt(whole: unknown, path: string): unknown {
+  let place = whole;
+  for (const part of path.split('/').slice(1)) {
+    const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    place =
+      typeof place === 'object' && place !== null && Object.hasOwn(place, name) ? Reflect.get(place, name) : undefined;
+  }
+  return place;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
