@@ -132,6 +132,27 @@ test('tables that are not partitioned, as hypertables, take rows, answer windows
   expect((await read(borderMs + quarterMs, 3, own.historian)).rows).toBe(15);
 });
 
+test('§4.3 a window of more rows than one answer holds is the one of the file, also where an instant lies across the border', async () => {
+  const file = await testHistory('sqlite');
+  onTestFinished(() => file.remove());
+  // 20 000 rows an answer: the last row of the first and the first of the second are of one instant.
+  const rows = Array.from({ length: 20_500 }, (_, index) =>
+    row(borderMs + (index - (index >= 20_000 ? 1 : 0)) * 10, index % 7 === 0 ? null : index % 101, {
+      ingestedMs: borderMs + 300_000,
+    }),
+  );
+  const asked = { series, asOfMs: borderMs + 205_001, cadenceMs: 50_000, steps: 5, aggregation: 'sum' } as const;
+  const answers = [];
+  for (const store of [file.historian, historian]) {
+    await store.append(rows);
+    const snapshot = await store.snapshot();
+    answers.push(await snapshot.window({ ...asked, duplicatePolicy: 'latest', maxSourceSkewMs: 0 }));
+    await snapshot.close();
+  }
+  expect(answers[1]).toEqual(answers[0]);
+  expect(answers[1]).toMatchObject({ rows: 20_500, firstDuplicateMs: borderMs + 199_990 });
+});
+
 describe('writers', () => {
   test('two of them at once: every row is there, rows of one instant are numbered', async () => {
     const other = openHistorian(place, testHistoryLimits);

@@ -26,16 +26,20 @@ import {
   rollupsAsked,
   rollupsQuery,
   rowsAsked,
-  rowsQuery,
+  rowTaker,
   type Span,
   seriesQuery,
   spanOf,
   takeRollups,
-  takeRows,
 } from './window.ts';
 
 /** How long whoever takes an export may look at a portion: then the server may tidy up. */
 const exportIdleMs = 600_000;
+
+/** Rows of one answer of the server. */
+const pageRows = 20_000;
+/** Of the column's type. */
+const largestOrdinal = 2_147_483_647;
 
 export function postgresHistorian(
   place: PostgresPlace,
@@ -98,8 +102,24 @@ type Queries = ReturnType<typeof queriesOf>;
 /** Each finds its series itself, which spares a journey. */
 function queriesOf(server: HistoryServer) {
   return {
-    rows: server.query('history_rows', ['instance', 'point', 'after', 'through', 'known'], (query, at) =>
-      rowsQuery(query, { ...at, series: answerOf(seriesQuery(query, at)) }),
+    rows: server.query('history_rows', ['instance', 'point', 'after', 'ordinal', 'through', 'known'], (query, at) =>
+      query
+        .selectFrom('sample')
+        .select(['event_ms', 'ingested_ms', 'value', 'quality', 'ordinal'])
+        .where('series', '=', answerOf(seriesQuery(query, at)))
+        // The first condition is for the index, the second goes on behind the last row of a page.
+        .where('event_ms', '>=', at.after)
+        .where((column) =>
+          column.or([
+            column('event_ms', '>', at.after),
+            column.and([column('event_ms', '=', at.after), column('ordinal', '>', at.ordinal)]),
+          ]),
+        )
+        .where('event_ms', '<=', at.through)
+        .where('ingested_ms', '<=', at.known)
+        .orderBy('event_ms')
+        .orderBy('ordinal')
+        .limit(pageRows),
     ),
     rollups: perQuestion((aggregation, ranged) =>
       server.query(
@@ -138,9 +158,29 @@ async function windowOf(
     }
     gaps = taken.gaps;
   }
-  for (const gap of gaps)
-    takeRows(await queries.rows.rows(connection, { instance, point, ...rowsAsked(request, gap) }), cells);
+  const taker = rowTaker(cells);
+  for (const gap of gaps) for await (const rows of pages(connection, queries, request, gap)) taker.take(rows);
+  taker.end();
   return cells.answer();
+}
+
+/** Rows of a span, as many at a time as memory should hold. */
+async function* pages(
+  connection: PostgresConnection,
+  queries: Queries,
+  request: WindowRequest,
+  gap: Span,
+): AsyncIterableIterator<readonly (readonly unknown[])[]> {
+  const { instance, point } = request.series;
+  const asked = { instance, point, ...rowsAsked(request, gap) };
+  // Nothing of the instant right before the span.
+  for (let place = { after: gap.afterMs, ordinal: largestOrdinal }; ; ) {
+    const rows = await queries.rows.rows(connection, { ...asked, ...place });
+    if (rows.length > 0) yield rows;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < pageRows) return;
+    place = { after: Number(last[0]), ordinal: Number(last[4]) };
+  }
 }
 
 function snapshotOn(

@@ -34,7 +34,9 @@ export function createWindowReader(database: HistoryDatabase, useRollups = true)
         if (end !== null) cells.observed(Number(newest.all({ series, width, end })[0]?.[0]));
         gaps = taken.gaps;
       }
-      for (const gap of gaps) takeRows(rawRows.iterate({ series, ...rowsAsked(request, gap) }), cells);
+      const rows = rowTaker(cells);
+      for (const gap of gaps) rows.take(rawRows.iterate({ series, ...rowsAsked(request, gap) }));
+      rows.end();
       return cells.answer();
     },
   };
@@ -42,7 +44,7 @@ export function createWindowReader(database: HistoryDatabase, useRollups = true)
 
 type RowsName = 'series' | 'after' | 'through' | 'known';
 
-export const rowsQuery: HistoryQuery<RowsName> = (query, at) =>
+const rowsQuery: HistoryQuery<RowsName> = (query, at) =>
   query
     .selectFrom('sample')
     .select(['event_ms', 'ingested_ms', 'value', 'quality'])
@@ -233,23 +235,36 @@ function knownMs({ knownAtMs }: WindowRequest): number {
   return knownAtMs ?? Number.MAX_SAFE_INTEGER;
 }
 
-/** Takes rows in the order of `rowsQuery`, whole instants at a time. */
-export function takeRows(rows: Iterable<readonly unknown[]>, cells: Cells): void {
+interface RowTaker {
+  /** Rows in the order of `rowsQuery`; those of an instant may come in two goes. */
+  take(rows: Iterable<readonly unknown[]>): void;
+  end(): void;
+}
+
+/** Gives rows to the cells, whole instants at a time. */
+export function rowTaker(cells: Cells): RowTaker {
   let instant: RawRow[] = [];
   let instantMs = Number.NaN;
-  for (const row of rows) {
-    const eventMs = Number(row[0]);
-    if (eventMs !== instantMs) {
-      if (instant.length > 0) cells.addInstant(instantMs, instant);
-      instant = [];
-      instantMs = eventMs;
-    }
-    const value = row[2];
-    instant.push({
-      ingestedMs: Number(row[1]),
-      value: typeof value === 'number' ? value : null,
-      quality: Number(row[3]),
-    });
-  }
-  if (instant.length > 0) cells.addInstant(instantMs, instant);
+  const flush = (): void => {
+    if (instant.length > 0) cells.addInstant(instantMs, instant);
+    instant = [];
+  };
+  return {
+    take(rows) {
+      for (const row of rows) {
+        const eventMs = Number(row[0]);
+        if (eventMs !== instantMs) {
+          flush();
+          instantMs = eventMs;
+        }
+        const value = row[2];
+        instant.push({
+          ingestedMs: Number(row[1]),
+          value: typeof value === 'number' ? value : null,
+          quality: Number(row[3]),
+        });
+      }
+    },
+    end: flush,
+  };
 }
