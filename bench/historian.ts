@@ -30,7 +30,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 const folder = mkdtempSync(join(tmpdir(), 'setpoint-bench-'));
 const file = join(folder, 'history.sqlite');
 
-function fill(historian: Historian): void {
+async function fill(historian: Historian): Promise<void> {
   const begunMs = systemClock.monotonicMs();
   const chunk = 20_000;
   for (let from = 0; from < rowsEach; from += chunk) {
@@ -40,7 +40,7 @@ function fill(historian: Historian): void {
         const value = 100 + 50 * Math.sin(atMs / 13_750_987) + ((from + index) % 97) / 10;
         return { series: { instance, point: 1 }, eventMs: atMs, ingestedMs: atMs + 200, value, quality: quality.good };
       });
-      historian.append(rows);
+      await historian.append(rows);
     }
   }
   const seconds = (systemClock.monotonicMs() - begunMs) / 1000;
@@ -49,10 +49,10 @@ function fill(historian: Historian): void {
 }
 
 /** What one process request reads. */
-function frame(snapshot: HistorySnapshot, asOfMs: number): number {
+async function frame(snapshot: HistorySnapshot, asOfMs: number): Promise<number> {
   let rows = 0;
   for (const instance of [3, 8, 15]) {
-    const answer = snapshot.window({
+    const answer = await snapshot.window({
       series: { instance, point: 1 },
       asOfMs,
       cadenceMs: quarterMs,
@@ -67,18 +67,20 @@ function frame(snapshot: HistorySnapshot, asOfMs: number): number {
   return rows;
 }
 
-function timed(historian: Historian, times: number): number[] {
+async function timed(historian: Historian, times: number): Promise<number[]> {
   // Windows anywhere in the last part of the store that holds them.
   const places = Math.floor((rowsEach * minuteMs - 2688 * quarterMs) / quarterMs);
-  return Array.from({ length: times }, (_, index) => {
+  const taken: number[] = [];
+  for (let index = 0; index < times; index++) {
     const asOfMs = Math.floor(endMs / quarterMs) * quarterMs - ((index * 7919) % Math.max(1, places)) * quarterMs;
     const begunMs = systemClock.monotonicMs();
-    const snapshot = historian.snapshot();
-    const rows = frame(snapshot, asOfMs);
-    snapshot.close();
+    const snapshot = await historian.snapshot();
+    const rows = await frame(snapshot, asOfMs);
+    await snapshot.close();
     if (rows < 100_000) throw new Error(`the window holds ${rows} rows only`);
-    return systemClock.monotonicMs() - begunMs;
-  }).toSorted((a, b) => a - b);
+    taken.push(systemClock.monotonicMs() - begunMs);
+  }
+  return taken.toSorted((a, b) => a - b);
 }
 
 const percentile = (sorted: readonly number[], share: number): number =>
@@ -140,7 +142,14 @@ async function recording(historian: Historian): Promise<void> {
   );
   told('a 10 ms tick, nothing beside it, is late by', await lateness(5));
   const setup = { points, tableSize: 1000, memory, recordIntervalMs: 1000, retentionDays: 400, limits: historyLimits };
-  const recorder = startRecording({ setup, file, logLevel: 'error', clock: systemClock, log: silentLog });
+  const recorder = startRecording({
+    setup,
+    place: file,
+    spoolFolder: null,
+    logLevel: 'error',
+    clock: systemClock,
+    log: silentLog,
+  });
   let round = 0;
   const feed = setInterval(() => {
     round++;
@@ -149,26 +158,26 @@ async function recording(historian: Historian): Promise<void> {
   told('1000 points of 100 ms being recorded', await lateness(10));
   const counts = await recorder.counts();
   const asOfMs = Math.floor(endMs / quarterMs) * quarterMs;
-  const read = (): void => {
-    const snapshot = historian.snapshot();
-    frame(snapshot, asOfMs);
-    snapshot.close();
+  const read = async (): Promise<void> => {
+    const snapshot = await historian.snapshot();
+    await frame(snapshot, asOfMs);
+    await snapshot.close();
   };
-  told('and two frames a second read in this thread', await lateness(10, read));
-  told('the same, seen by another thread, as the engine is one', await latenessElsewhere(10, read));
+  told('and two frames a second read in this thread', await lateness(10, () => void read()));
+  told('the same, seen by another thread, as the engine is one', await latenessElsewhere(10, () => void read()));
   clearInterval(feed);
-  await recorder.stop();
+  await recorder.stop(true);
   console.log(`recorded ${counts.recorded}, waiting ${counts.waiting}, dropped ${counts.dropped} after 10 s`);
 }
 
 const historian = openHistorian(file, historyLimits);
 const rawOnly = openHistorian(file, historyLimits, { useRollups: false });
 try {
-  fill(historian);
-  timed(historian, 20);
-  const withRollups = timed(historian, 300);
-  timed(rawOnly, 3);
-  const without = timed(rawOnly, 40);
+  await fill(historian);
+  await timed(historian, 20);
+  const withRollups = await timed(historian, 300);
+  await timed(rawOnly, 3);
+  const without = await timed(rawOnly, 40);
   told('a frame with rollups', withRollups);
   told('without', without);
   const ratio = percentile(without, 0.5) / percentile(withRollups, 0.5);
@@ -177,7 +186,7 @@ try {
   console.log(`rollups are ${ratio.toFixed(1)} times faster (aim >= 10)`);
   await recording(historian);
 } finally {
-  historian.close();
-  rawOnly.close();
+  await historian.close();
+  await rawOnly.close();
   rmSync(folder, { recursive: true, force: true });
 }

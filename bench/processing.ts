@@ -46,7 +46,7 @@ const series = Array.from({ length: seriesCount }, (_, index) => {
   return index <= 3 ? { instance: 6, point: index } : { instance: 100 + index, point: 1 };
 });
 
-function fill(): void {
+async function fill(): Promise<void> {
   const historian = openHistorian(file, historyLimits);
   const chunk = 20_000;
   for (let from = 0; from < rowsEach; from += chunk)
@@ -56,9 +56,9 @@ function fill(): void {
         const value = 50 + 30 * Math.sin(eventMs / 13_750_987) + ((from + index) % 97) / 10;
         return { series: each, eventMs, ingestedMs: eventMs + 200, value, quality: quality.good };
       });
-      historian.append(rows);
+      await historian.append(rows);
     }
-  historian.close();
+  await historian.close();
 }
 
 function writeRuns(): void {
@@ -171,7 +171,7 @@ function wholeCall(historian: ReturnType<typeof openHistorian>): () => Promise<u
 try {
   writeRuns();
   const begunMs = systemClock.monotonicMs();
-  fill();
+  await fill();
   console.log(
     `${rowsEach * seriesCount} rows stored in ${((systemClock.monotonicMs() - begunMs) / 1000).toFixed(0)} s`,
   );
@@ -211,8 +211,8 @@ try {
     true,
   );
   holds('everything except the processor, p99 of own work', share(whole.cpu, 0.99), 80, 'ms', true);
-  withRollups.close();
-  without.close();
+  await withRollups.close();
+  await without.close();
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

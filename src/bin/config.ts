@@ -40,7 +40,7 @@ export interface ServiceConfig {
   readonly host: string;
   readonly port: number;
   readonly dataDir: string;
-  /** A PostgreSQL server for rules, audit and rule state; without it, files of the data dir. */
+  /** A PostgreSQL server for rules, audit, rule state and recorded history; without it, files of the data dir. */
   readonly databaseUrl: string | null;
   /** What this process does of what a site needs: answer requests, and stand ready to control. */
   readonly roles: { readonly api: boolean; readonly engine: boolean };

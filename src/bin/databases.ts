@@ -1,4 +1,4 @@
-/** Where a site keeps rules, audit and rule state: files of its data dir, or a PostgreSQL server (docs/guides/several-machines.md). */
+/** Where a site keeps rules, audit, rule state and recorded history: files of its data dir, or a PostgreSQL server (docs/guides/several-machines.md). */
 import { databaseFile } from '../storage/data-files.ts';
 import type { DatabasePlace } from '../storage/database.ts';
 import type { StorageLimits } from '../storage/limits.ts';
@@ -12,4 +12,9 @@ export function siteDatabase(config: ServiceConfig, limits: StorageLimits): Data
 /** History and memory of the rules. */
 export function runtimeDatabase(config: ServiceConfig, limits: StorageLimits): DatabasePlace {
   return config.databaseUrl === null ? databaseFile(config.dataDir, 'runtime') : { url: config.databaseUrl, limits };
+}
+
+/** Recorded measurements. */
+export function historyDatabase(config: ServiceConfig, limits: StorageLimits): DatabasePlace {
+  return config.databaseUrl === null ? databaseFile(config.dataDir, 'history') : { url: config.databaseUrl, limits };
 }

@@ -5,6 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { sleep, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { readSeries, type Series } from '../devices/driver/series.ts';
 import { plantInputs } from '../devices/driver/simulated.ts';
@@ -30,9 +31,13 @@ interface Filled {
   readonly signal: SimulatedSignal;
 }
 
+/** In a database that processes share, control may take this long to come to this one. */
+const fillDeadlineMs = 60_000;
+const fillRetryMs = 500;
+
 /**
  * Fills the minutes before `untilMs` in which a point has no value, a value each, as far back as models look. What
- * forecasts read comes first.
+ * forecasts read comes first. What is filled already is not filled again, so it may be tried until it is stored.
  */
 export async function fillDemoHistory(
   history: ServiceHistory,
@@ -40,6 +45,19 @@ export async function fillDemoHistory(
   configDir: string,
   untilMs: number,
 ): Promise<void> {
+  const endMs = systemClock.monotonicMs() + fillDeadlineMs;
+  for (;;) {
+    try {
+      await fillMissing(history, site, configDir, untilMs);
+      return;
+    } catch (error) {
+      if (!(error instanceof Fault && error.retryable) || systemClock.monotonicMs() > endMs) throw error;
+      await sleep(systemClock, fillRetryMs);
+    }
+  }
+}
+
+async function fillMissing(history: ServiceHistory, site: Site, configDir: string, untilMs: number): Promise<void> {
   for (const [position, channel] of site.channels.entries()) {
     if (channel.driver !== 'simulated') continue;
     const series = (file: string): Series =>
@@ -53,7 +71,7 @@ export async function fillDemoHistory(
     };
     for (const { point, signal } of filledPoints(site, position)) {
       const id = { instance: point.instance, point: point.id };
-      const missing = missingMinutes(history, id, untilMs);
+      const missing = await missingMinutes(history, id, untilMs);
       // The newest first: whatever ends the filling, what lies before the first value is still to be filled.
       const fill = replayed.includes(signal) ? missing.all : missing.beforeFirst;
       for (let end = fill.length; end > 0; end -= portionMinutes) {
@@ -83,9 +101,9 @@ interface MissingMinutes {
 }
 
 /** Ends of the minutes in which the series has no number. */
-function missingMinutes(history: ServiceHistory, series: SeriesId, untilMs: number): MissingMinutes {
+async function missingMinutes(history: ServiceHistory, series: SeriesId, untilMs: number): Promise<MissingMinutes> {
   const asOfMs = Math.floor(untilMs / minuteMs) * minuteMs;
-  const cells = cellsOf(history, series, asOfMs);
+  const cells = await cellsOf(history, series, asOfMs);
   const all = Array.from(cells, (value, index) =>
     Number.isNaN(value) ? asOfMs - (backfillMinutes - 1 - index) * minuteMs : null,
   ).filter((endMs) => endMs !== null);
@@ -93,11 +111,11 @@ function missingMinutes(history: ServiceHistory, series: SeriesId, untilMs: numb
   return { all, beforeFirst: first < 0 ? all : all.slice(0, first) };
 }
 
-function cellsOf(history: ServiceHistory, series: SeriesId, asOfMs: number): Float64Array {
+async function cellsOf(history: ServiceHistory, series: SeriesId, asOfMs: number): Promise<Float64Array> {
   try {
-    const snapshot = history.reader.snapshot();
+    const snapshot = await history.reader.snapshot();
     try {
-      return snapshot.window({
+      const { cells } = await snapshot.window({
         series,
         asOfMs,
         cadenceMs: minuteMs,
@@ -105,9 +123,10 @@ function cellsOf(history: ServiceHistory, series: SeriesId, asOfMs: number): Flo
         aggregation: 'last',
         duplicatePolicy: 'latest',
         maxSourceSkewMs: Number.POSITIVE_INFINITY,
-      }).cells;
+      });
+      return cells;
     } finally {
-      snapshot.close();
+      await snapshot.close();
     }
   } catch (error) {
     // There is no store before the first rows.

@@ -16,6 +16,7 @@ import { sleep, systemClock, type Timer } from '../base/clock.ts';
 import { newId } from '../base/id.ts';
 import type { Log } from '../base/log.ts';
 import { type DeviceLayer, startDeviceLayer } from '../devices/device-layer.ts';
+import type { SharedRecording } from '../historian/shared-recording.ts';
 import { type PointMemory, setLease } from '../points/shared-memory.ts';
 import type { Site } from '../points/site.ts';
 import type { Parameter } from '../rules/catalogue.ts';
@@ -35,6 +36,8 @@ export interface EngineRoleParts {
   /** Of the rules' history and state. */
   readonly runtime: DatabasePlace;
   readonly history: Pick<HistoryStore, 'restore'>;
+  /** Of measurements, while this process controls a site that is shared. */
+  readonly recording: () => Pick<SharedRecording, 'begin' | 'end'> | null;
   /** Those in force now: a reload may have changed them. */
   readonly parameters: () => Readonly<Record<string, Parameter>>;
   readonly log: Log;
@@ -191,6 +194,7 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
     if (standing === undefined || term !== epoch) return;
     seat.sit(standing.client);
     await standing.client.run();
+    parts.recording()?.begin(epoch);
     log.info('this process controls the site', { epoch });
   };
   const letGo = async (): Promise<void> => {
@@ -198,8 +202,10 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
     standing = undefined;
     seat.leave();
     ended?.poll.cancel();
+    const recorded = parts.recording()?.end();
     await ended?.client.close();
     await ended?.devices.stop();
+    await recorded;
     if (!stopping) standing = standBy();
   };
   const lease = config.roles.engine

@@ -1,18 +1,26 @@
-/** The historian of a running service: recording in a thread of its own, reading where it is asked (house, "Threads"). */
+/**
+ * The historian of a running service: recording in a thread of its own, reading where it is asked (house, "Threads"). In a
+ * database that processes share, the one that controls records; all of them read.
+ */
 import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Historian } from '../historian/historian.ts';
-import type { HistoryLimits } from '../historian/limits.ts';
+import { historySpool } from '../historian/history-spool.ts';
 import { recordedPoints } from '../historian/look.ts';
 import { openHistorian } from '../historian/open-historian.ts';
-import { type Recording, startRecording } from '../historian/recording.ts';
+import type { Recording } from '../historian/recorder-protocol.ts';
+import { startRecording } from '../historian/recording.ts';
+import { type SharedRecording, shareRecording } from '../historian/shared-recording.ts';
 import type { PointMemory } from '../points/shared-memory.ts';
 import type { Site } from '../points/site.ts';
-import { databaseFile } from '../storage/data-files.ts';
-import type { ServiceConfig } from './config.ts';
+import type { DatabasePlace } from '../storage/database.ts';
+import type { ServiceConfig, ServiceLimits } from './config.ts';
+import { historyDatabase } from './databases.ts';
 
 export interface ServiceHistory {
   readonly recording: Recording;
+  /** Null where this process records as long as it runs. */
+  readonly shared: Pick<SharedRecording, 'begin' | 'end'> | null;
   /** Reads only: what is written goes through the recording. */
   readonly reader: Pick<Historian, 'snapshot' | 'export'>;
   stop(): Promise<void>;
@@ -22,27 +30,40 @@ export function startHistory(
   config: ServiceConfig,
   site: Site,
   memory: PointMemory,
-  limits: HistoryLimits,
-  log: Log,
+  limits: ServiceLimits,
+  mainLog: Log,
 ): ServiceHistory {
-  const file = databaseFile(config.dataDir, 'history');
+  const place = historyDatabase(config, limits.storage);
+  const log = mainLog.with({ area: 'history' });
   const setup = {
     points: recordedPoints(site.points),
     tableSize: site.points.length,
     memory,
     recordIntervalMs: site.history.recordIntervalMs,
     retentionDays: site.history.retentionDays,
-    limits,
+    limits: limits.history,
   };
-  const { logLevel } = config;
-  const recording = startRecording({ setup, file, logLevel, clock: systemClock, log: log.with({ area: 'history' }) });
-  const reader = openHistorian(file, limits);
+  const historian = openHistorian(place, limits.history);
+  const start = (at: DatabasePlace, spoolFolder: string | null): Recording =>
+    startRecording({ setup, place: at, spoolFolder, logLevel: config.logLevel, clock: systemClock, log });
+  const shared =
+    typeof place === 'string'
+      ? null
+      : shareRecording({
+          start: (epoch) => start({ ...place, epoch }, config.dataDir),
+          spool: historySpool(config.dataDir),
+          historian,
+          clock: systemClock,
+          log,
+        });
+  const recording = shared ?? start(place, null);
   return {
     recording,
-    reader,
+    shared,
+    reader: historian,
     async stop() {
-      reader.close();
-      await recording.stop();
+      await recording.stop(true);
+      await historian.close();
     },
   };
 }

@@ -9,7 +9,7 @@ import type { DurationCounts } from '../base/duration-counts.ts';
 import type { DeviceLayer } from '../devices/device-layer.ts';
 import type { DurationSample, Metrics, Sample } from '../gateway/metrics.ts';
 import type { RateLimits } from '../gateway/rate-limit.ts';
-import type { Recording } from '../historian/recording.ts';
+import type { Recording } from '../historian/recorder-protocol.ts';
 import type { ProcessorMeasures } from '../processing/processor/measured.ts';
 
 export interface MeasuredParts {

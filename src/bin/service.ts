@@ -36,6 +36,7 @@ import type { Parameter, SiteCatalogue } from '../rules/catalogue.ts';
 import { createSnapshot, type Snapshot } from '../rules/snapshot.ts';
 import { copyBeforeMigration } from '../storage/data-files.ts';
 import { type Database, openDatabase, openRuntimeDatabase } from '../storage/database.ts';
+import { prepareHistory } from '../storage/history-server.ts';
 import {
   isForOperator,
   readLimits,
@@ -46,7 +47,7 @@ import {
   StartError,
 } from './config.ts';
 import { lockDataFolder } from './data-lock.ts';
-import { runtimeDatabase, siteDatabase } from './databases.ts';
+import { historyDatabase, runtimeDatabase, siteDatabase } from './databases.ts';
 import { type EngineRole, type EngineRoleParts, engineRole } from './engine-role.ts';
 import { type ServiceHistory, startHistory } from './history.ts';
 import { addLiveSocket } from './live-socket.ts';
@@ -122,10 +123,20 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const store = createRuleStore(database, systemClock, limits.automation.max_rules);
   const parameters = parametersInForce(site);
   const records = createHistoryStore(runtime);
-  const engineParts = { config, site, memory, limits, store, history: records, parameters: parameters.current, log };
+  const engineParts = {
+    config,
+    site,
+    memory,
+    limits,
+    store,
+    history: records,
+    parameters: parameters.current,
+    log,
+    recording: () => history.shared,
+  };
   const { role, stream } = startEngine(engineParts, identity, opened);
   const { engine, devices } = role;
-  const history = startHistory(config, site, memory, limits.history, log);
+  const history = startHistory(config, site, memory, limits, log);
   // Before the device layer ends: the last look finds the values of the last moment.
   opened.add(() => history.stop());
   const processingLog = log.with({ area: 'processing' });
@@ -231,6 +242,8 @@ async function openDatabases(config: ServiceConfig, limits: ServiceLimits, opene
   try {
     await database.ready();
     await runtime.ready();
+    const history = historyDatabase(config, limits.storage);
+    if (typeof history !== 'string') await prepareHistory(history);
   } catch (error) {
     throw new StartError(error instanceof Error ? error.message : String(error));
   }

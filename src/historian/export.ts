@@ -1,6 +1,6 @@
 /** Reads recorded rows back as they are, and as they were known at a past moment (decisions §4 "Data cut"). */
 import { quality } from '../rules/snapshot.ts';
-import type { HistoryDatabase } from '../storage/history-database.ts';
+import type { HistoryDatabase, HistoryQuery } from '../storage/history-database.ts';
 import type { ExportRequest, HistoryRow } from './historian.ts';
 import { seriesFinder } from './window.ts';
 
@@ -8,42 +8,57 @@ export interface Exporter {
   rows(request: ExportRequest): IterableIterator<HistoryRow>;
 }
 
+/** Rows that are handed over at a time. */
+export const exportPortionRows = 2000;
+
 const qualityCodes = Object.values(quality);
+
+type ExportName = 'series' | 'from' | 'to' | 'known';
+
+export const exportQuery: HistoryQuery<ExportName> = (query, at) =>
+  query
+    .selectFrom('sample')
+    .select(['event_ms', 'ingested_ms', 'value', 'quality'])
+    .where('series', '=', at.series)
+    .where('event_ms', '>=', at.from)
+    .where('event_ms', '<=', at.to)
+    .where('ingested_ms', '<=', at.known)
+    .orderBy('event_ms')
+    .orderBy('ingested_ms')
+    .orderBy('ordinal');
+
+export function exportAsked({
+  fromMs,
+  toMs,
+  knownAtMs,
+}: ExportRequest): Readonly<Record<Exclude<ExportName, 'series'>, number>> {
+  return {
+    from: fromMs ?? Number.MIN_SAFE_INTEGER,
+    to: toMs ?? Number.MAX_SAFE_INTEGER,
+    known: knownAtMs ?? Number.MAX_SAFE_INTEGER,
+  };
+}
+
+/** From the columns of `exportQuery`. */
+export function exportedRow(series: HistoryRow['series'], row: readonly unknown[]): HistoryRow {
+  const [eventMs, ingestedMs, value, code] = row;
+  return {
+    series,
+    eventMs: Number(eventMs),
+    ingestedMs: Number(ingestedMs),
+    value: typeof value === 'number' ? value : null,
+    quality: qualityCodes.find((known) => known === code) ?? quality.missing,
+  };
+}
 
 export function createExporter(database: HistoryDatabase): Exporter {
   const findSeries = seriesFinder(database);
-  const rows = database.statement(['series', 'from', 'to', 'known'], (query, at) =>
-    query
-      .selectFrom('sample')
-      .select(['event_ms', 'ingested_ms', 'value', 'quality'])
-      .where('series', '=', at.series)
-      .where('event_ms', '>=', at.from)
-      .where('event_ms', '<=', at.to)
-      .where('ingested_ms', '<=', at.known)
-      .orderBy('event_ms')
-      .orderBy('ingested_ms')
-      .orderBy('ordinal'),
-  );
+  const rows = database.statement(['series', 'from', 'to', 'known'], exportQuery);
   return {
-    *rows({ series, fromMs, toMs, knownAtMs }) {
-      const id = findSeries(series);
+    *rows(request) {
+      const id = findSeries(request.series);
       if (id === null) return;
-      const span = {
-        series: id,
-        from: fromMs ?? Number.MIN_SAFE_INTEGER,
-        to: toMs ?? Number.MAX_SAFE_INTEGER,
-        known: knownAtMs ?? Number.MAX_SAFE_INTEGER,
-      };
-      for (const row of rows.iterate(span)) {
-        const [eventMs, ingestedMs, value, code] = row;
-        yield {
-          series,
-          eventMs: Number(eventMs),
-          ingestedMs: Number(ingestedMs),
-          value: typeof value === 'number' ? value : null,
-          quality: qualityCodes.find((known) => known === code) ?? quality.missing,
-        };
-      }
+      for (const row of rows.iterate({ series: id, ...exportAsked(request) })) yield exportedRow(request.series, row);
     },
   };
 }

@@ -1,7 +1,7 @@
 /**
- * The historian as the rest of the service sees it (§4.3 "History reads", decisions §2.6): measured values with event
- * and ingestion time, read in windows out of one snapshot. Reads are synchronous; they throw `Fault('source-unavailable')`
- * when the store is missing or broken, and a later call may recover.
+ * The historian as the rest of the service sees it, whichever engine is underneath (§4.3 "History reads", decisions §2.6):
+ * measured values with event and ingestion time, read in windows out of one snapshot. Reads throw
+ * `Fault('source-unavailable')` when the store is missing or broken, and a later call may recover.
  */
 import type { QualityCode } from '../rules/snapshot.ts';
 
@@ -70,8 +70,8 @@ export interface WindowAnswer {
 
 /** One read transaction: every feature of one request sees the same rows. Close it, or the store cannot tidy up. */
 export interface HistorySnapshot {
-  window(request: WindowRequest): WindowAnswer;
-  close(): void;
+  window(request: WindowRequest): Promise<WindowAnswer>;
+  close(): Promise<void>;
 }
 
 export interface HistoryRow {
@@ -88,6 +88,14 @@ export interface AppendReport {
   readonly duplicates: number;
 }
 
+export interface AppendOptions {
+  /**
+   * A row that is stored already, with its time, value and quality, is left out: for readings, of which there is one an
+   * instant, so that an attempt whose answer was lost can be made again.
+   */
+  readonly once?: boolean;
+}
+
 export interface ExportRequest {
   readonly series: SeriesId;
   /** Event times in [fromMs, toMs]. */
@@ -99,12 +107,12 @@ export interface ExportRequest {
 
 export interface Historian {
   /** Throws Fault `source-unavailable` when the store is missing or broken. */
-  snapshot(): HistorySnapshot;
+  snapshot(): Promise<HistorySnapshot>;
   /** Stores rows, all or none; among rows of one instant the one ingested later, else appended later, is the newer. */
-  append(rows: readonly HistoryRow[]): AppendReport;
-  /** All rows by event time, rows of one instant from the oldest to the newest. */
-  export(request: ExportRequest): IterableIterator<HistoryRow>;
+  append(rows: readonly HistoryRow[], options?: AppendOptions): Promise<AppendReport>;
+  /** All rows by event time, rows of one instant from the oldest to the newest; in portions, out of one snapshot. */
+  export(request: ExportRequest): AsyncIterableIterator<readonly HistoryRow[]>;
   /** Removes rows with event times before `beforeMs`, about `rowsMax` of each series at most; returns how many. */
-  prune(beforeMs: number, rowsMax: number): number;
-  close(): void;
+  prune(beforeMs: number, rowsMax: number): Promise<number>;
+  close(): Promise<void>;
 }

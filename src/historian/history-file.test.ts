@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseTimestamp } from '../base/timestamp.ts';
 import { quality } from '../rules/snapshot.ts';
+import { exportedRows } from '../testing/histories.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import type { HistoryRow } from './historian.ts';
 import {
@@ -166,7 +167,6 @@ describe('decisions §4 History import: the file', () => {
 
 describe('decisions §4 History import: the store', () => {
   const clock = simulatedClock();
-  const stored = (historian: ReturnType<typeof openHistorian>): HistoryRow[] => [...historian.export({ series })];
 
   async function imported(text: string, ingestedAt: number | 'event-time') {
     const historian = openHistorian(join(folder, 'history.sqlite'), historyLimits);
@@ -174,8 +174,8 @@ describe('decisions §4 History import: the store', () => {
     const checked = checkFile(file);
     const report = await storeFile(historian, file, { series, ingestedAt }, clock, () => undefined);
     file.close();
-    const rows = stored(historian);
-    historian.close();
+    const rows = await exportedRows(historian, { series });
+    await historian.close();
     return { checked, report, rows };
   }
 

@@ -56,8 +56,8 @@ export async function storeFile(
   let duplicates = 0;
   let stored = 0;
   let batch: HistoryRow[] = [];
-  const store = (): void => {
-    duplicates += historian.append(batch).duplicates;
+  const store = async (): Promise<void> => {
+    duplicates += (await historian.append(batch)).duplicates;
     stored += batch.length;
     onStored(stored);
     batch = [];
@@ -66,9 +66,9 @@ export async function storeFile(
     const ingestedMs = plan.ingestedAt === 'event-time' ? eventMs : plan.ingestedAt;
     batch.push({ series: plan.series, eventMs, ingestedMs, value, quality });
     if (batch.length < batchRows) continue;
-    store();
+    await store();
     await sleep(clock, pauseMs);
   }
-  if (batch.length > 0) store();
+  if (batch.length > 0) await store();
   return { duplicates };
 }

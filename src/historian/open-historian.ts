@@ -1,29 +1,9 @@
-/**
- * A historian over one SQLite file (§4.3 "History reads"). Nothing is opened before it is needed and nothing that failed is
- * kept: a store that is missing, locked or broken makes one call fail, and the next one tries anew. Each snapshot has a
- * connection of its own.
- */
-import { Fault } from '../base/fault.ts';
-import { type HistoryDatabase, openHistoryReader, openHistoryWriter } from '../storage/history-database.ts';
-import { createExporter, type Exporter } from './export.ts';
-import type { Historian, HistorySnapshot } from './historian.ts';
+/** A historian over the engine of a place: a file, or a PostgreSQL server. Nothing above knows which it is. */
+import type { DatabasePlace } from '../storage/database.ts';
+import { embeddedHistorian } from './embedded-historian.ts';
+import type { Historian } from './historian.ts';
 import type { HistoryLimits } from './limits.ts';
-import { createSeriesStore, type SeriesStore } from './series-store.ts';
-import { createWindowReader, type WindowReader } from './window.ts';
-
-interface ReadConnection {
-  readonly database: HistoryDatabase;
-  readonly windows: WindowReader;
-  readonly exporter: Exporter;
-}
-
-interface WriteConnection {
-  readonly database: HistoryDatabase;
-  readonly store: SeriesStore;
-}
-
-/** Connections that are kept for the next snapshot. */
-const idleMax = 4;
+import { postgresHistorian } from './postgres-historian.ts';
 
 export interface HistorianOptions {
   /** False: every row is read, for comparisons. */
@@ -31,142 +11,11 @@ export interface HistorianOptions {
 }
 
 export function openHistorian(
-  file: string,
+  place: DatabasePlace,
   limits: Pick<HistoryLimits, 'lock_wait_ms' | 'snapshots_max'>,
-  options: HistorianOptions = {},
+  { useRollups = true }: HistorianOptions = {},
 ): Historian {
-  const idle: ReadConnection[] = [];
-  let open = 0;
-  let writer: WriteConnection | undefined;
-  let closed = false;
-
-  const connect = (): ReadConnection => {
-    for (let known = idle.pop(); known !== undefined; known = idle.pop()) {
-      if (known.database.isCurrent()) return known;
-      known.database.close();
-    }
-    const database = openHistoryReader(file, limits.lock_wait_ms);
-    return {
-      database,
-      windows: createWindowReader(database, options.useRollups),
-      exporter: createExporter(database),
-    };
-  };
-  const begin = (): ReadConnection => {
-    if (closed) throw unavailable(new Error('the historian is closed'));
-    if (open >= limits.snapshots_max) throw unavailable(new Error('too many snapshots are open'));
-    let connection: ReadConnection | undefined;
-    try {
-      connection = connect();
-      connection.database.beginRead();
-    } catch (error) {
-      connection?.database.close();
-      throw unavailable(error);
-    }
-    open++;
-    return connection;
-  };
-  /** A connection on which something failed is not used again. */
-  const end = (connection: ReadConnection, sound: boolean): void => {
-    open--;
-    try {
-      connection.database.endRead();
-      if (sound && !closed && idle.length < idleMax) {
-        idle.push(connection);
-        return;
-      }
-    } catch {
-      // The reason was told where it failed.
-    }
-    connection.database.close();
-  };
-
-  const writing = (): SeriesStore => {
-    if (closed) throw new Fault('storage-unavailable', 'the history store is closed');
-    if (writer !== undefined && !writer.database.isCurrent()) dropWriter();
-    if (writer === undefined) {
-      const database = openHistoryWriter(file, limits.lock_wait_ms);
-      writer = { database, store: createSeriesStore(database) };
-    }
-    return writer.store;
-  };
-  const dropWriter = (): void => {
-    writer?.database.close();
-    writer = undefined;
-  };
-  const write = <T>(work: (store: SeriesStore) => T): T => {
-    let store: SeriesStore | undefined;
-    try {
-      store = writing();
-      return work(store);
-    } catch (error) {
-      dropWriter();
-      // What cannot be opened says so in many ways; once it is open, only the database's own errors are trouble.
-      if (store !== undefined && !isStorageTrouble(error)) throw error;
-      throw new Fault('storage-unavailable', 'the history store did not take the rows; try again', { cause: error });
-    }
-  };
-
-  return {
-    snapshot: () => snapshotOn(begin(), end),
-    append: (rows) => write((store) => store.append(rows)),
-    prune: (beforeMs, rowsMax) => write((store) => store.prune(beforeMs, rowsMax)),
-    *export(request) {
-      const connection = begin();
-      let sound = false;
-      try {
-        yield* guarded(connection.exporter.rows(request));
-        sound = true;
-      } finally {
-        end(connection, sound);
-      }
-    },
-    close() {
-      closed = true;
-      dropWriter();
-      for (const connection of idle.splice(0)) connection.database.close();
-    },
-  };
-}
-
-function snapshotOn(
-  connection: ReadConnection,
-  end: (connection: ReadConnection, sound: boolean) => void,
-): HistorySnapshot {
-  let state: 'open' | 'broken' | 'closed' = 'open';
-  return {
-    window(request) {
-      if (state === 'closed') throw new Error('the snapshot is closed');
-      try {
-        return connection.windows.window(request);
-      } catch (error) {
-        if (!isStorageTrouble(error)) throw error;
-        state = 'broken';
-        throw unavailable(error);
-      }
-    },
-    close() {
-      if (state === 'closed') return;
-      const sound = state === 'open';
-      state = 'closed';
-      end(connection, sound);
-    },
-  };
-}
-
-function* guarded<T>(rows: IterableIterator<T>): IterableIterator<T> {
-  try {
-    yield* rows;
-  } catch (error) {
-    throw isStorageTrouble(error) ? unavailable(error) : error;
-  }
-}
-
-/** Errors of SQLite carry its result code; any other is a bug of ours. */
-function isStorageTrouble(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error;
-}
-
-function unavailable(cause: unknown): Fault {
-  return new Fault('source-unavailable', 'the history store cannot be read now; try again', { cause });
+  return typeof place === 'string'
+    ? embeddedHistorian(place, limits, useRollups)
+    : postgresHistorian(place, limits, useRollups);
 }

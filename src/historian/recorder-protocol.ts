@@ -1,8 +1,10 @@
 /** What the main thread and the historian thread say to each other; live values come through shared memory. */
 
+import type { LogLevel } from '../base/log.ts';
 import { quality } from '../rules/snapshot.ts';
+import type { DatabasePlace } from '../storage/database.ts';
 import type { AppendReport, HistoryRow, SeriesId } from './historian.ts';
-import type { RecorderCounts } from './recorder.ts';
+import type { RecorderCounts, RecorderSetup } from './recorder.ts';
 
 /** Numbers of one series, by time; typed arrays because they cross threads in bulk. */
 export interface HistoryColumns {
@@ -16,8 +18,24 @@ export type RecorderMethods = {
   /** Stores values as if they had been recorded when they were observed. */
   readonly append: (columns: readonly HistoryColumns[]) => AppendReport;
   readonly counts: (argument: null) => RecorderCounts;
-  readonly stop: (argument: null) => null;
+  /** Whether what waits is to be stored; what is not is kept, where a site is shared. */
+  readonly stop: (store: boolean) => RecorderCounts;
 };
+
+export interface RecorderWorkerData {
+  readonly setup: RecorderSetup;
+  readonly place: DatabasePlace;
+  /** Where what could not be stored is kept; null: nowhere, as its disk is the one that takes nothing. */
+  readonly spoolFolder: string | null;
+  readonly logLevel: LogLevel;
+}
+
+export interface Recording {
+  append(columns: readonly HistoryColumns[]): Promise<AppendReport>;
+  counts(): Promise<RecorderCounts>;
+  /** With `store`, what waits is stored first. Answers with the last counts. */
+  stop(store: boolean): Promise<RecorderCounts>;
+}
 
 export function rowsOf(columns: readonly HistoryColumns[]): HistoryRow[] {
   return columns.flatMap(({ series, eventMs, values }) =>

@@ -3,22 +3,15 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../base/clock.ts';
 import { createLog } from '../base/log.ts';
 import { answerCalls } from '../base/thread.ts';
-import { openHistorian } from './open-historian.ts';
-import { startRecorder } from './recorder.ts';
-import { type RecorderMethods, rowsOf } from './recorder-protocol.ts';
-import type { RecorderWorkerData } from './recording.ts';
+import { startRecorderAt } from './recorder-at.ts';
+import type { RecorderMethods, RecorderWorkerData } from './recorder-protocol.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('the historian thread is started by the service');
-const { setup, file, logLevel } = workerData as RecorderWorkerData;
-const historian = openHistorian(file, setup.limits);
-const recorder = startRecorder(setup, historian, systemClock, createLog(logLevel, { thread: 'historian' }));
+const data = workerData as RecorderWorkerData;
+const recorder = startRecorderAt(data, systemClock, createLog(data.logLevel, { thread: 'historian' }));
 answerCalls<RecorderMethods>(port, {
-  append: (columns) => recorder.append(rowsOf(columns)),
+  append: (columns) => recorder.append(columns),
   counts: () => recorder.counts(),
-  stop: () => {
-    recorder.stop();
-    historian.close();
-    return null;
-  },
+  stop: (store) => recorder.stop(store),
 });

@@ -2,13 +2,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Fault } from '../base/fault.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import { createLiveTableWriter } from '../points/live-table.ts';
 import { createPointMemory } from '../points/shared-memory.ts';
 import { quality } from '../rules/snapshot.ts';
-import { openHistoryWriter } from '../storage/history-database.ts';
+import { exportedRows } from '../testing/histories.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import type { Historian, HistoryRow } from './historian.ts';
 import { historyLimits } from './limits.ts';
@@ -17,6 +18,8 @@ import { startRecorder } from './recorder.ts';
 
 const series = { instance: 2, point: 1 };
 const dayMs = 86_400_000;
+/** Between two steps of time what the first began is done. */
+const stepMs = 100;
 let folder = '';
 let file = '';
 let historian: Historian;
@@ -27,11 +30,11 @@ beforeEach(() => {
   historian = openHistorian(file, { ...historyLimits, lock_wait_ms: 0 });
 });
 afterEach(() => {
-  historian.close();
+  void historian.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
-function rig(limits: Partial<typeof historyLimits> = {}, settings: { recordIntervalMs?: number } = {}) {
+async function rig(limits: Partial<typeof historyLimits> = {}, settings: { recordIntervalMs?: number } = {}) {
   const clock = simulatedClock();
   const memory = createPointMemory([{ channel: 0, writable: false }], 1);
   const table = createLiveTableWriter(memory, clock, [5000]);
@@ -41,9 +44,9 @@ function rig(limits: Partial<typeof historyLimits> = {}, settings: { recordInter
   const state = { full: false };
   const store: Historian = {
     ...historian,
-    append(rows) {
+    async append(rows, options) {
       if (state.full) throw new Fault('storage-unavailable', 'full', { cause: new Error('database or disk is full') });
-      return historian.append(rows);
+      return historian.append(rows, options);
     },
   };
   const recorder = startRecorder(
@@ -60,39 +63,48 @@ function rig(limits: Partial<typeof historyLimits> = {}, settings: { recordInter
     log,
   );
   const publish = (value: number): void => table.publish([{ index: 0, value, quality: quality.good }]);
-  /** One value a second, each seen by the look of its interval. */
-  const seconds = (count: number, from = 0): void => {
-    for (let index = 0; index < count; index++) {
-      publish(from + index);
-      clock.advance(1000);
+  /** Time passes, and what it began is done. */
+  const pass = async (ms: number): Promise<void> => {
+    for (let left = ms; left > 0; left -= stepMs) {
+      clock.advance(Math.min(left, stepMs));
+      await settled();
     }
   };
-  return { clock, publish, seconds, recorder, state, said };
+  /** One value a second, each seen by the look of its interval. */
+  const seconds = async (count: number, from = 0): Promise<void> => {
+    for (let index = 0; index < count; index++) {
+      publish(from + index);
+      await pass(1000);
+    }
+  };
+  await settled();
+  return { pass, clock, publish, seconds, recorder, state, said };
 }
 
-const stored = (): HistoryRow[] => [...historian.export({ series })];
-const values = (): (number | null)[] => stored().map((row) => row.value);
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const stored = (): Promise<HistoryRow[]> => exportedRows(historian, { series });
+const values = async (): Promise<(number | null)[]> => (await stored()).map((row) => row.value);
 
 describe('decisions §2.6 recorder', () => {
-  test('record_interval_ms: a point is recorded at least that often', () => {
-    const { clock, publish, recorder } = rig({}, { recordIntervalMs: 500 });
+  test('record_interval_ms: a point is recorded at least that often', async () => {
+    const { pass, publish, recorder } = await rig({}, { recordIntervalMs: 500 });
     for (let index = 0; index < 40; index++) {
       publish(5);
-      clock.advance(100);
+      await pass(100);
     }
-    recorder.stop();
-    const times = stored().map((row) => row.eventMs);
+    await recorder.stop(true);
+    const times = (await stored()).map((row) => row.eventMs);
     expect(times.length).toBeGreaterThanOrEqual(8);
     expect(Math.max(...times.slice(1).map((time, index) => time - (times[index] ?? 0)))).toBeLessThanOrEqual(500);
   });
 
   test('a change rings and is looked at, at most every look_interval_ms', async () => {
-    const { clock, publish, recorder } = rig({ look_interval_ms: 100 }, { recordIntervalMs: 3_600_000 });
+    const { clock, pass, publish, recorder } = await rig({ look_interval_ms: 100 }, { recordIntervalMs: 3_600_000 });
     const recorded = (): number => recorder.counts().recorded;
-    clock.advance(100);
+    await pass(100);
     publish(1);
     await expect.poll(recorded).toBe(1);
-    clock.advance(1);
+    await pass(1);
     publish(2);
     publish(3);
     // The bell is answered in some later turn; however late, the look is not before its time.
@@ -102,112 +114,114 @@ describe('decisions §2.6 recorder', () => {
       return clock.monotonicMs() - lookedMs;
     };
     expect(await secondAfterMs()).toBeGreaterThanOrEqual(100);
-    recorder.stop();
-    expect(values()).toEqual([1, 3]);
+    await recorder.stop(true);
+    expect(await values()).toEqual([1, 3]);
   });
 
-  test('rows are stored within flush_interval_ms, and the rest at the stop', () => {
-    const { clock, publish, recorder } = rig({ flush_interval_ms: 2500 });
+  test('rows are stored within flush_interval_ms, and the rest at the stop', async () => {
+    const { pass, publish, recorder } = await rig({ flush_interval_ms: 2500 });
     publish(1);
-    clock.advance(2499);
+    await pass(2499);
     expect([recorder.counts().stored, recorder.counts().waiting]).toEqual([0, 1]);
-    clock.advance(1);
-    expect(values()).toEqual([1]);
+    await pass(1);
+    expect(await values()).toEqual([1]);
     publish(2);
-    recorder.stop();
-    expect(values()).toEqual([1, 2]);
+    await recorder.stop(true);
+    expect(await values()).toEqual([1, 2]);
   });
 
-  test('decisions §2.6 ingestion is when a row is stored: before that moment nobody could have known it', () => {
-    const { clock, publish, recorder } = rig({ flush_interval_ms: 10_000 });
+  test('decisions §2.6 ingestion is when a row is stored: before that moment nobody could have known it', async () => {
+    const { clock, pass, publish, recorder } = await rig({ flush_interval_ms: 10_000 });
     const beganMs = clock.wallMs();
     publish(1);
-    clock.advance(10_000);
-    const [row] = stored();
+    await pass(10_000);
+    const [row] = await stored();
     expect([row?.eventMs, row?.ingestedMs]).toEqual([beganMs, beganMs + 10_000]);
-    expect([...historian.export({ series, knownAtMs: beganMs + 9999 })]).toEqual([]);
-    recorder.stop();
+    expect(await exportedRows(historian, { series, knownAtMs: beganMs + 9999 })).toEqual([]);
+    await recorder.stop(true);
   });
 
-  test('a wall clock set back while rows wait makes none of them come from the future', () => {
-    const { clock, publish, recorder } = rig({ flush_interval_ms: 10_000 });
+  test('a wall clock set back while rows wait makes none of them come from the future', async () => {
+    const { clock, pass, publish, recorder } = await rig({ flush_interval_ms: 10_000 });
     publish(1);
-    clock.advance(1500);
+    await pass(1500);
     clock.jumpWall(-3_600_000);
-    clock.advance(8500);
-    recorder.stop();
-    for (const row of stored()) expect(row.ingestedMs).toBeGreaterThanOrEqual(row.eventMs);
+    await pass(8500);
+    await recorder.stop(true);
+    for (const row of await stored()) expect(row.ingestedMs).toBeGreaterThanOrEqual(row.eventMs);
   });
 
-  test('flush_rows bounds a transaction, and a queue that was left behind empties in the turns that follow', () => {
-    const { clock, seconds, recorder, state } = rig({ flush_rows: 3 });
+  test('flush_rows bounds a transaction, and a queue that was left behind empties in the turns that follow', async () => {
+    const { pass, seconds, recorder, state } = await rig({ flush_rows: 3 });
     state.full = true;
-    seconds(10);
+    await seconds(10);
     state.full = false;
     const waiting = recorder.counts().waiting;
     expect(waiting).toBeGreaterThanOrEqual(9);
-    clock.advance(historyLimits.flush_interval_ms);
+    await pass(historyLimits.flush_interval_ms + 5 * stepMs);
     expect(recorder.counts().waiting).toBeLessThan(3);
-    recorder.stop();
-    expect(values()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    await recorder.stop(true);
+    expect(await values()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
-  test('a full disk is told once and counted; recording goes on and nothing is lost', () => {
-    const { seconds, recorder, state, said } = rig();
-    seconds(2);
+  test('a full disk is told once and counted; recording goes on and nothing is lost', async () => {
+    const { seconds, recorder, state, said } = await rig();
+    await seconds(2);
     state.full = true;
-    seconds(5, 2);
+    await seconds(5, 2);
     expect(said).toEqual(['history cannot be stored; it waits']);
     expect(recorder.counts()).toMatchObject({ failedFlushes: 5, dropped: 0 });
     state.full = false;
-    seconds(2, 7);
+    await seconds(2, 7);
     expect(said).toEqual(['history cannot be stored; it waits', 'history is stored again']);
-    recorder.stop();
-    expect(values()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    await recorder.stop(true);
+    expect(await values()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
-  test('queue_rows: at the limit nothing is dropped, beyond it the oldest, and that is counted', () => {
-    const { seconds, recorder, state, said } = rig({ queue_rows: 4 });
+  test('queue_rows: at the limit nothing is dropped, beyond it the oldest, and that is counted', async () => {
+    const { seconds, recorder, state, said } = await rig({ queue_rows: 4 });
     state.full = true;
-    seconds(4);
+    await seconds(4);
     expect(recorder.counts()).toMatchObject({ waiting: 4, dropped: 0 });
-    seconds(3, 4);
+    await seconds(3, 4);
     expect(recorder.counts()).toMatchObject({ waiting: 4, dropped: 3 });
     expect(said).toContain('history is lost: more rows wait than may');
     state.full = false;
-    recorder.stop();
-    expect(values()).toEqual([3, 4, 5, 6]);
+    await recorder.stop(true);
+    expect(await values()).toEqual([3, 4, 5, 6]);
   });
 
-  test('a file that another process has locked is waited for, not given up', () => {
-    const { seconds, recorder } = rig();
-    seconds(1);
-    const other = openHistoryWriter(file, 0);
-    other.transaction(() => seconds(3, 1));
+  test('a file that another process has locked is waited for, not given up', async () => {
+    const { seconds, recorder } = await rig();
+    await seconds(1);
+    const other = new DatabaseSync(file);
+    other.exec('BEGIN IMMEDIATE');
+    await seconds(3, 1);
+    other.exec('ROLLBACK');
     expect(recorder.counts().failedFlushes).toBeGreaterThan(0);
     other.close();
-    recorder.stop();
-    expect(values()).toEqual([0, 1, 2, 3]);
+    await recorder.stop(true);
+    expect(await values()).toEqual([0, 1, 2, 3]);
   });
 
-  test('§4.3 retention_days: older rows go, in portions', () => {
-    const { clock, recorder } = rig({ prune_interval_ms: 60_000, prune_rows: 100 });
+  test('§4.3 retention_days: older rows go, in portions', async () => {
+    const { clock, pass, recorder } = await rig({ prune_interval_ms: 60_000, prune_rows: 100 });
     const nowMs = clock.wallMs();
     const rows = Array.from({ length: 2 * 1440 }, (_, index): HistoryRow => {
       const atMs = nowMs - index * 60_000;
       return { series, eventMs: atMs, ingestedMs: atMs, value: index, quality: quality.good };
     });
-    recorder.append(rows.toReversed());
-    clock.advance(59_999);
+    await recorder.append(rows.toReversed());
+    await pass(59_999);
     expect(recorder.counts().pruned).toBe(0);
-    clock.advance(1);
+    await pass(1);
     expect(recorder.counts().pruned).toBeGreaterThan(0);
     expect(recorder.counts().pruned).toBeLessThanOrEqual(120);
-    clock.advance(60_000);
-    const oldestMs = stored()[0]?.eventMs ?? 0;
+    await pass(60_000);
+    const oldestMs = (await stored())[0]?.eventMs ?? 0;
     // Whole quarter hours go: up to one of them is kept longer, nothing is removed early.
     expect(oldestMs).toBeLessThanOrEqual(clock.wallMs() - dayMs);
     expect(oldestMs).toBeGreaterThan(clock.wallMs() - dayMs - 2 * 900_000);
-    recorder.stop();
+    await recorder.stop(true);
   });
 });

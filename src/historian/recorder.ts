@@ -3,12 +3,12 @@
  * is to be recorded in a bounded queue, stores it in batches and removes what is older than the retention. A disk that
  * takes nothing is logged once, counted, and tried again: it stops neither acquisition nor rules.
  */
-import type { Clock, Timer } from '../base/clock.ts';
+import { type Clock, sleep, type Timer } from '../base/clock.ts';
 import { listen } from '../base/doorbell.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
-import { doorbells, type PointMemory } from '../points/shared-memory.ts';
+import { doorbells, mayCommand, type PointMemory } from '../points/shared-memory.ts';
 import { createSnapshot } from '../rules/snapshot.ts';
 import type { AppendReport, Historian, HistoryRow } from './historian.ts';
 import type { HistoryLimits } from './limits.ts';
@@ -33,15 +33,26 @@ export interface RecorderCounts {
   readonly pruned: number;
 }
 
+export const noCounts: RecorderCounts = {
+  recorded: 0,
+  stored: 0,
+  dropped: 0,
+  waiting: 0,
+  failedFlushes: 0,
+  pruned: 0,
+};
+
 export interface Recorder {
   counts(): RecorderCounts;
   /** Stores rows that do not come from the live table, at once; throws when they were not taken. */
-  append(rows: readonly HistoryRow[]): AppendReport;
-  /** Takes a last look and stores what waits. */
-  stop(): void;
+  append(rows: readonly HistoryRow[]): Promise<AppendReport>;
+  /** Takes a last look; with `store`, stores what waits. Returns what is not known to be stored. */
+  stop(store: boolean): Promise<readonly HistoryRow[]>;
 }
 
 const dayMs = 86_400_000;
+/** Of the time for a stop: what cannot be stored in it is still to be kept elsewhere. */
+const storingShare = 0.5;
 
 export function startRecorder(setup: RecorderSetup, historian: Historian, clock: Clock, log: Log): Recorder {
   const { limits } = setup;
@@ -49,62 +60,94 @@ export function startRecorder(setup: RecorderSetup, historian: Historian, clock:
   const pruning = startPruning(setup, historian, clock, log);
   const looking = startLooking(setup, clock, queue.add);
   let flushTimer: Timer | undefined;
-  const flush = (): void => {
-    const stored = queue.flush();
+  let stopped = false;
+  const flush = async (): Promise<void> => {
+    const stored = await queue.flush();
+    if (stopped) return;
     // A queue that the disk has left behind is emptied a transaction a turn, so that looks come in between.
     const behind = stored && queue.counts().waiting > 0;
-    flushTimer = clock.after(behind ? 0 : limits.flush_interval_ms, flush);
+    flushTimer = clock.after(behind ? 0 : limits.flush_interval_ms, () => void flush());
   };
-  flush();
+  void flush();
+  const storeAll = async (): Promise<void> => {
+    while (queue.counts().waiting > 0 && (await queue.flush()));
+  };
   return {
     counts: () => ({ ...queue.counts(), pruned: pruning.pruned() }),
     append: (rows) => historian.append(rows),
-    stop() {
+    async stop(store) {
+      stopped = true;
       flushTimer?.cancel();
       pruning.stop();
       looking.stop();
-      while (queue.counts().waiting > 0 && queue.flush());
+      if (store) await within(clock, limits.stop_timeout_ms * storingShare, storeAll());
+      return queue.waiting();
     },
   };
 }
 
+/** Waits for `work`, and not longer than `timeMs`. */
+async function within(clock: Clock, timeMs: number, work: Promise<void>): Promise<void> {
+  const over = new AbortController();
+  const deadline = sleep(clock, timeMs, over.signal).catch(() => undefined);
+  await Promise.race([work, deadline]);
+  over.abort();
+}
+
 function createQueue(historian: Historian, limits: HistoryLimits, clock: Clock, log: Log) {
-  let waiting: HistoryRow[] = [];
+  let waiting: readonly HistoryRow[] = [];
+  /** What an append is storing now, older than all that waits. */
+  let storing: readonly HistoryRow[] = [];
+  let turn: Promise<boolean> | undefined;
   const counts = { recorded: 0, stored: 0, dropped: 0, failedFlushes: 0 };
   let failing = false;
+
+  const dropExcess = (): void => {
+    const excess = storing.length + waiting.length - limits.queue_rows;
+    if (excess <= 0) return;
+    if (counts.dropped === 0) log.error('history is lost: more rows wait than may', { limit: limits.queue_rows });
+    const before = waiting.length;
+    waiting = waiting.slice(excess);
+    counts.dropped += before - waiting.length;
+  };
+  const flushBatch = async (): Promise<boolean> => {
+    const nowMs = clock.wallMs();
+    // What waits is not known yet: a read at this moment does not see it. A wall clock that was set back in between
+    // must not make a reading look as if it came from the future.
+    storing = waiting
+      .slice(0, limits.flush_rows)
+      .map((row) => ({ ...row, ingestedMs: Math.max(row.ingestedMs, nowMs) }));
+    waiting = waiting.slice(storing.length);
+    try {
+      // Also without rows: the first flush makes the file. Once: the answer to an earlier attempt may have been lost.
+      await historian.append(storing, { once: true });
+    } catch (error) {
+      waiting = [...storing, ...waiting];
+      storing = [];
+      dropExcess();
+      counts.failedFlushes++;
+      if (!failing) log.error('history cannot be stored; it waits', { waiting: waiting.length, ...reasonOf(error) });
+      failing = true;
+      return false;
+    }
+    counts.stored += storing.length;
+    storing = [];
+    if (failing) log.info('history is stored again', { waiting: waiting.length, dropped: counts.dropped });
+    failing = false;
+    return true;
+  };
   return {
-    counts: () => ({ ...counts, waiting: waiting.length }),
+    counts: () => ({ ...counts, waiting: storing.length + waiting.length }),
+    waiting: (): readonly HistoryRow[] => [...storing, ...waiting],
     add(rows: readonly HistoryRow[]): void {
       counts.recorded += rows.length;
-      waiting.push(...rows);
-      const excess = waiting.length - limits.queue_rows;
-      if (excess <= 0) return;
-      if (counts.dropped === 0) log.error('history is lost: more rows wait than may', { limit: limits.queue_rows });
-      waiting = waiting.slice(excess);
-      counts.dropped += excess;
+      waiting = [...waiting, ...rows];
+      dropExcess();
     },
     /** True when one batch was stored, or there was none. */
-    flush(): boolean {
-      const nowMs = clock.wallMs();
-      // What waits is not known yet: a read at this moment does not see it. A wall clock that was set back in between
-      // must not make a reading look as if it came from the future.
-      const batch = waiting
-        .slice(0, limits.flush_rows)
-        .map((row) => ({ ...row, ingestedMs: Math.max(row.ingestedMs, nowMs) }));
-      try {
-        // Also without rows: the first flush makes the file.
-        historian.append(batch);
-      } catch (error) {
-        counts.failedFlushes++;
-        if (!failing) log.error('history cannot be stored; it waits', { waiting: waiting.length, ...reasonOf(error) });
-        failing = true;
-        return false;
-      }
-      if (failing) log.info('history is stored again', { waiting: waiting.length, dropped: counts.dropped });
-      failing = false;
-      waiting = waiting.slice(batch.length);
-      counts.stored += batch.length;
-      return true;
+    flush(): Promise<boolean> {
+      turn ??= flushBatch().finally(() => (turn = undefined));
+      return turn;
     },
   };
 }
@@ -121,6 +164,8 @@ function startLooking(setup: RecorderSetup, clock: Clock, take: (rows: readonly 
 
   const look = (all: boolean): void => {
     lookedMs = clock.monotonicMs();
+    // Of several processes the one that controls records; the lease of a process alone has no end.
+    if (!mayCommand(memory, lookedMs)) return;
     // A table that is being written all the time is looked at again with the next change or interval.
     if (reader.copyInto(snapshot, clock)) take(observer.look(snapshot, all));
   };
@@ -155,20 +200,28 @@ function startLooking(setup: RecorderSetup, clock: Clock, take: (rows: readonly 
 function startPruning(setup: RecorderSetup, historian: Historian, clock: Clock, log: Log) {
   const { limits } = setup;
   let pruned = 0;
+  let stopped = false;
   let timer: Timer | undefined;
-  const prune = (): void => {
+  const prune = async (): Promise<void> => {
     let removed = 0;
     try {
-      removed = historian.prune(clock.wallMs() - setup.retentionDays * dayMs, limits.prune_rows);
+      removed = await historian.prune(clock.wallMs() - setup.retentionDays * dayMs, limits.prune_rows);
     } catch (error) {
       log.warn('old history could not be removed', reasonOf(error));
     }
     pruned += removed;
+    if (stopped) return;
     // There may be more: the rest goes soon, but not in one go.
-    timer = clock.after(removed > 0 ? limits.flush_interval_ms : limits.prune_interval_ms, prune);
+    timer = clock.after(removed > 0 ? limits.flush_interval_ms : limits.prune_interval_ms, () => void prune());
   };
-  timer = clock.after(limits.prune_interval_ms, prune);
-  return { pruned: () => pruned, stop: () => timer?.cancel() };
+  timer = clock.after(limits.prune_interval_ms, () => void prune());
+  return {
+    pruned: () => pruned,
+    stop() {
+      stopped = true;
+      timer?.cancel();
+    },
+  };
 }
 
 function reasonOf(error: unknown): { readonly error: string } {

@@ -8,6 +8,7 @@ import { silentLog } from '../base/log.ts';
 import { createLiveTableWriter } from '../points/live-table.ts';
 import { createPointMemory } from '../points/shared-memory.ts';
 import { quality } from '../rules/snapshot.ts';
+import { exportedRows } from '../testing/histories.ts';
 import { historyLimits } from './limits.ts';
 import { openHistorian } from './open-historian.ts';
 import { startRecording } from './recording.ts';
@@ -32,15 +33,15 @@ function rig(inProcess: boolean, more: Partial<typeof historyLimits> = {}) {
     retentionDays: 1,
     limits,
   };
-  const file = join(folder, 'history.sqlite');
+  const place = join(folder, 'history.sqlite');
   const said: string[] = [];
   const log = { ...silentLog, error: (message: string) => void said.push(message) };
-  const parts = { setup, file, logLevel: 'silent', clock: systemClock, log, inProcess } as const;
+  const parts = { setup, place, spoolFolder: null, logLevel: 'silent', clock: systemClock, log, inProcess } as const;
   const recording = startRecording(parts);
-  const reader = openHistorian(file, limits);
-  const values = (): (number | null)[] => {
+  const reader = openHistorian(place, limits);
+  const values = async (): Promise<(number | null)[]> => {
     try {
-      return [...reader.export({ series })].map((row) => row.value);
+      return (await exportedRows(reader, { series })).map((row) => row.value);
     } catch {
       return [];
     }
@@ -61,13 +62,13 @@ test.each([
   const eventMs = Float64Array.of(1000, 2000, 2000);
   const columns = { series, eventMs, values: Float64Array.of(7, Number.NaN, 8) };
   expect(await recording.append([columns])).toEqual({ duplicates: 1 });
-  expect(values().slice(0, 3)).toEqual([7, null, 8]);
+  expect((await values()).slice(0, 3)).toEqual([7, null, 8]);
   expect(await recording.counts()).toMatchObject({ recorded: 2, stored: 2, dropped: 0, failedFlushes: 0 });
   publish(3);
   // The last look finds what came just before the stop.
-  await recording.stop();
-  expect(values().slice(3)).toEqual([1, 2, 3]);
-  reader.close();
+  await recording.stop(true);
+  expect((await values()).slice(3)).toEqual([1, 2, 3]);
+  await reader.close();
 });
 
 test('house: a thread that dies is started again and records on', async () => {
@@ -80,13 +81,14 @@ test('house: a thread that dies is started again and records on', async () => {
   await expect.poll(() => said, { timeout: 10_000 }).toEqual(['the historian thread died; it is started again']);
   await expect
     .poll(
-      () => {
-        publish(values().length + 1);
-        return values().length;
+      async () => {
+        const { length } = await values();
+        publish(length + 1);
+        return length;
       },
       { timeout: 10_000 },
     )
     .toBeGreaterThan(3);
-  await recording.stop();
-  reader.close();
+  await recording.stop(true);
+  await reader.close();
 });

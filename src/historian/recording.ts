@@ -5,24 +5,11 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
-import type { Log, LogLevel } from '../base/log.ts';
+import type { Log } from '../base/log.ts';
 import { type Caller, callThread } from '../base/thread.ts';
-import type { AppendReport } from './historian.ts';
-import { openHistorian } from './open-historian.ts';
-import { type RecorderCounts, type RecorderSetup, startRecorder } from './recorder.ts';
-import { type HistoryColumns, type RecorderMethods, rowsOf } from './recorder-protocol.ts';
-
-export interface RecorderWorkerData {
-  readonly setup: RecorderSetup;
-  readonly file: string;
-  readonly logLevel: LogLevel;
-}
-
-export interface Recording {
-  append(columns: readonly HistoryColumns[]): Promise<AppendReport>;
-  counts(): Promise<RecorderCounts>;
-  stop(): Promise<void>;
-}
+import { noCounts } from './recorder.ts';
+import { startRecorderAt } from './recorder-at.ts';
+import type { RecorderMethods, RecorderWorkerData, Recording } from './recorder-protocol.ts';
 
 export interface RecordingParts extends RecorderWorkerData {
   readonly clock: Clock;
@@ -59,18 +46,19 @@ export function startRecording(parts: RecordingParts): Recording {
   return {
     append: async (columns) => running().append(columns),
     counts: async () => running().counts(),
-    async stop() {
+    async stop(store) {
       ended = true;
       timer?.cancel();
-      await instance?.stop();
+      const stopped = instance;
       instance = undefined;
+      return (await stopped?.stop(store)) ?? noCounts;
     },
   };
 }
 
-function startWorker({ setup, file, logLevel, clock }: RecordingParts): Instance {
+function startWorker({ setup, place, spoolFolder, logLevel, clock }: RecordingParts): Instance {
   const worker = new Worker(new URL('./recorder-thread.ts', import.meta.url), {
-    workerData: { setup, file, logLevel } satisfies RecorderWorkerData,
+    workerData: { setup, place, spoolFolder, logLevel } satisfies RecorderWorkerData,
     name: 'historian',
   });
   const { limits } = setup;
@@ -85,10 +73,10 @@ function startWorker({ setup, file, logLevel, clock }: RecordingParts): Instance
   return {
     append: (columns) => caller.call('append', columns),
     counts: () => caller.call('counts', null),
-    async stop() {
+    async stop(store) {
       const deadline = clock.after(limits.stop_timeout_ms, gone);
       try {
-        await caller.call('stop', null);
+        return await caller.call('stop', store);
       } finally {
         deadline.cancel();
         await worker.terminate();
@@ -98,16 +86,6 @@ function startWorker({ setup, file, logLevel, clock }: RecordingParts): Instance
   };
 }
 
-function startTwin({ setup, file, clock, log }: RecordingParts): Instance {
-  const historian = openHistorian(file, setup.limits);
-  const recorder = startRecorder(setup, historian, clock, log);
-  return {
-    append: async (columns) => recorder.append(rowsOf(columns)),
-    counts: async () => recorder.counts(),
-    async stop() {
-      recorder.stop();
-      historian.close();
-    },
-    onDeath: () => undefined,
-  };
+function startTwin(parts: RecordingParts): Instance {
+  return { ...startRecorderAt(parts, parts.clock, parts.log), onDeath: () => undefined };
 }

@@ -1,30 +1,18 @@
 /** Windowed reads against a naive reduction over all rows, and the specification's own examples. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { quality } from '../rules/snapshot.ts';
+import { engines } from '../testing/engines.ts';
+import { type TestHistory, testHistory } from '../testing/histories.ts';
 import type { Aggregation, Historian, HistoryRow, ValueRange, WindowAnswer, WindowRequest } from './historian.ts';
-import { historyLimits } from './limits.ts';
-import { openHistorian } from './open-historian.ts';
 
 const minuteMs = 60_000;
 const quarterMs = 900_000;
 const series = { instance: 2, point: 1 };
 const baseMs = Date.UTC(2026, 6, 11, 10, 45);
 
-let folder = '';
+let store: TestHistory;
 let historian: Historian;
-
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'setpoint-window-'));
-  historian = openHistorian(join(folder, 'history.sqlite'), historyLimits);
-});
-afterEach(() => {
-  historian.close();
-  rmSync(folder, { recursive: true, force: true });
-});
 
 const at = (text: string): number => Date.parse(`2026-07-11T${text}Z`);
 const row = (time: string, value: number | null, more: Partial<HistoryRow> = {}): HistoryRow => ({
@@ -45,16 +33,23 @@ const request = (more: Partial<WindowRequest> = {}): WindowRequest => ({
   maxSourceSkewMs: 5000,
   ...more,
 });
-const read = (more: Partial<WindowRequest> = {}): WindowAnswer => {
-  const snapshot = historian.snapshot();
+const read = async (more: Partial<WindowRequest> = {}): Promise<WindowAnswer> => {
+  const snapshot = await historian.snapshot();
   try {
-    return snapshot.window(request(more));
+    return await snapshot.window(request(more));
   } finally {
-    snapshot.close();
+    await snapshot.close();
   }
 };
 
-describe('§4.3 History reads', () => {
+describe.each(engines)('§4.3 History reads on %s', (engine) => {
+  beforeAll(async () => {
+    store = await testHistory(engine);
+    historian = store.historian;
+  });
+  afterAll(() => store.remove());
+  beforeEach(() => store.clear());
+
   const three = [row('10:50:00', 10), row('10:55:00', 20), row('11:05:00', 30)];
 
   test.each<[Aggregation, number[]]>([
@@ -63,108 +58,114 @@ describe('§4.3 History reads', () => {
     ['min', [10, 30]],
     ['max', [20, 30]],
     ['last', [20, 30]],
-  ])('§4.3 a label reduces (t-c, t] with the aggregation %s', (aggregation, values) => {
-    historian.append(three);
-    const answer = read({ aggregation });
+  ])('§4.3 a label reduces (t-c, t] with the aggregation %s', async (aggregation, values) => {
+    await historian.append(three);
+    const answer = await read({ aggregation });
     expect([...answer.cells]).toEqual(values);
     expect(answer.watermarkMs).toBe(at('11:05:00'));
   });
 
-  test('§4.3 a row exactly on the lower edge of the first bucket is not read, one on a label belongs to it', () => {
-    historian.append([row('10:45:00', 1), row('11:00:00', 2), row('11:15:00', 3), row('11:15:00.001', 4)]);
-    const answer = read({ aggregation: 'sum' });
+  test('§4.3 a row exactly on the lower edge of the first bucket is not read, one on a label belongs to it', async () => {
+    await historian.append([row('10:45:00', 1), row('11:00:00', 2), row('11:15:00', 3), row('11:15:00.001', 4)]);
+    const answer = await read({ aggregation: 'sum' });
     expect([[...answer.cells], answer.rows, answer.watermarkMs]).toEqual([[2, 3], 2, at('11:15:00')]);
   });
 
-  test('decisions §4 latest takes the newest row of an instant', () => {
-    historian.append([row('10:50:00', 10), row('10:50:00', 30), row('10:55:00', 20)]);
-    const answer = read();
+  test('decisions §4 latest takes the newest row of an instant', async () => {
+    await historian.append([row('10:50:00', 10), row('10:50:00', 30), row('10:55:00', 20)]);
+    const answer = await read();
     expect(answer.cells[0]).toBe(25);
     expect(answer.firstDuplicateMs).toBe(at('10:50:00'));
   });
 
-  test('decisions §4 a newest row that is NULL makes its instant contribute nothing', () => {
-    historian.append([row('10:50:00', 10), row('10:50:00', null), row('10:55:00', 20)]);
-    expect(read({ aggregation: 'min' }).cells[0]).toBe(20);
+  test('decisions §4 a newest row that is NULL makes its instant contribute nothing', async () => {
+    await historian.append([row('10:50:00', 10), row('10:50:00', null), row('10:55:00', 20)]);
+    expect((await read({ aggregation: 'min' })).cells[0]).toBe(20);
   });
 
-  test('decisions §4 of rows of one instant the one ingested later is the newer, whichever was appended first', () => {
-    historian.append([row('10:50:00', 10, { ingestedMs: at('12:00:00') })]);
-    historian.append([row('10:50:00', 99, { ingestedMs: at('11:00:00') })]);
-    expect(read({ aggregation: 'last' }).cells[0]).toBe(10);
+  test('decisions §4 of rows of one instant the one ingested later is the newer, whichever was appended first', async () => {
+    await historian.append([row('10:50:00', 10, { ingestedMs: at('12:00:00') })]);
+    await historian.append([row('10:50:00', 99, { ingestedMs: at('11:00:00') })]);
+    expect((await read({ aggregation: 'last' })).cells[0]).toBe(10);
   });
 
-  test('§4.3 the watermark is the newest numeric observation, not a NULL row and not the label', () => {
-    historian.append([row('11:07:30', 1), row('11:14:30', null)]);
-    expect(read().watermarkMs).toBe(at('11:07:30'));
+  test('§4.3 the watermark is the newest numeric observation, not a NULL row and not the label', async () => {
+    await historian.append([row('11:07:30', 1), row('11:14:30', null)]);
+    expect((await read()).watermarkMs).toBe(at('11:07:30'));
   });
 
-  test('§4.3 thirty rows of one bucket', () => {
+  test('§4.3 thirty rows of one bucket', async () => {
     const rows = Array.from({ length: 30 }, (_, index) =>
       row('10:45:00', index + 1, { eventMs: baseMs + (index + 1) * 30_000, ingestedMs: at('11:00:00') }),
     );
-    historian.append(rows);
-    expect(read().cells[0]).toBe(15.5);
+    await historian.append(rows);
+    expect((await read()).cells[0]).toBe(15.5);
   });
 
-  test('§4.3 empty buckets stay missing, and so does a series that was never recorded', () => {
-    historian.append([row('10:50:00', 0)]);
-    expect([...read().cells]).toEqual([0, Number.NaN]);
-    expect([...read({ series: { instance: 7, point: 7 } }).cells]).toEqual([Number.NaN, Number.NaN]);
+  test('§4.3 empty buckets stay missing, and so does a series that was never recorded', async () => {
+    await historian.append([row('10:50:00', 0)]);
+    expect([...(await read()).cells]).toEqual([0, Number.NaN]);
+    expect([...(await read({ series: { instance: 7, point: 7 } })).cells]).toEqual([Number.NaN, Number.NaN]);
   });
 
-  test('decisions §4 a row from the future never participates; its limit is inclusive', () => {
-    historian.append([
+  test('decisions §4 a row from the future never participates; its limit is inclusive', async () => {
+    await historian.append([
       row('10:50:00', 1, { ingestedMs: at('10:49:55') }),
       row('10:51:00', 100, { ingestedMs: at('10:50:54.999') }),
       row('11:14:00', 3, { ingestedMs: at('11:00:00') }),
     ]);
-    const answer = read({ aggregation: 'sum' });
+    const answer = await read({ aggregation: 'sum' });
     expect([...answer.cells]).toEqual([1, Number.NaN]);
     expect([answer.skewedRows, answer.rows, answer.watermarkMs]).toEqual([2, 3, at('10:50:00')]);
   });
 
-  test('decisions §4 a skewed row is no duplicate of the row that it came before', () => {
-    historian.append([row('10:50:00', 5, { ingestedMs: at('10:40:00') }), row('10:50:00', 6)]);
-    const answer = read({ duplicatePolicy: 'reject', aggregation: 'sum' });
+  test('decisions §4 a skewed row is no duplicate of the row that it came before', async () => {
+    await historian.append([row('10:50:00', 5, { ingestedMs: at('10:40:00') }), row('10:50:00', 6)]);
+    const answer = await read({ duplicatePolicy: 'reject', aggregation: 'sum' });
     expect([answer.cells[0], answer.firstDuplicateMs, answer.skewedRows]).toEqual([6, null, 1]);
   });
 
-  test('decisions §4 range leaves out single rows and counts them, also where a rollup is at hand', () => {
-    historian.append([row('10:50:00', -70), row('10:55:00', 20.5), row('11:05:00', 60)]);
-    const answer = read({ aggregation: 'sum', range: { minimum: -60, exclusive_maximum: 60 } });
+  test('decisions §4 range leaves out single rows and counts them, also where a rollup is at hand', async () => {
+    await historian.append([row('10:50:00', -70), row('10:55:00', 20.5), row('11:05:00', 60)]);
+    const answer = await read({ aggregation: 'sum', range: { minimum: -60, exclusive_maximum: 60 } });
     expect([...answer.cells]).toEqual([20.5, Number.NaN]);
     expect([answer.outOfRangeRows, answer.watermarkMs]).toEqual([2, at('10:55:00')]);
-    expect(read({ range: { integer: true } }).outOfRangeRows).toBe(1);
+    expect((await read({ range: { integer: true } })).outOfRangeRows).toBe(1);
   });
 
-  test('decisions §4 only what was ingested by the data cut is read', () => {
-    historian.append([row('10:50:00', 1), row('10:55:00', 2, { ingestedMs: at('12:00:00') })]);
-    expect(read({ aggregation: 'sum', knownAtMs: at('11:59:59.999') }).cells[0]).toBe(1);
-    expect(read({ aggregation: 'sum', knownAtMs: at('12:00:00') }).cells[0]).toBe(3);
+  test('decisions §4 only what was ingested by the data cut is read', async () => {
+    await historian.append([row('10:50:00', 1), row('10:55:00', 2, { ingestedMs: at('12:00:00') })]);
+    expect((await read({ aggregation: 'sum', knownAtMs: at('11:59:59.999') })).cells[0]).toBe(1);
+    expect((await read({ aggregation: 'sum', knownAtMs: at('12:00:00') })).cells[0]).toBe(3);
   });
 
-  test('§2.3 a cell in which an uncertain row participated is uncertain', () => {
-    historian.append([row('10:50:00', 1, { quality: quality.uncertain }), row('11:05:00', 2)]);
-    expect([...read().uncertainCells]).toEqual([1, 0]);
+  test('§2.3 a cell in which an uncertain row participated is uncertain', async () => {
+    await historian.append([row('10:50:00', 1, { quality: quality.uncertain }), row('11:05:00', 2)]);
+    expect([...(await read()).uncertainCells]).toEqual([1, 0]);
   });
 
-  test('a sum that overflows is missing, not infinite', () => {
-    historian.append([row('10:50:00', 1e308), row('10:51:00', 1e308), row('11:05:00', 1)]);
-    expect([...read({ aggregation: 'sum' }).cells]).toEqual([Number.NaN, 1]);
+  test('a sum that overflows is missing, not infinite', async () => {
+    await historian.append([row('10:50:00', 1e308), row('10:51:00', 1e308), row('11:05:00', 1)]);
+    expect([...(await read({ aggregation: 'sum' })).cells]).toEqual([Number.NaN, 1]);
   });
 
-  test('§4.3 every read of one snapshot sees the same rows', () => {
-    historian.append([row('10:50:00', 1)]);
-    const snapshot = historian.snapshot();
-    historian.append([row('10:55:00', 3)]);
-    expect(snapshot.window(request()).cells[0]).toBe(1);
-    snapshot.close();
-    expect(read().cells[0]).toBe(2);
+  test('§4.3 every read of one snapshot sees the same rows', async () => {
+    await historian.append([row('10:50:00', 1)]);
+    const snapshot = await historian.snapshot();
+    await historian.append([row('10:55:00', 3)]);
+    expect((await snapshot.window(request())).cells[0]).toBe(1);
+    await snapshot.close();
+    expect((await read()).cells[0]).toBe(2);
   });
 });
 
-describe('§4.3 windows over random histories equal a naive reduction over all rows', () => {
+describe.each(engines)('§4.3 windows over random histories equal a naive reduction over all rows, on %s', (engine) => {
+  beforeAll(async () => {
+    store = await testHistory(engine);
+    historian = store.historian;
+  });
+  afterAll(() => store.remove());
+
   const spanMs = 8 * quarterMs;
   const rowArbitrary = fc
     .record({
@@ -231,24 +232,27 @@ describe('§4.3 windows over random histories equal a naive reduction over all r
       }),
     );
 
-  test('cells, counts, watermark, uncertainty and the first duplicate', () => {
-    let run = 0;
-    fc.assert(
-      fc.property(
+  test('cells, counts, watermark, uncertainty and the first duplicate', async () => {
+    // Each history is one of series that no other has.
+    let instance = 100;
+    await fc.assert(
+      fc.asyncProperty(
         fc.array(rowArbitrary, { maxLength: 120 }),
         fc.array(requestArbitrary, { minLength: 1, maxLength: 6 }),
-        fc.integer({ min: 1, max: 50 }),
-        (rows, requests, batch) => {
-          const store = openHistorian(join(folder, `random-${run++}.sqlite`), historyLimits);
-          for (let from = 0; from < Math.max(1, rows.length); from += batch)
-            store.append(rows.slice(from, from + batch));
-          const snapshot = store.snapshot();
-          for (const asked of requests) expectSame(snapshot.window(asked), naive(rows, asked), asked.aggregation);
-          snapshot.close();
-          store.close();
+        fc.integer({ min: engine === 'sqlite' ? 1 : 15, max: 50 }),
+        async (given, requests, batch) => {
+          const own = instance++;
+          const rows = given.map((each) => ({ ...each, series: { ...each.series, instance: own } }));
+          for (let from = 0; from < rows.length; from += batch) await historian.append(rows.slice(from, from + batch));
+          const snapshot = await historian.snapshot();
+          for (const request of requests) {
+            const asked = { ...request, series: { ...request.series, instance: own } };
+            expectSame(await snapshot.window(asked), naive(rows, asked), asked.aggregation);
+          }
+          await snapshot.close();
         },
       ),
-      { numRuns: 150 },
+      { numRuns: engine === 'sqlite' ? 150 : 60 },
     );
   });
 });

@@ -1,8 +1,9 @@
 /**
  * A windowed read (§4.3 "History reads"). Where the labels fall on borders of rollups these are read, and each one that
- * does not provably equal its rows is replaced by the rows; on any other grid all rows are read.
+ * does not provably equal its rows is replaced by the rows; on any other grid all rows are read. Queries and what is made of
+ * their rows are shared by both engines.
  */
-import type { Cell, HistoryDatabase, Statement } from '../storage/history-database.ts';
+import type { HistoryDatabase, HistoryQueries, HistoryQuery, Places } from '../storage/history-database.ts';
 import { type Cells, createCells, type RawRow } from './cells.ts';
 import type { Aggregation, SeriesId, ValueRange, WindowAnswer, WindowRequest } from './historian.ts';
 import { cutFlag, equalsRows, type RollupSummary, rollupWidthsMs } from './rollup.ts';
@@ -14,65 +15,82 @@ export interface WindowReader {
 /** `useRollups: false` reads every row: what the bench and the tests compare with. */
 export function createWindowReader(database: HistoryDatabase, useRollups = true): WindowReader {
   const findSeries = seriesFinder(database);
-  const rawRows = database.statement(['series', 'after', 'through', 'known'], (query, at) =>
-    query
-      .selectFrom('sample')
-      .select(['event_ms', 'ingested_ms', 'value', 'quality'])
-      .where('series', '=', at.series)
-      .where('event_ms', '>', at.after)
-      .where('event_ms', '<=', at.through)
-      .where('ingested_ms', '<=', at.known)
-      .orderBy('event_ms')
-      .orderBy('ordinal'),
-  );
-  const rollups = rollupReader(database);
+  const rawRows = database.statement(['series', 'after', 'through', 'known'], rowsQuery);
+  const names = ['series', 'width', 'after', 'through', 'skew', 'known'] as const;
+  const rollups = perQuestion((...asked) => database.statement(names, rollupsQuery(...asked)));
+  const newest = database.statement(['series', 'width', 'end'], newestQuery);
   return {
     window(request) {
       check(request);
       const cells = createCells(request);
       const series = findSeries(request.series);
       if (series === null) return cells.answer();
-      const read: Read = { series, request, cells };
-      const afterMs = request.asOfMs - request.steps * request.cadenceMs;
-      const width = useRollups ? usableWidthMs(request) : null;
-      if (width === null) readRows(rawRows, read, { afterMs, throughMs: request.asOfMs });
-      else for (const gap of readRollups(rollups(request), read, afterMs, width)) readRows(rawRows, read, gap);
+      const { span, width } = spanOf(request, useRollups);
+      let gaps: readonly Span[] = [span];
+      if (width !== null) {
+        const found = rollups(request).all({ series, ...rollupsAsked(request, width) });
+        const taken = takeRollups(found, request, cells, width);
+        const { newestEndMs: end } = taken;
+        if (end !== null) cells.observed(Number(newest.all({ series, width, end })[0]?.[0]));
+        gaps = taken.gaps;
+      }
+      const rows = rowTaker(cells);
+      for (const gap of gaps) rows.take(rawRows.iterate({ series, ...rowsAsked(request, gap) }));
+      rows.end();
       return cells.answer();
     },
   };
 }
 
+type RowsName = 'series' | 'after' | 'through' | 'known';
+
+const rowsQuery: HistoryQuery<RowsName> = (query, at) =>
+  query
+    .selectFrom('sample')
+    .select(['event_ms', 'ingested_ms', 'value', 'quality'])
+    .where('series', '=', at.series)
+    .where('event_ms', '>', at.after)
+    .where('event_ms', '<=', at.through)
+    .where('ingested_ms', '<=', at.known)
+    .orderBy('event_ms')
+    .orderBy('ordinal');
+
+export function seriesQuery(query: HistoryQueries, at: Places<'instance' | 'point'>) {
+  return query
+    .selectFrom('series')
+    .select('id')
+    .where('instance', '=', at.instance)
+    .where('kind', '=', 'measurement')
+    .where('point', '=', at.point);
+}
+
 /** The row of a series, or null when nothing was ever recorded for it. */
 export function seriesFinder(database: HistoryDatabase): (series: SeriesId) => number | null {
-  const find = database.statement(['instance', 'point'], (query, at) =>
-    query
-      .selectFrom('series')
-      .select('id')
-      .where('instance', '=', at.instance)
-      .where('kind', '=', 'measurement')
-      .where('point', '=', at.point),
-  );
+  const find = database.statement(['instance', 'point'], seriesQuery);
   return ({ instance, point }) => {
     const id = find.all({ instance, point })[0]?.[0];
     return id === undefined ? null : Number(id);
   };
 }
 
-interface Read {
-  readonly series: number;
-  readonly request: WindowRequest;
-  readonly cells: Cells;
-}
-
 /** Event times in (afterMs, throughMs]. */
-interface Span {
+export interface Span {
   readonly afterMs: number;
   readonly throughMs: number;
 }
 
-function check({ asOfMs, cadenceMs, steps, maxSourceSkewMs }: WindowRequest): void {
+export function check({ asOfMs, cadenceMs, steps, maxSourceSkewMs }: WindowRequest): void {
   const whole = Number.isSafeInteger(asOfMs) && Number.isSafeInteger(cadenceMs) && Number.isSafeInteger(steps);
   if (!whole || cadenceMs < 1 || steps < 1 || !(maxSourceSkewMs >= 0)) throw new Error('not a window');
+}
+
+/** What is read, and from rollups of which width; null for rows only. */
+export function spanOf(
+  request: WindowRequest,
+  useRollups: boolean,
+): { readonly span: Span; readonly width: number | null } {
+  const afterMs = request.asOfMs - request.steps * request.cadenceMs;
+  return { span: { afterMs, throughMs: request.asOfMs }, width: useRollups ? usableWidthMs(request) : null };
 }
 
 /** The widest rollup none of which is cut by a label. */
@@ -80,11 +98,11 @@ function usableWidthMs({ asOfMs, cadenceMs }: WindowRequest): number | null {
   return rollupWidthsMs.find((width) => asOfMs % width === 0 && cadenceMs % width === 0) ?? null;
 }
 
-type RollupStatement = Statement<'series' | 'width' | 'after' | 'through' | 'skew' | 'known'>;
+type RollupName = RowsName | 'width' | 'skew';
 
 /** Of each rollup what `aggregation` needs, in as few columns as it fits: a column less is a tenth of the time. */
-function prepareRollups(database: HistoryDatabase, aggregation: Aggregation, ranged: boolean): RollupStatement {
-  return database.statement(['series', 'width', 'after', 'through', 'skew', 'known'], (query, at) =>
+export function rollupsQuery(aggregation: Aggregation, ranged: boolean): HistoryQuery<RollupName> {
+  return (query, at) =>
     query
       .selectFrom('rollup')
       .select((column) => {
@@ -113,39 +131,49 @@ function prepareRollups(database: HistoryDatabase, aggregation: Aggregation, ran
       .where('width_ms', '=', at.width)
       .where('end_ms', '>', at.after)
       .where('end_ms', '<=', at.through)
-      .orderBy('end_ms'),
-  );
+      .orderBy('end_ms');
 }
 
-interface RollupStatements {
-  readonly summaries: RollupStatement;
-  /** The event time of the newest number of one rollup. */
-  readonly newest: Statement<'series' | 'width' | 'end'>;
-}
+/** The event time of the newest number of one rollup. */
+export const newestQuery: HistoryQuery<'series' | 'width' | 'end'> = (query, at) =>
+  query
+    .selectFrom('rollup')
+    .select('last_ms')
+    .where('series', '=', at.series)
+    .where('width_ms', '=', at.width)
+    .where('end_ms', '=', at.end);
 
 /** One statement for each kind of question, compiled when it is first asked. */
-function rollupReader(database: HistoryDatabase): (request: WindowRequest) => RollupStatements {
-  const prepared = new Map<string, RollupStatement>();
-  const newest = database.statement(['series', 'width', 'end'], (query, at) =>
-    query
-      .selectFrom('rollup')
-      .select('last_ms')
-      .where('series', '=', at.series)
-      .where('width_ms', '=', at.width)
-      .where('end_ms', '=', at.end),
-  );
+export function perQuestion<S>(
+  compile: (aggregation: Aggregation, ranged: boolean) => S,
+): (request: WindowRequest) => S {
+  const compiled = new Map<string, S>();
   return ({ aggregation, range }) => {
     const ranged = range !== undefined && isBounded(range);
     const key = `${aggregation} ${ranged}`;
-    const summaries = prepared.get(key) ?? prepareRollups(database, aggregation, ranged);
-    prepared.set(key, summaries);
-    return { summaries, newest };
+    const known = compiled.get(key) ?? compile(aggregation, ranged);
+    compiled.set(key, known);
+    return known;
   };
 }
 
 /** False where every number is in the range. */
 function isBounded(range: ValueRange): boolean {
   return Object.values(range).some((bound) => bound !== undefined);
+}
+
+export function rollupsAsked(
+  request: WindowRequest,
+  width: number,
+): Readonly<Record<Exclude<RollupName, 'series'>, number>> {
+  const { span } = spanOf(request, true);
+  // Leads are whole milliseconds, and no limit at all is one that no lead reaches.
+  const skew = Math.min(Math.floor(request.maxSourceSkewMs), Number.MAX_SAFE_INTEGER);
+  return { width, skew, ...rowsAsked(request, span) };
+}
+
+export function rowsAsked(request: WindowRequest, span: Span): Readonly<Record<Exclude<RowsName, 'series'>, number>> {
+  return { after: span.afterMs, through: span.throughMs, known: knownMs(request) };
 }
 
 /**
@@ -155,23 +183,29 @@ function isBounded(range: ValueRange): boolean {
 const valuesPlace = 16;
 const idlePlace = valuesPlace * 2 ** 20;
 
-/** Takes the rollups that equal their rows; returns the spans of the others, joined where they touch. */
-function readRollups(
-  { summaries, newest }: RollupStatements,
-  { series, request, cells }: Read,
-  afterMs: number,
+interface Taken {
+  /** Spans of rollups that do not equal their rows, joined where they touch. */
+  readonly gaps: readonly Span[];
+  /** The end of the newest rollup with a number: `newestQuery` tells when exactly that one was. */
+  readonly newestEndMs: number | null;
+}
+
+/** Takes the rollups that equal their rows, in the order of `rollupsQuery`. */
+export function takeRollups(
+  rows: readonly (readonly unknown[])[],
+  request: WindowRequest,
+  cells: Cells,
   width: number,
-): Span[] {
+): Taken {
   const gaps: Span[] = [];
-  const span = { series, width, after: afterMs, through: request.asOfMs };
   const { range } = request;
   // One for all of them, because there are thousands; it is read before the next one is unpacked.
   const rollup = { rowCount: 0, valueCount: 0, lastMs: 0, flags: 0, value: 0, min: 0, max: 0 };
   let newestEndMs: number | null = null;
-  for (const row of summaries.all({ ...span, skew: request.maxSourceSkewMs, known: knownMs(request) })) {
+  for (const row of rows) {
     const endMs = Number(row[0]);
     unpack(row, rollup);
-    // Within its interval, which orders it among the others; `newest` tells where exactly the newest of all lies.
+    // Within its interval, which orders it among the others.
     rollup.lastMs = endMs - width;
     if (equalsRows(rollup, range)) {
       cells.addRollup(endMs, rollup);
@@ -182,11 +216,10 @@ function readRollups(
     if (before?.throughMs === endMs - width) gaps[gaps.length - 1] = { ...before, throughMs: endMs };
     else gaps.push({ afterMs: endMs - width, throughMs: endMs });
   }
-  if (newestEndMs !== null) cells.observed(Number(newest.all({ series, width, end: newestEndMs })[0]?.[0]));
-  return gaps;
+  return { gaps, newestEndMs };
 }
 
-function unpack(row: readonly Cell[], into: { -readonly [K in keyof RollupSummary]: RollupSummary[K] }): void {
+function unpack(row: readonly unknown[], into: { -readonly [K in keyof RollupSummary]: RollupSummary[K] }): void {
   const packed = Number(row[1]);
   into.flags = packed % valuesPlace;
   into.valueCount = Math.floor((packed % idlePlace) / valuesPlace);
@@ -202,27 +235,36 @@ function knownMs({ knownAtMs }: WindowRequest): number {
   return knownAtMs ?? Number.MAX_SAFE_INTEGER;
 }
 
-function readRows(
-  rawRows: Statement<'series' | 'after' | 'through' | 'known'>,
-  { series, request, cells }: Read,
-  { afterMs, throughMs }: Span,
-): void {
-  const known = knownMs(request);
+interface RowTaker {
+  /** Rows in the order of `rowsQuery`; those of an instant may come in two goes. */
+  take(rows: Iterable<readonly unknown[]>): void;
+  end(): void;
+}
+
+/** Gives rows to the cells, whole instants at a time. */
+export function rowTaker(cells: Cells): RowTaker {
   let instant: RawRow[] = [];
   let instantMs = Number.NaN;
-  for (const row of rawRows.iterate({ series, after: afterMs, through: throughMs, known })) {
-    const eventMs = Number(row[0]);
-    if (eventMs !== instantMs) {
-      if (instant.length > 0) cells.addInstant(instantMs, instant);
-      instant = [];
-      instantMs = eventMs;
-    }
-    const value = row[2];
-    instant.push({
-      ingestedMs: Number(row[1]),
-      value: typeof value === 'number' ? value : null,
-      quality: Number(row[3]),
-    });
-  }
-  if (instant.length > 0) cells.addInstant(instantMs, instant);
+  const flush = (): void => {
+    if (instant.length > 0) cells.addInstant(instantMs, instant);
+    instant = [];
+  };
+  return {
+    take(rows) {
+      for (const row of rows) {
+        const eventMs = Number(row[0]);
+        if (eventMs !== instantMs) {
+          flush();
+          instantMs = eventMs;
+        }
+        const value = row[2];
+        instant.push({
+          ingestedMs: Number(row[1]),
+          value: typeof value === 'number' ? value : null,
+          quality: Number(row[3]),
+        });
+      }
+    },
+    end: flush,
+  };
 }

@@ -4,15 +4,24 @@
  * name.
  */
 import { existsSync, statSync } from 'node:fs';
-import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqlite';
-import { type Compilable, Kysely, type RawBuilder, sql } from 'kysely';
+import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
+import { type Compilable, type Expression, Kysely, type RawBuilder, sql } from 'kysely';
 import { migrations } from './migrations.ts';
 import type { HistoryTables } from './schema.ts';
 import { migrate, openSqlite, sqliteDialect } from './sqlite.ts';
 
-export type Cell = SQLOutputValue | undefined;
+type Cell = SQLOutputValue | undefined;
 type Values<N extends string> = Readonly<Record<N, number | null>>;
-type Places<N extends string> = Readonly<Record<N, RawBuilder<number>>>;
+export type Places<N extends string> = Readonly<Record<N, RawBuilder<number>>>;
+
+/** A query over places that stand for the values of names; the same for both engines. */
+export type HistoryQuery<N extends string> = (query: HistoryQueries, at: Places<N>) => Compilable;
+export type HistoryQueries = Kysely<HistoryTables>;
+
+/** The one value that a query gives, in place of a value that is known. */
+export function answerOf(query: Expression<unknown>): RawBuilder<number> {
+  return sql<number>`(${query})`;
+}
 
 /** A query compiled once. Rows come as arrays in the order of the selected columns: objects cost five times as much. */
 export interface Statement<N extends string> {
@@ -23,10 +32,7 @@ export interface Statement<N extends string> {
 }
 
 export interface HistoryDatabase {
-  statement<N extends string>(
-    names: readonly N[],
-    build: (query: Kysely<HistoryTables>, at: Places<N>) => Compilable,
-  ): Statement<N>;
+  statement<N extends string>(names: readonly N[], build: HistoryQuery<N>): Statement<N>;
   /** All or nothing; takes the write lock at once. */
   transaction<T>(work: () => T): T;
   /** Pins what the following reads see, until `endRead`. */
@@ -111,18 +117,11 @@ function compile<N extends string>(
   sqlite: DatabaseSync,
   query: Kysely<HistoryTables>,
   names: readonly N[],
-  build: (query: Kysely<HistoryTables>, at: Places<N>) => Compilable,
+  build: HistoryQuery<N>,
 ): Statement<N> {
-  const at: Partial<Record<N, RawBuilder<number>>> = {};
-  for (const name of names) at[name] = sql<number>`${new Place(name)}`;
-  const compiled = build(query, at as Places<N>).compile();
-  const slots = compiled.parameters.map((parameter) =>
-    parameter instanceof Place ? parameter.name : constant(parameter),
-  );
-  const statement = sqlite.prepare(compiled.sql);
+  const { text, bound } = compileQuery(query, names, build);
+  const statement = sqlite.prepare(text);
   statement.setReturnArrays(true);
-  const bound = (values: Values<N>): SQLInputValue[] =>
-    slots.map((slot) => (typeof slot === 'string' ? (values[slot as N] ?? null) : slot.value));
   return {
     all: (values) => statement.all(...bound(values)) as unknown as SQLOutputValue[][],
     iterate: (values) => statement.iterate(...bound(values)) as unknown as IterableIterator<SQLOutputValue[]>,
@@ -130,7 +129,30 @@ function compile<N extends string>(
   };
 }
 
-function constant(parameter: unknown): { readonly value: SQLInputValue } {
+export interface CompiledQuery<N extends string> {
+  readonly text: string;
+  /** The parameters of `text`, in their order. */
+  bound(values: Values<N>): (number | string | null)[];
+}
+
+export function compileQuery<N extends string>(
+  query: Kysely<HistoryTables>,
+  names: readonly N[],
+  build: HistoryQuery<N>,
+): CompiledQuery<N> {
+  const at: Partial<Record<N, RawBuilder<number>>> = {};
+  for (const name of names) at[name] = sql<number>`${new Place(name)}`;
+  const compiled = build(query, at as Places<N>).compile();
+  const slots = compiled.parameters.map((parameter) =>
+    parameter instanceof Place ? parameter.name : constant(parameter),
+  );
+  return {
+    text: compiled.sql,
+    bound: (values) => slots.map((slot) => (typeof slot === 'string' ? (values[slot as N] ?? null) : slot.value)),
+  };
+}
+
+function constant(parameter: unknown): { readonly value: number | string } {
   if (typeof parameter === 'number' || typeof parameter === 'string') return { value: parameter };
   throw new Error(`a ${typeof parameter} cannot stand in a query`);
 }

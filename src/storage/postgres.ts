@@ -36,6 +36,12 @@ export interface PostgresServer {
 export interface PostgresConnection {
   /** Without parameters several statements may stand in `text`. */
   run(text: string, parameters?: readonly unknown[]): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** Rows as arrays, in the order of the columns; a statement with a name is planned once. */
+  cells(
+    text: string,
+    parameters: readonly unknown[],
+    name?: string,
+  ): Promise<{ readonly rows: readonly (readonly unknown[])[]; readonly changed: number }>;
   /** Calls back for each notification on a channel that `run` listens to; `null` once the connection is gone. */
   onNotification(listener: (payload: string | null) => void): void;
   /** With `destroy`, whatever was begun on it is undone by its end. */
@@ -67,7 +73,7 @@ export function connectPostgres(place: PostgresPlace, lock: LockName): PostgresS
   const begin = `BEGIN; ${takeLock(limits.postgres_schema, lock)}`;
   const prepared = new WeakSet<object>();
 
-  const acquire = async (): Promise<{ raw: pg.PoolClient; client: PostgresPoolClient }> => {
+  const acquire = async (): Promise<{ raw: pg.PoolClient; client: WrappedClient }> => {
     const client = await guarded(() => pool.connect());
     const wrapped = { raw: client, client: wrap(client, begin) };
     if (prepared.has(client)) return wrapped;
@@ -94,6 +100,7 @@ export function connectPostgres(place: PostgresPlace, lock: LockName): PostgresS
       return {
         run: async (text, parameters = []) =>
           (await client.query<Readonly<Record<string, unknown>>>(text, parameters)).rows,
+        cells: (text, parameters, name) => client.cells(text, parameters, name),
         onNotification(listener) {
           raw.on('notification', ({ payload }) => listener(payload ?? ''));
           raw.on('end', () => listener(null));
@@ -131,8 +138,23 @@ function settingsOf(limits: StorageLimits): string {
   ].join(';');
 }
 
-function wrap(client: pg.PoolClient, begin: string): PostgresPoolClient {
+interface WrappedClient extends PostgresPoolClient {
+  readonly cells: PostgresConnection['cells'];
+}
+
+function wrap(client: pg.PoolClient, begin: string): WrappedClient {
   let broken = false;
+  const cells: WrappedClient['cells'] = async (text, parameters, name) => {
+    const values = parameters.map(bindable);
+    try {
+      const named = name === undefined ? {} : { name };
+      const { rows, rowCount } = await client.query<unknown[]>({ text, values, rowMode: 'array', ...named });
+      return { rows, changed: rowCount ?? 0 };
+    } catch (error) {
+      if (!isAnswer(error)) broken = true;
+      throw refusalOf(error);
+    }
+  };
   const query = async <R>(text: unknown, parameters: readonly unknown[] = []): Promise<PostgresQueryResult<R>> => {
     if (typeof text !== 'string') throw new Error('cursors are not used');
     const values = parameters.map(bindable);
@@ -153,6 +175,7 @@ function wrap(client: pg.PoolClient, begin: string): PostgresPoolClient {
   };
   return {
     query: query as PostgresPoolClient['query'],
+    cells,
     release: (destroy) => client.release(broken || destroy === true),
   };
 }

@@ -1,4 +1,4 @@
-/** A site moved from files to PostgreSQL is the same site: rules, ids, audit chain, history, state (docs/guides/several-machines.md). */
+/** A site moved from files to PostgreSQL is the same site: rules, ids, audit chain, records, state, measurements (docs/guides/several-machines.md). */
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createAuditLog } from '../audit/log.ts';
@@ -6,10 +6,16 @@ import { gatherEvidence, verifyScan } from '../audit/verify.ts';
 import { createHistoryReader, createHistoryStore } from '../automation/history-store.ts';
 import { createRuleStore } from '../automation/rule-store.ts';
 import { systemClock } from '../base/clock.ts';
+import type { Historian, HistoryRow } from '../historian/historian.ts';
+import { historyLimits } from '../historian/limits.ts';
+import { openHistorian } from '../historian/open-historian.ts';
+import { quality } from '../rules/snapshot.ts';
 import { auditEntry, fillTrail, type TestTrail, testScope, testTrail } from '../testing/audit-trail.ts';
 import { runOn, testSchema } from '../testing/engines.ts';
+import { exportedRows } from '../testing/histories.ts';
 import { scanAudit } from './audit-scan.ts';
 import { type DatabasePlace, openDatabase, openRuntimeDatabase } from './database.ts';
+import { partitionMs } from './history-partitions.ts';
 import type { PostgresPlace } from './postgres.ts';
 import { moveToPostgres } from './to-postgres.ts';
 
@@ -76,6 +82,46 @@ describe('a site that moves', () => {
     expect(await createHistoryStore(runtime).states()).toEqual([{ rule_id: 1, state: '{"cooldown":1}' }]);
     expect(await createHistoryReader(runtime).page(1, undefined, 9)).toEqual(['{"x":1}']);
     await runtime.close();
+  });
+
+  test('recorded history: rows, rollups and series go on behind the last of the file', async () => {
+    await fill();
+    const borderMs = 740 * partitionMs;
+    const [one, other] = [
+      { instance: 2, point: 1 },
+      { instance: 2, point: 2 },
+    ];
+    const file = openHistorian(join(trail.folder, 'history.sqlite'), historyLimits);
+    const rows = Array.from({ length: 12_000 }, (_, index): HistoryRow => {
+      const eventMs = borderMs + (index - 6000) * 60_000;
+      const value = index % 7 === 0 ? null : Math.sin(index) * 1e3;
+      const code = value === null ? quality.missing : quality.good;
+      return { series: index % 3 === 0 ? other : one, eventMs, ingestedMs: eventMs + 5, value, quality: code };
+    });
+    await file.append(rows);
+    await file.append(rows.slice(5995, 6005));
+    const moved = await moveToPostgres(trail.folder, place, () => undefined);
+    expect(moved).toMatchObject({ series: 2, sample: 12_010 });
+    const server = openHistorian(place, historyLimits);
+    for (const series of [one, other])
+      expect(await exportedRows(server, { series })).toEqual(await exportedRows(file, { series }));
+    const quarterMs = 900_000;
+    const windowOf = async (from: Historian) => {
+      const snapshot = await from.snapshot();
+      const asked = { series: one, asOfMs: borderMs + 40 * quarterMs, cadenceMs: quarterMs, steps: 80 } as const;
+      const rest = { aggregation: 'mean', duplicatePolicy: 'latest', maxSourceSkewMs: 5000 } as const;
+      const answer = await snapshot.window({ ...asked, ...rest });
+      await snapshot.close();
+      return answer;
+    };
+    expect(await windowOf(server)).toEqual(await windowOf(file));
+    // Both go on in the same way.
+    for (const store of [file, server])
+      await store.append([{ ...rows[0], series: { instance: 9, point: 9 } } as HistoryRow, rows[1] as HistoryRow]);
+    expect(await windowOf(server)).toEqual(await windowOf(file));
+    expect(await exportedRows(server, { series: { instance: 9, point: 9 } })).toHaveLength(1);
+    await file.close();
+    await server.close();
   });
 
   test('a chain that is broken arrives as broken as it was: nothing is put right', async () => {

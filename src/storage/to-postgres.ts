@@ -1,12 +1,16 @@
 /**
  * Moves a site from the files of its data dir to a PostgreSQL server (docs/guides/several-machines.md): every row as it is, so that
- * the audit chain verifies there as it did here, ids are never given twice, and rules go on with the state they had. The
- * files are only read. All or nothing; a server that holds a site already is refused.
+ * the audit chain verifies there as it did here, ids are never given twice, rules go on with the state they had, and forecasts
+ * read the same history. The files are only read. All or nothing; a server that holds a site already is refused.
  */
-import { DatabaseSync } from 'node:sqlite';
+import { existsSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
 import { databaseFile } from './data-files.ts';
 import { openDatabase, openRuntimeDatabase } from './database.ts';
+import { prepareHistory } from './history-server.ts';
+import { moveHistory } from './history-to-postgres.ts';
 import { migrations } from './migrations.ts';
+import { openSource } from './move-source.ts';
 import { connectPostgres, type PostgresConnection, type PostgresPlace, takeLock } from './postgres.ts';
 
 /** Rows that each table had. */
@@ -37,6 +41,7 @@ export async function moveToPostgres(
   try {
     await siteTarget.ready();
     await runtimeTarget.ready();
+    await prepareHistory(place);
   } finally {
     await siteTarget.close();
     await runtimeTarget.close();
@@ -50,17 +55,21 @@ export async function moveToPostgres(
     // A large table takes long to read and to write.
     await connection.run('SET statement_timeout TO 0; SET idle_in_transaction_session_timeout TO 0');
     await connection.run(
-      `BEGIN; ${takeLock(place.limits.postgres_schema, 'site')}; ${takeLock(place.limits.postgres_schema, 'runtime')}`,
+      `BEGIN; ${(['site', 'runtime', 'history'] as const).map((name) => takeLock(place.limits.postgres_schema, name)).join('; ')}`,
     );
     await refuseFull(connection);
+    const told = (table: string, rows: number): void => {
+      moved[table] = rows;
+      progress(`${table}: ${rows} rows`);
+    };
     for (const [name, tables] of [
       ['site', site],
       ['runtime', runtime],
     ] as const)
-      await moveFile(databaseFile(dataDir, name), migrations[name].length, tables, connection, (table, rows) => {
-        moved[table] = rows;
-        progress(`${table}: ${rows} rows`);
-      });
+      await moveFile(databaseFile(dataDir, name), migrations[name].length, tables, connection, told);
+    const history = databaseFile(dataDir, 'history');
+    // Nothing was recorded yet.
+    if (existsSync(history)) await moveHistory(history, connection, told);
     await connection.run('COMMIT');
     done = true;
     return moved;
@@ -71,7 +80,7 @@ export async function moveToPostgres(
 }
 
 async function refuseFull({ run }: PostgresConnection): Promise<void> {
-  for (const { table } of [...site, ...runtime]) {
+  for (const { table } of [...site, ...runtime, { table: 'series' }, { table: 'sample' }]) {
     const rows = await run(`SELECT 1 FROM ${table} LIMIT 1`);
     if (rows.length > 0) throw new Error(`the PostgreSQL database holds a site already: ${table} is not empty`);
   }
@@ -84,14 +93,8 @@ async function moveFile(
   connection: PostgresConnection,
   told: (table: string, rows: number) => void,
 ): Promise<void> {
-  const source = new DatabaseSync(file, { readOnly: true });
+  const source = openSource(file, format);
   try {
-    const found = Number(source.prepare('PRAGMA user_version').get()?.['user_version']);
-    if (found !== format)
-      throw new Error(
-        `${file} has data format ${found}, this program moves ${format}: start the service of this version once`,
-      );
-    source.exec('BEGIN');
     for (const { table, counted } of tables) {
       await connection.run(`ALTER TABLE ${table} DISABLE TRIGGER USER`);
       const rows = await moveTable(source, table, connection, (count) => told(table, count));

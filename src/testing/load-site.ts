@@ -126,7 +126,8 @@ export interface LoadStore {
 export function loadStore(rows: readonly HistoryRow[]): LoadStore {
   const own = mkdtempSync(join(tmpdir(), 'setpoint-processing-'));
   const historian = openHistorian(join(own, 'history.sqlite'), historyLimits);
-  historian.append(rows);
+  // Done before its promise is there: a file is written in one go.
+  void historian.append(rows);
   const log = createLog('silent', {});
   return {
     historian,
@@ -148,7 +149,7 @@ export function loadStore(rows: readonly HistoryRow[]): LoadStore {
         log,
       }),
     close() {
-      historian.close();
+      void historian.close();
       rmSync(own, { recursive: true, force: true });
     },
   };

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { historyLimits } from '../../src/historian/limits.ts';
 import { openHistorian } from '../../src/historian/open-historian.ts';
 import { openDatabase } from '../../src/storage/database.ts';
+import { exportedRows } from '../../src/testing/histories.ts';
 import {
   root,
   runCommand,
@@ -116,8 +117,8 @@ describe('decisions §2.7 setpoint history', () => {
       const done = importText(text);
       expect([done.status, done.stderr]).toEqual([0, '']);
       const historian = openHistorian(join(folders.data, 'history.sqlite'), historyLimits);
-      expect([...historian.export({ series })]).toHaveLength(count);
-      historian.close();
+      expect(await exportedRows(historian, { series })).toHaveLength(count);
+      await historian.close();
       expect(service.logs()).not.toContain('"level":50');
     } finally {
       expect(await service.stop()).toBe(0);
@@ -137,11 +138,11 @@ test('decisions §1 npm start back-fills at least 35 days of the recorded points
   try {
     await waitFor(() => output.includes('the demo history is filled'), 40_000);
     const historian = openHistorian(join(data, 'history.sqlite'), historyLimits);
-    const snapshot = historian.snapshot();
+    const snapshot = await historian.snapshot();
     const quarterMs = 900_000;
     const asOfMs = Math.floor(begunMs / quarterMs) * quarterMs;
-    const cells = (instance: number, point: number): Float64Array =>
-      snapshot.window({
+    const cells = async (instance: number, point: number): Promise<Float64Array> => {
+      const answer = await snapshot.window({
         series: { instance, point },
         asOfMs,
         cadenceMs: quarterMs,
@@ -149,24 +150,26 @@ test('decisions §1 npm start back-fills at least 35 days of the recorded points
         aggregation: 'mean',
         duplicatePolicy: 'reject',
         maxSourceSkewMs: 5000,
-      }).cells;
-    const load = cells(2, 1);
+      });
+      return answer.cells;
+    };
+    const load = await cells(2, 1);
     expect(load.filter(Number.isNaN)).toHaveLength(0);
     expect(Math.max(...load)).toBeGreaterThan(Math.min(...load));
-    const pv = cells(3, 1);
+    const pv = await cells(3, 1);
     expect(pv.filter(Number.isNaN)).toHaveLength(0);
     // The sun goes down every day.
     for (let day = 0; day < 35; day++) expect(Math.min(...pv.subarray(day * 96, day * 96 + 96))).toBeLessThan(1);
-    expect(cells(4, 1).filter(Number.isNaN)).toHaveLength(0);
-    snapshot.close();
+    expect((await cells(4, 1)).filter(Number.isNaN)).toHaveLength(0);
+    await snapshot.close();
     // The past and the present meet: no minute is missing between back-fill and recording.
-    const rows = await waitFor(() => {
-      const recent = [...historian.export({ series, fromMs: begunMs - 600_000 })];
+    const rows = await waitFor(async () => {
+      const recent = await exportedRows(historian, { series, fromMs: begunMs - 600_000 });
       return recent.some((row) => row.eventMs > begunMs + 5000) ? recent : undefined;
     }, 20_000);
     const gaps = rows.slice(1).map((row, index) => row.eventMs - (rows[index]?.eventMs ?? 0));
     expect(Math.max(...gaps)).toBeLessThanOrEqual(90_000);
-    historian.close();
+    await historian.close();
   } finally {
     demo.kill('SIGINT');
     await ended;

@@ -1,4 +1,6 @@
 /** A site of one machine moves to PostgreSQL and goes on there (docs/guides/several-machines.md). */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makePostgres, type TestPostgres } from '../../src/testing/postgres-server.ts';
 import { runCommand, serviceEnvironment, startTestService, testFolders, virtualSite } from './running-service.ts';
@@ -20,7 +22,12 @@ describe('setpoint migrate', () => {
         ['migrate', '--from', 'sqlite', '--to', 'postgres', ...more],
         serviceEnvironment(folders, server),
       );
+    const history = (place: Readonly<Record<string, string>>, ...args: string[]) =>
+      runCommand('setpoint.ts', ['history', ...args, '--point', '1:1'], serviceEnvironment(folders, place));
     const before = await startTestService(folders);
+    const file = join(folders.config, 'values.csv');
+    writeFileSync(file, 'time,value\n2026-07-11T10:45:00Z,1\n2026-07-11T10:46:00Z,2.5\n');
+    expect(history({}, 'import', file).stderr).toBe('');
     for (const name of ['a', 'b']) expect((await before.command('POST', '/rules', { name })).status).toBe(200);
     expect((await before.command('DELETE', '/rules/2')).status).toBe(200);
     const running = migrate('--confirmed');
@@ -32,6 +39,9 @@ describe('setpoint migrate', () => {
     expect(moved.stdout).toMatch(/^rules: 1 rows$[^]*The audit trail holds/m);
     expect(migrate('--confirmed').stderr).toContain('holds a site already');
 
+    const exported = history({}, 'export').stdout;
+    expect(exported).toContain('2026-07-11T10:46:00Z,2.5,good');
+    expect(history(server, 'export').stdout).toBe(exported);
     const after = await startTestService(folders, server);
     expect((await after.read('/rules/1')).body['data']).toMatchObject({ id: 1, name: 'a' });
     expect((await after.command('POST', '/rules', { name: 'c' })).body['data']).toMatchObject({ id: 3 });
@@ -39,9 +49,9 @@ describe('setpoint migrate', () => {
     const verified = runCommand('setpoint.ts', ['audit', 'verify', '--json'], serviceEnvironment(folders, server));
     const report = JSON.parse(verified.stdout);
     expect(report).toMatchObject({ good: true, chains: [{ first: 1, broken: null }] });
-    // Three changes of two events each, the move, one more change: the sequence has no gap between them.
+    // An import and three changes of two events each, the move, one more change: the sequence has no gap between them.
     expect(report.chains[0].events).toBe(report.chains[0].last);
-    expect(report.chains[0].last).toBe(9);
+    expect(report.chains[0].last).toBe(11);
     folders.remove();
   }, 120_000);
 });

@@ -17,7 +17,7 @@ instances:
   - id: 1
     name: battery
     points:
-      - { id: 1, name: soc, kind: measurement, unit: "%", channel: inverter, address: { table: holding, register: 0, type: float32 } }
+      - { id: 1, name: soc, kind: measurement, unit: "%", record: true, channel: inverter, address: { table: holding, register: 0, type: float32 } }
       - { id: 1, name: setpoint, kind: action, unit: kW, min: -500, max: 500, channel: inverter, address: { table: holding, register: ${setpointRegister}, type: float32 } }
 `;
 

@@ -17,6 +17,7 @@ import { checkFile, type ImportReport, storeFile } from '../../historian/import.
 import { historyLimits } from '../../historian/limits.ts';
 import { openHistorian } from '../../historian/open-historian.ts';
 import { databaseFile } from '../../storage/data-files.ts';
+import type { DatabasePlace } from '../../storage/database.ts';
 import { CommandError } from '../exit.ts';
 import { showProgress } from '../terminal.ts';
 import { type DataDirParts, type Settings, withDatabase } from './data-dir.ts';
@@ -98,7 +99,7 @@ async function importCommand(parts: DataDirParts, path: string, options: ImportO
   try {
     const checked = checkFile(file);
     const store = async (onStored: (rows: number) => void): Promise<ImportReport> => {
-      const historian = openHistorian(databaseFile(settings.dataDir, 'history'), importLimits);
+      const historian = openHistorian(historyPlace(parts), importLimits);
       const ingestedAt = options.ingestedAtEventTime === true ? 'event-time' : nowMs;
       try {
         const plan = { series: options.point, ingestedAt } as const;
@@ -108,7 +109,7 @@ async function importCommand(parts: DataDirParts, path: string, options: ImportO
         };
         return { ...checked, ...(await storeFile(historian, file, plan, parts.clock, told)) };
       } finally {
-        historian.close();
+        await historian.close();
       }
     };
     const report = await withDatabase(parts, ({ audit }) => audited(audit, options, basename(path), store));
@@ -195,13 +196,14 @@ async function exportCommand(parts: DataDirParts, options: ExportOptions): Promi
     ...(options.to === undefined ? {} : { toMs: options.to }),
     ...(options.asKnownAt === undefined ? {} : { knownAtMs: options.asKnownAt }),
   };
-  const file = databaseFile(dataDir, 'history');
-  if (!existsSync(file)) throw new CommandError(`there is no history in the data dir ${dataDir}`);
-  const historian = openHistorian(file, importLimits);
+  const place = historyPlace(parts);
+  if (typeof place === 'string' && !existsSync(place))
+    throw new CommandError(`there is no history in the data dir ${dataDir}`);
+  const historian = openHistorian(place, importLimits);
   const line = options.json === true ? jsonLine : csvLine;
-  const lines = function* (): IterableIterator<string> {
+  const lines = async function* (): AsyncIterableIterator<string> {
     if (options.json !== true) yield csvHeader;
-    for (const row of historian.export(request)) yield line(row);
+    for await (const rows of historian.export(request)) yield rows.map(line).join('');
   };
   try {
     await pipeline(Readable.from(lines()), parts.terminal.stdout, { end: false });
@@ -210,6 +212,12 @@ async function exportCommand(parts: DataDirParts, options: ExportOptions): Promi
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code !== 'EPIPE' && code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   } finally {
-    historian.close();
+    await historian.close();
   }
+}
+
+/** Beside the rules and the audit: in the data dir, or in the same server. */
+function historyPlace(parts: DataDirParts): DatabasePlace {
+  const site = parts.siteDatabase();
+  return typeof site === 'string' ? databaseFile(parts.settings().dataDir, 'history') : site;
 }

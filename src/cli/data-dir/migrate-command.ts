@@ -1,5 +1,5 @@
 /**
- * `setpoint migrate --from sqlite --to postgres` (docs/guides/several-machines.md): moves rules, audit and rule state of a stopped
+ * `setpoint migrate --from sqlite --to postgres` (docs/guides/several-machines.md): moves rules, audit, rule state and recorded history of a stopped
  * service to the server that SVC_DATABASE_URL names, and verifies the audit trail there. The files stay as they are.
  */
 import { type Command, Option } from 'commander';
@@ -37,7 +37,7 @@ async function migrate(parts: DataDirParts, options: Options): Promise<void> {
   if (typeof place === 'string') throw new CommandError('SVC_DATABASE_URL is not set: it names the server to move to');
   if (options.confirmed !== true)
     throw new CommandError(
-      `This would move rules, audit and rule state of ${dataDir} to an empty PostgreSQL database. Give --confirmed to do it.`,
+      `This would move rules, audit, rule state and recorded history of ${dataDir} to an empty PostgreSQL database. Give --confirmed to do it.`,
       exitCodes.notConfirmed,
     );
   const lock = forPerson(() => parts.lockDataDir(dataDir));
@@ -71,7 +71,7 @@ async function migrate(parts: DataDirParts, options: Options): Promise<void> {
         ? `${JSON.stringify(moved)}\n`
         : `${Object.entries(moved)
             .map(([table, rows]) => `${table}: ${rows} rows\n`)
-            .join('')}The audit trail holds. Recorded values stay in the data dir.\n`,
+            .join('')}The audit trail holds. The files of the data dir stay as they are.\n`,
     );
   } finally {
     progress.end();

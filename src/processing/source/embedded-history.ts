@@ -1,16 +1,22 @@
-/** The embedded store as a history adapter, the default (decisions §4 "History adapters"). */
-import type { Historian } from '../../historian/historian.ts';
+/** The service's own recorded history as a history adapter, the default (decisions §4 "History adapters"). */
+import type { Historian, WindowAnswer } from '../../historian/historian.ts';
 import type { HistoryAdapter } from './history-adapter.ts';
 
 export function embeddedHistory(historian: Pick<Historian, 'snapshot'>): HistoryAdapter {
   return {
     async read(windows, signal) {
       signal.throwIfAborted();
-      const snapshot = historian.snapshot();
+      const snapshot = await historian.snapshot();
       try {
-        return windows.map((window) => snapshot.window(window));
+        const answers: WindowAnswer[] = [];
+        for (const window of windows) {
+          // Whoever asked may have gone while the last window was read.
+          signal.throwIfAborted();
+          answers.push(await snapshot.window(window));
+        }
+        return answers;
       } finally {
-        snapshot.close();
+        await snapshot.close();
       }
     },
   };

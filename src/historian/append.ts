@@ -1,0 +1,147 @@
+/**
+ * What an append writes, decided from the rows and from what is stored already (decisions §2.6): which row of its instant each
+ * one is, and the rollups that change. The same for both engines; the shells around it read and write.
+ */
+import type { AppendOptions, HistoryRow, SeriesId } from './historian.ts';
+import { addRow, emptyRollup, mergeRollup, type Rollup, rollupEndMs, rollupWidthsMs } from './rollup.ts';
+
+/** A series as it is stored before the append. */
+export interface StoredSeries {
+  readonly id: number;
+  /** -Infinity when it has no row. */
+  readonly newestMs: number;
+}
+
+/** One of the rows of an instant. */
+export interface StoredRow {
+  readonly ordinal: number;
+  readonly value: number | null;
+  readonly quality: number;
+}
+
+export interface Stored {
+  series(series: SeriesId): StoredSeries;
+  /** All rows of an instant; asked only for instants that are not newer than the newest row. */
+  instant(series: number, eventMs: number): readonly StoredRow[];
+  /** Asked only for rollups that begin before the newest row. */
+  rollup(series: number, widthMs: number, endMs: number): Rollup | null;
+}
+
+export interface Addition {
+  readonly samples: readonly AddedRow[];
+  readonly rollups: readonly ChangedRollup[];
+  readonly duplicates: number;
+}
+
+export interface AddedRow {
+  readonly series: number;
+  readonly ordinal: number;
+  readonly row: HistoryRow;
+}
+
+/** As it is after the append. */
+export interface ChangedRollup {
+  readonly series: number;
+  readonly widthMs: number;
+  readonly endMs: number;
+  readonly rollup: Rollup;
+}
+
+/** What one append knows of a series. */
+interface Touched {
+  readonly stored: StoredSeries;
+  newestMs: number;
+  /** The last row of each instant that the append came to. */
+  readonly ordinals: Map<number, number>;
+  /** By width, by end: what the append adds. */
+  readonly added: readonly Map<number, Rollup>[];
+}
+
+export function planAppend(rows: readonly HistoryRow[], stored: Stored, { once = false }: AppendOptions): Addition {
+  const touched = new Map<string, Touched>();
+  const samples: AddedRow[] = [];
+  let duplicates = 0;
+  for (const given of rows) {
+    // -0 and +0 are one value: which of them a minimum shows must not depend on how it was reduced.
+    const row = given.value === null ? given : { ...given, value: checked(given.value) + 0 };
+    const series = touchedOf(touched, stored, row.series);
+    const place = ordinalOf(series, stored, row, once);
+    if (place === null) continue;
+    if (place > 0) duplicates++;
+    series.newestMs = Math.max(series.newestMs, row.eventMs);
+    series.ordinals.set(row.eventMs, place);
+    samples.push({ series: series.stored.id, ordinal: place, row });
+    rollupWidthsMs.forEach((widthMs, index) => {
+      const endMs = rollupEndMs(row.eventMs, widthMs);
+      const rollups = series.added[index];
+      const rollup = rollups?.get(endMs) ?? emptyRollup();
+      rollups?.set(endMs, rollup);
+      addRow(rollup, row, place > 0);
+    });
+  }
+  const rollups = [...touched.values()].flatMap((series) => changedRollups(series, stored));
+  return { samples, rollups, duplicates };
+}
+
+function checked(value: number): number {
+  if (!Number.isFinite(value)) throw new Error('a recorded value is finite, or null');
+  return value;
+}
+
+function touchedOf(touched: Map<string, Touched>, stored: Stored, id: SeriesId): Touched {
+  const key = seriesKey(id);
+  const known = touched.get(key);
+  if (known !== undefined) return known;
+  const series = stored.series(id);
+  const added = rollupWidthsMs.map(() => new Map<number, Rollup>());
+  const fresh = { stored: series, newestMs: series.newestMs, ordinals: new Map<number, number>(), added };
+  touched.set(key, fresh);
+  return fresh;
+}
+
+export function seriesKey({ instance, point }: SeriesId): string {
+  return `${instance}:${point}`;
+}
+
+/** 0 for the first row of an instant; null for one that is there already and is to be stored once. */
+function ordinalOf(series: Touched, stored: Stored, row: HistoryRow, once: boolean): number | null {
+  if (row.eventMs > series.newestMs) return 0;
+  const last = series.ordinals.get(row.eventMs);
+  if (row.eventMs > series.stored.newestMs) return last === undefined ? 0 : last + 1;
+  const there = stored.instant(series.stored.id, row.eventMs);
+  if (once && there.some(({ value, quality }) => value === row.value && quality === row.quality)) return null;
+  return (last ?? there.reduce((most, { ordinal }) => Math.max(most, ordinal), -1)) + 1;
+}
+
+function changedRollups(series: Touched, stored: Stored): ChangedRollup[] {
+  const { id, newestMs } = series.stored;
+  return rollupWidthsMs.flatMap((widthMs, index) =>
+    [...(series.added[index] ?? [])].map(([endMs, added]) => {
+      const before = isOld(endMs, widthMs, newestMs) ? stored.rollup(id, widthMs, endMs) : null;
+      const rollup = before ?? added;
+      if (before !== null) mergeRollup(before, added);
+      return { series: id, widthMs, endMs, rollup };
+    }),
+  );
+}
+
+/** A rollup that begins after everything that was there before is new. */
+function isOld(endMs: number, widthMs: number, newestMs: number): boolean {
+  return endMs - widthMs < newestMs;
+}
+
+/** What `planAppend` may ask for, each once: for a store that answers in bulk. */
+export function askedOf(rows: readonly HistoryRow[], series: Stored['series']) {
+  const instants = new Map<string, { readonly series: number; readonly eventMs: number }>();
+  const rollups = new Map<string, { readonly series: number; readonly widthMs: number; readonly endMs: number }>();
+  for (const { series: id, eventMs } of rows) {
+    const stored = series(id);
+    if (eventMs <= stored.newestMs) instants.set(`${stored.id}:${eventMs}`, { series: stored.id, eventMs });
+    for (const widthMs of rollupWidthsMs) {
+      const endMs = rollupEndMs(eventMs, widthMs);
+      if (isOld(endMs, widthMs, stored.newestMs))
+        rollups.set(`${stored.id}:${widthMs}:${endMs}`, { series: stored.id, widthMs, endMs });
+    }
+  }
+  return { instants: [...instants.values()], rollups: [...rollups.values()] };
+}

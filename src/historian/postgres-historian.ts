@@ -1,0 +1,235 @@
+/**
+ * A historian over a PostgreSQL server (§4.3 "History reads", docs/guides/several-machines.md), for every process of a site: a
+ * snapshot is one transaction that only reads. A server that is away makes one call fail, and the next one tries anew.
+ */
+import { Fault } from '../base/fault.ts';
+import { answerOf } from '../storage/history-database.ts';
+import { connectHistory, type HistoryServer } from '../storage/history-server.ts';
+import type { PostgresConnection, PostgresPlace } from '../storage/postgres.ts';
+import { createCells } from './cells.ts';
+import { unavailable } from './embedded-historian.ts';
+import { exportAsked, exportedRow, exportPortionRows, exportQuery } from './export.ts';
+import type {
+  ExportRequest,
+  Historian,
+  HistoryRow,
+  HistorySnapshot,
+  WindowAnswer,
+  WindowRequest,
+} from './historian.ts';
+import type { HistoryLimits } from './limits.ts';
+import { appendRows, pruneEdge, pruneWhole } from './postgres-writer.ts';
+import {
+  check,
+  newestQuery,
+  perQuestion,
+  rollupsAsked,
+  rollupsQuery,
+  rowsAsked,
+  rowTaker,
+  type Span,
+  seriesQuery,
+  spanOf,
+  takeRollups,
+} from './window.ts';
+
+/** How long whoever takes an export may look at a portion: then the server may tidy up. */
+const exportIdleMs = 600_000;
+
+/** Rows of one answer of the server. */
+const pageRows = 20_000;
+/** Of the column's type. */
+const largestOrdinal = 2_147_483_647;
+
+export function postgresHistorian(
+  place: PostgresPlace,
+  limits: Pick<HistoryLimits, 'lock_wait_ms' | 'snapshots_max'>,
+  useRollups: boolean,
+): Historian {
+  const server = connectHistory(place);
+  const queries = queriesOf(server);
+  let open = 0;
+  let closed = false;
+
+  const begin = async (idleMs?: number): Promise<PostgresConnection> => {
+    if (closed) throw unavailable(new Error('the historian is closed'));
+    if (open >= limits.snapshots_max) throw unavailable(new Error('too many snapshots are open'));
+    open++;
+    try {
+      return await server.beginRead(idleMs);
+    } catch (error) {
+      open--;
+      throw readTrouble(error);
+    }
+  };
+  const end = async (connection: PostgresConnection, sound: boolean): Promise<void> => {
+    open--;
+    await server.endRead(connection, sound);
+  };
+  const write = <T>(work: (connection: PostgresConnection) => Promise<T>): Promise<T> => {
+    if (closed) throw new Fault('storage-unavailable', 'the history store is closed');
+    return server.write(work);
+  };
+
+  return {
+    snapshot: async () => snapshotOn(await begin(), queries, useRollups, end),
+    append: async (rows, options = {}) => write((connection) => appendRows(connection, rows, options)),
+    async prune(beforeMs, rowsMax) {
+      const whole = await write((connection) => pruneWhole(connection, beforeMs, limits.lock_wait_ms)).catch(orInUse);
+      return whole > 0 ? whole : write((connection) => pruneEdge(connection, beforeMs, rowsMax));
+    },
+    async *export(request) {
+      const connection = await begin(exportIdleMs);
+      let sound = false;
+      try {
+        yield* exported(connection, queries, request);
+        sound = true;
+      } catch (error) {
+        throw readTrouble(error);
+      } finally {
+        await end(connection, sound);
+      }
+    },
+    async close() {
+      closed = true;
+      await server.close();
+    },
+  };
+}
+
+type Queries = ReturnType<typeof queriesOf>;
+
+/** Each finds its series itself, which spares a journey. */
+function queriesOf(server: HistoryServer) {
+  return {
+    rows: server.query('history_rows', ['instance', 'point', 'after', 'ordinal', 'through', 'known'], (query, at) =>
+      query
+        .selectFrom('sample')
+        .select(['event_ms', 'ingested_ms', 'value', 'quality', 'ordinal'])
+        .where('series', '=', answerOf(seriesQuery(query, at)))
+        // The first condition is for the index, the second goes on behind the last row of a page.
+        .where('event_ms', '>=', at.after)
+        .where((column) =>
+          column.or([
+            column('event_ms', '>', at.after),
+            column.and([column('event_ms', '=', at.after), column('ordinal', '>', at.ordinal)]),
+          ]),
+        )
+        .where('event_ms', '<=', at.through)
+        .where('ingested_ms', '<=', at.known)
+        .orderBy('event_ms')
+        .orderBy('ordinal')
+        .limit(pageRows),
+    ),
+    rollups: perQuestion((aggregation, ranged) =>
+      server.query(
+        `history_${aggregation}${ranged ? '_ranged' : ''}`,
+        ['instance', 'point', 'width', 'after', 'through', 'skew', 'known'],
+        (query, at) => rollupsQuery(aggregation, ranged)(query, { ...at, series: answerOf(seriesQuery(query, at)) }),
+      ),
+    ),
+    newest: server.query('history_newest', ['instance', 'point', 'width', 'end'], (query, at) =>
+      newestQuery(query, { ...at, series: answerOf(seriesQuery(query, at)) }),
+    ),
+    exported: server.query('history_export', ['instance', 'point', 'from', 'to', 'known'], (query, at) =>
+      exportQuery(query, { ...at, series: answerOf(seriesQuery(query, at)) }),
+    ),
+  };
+}
+
+async function windowOf(
+  connection: PostgresConnection,
+  queries: Queries,
+  request: WindowRequest,
+  useRollups: boolean,
+): Promise<WindowAnswer> {
+  check(request);
+  const cells = createCells(request);
+  const { instance, point } = request.series;
+  const { span, width } = spanOf(request, useRollups);
+  let gaps: readonly Span[] = [span];
+  if (width !== null) {
+    const asked = { instance, point, ...rollupsAsked(request, width) };
+    const taken = takeRollups(await queries.rollups(request).rows(connection, asked), request, cells, width);
+    const { newestEndMs: end } = taken;
+    if (end !== null) {
+      const [newest] = await queries.newest.rows(connection, { instance, point, width, end });
+      cells.observed(Number(newest?.[0]));
+    }
+    gaps = taken.gaps;
+  }
+  const taker = rowTaker(cells);
+  for (const gap of gaps) for await (const rows of pages(connection, queries, request, gap)) taker.take(rows);
+  taker.end();
+  return cells.answer();
+}
+
+/** Rows of a span, as many at a time as memory should hold. */
+async function* pages(
+  connection: PostgresConnection,
+  queries: Queries,
+  request: WindowRequest,
+  gap: Span,
+): AsyncIterableIterator<readonly (readonly unknown[])[]> {
+  const { instance, point } = request.series;
+  const asked = { instance, point, ...rowsAsked(request, gap) };
+  // Nothing of the instant right before the span.
+  for (let place = { after: gap.afterMs, ordinal: largestOrdinal }; ; ) {
+    const rows = await queries.rows.rows(connection, { ...asked, ...place });
+    if (rows.length > 0) yield rows;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < pageRows) return;
+    place = { after: Number(last[0]), ordinal: Number(last[4]) };
+  }
+}
+
+function snapshotOn(
+  connection: PostgresConnection,
+  queries: Queries,
+  useRollups: boolean,
+  end: (connection: PostgresConnection, sound: boolean) => Promise<void>,
+): HistorySnapshot {
+  let state: 'open' | 'broken' | 'closed' = 'open';
+  return {
+    async window(request) {
+      if (state === 'closed') throw new Error('the snapshot is closed');
+      try {
+        return await windowOf(connection, queries, request, useRollups);
+      } catch (error) {
+        if (error instanceof Fault) state = 'broken';
+        throw readTrouble(error);
+      }
+    },
+    async close() {
+      if (state === 'closed') return;
+      const sound = state === 'open';
+      state = 'closed';
+      await end(connection, sound);
+    },
+  };
+}
+
+async function* exported(
+  connection: PostgresConnection,
+  queries: Queries,
+  request: ExportRequest,
+): AsyncIterableIterator<readonly HistoryRow[]> {
+  const { instance, point } = request.series;
+  const asked = { instance, point, ...exportAsked(request) };
+  for await (const rows of queries.exported.portions(connection, asked, exportPortionRows))
+    yield rows.map((row) => exportedRow(request.series, row));
+}
+
+/** Trouble of the server; any other error is a bug of ours. */
+function readTrouble(error: unknown): unknown {
+  return error instanceof Fault && error.code === 'storage-unavailable' ? unavailable(error.cause) : error;
+}
+
+const lockNotAvailable = '55P03';
+
+/** A partition that is being read is dropped another time. */
+function orInUse(error: unknown): number {
+  const cause = error instanceof Fault ? error.cause : undefined;
+  if (cause instanceof Error && 'code' in cause && cause.code === lockNotAvailable) return 0;
+  throw error;
+}

@@ -1,0 +1,231 @@
+/**
+ * Writes recorded history to PostgreSQL (decisions §2.6) as `series-store.ts` writes the file: the same decisions, with what they
+ * ask for fetched in bulk and what they add written in bulk, because every statement is a journey. All of it runs inside one
+ * transaction under the history's write lock.
+ */
+import { dropPartition, makePartitions, oldPartitions, partitionMs } from '../storage/history-partitions.ts';
+import { arrayOf } from '../storage/history-server.ts';
+import type { PostgresConnection } from '../storage/postgres.ts';
+import {
+  type Addition,
+  askedOf,
+  planAppend,
+  type Stored,
+  type StoredRow,
+  type StoredSeries,
+  seriesKey,
+} from './append.ts';
+import type { AppendOptions, AppendReport, HistoryRow, SeriesId } from './historian.ts';
+import { pruneLimitMs, pruneThroughMs } from './retention.ts';
+import { type Rollup, widestRollupMs } from './rollup.ts';
+import { columnsOf, rollupColumns, rollupOf } from './rollup-row.ts';
+
+export async function appendRows(
+  connection: PostgresConnection,
+  rows: readonly HistoryRow[],
+  options: AppendOptions,
+): Promise<AppendReport> {
+  if (rows.length === 0) return { duplicates: 0 };
+  const series = await storedSeries(connection, rows);
+  const addition = planAppend(rows, await storedAlready(connection, rows, series), options);
+  await makePartitions(connection.run, neededTimes(addition));
+  await addSamples(connection, addition);
+  await putRollups(connection, addition);
+  return { duplicates: addition.duplicates };
+}
+
+/** Partitions are wider than rollups and end where they end: the moments of rows tell of both. */
+function neededTimes({ samples }: Addition): number[] {
+  const times = new Map<number, number>();
+  for (const { row } of samples) times.set(Math.ceil(row.eventMs / partitionMs), row.eventMs);
+  return [...times.values()];
+}
+
+type SeriesOf = (series: SeriesId) => StoredSeries;
+
+/** Every series of the rows; a new one is made. */
+async function storedSeries(connection: PostgresConnection, rows: readonly HistoryRow[]): Promise<SeriesOf> {
+  const ids = new Map(rows.map(({ series }) => [seriesKey(series), series]));
+  const given = [...ids.values()];
+  const columns = [arrayOf(given.map(({ instance }) => instance)), arrayOf(given.map(({ point }) => point))];
+  const find = async (): Promise<ReadonlyMap<string, StoredSeries>> => {
+    const found = await connection.cells(
+      `SELECT given.instance, given.point, series.id, newest.event_ms
+        FROM unnest($1::bigint[], $2::bigint[]) AS given (instance, point)
+        JOIN series ON series.instance = given.instance AND series.point = given.point AND series.kind = 'measurement'
+        LEFT JOIN LATERAL (SELECT event_ms FROM sample WHERE sample.series = series.id ORDER BY event_ms DESC LIMIT 1) newest ON true`,
+      columns,
+    );
+    return new Map(
+      found.rows.map(([instance, point, id, newestMs]) => [
+        seriesKey({ instance: Number(instance), point: Number(point) }),
+        { id: Number(id), newestMs: newestMs === null ? Number.NEGATIVE_INFINITY : Number(newestMs) },
+      ]),
+    );
+  };
+  let known = await find();
+  if (known.size < given.length) {
+    await connection.run(
+      `INSERT INTO series (instance, kind, point)
+        SELECT instance, 'measurement', point FROM unnest($1::bigint[], $2::bigint[]) AS given (instance, point)
+        ON CONFLICT (instance, kind, point) DO NOTHING`,
+      columns,
+    );
+    known = await find();
+  }
+  return (id) => {
+    const series = known.get(seriesKey(id));
+    if (series === undefined) throw new Error('a series was not made');
+    return series;
+  };
+}
+
+/** What stands at the instants and in the rollups that the rows come to. */
+async function storedAlready(
+  connection: PostgresConnection,
+  rows: readonly HistoryRow[],
+  series: SeriesOf,
+): Promise<Stored> {
+  const asked = askedOf(rows, series);
+  const instants = new Map<string, StoredRow[]>();
+  if (asked.instants.length > 0) {
+    const times = asked.instants.map(({ eventMs }) => eventMs);
+    // With bounds only the partitions that may hold them are looked into; the offset has each place looked up by key.
+    const found = await connection.cells(
+      `SELECT found.* FROM unnest($1::bigint[], $2::bigint[]) AS given (series, event_ms), LATERAL (
+          SELECT series, event_ms, ordinal, value, quality FROM sample
+          WHERE sample.series = given.series AND sample.event_ms = given.event_ms AND sample.event_ms BETWEEN $3 AND $4 OFFSET 0
+        ) found`,
+      [arrayOf(asked.instants.map((each) => each.series)), arrayOf(times), least(times), greatest(times)],
+    );
+    for (const [id, eventMs, ordinal, value, quality] of found.rows) {
+      const key = `${Number(id)}:${Number(eventMs)}`;
+      const there = instants.get(key) ?? [];
+      instants.set(key, there);
+      const number = typeof value === 'number' ? value : null;
+      there.push({ ordinal: Number(ordinal), value: number, quality: Number(quality) });
+    }
+  }
+  const rollups = new Map<string, Rollup>();
+  if (asked.rollups.length > 0) {
+    const ends = asked.rollups.map(({ endMs }) => endMs);
+    const found = await connection.cells(
+      `SELECT found.* FROM unnest($1::bigint[], $2::int[], $3::bigint[]) AS given (series, width_ms, end_ms), LATERAL (
+          SELECT ${rollupColumns.join()}, series, width_ms, end_ms FROM rollup
+          WHERE rollup.series = given.series AND rollup.width_ms = given.width_ms AND rollup.end_ms = given.end_ms
+            AND rollup.end_ms BETWEEN $4 AND $5 OFFSET 0
+        ) found`,
+      [
+        arrayOf(asked.rollups.map((each) => each.series)),
+        arrayOf(asked.rollups.map(({ widthMs }) => widthMs)),
+        arrayOf(ends),
+        least(ends),
+        greatest(ends),
+      ],
+    );
+    for (const row of found.rows) rollups.set(row.slice(rollupColumns.length).join(':'), rollupOf(row));
+  }
+  return {
+    series,
+    instant: (id, eventMs) => instants.get(`${id}:${eventMs}`) ?? [],
+    rollup: (id, widthMs, endMs) => rollups.get(`${id}:${widthMs}:${endMs}`) ?? null,
+  };
+}
+
+function least(times: readonly number[]): number {
+  return times.reduce((one, other) => Math.min(one, other));
+}
+
+function greatest(times: readonly number[]): number {
+  return times.reduce((one, other) => Math.max(one, other));
+}
+
+async function addSamples({ cells }: PostgresConnection, { samples }: Addition): Promise<void> {
+  if (samples.length === 0) return;
+  await cells(
+    `INSERT INTO sample (series, event_ms, ordinal, ingested_ms, value, quality)
+      SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::bigint[], $5::float8[], $6::smallint[])`,
+    [
+      arrayOf(samples.map(({ series }) => series)),
+      arrayOf(samples.map(({ row }) => row.eventMs)),
+      arrayOf(samples.map(({ ordinal }) => ordinal)),
+      arrayOf(samples.map(({ row }) => row.ingestedMs)),
+      arrayOf(samples.map(({ row }) => row.value)),
+      arrayOf(samples.map(({ row }) => row.quality)),
+    ],
+  );
+}
+
+const rollupTypes = [
+  'bigint',
+  'bigint',
+  'float8',
+  'float8',
+  'float8',
+  'float8',
+  'float8',
+  'bigint',
+  'int',
+  'bigint',
+  'bigint',
+];
+const putRollup = `INSERT INTO rollup (series, width_ms, end_ms, ${rollupColumns.join()})
+  SELECT * FROM unnest($1::bigint[], $2::int[], $3::bigint[], ${rollupTypes.map((type, index) => `$${index + 4}::${type}[]`).join()})
+  ON CONFLICT (series, width_ms, end_ms) DO UPDATE SET ${rollupColumns.map((column) => `${column} = excluded.${column}`).join()}`;
+
+async function putRollups({ cells }: PostgresConnection, { rollups }: Addition): Promise<void> {
+  if (rollups.length === 0) return;
+  const columns = rollups.map(({ rollup }) => columnsOf(rollup));
+  await cells(putRollup, [
+    arrayOf(rollups.map(({ series }) => series)),
+    arrayOf(rollups.map(({ widthMs }) => widthMs)),
+    arrayOf(rollups.map(({ endMs }) => endMs)),
+    ...rollupColumns.map((column) => arrayOf(columns.map((values) => values[column]))),
+  ]);
+}
+
+/** Partitions that one transaction drops at most. */
+const partitionsMax = 20;
+
+/** Drops partitions whose rows are all old; returns how many rows they had. */
+export async function pruneWhole({ run }: PostgresConnection, beforeMs: number, lockWaitMs: number): Promise<number> {
+  // Whoever reads is not made to wait behind this for long.
+  await run(`SET LOCAL lock_timeout TO ${Math.max(1, lockWaitMs)}`);
+  let removed = 0;
+  for (const number of (await oldPartitions(run, pruneLimitMs(beforeMs))).slice(0, partitionsMax))
+    removed += await dropPartition(run, number, widestRollupMs);
+  return removed;
+}
+
+/** Old rows of partitions that hold newer ones too. */
+export async function pruneEdge({ cells }: PostgresConnection, beforeMs: number, rowsMax: number): Promise<number> {
+  const limitMs = pruneLimitMs(beforeMs);
+  const nth =
+    'SELECT event_ms FROM sample WHERE sample.series = series.id AND event_ms <= $1 ORDER BY event_ms LIMIT 1';
+  const old = await cells(`SELECT id, oldest.event_ms, (${nth} OFFSET $2) FROM series, LATERAL (${nth}) oldest`, [
+    limitMs,
+    rowsMax,
+  ]);
+  if (old.rows.length === 0) return 0;
+  const columns = [
+    arrayOf(old.rows.map(([id]) => Number(id))),
+    arrayOf(
+      old.rows.map(([, oldestMs, portionMs]) =>
+        pruneThroughMs(Number(oldestMs), portionMs === null ? null : Number(portionMs), limitMs),
+      ),
+    ),
+    limitMs,
+  ];
+  const through = 'FROM unnest($1::bigint[], $2::bigint[]) AS old (series, through_ms)';
+  await cells(
+    `DELETE FROM rollup USING (SELECT * ${through}) old
+      WHERE rollup.series = old.series AND rollup.end_ms <= old.through_ms AND rollup.end_ms <= $3`,
+    columns,
+  );
+  const removed = await cells(
+    `DELETE FROM sample USING (SELECT * ${through}) old
+      WHERE sample.series = old.series AND sample.event_ms <= old.through_ms AND sample.event_ms <= $3`,
+    columns,
+  );
+  return removed.changed;
+}

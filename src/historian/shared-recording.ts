@@ -1,0 +1,108 @@
+/**
+ * Recording by one of several processes (docs/guides/several-machines.md): the one that controls the site records, from the moment
+ * it does until it does not any more, with the epoch that fences off a former one. What it could not store then is
+ * kept in a file, and stored by whichever process has the file when the database answers.
+ */
+import type { Clock, Timer } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import type { Log } from '../base/log.ts';
+import type { Historian } from './historian.ts';
+import type { HistorySpool } from './history-spool.ts';
+import { noCounts, type RecorderCounts } from './recorder.ts';
+import type { Recording } from './recorder-protocol.ts';
+
+export interface SharedRecording extends Recording {
+  /** This process controls from now on. */
+  begin(epoch: number): void;
+  /** It does not any more: what waits is kept, not stored. */
+  end(): Promise<void>;
+}
+
+export interface SharedRecordingParts {
+  readonly start: (epoch: number) => Recording;
+  readonly spool: HistorySpool;
+  readonly historian: Pick<Historian, 'append'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** How often kept readings are tried to be stored. */
+const spoolPollMs = 2000;
+
+export function shareRecording(parts: SharedRecordingParts): SharedRecording {
+  let current: Recording | undefined;
+  let stopped = false;
+  /** Of recorders that ended. */
+  let past = noCounts;
+  const spool = storeSpool(parts);
+  const end = async (store: boolean): Promise<RecorderCounts> => {
+    const ended = current;
+    current = undefined;
+    if (ended === undefined) return past;
+    try {
+      past = sum(past, { ...(await ended.stop(store)), waiting: 0 });
+    } catch (error) {
+      // Control moves on all the same.
+      parts.log.error('the recorder did not end in time; what it had not stored is lost', { error: String(error) });
+    }
+    return past;
+  };
+  return {
+    begin(epoch) {
+      if (stopped) return;
+      if (current !== undefined) throw new Error('this process records already');
+      current = parts.start(epoch);
+    },
+    async end() {
+      await end(false);
+    },
+    async append(columns) {
+      if (current === undefined)
+        throw new Fault('storage-unavailable', 'history is recorded by another process now; try again');
+      return current.append(columns);
+    },
+    async counts() {
+      return current === undefined ? past : sum(past, await current.counts());
+    },
+    async stop(store) {
+      stopped = true;
+      spool.cancel();
+      return end(store);
+    },
+  };
+}
+
+function sum(one: RecorderCounts, other: RecorderCounts): RecorderCounts {
+  return {
+    recorded: one.recorded + other.recorded,
+    stored: one.stored + other.stored,
+    dropped: one.dropped + other.dropped,
+    waiting: one.waiting + other.waiting,
+    failedFlushes: one.failedFlushes + other.failedFlushes,
+    pruned: one.pruned + other.pruned,
+  };
+}
+
+function storeSpool({ spool, historian, clock, log }: SharedRecordingParts): Timer {
+  let ended = false;
+  let timer: Timer | undefined;
+  const wait = (): void => {
+    if (!ended) timer = clock.after(spoolPollMs, () => void store());
+  };
+  const store = async (): Promise<void> => {
+    try {
+      const rows = await spool.store(historian, clock);
+      if (rows > 0) log.info('readings kept while the database was away are stored', { rows });
+    } catch (error) {
+      if (!(error instanceof Fault)) log.error('readings that were kept cannot be stored', { error: String(error) });
+    }
+    wait();
+  };
+  wait();
+  return {
+    cancel() {
+      ended = true;
+      timer?.cancel();
+    },
+  };
+}
