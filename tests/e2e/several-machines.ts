@@ -11,6 +11,7 @@ import { startTestService, type TestFolders, type TestService, testFolders, wait
 const setpointRegister = 100;
 const siteWith = (port: number): string => `schema: svc.site.v1
 site: { id: plant-1, name: Plant 1, timezone: UTC }
+history: { record_interval_ms: 300, retention_days: 4000 }
 channels:
   - { id: inverter, driver: modbus-tcp, host: 127.0.0.1, port: ${port}, unit_id: 1, poll_interval_ms: 100, timeout_ms: 300, word_order: big }
 instances:
