@@ -7,7 +7,7 @@ import { startGate } from '../testing/gate.ts';
 import { openRuntimeDatabase } from './database.ts';
 import { type EngineLease, holdLease } from './lease.ts';
 import { storageLimits } from './limits.ts';
-import { connectPostgres, type PostgresPlace, takeLock } from './postgres.ts';
+import { connectPostgres, lockKey, type PostgresPlace, takeLock } from './postgres.ts';
 
 const quick = { engine_lease_ms: 600, engine_renew_ms: 60, engine_poll_ms: 30 };
 const graceMs = 200;
@@ -92,6 +92,24 @@ describe('the lease of the engine', () => {
       await sleep(systemClock, quick.engine_renew_ms * 3);
     }
     expect(only.terms).toMatchObject([{ epoch: 1, lostMs: null }]);
+  });
+
+  test('when the connections of all end at once, the holder has its lock again: nobody takes it while the lease lasts', async () => {
+    const holder = contend({ ...place, limits: { ...place.limits, engine_renew_ms: 250 } });
+    await leading(holder);
+    const other = contend();
+    const key = lockKey(place.limits.postgres_schema, 'engine').replaceAll("'", "''");
+    const looking = `FROM pg_stat_activity WHERE query LIKE '%${key}%renewed_at%' AND pid <> pg_backend_pid()`;
+    for (let round = 0; round < 3; round++) {
+      await expect.poll(async () => (await runOn(place, `SELECT pid ${looking}`)).length).toBeGreaterThan(0);
+      await runOn(place, `SELECT pg_terminate_backend(pid) ${looking}`);
+      await cut();
+      await sleep(systemClock, 2 * quick.engine_lease_ms);
+      expect([holder.lease.state(), other.lease.state()]).toEqual(['leading', 'standby']);
+    }
+    expect(holder.terms).toMatchObject([{ epoch: 1, lostMs: null }]);
+    await holder.lease.release();
+    await leading(other);
   });
 
   test('one whose database is out of reach stops at the end of its lease; the next one begins later than that, plus the grace', async () => {

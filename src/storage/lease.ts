@@ -57,6 +57,8 @@ export function holdLease(parts: LeaseParts): EngineLease {
   let state: ReturnType<EngineLease['state']> = 'standby';
   let term: Term | undefined;
   let seen: { readonly mark: string; readonly atMs: number } | undefined;
+  /** Since the database was away for this process: what it showed of the lease at first. Perhaps it was away for the holder, too. */
+  let returned: { mark: string | undefined } | undefined;
   let trouble = '';
   const closing = new AbortController();
 
@@ -79,9 +81,26 @@ export function holdLease(parts: LeaseParts): EngineLease {
     return seen.atMs;
   };
 
+  /**
+   * After the database was away its locks are nobody's. They are left to whoever held the lease until that is over, so that a
+   * restart of the database does not end control.
+   */
+  const leftToHolder = async (run: PostgresConnection['run']): Promise<number> => {
+    if (returned === undefined) return 0;
+    const [row] = await run('SELECT renewed_at::text AS mark, released FROM engine_lease');
+    const mark = String(row?.['mark']);
+    returned.mark ??= mark;
+    const waitMs = renewedBefore(mark) + leaseMs - clock.monotonicMs();
+    if (waitMs > 0 && mark === returned.mark && row?.['released'] !== true) return waitMs;
+    returned = undefined;
+    return 0;
+  };
+
   /** The lock, and with it the next epoch; or how long another process may have it for sure. */
   const contend = async (): Promise<Term | { readonly waitMs: number }> => {
     const { run } = await connected();
+    const leftMs = await leftToHolder(run);
+    if (leftMs > 0) return { waitMs: leftMs };
     const [row] = await run(
       `SELECT pg_try_advisory_lock(${lockKey(schema, 'engine')}) AS got, renewed_at::text AS mark, released FROM engine_lease`,
     );
@@ -188,6 +207,7 @@ export function holdLease(parts: LeaseParts): EngineLease {
         if (closing.signal.aborted) return;
         note(error);
         disconnect();
+        returned = { mark: undefined };
         await sleep(clock, pollMs, closing.signal).catch(() => undefined);
       }
     }
