@@ -135,7 +135,8 @@ describe('the database is away', () => {
     const [downMs, downAtMs] = [systemClock.monotonicMs(), systemClock.wallMs()];
     // Long enough for rules that run ten times a second to have run.
     await waitFor(
-      () => systemClock.monotonicMs() > downMs + 1000 && load.changes.filter(({ sentMs }) => sentMs > downMs).length > 4,
+      () =>
+        systemClock.monotonicMs() > downMs + 1000 && load.changes.filter(({ sentMs }) => sentMs > downMs).length > 4,
     );
     const [upMs, upAtMs] = [systemClock.monotonicMs(), systemClock.wallMs()];
     await cluster.postgres.start();
