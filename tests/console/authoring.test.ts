@@ -134,10 +134,12 @@ describe.runIf(chromiumPath !== undefined)('issue of a rule, drawn', () => {
       await tabTo(page, 'Add node');
       await keyboard.press('Enter');
       await page.getByRole('menuitem', { name: kind }).waitFor();
-      for (let count = 0; count < 10; count++) {
+      // A menu takes the focus a moment after it is shown.
+      const next = async (): Promise<string> => {
         await keyboard.press('ArrowDown');
-        if ((await focusedName(page)) === kind) break;
-      }
+        return focusedName(page);
+      };
+      await expect.poll(next, { interval: 20 }).toBe(kind);
       await keyboard.press('Enter');
       await page.getByTestId('inspector').getByRole('heading', { name: kind }).waitFor();
     };
