@@ -194,12 +194,14 @@ describe.runIf(chromiumPath !== undefined)('issue of a rule, drawn', () => {
     await keyboard.type('save');
     await keyboard.press('Enter');
     await page.getByTestId('changes').waitFor();
+    await expect.poll(() => focusedName(page)).toBe('Save');
     await keyboard.press('Enter');
     await untilText(page.getByTestId('dirty'), /No changes/);
     await keyboard.press('Control+k');
     await keyboard.type('enable');
     await keyboard.press('Enter');
     await page.getByRole('dialog').getByText('From now on').waitFor();
+    await expect.poll(() => focusedName(page)).toBe('Enable');
     await keyboard.press('Enter');
     await expect.poll(async () => (await stored(id))['enabled']).toBe(true);
     await expect

@@ -64,7 +64,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     const interval = page.getByLabel('Interval (milliseconds)');
     await interval.fill('soon');
     await page.getByText('This is no number.').waitFor();
-    expect(await page.getByRole('button', { name: 'Save…' }).isDisabled()).toBe(true);
+    await expect.poll(() => page.getByRole('button', { name: 'Save…' }).isDisabled()).toBe(true);
     for (let left = 0; left < 5 && (await page.getByTestId('dirty').innerText()) !== 'No changes'; left++)
       await page.getByRole('button', { name: 'Undo' }).click();
     expect(await interval.inputValue()).toBe('1000');
