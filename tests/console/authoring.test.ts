@@ -201,7 +201,7 @@ describe.runIf(chromiumPath !== undefined)('issue of a rule, drawn', () => {
     await keyboard.type('enable');
     await keyboard.press('Enter');
     await page.getByRole('dialog').getByText('From now on').waitFor();
-    await expect.poll(() => focusedName(page)).toBe('Enable');
+    await expect.poll(() => focusedName(page)).toBe('Enable the rule');
     await keyboard.press('Enter');
     await expect.poll(async () => (await stored(id))['enabled']).toBe(true);
     await expect

@@ -21,6 +21,8 @@ interface Kept extends KeptDraft {
 }
 
 let opening: Promise<IDBDatabase | null> | null = null;
+/** At hand without waiting: a page that is left waits for nothing. */
+let opened: IDBDatabase | null = null;
 
 function database(): Promise<IDBDatabase | null> {
   opening ??= new Promise((resolve) => {
@@ -29,7 +31,10 @@ function database(): Promise<IDBDatabase | null> {
       for (const name of request.result.objectStoreNames) request.result.deleteObjectStore(name);
       request.result.createObjectStore(storeName);
     });
-    request.addEventListener('success', () => resolve(request.result));
+    request.addEventListener('success', () => {
+      opened = request.result;
+      resolve(opened);
+    });
     request.addEventListener('error', () => resolve(null));
     request.addEventListener('blocked', () => resolve(null));
   });
@@ -37,10 +42,13 @@ function database(): Promise<IDBDatabase | null> {
 }
 
 async function inStore<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore) => IDBRequest<T>): Promise<T | null> {
-  const db = await database();
+  const db = opened ?? (await database());
   if (db === null) return null;
   return new Promise((resolve) => {
-    const request = work(db.transaction(storeName, mode).objectStore(storeName));
+    const transaction = db.transaction(storeName, mode);
+    const request = work(transaction.objectStore(storeName));
+    // Written without waiting for an answer, which a page that is left does not hear.
+    transaction.commit();
     request.addEventListener('success', () => resolve(request.result));
     request.addEventListener('error', () => resolve(null));
   });
