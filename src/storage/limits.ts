@@ -7,9 +7,10 @@ import Type, { type Static } from 'typebox';
 export const storageLimitsSchema = Type.Object(
   {
     postgres_schema: Type.String({
-      pattern: '^[a-z_][a-z0-9_]{0,62}$',
+      // Names of 63 characters are the server's limit, and those of channels are this and a few more.
+      pattern: '^[a-z_][a-z0-9_]{0,57}$',
       default: 'setpoint',
-      description: 'schema of the database that holds all tables',
+      description: 'schema of the database that holds all tables, 58 characters at most',
     }),
     connections_max: Type.Integer({
       minimum: 1,

@@ -2,9 +2,10 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { decoder } from '../base/decode.ts';
 import { runOn, testSchema } from '../testing/engines.ts';
 import { type Database, openDatabase, openRuntimeDatabase } from './database.ts';
-import { storageLimits } from './limits.ts';
+import { storageLimits, storageLimitsSchema } from './limits.ts';
 import type { PostgresPlace } from './postgres.ts';
 import { postgresMigrations } from './postgres-migrations.ts';
 
@@ -25,6 +26,13 @@ async function open(limits: Partial<typeof storageLimits> = {}): Promise<Databas
 }
 const pidOf = async (database: Pick<Database, 'query'>): Promise<number> =>
   (await sql<{ pid: number }>`SELECT pg_backend_pid() AS pid`.execute(database.query)).rows[0]?.pid ?? 0;
+
+test('a schema has at most 58 characters, so that names made of it fit the server', () => {
+  const decode = decoder(storageLimitsSchema);
+  const named = (length: number) => decode({ ...storageLimits, postgres_schema: 's'.repeat(length) });
+  expect(named(58).ok).toBe(true);
+  expect(named(59)).toMatchObject({ ok: false, issues: [{ path: '/postgres_schema' }] });
+});
 
 describe('the format', () => {
   test('is applied once, whoever starts first, and two starts at once wait for each other', async () => {
