@@ -1,9 +1,31 @@
 /** The one door to randomness: identifiers and secrets. */
 import { v7 } from 'uuid';
+import { systemClock } from './clock.ts';
+
+const idBytes = 16;
+/** Random bytes of the next identifiers: asked for together, they cost a tenth. */
+const pool = new Uint8Array(idBytes * 256);
+let taken = pool.length;
+let lastMs = Number.NEGATIVE_INFINITY;
+let sequence = 0;
+/** A millisecond's sequence begins in the lower half of what it may count to, so that it never comes to its end. */
+const sequenceBits = 31;
+const sequenceMax = 2 ** 32 - 1;
 
 /** A fresh UUIDv7: unique, and sorted by time of making. */
 export function newId(): string {
-  return v7();
+  if (taken === pool.length) {
+    crypto.getRandomValues(pool);
+    taken = 0;
+  }
+  const random = pool.subarray(taken, taken + idBytes);
+  taken += idBytes;
+  const nowMs = systemClock.wallMs();
+  if (nowMs > lastMs || sequence === sequenceMax) {
+    lastMs = Math.max(nowMs, lastMs + 1);
+    sequence = new DataView(random.buffer, random.byteOffset).getUint32(0) >>> (32 - sequenceBits);
+  } else sequence++;
+  return v7({ random, msecs: lastMs, seq: sequence });
 }
 
 const secretBytes = 32;
