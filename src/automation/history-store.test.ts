@@ -118,10 +118,21 @@ describe.each(engines)('runtime database on %s', (engine) => {
     expect(await all(1)).toEqual(['"1"']);
   });
 
+  test('decisions §2.5 a batch whose commit was not answered is appended again: each run once, and the newer states', async () => {
+    const store = createHistoryStore(database);
+    const batch = [row(1, 1), row(2, 2)];
+    await store.append(batch, [{ rule_id: 1, state: 'a' }], []);
+    await store.append([...batch, row(1, 3)], [{ rule_id: 1, state: 'b' }], []);
+    expect(await all(1)).toEqual(['"3"', '"1"']);
+    expect(await all(2)).toEqual(['"2"']);
+    expect(await store.states()).toEqual([{ rule_id: 1, state: 'b' }]);
+  });
+
   test('runs and states are one transaction: a run that cannot be stored takes the states with it', async () => {
     const store = createHistoryStore(database);
     await store.append([row(1, 1)], [{ rule_id: 1, state: 'a' }], []);
-    await expect(store.append([row(1, 1)], [{ rule_id: 1, state: 'b' }], [])).rejects.toThrow();
+    // No engine takes a rule's number that is not whole.
+    await expect(store.append([row(1.5, 2)], [{ rule_id: 1, state: 'b' }], [])).rejects.toThrow();
     expect(await store.states()).toEqual([{ rule_id: 1, state: 'a' }]);
     await store.append(
       [],

@@ -23,7 +23,8 @@ export interface StateRow {
 export interface HistoryStore {
   /**
    * Stores executions and states and removes the states of `gone` rules, all or nothing. Executions have happened and are
-   * stored in any case; states are those of the process that controls, and are left alone when that is another one by now.
+   * stored in any case, once, however often they come; states are those of the process that controls, and are left alone
+   * when that is another one by now.
    */
   append(rows: readonly HistoryRow[], states: readonly StateRow[], gone: readonly number[]): Promise<void>;
   /** Stores executions that were kept elsewhere meanwhile; those that are there already stay as they are. */
@@ -47,12 +48,7 @@ export function createHistoryStore(database: RuntimeDatabase): HistoryStore {
   return {
     append: (rows, states, gone) =>
       database.transaction(async (within) => {
-        for (const part of portions(rows)) {
-          await within
-            .insertInto('execution')
-            .values(part.map((row) => ({ ...row, unchanged: row.unchanged ? 1 : 0 })))
-            .execute();
-        }
+        await insertOnce(within, rows);
         if (!(await database.isCurrent(within))) return;
         for (const part of portions(states)) {
           await within
@@ -63,16 +59,7 @@ export function createHistoryStore(database: RuntimeDatabase): HistoryStore {
         }
         for (const part of portions(gone)) await within.deleteFrom('rule_state').where('rule_id', 'in', part).execute();
       }),
-    restore: (rows) =>
-      database.transaction(async (within) => {
-        for (const part of portions(rows)) {
-          await within
-            .insertInto('execution')
-            .values(part.map((row) => ({ ...row, unchanged: row.unchanged ? 1 : 0 })))
-            .onConflict((on) => on.column('execution_id').doNothing())
-            .execute();
-        }
-      }),
+    restore: (rows) => database.transaction((within) => insertOnce(within, rows)),
     states: () => database.query.selectFrom('rule_state').select(['rule_id', 'state']).execute(),
     async pruneRule(ruleId, unchanged, total) {
       await pruneBeyond(database, ruleId, 1, unchanged);
@@ -96,6 +83,17 @@ export function createHistoryStore(database: RuntimeDatabase): HistoryStore {
       return Number(result.numDeletedRows);
     },
   };
+}
+
+/** Those that are there already stay as they are: a transaction whose answer was lost is done again. */
+async function insertOnce(within: RuntimeDatabase['query'], rows: readonly HistoryRow[]): Promise<void> {
+  for (const part of portions(rows)) {
+    await within
+      .insertInto('execution')
+      .values(part.map((row) => ({ ...row, unchanged: row.unchanged ? 1 : 0 })))
+      .onConflict((on) => on.column('execution_id').doNothing())
+      .execute();
+  }
 }
 
 async function pruneBeyond(database: RuntimeDatabase, ruleId: number, unchanged: 0 | 1, keep: number): Promise<void> {

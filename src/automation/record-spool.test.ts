@@ -44,4 +44,20 @@ describe.each(engines)('the spool of executions, stored on %s', (engine) => {
     expect(await createHistoryReader(database).page(1, undefined, 9)).toEqual([3, 2, 1].map((n) => row(n).record));
     expect(readdirSync(join(places.folder, 'spool'))).toEqual(['x.jsonl.draft']);
   });
+
+  test('a damaged file is named and left for a person, and those after it are stored', async () => {
+    const spool = recordSpool(places.folder);
+    const store = createHistoryStore(database);
+    for (const text of ['{"half', '{"execution_id":1}', 'null']) {
+      spool.keep([row(1)]);
+      const [first = ''] = readdirSync(join(places.folder, 'spool')).filter((name) => name.endsWith('.jsonl'));
+      writeFileSync(join(places.folder, 'spool', first), `${JSON.stringify(row(2))}\n${text}\n`);
+      spool.keep([row(3)]);
+      await expect(spool.store(store)).rejects.toThrow(`${first} in spool holds something else than executions`);
+      expect(await spool.store(store)).toBe(1);
+      expect(readdirSync(join(places.folder, 'spool'))).toContain(`${first}.damaged`);
+    }
+    expect(await spool.store(store)).toBe(0);
+    expect(await createHistoryReader(database).page(1, undefined, 9)).toEqual([row(3).record]);
+  });
 });

@@ -4,6 +4,8 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Type from 'typebox';
+import { decoder } from '../base/decode.ts';
 import { newId } from '../base/id.ts';
 import type { HistoryRow, HistoryStore } from './history-store.ts';
 
@@ -14,6 +16,16 @@ export interface RecordSpool {
 }
 
 const suffix = '.jsonl';
+
+const rowSchema = Type.Object({
+  execution_id: Type.String(),
+  rule_id: Type.Integer(),
+  started_at: Type.String(),
+  outcome: Type.String(),
+  unchanged: Type.Boolean(),
+  record: Type.String(),
+});
+const decodeRow = decoder(rowSchema);
 
 export function recordSpool(dataFolder: string): RecordSpool {
   const folder = join(dataFolder, 'spool');
@@ -32,14 +44,37 @@ export function recordSpool(dataFolder: string): RecordSpool {
       for (const name of readdirSync(folder).toSorted()) {
         if (!name.endsWith(suffix)) continue;
         const file = join(folder, name);
-        const lines = readFileSync(file, 'utf8')
-          .split('\n')
-          .filter((line) => line !== '');
-        await store.restore(lines.map((line) => JSON.parse(line) as HistoryRow));
+        const rows = readRows(readFileSync(file, 'utf8'));
+        if (rows === null) {
+          // Left for a person, out of the way of the others.
+          renameSync(file, `${file}.damaged`);
+          throw new Error(`${name} in spool holds something else than executions`);
+        }
+        await store.restore(rows);
         rmSync(file);
-        stored += lines.length;
+        stored += rows.length;
       }
       return stored;
     },
   };
+}
+
+/** Null when the file is damaged. */
+function readRows(text: string): HistoryRow[] | null {
+  const rows: HistoryRow[] = [];
+  for (const line of text.split('\n')) {
+    if (line === '') continue;
+    const row = decodeRow(parsed(line));
+    if (!row.ok) return null;
+    rows.push(row.value);
+  }
+  return rows;
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
 }

@@ -20,10 +20,13 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
   const clock = simulatedClock();
   const transactions: Transaction[] = [];
   const pruned: number[] = [];
-  const faults = { failing: false };
+  const kept: string[][] = [];
+  /** An append that hangs ends when it is `answered`. */
+  const faults = { failing: false, hanging: false, answered: () => undefined as void };
   const store: HistoryStore = {
     append(rows: readonly HistoryRow[], states, gone) {
       if (faults.failing) return Promise.reject(new Error('disk full'));
+      if (faults.hanging) return new Promise((resolve) => void (faults.answered = resolve));
       transactions.push({ rows: rows.map((row) => row.execution_id), states: [...states], gone: [...gone] });
       return Promise.resolve();
     },
@@ -46,12 +49,13 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
     clock,
     log: silentLog,
     stateOf: (ruleId) => states.get(ruleId) ?? null,
+    keep: (rows) => void kept.push(rows.map((row) => row.execution_id)),
   });
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms);
     await settle();
   };
-  return { recorder, transactions, states, faults, pruned, pass };
+  return { recorder, transactions, states, faults, pruned, kept, pass };
 }
 
 describe('decisions §2.5 recorder', () => {
@@ -136,11 +140,49 @@ describe('decisions §2.5 recorder', () => {
   });
 
   test('close ends even when the store takes nothing', async () => {
-    const { recorder, faults } = setup();
+    const { recorder, faults, kept } = setup();
     faults.failing = true;
     recorder.record(runOf(1, 1), false);
     await recorder.close();
     expect(recorder.waiting()).toBe(1);
+    expect(kept).toEqual([['run-1']]);
+  });
+
+  test('close keeps what waits, and what is being stored, well before the engine is ended, also when the store never answers', async () => {
+    const { recorder, faults, kept, transactions, pass } = setup();
+    faults.hanging = true;
+    recorder.record(runOf(1, 1), false);
+    await pass(automationLimits.record_flush_ms);
+    recorder.record(runOf(1, 2), false);
+    let closed = false;
+    const closing = recorder.close().then(() => {
+      closed = true;
+    });
+    await pass(automationLimits.engine_call_timeout_ms / 2 - 1);
+    expect(kept).toEqual([]);
+    await pass(1);
+    expect(kept).toEqual([['run-1', 'run-2']]);
+    expect(closed).toBe(true);
+    await closing;
+    faults.hanging = false;
+    faults.answered();
+    await pass(automationLimits.record_flush_ms);
+    expect(transactions).toEqual([]);
+  });
+
+  test('close that began to store and hangs keeps too; an answer after that stores no more', async () => {
+    const { recorder, faults, kept, transactions, pass } = setup({ record_chunk_rows: 1 });
+    recorder.record(runOf(1, 1), false);
+    recorder.record(runOf(1, 2), false);
+    faults.hanging = true;
+    const closing = recorder.close();
+    await pass(automationLimits.engine_call_timeout_ms / 2);
+    await closing;
+    expect(kept).toEqual([['run-1', 'run-2']]);
+    faults.hanging = false;
+    faults.answered();
+    await pass(automationLimits.engine_call_timeout_ms);
+    expect(transactions).toEqual([]);
   });
 
   test('a rule is looked at for retention every history_prune_every runs', async () => {

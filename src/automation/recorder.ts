@@ -3,7 +3,7 @@
  * database together, in one transaction at most every `record_flush_ms`, a bounded number of rows at a time. One
  * writer: the engine. What the disk does not take waits in a bounded queue; beyond it the oldest is dropped, counted.
  */
-import type { Clock, Timer } from '../base/clock.ts';
+import { type Clock, type Timer, within } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import type { HistoryRow, HistoryStore, StateRow } from './history-store.ts';
@@ -21,10 +21,13 @@ export interface Recorder {
   flushed(): Promise<boolean>;
   waiting(): number;
   dropped(): number;
+  /** Stores what waits, for as long as there is time to `keep` what the store does not take. */
   close(): Promise<void>;
 }
 
 const dayMs = 86_400_000;
+/** Of the time that an engine has to end (`engine_call_timeout_ms`): what is not stored in it is still to be kept. */
+const storingShare = 0.5;
 
 interface Waiter {
   readonly upTo: number;
@@ -55,6 +58,7 @@ export function createRecorder(parts: RecorderParts): Recorder {
   let timer: Timer | undefined;
   let running: Promise<void> | undefined;
   let closed = false;
+  let kept = false;
   const sincePruned = new Map<number, number>();
 
   const schedule = (delayMs: number): void => {
@@ -126,6 +130,18 @@ export function createRecorder(parts: RecorderParts): Recorder {
     if (!idle()) schedule(urgent ? 0 : limits.record_flush_ms);
   };
 
+  /** The last that is stored: until nothing waits, the store takes nothing more or what waits is kept elsewhere. */
+  const storeAll = async (): Promise<void> => {
+    await running;
+    while (!idle()) {
+      if (kept) return;
+      const before = queue.length + touched.size + forgotten.size;
+      await flushOnce();
+      // A store that takes nothing would keep a stop from ending.
+      if (queue.length + touched.size + forgotten.size >= before) return;
+    }
+  };
+
   /** Removes what is older than `history_days`, a chunk a turn, until nothing is left to remove. */
   const pruneOld = async (): Promise<void> => {
     let full = false;
@@ -191,13 +207,9 @@ export function createRecorder(parts: RecorderParts): Recorder {
       closed = true;
       timer?.cancel();
       pruneTimer?.cancel();
-      await running;
-      while (!idle()) {
-        const before = queue.length + touched.size + forgotten.size;
-        await flushOnce();
-        // A store that takes nothing would keep a stop from ending.
-        if (queue.length + touched.size + forgotten.size >= before) break;
-      }
+      await within(clock, limits.engine_call_timeout_ms * storingShare, storeAll());
+      kept = true;
+      // With those that are being stored, if the store does not answer: it takes each only once.
       try {
         parts.keep?.(queue);
       } catch (error) {

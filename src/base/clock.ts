@@ -62,6 +62,14 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
+/** Waits for `work`, and not longer than `timeMs`. */
+export async function within(clock: Clock, timeMs: number, work: Promise<void>): Promise<void> {
+  const over = new AbortController();
+  const deadline = sleep(clock, timeMs, over.signal).catch(() => undefined);
+  await Promise.race([work, deadline]);
+  over.abort();
+}
+
 function abortReason(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new Error('aborted');
 }

@@ -25,6 +25,7 @@ import { holdLease } from '../storage/lease.ts';
 import { openMailbox } from '../storage/mailbox.ts';
 import type { PostgresPlace } from '../storage/postgres.ts';
 import type { ServiceConfig, ServiceLimits } from './config.ts';
+import { repeatedly } from './repeatedly.ts';
 
 export interface EngineRoleParts {
   readonly config: ServiceConfig;
@@ -157,7 +158,7 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
   const standBy = (): Standing => {
     const devices = startDevices(parts, true);
     const client = createClient(parts, place, seat.publish, stream.renew);
-    const started: Standing = { client, devices, poll: pollRules(client) };
+    const started: Standing = { client, devices, poll: pollRules(client, log) };
     client.standBy().catch((error: unknown) => log.debug('the rule engine is not ready yet', { error: String(error) }));
     void tellWhenReady(started);
     return started;
@@ -252,31 +253,15 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
 /** What an engine of this process could not store is stored when the database answers again. */
 function storeSpool({ config, history, log }: EngineRoleParts): Timer {
   const spool = recordSpool(config.dataDir);
-  return repeatedly(spoolPollMs, async () => {
+  return repeatedly(systemClock, spoolPollMs, log, async () => {
     const executions = await spool.store(history);
     if (executions > 0) log.info('executions kept while the database was away are stored', { executions });
   });
 }
 
-/** Does `task` again and again; one that fails is done again at its next time. */
-function repeatedly(intervalMs: number, task: () => Promise<void>): Timer {
-  let ended = false;
-  let timer: Timer | undefined;
-  const wait = (): void => {
-    if (!ended) timer = systemClock.after(intervalMs, () => void task().then(wait, wait));
-  };
-  wait();
-  return {
-    cancel() {
-      ended = true;
-      timer?.cancel();
-    },
-  };
-}
-
 /** Changes reach the engine that controls when they are made; this finds those whose message was lost, and all while standing by. */
-function pollRules(client: EngineClient): Timer {
-  return repeatedly(rulesPollMs, async () => {
+function pollRules(client: EngineClient, log: Log): Timer {
+  return repeatedly(systemClock, rulesPollMs, log, async () => {
     await client.reload();
   });
 }

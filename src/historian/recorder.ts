@@ -3,7 +3,7 @@
  * is to be recorded in a bounded queue, stores it in batches and removes what is older than the retention. A disk that
  * takes nothing is logged once, counted, and tried again: it stops neither acquisition nor rules.
  */
-import { type Clock, sleep, type Timer } from '../base/clock.ts';
+import { type Clock, type Timer, within } from '../base/clock.ts';
 import { listen } from '../base/doorbell.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
@@ -84,14 +84,6 @@ export function startRecorder(setup: RecorderSetup, historian: Historian, clock:
       return queue.waiting();
     },
   };
-}
-
-/** Waits for `work`, and not longer than `timeMs`. */
-async function within(clock: Clock, timeMs: number, work: Promise<void>): Promise<void> {
-  const over = new AbortController();
-  const deadline = sleep(clock, timeMs, over.signal).catch(() => undefined);
-  await Promise.race([work, deadline]);
-  over.abort();
 }
 
 function createQueue(historian: Historian, limits: HistoryLimits, clock: Clock, log: Log) {

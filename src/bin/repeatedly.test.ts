@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest';
+import { Fault } from '../base/fault.ts';
+import { type Log, silentLog } from '../base/log.ts';
+import { simulatedClock } from '../testing/simulated-clock.ts';
+import { repeatedly } from './repeatedly.ts';
+
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+function setup() {
+  const clock = simulatedClock();
+  const told: unknown[] = [];
+  const log: Log = { ...silentLog, error: (_message, fields) => void told.push(fields?.['error']) };
+  const state: { error: Error | undefined; runs: number } = { error: undefined, runs: 0 };
+  const timer = repeatedly(clock, 100, log, () => {
+    state.runs++;
+    return state.error === undefined ? Promise.resolve() : Promise.reject(state.error);
+  });
+  const round = async (error?: Error): Promise<void> => {
+    state.error = error;
+    clock.advance(100);
+    await settle();
+  };
+  return { clock, timer, told, state, round };
+}
+
+describe('a task that is done again and again', () => {
+  test('goes on after failures until it is cancelled', async () => {
+    const { clock, timer, state, round } = setup();
+    await round(new Error('broken'));
+    await round();
+    expect(state.runs).toBe(2);
+    timer.cancel();
+    await round();
+    expect(state.runs).toBe(2);
+    expect(clock.pendingCount()).toBe(0);
+  });
+
+  test('an error is told once, and again when it comes back after a success', async () => {
+    const { told, round } = setup();
+    for (const message of ['broken', 'broken', 'other', 'other']) await round(new Error(message));
+    expect(told).toEqual(['Error: broken', 'Error: other']);
+    await round();
+    await round(new Error('other'));
+    expect(told).toHaveLength(3);
+  });
+
+  test('a refusal is expected, such as that of storage that is away: it is not told', async () => {
+    const { told, round } = setup();
+    await round(new Fault('storage-unavailable', 'away'));
+    expect(told).toEqual([]);
+  });
+});

@@ -1,0 +1,38 @@
+/** A task that is done again and again, such as storing what is kept until the database takes it. */
+import type { Clock, Timer } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import type { Log } from '../base/log.ts';
+
+/**
+ * Does `task` every `intervalMs`, one after the other; one that fails is done again at its next time. A refusal is
+ * expected; any other error is logged, once for as long as it stays the same.
+ */
+export function repeatedly(clock: Clock, intervalMs: number, log: Log, task: () => Promise<void>): Timer {
+  let ended = false;
+  let timer: Timer | undefined;
+  let told: string | undefined;
+  const wait = (): void => {
+    if (!ended) timer = clock.after(intervalMs, () => void run());
+  };
+  const run = async (): Promise<void> => {
+    try {
+      await task();
+      told = undefined;
+    } catch (error) {
+      const text = String(error);
+      // What a task meets that was under way at its cancel is the end of others.
+      if (!ended && !(error instanceof Fault) && text !== told) {
+        log.error('what is done again and again failed', { error: text });
+        told = text;
+      }
+    }
+    wait();
+  };
+  wait();
+  return {
+    cancel() {
+      ended = true;
+      timer?.cancel();
+    },
+  };
+}
