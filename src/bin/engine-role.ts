@@ -193,8 +193,12 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
   const control = async (epoch: number): Promise<void> => {
     if (standing === undefined || term !== epoch) return;
     seat.sit(standing.client);
-    await standing.client.run();
-    parts.recording()?.begin(epoch);
+    try {
+      await standing.client.run();
+    } finally {
+      // An engine that does not run yet is started again: what is measured meanwhile is recorded all the same.
+      if (term === epoch) parts.recording()?.begin(epoch);
+    }
     log.info('this process controls the site', { epoch });
   };
   const letGo = async (): Promise<void> => {
