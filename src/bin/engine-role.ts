@@ -58,6 +58,8 @@ const spoolPollMs = 2000;
 const rulesPollMs = 2000;
 /** Pause before threads that start are asked again whether they are ready. */
 const readyRetryMs = 500;
+/** Pause before threads that could not be started are started again. */
+const standByRetryMs = 500;
 /** Pause before the states of the rules are asked for again. */
 const adoptRetryMs = 100;
 
@@ -156,11 +158,17 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
   /** Threads started and rules compiled, so that a takeover waits for neither. No device is touched, no state either. */
   const standBy = (): Standing => {
     const devices = startDevices(parts, true);
-    const client = createClient(parts, place, seat.publish, stream.renew);
-    const started: Standing = { client, devices, poll: pollRules(client) };
-    client.standBy().catch((error: unknown) => log.debug('the rule engine is not ready yet', { error: String(error) }));
-    void tellWhenReady(started);
-    return started;
+    try {
+      const client = createClient(parts, place, seat.publish, stream.renew);
+      const ready = client.standBy();
+      ready.catch((error: unknown) => log.debug('the rule engine is not ready yet', { error: String(error) }));
+      const started: Standing = { client, devices, poll: pollRules(client) };
+      void tellWhenReady(started);
+      return started;
+    } catch (error) {
+      void inTurn(() => devices.terminate());
+      throw error;
+    }
   };
   const tellWhenReady = async (started: Standing): Promise<void> => {
     for (;;) {
@@ -210,7 +218,20 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
     await ended?.client.close();
     await ended?.devices.stop();
     await recorded;
-    if (!stopping) standing = standBy();
+  };
+  let trouble = '';
+  /** Tells a new reason once: a file that is missing, a thread that cannot be started. */
+  const standAgain = async (): Promise<void> => {
+    if (stopping) return;
+    try {
+      standing = standBy();
+      trouble = '';
+    } catch (error) {
+      const reason = String(error);
+      if (reason !== trouble) log.error('this process cannot stand by; it tries again', { reason });
+      trouble = reason;
+      await sleep(systemClock, standByRetryMs);
+    }
   };
   const lease = config.roles.engine
     ? holdLease({
@@ -225,10 +246,12 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
           void inTurn(() => getReady(epoch));
         },
         onLead: (epoch) => void inTurn(() => control(epoch)),
-        onLost() {
+        async onLost() {
           term = undefined;
           setLease(memory, 0);
-          return inTurn(letGo);
+          await inTurn(letGo);
+          // A process that contends has threads to control with.
+          while (standing === undefined && !stopping) await inTurn(standAgain);
         },
       })
     : null;
