@@ -13,6 +13,7 @@ import { recordSpool } from '../automation/record-spool.ts';
 import type { RuleStore } from '../automation/rule-store.ts';
 import { startEngineWorker } from '../automation/start-engine.ts';
 import { sleep, systemClock, type Timer } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
 import type { Log } from '../base/log.ts';
 import { type DeviceLayer, startDeviceLayer } from '../devices/device-layer.ts';
@@ -40,6 +41,10 @@ export interface EngineRoleParts {
   readonly recording: () => Pick<SharedRecording, 'begin' | 'end'> | null;
   /** Those in force now: a reload may have changed them. */
   readonly parameters: () => Readonly<Record<string, Parameter>>;
+  /** Reads them from site.yaml; throws a Fault when that is not valid now. */
+  readonly readParameters: () => Promise<Readonly<Record<string, Parameter>>>;
+  /** Makes them those in force. */
+  readonly useParameters: (parameters: Readonly<Record<string, Parameter>>) => void;
   readonly log: Log;
 }
 
@@ -185,10 +190,23 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
   };
   let standing = config.roles.engine ? standBy() : undefined;
 
+  /** The last holder may have been told of others than this process: what is in the file is what an operator wants. */
+  const readParameters = async (): Promise<void> => {
+    try {
+      parts.useParameters(await parts.readParameters());
+    } catch (error) {
+      const issues = error instanceof Fault ? error.details : undefined;
+      log.warn('the parameters cannot be read anew; those of before stay in force', {
+        error: String(error),
+        ...issues,
+      });
+    }
+  };
   /** The last holder's states are final: the epoch fences it off. Without a lease no command leaves. */
   const getReady = async (epoch: number): Promise<void> => {
     if (standing === undefined || term !== epoch) return;
     standing.devices.connect();
+    await readParameters();
     try {
       await standing.client.adopt(epoch, parts.parameters());
       log.info('the rule engine is ready', { epoch });
