@@ -269,7 +269,10 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
           setLease(memory, 0);
           await inTurn(letGo);
           // A process that contends has threads to control with.
-          while (standing === undefined && !stopping) await inTurn(standAgain);
+          for (;;) {
+            await inTurn(standAgain);
+            if (standing !== undefined || stopping) return;
+          }
         },
       })
     : null;
