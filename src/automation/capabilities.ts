@@ -166,8 +166,8 @@ function schedulerCapabilities(parts: AutomationParts): HandledCapability[] {
       async handler() {
         const before = parts.parameters();
         const after = await parts.readParameters();
-        const changed = JSON.stringify(before) !== JSON.stringify(after);
-        const report = await engine.reload(changed ? after : undefined);
+        // On a shared site the engine may have others than this process had, which another one has told it.
+        const report = await engine.reload(after);
         parts.useParameters(after);
         return {
           data: succeeded(report),

@@ -287,6 +287,31 @@ describe('engine behind its port', () => {
     expect((await running).outcome).toBe('no_action');
   });
 
+  test('so are those that it could not be told at first, as the rules could not be read', async () => {
+    client = make(true);
+    stored = [rule(1, { enabled: false })];
+    await client.standBy();
+    away = true;
+    const changed = { limit: { value: 30, unit: undefined } };
+    await expect(client.adopt(1, changed)).rejects.toMatchObject({ code: 'storage-unavailable' });
+    away = false;
+    await client.adopt(1, changed);
+    await client.run();
+    write(20);
+    const running = client.execute(1, 'correlation-1');
+    await pass(0);
+    await pass(0);
+    expect((await running).outcome).toBe('no_action');
+  });
+
+  test('parameters that it has already are no reason to compile every rule anew', async () => {
+    stored = [rule(1)];
+    await client.standBy();
+    const report = await client.reload();
+    expect(await client.reload({ limit: { value: 10, unit: undefined } })).toBe(report);
+    expect(await client.reload({ limit: { value: 11, unit: undefined } })).not.toBe(report);
+  });
+
   test.each([
     [true, 1],
     [false, 2],

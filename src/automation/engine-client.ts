@@ -51,6 +51,7 @@ export interface EngineClientParts {
 export interface EngineClient {
   /** Starts the engine with the stored rules. */
   open(): Promise<ReloadReport>;
+  /** `parameters` are those in force from now on; without them they stay. */
   reload(parameters?: Readonly<Record<string, Parameter>>): Promise<ReloadReport>;
   execute(ruleId: number, correlationId: string): Promise<ExecutionRecord>;
   explain(ruleIds: readonly number[]): Promise<(RuleStatus | null)[]>;
@@ -79,6 +80,8 @@ export interface ContendingEngine extends EngineClient {
 interface Running {
   readonly thread: EngineThread;
   readonly caller: Caller<EngineMethods, EngineEvent>;
+  /** The site's parameters that this engine holds. */
+  parameters: Readonly<Record<string, Parameter>>;
   /** Revision of each rule that this engine holds. */
   held: ReadonlyMap<number, number>;
   /** Of the last reload that it took. */
@@ -131,17 +134,20 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
     }
     return { held, changed };
   };
-  const sendRules = async (target: Running, changedParameters: boolean): Promise<ReloadReport> => {
+  const sendRules = async (target: Running): Promise<ReloadReport> => {
     const found = await readRules(target).catch(async (error: unknown) => {
       if (parts.reloads !== true && current === target) await target.thread.terminate();
       throw error;
     });
+    const inForce = parameters;
+    const changedParameters = JSON.stringify(target.parameters) !== JSON.stringify(inForce);
     if (found === null && !changedParameters && target.report !== undefined) return target.report;
     const held = found?.held ?? target.held;
     const change = { ids: [...held.keys()], changed: found?.changed ?? [] };
     const report = await orEnd(target, () =>
-      target.caller.call('reload', changedParameters ? { ...change, parameters } : change),
+      target.caller.call('reload', changedParameters ? { ...change, parameters: inForce } : change),
     );
+    target.parameters = inForce;
     target.held = held;
     target.report = report;
     return report;
@@ -173,8 +179,8 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
     target.runs = true;
     parts.onStart();
   };
-  const bring = async (target: Running, changedParameters: boolean): Promise<ReloadReport> => {
-    const report = await sendRules(target, changedParameters);
+  const bring = async (target: Running): Promise<ReloadReport> => {
+    const report = await sendRules(target);
     await advance(target);
     return target.report ?? report;
   };
@@ -205,6 +211,7 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
     const target: Running = {
       thread,
       caller,
+      parameters,
       held: new Map(),
       report: undefined,
       rehearsed: false,
@@ -215,7 +222,7 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
     caller.onEvent((event) => parts.onExecutions(event.records));
     thread.onDeath((reason) => died(target, startedMs, reason));
     current = target;
-    return inTurn(() => bring(target, false));
+    return inTurn(() => bring(target));
   };
 
   return {
@@ -226,10 +233,9 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
     },
     standBy: start,
     adopt(epoch, inForce) {
-      const changed = parameters !== inForce;
       parameters = inForce;
       wanted.epoch = epoch;
-      return inTurn(() => bring(alive(), changed));
+      return inTurn(() => bring(alive()));
     },
     run() {
       wanted.runs = true;
@@ -237,7 +243,7 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
     },
     reload(changed) {
       if (changed !== undefined) parameters = changed;
-      return inTurn(() => bring(alive(), changed !== undefined));
+      return inTurn(() => bring(alive()));
     },
     execute: async (ruleId, correlationId) => running().caller.call('execute', { ruleId, correlationId }),
     explain: async (ruleIds) => running().caller.call('explain', { ruleIds }),

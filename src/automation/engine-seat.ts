@@ -2,10 +2,12 @@
  * The engine of a site that several processes serve: the client of this process's own engine while it controls, and otherwise
  * that of the one that does, asked through messages (docs/guides/several-machines.md). Handlers and stream see one engine.
  */
+import Type, { type TSchema } from 'typebox';
 import type { Clock } from '../base/clock.ts';
+import { decoder } from '../base/decode.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
-import { answerCalls, type Caller, callThread, type Port, sendEvent } from '../base/thread.ts';
+import { answerCalls, type Caller, callThread, type Handlers, type Port, sendEvent } from '../base/thread.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import type { Mailbox } from '../storage/mailbox.ts';
 import type { EngineClient } from './engine-client.ts';
@@ -37,6 +39,16 @@ const engineName = 'engine';
 /** Who asked within this time is believed to watch still; whoever watches says so more often. */
 const watchLeaseMs = 10_000;
 const watchRenewMs = 3000;
+
+/** What other processes ask with: they may be of another version, and what is none of these would end the engine's thread. */
+const numbers = Type.Array(Type.Integer());
+const parameter = Type.Object({ value: Type.Number(), unit: Type.Optional(Type.String()) });
+const understand = {
+  reload: understanding(Type.Object({ parameters: Type.Optional(Type.Record(Type.String(), parameter)) })),
+  execute: understanding(Type.Object({ ruleId: Type.Integer(), correlationId: Type.String() })),
+  rules: understanding(Type.Object({ ruleIds: numbers })),
+  points: understanding(Type.Object({ points: numbers })),
+};
 
 interface Watcher {
   readonly port: Port;
@@ -89,11 +101,23 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
       postMessage: (message) => post(name, message),
       on: (_event, listener) => deliveries.push(listener),
     };
-    answerCalls<SharedEngineMethods>(port, {
-      reload: async ({ parameters }) => here().reload(parameters),
-      execute: async ({ ruleId, correlationId }) => here().execute(ruleId, correlationId),
-      explain: async ({ ruleIds }) => here().explain(ruleIds),
-      writers: async ({ points }) => here().writers(points),
+    const handlers: Handlers<SharedEngineMethods> = {
+      async reload(change) {
+        understand.reload(change);
+        return here().reload(change.parameters);
+      },
+      async execute(order) {
+        understand.execute(order);
+        return here().execute(order.ruleId, order.correlationId);
+      },
+      async explain(question) {
+        understand.rules(question);
+        return here().explain(question.ruleIds);
+      },
+      async writers(question) {
+        understand.points(question);
+        return here().writers(question.points);
+      },
       async status() {
         const status = await here().status();
         if (status === null) throw new Fault('engine-unavailable', 'the rule engine is not running; try again');
@@ -104,20 +128,29 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
         if (measures === null) throw new Fault('engine-unavailable', 'the rule engine is not running; try again');
         return measures;
       },
-      watch({ ruleIds }) {
-        watchers.set(name, { port, ruleIds: new Set(ruleIds), untilMs: clock.monotonicMs() + watchLeaseMs });
+      watch(question) {
+        understand.rules(question);
+        watchers.set(name, { port, ruleIds: new Set(question.ruleIds), untilMs: clock.monotonicMs() + watchLeaseMs });
         watchAll();
         return null;
       },
       drain: () => null,
+    };
+    answerCalls<SharedEngineMethods>(port, handlers, (error) => {
+      log.warn('a request of another process was not understood', { sender: name, error: String(error) });
+      return new Fault('engine-unavailable', 'the process that controls does not understand this request');
     });
     const caller = { port, deliver: (message: unknown) => deliveries.forEach((each) => each(message)) };
     callers.set(name, caller);
     return caller;
   };
   mailbox.onMail(({ sender, message }) => {
-    if (isCall(message)) callerOf(sender).deliver(message);
-    else for (const listener of toEngine) listener(message);
+    try {
+      if (isCall(message)) callerOf(sender).deliver(message);
+      else for (const listener of toEngine) listener(message);
+    } catch (error) {
+      log.warn('a message of another process was not understood', { sender, error: String(error) });
+    }
   });
   const renewWatch = (): void => {
     timer = clock.after(watchRenewMs, renewWatch);
@@ -180,4 +213,13 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
 
 function isCall(message: unknown): boolean {
   return typeof message === 'object' && message !== null && 'tag' in message && message.tag === 'call';
+}
+
+/** Throws where a value is not what it should be. */
+function understanding(schema: TSchema): (argument: unknown) => void {
+  const decode = decoder(schema);
+  return (argument) => {
+    const decoded = decode(argument);
+    if (!decoded.ok) throw new Error(decoded.issues.map(({ path, message }) => `${path}: ${message}`).join('; '));
+  };
 }

@@ -42,23 +42,36 @@ interface EventMessage {
 }
 type ThreadMessage = CallMessage | ReplyMessage | EventMessage;
 
-/** Answers calls that arrive at `port` with `handlers`. An error that is not a Fault crashes this thread: it is a bug. */
-export function answerCalls<M extends Methods>(port: Port, handlers: Handlers<M>): void {
+/**
+ * Answers calls that arrive at `port` with `handlers`. An error that is not a Fault crashes this thread: it is a bug; unless
+ * `refuse` makes a refusal of it, where another program calls, perhaps of another version.
+ */
+export function answerCalls<M extends Methods>(
+  port: Port,
+  handlers: Handlers<M>,
+  refuse?: (error: unknown) => Fault,
+): void {
   port.on('message', (message) => {
     if (!isThreadMessage(message) || message.tag !== 'call') return;
-    void answer(port, handlers, message);
+    void answer(port, handlers, message, refuse);
   });
 }
 
-async function answer<M extends Methods>(port: Port, handlers: Handlers<M>, call: CallMessage): Promise<void> {
+async function answer<M extends Methods>(
+  port: Port,
+  handlers: Handlers<M>,
+  call: CallMessage,
+  refuse: ((error: unknown) => Fault) | undefined,
+): Promise<void> {
   const handler: ((argument: never) => unknown) | undefined = Object.hasOwn(handlers, call.method)
     ? handlers[call.method]
     : undefined;
-  if (handler === undefined) throw new Error(`no thread method ${call.method}`);
   try {
+    if (handler === undefined) throw new Error(`no thread method ${call.method}`);
     const value = await handler(call.argument as never);
     port.postMessage({ tag: 'reply', id: call.id, value } satisfies ReplyMessage);
-  } catch (error) {
+  } catch (thrown) {
+    const error = thrown instanceof Fault ? thrown : (refuse?.(thrown) ?? thrown);
     if (!(error instanceof Fault)) {
       port.postMessage({
         tag: 'reply',

@@ -13,6 +13,7 @@ import { recordSpool } from '../automation/record-spool.ts';
 import type { RuleStore } from '../automation/rule-store.ts';
 import { startEngineWorker } from '../automation/start-engine.ts';
 import { sleep, systemClock, type Timer } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
 import type { Log } from '../base/log.ts';
 import { type DeviceLayer, startDeviceLayer } from '../devices/device-layer.ts';
@@ -41,6 +42,10 @@ export interface EngineRoleParts {
   readonly recording: () => Pick<SharedRecording, 'begin' | 'end'> | null;
   /** Those in force now: a reload may have changed them. */
   readonly parameters: () => Readonly<Record<string, Parameter>>;
+  /** Reads them from site.yaml; throws a Fault when that is not valid now. */
+  readonly readParameters: () => Promise<Readonly<Record<string, Parameter>>>;
+  /** Makes them those in force. */
+  readonly useParameters: (parameters: Readonly<Record<string, Parameter>>) => void;
   readonly log: Log;
 }
 
@@ -59,6 +64,8 @@ const spoolPollMs = 2000;
 const rulesPollMs = 2000;
 /** Pause before threads that start are asked again whether they are ready. */
 const readyRetryMs = 500;
+/** Pause before threads that could not be started are started again. */
+const standByRetryMs = 500;
 /** Pause before the states of the rules are asked for again. */
 const adoptRetryMs = 100;
 
@@ -157,11 +164,17 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
   /** Threads started and rules compiled, so that a takeover waits for neither. No device is touched, no state either. */
   const standBy = (): Standing => {
     const devices = startDevices(parts, true);
-    const client = createClient(parts, place, seat.publish, stream.renew);
-    const started: Standing = { client, devices, poll: pollRules(client, log) };
-    client.standBy().catch((error: unknown) => log.debug('the rule engine is not ready yet', { error: String(error) }));
-    void tellWhenReady(started);
-    return started;
+    try {
+      const client = createClient(parts, place, seat.publish, stream.renew);
+      const ready = client.standBy();
+      ready.catch((error: unknown) => log.debug('the rule engine is not ready yet', { error: String(error) }));
+      const started: Standing = { client, devices, poll: pollRules(client, log) };
+      void tellWhenReady(started);
+      return started;
+    } catch (error) {
+      void inTurn(() => devices.terminate());
+      throw error;
+    }
   };
   const tellWhenReady = async (started: Standing): Promise<void> => {
     for (;;) {
@@ -178,10 +191,23 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
   };
   let standing = config.roles.engine ? standBy() : undefined;
 
+  /** The last holder may have been told of others than this process: what is in the file is what an operator wants. */
+  const readParameters = async (): Promise<void> => {
+    try {
+      parts.useParameters(await parts.readParameters());
+    } catch (error) {
+      const issues = error instanceof Fault ? error.details : undefined;
+      log.warn('the parameters cannot be read anew; those of before stay in force', {
+        error: String(error),
+        ...issues,
+      });
+    }
+  };
   /** The last holder's states are final: the epoch fences it off. Without a lease no command leaves. */
   const getReady = async (epoch: number): Promise<void> => {
     if (standing === undefined || term !== epoch) return;
     standing.devices.connect();
+    await readParameters();
     try {
       await standing.client.adopt(epoch, parts.parameters());
       log.info('the rule engine is ready', { epoch });
@@ -194,8 +220,12 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
   const control = async (epoch: number): Promise<void> => {
     if (standing === undefined || term !== epoch) return;
     seat.sit(standing.client);
-    await standing.client.run();
-    parts.recording()?.begin(epoch);
+    try {
+      await standing.client.run();
+    } finally {
+      // An engine that does not run yet is started again: what is measured meanwhile is recorded all the same.
+      if (term === epoch) parts.recording()?.begin(epoch);
+    }
     log.info('this process controls the site', { epoch });
   };
   const letGo = async (): Promise<void> => {
@@ -207,7 +237,20 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
     await ended?.client.close();
     await ended?.devices.stop();
     await recorded;
-    if (!stopping) standing = standBy();
+  };
+  let trouble = '';
+  /** Tells a new reason once: a file that is missing, a thread that cannot be started. */
+  const standAgain = async (): Promise<void> => {
+    if (stopping) return;
+    try {
+      standing = standBy();
+      trouble = '';
+    } catch (error) {
+      const reason = String(error);
+      if (reason !== trouble) log.error('this process cannot stand by; it tries again', { reason });
+      trouble = reason;
+      await sleep(systemClock, standByRetryMs);
+    }
   };
   const lease = config.roles.engine
     ? holdLease({
@@ -222,10 +265,15 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
           void inTurn(() => getReady(epoch));
         },
         onLead: (epoch) => void inTurn(() => control(epoch)),
-        onLost() {
+        async onLost() {
           term = undefined;
           setLease(memory, 0);
-          return inTurn(letGo);
+          await inTurn(letGo);
+          // A process that contends has threads to control with.
+          for (;;) {
+            await inTurn(standAgain);
+            if (standing !== undefined || stopping) return;
+          }
         },
       })
     : null;

@@ -131,6 +131,8 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     store,
     history: records,
     parameters: parameters.current,
+    readParameters: () => readParametersNow(config.configDir),
+    useParameters: parameters.use,
     log,
     recording: () => history.shared,
   };

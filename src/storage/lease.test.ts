@@ -132,26 +132,46 @@ describe('the lease of the engine', () => {
     close();
   });
 
-  test('a holder that stopped in the middle of storing states keeps nobody waiting for it', async () => {
+  test.for(['runtime', 'history'] as const)(
+    'a holder that stopped in the middle of storing in %s keeps nobody waiting for it',
+    async (lock) => {
+      const port = Number(new URL(place.url).port);
+      const { gate, url, close } = await startGate(port, place.url);
+      await leading(contend({ ...place, url }));
+      const stopped = connectPostgres(
+        { ...place, limits: { ...place.limits, idle_transaction_timeout_ms: 60_000 } },
+        lock,
+      );
+      const { run, release } = await stopped.connect();
+      await run(`BEGIN; ${takeLock(place.limits.postgres_schema, lock)}`);
+      await run('SELECT epoch FROM engine_lease FOR SHARE');
+      const standby = contend();
+      await sleep(systemClock, 100);
+      const shutMs = systemClock.monotonicMs();
+      gate.shut();
+      await leading(standby);
+      const leaseMs = place.limits.engine_lease_ms;
+      expect((standby.terms[0]?.fromMs ?? 0) - shutMs).toBeLessThan(leaseMs + graceMs + 1000);
+      release(true);
+      await stopped.close();
+      close();
+    },
+  );
+
+  test('an import of history that is under way goes on when control moves', async () => {
     const port = Number(new URL(place.url).port);
     const { gate, url, close } = await startGate(port, place.url);
     await leading(contend({ ...place, url }));
-    const stopped = connectPostgres(
-      { ...place, limits: { ...place.limits, idle_transaction_timeout_ms: 60_000 } },
-      'runtime',
-    );
-    const { run, release } = await stopped.connect();
-    await run(`BEGIN; ${takeLock(place.limits.postgres_schema, 'runtime')}`);
-    await run('SELECT epoch FROM engine_lease FOR SHARE');
+    const importing = connectPostgres(place, 'history');
+    const { run, release } = await importing.connect();
+    await run(`BEGIN; ${takeLock(place.limits.postgres_schema, 'history')}`);
     const standby = contend();
     await sleep(systemClock, 100);
-    const shutMs = systemClock.monotonicMs();
     gate.shut();
     await leading(standby);
-    const leaseMs = place.limits.engine_lease_ms;
-    expect((standby.terms[0]?.fromMs ?? 0) - shutMs).toBeLessThan(leaseMs + graceMs + 1000);
+    await run('COMMIT');
     release(true);
-    await stopped.close();
+    await importing.close();
     close();
   });
 

@@ -115,7 +115,12 @@ export function holdLease(parts: LeaseParts): EngineLease {
       return { waitMs: endedMs };
     }
     // What a stopped holder has begun to store would hold the epoch's row until the server gives it up, seconds later.
-    if (row['released'] !== true) await run(endHolder(schema, 'runtime'));
+    if (row['released'] !== true) {
+      await run(endHolder(schema, 'runtime'));
+      // An import of history is no holder's: it does not look at the epoch.
+      await run(`${endHolder(schema, 'history')}
+        AND pid IN (SELECT pid FROM pg_locks WHERE relation = 'engine_lease'::regclass AND mode = 'RowShareLock')`);
+    }
     // Nobody renews an older epoch from here on.
     const [last] = await run(
       `UPDATE engine_lease SET epoch = epoch + 1, holder = $1 RETURNING epoch, renewed_at::text AS mark, released`,

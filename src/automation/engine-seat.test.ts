@@ -1,0 +1,112 @@
+/** What processes of one site ask each other's engine, and what becomes of a question that they do not share. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Log, silentLog } from '../base/log.ts';
+import type { Mail, Mailbox } from '../storage/mailbox.ts';
+import { simulatedClock } from '../testing/simulated-clock.ts';
+import type { EngineClient } from './engine-client.ts';
+import { createEngineSeat, type EngineSeat } from './engine-seat.ts';
+import { automationLimits } from './limits.ts';
+
+const settle = async (): Promise<void> => {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+describe('the engine of a process that controls', () => {
+  let sent: { recipient: string; message: unknown }[] = [];
+  let warnings: string[] = [];
+  let watched: (readonly number[])[] = [];
+  let deliver: (mail: Mail) => void = () => undefined;
+  let seat: EngineSeat;
+  const mailbox: Mailbox = {
+    name: 'here',
+    send: async (recipient, message) => void sent.push({ recipient, message }),
+    alsoFor: () => undefined,
+    onMail(listener) {
+      deliver = listener;
+    },
+    close: async () => undefined,
+  };
+  const log: Log = { ...silentLog, warn: (message) => void warnings.push(message) };
+  const unavailable = async (): Promise<never> => {
+    throw new TypeError('an error of ours');
+  };
+  const engine: EngineClient = {
+    open: unavailable,
+    reload: async (parameters) => ({ rules_loaded: Object.keys(parameters ?? {}).length, rules_failed: [] }),
+    execute: unavailable,
+    explain: async (ruleIds) => ruleIds.map(() => null),
+    writers: async () => [],
+    status: async () => null,
+    measures: async () => null,
+    watch: (ruleIds) => void watched.push(ruleIds),
+    restarts: () => 0,
+    tickIntervalMs: 100,
+    close: async () => undefined,
+  };
+  beforeEach(() => {
+    [sent, warnings, watched] = [[], [], []];
+    seat = createEngineSeat({
+      mailbox,
+      clock: simulatedClock(),
+      log,
+      limits: automationLimits,
+      onExecutions(records) {
+        for (const record of records) expect(record).toBeDefined();
+      },
+      onStart: () => undefined,
+    });
+  });
+  afterEach(() => seat.close());
+  const ask = async (method: unknown, argument: unknown) => {
+    deliver({ sender: 'other', message: { tag: 'call', id: 1, method, argument } });
+    await settle();
+    return sent.splice(0);
+  };
+
+  test('answers another process', async () => {
+    seat.sit(engine);
+    expect(await ask('explain', { ruleIds: [1, 2], more: true })).toEqual([
+      { recipient: 'other', message: { tag: 'reply', id: 1, value: [null, null] } },
+    ]);
+    const parameters = { limit: { value: 1 }, power: { value: 2, unit: 'kW' } };
+    expect(await ask('reload', { ids: [], changed: [], parameters })).toMatchObject([
+      { message: { value: { rules_loaded: 2 } } },
+    ]);
+    expect(warnings).toEqual([]);
+  });
+
+  test.for([
+    ['a method of another version', 'forget', null],
+    ['a method of every object', 'toString', null],
+    ['no method', undefined, undefined],
+    ['an argument that is missing', 'explain', null],
+    ['an argument of another kind', 'watch', { ruleIds: 7 }],
+    ['a rule of another kind', 'execute', { ruleId: '1', correlationId: 'x' }],
+    ['points of another kind', 'writers', { points: ['1:1'] }],
+    ['parameters of another kind', 'reload', { parameters: { limit: 3 } }],
+    ['an error that is no refusal', 'execute', { ruleId: 1, correlationId: 'x' }],
+  ] as const)('refuses %s, says so in the log, and goes on', async ([_what, method, argument]) => {
+    seat.sit(engine);
+    watched = [];
+    expect(await ask(method, argument)).toMatchObject([
+      { recipient: 'other', message: { tag: 'reply', id: 1, fault: { code: 'engine-unavailable' } } },
+    ]);
+    expect(warnings).toEqual(['a request of another process was not understood']);
+    expect(watched).toEqual([]);
+    expect(await ask('explain', { ruleIds: [1] })).toMatchObject([{ message: { value: [null] } }]);
+  });
+
+  test('a process that does not control refuses, which is nothing to tell the operator', async () => {
+    expect(await ask('explain', { ruleIds: [1] })).toMatchObject([
+      { message: { fault: { code: 'engine-unavailable' } } },
+    ]);
+    expect(warnings).toEqual([]);
+  });
+
+  test('messages that are none leave it as it is', async () => {
+    for (const message of [null, 3, {}, { tag: 'event' }, { tag: 'event', event: { type: 'other' } }, { tag: 'reply' }])
+      deliver({ sender: 'other', message });
+    await settle();
+    expect(sent).toEqual([]);
+  });
+});
