@@ -187,6 +187,26 @@ describe('decisions §2.5 cycles', () => {
     expect(records).toHaveLength(6);
   });
 
+  test('an engine that was ready for a tick before it may begin begins with one; another one a tick after it was ready', () => {
+    for (const [readyMs, firstMs] of [
+      [0, 100],
+      [40, 60],
+      [99, 1],
+      [100, 0],
+      [1000, 0],
+    ] as const) {
+      const { clock, engine, load, records, set } = setup();
+      set(0, 20);
+      load(rule(1));
+      clock.advance(readyMs);
+      engine.start();
+      if (firstMs > 0) clock.advance(firstMs - 1);
+      expect(records, `ready for ${readyMs} ms`).toHaveLength(0);
+      clock.advance(firstMs > 0 ? 1 : 0);
+      expect(records, `ready for ${readyMs} ms`).toHaveLength(1);
+    }
+  });
+
   test('two rules, one actuator, one cycle: the higher priority stands in 1000 of 1000 runs', () => {
     const { clock, engine, load, runs, set, commands } = setup();
     set(0, 20);
