@@ -77,6 +77,9 @@ describe('engine behind its port', () => {
   let seen: ExecutionRecord[] = [];
   let starts = 0;
   let away = false;
+  /** So many threads cannot be started after the first one. */
+  let missing = 0;
+  let errors: string[] = [];
   let client: ReturnType<typeof createEngineClient>;
 
   beforeEach(() => {
@@ -85,13 +88,14 @@ describe('engine behind its port', () => {
     clock = simulatedClock();
     beginGeneration(memory);
     memory.online[0] = 1;
-    [stored, threads, asked, seen, starts, away] = [[], [], [], [], 0, false];
+    [stored, threads, asked, seen, starts, away, missing, errors] = [[], [], [], [], 0, false, 0, []];
     client = make();
   });
   const make = (reloads = false): typeof client =>
     createEngineClient({
       reloads,
       start(parameters) {
+        if (threads.length > 0 && missing-- > 0) throw new Error('no more threads');
         const setup = {
           site: { ...site, parameters },
           memory,
@@ -115,7 +119,7 @@ describe('engine behind its port', () => {
       },
       parameters: site.parameters,
       clock,
-      log: silentLog,
+      log: { ...silentLog, error: (message) => void errors.push(message) },
       limits: automationLimits,
       onExecutions: (records) => void seen.push(...records),
       onStart: () => void starts++,
@@ -203,6 +207,25 @@ describe('engine behind its port', () => {
     const running = client.status();
     await pass(0);
     expect(await running).toMatchObject({ running: true, total_rules: 1, executions: 0 });
+  });
+
+  test('a thread that cannot be started is one that died: it is tried again, with a growing pause', async () => {
+    stored = [rule(1)];
+    await client.open();
+    missing = 2;
+    await threads[0]?.terminate();
+    const { engine_restart_ms: pauseMs } = automationLimits;
+    for (const expected of [pauseMs, 2 * pauseMs, 4 * pauseMs]) {
+      await pass(expected - 1);
+      expect(threads).toHaveLength(1);
+      await pass(1);
+    }
+    expect([threads.length, starts, client.restarts()]).toEqual([2, 2, 1]);
+    expect(errors).toEqual([
+      'the rule engine died and is started again',
+      'the rule engine has no thread; it is tried again',
+      'the rule engine has no thread; it is tried again',
+    ]);
   });
 
   test('open calls of an engine that dies are refused', async () => {
