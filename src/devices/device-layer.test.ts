@@ -117,7 +117,9 @@ test('a device thread that cannot be started is one that died: it is tried again
     layer.connect();
     await expect.poll(() => errors.length, { timeout: 10_000 }).toBeGreaterThan(1);
     Reflect.set(limits, 'uncopied', () => undefined);
-    await expect.poll(() => errors.slice(-2), { timeout: 10_000 }).toEqual(Array(2).fill('the device layer has no thread; it is tried again'));
+    await expect
+      .poll(() => errors.slice(-2), { timeout: 10_000 })
+      .toEqual(Array(2).fill('the device layer has no thread; it is tried again'));
     expect(layer.up()).toBe(false);
     Reflect.deleteProperty(limits, 'uncopied');
     await expect.poll(() => errors.at(-1), { timeout: 10_000 }).toBe('the device layer died; it is started again');
