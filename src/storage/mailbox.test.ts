@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
 import { runOn, testSchema } from '../testing/engines.ts';
-import { openDatabase } from './database.ts';
+import { openRuntimeDatabase } from './database.ts';
 import { openMailbox } from './mailbox.ts';
 import type { PostgresPlace } from './postgres.ts';
 
@@ -11,7 +11,7 @@ let place: PostgresPlace;
 let closers: (() => unknown)[] = [];
 beforeEach(async () => {
   place = await testSchema();
-  const database = openDatabase(place);
+  const database = openRuntimeDatabase(place);
   await database.ready();
   await database.close();
   closers = [];
