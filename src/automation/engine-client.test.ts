@@ -102,6 +102,7 @@ describe('engine behind its port', () => {
           database: join(folder, 'runtime.sqlite'),
           dataFolder: folder,
           limits: automationLimits,
+          commandMaxAgeMs: 1000,
         };
         const thread = startEngineTwin(setup, clock, silentLog);
         threads.push(thread);

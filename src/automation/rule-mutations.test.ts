@@ -78,6 +78,7 @@ describe('warnings beside the result', () => {
           database: place,
           dataFolder: folder,
           limits: automationLimits,
+          commandMaxAgeMs: 1000,
         };
         const thread = startEngineTwin(setup, clock, silentLog);
         threads.push(thread);

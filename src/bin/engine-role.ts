@@ -99,7 +99,8 @@ function createClient(
   onStart: () => void,
 ): ContendingEngine {
   const { config, site, memory, limits } = parts;
-  const setup = { memory, database, dataFolder: config.dataDir, limits: limits.automation };
+  const commandMaxAgeMs = limits.devices.command_max_age_ms;
+  const setup = { memory, database, dataFolder: config.dataDir, limits: limits.automation, commandMaxAgeMs };
   return createEngineClient({
     start: (parameters) => startEngineWorker({ ...setup, site: { ...site, parameters } }, config.logLevel),
     rules: parts.store,
