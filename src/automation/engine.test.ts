@@ -8,6 +8,7 @@ import type { ExecutionRecord } from '../rules/record.ts';
 import { createScheduler } from '../rules/scheduler.ts';
 import { createSnapshot, quality, type Snapshot } from '../rules/snapshot.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
+import { engineRule, switchFlow as flow } from '../testing/tank-site.ts';
 import { createEngine } from './engine.ts';
 import type { EngineRule } from './engine-contract.ts';
 import { automationLimits } from './limits.ts';
@@ -42,39 +43,12 @@ const catalogueWith = (
   parameter: (name) => parameters[name],
 });
 
-/** Reads measurement `input`, writes `value` to action `target` when `when` holds. */
-function flow(when: string, value: number | string, target = 1, input = 1): string {
-  return JSON.stringify({
-    start_node: 's',
-    nodes: {
-      s: { type: 'start', wires: { default: ['i'] } },
-      i: {
-        type: 'input',
-        variables: [{ name: 'x', instance: 1, point_type: 'measurement', point: input }],
-        parameters: [],
-        wires: { default: ['d'] },
-      },
-      d: { type: 'switch', branches: [{ name: 'yes', when }], wires: { yes: ['a'], else: ['e'] } },
-      a: {
-        type: 'change',
-        writes: [{ instance: 1, point_type: 'action', point: target, value }],
-        wires: { default: ['e'] },
-      },
-      e: { type: 'end', wires: {} },
-    },
+const rule = (id: number, more: Partial<EngineRule> = {}): EngineRule =>
+  engineRule(id, {
+    trigger_config: '{"type":"interval","interval_ms":1000}',
+    nodes_json: flow('x > 10', 5),
+    ...more,
   });
-}
-
-const rule = (id: number, more: Partial<EngineRule> = {}): EngineRule => ({
-  id,
-  revision: 1,
-  enabled: true,
-  priority: 0,
-  cooldown_ms: 0,
-  trigger_config: '{"type":"interval","interval_ms":1000}',
-  nodes_json: flow('x > 10', 5),
-  ...more,
-});
 const onChange = (pointType: 'measurement' | 'action', number: number): string =>
   JSON.stringify({
     type: 'on_change',
