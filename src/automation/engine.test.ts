@@ -662,7 +662,7 @@ describe('several processes share the site: a command leaves with the cooldown t
     world.engine.start();
     world.clock.advance(200);
     expect(world.runs(1).map(({ outcome, actions_executed }) => [outcome, actions_executed[0]])).toMatchObject(
-      Array(2).fill(['failed', { success: false, reason: 'unavailable' }]),
+      [1, 2].map(() => ['failed', { success: false, reason: 'unavailable' }]),
     );
     expect(world.awaited).toEqual([]);
   });

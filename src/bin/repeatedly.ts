@@ -26,7 +26,7 @@ export function repeatedly(clock: Clock, intervalMs: number, log: Log, task: () 
     do {
       again = false;
       await attempt();
-    } while (again && !ended);
+    } while (again);
     running = false;
     wait();
   };
@@ -46,13 +46,14 @@ export function repeatedly(clock: Clock, intervalMs: number, log: Log, task: () 
   wait();
   return {
     now() {
-      again = running;
+      again = running && !ended;
       if (running || ended) return;
       timer?.cancel();
       void run();
     },
     cancel() {
       ended = true;
+      again = false;
       timer?.cancel();
     },
   };
