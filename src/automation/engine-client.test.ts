@@ -6,61 +6,19 @@ import { Fault } from '../base/fault.ts';
 import { silentLog } from '../base/log.ts';
 import { createLiveTableWriter } from '../points/live-table.ts';
 import { beginGeneration, createPointMemory, type PointMemory } from '../points/shared-memory.ts';
-import { readSite } from '../points/site.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import { quality } from '../rules/snapshot.ts';
 import { openRuntimeDatabase } from '../storage/database.ts';
 import { type SimulatedClock, simulatedClock } from '../testing/simulated-clock.ts';
+import { engineRule, tankSite as site, tankSetup } from '../testing/tank-site.ts';
 import { createEngineClient, type EngineThread } from './engine-client.ts';
 import type { EngineRule } from './engine-contract.ts';
 import { createHistoryReader, createHistoryStore } from './history-store.ts';
 import { automationLimits } from './limits.ts';
 import { startEngineTwin } from './start-engine.ts';
 
-const site = readSite(
-  `
-schema: svc.site.v1
-site: { id: plant, name: Plant, timezone: UTC }
-parameters: { limit: { value: 10 } }
-channels: [{ id: derived, driver: virtual }]
-instances:
-  - id: 1
-    name: tank
-    points:
-      - { id: 1, name: level, kind: measurement, unit: m, channel: derived }
-      - { id: 1, name: pump, kind: action, unit: kW, channel: derived }
-`,
-  'site.yaml',
-);
-const nodes = JSON.stringify({
-  start_node: 's',
-  nodes: {
-    s: { type: 'start', wires: { default: ['i'] } },
-    i: {
-      type: 'input',
-      variables: [{ name: 'x', instance: 1, point_type: 'measurement', point: 1 }],
-      parameters: [{ name: 'limit', parameter: 'limit' }],
-      wires: { default: ['d'] },
-    },
-    d: { type: 'switch', branches: [{ name: 'high', when: 'x > limit' }], wires: { high: ['a'], else: ['e'] } },
-    a: {
-      type: 'change',
-      writes: [{ instance: 1, point_type: 'action', point: 1, value: 1 }],
-      wires: { default: ['e'] },
-    },
-    e: { type: 'end', wires: {} },
-  },
-});
-const rule = (id: number, more: Partial<EngineRule> = {}): EngineRule => ({
-  id,
-  revision: 1,
-  enabled: true,
-  priority: 0,
-  cooldown_ms: 60_000,
-  trigger_config: null,
-  nodes_json: nodes,
-  ...more,
-});
+const rule = (id: number, more: Partial<EngineRule> = {}): EngineRule =>
+  engineRule(id, { cooldown_ms: 60_000, ...more });
 
 /** Lets messages between the two ports, and what follows from them, arrive. */
 async function settle(): Promise<void> {
@@ -77,6 +35,9 @@ describe('engine behind its port', () => {
   let seen: ExecutionRecord[] = [];
   let starts = 0;
   let away = false;
+  /** So many threads cannot be started after the first one. */
+  let missing = 0;
+  let errors: string[] = [];
   let client: ReturnType<typeof createEngineClient>;
 
   beforeEach(() => {
@@ -85,20 +46,20 @@ describe('engine behind its port', () => {
     clock = simulatedClock();
     beginGeneration(memory);
     memory.online[0] = 1;
-    [stored, threads, asked, seen, starts, away] = [[], [], [], [], 0, false];
+    [stored, threads, asked, seen, starts, away, missing, errors] = [[], [], [], [], 0, false, 0, []];
     client = make();
   });
   const make = (reloads = false): typeof client =>
     createEngineClient({
       reloads,
       start(parameters) {
-        const setup = {
+        if (threads.length > 0 && missing-- > 0) throw new Error('no more threads');
+        const setup = tankSetup({
           site: { ...site, parameters },
           memory,
           database: join(folder, 'runtime.sqlite'),
           dataFolder: folder,
-          limits: automationLimits,
-        };
+        });
         const thread = startEngineTwin(setup, clock, silentLog);
         threads.push(thread);
         return thread;
@@ -115,7 +76,7 @@ describe('engine behind its port', () => {
       },
       parameters: site.parameters,
       clock,
-      log: silentLog,
+      log: { ...silentLog, error: (message) => void errors.push(message) },
       limits: automationLimits,
       onExecutions: (records) => void seen.push(...records),
       onStart: () => void starts++,
@@ -142,6 +103,14 @@ describe('engine behind its port', () => {
     await settle();
     clock.advance(0);
     await settle();
+  };
+
+  /** Of rule 1, executed by hand. */
+  const outcomeOf = async (): Promise<string> => {
+    const running = client.execute(1, 'correlation-1');
+    await pass(0);
+    await pass(0);
+    return (await running).outcome;
   };
 
   test('decisions §2.5 a reload sends only what changed, and names the rest', async () => {
@@ -205,6 +174,25 @@ describe('engine behind its port', () => {
     expect(await running).toMatchObject({ running: true, total_rules: 1, executions: 0 });
   });
 
+  test('a thread that cannot be started is one that died: it is tried again, with a growing pause', async () => {
+    stored = [rule(1)];
+    await client.open();
+    missing = 2;
+    await threads[0]?.terminate();
+    const { engine_restart_ms: pauseMs } = automationLimits;
+    for (const expected of [pauseMs, 2 * pauseMs, 4 * pauseMs]) {
+      await pass(expected - 1);
+      expect(threads).toHaveLength(1);
+      await pass(1);
+    }
+    expect([threads.length, starts, client.restarts()]).toEqual([2, 2, 1]);
+    expect(errors).toEqual([
+      'the rule engine died and is started again',
+      'the rule engine has no thread; it is tried again',
+      'the rule engine has no thread; it is tried again',
+    ]);
+  });
+
   test('open calls of an engine that dies are refused', async () => {
     stored = [rule(1, { enabled: false })];
     await client.open();
@@ -220,12 +208,6 @@ describe('engine behind its port', () => {
     stored = [rule(1, { enabled: false })];
     await client.open();
     write(20);
-    const outcomeOf = async (): Promise<string> => {
-      const running = client.execute(1, 'correlation-1');
-      await pass(0);
-      await pass(0);
-      return (await running).outcome;
-    };
     expect(await outcomeOf()).toBe('acted');
     await client.reload({ limit: { value: 30, unit: undefined } });
     expect(await outcomeOf()).toBe('no_action');
@@ -281,10 +263,7 @@ describe('engine behind its port', () => {
     await client.adopt(1, { limit: { value: 30, unit: undefined } });
     await client.run();
     write(20);
-    const running = client.execute(1, 'correlation-1');
-    await pass(0);
-    await pass(0);
-    expect((await running).outcome).toBe('no_action');
+    expect(await outcomeOf()).toBe('no_action');
   });
 
   test('so are those that it could not be told at first, as the rules could not be read', async () => {
@@ -298,10 +277,7 @@ describe('engine behind its port', () => {
     await client.adopt(1, changed);
     await client.run();
     write(20);
-    const running = client.execute(1, 'correlation-1');
-    await pass(0);
-    await pass(0);
-    expect((await running).outcome).toBe('no_action');
+    expect(await outcomeOf()).toBe('no_action');
   });
 
   test('parameters that it has already are no reason to compile every rule anew', async () => {

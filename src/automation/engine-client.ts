@@ -197,10 +197,18 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
     if (closed) return;
     deaths++;
     if (clock.monotonicMs() - startedMs > steadyMs) pauseMs = limits.engine_restart_ms;
-    log.error('the rule engine died and is started again', { reason, pauseMs });
+    restartLater('the rule engine died and is started again', reason);
+  };
+  const restartLater = (what: string, reason: string): void => {
+    log.error(what, { reason, pauseMs });
     restartTimer = clock.after(pauseMs, () => {
       restartTimer = undefined;
-      start().catch((error: unknown) => log.error('the rule engine could not start', { error: String(error) }));
+      try {
+        start().catch((error: unknown) => log.error('the rule engine could not start', { error: String(error) }));
+      } catch (error) {
+        // There is no thread that could die: too many of them, or no memory for one more.
+        restartLater('the rule engine has no thread; it is tried again', String(error));
+      }
     });
     pauseMs = Math.min(pauseMs * 2, limits.engine_restart_max_ms);
   };

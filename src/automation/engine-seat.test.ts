@@ -1,7 +1,8 @@
 /** What processes of one site ask each other's engine, and what becomes of a question that they do not share. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Log, silentLog } from '../base/log.ts';
-import type { Mail, Mailbox } from '../storage/mailbox.ts';
+import type { Parameter } from '../rules/catalogue.ts';
+import type { Mail, Mailbox, News } from '../storage/mailbox.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import type { EngineClient } from './engine-client.ts';
 import { createEngineSeat, type EngineSeat } from './engine-seat.ts';
@@ -16,6 +17,11 @@ describe('the engine of a process that controls', () => {
   let warnings: string[] = [];
   let watched: (readonly number[])[] = [];
   let deliver: (mail: Mail) => void = () => undefined;
+  let hear: (what: News) => void = () => undefined;
+  let announced: News[] = [];
+  let changes: string[] = [];
+  let starts = 0;
+  let inForce: Readonly<Record<string, Parameter>> = {};
   let seat: EngineSeat;
   const mailbox: Mailbox = {
     name: 'here',
@@ -23,6 +29,10 @@ describe('the engine of a process that controls', () => {
     alsoFor: () => undefined,
     onMail(listener) {
       deliver = listener;
+    },
+    announce: async (what) => void announced.push(what),
+    onNews(listener) {
+      hear = listener;
     },
     close: async () => undefined,
   };
@@ -44,7 +54,7 @@ describe('the engine of a process that controls', () => {
     close: async () => undefined,
   };
   beforeEach(() => {
-    [sent, warnings, watched] = [[], [], []];
+    [sent, warnings, watched, announced, changes, starts, inForce] = [[], [], [], [], [], 0, {}];
     seat = createEngineSeat({
       mailbox,
       clock: simulatedClock(),
@@ -53,7 +63,11 @@ describe('the engine of a process that controls', () => {
       onExecutions(records) {
         for (const record of records) expect(record).toBeDefined();
       },
-      onStart: () => undefined,
+      onStart: () => void starts++,
+      onChange: (what) => void changes.push(what),
+      useParameters(parameters) {
+        inForce = parameters;
+      },
     });
   });
   afterEach(() => seat.close());
@@ -73,6 +87,13 @@ describe('the engine of a process that controls', () => {
       { message: { value: { rules_loaded: 2 } } },
     ]);
     expect(warnings).toEqual([]);
+    expect(inForce).toEqual(parameters);
+  });
+
+  test('parameters that its engine does not take are not in force', async () => {
+    seat.sit({ ...engine, reload: unavailable });
+    await ask('reload', { ids: [], changed: [], parameters: { limit: { value: 1 } } });
+    expect(inForce).toEqual({});
   });
 
   test.for([
@@ -108,5 +129,62 @@ describe('the engine of a process that controls', () => {
       deliver({ sender: 'other', message });
     await settle();
     expect(sent).toEqual([]);
+  });
+
+  const reply = (value: unknown): void => deliver({ sender: 'other', message: { tag: 'reply', id: 1, value } });
+  const report = { rules_loaded: 1, rules_failed: [] };
+
+  test('a change that the engine of before had fetched is asked of the one that follows, and waits no longer', async () => {
+    const changing = seat.reload();
+    expect(sent.splice(0)).toMatchObject([{ recipient: 'engine', message: { id: 1, method: 'reload' } }]);
+    hear('engine');
+    expect(sent).toMatchObject([{ recipient: 'engine', message: { id: 1, method: 'reload' } }]);
+    reply(report);
+    reply({ rules_loaded: 2, rules_failed: [] });
+    expect(await changing).toEqual(report);
+    expect(starts).toBe(1);
+    hear('engine');
+    expect(sent).toHaveLength(1);
+  });
+
+  test('so does one that is asked here, when the engine that follows is here', async () => {
+    const changing = seat.reload();
+    seat.sit(engine);
+    expect(announced).toEqual(['rules', 'engine']);
+    sent = [];
+    hear('engine');
+    const [{ message } = { message: null }] = sent.splice(0);
+    deliver({ sender: 'here', message });
+    await settle();
+    expect(sent).toMatchObject([{ recipient: 'here', message: { tag: 'reply', id: 1 } }]);
+    reply(report);
+    expect(await changing).toEqual(report);
+    expect(starts).toBe(0);
+  });
+
+  test('an order is asked once: the engine of before may have run it', async () => {
+    const running = seat.execute(1, 'correlation-1');
+    sent = [];
+    hear('engine');
+    expect(sent).toEqual([]);
+    reply({ rule_id: 1 });
+    expect(await running).toEqual({ rule_id: 1 });
+  });
+
+  test('all are told of a change, and whoever does not control takes it up', async () => {
+    const changing = seat.reload({ limit: { value: 1, unit: undefined } });
+    expect(announced).toEqual(['parameters']);
+    reply(report);
+    await changing;
+    hear('rules');
+    hear('parameters');
+    expect(changes).toEqual(['rules', 'parameters']);
+    seat.sit(engine);
+    hear('rules');
+    await seat.reload();
+    expect([changes, announced]).toEqual([
+      ['rules', 'parameters'],
+      ['parameters', 'engine', 'rules'],
+    ]);
   });
 });

@@ -8,8 +8,9 @@ import { decoder } from '../base/decode.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import { answerCalls, type Caller, callThread, type Handlers, type Port, sendEvent } from '../base/thread.ts';
+import type { Parameter } from '../rules/catalogue.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
-import type { Mailbox } from '../storage/mailbox.ts';
+import type { Mailbox, News } from '../storage/mailbox.ts';
 import type { EngineClient } from './engine-client.ts';
 import type { EngineEvent, SharedEngineMethods } from './engine-contract.ts';
 import type { AutomationLimits } from './limits.ts';
@@ -30,12 +31,18 @@ export interface EngineSeatParts {
   readonly limits: AutomationLimits;
   /** Records of watched rules, wherever they ran. */
   readonly onExecutions: (records: readonly ExecutionRecord[]) => void;
-  /** Another engine runs: whatever it must be told again is told now. */
+  /** Another process's engine runs: whatever it must be told again is told now. */
   readonly onStart: () => void;
+  /** While no engine is here: some process changed rules, or took parameters of the site anew. */
+  readonly onChange: (what: 'rules' | 'parameters') => void;
+  /** Those that another process gave the engine that is here are in force from now on. */
+  readonly useParameters: (parameters: Readonly<Record<string, Parameter>>) => void;
 }
 
 /** Whoever controls takes these. */
 const engineName = 'engine';
+/** What may be asked twice: a question that a process has fetched which died then is asked the one that follows it. */
+const repeatable = ['reload', 'explain', 'writers', 'status', 'measures', 'watch'] as const;
 /** Who asked within this time is believed to watch still; whoever watches says so more often. */
 const watchLeaseMs = 10_000;
 const watchRenewMs = 3000;
@@ -78,6 +85,18 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
     clock,
     limits.engine_call_timeout_ms,
   );
+  const announce = (what: News): void => {
+    mailbox.announce(what).catch((error: unknown) => {
+      // Whoever stands by looks for changed rules now and then.
+      log.debug('the other processes were not told', { what, error: String(error) });
+    });
+  };
+  mailbox.onNews((what) => {
+    if (what === 'engine') {
+      remote.repeat(repeatable);
+      if (local === undefined) parts.onStart();
+    } else if (local === undefined) parts.onChange(what);
+  });
   remote.onEvent((event) => {
     if (local === undefined) parts.onExecutions(event.records);
   });
@@ -104,7 +123,9 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
     const handlers: Handlers<SharedEngineMethods> = {
       async reload(change) {
         understand.reload(change);
-        return here().reload(change.parameters);
+        const report = await here().reload(change.parameters);
+        if (change.parameters !== undefined) parts.useParameters(change.parameters);
+        return report;
       },
       async execute(order) {
         understand.execute(order);
@@ -164,6 +185,7 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
       local = client;
       mailbox.alsoFor(engineName, true);
       watchAll();
+      announce('engine');
     },
     leave() {
       local = undefined;
@@ -179,10 +201,12 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
       }
     },
     open: async () => here().open(),
-    reload: async (parameters) =>
-      local === undefined
+    async reload(parameters) {
+      announce(parameters === undefined ? 'rules' : 'parameters');
+      return local === undefined
         ? remote.call('reload', { ids: [], changed: [], ...(parameters === undefined ? {} : { parameters }) })
-        : local.reload(parameters),
+        : local.reload(parameters);
+    },
     execute: async (ruleId, correlationId) =>
       local === undefined ? remote.call('execute', { ruleId, correlationId }) : local.execute(ruleId, correlationId),
     explain: async (ruleIds) => (local === undefined ? remote.call('explain', { ruleIds }) : local.explain(ruleIds)),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../base/fault.ts';
+import { silentLog } from '../base/log.ts';
 import { createArbiter } from '../rules/arbiter.ts';
 import type { PointFacts, SiteCatalogue } from '../rules/catalogue.ts';
 import type { Command, CommandAnswer } from '../rules/command-port.ts';
@@ -7,6 +8,7 @@ import type { ExecutionRecord } from '../rules/record.ts';
 import { createScheduler } from '../rules/scheduler.ts';
 import { createSnapshot, quality, type Snapshot } from '../rules/snapshot.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
+import { engineRule, switchFlow as flow } from '../testing/tank-site.ts';
 import { createEngine } from './engine.ts';
 import type { EngineRule } from './engine-contract.ts';
 import { automationLimits } from './limits.ts';
@@ -41,39 +43,12 @@ const catalogueWith = (
   parameter: (name) => parameters[name],
 });
 
-/** Reads measurement `input`, writes `value` to action `target` when `when` holds. */
-function flow(when: string, value: number | string, target = 1, input = 1): string {
-  return JSON.stringify({
-    start_node: 's',
-    nodes: {
-      s: { type: 'start', wires: { default: ['i'] } },
-      i: {
-        type: 'input',
-        variables: [{ name: 'x', instance: 1, point_type: 'measurement', point: input }],
-        parameters: [],
-        wires: { default: ['d'] },
-      },
-      d: { type: 'switch', branches: [{ name: 'yes', when }], wires: { yes: ['a'], else: ['e'] } },
-      a: {
-        type: 'change',
-        writes: [{ instance: 1, point_type: 'action', point: target, value }],
-        wires: { default: ['e'] },
-      },
-      e: { type: 'end', wires: {} },
-    },
+const rule = (id: number, more: Partial<EngineRule> = {}): EngineRule =>
+  engineRule(id, {
+    trigger_config: '{"type":"interval","interval_ms":1000}',
+    nodes_json: flow('x > 10', 5),
+    ...more,
   });
-}
-
-const rule = (id: number, more: Partial<EngineRule> = {}): EngineRule => ({
-  id,
-  revision: 1,
-  enabled: true,
-  priority: 0,
-  cooldown_ms: 0,
-  trigger_config: '{"type":"interval","interval_ms":1000}',
-  nodes_json: flow('x > 10', 5),
-  ...more,
-});
 const onChange = (pointType: 'measurement' | 'action', number: number): string =>
   JSON.stringify({
     type: 'on_change',
@@ -87,18 +62,23 @@ interface Setup {
   readonly stored?: ReadonlyMap<number, string>;
   readonly answer?: CommandAnswer;
   readonly clock?: ReturnType<typeof simulatedClock>;
+  /** On a site that several processes share. */
+  readonly shared?: true;
 }
 
 function setup(options: Setup = {}) {
   const clock = options.clock ?? simulatedClock();
   const limits = { ...automationLimits, ...options.limits };
   const values = new Float64Array(points.length).fill(Number.NaN);
-  const world = { answer: options.answer ?? 'accepted', torn: 0, lost: false, observedAgoMs: 0 };
+  const world = { answer: options.answer ?? 'accepted', torn: 0, lost: false, observedAgoMs: 0, storing: true };
   const commands: Command[] = [];
   const records: ExecutionRecord[] = [];
   const changes: [number, number][] = [];
   const unchangedRuns: string[] = [];
   const touched: number[] = [];
+  /** Whoever waits for a state, and how a hold ended. */
+  const awaited: { readonly ruleId: number; readonly answer: (stored: boolean) => void }[] = [];
+  const holds: string[] = [];
   let onRing = (): void => undefined;
   const set = (index: number, value: number): void => {
     values[index] = value;
@@ -156,11 +136,25 @@ function setup(options: Setup = {}) {
         return 'accepted';
       },
     },
+    hold:
+      options.shared === undefined
+        ? null
+        : {
+            begin: () => ({
+              submit: () => world.answer,
+              letGo: () => void holds.push('let go'),
+              withdraw: () => void holds.push('withdrawn'),
+            }),
+            waitMs: 1000,
+          },
+    log: silentLog,
     recorder: {
       record: (record, unchanged) => void (unchanged && unchangedRuns.push(record.execution_id)),
       touch: (ids) => void touched.push(...ids),
       forget: () => undefined,
       flushed: () => Promise.resolve(true),
+      stateStored: (ruleId) => new Promise((answer) => void awaited.push({ ruleId, answer })),
+      storing: (waitMs) => waitMs === 1000 && world.storing,
       waiting: () => 0,
       dropped: () => 0,
       close: () => Promise.resolve(),
@@ -170,7 +164,22 @@ function setup(options: Setup = {}) {
   onRing = engine.pointsChanged;
   const load = (...list: EngineRule[]) => engine.reload({ ids: list.map((item) => item.id), changed: list });
   const runs = (id: number): ExecutionRecord[] => records.filter((record) => record.rule_id === id);
-  return { clock, engine, rules, world, commands, records, set, lose, load, runs, unchangedRuns, touched };
+  return {
+    clock,
+    engine,
+    rules,
+    world,
+    commands,
+    records,
+    set,
+    lose,
+    load,
+    runs,
+    unchangedRuns,
+    touched,
+    awaited,
+    holds,
+  };
 }
 
 describe('decisions §2.5 cycles', () => {
@@ -185,6 +194,26 @@ describe('decisions §2.5 cycles', () => {
     expect(records).toHaveLength(3);
     clock.advance(1);
     expect(records).toHaveLength(6);
+  });
+
+  test('an engine that was ready for a tick before it may begin begins with one; another one a tick after it was ready', () => {
+    for (const [readyMs, firstMs] of [
+      [0, 100],
+      [40, 60],
+      [99, 1],
+      [100, 0],
+      [1000, 0],
+    ] as const) {
+      const { clock, engine, load, records, set } = setup();
+      set(0, 20);
+      load(rule(1));
+      clock.advance(readyMs);
+      engine.start();
+      if (firstMs > 0) clock.advance(firstMs - 1);
+      expect(records, `ready for ${readyMs} ms`).toHaveLength(0);
+      clock.advance(firstMs > 0 ? 1 : 0);
+      expect(records, `ready for ${readyMs} ms`).toHaveLength(1);
+    }
   });
 
   test('two rules, one actuator, one cycle: the higher priority stands in 1000 of 1000 runs', () => {
@@ -572,5 +601,82 @@ describe('decisions §1 measures', () => {
     expect(classes).toMatchObject({ '0.002': 0, '0.005': 3, '0.01': 0 });
     expect(eventPath.sumSeconds).toBeCloseTo(0.009, 9);
     expect(tickLateness.counts.reduce((sum, count) => sum + count, 0)).toBe(10);
+  });
+});
+
+describe('several processes share the site: a command leaves with the cooldown that it starts stored', () => {
+  const hour = { cooldown_ms: 3_600_000, trigger_config: '{"type":"interval","interval_ms":100}' };
+  const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  /** A rule with a cooldown of an hour that has run once. */
+  const acting = (more: Partial<EngineRule> = {}) => {
+    const world = setup({ shared: true });
+    world.set(0, 20);
+    world.load(rule(1, { ...hour, ...more }));
+    world.engine.start();
+    world.clock.advance(100);
+    return world;
+  };
+
+  test('it waits for that, and then goes; the rule has its cooldown from the first moment on', async () => {
+    const { clock, awaited, holds, runs } = acting();
+    clock.advance(500);
+    expect([runs(1).length, awaited.map(({ ruleId }) => ruleId), holds]).toEqual([1, [1], []]);
+    awaited[0]?.answer(true);
+    await settle();
+    clock.advance(1000);
+    expect([runs(1).length, holds]).toEqual([1, ['let go']]);
+  });
+
+  test.each([
+    ['the store refuses', 0],
+    ['the store has not answered for as long as a command may be old', 1000],
+  ])('it is withdrawn and its rule runs again: %s', async (_why, afterMs) => {
+    const { clock, awaited, holds, runs, touched } = acting();
+    if (afterMs === 0) awaited[0]?.answer(false);
+    else clock.advance(afterMs - 1);
+    expect(holds).toEqual([]);
+    if (afterMs > 0) clock.advance(1);
+    await settle();
+    expect([holds, touched]).toEqual([['withdrawn'], [1]]);
+    clock.advance(100);
+    expect(runs(1)).toHaveLength(2);
+    // Too late to matter.
+    awaited[0]?.answer(true);
+    await settle();
+    expect(holds).toEqual(['withdrawn']);
+  });
+
+  test('a change that a rule answered in vain is one still', async () => {
+    const { clock, awaited, runs } = acting({ trigger_config: onChange('measurement', 1) });
+    awaited[0]?.answer(false);
+    await settle();
+    clock.advance(100);
+    expect(runs(1)).toHaveLength(2);
+  });
+
+  test('while nothing is stored such a rule sends nothing and starts no cooldown', () => {
+    const world = setup({ shared: true });
+    world.world.storing = false;
+    world.set(0, 20);
+    world.load(rule(1, hour));
+    world.engine.start();
+    world.clock.advance(200);
+    expect(world.runs(1).map(({ outcome, actions_executed }) => [outcome, actions_executed[0]])).toMatchObject(
+      [1, 2].map(() => ['failed', { success: false, reason: 'unavailable' }]),
+    );
+    expect(world.awaited).toEqual([]);
+  });
+
+  test.each([
+    ['a cooldown that is over before anybody can take over', 'accepted', 1000, [5]],
+    ['no action that succeeded', 'offline', 3_600_000, []],
+  ] as const)('nothing waits for nothing: %s', (_why, answer, cooldown_ms, sent) => {
+    const world = setup({ shared: true, answer });
+    world.set(0, 20);
+    world.load(rule(1, { ...hour, cooldown_ms }));
+    world.engine.start();
+    world.clock.advance(100);
+    expect([world.awaited, world.commands.map(({ value }) => value)]).toEqual([[], sent]);
+    expect(world.holds).toEqual(answer === 'offline' ? ['let go'] : []);
   });
 });

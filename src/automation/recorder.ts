@@ -19,6 +19,10 @@ export interface Recorder {
   forget(ruleIds: readonly number[]): void;
   /** True when everything recorded before the call is stored; false when storing failed. */
   flushed(): Promise<boolean>;
+  /** True when the rule's state as it is now, or newer, is stored; false when that failed or is not this process's to do. */
+  stateStored(ruleId: number): Promise<boolean>;
+  /** Whether the store takes what it is given: not when it refused the last time, or has not answered for longer than `waitMs`. */
+  storing(waitMs: number): boolean;
   waiting(): number;
   dropped(): number;
   /** Stores what waits, for as long as there is time to `keep` what the store does not take. */
@@ -52,11 +56,15 @@ export function createRecorder(parts: RecorderParts): Recorder {
   const touched = new Set<number>();
   const forgotten = new Set<number>();
   let waiters: Waiter[] = [];
+  /** Who waits for a rule's state; such states are stored first. */
+  const awaited = new Map<number, ((stored: boolean) => void)[]>();
   let taken = 0;
   let stored = 0;
   let droppedRows = 0;
   let timer: Timer | undefined;
   let running: Promise<void> | undefined;
+  let beganMs = 0;
+  let refused = false;
   let closed = false;
   let kept = false;
   const sincePruned = new Map<number, number>();
@@ -76,9 +84,19 @@ export function createRecorder(parts: RecorderParts): Recorder {
     for (const waiter of due) waiter.settle(ok);
   };
 
+  /** Those who wait for these states now; who asks later waits for a later one. */
+  const awaiting = (ruleIds: readonly number[]): ((stored: boolean) => void) => {
+    const settles = ruleIds.flatMap((ruleId) => awaited.get(ruleId) ?? []);
+    for (const ruleId of ruleIds) awaited.delete(ruleId);
+    return (stored) => {
+      for (const settle of settles) settle(stored);
+    };
+  };
+
   const storeChunk = async (): Promise<void> => {
     const rows = queue.slice(0, limits.record_chunk_rows);
-    const stateIds = [...touched].slice(0, limits.record_chunk_rows);
+    const stateIds = [...new Set([...awaited.keys(), ...touched])].slice(0, limits.record_chunk_rows);
+    const settleStates = awaiting(stateIds);
     const gone = [...forgotten].slice(0, limits.record_chunk_rows);
     const states: StateRow[] = [];
     for (const ruleId of stateIds) {
@@ -89,9 +107,10 @@ export function createRecorder(parts: RecorderParts): Recorder {
     for (const ruleId of stateIds) touched.delete(ruleId);
     const first = stored;
     try {
-      await store.append(rows, states, gone);
+      settleStates(await store.append(rows, states, gone));
     } catch (error) {
       for (const ruleId of stateIds) touched.add(ruleId);
+      settleStates(false);
       throw error;
     }
     for (const ruleId of gone) forgotten.delete(ruleId);
@@ -110,11 +129,14 @@ export function createRecorder(parts: RecorderParts): Recorder {
   };
 
   const flushOnce = async (): Promise<void> => {
+    beganMs = clock.monotonicMs();
     try {
       await storeChunk();
+      refused = false;
       settleWaiters(true);
       await pruneCrowded();
     } catch (error) {
+      refused = true;
       log.error('executions could not be stored', { waiting: queue.length, error: String(error) });
       settleWaiters(false);
     }
@@ -126,8 +148,15 @@ export function createRecorder(parts: RecorderParts): Recorder {
     running = flushOnce();
     await running;
     running = undefined;
-    const urgent = waiters.length > 0 || queue.length >= limits.record_chunk_rows;
+    const urgent = waiters.length > 0 || awaited.size > 0 || queue.length >= limits.record_chunk_rows;
     if (!idle()) schedule(urgent ? 0 : limits.record_flush_ms);
+  };
+
+  /** Stores as soon as what is being stored has ended. */
+  const hurry = (): void => {
+    timer?.cancel();
+    timer = undefined;
+    schedule(0);
   };
 
   /** The last that is stored: until nothing waits, the store takes nothing more or what waits is kept elsewhere. */
@@ -196,11 +225,18 @@ export function createRecorder(parts: RecorderParts): Recorder {
       if (stored >= taken) return Promise.resolve(true);
       return new Promise((resolve) => {
         waiters.push({ upTo: taken, settle: resolve });
-        timer?.cancel();
-        timer = undefined;
-        schedule(0);
+        hurry();
       });
     },
+    stateStored(ruleId) {
+      if (closed) return Promise.resolve(false);
+      return new Promise((resolve) => {
+        awaited.set(ruleId, [...(awaited.get(ruleId) ?? []), resolve]);
+        touched.add(ruleId);
+        hurry();
+      });
+    },
+    storing: (waitMs) => !refused && (running === undefined || clock.monotonicMs() - beganMs <= waitMs),
     waiting: () => queue.length,
     dropped: () => droppedRows + ruleLog.dropped(),
     async close() {
@@ -216,6 +252,7 @@ export function createRecorder(parts: RecorderParts): Recorder {
         log.error('executions that could not be stored are lost', { rows: queue.length, error: String(error) });
       }
       settleWaiters(false);
+      awaiting([...awaited.keys()])(false);
       await ruleLog.close();
     },
   };

@@ -6,11 +6,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Answer } from '../api/capability.ts';
 import { silentLog } from '../base/log.ts';
 import { beginGeneration, createPointMemory } from '../points/shared-memory.ts';
-import { readSite, siteCatalogue } from '../points/site.ts';
+import { siteCatalogue } from '../points/site.ts';
 import type { Issue } from '../rules/topology.ts';
 import { type Database, openDatabase, openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { editorNode, flowDocument, inputNode } from '../testing/site-builder.ts';
+import { tankSite as site, tankSetup } from '../testing/tank-site.ts';
 import { noCallAudit } from '../testing/test-gateway.ts';
 import { createEngineClient, type EngineThread } from './engine-client.ts';
 import { createHistoryReader } from './history-store.ts';
@@ -19,22 +20,6 @@ import { createRuleMutations } from './rule-mutations.ts';
 import { createRuleStore } from './rule-store.ts';
 import { startEngineTwin } from './start-engine.ts';
 
-const site = readSite(
-  `
-schema: svc.site.v1
-site: { id: plant, name: Plant, timezone: UTC }
-channels: [{ id: derived, driver: virtual }]
-instances:
-  - id: 1
-    name: tank
-    points:
-      - { id: 1, name: level, kind: measurement, unit: m, channel: derived }
-      - { id: 2, name: trend, kind: measurement, unit: m, channel: derived }
-      - { id: 1, name: pump, kind: action, unit: kW, channel: derived }
-      - { id: 2, name: valve, kind: action, unit: kW, channel: derived }
-`,
-  'site.yaml',
-);
 const write = (point: number, point_type = 'action') => ({ instance: 1, point_type, point, value: 1 });
 /** One action for each write: 'act', then 'act1', 'act2' … */
 const writing = (...writes: ReturnType<typeof write>[]) =>
@@ -71,14 +56,8 @@ describe('warnings beside the result', () => {
     threads = [];
     client = createEngineClient({
       start(parameters) {
-        const place = join(folder, 'runtime.sqlite');
-        const setup = {
-          site: { ...site, parameters },
-          memory,
-          database: place,
-          dataFolder: folder,
-          limits: automationLimits,
-        };
+        const database = join(folder, 'runtime.sqlite');
+        const setup = tankSetup({ site: { ...site, parameters }, memory, database, dataFolder: folder });
         const thread = startEngineTwin(setup, clock, silentLog);
         threads.push(thread);
         return thread;

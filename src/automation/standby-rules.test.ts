@@ -1,44 +1,10 @@
 /** Rules of an engine that stands by: compiled once, up to date, told whole (docs/guides/several-machines.md). */
 import { expect, test } from 'vitest';
-import { readSite, siteCatalogue } from '../points/site.ts';
-import type { EngineRule, RuleSetChange } from './engine-contract.ts';
+import { siteCatalogue } from '../points/site.ts';
+import { engineRule as rule, tankSite as site } from '../testing/tank-site.ts';
+import type { RuleSetChange } from './engine-contract.ts';
 import { createStandbyRules } from './standby-rules.ts';
 
-const site = readSite(
-  `
-schema: svc.site.v1
-site: { id: plant, name: Plant, timezone: UTC }
-channels: [{ id: derived, driver: virtual }]
-instances:
-  - id: 1
-    name: tank
-    points:
-      - { id: 1, name: pump, kind: action, unit: kW, channel: derived }
-`,
-  'site.yaml',
-);
-const nodes = JSON.stringify({
-  start_node: 's',
-  nodes: {
-    s: { type: 'start', wires: { default: ['a'] } },
-    a: {
-      type: 'change',
-      writes: [{ instance: 1, point_type: 'action', point: 1, value: 1 }],
-      wires: { default: ['e'] },
-    },
-    e: { type: 'end', wires: {} },
-  },
-});
-const rule = (id: number, more: Partial<EngineRule> = {}): EngineRule => ({
-  id,
-  revision: 1,
-  enabled: true,
-  priority: 0,
-  cooldown_ms: 0,
-  trigger_config: null,
-  nodes_json: nodes,
-  ...more,
-});
 const base = siteCatalogue(site);
 const changed = { limit: { value: 1, unit: undefined } };
 const other = siteCatalogue({ ...site, parameters: changed });

@@ -26,6 +26,7 @@ export function createTicker(
 ): Ticker {
   let timer: Timer | undefined;
   let nextMs = 0;
+  const madeMs = clock.monotonicMs();
   const counts = { ticks: 0, late_ticks: 0, overruns: 0, max_lateness_ms: 0 };
 
   const arm = (): void => {
@@ -47,7 +48,8 @@ export function createTicker(
 
   return {
     start() {
-      nextMs = clock.monotonicMs() + limits.tick_interval_ms;
+      // Whoever was ready for a tick before it may begin (a process that takes over) begins with a tick.
+      nextMs = Math.max(clock.monotonicMs(), madeMs + limits.tick_interval_ms);
       arm();
     },
     stop: () => timer?.cancel(),

@@ -93,6 +93,8 @@ export function sendEvent(port: Port, event: unknown): void {
 export interface Caller<M extends Methods, E> {
   call<K extends keyof M & string>(method: K, argument: Parameters<M[K]>[0]): Promise<Awaited<ReturnType<M[K]>>>;
   onEvent(listener: (event: E) => void): void;
+  /** Asks open calls of these methods once more, as another thread answers from now on; the first answer counts. */
+  repeat(methods: readonly (keyof M & string)[]): void;
   /** Refuses every open and later call: the thread is gone. */
   close(reason: Fault): void;
 }
@@ -100,6 +102,7 @@ export interface Caller<M extends Methods, E> {
 /** Calls methods of the thread behind `port`; a call without an answer in `deadlineMs` is refused. */
 export function callThread<M extends Methods, E>(port: Port, clock: Clock, deadlineMs: number): Caller<M, E> {
   interface Open {
+    readonly message: CallMessage;
     readonly resolve: (value: never) => void;
     readonly reject: (fault: Fault) => void;
     readonly timer: Timer;
@@ -136,12 +139,16 @@ export function callThread<M extends Methods, E>(port: Port, clock: Clock, deadl
         const id = ++lastId;
         const expire = (): void =>
           settle(id)?.reject(new Fault('engine-unavailable', 'the engine did not answer in time; try again'));
-        open.set(id, { resolve, reject, timer: clock.after(deadlineMs, expire) });
-        port.postMessage({ tag: 'call', id, method, argument } satisfies CallMessage);
+        const message: CallMessage = { tag: 'call', id, method, argument };
+        open.set(id, { message, resolve, reject, timer: clock.after(deadlineMs, expire) });
+        port.postMessage(message);
       });
     },
     onEvent(listener) {
       listeners.push(listener);
+    },
+    repeat(methods) {
+      for (const { message } of open.values()) if (methods.includes(message.method)) port.postMessage(message);
     },
     close(reason) {
       closed = reason;

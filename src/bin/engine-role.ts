@@ -26,7 +26,7 @@ import { holdLease } from '../storage/lease.ts';
 import { openMailbox } from '../storage/mailbox.ts';
 import type { PostgresPlace } from '../storage/postgres.ts';
 import type { ServiceConfig, ServiceLimits } from './config.ts';
-import { repeatedly } from './repeatedly.ts';
+import { type Repeated, repeatedly } from './repeatedly.ts';
 
 export interface EngineRoleParts {
   readonly config: ServiceConfig;
@@ -57,6 +57,8 @@ export interface EngineRole {
   open(): Promise<ReloadReport | null>;
   stop(): Promise<void>;
 }
+
+type ParametersInForce = ReturnType<EngineRoleParts['parameters']>;
 
 /** How often executions are tried to be stored that were kept while the database was away. */
 const spoolPollMs = 2000;
@@ -97,7 +99,8 @@ function createClient(
   onStart: () => void,
 ): ContendingEngine {
   const { config, site, memory, limits } = parts;
-  const setup = { memory, database, dataFolder: config.dataDir, limits: limits.automation };
+  const commandMaxAgeMs = limits.devices.command_max_age_ms;
+  const setup = { memory, database, dataFolder: config.dataDir, limits: limits.automation, commandMaxAgeMs };
   return createEngineClient({
     start: (parameters) => startEngineWorker({ ...setup, site: { ...site, parameters } }, config.logLevel),
     rules: parts.store,
@@ -131,7 +134,7 @@ function ownRole(parts: EngineRoleParts): EngineRole {
 interface Standing {
   readonly client: ContendingEngine;
   readonly devices: DeviceLayer;
-  readonly poll: Timer;
+  readonly poll: Repeated;
 }
 
 function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
@@ -147,6 +150,8 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
     limits: limits.automation,
     onExecutions: stream.publish,
     onStart: stream.renew,
+    onChange: (what) => void follow(what),
+    useParameters: parts.useParameters,
   });
   const spool = storeSpool(parts);
   /** The term that this process is in: the next to control, or controlling. */
@@ -161,6 +166,8 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
     return turn;
   };
 
+  /** An engine that controls is told those of the reload that changed them. */
+  const ownParameters = () => (term === undefined ? parts.parameters() : undefined);
   /** Threads started and rules compiled, so that a takeover waits for neither. No device is touched, no state either. */
   const standBy = (): Standing => {
     const devices = startDevices(parts, true);
@@ -168,7 +175,7 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
       const client = createClient(parts, place, seat.publish, stream.renew);
       const ready = client.standBy();
       ready.catch((error: unknown) => log.debug('the rule engine is not ready yet', { error: String(error) }));
-      const started: Standing = { client, devices, poll: pollRules(client, log) };
+      const started: Standing = { client, devices, poll: pollRules(client, log, ownParameters) };
       void tellWhenReady(started);
       return started;
     } catch (error) {
@@ -202,6 +209,11 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
         ...issues,
       });
     }
+  };
+  /** What another process changed is taken up at once, so that nothing is left to do at a takeover. */
+  const follow = async (what: 'rules' | 'parameters'): Promise<void> => {
+    if (what === 'parameters') await readParameters();
+    standing?.poll.now();
   };
   /** The last holder's states are final: the epoch fences it off. Without a lease no command leaves. */
   const getReady = async (epoch: number): Promise<void> => {
@@ -307,9 +319,9 @@ function storeSpool({ config, history, log }: EngineRoleParts): Timer {
   });
 }
 
-/** Changes reach the engine that controls when they are made; this finds those whose message was lost, and all while standing by. */
-function pollRules(client: EngineClient, log: Log): Timer {
+/** Changes reach every engine when they are made; this finds those of which the message was lost. */
+function pollRules(client: EngineClient, log: Log, parameters: () => ParametersInForce | undefined): Repeated {
   return repeatedly(systemClock, rulesPollMs, log, async () => {
-    await client.reload();
+    await client.reload(parameters());
   });
 }

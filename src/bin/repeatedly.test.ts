@@ -35,6 +35,25 @@ describe('a task that is done again and again', () => {
     expect(clock.pendingCount()).toBe(0);
   });
 
+  test('is done at once when somebody asks, and once more when it is under way; the next time counts from then', async () => {
+    const { clock, timer, state } = setup();
+    clock.advance(60);
+    timer.now();
+    expect(state.runs).toBe(1);
+    timer.now();
+    timer.now();
+    await settle();
+    expect(state.runs).toBe(2);
+    clock.advance(99);
+    expect(state.runs).toBe(2);
+    clock.advance(1);
+    expect(state.runs).toBe(3);
+    await settle();
+    timer.cancel();
+    timer.now();
+    expect([state.runs, clock.pendingCount()]).toEqual([3, 0]);
+  });
+
   test('an error is told once, and again when it comes back after a success', async () => {
     const { told, round } = setup();
     for (const message of ['broken', 'broken', 'other', 'other']) await round(new Error(message));

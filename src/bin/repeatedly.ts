@@ -3,18 +3,34 @@ import type { Clock, Timer } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 
+export interface Repeated extends Timer {
+  /** Does it now, and once more if it is under way. */
+  now(): void;
+}
+
 /**
  * Does `task` every `intervalMs`, one after the other; one that fails is done again at its next time. A refusal is
  * expected; any other error is logged, once for as long as it stays the same.
  */
-export function repeatedly(clock: Clock, intervalMs: number, log: Log, task: () => Promise<void>): Timer {
+export function repeatedly(clock: Clock, intervalMs: number, log: Log, task: () => Promise<void>): Repeated {
   let ended = false;
+  let running = false;
+  let again = false;
   let timer: Timer | undefined;
   let told: string | undefined;
   const wait = (): void => {
     if (!ended) timer = clock.after(intervalMs, () => void run());
   };
   const run = async (): Promise<void> => {
+    running = true;
+    do {
+      again = false;
+      await attempt();
+    } while (again);
+    running = false;
+    wait();
+  };
+  const attempt = async (): Promise<void> => {
     try {
       await task();
       told = undefined;
@@ -26,12 +42,18 @@ export function repeatedly(clock: Clock, intervalMs: number, log: Log, task: () 
         told = text;
       }
     }
-    wait();
   };
   wait();
   return {
+    now() {
+      again = running && !ended;
+      if (running || ended) return;
+      timer?.cancel();
+      void run();
+    },
     cancel() {
       ended = true;
+      again = false;
       timer?.cancel();
     },
   };

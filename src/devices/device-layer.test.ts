@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
-import { silentLog } from '../base/log.ts';
+import { type Log, silentLog } from '../base/log.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
 import { createPointMemory } from '../points/shared-memory.ts';
 import { readSite } from '../points/site.ts';
 import { createSnapshot, usable } from '../rules/snapshot.ts';
 import { startModbusDevice } from '../testing/modbus-server.ts';
-import { startDeviceLayer } from './device-layer.ts';
+import { type DeviceLayerParts, startDeviceLayer } from './device-layer.ts';
 import { deviceLimits } from './limits.ts';
 
 const siteOf = (channels: string, points = '[]') =>
@@ -23,7 +23,7 @@ instances: [{ id: 1, name: a, points: ${points} }]
     'site.yaml',
   );
 
-function start(site: ReturnType<typeof siteOf>, dataDir = '.', idle = false) {
+function start(site: ReturnType<typeof siteOf>, dataDir = '.', idle = false, more: Partial<DeviceLayerParts> = {}) {
   const memory = createPointMemory(site.points, site.channels.length);
   const parts = {
     site,
@@ -33,6 +33,7 @@ function start(site: ReturnType<typeof siteOf>, dataDir = '.', idle = false) {
     logLevel: 'silent',
     limits: deviceLimits,
     idle,
+    ...more,
   } as const;
   return { memory, layer: startDeviceLayer({ ...parts, configDir: dataDir, dataDir, secret: () => undefined }) };
 }
@@ -100,5 +101,29 @@ test('a layer that is started idle touches no device before it is told to, also 
   } finally {
     await layer.stop();
     await device.stop();
+  }
+});
+
+test('a device thread that cannot be started is one that died: it is tried again', async () => {
+  const site = siteOf('[{ id: derived, driver: virtual }]');
+  const errors: string[] = [];
+  const log: Log = { ...silentLog, error: (message) => void errors.push(message), with: () => log };
+  const limits = { ...deviceLimits, restart_delay_ms: 1, restart_max_ms: 4 };
+  const { layer } = start(site, '.', true, { limits, log });
+  try {
+    // A driver that is none ends its thread, and what cannot be copied to another thread keeps one from being made.
+    Reflect.set(site.channels[0] ?? {}, 'driver', 'none');
+    await layer.restart();
+    layer.connect();
+    await expect.poll(() => errors.length, { timeout: 10_000 }).toBeGreaterThan(1);
+    Reflect.set(limits, 'uncopied', () => undefined);
+    await expect
+      .poll(() => errors.slice(-2), { timeout: 10_000 })
+      .toEqual(Array(2).fill('the device layer has no thread; it is tried again'));
+    expect(layer.up()).toBe(false);
+    Reflect.deleteProperty(limits, 'uncopied');
+    await expect.poll(() => errors.at(-1), { timeout: 10_000 }).toBe('the device layer died; it is started again');
+  } finally {
+    await layer.stop();
   }
 });

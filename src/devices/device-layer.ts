@@ -75,13 +75,23 @@ export function startDeviceLayer(parts: DeviceLayerParts): DeviceLayer {
       if (ended || instance !== started) return;
       // One that lived for long did not die of how it was started.
       if (clock.monotonicMs() - startedMs > limits.restart_max_ms) restartDelayMs = limits.restart_delay_ms;
-      log.error('the device layer died; it is started again', { reason, generation, delay_ms: restartDelayMs });
       instance = undefined;
       beginGeneration(memory);
-      timer = clock.after(restartDelayMs, begin);
-      restartDelayMs = Math.min(limits.restart_max_ms, restartDelayMs * 2);
+      beginLater('the device layer died; it is started again', { reason, generation });
     });
     instance = started;
+  };
+  const beginLater = (what: string, details: Readonly<Record<string, unknown>>): void => {
+    log.error(what, { ...details, delay_ms: restartDelayMs });
+    timer = clock.after(restartDelayMs, () => {
+      try {
+        begin();
+      } catch (error) {
+        // There is no thread that could die: too many of them, or no memory for one more.
+        beginLater('the device layer has no thread; it is tried again', { reason: String(error) });
+      }
+    });
+    restartDelayMs = Math.min(limits.restart_max_ms, restartDelayMs * 2);
   };
   const end = async (how: 'stop' | 'kill'): Promise<void> => {
     timer?.cancel();

@@ -141,3 +141,53 @@ describe('§6.4 generations', () => {
     expect([answer, slot]).toEqual(['offline', slotState.empty]);
   });
 });
+
+describe('a held command is accepted and waits', () => {
+  test('nobody takes it, no bell is rung and its slot is full until it is let go; then it is a command like others', () => {
+    const { memory, writer, generation, submit, taker } = slots();
+    const held = writer.hold();
+    expect(held.submit({ pointIndex: 0, value: 1, generation })).toBe('accepted');
+    expect(held.submit({ pointIndex: 1, value: 2, generation })).toBe('accepted');
+    expect(submit(0, 3)).toBe('unavailable');
+    expect([taker.take(0), Atomics.load(memory.doorbells, doorbells.commands)]).toEqual([null, 0]);
+    held.letGo();
+    expect(Atomics.load(memory.doorbells, doorbells.commands)).toBe(1);
+    expect([taker.take(0), taker.take(1)]).toEqual([
+      { index: 0, value: 1 },
+      { index: 1, value: 2 },
+    ]);
+    expect(taker.dropped()).toBe(0);
+  });
+
+  test('one that is withdrawn is never sent, and neither is one that was dropped meanwhile', () => {
+    const { memory, writer, generation, submit, taker } = slots();
+    const [first, second] = [writer.hold(), writer.hold()];
+    first.submit({ pointIndex: 0, value: 1, generation });
+    first.withdraw();
+    first.letGo();
+    expect([taker.take(0), submit(0, 2)]).toEqual([null, 'accepted']);
+    second.submit({ pointIndex: 1, value: 1, generation });
+    taker.drop(1);
+    expect(taker.dropped()).toBe(1);
+    const third = writer.hold();
+    expect(third.submit({ pointIndex: 1, value: 3, generation })).toBe('accepted');
+    // Its slot is another one's by now.
+    second.letGo();
+    expect(taker.take(1)).toBeNull();
+    third.letGo();
+    expect(taker.take(1)).toEqual({ index: 1, value: 3 });
+    beginGeneration(memory);
+    expect(Atomics.load(memory.slotState, 1)).toBe(slotState.empty);
+  });
+
+  test('its age counts from when it was accepted', () => {
+    const { clock, writer, generation, taker } = slots();
+    const held = [writer.hold(), writer.hold()];
+    held.forEach((each, pointIndex) => each.submit({ pointIndex, value: 1, generation }));
+    clock.advance(maxAgeMs);
+    for (const each of held) each.letGo();
+    expect(taker.take(0)).not.toBeNull();
+    clock.advance(1);
+    expect(taker.take(1)).toBeNull();
+  });
+});

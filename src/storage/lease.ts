@@ -74,7 +74,10 @@ export function holdLease(parts: LeaseParts): EngineLease {
     trouble = text;
   };
 
-  /** When the lease was renewed before: seen no earlier than that, by this process's own clock. */
+  /**
+   * When the lease was renewed before: seen no earlier than that, by this process's own clock. A server that crashed may have
+   * forgotten the last renewals: what was seen before this process lost its connection counts for nothing.
+   */
   const renewedBefore = (mark: unknown): number => {
     const text = String(mark);
     if (seen === undefined || seen.mark !== text) seen = { mark: text, atMs: clock.monotonicMs() };
@@ -150,8 +153,10 @@ export function holdLease(parts: LeaseParts): EngineLease {
           return 'unanswered';
         }
       }
+      // Not waited for until it is on disk: whoever misses a renewal that a crash of the server took back begins to count anew.
       const rows = await run(
-        'UPDATE engine_lease SET renewed_at = clock_timestamp() WHERE epoch = $1 RETURNING epoch',
+        `UPDATE engine_lease SET renewed_at = clock_timestamp() WHERE epoch = $1
+          RETURNING epoch, set_config('synchronous_commit', 'off', true)`,
         [current.epoch],
       );
       return rows.length === 1 ? 'renewed' : 'taken';
@@ -213,6 +218,7 @@ export function holdLease(parts: LeaseParts): EngineLease {
         note(error);
         disconnect();
         returned = { mark: undefined };
+        seen = undefined;
         await sleep(clock, pollMs, closing.signal).catch(() => undefined);
       }
     }

@@ -46,7 +46,7 @@ export const storageLimitsSchema = Type.Object(
     engine_lease_ms: Type.Integer({
       minimum: 200,
       maximum: 60_000,
-      default: 1000,
+      default: 800,
       description: 'time for which the process that controls may go on without hearing from the database',
     }),
     engine_renew_ms: Type.Integer({
@@ -74,7 +74,7 @@ export const storageLimits: StorageLimits = {
   statement_timeout_ms: 10_000,
   lock_timeout_ms: 5000,
   idle_transaction_timeout_ms: 3000,
-  engine_lease_ms: 1000,
+  engine_lease_ms: 800,
   engine_renew_ms: 150,
   engine_poll_ms: 100,
 };

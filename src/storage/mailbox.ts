@@ -1,6 +1,7 @@
 /**
  * Messages between the processes of one site, through their database: no second bus. A message is a row; a notification tells
  * its recipient, and a poll finds what a lost notification did not tell. Who does not fetch a message in time never gets it.
+ * News are for all, and nobody keeps them: whoever needs them for sure looks for itself now and then.
  */
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
@@ -11,6 +12,10 @@ export interface Mail {
   readonly message: unknown;
 }
 
+/** What all processes of a site are told: somebody changed rules or parameters; an engine controls from now on. */
+const news = ['rules', 'parameters', 'engine'] as const;
+export type News = (typeof news)[number];
+
 export interface Mailbox {
   /** This process, for those who answer it. */
   readonly name: string;
@@ -19,6 +24,9 @@ export interface Mailbox {
   /** Also takes what is sent to `recipient`, from now on or no more. */
   alsoFor(recipient: string, takes: boolean): void;
   onMail(listener: (mail: Mail) => void): void;
+  /** Tells every process that listens now, this one too; refuses as `send` does. */
+  announce(what: News): Promise<void>;
+  onNews(listener: (what: News) => void): void;
   close(): Promise<void>;
 }
 
@@ -33,6 +41,8 @@ export interface MailboxLimits {
 
 const defaults: MailboxLimits = { pollMs: 1000, maxAgeMs: 5000, answerMs: 1000 };
 const retryMs = 250;
+/** Before what is announced, in the place of a recipient: no process is called so. */
+const newsPrefix = 'news:';
 
 export function openMailbox(
   place: PostgresPlace,
@@ -48,6 +58,7 @@ export function openMailbox(
   const sending = connectTo(2);
   const receiving = connectTo(1);
   const listeners: ((mail: Mail) => void)[] = [];
+  const newsListeners: ((what: News) => void)[] = [];
   const recipients = new Set([name]);
   const closing = new AbortController();
   let ring: () => void = () => undefined;
@@ -72,6 +83,8 @@ export function openMailbox(
     connection.onNotification((payload) => {
       if (payload === null) lost.abort();
       if (payload === null || recipients.has(payload)) ring();
+      const told = news.find((what) => payload === `${newsPrefix}${what}`);
+      if (told !== undefined) for (const listener of newsListeners) listener(told);
     });
     await connection.run(`LISTEN ${channel}`);
     while (!lost.signal.aborted && !closing.signal.aborted) {
@@ -101,25 +114,33 @@ export function openMailbox(
     }
   })();
 
+  const run = async (text: string, parameters: readonly unknown[]): Promise<void> => {
+    const connection = await sending.connect();
+    try {
+      await connection.run(text, parameters);
+    } finally {
+      connection.release(false);
+    }
+  };
+
   return {
     name,
-    async send(recipient, message) {
-      const connection = await sending.connect();
-      try {
-        await connection.run(
-          `WITH sent AS (INSERT INTO mail (recipient, sender, message) VALUES ($1, $2, $3)) SELECT pg_notify($4, $5)`,
-          [recipient, name, JSON.stringify(message), channel, recipient],
-        );
-      } finally {
-        connection.release(false);
-      }
-    },
+    send: (recipient, message) =>
+      run(`WITH sent AS (INSERT INTO mail (recipient, sender, message) VALUES ($1, $2, $3)) SELECT pg_notify($4, $5)`, [
+        recipient,
+        name,
+        JSON.stringify(message),
+        channel,
+        recipient,
+      ]),
+    announce: (what) => run('SELECT pg_notify($1, $2)', [channel, `${newsPrefix}${what}`]),
     alsoFor(recipient, takes) {
       if (takes) recipients.add(recipient);
       else recipients.delete(recipient);
       ring();
     },
     onMail: (listener) => void listeners.push(listener),
+    onNews: (listener) => void newsListeners.push(listener),
     async close() {
       closing.abort();
       await running;

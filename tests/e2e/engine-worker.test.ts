@@ -41,7 +41,7 @@ test('a killed engine thread is started again: rules, cooldown and watched rules
     start() {
       const database = join(folder, 'runtime.sqlite');
       const thread = startEngineWorker(
-        { site, memory, database, dataFolder: folder, limits: automationLimits },
+        { site, memory, database, dataFolder: folder, limits: automationLimits, commandMaxAgeMs: 1000 },
         'silent',
       );
       threads.push(thread);

@@ -1,8 +1,9 @@
 /** Another process controls within 5 s when the one that does is killed, stopped or cut off, and never both (docs/guides/several-machines.md). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sleep, systemClock } from '../../src/base/clock.ts';
 import { makePostgres, type TestPostgres } from '../../src/testing/postgres-server.ts';
 import { editorFlow, runCommand, serviceEnvironment, waitFor } from './running-service.ts';
-import { type Cluster, startCluster, takeOvers, type Way } from './several-machines.ts';
+import { type Cluster, controls, pairOf, startCluster, takeOvers, type Way } from './several-machines.ts';
 
 const rounds = 10;
 const takeoverMs = 5000;
@@ -74,6 +75,32 @@ describe('two machines, one site', () => {
       expect(runs.filter((run) => Reflect.get(run, 'outcome') === 'acted')).toHaveLength(1);
     },
   );
+
+  test('§2.5 so does one whose process was killed the moment its command had arrived; a change asked of the other one is answered', async () => {
+    const { cluster } = siteOf('kill');
+    const { old, next } = await pairOf(cluster);
+    if (old.service === null || next.service === null) throw new Error('a machine does not run');
+    const trigger_config = { type: 'interval', interval_ms: 100 };
+    const fields = { flow_json: editorFlow('x > 10', 9), trigger_config, cooldown_ms: 3_600_000, priority: 9 };
+    const id = Number((await next.service.command('POST', '/rules', { name: 'once' })).body['data']?.['id']);
+    expect((await next.service.command('PUT', `/rules/${id}`, fields)).status).toBe(200);
+    const enabling = next.service.command('POST', `/rules/${id}/enable`);
+    while (old.device.holding.readFloatBE(200) !== 9) await sleep(systemClock, 1);
+    old.service.process.kill('SIGKILL');
+    const killedAt = new Date(systemClock.wallMs()).toISOString();
+    await waitFor(() => controls(next) || undefined, 20_000);
+    expect((await enabling).status).toBe(200);
+    const { service } = next;
+    // Time enough to act again.
+    await waitFor(
+      async () => Number((await service.read('/scheduler/status')).body['data']?.['ticks']) > 5 || undefined,
+    );
+    const status = (await service.read(`/rules/${id}/status`)).body['data'];
+    expect(status).toMatchObject({ state: 'cooldown', last_run: { outcome: 'acted' } });
+    expect(String(Reflect.get(Object(status?.['last_run']), 'started_at')) < killedAt).toBe(true);
+    expect((await service.command('DELETE', `/rules/${id}`)).status).toBe(200);
+    await old.start();
+  }, 60_000);
 
   test('every replica answers for the engine, wherever it is: status, order, change', async () => {
     const { cluster, fast } = siteOf('kill');

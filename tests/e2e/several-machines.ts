@@ -215,7 +215,7 @@ function lastOfLease({ name, service }: Machine): string {
 }
 
 /** The machine that controls, and the one that is ready to. */
-async function pairOf(cluster: Cluster): Promise<{ readonly old: Machine; readonly next: Machine }> {
+export async function pairOf(cluster: Cluster): Promise<{ readonly old: Machine; readonly next: Machine }> {
   return waitFor(() => {
     const old = cluster.machines.find(controls);
     const next = cluster.machines.find((machine) => machine !== old && standsBy(machine));
