@@ -264,13 +264,30 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
       const target = current;
       current = undefined;
       if (target === undefined) return;
-      try {
-        await target.caller.call('drain', null);
-      } catch (error) {
-        log.warn('the rule engine did not drain', { error: String(error) });
-      }
+      await drain(target.caller, log);
       target.caller.close(down());
       await target.thread.terminate();
     },
   };
+}
+
+/** Whatever an engine could not store is kept, or said to be lost. */
+async function drain({ call }: Running['caller'], log: Log): Promise<void> {
+  let left = 0;
+  try {
+    left = await call('drain', null);
+    const rows = left;
+    while (left > 0) left = await call('keep', null);
+    if (rows > 0) log.warn('executions that could not be stored are kept until the database answers', { rows });
+  } catch (error) {
+    if (left > 0)
+      log.error('executions are lost: they could neither be stored nor kept', { rows: left, error: String(error) });
+    else log.warn('the rule engine did not drain', { error: String(error) });
+    return;
+  }
+  try {
+    await call('close', null);
+  } catch (error) {
+    log.warn('the rule engine did not close its files in time', { error: String(error) });
+  }
 }

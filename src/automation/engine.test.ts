@@ -163,7 +163,7 @@ function setup(options: Setup = {}) {
       flushed: () => Promise.resolve(true),
       waiting: () => 0,
       dropped: () => 0,
-      close: () => Promise.resolve(),
+      close: () => Promise.resolve([]),
     },
     publish: (record) => void records.push(record),
   });

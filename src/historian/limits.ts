@@ -56,7 +56,7 @@ export const historyLimitsSchema = Type.Object(
       minimum: 10,
       maximum: 10_000,
       default: 2000,
-      description: 'time that the recorder gets to store what waits',
+      description: 'time that the recorder gets to store what waits; where a site is shared, the rest is kept after it',
     }),
     restart_delay_ms: Type.Integer({
       minimum: 0,

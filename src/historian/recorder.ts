@@ -51,8 +51,6 @@ export interface Recorder {
 }
 
 const dayMs = 86_400_000;
-/** Of the time for a stop: what cannot be stored in it is still to be kept elsewhere. */
-const storingShare = 0.5;
 
 export function startRecorder(setup: RecorderSetup, historian: Historian, clock: Clock, log: Log): Recorder {
   const { limits } = setup;
@@ -80,7 +78,7 @@ export function startRecorder(setup: RecorderSetup, historian: Historian, clock:
       flushTimer?.cancel();
       pruning.stop();
       looking.stop();
-      if (store) await within(clock, limits.stop_timeout_ms * storingShare, storeAll());
+      if (store) await within(clock, limits.stop_timeout_ms, storeAll());
       return queue.waiting();
     },
   };

@@ -169,7 +169,7 @@ test('an answer that was lost: what is tried again is there once', async () => {
   const spool = historySpool(history.folder);
   await spool.store(history.historian, clock);
   const stored = await exportedRows(history.historian, { series });
-  spool.keep(stored);
+  await spool.keep(stored);
   await spool.store(history.historian, clock);
   expect(await exportedRows(history.historian, { series })).toEqual(stored);
   await recording.stop(true);
@@ -190,7 +190,7 @@ test('a database that takes nothing leaves the file; a damaged one is told once 
   const { clock } = rig();
   const spool = historySpool(history.folder);
   const row = { series, eventMs: 1000, ingestedMs: 1000, value: 1, quality: quality.good };
-  spool.keep([row]);
+  await spool.keep([row]);
   const refuse = { append: () => Promise.reject(new Fault('storage-unavailable', 'away')) };
   await expect(spool.store(refuse, clock)).rejects.toMatchObject({ code: 'storage-unavailable' });
   expect(kept()).toHaveLength(1);
