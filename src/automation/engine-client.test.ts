@@ -1,9 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Fault } from '../base/fault.ts';
-import { silentLog } from '../base/log.ts';
+import { type Log, type LogFields, silentLog } from '../base/log.ts';
 import { createLiveTableWriter } from '../points/live-table.ts';
 import { beginGeneration, createPointMemory, type PointMemory } from '../points/shared-memory.ts';
 import { readSite } from '../points/site.ts';
@@ -15,6 +16,7 @@ import { createEngineClient, type EngineThread } from './engine-client.ts';
 import type { EngineRule } from './engine-contract.ts';
 import { createHistoryReader, createHistoryStore } from './history-store.ts';
 import { automationLimits } from './limits.ts';
+import { recordSpool } from './record-spool.ts';
 import { startEngineTwin } from './start-engine.ts';
 
 const site = readSite(
@@ -77,6 +79,9 @@ describe('engine behind its port', () => {
   let seen: ExecutionRecord[] = [];
   let starts = 0;
   let away = false;
+  /** Warnings and errors of the client, with what they carry. */
+  let said: string[] = [];
+  let fields: (LogFields | undefined)[] = [];
   let client: ReturnType<typeof createEngineClient>;
 
   beforeEach(() => {
@@ -86,8 +91,14 @@ describe('engine behind its port', () => {
     beginGeneration(memory);
     memory.online[0] = 1;
     [stored, threads, asked, seen, starts, away] = [[], [], [], [], 0, false];
+    [said, fields] = [[], []];
     client = make();
   });
+  const hear = (message: string, carried?: LogFields): void => {
+    said.push(message);
+    fields.push(carried);
+  };
+  const log: Log = { ...silentLog, warn: hear, error: hear };
   const make = (reloads = false): typeof client =>
     createEngineClient({
       reloads,
@@ -115,7 +126,7 @@ describe('engine behind its port', () => {
       },
       parameters: site.parameters,
       clock,
-      log: silentLog,
+      log,
       limits: automationLimits,
       onExecutions: (records) => void seen.push(...records),
       onStart: () => void starts++,
@@ -175,6 +186,34 @@ describe('engine behind its port', () => {
     await expect
       .poll(() => readFileSync(join(folder, 'logs', 'rules', '1.log'), 'utf8'))
       .toBe(`${JSON.stringify(record)}\n`);
+  });
+
+  test('what the store does not take before the end is kept in files; where that fails too, how much is lost is said', async () => {
+    stored = [rule(1, { enabled: false })];
+    const endWithout = async (): Promise<void> => {
+      await client.open();
+      const executing = client.execute(1, 'correlation-1').catch(() => undefined);
+      await settle();
+      const database = new DatabaseSync(join(folder, 'runtime.sqlite'));
+      database.exec('ALTER TABLE execution RENAME TO gone');
+      await pass(0);
+      await client.close();
+      await executing;
+      database.exec('ALTER TABLE gone RENAME TO execution');
+      database.close();
+    };
+    await endWithout();
+    const kept: unknown[] = [];
+    expect(await recordSpool(folder).store(async (rows) => kept.push(...rows))).toBe(1);
+    expect(kept).toMatchObject([{ rule_id: 1, record: expect.stringContaining('correlation-1') }]);
+    expect(said).toEqual(['executions that could not be stored are kept until the database answers']);
+
+    rmSync(join(folder, 'spool'), { recursive: true });
+    writeFileSync(join(folder, 'spool'), 'not a folder');
+    client = make();
+    await endWithout();
+    expect(said.at(-1)).toBe('executions are lost: they could neither be stored nor kept');
+    expect(fields.at(-1)).toMatchObject({ rows: 1, error: expect.stringContaining('the data dir takes nothing') });
   });
 
   test('only records of watched rules are sent', async () => {
