@@ -3,7 +3,7 @@
  * the engine's thread dies it is started again with the whole rule set, and its state comes back from the runtime
  * database (house, "Threads").
  */
-import type { Clock, Timer } from '../base/clock.ts';
+import { type Clock, type Timer, within } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import { type Caller, callThread, type Port } from '../base/thread.ts';
@@ -20,6 +20,9 @@ import type {
 } from './engine-contract.ts';
 import type { AutomationLimits } from './limits.ts';
 import type { EngineMeasures } from './measures.ts';
+
+/** Of `engine_call_timeout_ms`, the rest of which storing what waits may take: an end takes no longer than a call. */
+const closingShare = 0.5;
 
 /** A started engine thread, or its twin. */
 export interface EngineThread {
@@ -264,7 +267,7 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
       const target = current;
       current = undefined;
       if (target === undefined) return;
-      await drain(target.caller, log);
+      await drain(target.caller, limits, clock, log);
       target.caller.close(down());
       await target.thread.terminate();
     },
@@ -272,7 +275,7 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
 }
 
 /** Whatever an engine could not store is kept, or said to be lost. */
-async function drain({ call }: Running['caller'], log: Log): Promise<void> {
+async function drain({ call }: Running['caller'], limits: AutomationLimits, clock: Clock, log: Log): Promise<void> {
   let left = 0;
   try {
     left = await call('drain', null);
@@ -285,9 +288,11 @@ async function drain({ call }: Running['caller'], log: Log): Promise<void> {
     else log.warn('the rule engine did not drain', { error: String(error) });
     return;
   }
-  try {
-    await call('close', null);
-  } catch (error) {
-    log.warn('the rule engine did not close its files in time', { error: String(error) });
-  }
+  let reason: string | null = 'no answer';
+  const closing = call('close', null).then(
+    () => void (reason = null),
+    (error: unknown) => void (reason = String(error)),
+  );
+  await within(clock, limits.engine_call_timeout_ms * closingShare, closing);
+  if (reason !== null) log.warn('the rule engine did not close its files in time', { reason });
 }

@@ -85,7 +85,7 @@ export function startRecorder(setup: RecorderSetup, historian: Historian, clock:
 }
 
 function createQueue(historian: Historian, limits: HistoryLimits, clock: Clock, log: Log) {
-  let waiting: readonly HistoryRow[] = [];
+  let waiting: HistoryRow[] = [];
   /** What an append is storing now, older than all that waits. */
   let storing: readonly HistoryRow[] = [];
   let turn: Promise<boolean> | undefined;
@@ -131,7 +131,8 @@ function createQueue(historian: Historian, limits: HistoryLimits, clock: Clock, 
     waiting: (): readonly HistoryRow[] => [...storing, ...waiting],
     add(rows: readonly HistoryRow[]): void {
       counts.recorded += rows.length;
-      waiting = [...waiting, ...rows];
+      // In place: a queue that is long would be copied at every look.
+      for (const row of rows) waiting.push(row);
       dropExcess();
     },
     /** True when one batch was stored, or there was none. */
