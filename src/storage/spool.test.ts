@@ -70,6 +70,14 @@ describe('spool', () => {
     expect(await stored(spool)).toEqual([[1, 2], [3], [4]]);
   });
 
+  test('two that store at once store everything, and are not in each other’s way', async () => {
+    const rows = Array.from({ length: 40 }, (_, n) => ({ n }));
+    await keepAll(open({ file_rows: 3 }), rows);
+    const both = await Promise.all([stored(open({ turn_rows: 1 })), stored(open())]);
+    expect(new Set(both.flat(2))).toEqual(new Set(rows.map(({ n }) => n)));
+    expect(files()).toEqual([]);
+  });
+
   test('rows that the database refuses for good stay, and keep no others from being stored', async () => {
     const spool = open();
     await spool.keep([row(1)]);

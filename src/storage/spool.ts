@@ -41,7 +41,7 @@ export function openSpool<T>({ folder, what, decode, limits = spoolLimits }: Spo
     const file = join(folder, name);
     const found = await withFile(file, 'r', (handle) => storeRows(handle, { decode, take, limits }));
     if (found.firstBad === null) {
-      await rm(file);
+      await rm(file, { force: true });
       return found.rows;
     }
     // For a person to look at, out of the way.
@@ -68,6 +68,8 @@ export function openSpool<T>({ folder, what, decode, limits = spoolLimits }: Spo
           stored += await storeFile(name, take);
         } catch (error) {
           if (error instanceof Fault && error.code === 'storage-unavailable') throw error;
+          // Somebody else has stored it since.
+          if (isMissing(error)) continue;
           trouble.push(error instanceof Error ? error.message : String(error));
         }
       }
@@ -93,9 +95,13 @@ function namesIn(folder: string, ending: string): string[] {
       .filter((name) => name.endsWith(ending))
       .toSorted();
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    if (isMissing(error)) return [];
     throw error;
   }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
 async function withFile<R>(path: string, flags: string, work: (handle: FileHandle) => Promise<R>): Promise<R> {
