@@ -184,4 +184,25 @@ describe.each(engines)('audit checkpoints on %s', (engine) => {
     const page = await opened.search.page(testScope, { below: null, limit: 3, from: null, to: null, filters: {} });
     expect(page.items.map((item) => item.outcome)).toEqual(['unknown', 'unknown', 'unknown']);
   });
+
+  test('a trail that is shared closes what another process left open soon after it may, however long that is', async () => {
+    const simulated = simulatedClock(trail.clock.wallMs());
+    const parts = { ...trail, dataFolder: trail.folder, clock: { ...simulated, soon: systemClock.soon }, log };
+    const more = { limits: auditLimits, key, scope: testScope, sharedForMs: 631_000 };
+    const opened = await openAuditTrail({ ...parts, ...more });
+    simulated.advance(632_000);
+    await trail.database.transaction((within) => opened.log.appendWithin(within, auditEntry()));
+    const outcomes = async () => {
+      const asked = { below: null, limit: 9, from: null, to: null, filters: {} };
+      return (await opened.search.page(testScope, asked)).items.map((item) => item.outcome);
+    };
+    // Half a second before it may be closed: whatever looks now is done before anything else is stored.
+    simulated.advance(630_500);
+    await trail.database.commitNothing();
+    expect(await outcomes()).toEqual(['accepted']);
+    // Looked for every 120 s, and not only as rarely as a record may stand open.
+    simulated.advance(120_000);
+    await expect.poll(outcomes).toEqual(['unknown', 'accepted']);
+    await opened.close();
+  });
 });

@@ -107,6 +107,23 @@ describe.each(engines)('audit log on %s', (engine) => {
     ]);
   });
 
+  test('an accepted event stays open for as long as another process may be at work on it, at its edge', async () => {
+    let wallMs = Date.UTC(2026, 0, 1);
+    const log = createAuditLog({ database, clock: { ...systemClock, wallMs: () => wallMs }, scope });
+    // The longest that a route may let a call take, and what is beside it.
+    const sharedForMs = 631_000;
+    await log.append(entry());
+    wallMs += 1;
+    await log.append(entry());
+    wallMs += sharedForMs - 2;
+    expect(await log.closeDangling(sharedForMs)).toBe(0);
+    wallMs += 1;
+    expect(await log.closeDangling(sharedForMs)).toBe(1);
+    wallMs += 1;
+    expect([await log.closeDangling(sharedForMs), await log.closeDangling(sharedForMs)]).toEqual([1, 0]);
+    expect(await sequences()).toEqual([1, 2, 3, 4]);
+  });
+
   test('a store that fails refuses every waiting append, and the next one works again', async () => {
     const log = createAuditLog({ database, clock: systemClock, scope });
     const broken = { ...database, transaction: () => Promise.reject(new Error('disk full')) };

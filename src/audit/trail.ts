@@ -47,6 +47,9 @@ export function auditKeyOf(pem: string): AuditKey {
   }
 }
 
+/** How often records that another process left open are looked for, where it may be at work for longer than this. */
+const closeIntervalMs = 120_000;
+
 /** Opens the trail and closes what a crash left open. */
 export async function openAuditTrail(parts: {
   readonly database: Database;
@@ -72,7 +75,7 @@ export async function openAuditTrail(parts: {
   await closeDangling();
   let timer: Timer | undefined;
   const closeLater = (): void => {
-    timer = clock.after(sharedForMs, () => {
+    timer = clock.after(Math.min(sharedForMs, closeIntervalMs), () => {
       closeDangling().catch((error: unknown) => log.warn('audit records left open stay so', { error: String(error) }));
       closeLater();
     });

@@ -1,9 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Fault } from '../base/fault.ts';
-import { silentLog } from '../base/log.ts';
+import { type Log, type LogFields, silentLog } from '../base/log.ts';
 import { createLiveTableWriter } from '../points/live-table.ts';
 import { beginGeneration, createPointMemory, type PointMemory } from '../points/shared-memory.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
@@ -15,6 +16,7 @@ import { createEngineClient, type EngineThread } from './engine-client.ts';
 import type { EngineRule } from './engine-contract.ts';
 import { createHistoryReader, createHistoryStore } from './history-store.ts';
 import { automationLimits } from './limits.ts';
+import { recordSpool } from './record-spool.ts';
 import { startEngineTwin } from './start-engine.ts';
 
 const rule = (id: number, more: Partial<EngineRule> = {}): EngineRule =>
@@ -37,7 +39,9 @@ describe('engine behind its port', () => {
   let away = false;
   /** So many threads cannot be started after the first one. */
   let missing = 0;
-  let errors: string[] = [];
+  /** Warnings and errors of the client, with what they carry. */
+  let said: string[] = [];
+  let fields: (LogFields | undefined)[] = [];
   let client: ReturnType<typeof createEngineClient>;
 
   beforeEach(() => {
@@ -46,9 +50,15 @@ describe('engine behind its port', () => {
     clock = simulatedClock();
     beginGeneration(memory);
     memory.online[0] = 1;
-    [stored, threads, asked, seen, starts, away, missing, errors] = [[], [], [], [], 0, false, 0, []];
+    [stored, threads, asked, seen, starts, away, missing] = [[], [], [], [], 0, false, 0];
+    [said, fields] = [[], []];
     client = make();
   });
+  const hear = (message: string, carried?: LogFields): void => {
+    said.push(message);
+    fields.push(carried);
+  };
+  const log: Log = { ...silentLog, warn: hear, error: hear };
   const make = (reloads = false): typeof client =>
     createEngineClient({
       reloads,
@@ -76,7 +86,7 @@ describe('engine behind its port', () => {
       },
       parameters: site.parameters,
       clock,
-      log: { ...silentLog, error: (message) => void errors.push(message) },
+      log,
       limits: automationLimits,
       onExecutions: (records) => void seen.push(...records),
       onStart: () => void starts++,
@@ -146,6 +156,34 @@ describe('engine behind its port', () => {
       .toBe(`${JSON.stringify(record)}\n`);
   });
 
+  test('what the store does not take before the end is kept in files; where that fails too, how much is lost is said', async () => {
+    stored = [rule(1, { enabled: false })];
+    const endWithout = async (): Promise<void> => {
+      await client.open();
+      const executing = client.execute(1, 'correlation-1').catch(() => undefined);
+      await settle();
+      const database = new DatabaseSync(join(folder, 'runtime.sqlite'));
+      database.exec('ALTER TABLE execution RENAME TO gone');
+      await pass(0);
+      await client.close();
+      await executing;
+      database.exec('ALTER TABLE gone RENAME TO execution');
+      database.close();
+    };
+    await endWithout();
+    const kept: unknown[] = [];
+    expect(await recordSpool(folder).store(async (rows) => kept.push(...rows))).toBe(1);
+    expect(kept).toMatchObject([{ rule_id: 1, record: expect.stringContaining('correlation-1') }]);
+    expect(said).toEqual(['executions that could not be stored are kept until the database answers']);
+
+    rmSync(join(folder, 'spool'), { recursive: true });
+    writeFileSync(join(folder, 'spool'), 'not a folder');
+    client = make();
+    await endWithout();
+    expect(said.at(-1)).toBe('executions are lost: they could neither be stored nor kept');
+    expect(fields.at(-1)).toMatchObject({ rows: 1, error: expect.stringContaining('the data dir takes nothing') });
+  });
+
   test('only records of watched rules are sent', async () => {
     stored = [rule(1), rule(2)];
     await client.open();
@@ -186,7 +224,7 @@ describe('engine behind its port', () => {
       await pass(1);
     }
     expect([threads.length, starts, client.restarts()]).toEqual([2, 2, 1]);
-    expect(errors).toEqual([
+    expect(said).toEqual([
       'the rule engine died and is started again',
       'the rule engine has no thread; it is tried again',
       'the rule engine has no thread; it is tried again',

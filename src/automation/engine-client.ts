@@ -3,7 +3,7 @@
  * the engine's thread dies it is started again with the whole rule set, and its state comes back from the runtime
  * database (house, "Threads").
  */
-import type { Clock, Timer } from '../base/clock.ts';
+import { type Clock, type Timer, within } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import { type Caller, callThread, type Port } from '../base/thread.ts';
@@ -20,6 +20,9 @@ import type {
 } from './engine-contract.ts';
 import type { AutomationLimits } from './limits.ts';
 import type { EngineMeasures } from './measures.ts';
+
+/** Of `engine_call_timeout_ms`, the rest of which storing what waits may take: an end takes no longer than a call. */
+const closingShare = 0.5;
 
 /** A started engine thread, or its twin. */
 export interface EngineThread {
@@ -272,13 +275,32 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
       const target = current;
       current = undefined;
       if (target === undefined) return;
-      try {
-        await target.caller.call('drain', null);
-      } catch (error) {
-        log.warn('the rule engine did not drain', { error: String(error) });
-      }
+      await drain(target.caller, limits, clock, log);
       target.caller.close(down());
       await target.thread.terminate();
     },
   };
+}
+
+/** Whatever an engine could not store is kept, or said to be lost. */
+async function drain({ call }: Running['caller'], limits: AutomationLimits, clock: Clock, log: Log): Promise<void> {
+  let left = 0;
+  try {
+    left = await call('drain', null);
+    const rows = left;
+    while (left > 0) left = await call('keep', null);
+    if (rows > 0) log.warn('executions that could not be stored are kept until the database answers', { rows });
+  } catch (error) {
+    if (left > 0)
+      log.error('executions are lost: they could neither be stored nor kept', { rows: left, error: String(error) });
+    else log.warn('the rule engine did not drain', { error: String(error) });
+    return;
+  }
+  let reason: string | null = 'no answer';
+  const closing = call('close', null).then(
+    () => void (reason = null),
+    (error: unknown) => void (reason = String(error)),
+  );
+  await within(clock, limits.engine_call_timeout_ms * closingShare, closing);
+  if (reason !== null) log.warn('the rule engine did not close its files in time', { reason });
 }

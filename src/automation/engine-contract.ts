@@ -109,11 +109,15 @@ export type EngineMethods = {
   readonly writers: (question: { readonly points: readonly number[] }) => PointWriter[];
   /** Names the rules whose records the main thread wants as they happen. */
   readonly watch: (question: { readonly ruleIds: readonly number[] }) => null;
-  /** Stops the ticks and stores what waits. */
-  readonly drain: (question: null) => null;
+  /** Stops the ticks and stores what waits; returns how many executions the store did not take. */
+  readonly drain: (question: null) => number;
+  /** Keeps these, one file a call, which bounds how long a call takes; returns how many are left. */
+  readonly keep: (question: null) => number;
+  /** The last call. */
+  readonly close: (question: null) => null;
 };
 
 /** What other processes of the site may ask of the one that controls. */
-export type SharedEngineMethods = Omit<EngineMethods, 'rehearse' | 'adopt' | 'run'>;
+export type SharedEngineMethods = Omit<EngineMethods, 'rehearse' | 'adopt' | 'run' | 'drain' | 'keep' | 'close'>;
 
 export type EngineEvent = { readonly type: 'executions'; readonly records: readonly ExecutionRecord[] };

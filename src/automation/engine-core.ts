@@ -20,7 +20,7 @@ import { createSnapshot } from '../rules/snapshot.ts';
 import { type DatabasePlace, openRuntimeDatabase } from '../storage/database.ts';
 import { createEngine } from './engine.ts';
 import type { EngineEvent, EngineMethods, EngineTerm, RuleSetChange } from './engine-contract.ts';
-import { createHistoryStore, type StateRow } from './history-store.ts';
+import { createHistoryStore, type HistoryRow, type StateRow } from './history-store.ts';
 import type { AutomationLimits } from './limits.ts';
 import { recordSpool } from './record-spool.ts';
 import { createRecorder } from './recorder.ts';
@@ -53,7 +53,10 @@ export function startEngineCore(port: Port, setup: EngineSetup, clock: Clock, lo
   const publisher = createPublisher(port, clock);
   const catalogueWith = catalogues(setup.site);
   const standby = createStandbyRules(catalogueWith);
+  const spool = recordSpool(setup.dataFolder);
   let adopted: Promise<Assembled> | undefined;
+  /** What the store did not take before the end, and how many of it are kept. */
+  let [left, kept]: [readonly HistoryRow[], number] = [[], 0];
   const running = (): Promise<Assembled> => {
     if (adopted === undefined) throw new Fault('engine-unavailable', 'the rule engine does not run; try again');
     return adopted;
@@ -102,7 +105,19 @@ export function startEngineCore(port: Port, setup: EngineSetup, clock: Clock, lo
     },
     async drain() {
       await end();
-      await (await adopted)?.recorder.close();
+      left = (await (await adopted)?.recorder.close()) ?? [];
+      return left.length;
+    },
+    async keep() {
+      try {
+        kept = await spool.keep(left, kept);
+      } catch (error) {
+        throw new Fault('storage-unavailable', `the data dir takes nothing: ${String(error)}`, { cause: error });
+      }
+      return left.length - kept;
+    },
+    async close() {
+      await (await adopted)?.ruleLog.close();
       await (await adopted)?.database.close();
       return null;
     },
@@ -141,8 +156,7 @@ async function assemble({ setup, clock, log, term, catalogueWith, load, publish 
   });
   const ruleLog = createRuleLog(join(dataFolder, 'logs', 'rules'), limits, clock, log);
   const rules = ruleSet(states, clock, catalogueWith, load);
-  const { keep } = recordSpool(dataFolder);
-  const recorder = createRecorder({ store, ruleLog, limits, clock, log, stateOf: rules.exportState, keep });
+  const recorder = createRecorder({ store, ruleLog, limits, clock, log, stateOf: rules.exportState });
   const live = createLiveTableReader(memory);
   const changes = createChangeReader(memory);
   const writer = createCommandWriter(memory, clock);
@@ -162,7 +176,7 @@ async function assemble({ setup, clock, log, term, catalogueWith, load, publish 
     log,
   });
   const bell = listen(clock, memory.doorbells, doorbells.changes, engine.pointsChanged);
-  return { engine, recorder, bell, database };
+  return { engine, recorder, ruleLog, bell, database };
 }
 
 function ruleSet(

@@ -155,7 +155,6 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
         watchAll();
         return null;
       },
-      drain: () => null,
     };
     answerCalls<SharedEngineMethods>(port, handlers, (error) => {
       log.warn('a request of another process was not understood', { sender: name, error: String(error) });

@@ -157,7 +157,7 @@ function setup(options: Setup = {}) {
       storing: (waitMs) => waitMs === 1000 && world.storing,
       waiting: () => 0,
       dropped: () => 0,
-      close: () => Promise.resolve(),
+      close: () => Promise.resolve([]),
     },
     publish: (record) => void records.push(record),
   });

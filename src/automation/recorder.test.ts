@@ -20,7 +20,6 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
   const clock = simulatedClock();
   const transactions: Transaction[] = [];
   const pruned: number[] = [];
-  const kept: string[][] = [];
   /** An append that hangs ends when it is `answered`. */
   const faults = {
     failing: false,
@@ -54,13 +53,13 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
     clock,
     log: silentLog,
     stateOf: (ruleId) => states.get(ruleId) ?? null,
-    keep: (rows) => void kept.push(rows.map((row) => row.execution_id)),
   });
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms);
     await settle();
   };
-  return { recorder, transactions, states, faults, pruned, kept, pass };
+  const close = async (): Promise<string[]> => (await recorder.close()).map((row) => row.execution_id);
+  return { recorder, close, transactions, states, faults, pruned, pass };
 }
 
 describe('decisions §2.5 recorder', () => {
@@ -145,29 +144,24 @@ describe('decisions §2.5 recorder', () => {
   });
 
   test('close ends even when the store takes nothing', async () => {
-    const { recorder, faults, kept } = setup();
+    const { recorder, faults, close } = setup();
     faults.failing = true;
     recorder.record(runOf(1, 1), false);
-    await recorder.close();
-    expect(recorder.waiting()).toBe(1);
-    expect(kept).toEqual([['run-1']]);
+    expect(await close()).toEqual(['run-1']);
   });
 
-  test('close keeps what waits, and what is being stored, well before the engine is ended, also when the store never answers', async () => {
-    const { recorder, faults, kept, transactions, pass } = setup();
+  test('close gives back what waits, and what is being stored, well before the engine is ended, also when the store never answers', async () => {
+    const { recorder, faults, close, transactions, pass } = setup();
     faults.hanging = true;
     recorder.record(runOf(1, 1), false);
     await pass(automationLimits.record_flush_ms);
     recorder.record(runOf(1, 2), false);
-    let closed = false;
-    const closing = recorder.close().then(() => {
-      closed = true;
-    });
+    let left: string[] | undefined;
+    const closing = close().then((rows) => (left = rows));
     await pass(automationLimits.engine_call_timeout_ms / 2 - 1);
-    expect(kept).toEqual([]);
+    expect(left).toBeUndefined();
     await pass(1);
-    expect(kept).toEqual([['run-1', 'run-2']]);
-    expect(closed).toBe(true);
+    expect(left).toEqual(['run-1', 'run-2']);
     await closing;
     faults.hanging = false;
     faults.answered(true);
@@ -175,15 +169,14 @@ describe('decisions §2.5 recorder', () => {
     expect(transactions).toEqual([]);
   });
 
-  test('close that began to store and hangs keeps too; an answer after that stores no more', async () => {
-    const { recorder, faults, kept, transactions, pass } = setup({ record_chunk_rows: 1 });
+  test('close that began to store and hangs gives back all too; an answer after that stores no more', async () => {
+    const { recorder, faults, close, transactions, pass } = setup({ record_chunk_rows: 1 });
     recorder.record(runOf(1, 1), false);
     recorder.record(runOf(1, 2), false);
     faults.hanging = true;
-    const closing = recorder.close();
+    const closing = close();
     await pass(automationLimits.engine_call_timeout_ms / 2);
-    await closing;
-    expect(kept).toEqual([['run-1', 'run-2']]);
+    expect(await closing).toEqual(['run-1', 'run-2']);
     faults.hanging = false;
     faults.answered(true);
     await pass(automationLimits.engine_call_timeout_ms);

@@ -25,12 +25,12 @@ export interface Recorder {
   storing(waitMs: number): boolean;
   waiting(): number;
   dropped(): number;
-  /** Stores what waits, for as long as there is time to `keep` what the store does not take. */
-  close(): Promise<void>;
+  /** Stores what waits, for as long as there is time; returns the executions that the store did not take. */
+  close(): Promise<readonly HistoryRow[]>;
 }
 
 const dayMs = 86_400_000;
-/** Of the time that an engine has to end (`engine_call_timeout_ms`): what is not stored in it is still to be kept. */
+/** Of the time that an engine has to end (`engine_call_timeout_ms`): it must answer what is not stored then. */
 const storingShare = 0.5;
 
 interface Waiter {
@@ -46,8 +46,6 @@ export interface RecorderParts {
   readonly log: Log;
   /** The rule's durable state as JSON text, or null when the rule is not loaded any more. */
   readonly stateOf: (ruleId: number) => string | null;
-  /** Takes the executions that the store did not take before the end. */
-  readonly keep?: (rows: readonly HistoryRow[]) => void;
 }
 
 export function createRecorder(parts: RecorderParts): Recorder {
@@ -66,7 +64,7 @@ export function createRecorder(parts: RecorderParts): Recorder {
   let beganMs = 0;
   let refused = false;
   let closed = false;
-  let kept = false;
+  let givenUp = false;
   const sincePruned = new Map<number, number>();
 
   const schedule = (delayMs: number): void => {
@@ -163,7 +161,7 @@ export function createRecorder(parts: RecorderParts): Recorder {
   const storeAll = async (): Promise<void> => {
     await running;
     while (!idle()) {
-      if (kept) return;
+      if (givenUp) return;
       const before = queue.length + touched.size + forgotten.size;
       await flushOnce();
       // A store that takes nothing would keep a stop from ending.
@@ -244,16 +242,11 @@ export function createRecorder(parts: RecorderParts): Recorder {
       timer?.cancel();
       pruneTimer?.cancel();
       await within(clock, limits.engine_call_timeout_ms * storingShare, storeAll());
-      kept = true;
-      // With those that are being stored, if the store does not answer: it takes each only once.
-      try {
-        parts.keep?.(queue);
-      } catch (error) {
-        log.error('executions that could not be stored are lost', { rows: queue.length, error: String(error) });
-      }
+      givenUp = true;
       settleWaiters(false);
       awaiting([...awaited.keys()])(false);
-      await ruleLog.close();
+      // With those that are being stored, if the store does not answer: it takes each only once. An answer after this finds none.
+      return queue.splice(0);
     },
   };
 }

@@ -16,6 +16,7 @@ import { sleep, systemClock, type Timer } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
 import type { Log } from '../base/log.ts';
+import { type Repeated, repeatedly } from '../base/repeatedly.ts';
 import { type DeviceLayer, startDeviceLayer } from '../devices/device-layer.ts';
 import type { SharedRecording } from '../historian/shared-recording.ts';
 import { type PointMemory, setLease } from '../points/shared-memory.ts';
@@ -26,7 +27,6 @@ import { holdLease } from '../storage/lease.ts';
 import { openMailbox } from '../storage/mailbox.ts';
 import type { PostgresPlace } from '../storage/postgres.ts';
 import type { ServiceConfig, ServiceLimits } from './config.ts';
-import { type Repeated, repeatedly } from './repeatedly.ts';
 
 export interface EngineRoleParts {
   readonly config: ServiceConfig;
@@ -247,6 +247,7 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
     ended?.poll.cancel();
     const recorded = parts.recording()?.end();
     await ended?.client.close();
+    await spool.recover();
     await ended?.devices.stop();
     await recorded;
   };
@@ -311,12 +312,19 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
 }
 
 /** What an engine of this process could not store is stored when the database answers again. */
-function storeSpool({ config, history, log }: EngineRoleParts): Timer {
+function storeSpool({ config, history, log }: EngineRoleParts): Timer & { recover(): Promise<void> } {
   const spool = recordSpool(config.dataDir);
-  return repeatedly(systemClock, spoolPollMs, log, async () => {
-    const executions = await spool.store(history);
+  const { cancel } = repeatedly(systemClock, spoolPollMs, log, async () => {
+    const executions = await spool.store(history.restore);
     if (executions > 0) log.info('executions kept while the database was away are stored', { executions });
   });
+  const recover = (): Promise<void> =>
+    spool.recover().catch((error: unknown) => {
+      log.error('executions that were kept cannot be recovered', { error: String(error) });
+    });
+  // Of a process that was killed while it kept them.
+  void recover();
+  return { cancel, recover };
 }
 
 /** Changes reach every engine when they are made; this finds those of which the message was lost. */

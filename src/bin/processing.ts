@@ -22,8 +22,13 @@ import { keptDigestsFile } from '../processing/task/kept-digests.ts';
 import { type Environment, type ServiceConfig, StartError } from './config.ts';
 import type { ServiceHistory } from './history.ts';
 
+/** Routes, processors and sources, commissioned against the site. */
+export type ProcessingConfiguration = Extract<ReturnType<typeof readConfiguration>, { readonly ok: true }>;
+
 export interface ProcessingSetup {
   readonly config: ServiceConfig;
+  /** Null: switched off. */
+  readonly configuration: ProcessingConfiguration | null;
   readonly site: Site;
   readonly memory: PointMemory;
   readonly history: ServiceHistory;
@@ -38,13 +43,19 @@ export interface ServiceProcessing {
   measures(): readonly ProcessorMeasures[];
 }
 
-/** Area C; a configuration that is wrong stops the start. */
-export function startProcessing(setup: ProcessingSetup): ServiceProcessing {
-  const { config, site, memory, log } = setup;
-  if (!isEnabled(config.env)) return { capabilities: [], measures: () => [] };
+/** A configuration that is wrong stops the start; null where processing is switched off. */
+export function readProcessing(config: ServiceConfig, site: Site): ProcessingConfiguration | null {
+  if (!isEnabled(config.env)) return null;
   const kept = keptDigestsFile(join(config.dataDir, 'processing-task-digests.json'));
   const found = readConfiguration(join(config.configDir, 'processing'), config.dataDir, site, kept);
   if (!found.ok) throw new StartError(found.lines.map((line) => `processing/${line}`).join('\n'));
+  return found;
+}
+
+/** Area C. */
+export function startProcessing(setup: ProcessingSetup): ServiceProcessing {
+  const { config, configuration: found, site, memory, log } = setup;
+  if (found === null) return { capabilities: [], measures: () => [] };
   const secret = secretsOf(config.env, log);
   const processors = found.processors.map((settings) => {
     const endpoint = config.processorEndpoints?.[settings.id] ?? settings.endpoint;

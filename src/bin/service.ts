@@ -51,8 +51,9 @@ import { historyDatabase, runtimeDatabase, siteDatabase } from './databases.ts';
 import { type EngineRole, type EngineRoleParts, engineRole } from './engine-role.ts';
 import { type ServiceHistory, startHistory } from './history.ts';
 import { addLiveSocket } from './live-socket.ts';
+import { longestRequestMs } from './longest-request.ts';
 import { addMeasurements, measuredAudit, measuredLimits } from './measurements.ts';
-import { startProcessing } from './processing.ts';
+import { readProcessing, startProcessing } from './processing.ts';
 import { startTelemetry } from './telemetry.ts';
 import { packageVersion } from './version.ts';
 
@@ -77,9 +78,6 @@ export interface RunningService {
   /** Takes no more requests, lets open ones end, stores what waits, ends the threads. */
   stop(): Promise<void>;
 }
-
-/** No request takes so long: what another process accepted longer ago was left open by its end. */
-const sharedAuditMs = 120_000;
 
 /** What was opened, closed again in reverse order: by `stop`, or when a later step of the start fails. */
 interface Opened {
@@ -112,7 +110,12 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const { scope } = identity;
   const key = orStartError(() => auditKey(config.dataDir));
   const parts = { database, dataFolder: config.dataDir, clock: systemClock, limits: limits.audit, scope, key };
-  const sharedForMs = config.databaseUrl === null ? 0 : sharedAuditMs;
+  const configuration = orStartError(() => readProcessing(config, site));
+  const waits = {
+    engineCallMs: limits.automation.engine_call_timeout_ms,
+    routes: configuration?.routes.map(({ route }) => route) ?? [],
+  };
+  const sharedForMs = config.databaseUrl === null ? 0 : longestRequestMs(waits);
   const trail = await openAuditTrail({ ...parts, sharedForMs, log: log.with({ area: 'audit' }) });
   const metrics = createMetrics();
   const audit = measuredAudit(trail.log, metrics, systemClock);
@@ -143,7 +146,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   opened.add(() => history.stop());
   const processingLog = log.with({ area: 'processing' });
   const processing = orStartError(() =>
-    startProcessing({ config, site, memory, history, limits: limits.processing, log: processingLog }),
+    startProcessing({ config, configuration, site, memory, history, limits: limits.processing, log: processingLog }),
   );
   const rules = await role.open();
 

@@ -55,8 +55,8 @@ export const historyLimitsSchema = Type.Object(
     stop_timeout_ms: Type.Integer({
       minimum: 10,
       maximum: 10_000,
-      default: 2000,
-      description: 'time that the recorder gets to store what waits',
+      default: 1000,
+      description: 'time that the recorder gets to store what waits; where a site is shared, the rest is kept after it',
     }),
     restart_delay_ms: Type.Integer({
       minimum: 0,
@@ -80,6 +80,6 @@ export const historyLimits: HistoryLimits = {
   lock_wait_ms: 250,
   snapshots_max: 32,
   call_timeout_ms: 30_000,
-  stop_timeout_ms: 2000,
+  stop_timeout_ms: 1000,
   restart_delay_ms: 1000,
 };

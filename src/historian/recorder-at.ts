@@ -1,28 +1,49 @@
 /** A recorder with the store it writes to and the files for what that does not take: in its thread, and in-process for tests. */
 import type { Clock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
+import type { AppendReport, HistoryRow } from './historian.ts';
 import { historySpool } from './history-spool.ts';
 import { openHistorian } from './open-historian.ts';
-import { startRecorder } from './recorder.ts';
-import { type RecorderWorkerData, type Recording, rowsOf } from './recorder-protocol.ts';
+import { type RecorderCounts, startRecorder } from './recorder.ts';
+import { type HistoryColumns, type RecorderEnd, type RecorderWorkerData, rowsOf } from './recorder-protocol.ts';
 
-export function startRecorderAt({ setup, place, spoolFolder }: RecorderWorkerData, clock: Clock, log: Log): Recording {
+/** `RecorderMethods`, answered. */
+export interface RecorderAt {
+  append(columns: readonly HistoryColumns[]): Promise<AppendReport>;
+  counts(): Promise<RecorderCounts>;
+  stop(store: boolean): Promise<RecorderEnd>;
+  keep(): Promise<number>;
+}
+
+export function startRecorderAt({ setup, place, spoolFolder }: RecorderWorkerData, clock: Clock, log: Log): RecorderAt {
   const historian = openHistorian(place, setup.limits);
   const recorder = startRecorder(setup, historian, clock, log);
+  const spool = spoolFolder === null ? null : historySpool(spoolFolder);
+  let left: readonly HistoryRow[] = [];
+  let kept = 0;
   return {
     append: (columns) => recorder.append(rowsOf(columns)),
     counts: async () => recorder.counts(),
     async stop(store) {
-      const left = await recorder.stop(store);
-      if (left.length > 0 && spoolFolder === null)
-        log.error('history is lost: it could not be stored before the end', { rows: left.length });
-      if (left.length > 0 && spoolFolder !== null) {
-        historySpool(spoolFolder).keep(left);
-        log.warn('readings that could not be stored are kept until the database answers', { rows: left.length });
-      }
+      left = await recorder.stop(store);
       // A statement may still be under way: what it does is undone, or done once.
       void historian.close();
-      return recorder.counts();
+      const counts = recorder.counts();
+      if (left.length === 0 || spool !== null) return { counts, left: left.length };
+      log.error('history is lost: it could not be stored before the end', { rows: left.length });
+      return { counts: { ...counts, dropped: counts.dropped + left.length }, left: 0 };
+    },
+    async keep() {
+      if (spool === null) throw new Error('this recorder has nowhere to keep rows');
+      try {
+        kept = await spool.keep(left, kept);
+      } catch (error) {
+        throw new Fault('storage-unavailable', `the data dir takes nothing: ${String(error)}`, { cause: error });
+      }
+      if (kept === left.length)
+        log.warn('readings that could not be stored are kept until the database answers', { rows: kept });
+      return left.length - kept;
     },
   };
 }

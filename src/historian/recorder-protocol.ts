@@ -18,9 +18,17 @@ export type RecorderMethods = {
   /** Stores values as if they had been recorded when they were observed. */
   readonly append: (columns: readonly HistoryColumns[]) => AppendReport;
   readonly counts: (argument: null) => RecorderCounts;
-  /** Whether what waits is to be stored; what is not is kept, where a site is shared. */
-  readonly stop: (store: boolean) => RecorderCounts;
+  /** Whether what waits is to be stored. */
+  readonly stop: (store: boolean) => RecorderEnd;
+  /** Keeps what was not stored, one file a call, which bounds how long a call takes; returns how many rows are left. */
+  readonly keep: (argument: null) => number;
 };
+
+export interface RecorderEnd {
+  readonly counts: RecorderCounts;
+  /** Rows that are not stored, and to be kept. */
+  readonly left: number;
+}
 
 export interface RecorderWorkerData {
   readonly setup: RecorderSetup;
@@ -33,7 +41,7 @@ export interface RecorderWorkerData {
 export interface Recording {
   append(columns: readonly HistoryColumns[]): Promise<AppendReport>;
   counts(): Promise<RecorderCounts>;
-  /** With `store`, what waits is stored first. Answers with the last counts. */
+  /** With `store`, what waits is stored first; what is not stored is kept, where a site is shared. Answers with the last counts. */
   stop(store: boolean): Promise<RecorderCounts>;
 }
 

@@ -14,4 +14,5 @@ answerCalls<RecorderMethods>(port, {
   append: (columns) => recorder.append(columns),
   counts: () => recorder.counts(),
   stop: (store) => recorder.stop(store),
+  keep: () => recorder.keep(),
 });

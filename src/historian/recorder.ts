@@ -51,8 +51,6 @@ export interface Recorder {
 }
 
 const dayMs = 86_400_000;
-/** Of the time for a stop: what cannot be stored in it is still to be kept elsewhere. */
-const storingShare = 0.5;
 
 export function startRecorder(setup: RecorderSetup, historian: Historian, clock: Clock, log: Log): Recorder {
   const { limits } = setup;
@@ -80,14 +78,14 @@ export function startRecorder(setup: RecorderSetup, historian: Historian, clock:
       flushTimer?.cancel();
       pruning.stop();
       looking.stop();
-      if (store) await within(clock, limits.stop_timeout_ms * storingShare, storeAll());
+      if (store) await within(clock, limits.stop_timeout_ms, storeAll());
       return queue.waiting();
     },
   };
 }
 
 function createQueue(historian: Historian, limits: HistoryLimits, clock: Clock, log: Log) {
-  let waiting: readonly HistoryRow[] = [];
+  let waiting: HistoryRow[] = [];
   /** What an append is storing now, older than all that waits. */
   let storing: readonly HistoryRow[] = [];
   let turn: Promise<boolean> | undefined;
@@ -133,7 +131,8 @@ function createQueue(historian: Historian, limits: HistoryLimits, clock: Clock, 
     waiting: (): readonly HistoryRow[] => [...storing, ...waiting],
     add(rows: readonly HistoryRow[]): void {
       counts.recorded += rows.length;
-      waiting = [...waiting, ...rows];
+      // In place: a queue that is long would be copied at every look.
+      for (const row of rows) waiting.push(row);
       dropExcess();
     },
     /** True when one batch was stored, or there was none. */

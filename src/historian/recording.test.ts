@@ -1,14 +1,16 @@
 /** The historian thread: records beside the main thread, and is started again when it dies (house, "Threads"). */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
-import { silentLog } from '../base/log.ts';
+import { type LogFields, silentLog } from '../base/log.ts';
 import { createLiveTableWriter } from '../points/live-table.ts';
 import { createPointMemory } from '../points/shared-memory.ts';
 import { quality } from '../rules/snapshot.ts';
+import { spoolLimits, storageLimits } from '../storage/limits.ts';
 import { exportedRows } from '../testing/histories.ts';
+import { historySpool } from './history-spool.ts';
 import { historyLimits } from './limits.ts';
 import { openHistorian } from './open-historian.ts';
 import { startRecording } from './recording.ts';
@@ -91,4 +93,53 @@ test('house: a thread that dies is started again and records on', async () => {
     .toBeGreaterThan(3);
   await recording.stop(true);
   await reader.close();
+});
+
+/** A thread that recorded thousands of rows for a database that nothing listens at. */
+async function outage(spoolFolder: string) {
+  const points = Array.from({ length: 5000 }, (_, index) => ({ index, instance: 2, id: index + 1, maxAgeMs: 60_000 }));
+  const memory = createPointMemory(
+    points.map(() => ({ channel: 0, writable: false })),
+    1,
+  );
+  const maxAgesMs = points.map(({ maxAgeMs }) => maxAgeMs);
+  const table = createLiveTableWriter(memory, systemClock, maxAgesMs);
+  const limits = { ...historyLimits, look_interval_ms: 10, stop_timeout_ms: 10 };
+  const setup = { points, tableSize: points.length, memory, recordIntervalMs: 60_000, retentionDays: 1, limits };
+  const said: [string, unknown][] = [];
+  const log = { ...silentLog, error: (message: string, fields?: LogFields) => void said.push([message, fields]) };
+  const place = { url: 'postgres://nobody@127.0.0.1:1/none', limits: storageLimits };
+  const recording = startRecording({ setup, place, spoolFolder, logLevel: 'silent', clock: systemClock, log });
+  let value = 0;
+  const recorded = async (): Promise<number> => {
+    value++;
+    table.publish(points.map(({ index }) => ({ index, value, quality: quality.good })));
+    return (await recording.counts()).recorded;
+  };
+  await expect.poll(recorded, { timeout: 20_000 }).toBeGreaterThan(45_000);
+  return { recording, said };
+}
+
+test('what could not be stored is kept whole, however long that takes beside stop_timeout_ms', async () => {
+  const { recording, said } = await outage(folder);
+  const counts = await recording.stop(false);
+  expect(said).toEqual([]);
+  expect(counts).toMatchObject({ stored: 0, dropped: 0 });
+  expect(readdirSync(join(folder, 'spool-history')).length).toBe(Math.ceil(counts.recorded / spoolLimits.file_rows));
+  const kept = await historySpool(folder).store({ append: async () => ({ duplicates: 0 }) }, systemClock);
+  expect(kept).toBe(counts.recorded);
+});
+
+test('where it cannot be kept either, how much is lost is said and counted', async () => {
+  const noFolder = join(folder, 'file');
+  writeFileSync(noFolder, '');
+  const { recording, said } = await outage(noFolder);
+  const counts = await recording.stop(false);
+  expect(counts.dropped).toBe(counts.recorded);
+  expect(said).toEqual([
+    [
+      'history is lost: it could neither be stored nor kept',
+      { rows: counts.recorded, error: expect.stringContaining('the data dir takes nothing') },
+    ],
+  ]);
 });

@@ -1,15 +1,16 @@
 /**
  * Recording as the main thread sees it (house, "Threads"): a thread of its own, so that a slow disk delays nothing else. When
- * it dies it is started again; what it had not stored is lost, what the live table shows by then is recorded anew.
+ * it dies it is started again; what it had not stored is lost, what the live table shows by then is recorded anew. At its end
+ * what it could not store is kept, a file a call: what there is to keep decides how long an end takes, not one deadline.
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import { type Caller, callThread } from '../base/thread.ts';
-import { noCounts } from './recorder.ts';
-import { startRecorderAt } from './recorder-at.ts';
-import type { RecorderMethods, RecorderWorkerData, Recording } from './recorder-protocol.ts';
+import { noCounts, type RecorderCounts } from './recorder.ts';
+import { type RecorderAt, startRecorderAt } from './recorder-at.ts';
+import type { RecorderEnd, RecorderMethods, RecorderWorkerData, Recording } from './recorder-protocol.ts';
 
 export interface RecordingParts extends RecorderWorkerData {
   readonly clock: Clock;
@@ -18,8 +19,9 @@ export interface RecordingParts extends RecorderWorkerData {
   readonly inProcess?: boolean;
 }
 
-interface Instance extends Recording {
+interface Instance extends RecorderAt {
   onDeath(listener: (reason: string) => void): void;
+  terminate(): Promise<void>;
 }
 
 export function startRecording(parts: RecordingParts): Recording {
@@ -51,9 +53,32 @@ export function startRecording(parts: RecordingParts): Recording {
       timer?.cancel();
       const stopped = instance;
       instance = undefined;
-      return (await stopped?.stop(store)) ?? noCounts;
+      if (stopped === undefined) return noCounts;
+      try {
+        return await endOf(stopped, store, log);
+      } finally {
+        await stopped.terminate();
+      }
     },
   };
+}
+
+async function endOf(instance: RecorderAt, store: boolean, log: Log): Promise<RecorderCounts> {
+  let end: RecorderEnd;
+  try {
+    end = await instance.stop(store);
+  } catch (error) {
+    log.error('the recorder did not end in time; what it had not stored is lost', { error: String(error) });
+    return noCounts;
+  }
+  let { left } = end;
+  try {
+    while (left > 0) left = await instance.keep();
+    return end.counts;
+  } catch (error) {
+    log.error('history is lost: it could neither be stored nor kept', { rows: left, error: String(error) });
+    return { ...end.counts, dropped: end.counts.dropped + left };
+  }
 }
 
 function startWorker({ setup, place, spoolFolder, logLevel, clock }: RecordingParts): Instance {
@@ -67,25 +92,23 @@ function startWorker({ setup, place, spoolFolder, logLevel, clock }: RecordingPa
   worker.on('error', (error) => {
     reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
   });
-  const gone = (): void =>
-    caller.close(new Fault('storage-unavailable', 'history is not being recorded now; try again'));
-  worker.on('exit', gone);
+  worker.on('exit', () =>
+    caller.close(new Fault('storage-unavailable', 'history is not being recorded now; try again')),
+  );
   return {
     append: (columns) => caller.call('append', columns),
     counts: () => caller.call('counts', null),
-    async stop(store) {
-      const deadline = clock.after(limits.stop_timeout_ms, gone);
-      try {
-        return await caller.call('stop', store);
-      } finally {
-        deadline.cancel();
-        await worker.terminate();
-      }
-    },
+    stop: (store) => caller.call('stop', store),
+    keep: () => caller.call('keep', null),
     onDeath: (listener) => void worker.on('exit', () => listener(reason)),
+    terminate: async () => void (await worker.terminate()),
   };
 }
 
 function startTwin(parts: RecordingParts): Instance {
-  return { ...startRecorderAt(parts, parts.clock, parts.log), onDeath: () => undefined };
+  return {
+    ...startRecorderAt(parts, parts.clock, parts.log),
+    onDeath: () => undefined,
+    terminate: async () => undefined,
+  };
 }

@@ -1,6 +1,6 @@
 /** Recording by the process that controls, and what becomes of readings while its database is away (docs/guides/several-machines.md). */
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Fault } from '../base/fault.ts';
 import { type Log, silentLog } from '../base/log.ts';
@@ -169,7 +169,7 @@ test('an answer that was lost: what is tried again is there once', async () => {
   const spool = historySpool(history.folder);
   await spool.store(history.historian, clock);
   const stored = await exportedRows(history.historian, { series });
-  spool.keep(stored);
+  await spool.keep(stored);
   await spool.store(history.historian, clock);
   expect(await exportedRows(history.historian, { series })).toEqual(stored);
   await recording.stop(true);
@@ -190,7 +190,7 @@ test('a database that takes nothing leaves the file; a damaged one is told once 
   const { clock } = rig();
   const spool = historySpool(history.folder);
   const row = { series, eventMs: 1000, ingestedMs: 1000, value: 1, quality: quality.good };
-  spool.keep([row]);
+  await spool.keep([row]);
   const refuse = { append: () => Promise.reject(new Fault('storage-unavailable', 'away')) };
   await expect(spool.store(refuse, clock)).rejects.toMatchObject({ code: 'storage-unavailable' });
   expect(kept()).toHaveLength(1);
@@ -199,4 +199,18 @@ test('a database that takes nothing leaves the file; a damaged one is told once 
   await expect(spool.store(history.historian, clock)).rejects.toThrow('something else');
   expect(kept()).toEqual(['x.jsonl.damaged']);
   expect(await spool.store(history.historian, clock)).toBe(0);
+});
+
+test('what a process that was killed had begun to keep is stored after its next start', async () => {
+  const row = { series, eventMs: 1000, ingestedMs: 1000, value: 1, quality: quality.good };
+  await historySpool(history.folder).keep([row, { ...row, eventMs: 2000 }]);
+  const file = join(history.folder, 'spool-history', kept()[0] ?? '');
+  writeFileSync(`${file}.draft`, readFileSync(file).subarray(0, -1));
+  rmSync(file);
+  const { clock, recording } = rig();
+  await expect.poll(kept).toEqual([basename(file)]);
+  clock.advance(2000);
+  await expect.poll(kept).toEqual([]);
+  expect(await values()).toEqual([1]);
+  await recording.stop(true);
 });

@@ -3,9 +3,10 @@
  * it does until it does not any more, with the epoch that fences off a former one. What it could not store then is
  * kept in a file, and stored by whichever process has the file when the database answers.
  */
-import type { Clock, Timer } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
+import { repeatedly } from '../base/repeatedly.ts';
 import type { Historian } from './historian.ts';
 import type { HistorySpool } from './history-spool.ts';
 import { noCounts, type RecorderCounts } from './recorder.ts';
@@ -34,17 +35,23 @@ export function shareRecording(parts: SharedRecordingParts): SharedRecording {
   let stopped = false;
   /** Of recorders that ended. */
   let past = noCounts;
-  const spool = storeSpool(parts);
+  const recover = (): Promise<void> =>
+    parts.spool.recover().catch((error: unknown) => {
+      parts.log.error('readings that were kept cannot be recovered', { error: String(error) });
+    });
+  // Of a process that was killed.
+  void recover();
+  const spool = repeatedly(parts.clock, spoolPollMs, parts.log, async () => {
+    const rows = await parts.spool.store(parts.historian, parts.clock);
+    if (rows > 0) parts.log.info('readings kept while the database was away are stored', { rows });
+  });
   const end = async (store: boolean): Promise<RecorderCounts> => {
     const ended = current;
     current = undefined;
     if (ended === undefined) return past;
-    try {
-      past = sum(past, { ...(await ended.stop(store)), waiting: 0 });
-    } catch (error) {
-      // Control moves on all the same.
-      parts.log.error('the recorder did not end in time; what it had not stored is lost', { error: String(error) });
-    }
+    past = sum(past, { ...(await ended.stop(store)), waiting: 0 });
+    // A thread that was ended while it kept readings has left what it had written of its last file.
+    await recover();
     return past;
   };
   return {
@@ -80,29 +87,5 @@ function sum(one: RecorderCounts, other: RecorderCounts): RecorderCounts {
     waiting: one.waiting + other.waiting,
     failedFlushes: one.failedFlushes + other.failedFlushes,
     pruned: one.pruned + other.pruned,
-  };
-}
-
-function storeSpool({ spool, historian, clock, log }: SharedRecordingParts): Timer {
-  let ended = false;
-  let timer: Timer | undefined;
-  const wait = (): void => {
-    if (!ended) timer = clock.after(spoolPollMs, () => void store());
-  };
-  const store = async (): Promise<void> => {
-    try {
-      const rows = await spool.store(historian, clock);
-      if (rows > 0) log.info('readings kept while the database was away are stored', { rows });
-    } catch (error) {
-      if (!(error instanceof Fault)) log.error('readings that were kept cannot be stored', { error: String(error) });
-    }
-    wait();
-  };
-  wait();
-  return {
-    cancel() {
-      ended = true;
-      timer?.cancel();
-    },
   };
 }

@@ -25,6 +25,8 @@ const oldestVersion = 140_000;
 const lockClass = 1_936_029_808;
 /** A statement is given up on this side, should the server not answer at all, so much later than on that side. */
 const unansweredMs = 1000;
+/** A connection that says nothing for so long is probed: a long statement waits no longer than there is a server. */
+const keepAliveMs = 10_000;
 
 export interface PostgresServer {
   readonly dialect: PostgresDialect;
@@ -121,6 +123,7 @@ function connectionOf({ url, limits }: PostgresPlace): pg.ClientConfig {
     connectionTimeoutMillis: limits.connect_timeout_ms,
     query_timeout: limits.statement_timeout_ms + unansweredMs,
     keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveMs,
     application_name: 'setpoint',
     types: { getTypeParser: typeParser },
   };

@@ -12,10 +12,12 @@ import { openHistorian } from '../historian/open-historian.ts';
 import { quality } from '../rules/snapshot.ts';
 import { auditEntry, fillTrail, type TestTrail, testScope, testTrail } from '../testing/audit-trail.ts';
 import { runOn, testSchema } from '../testing/engines.ts';
+import { startGate } from '../testing/gate.ts';
 import { exportedRows } from '../testing/histories.ts';
 import { scanAudit } from './audit-scan.ts';
 import { type DatabasePlace, openDatabase, openRuntimeDatabase } from './database.ts';
 import { partitionMs } from './history-partitions.ts';
+import { prepareHistory } from './history-server.ts';
 import type { PostgresPlace } from './postgres.ts';
 import { moveToPostgres } from './to-postgres.ts';
 
@@ -136,6 +138,37 @@ describe('a site that moves', () => {
     await expect(moveToPostgres(join(trail.folder, 'nowhere'), place, () => undefined)).rejects.toThrow();
     expect(await runOn(place, 'SELECT 1 FROM rules')).toEqual([]);
     await moveToPostgres(trail.folder, place, () => undefined);
+    await expect(moveToPostgres(trail.folder, place, () => undefined)).rejects.toThrow(/holds a site already/);
+  });
+
+  test('a commit may take longer than a statement of the service', async () => {
+    await fill();
+    const file = openHistorian(join(trail.folder, 'history.sqlite'), historyLimits);
+    const row = { series: { instance: 1, point: 1 }, eventMs: 1000, ingestedMs: 1000, value: 1, quality: quality.good };
+    await file.append([row]);
+    await file.close();
+    await prepareHistory(place);
+    const { postgres_schema: schema } = place.limits;
+    await runOn(
+      place,
+      `CREATE FUNCTION ${schema}.slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(2.2); RETURN NULL; END';
+       CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON series DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION ${schema}.slow()`,
+    );
+    const hasty = { ...place, limits: { ...place.limits, statement_timeout_ms: 1000 } };
+    expect(await moveToPostgres(trail.folder, hasty, () => undefined)).toMatchObject({ rules: 2, sample: 1 });
+  });
+
+  test('a commit whose answer was lost is not told as a failure: it may be there, and is not made twice', async () => {
+    await fill();
+    const { gate, url, close } = await startGate(Number(new URL(place.url).port), place.url);
+    const progress = (text: string): void => {
+      if (text.startsWith('rule_state')) gate.loseAnswersTo('COMMIT');
+    };
+    await expect(moveToPostgres(trail.folder, { ...place, url }, progress)).rejects.toThrow(
+      /may have been stored there, whole, or not at all\. Run the command again: .* nothing is doubled/,
+    );
+    close();
+    expect(await runOn(place, 'SELECT 1 FROM rules')).toHaveLength(2);
     await expect(moveToPostgres(trail.folder, place, () => undefined)).rejects.toThrow(/holds a site already/);
   });
 });

@@ -9,6 +9,7 @@ import { databaseFile } from './data-files.ts';
 import { openDatabase, openRuntimeDatabase } from './database.ts';
 import { prepareHistory } from './history-server.ts';
 import { moveHistory } from './history-to-postgres.ts';
+import { moveLimits } from './limits.ts';
 import { migrations } from './migrations.ts';
 import { openSource } from './move-source.ts';
 import { connectPostgres, type PostgresConnection, type PostgresPlace, takeLock } from './postgres.ts';
@@ -46,14 +47,14 @@ export async function moveToPostgres(
     await siteTarget.close();
     await runtimeTarget.close();
   }
-  const server = connectPostgres(place, 'site');
+  const server = connectPostgres({ ...place, limits: { ...place.limits, ...moveLimits } }, 'site');
   const moved: Record<string, number> = {};
   let connection: PostgresConnection | undefined;
   let done = false;
   try {
     connection = await server.connect();
-    // A large table takes long to read and to write.
-    await connection.run('SET statement_timeout TO 0; SET idle_in_transaction_session_timeout TO 0');
+    // A large table takes long to read.
+    await connection.run('SET idle_in_transaction_session_timeout TO 0');
     await connection.run(
       `BEGIN; ${(['site', 'runtime', 'history'] as const).map((name) => takeLock(place.limits.postgres_schema, name)).join('; ')}`,
     );
@@ -70,12 +71,24 @@ export async function moveToPostgres(
     const history = databaseFile(dataDir, 'history');
     // Nothing was recorded yet.
     if (existsSync(history)) await moveHistory(history, connection, told);
-    await connection.run('COMMIT');
+    await commit(connection);
     done = true;
     return moved;
   } finally {
     connection?.release(!done);
     await server.close();
+  }
+}
+
+/** A commit that nobody answered may have been made all the same. */
+async function commit({ run }: PostgresConnection): Promise<void> {
+  try {
+    await run('COMMIT');
+  } catch (error) {
+    throw new Error(
+      'the server did not confirm the end of the move: the site may have been stored there, whole, or not at all. Run the command again: it moves the site if it is not there, and says that the database holds a site already if it is; nothing is doubled. `setpoint audit verify` checks what is there',
+      { cause: error },
+    );
   }
 }
 

@@ -6,6 +6,8 @@ export interface Gate {
   shut(): void;
   /** New connections pass; those that lost bytes are broken. */
   reopen(): void;
+  /** From now on what is answered to a request with this text in it is lost, and the connection with it. */
+  loseAnswersTo(text: string): void;
 }
 
 export async function startGate(
@@ -13,11 +15,15 @@ export async function startGate(
   url: string,
 ): Promise<{ readonly gate: Gate; readonly url: string; close(): void }> {
   let open = true;
+  let unanswered: string | undefined;
+  const mute = new Set<Socket>();
   const sockets = new Set<Socket>();
   const pass = (from: Socket, to: Socket): void => {
     sockets.add(from);
     from.on('data', (part) => {
-      if (open) to.write(part);
+      if (mute.has(from)) to.destroy();
+      else if (open) to.write(part);
+      if (unanswered !== undefined && part.includes(unanswered)) mute.add(to);
     });
     from.on('error', () => undefined);
     from.on('close', () => {
@@ -34,6 +40,7 @@ export async function startGate(
       open = true;
       breakAll();
     },
+    loseAnswersTo: (text) => void (unanswered = text),
   };
   const server = createServer((near) => {
     const far = connect(port, '127.0.0.1');

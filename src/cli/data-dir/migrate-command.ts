@@ -58,6 +58,10 @@ async function migrate(parts: DataDirParts, options: Options): Promise<void> {
         correlationId: newId(),
         details: moved,
       });
+    } catch {
+      throw new CommandError(
+        'moved, but the audit record of the move could not be written. Do not move again; `setpoint audit verify` checks what is there',
+      );
     } finally {
       await database.close();
     }

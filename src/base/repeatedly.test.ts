@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { Fault } from '../base/fault.ts';
-import { type Log, silentLog } from '../base/log.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
+import { Fault } from './fault.ts';
+import { type Log, silentLog } from './log.ts';
 import { repeatedly } from './repeatedly.ts';
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

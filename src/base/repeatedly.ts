@@ -1,7 +1,7 @@
 /** A task that is done again and again, such as storing what is kept until the database takes it. */
-import type { Clock, Timer } from '../base/clock.ts';
-import { Fault } from '../base/fault.ts';
-import type { Log } from '../base/log.ts';
+import type { Clock, Timer } from './clock.ts';
+import { Fault } from './fault.ts';
+import type { Log } from './log.ts';
 
 export interface Repeated extends Timer {
   /** Does it now, and once more if it is under way. */

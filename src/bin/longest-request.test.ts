@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { longestRequestMs } from './longest-request.ts';
+
+const route = (deadline_ms: number) => ({ deadline_ms, audit_finalization_timeout_ms: 1000 });
+
+test('decisions §3 an accepted call stays open for 120 s, or for as long as its route or the engine may take, if that is longer', () => {
+  const engineCallMs = 10_000;
+  expect(longestRequestMs({ engineCallMs, routes: [] })).toBe(120_000);
+  expect(longestRequestMs({ engineCallMs, routes: [route(30_000), route(89_000)] })).toBe(120_000);
+  expect(longestRequestMs({ engineCallMs, routes: [route(89_001), route(1)] })).toBe(120_001);
+  expect(longestRequestMs({ engineCallMs, routes: [route(600_000)] })).toBe(631_000);
+  expect(longestRequestMs({ engineCallMs: 90_000, routes: [] })).toBe(120_000);
+  expect(longestRequestMs({ engineCallMs: 600_000, routes: [route(1)] })).toBe(630_000);
+});

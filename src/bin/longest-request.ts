@@ -1,0 +1,21 @@
+/**
+ * How long a request may be at work, by what the configuration lets it wait for: after that, what another process accepted in
+ * the audit was left open by its end (decisions §3, docs/guides/several-machines.md).
+ */
+import type { RouteSettings } from '../processing/route/routes.ts';
+
+/** A request that waits for nothing that is configured. */
+const otherwiseMs = 120_000;
+/** Reading the request, and writing what the wait was for: to a database that is slow, by clocks that differ. */
+const marginMs = 30_000;
+
+/** What a request waits for, one at a time. */
+export interface RequestWaits {
+  readonly engineCallMs: number;
+  readonly routes: readonly Pick<RouteSettings, 'deadline_ms' | 'audit_finalization_timeout_ms'>[];
+}
+
+export function longestRequestMs({ engineCallMs, routes }: RequestWaits): number {
+  const waitsMs = [engineCallMs, ...routes.map((route) => route.deadline_ms + route.audit_finalization_timeout_ms)];
+  return Math.max(otherwiseMs, ...waitsMs.map((waitMs) => waitMs + marginMs));
+}

@@ -1,0 +1,216 @@
+/**
+ * Rows that a database did not take, kept in files of the data dir until it does (docs/guides/several-machines.md): JSON Lines,
+ * some thousand rows a file. Both ways go a bounded number of rows at a time (`spoolLimits`), so that whoever does it keeps its
+ * event loop, however much there is. A file gets its name when it is whole and on disk; until then it is a draft.
+ */
+import { readdirSync } from 'node:fs';
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { Decoded } from '../base/decode.ts';
+import { Fault } from '../base/fault.ts';
+import { newId } from '../base/id.ts';
+import { type SpoolLimits, spoolLimits } from './limits.ts';
+
+export interface Spool<T> {
+  /** Writes one file of the rows from `from` on, as many as belong into one; returns how many of all are kept then. */
+  keep(rows: readonly T[], from?: number): Promise<number>;
+  /**
+   * Has what is kept taken, the oldest first, and removes each file of which all was; returns how many rows. A row may be taken
+   * again, after an end in between. Ends with the Fault of a database that is away; throws when a file is damaged or cannot be
+   * read, after all others were stored.
+   */
+  store(take: (rows: readonly T[]) => Promise<unknown>): Promise<number>;
+  /** Makes files of the drafts that are there now, whose writers must have ended; what was cut off at their end is left out. */
+  recover(): Promise<void>;
+}
+
+export interface SpoolParts<T> {
+  readonly folder: string;
+  /** What the rows are, in the plural. */
+  readonly what: string;
+  readonly decode: (value: unknown) => Decoded<T>;
+  readonly limits?: SpoolLimits;
+}
+
+const suffix = '.jsonl';
+const draftSuffix = `${suffix}.draft`;
+const newline = 10;
+
+export function openSpool<T>({ folder, what, decode, limits = spoolLimits }: SpoolParts<T>): Spool<T> {
+  const storeFile = async (name: string, take: (rows: readonly T[]) => Promise<unknown>): Promise<number> => {
+    const file = join(folder, name);
+    const found = await withFile(file, 'r', (handle) => storeRows(handle, { decode, take, limits }));
+    if (found.firstBad === null) {
+      await rm(file, { force: true });
+      return found.rows;
+    }
+    // For a person to look at, out of the way.
+    await rename(file, `${file}.damaged`);
+    throw new Error(
+      `${name} in ${basename(folder)} holds something else than ${what}, first in line ${found.firstBad}; the other lines are stored, and the file is now ${name}.damaged`,
+    );
+  };
+  return {
+    async keep(rows, from = 0) {
+      if (from >= rows.length) return rows.length;
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const file = join(folder, `${newId()}${suffix}`);
+      const kept = await withFile(`${file}.draft`, 'wx', (handle) => writeRows(handle, rows, from, limits));
+      await rename(`${file}.draft`, file);
+      await withFile(folder, 'r', (handle) => handle.sync());
+      return kept;
+    },
+    async store(take) {
+      const trouble: string[] = [];
+      let stored = 0;
+      for (const name of namesIn(folder, suffix)) {
+        try {
+          stored += await storeFile(name, take);
+        } catch (error) {
+          if (error instanceof Fault && error.code === 'storage-unavailable') throw error;
+          // Somebody else has stored it since.
+          if (isMissing(error)) continue;
+          trouble.push(error instanceof Error ? error.message : String(error));
+        }
+      }
+      if (trouble.length > 0) throw new Error(trouble.join('; '));
+      return stored;
+    },
+    async recover() {
+      // Listed before anything is waited for: a draft that is begun later has a writer.
+      for (const name of namesIn(folder, draftSuffix)) {
+        const draft = join(folder, name);
+        const bytes = await withFile(draft, 'r+', (handle) => cutOff(handle, limits.turn_bytes));
+        if (bytes === 0) await rm(draft);
+        else await rename(draft, draft.slice(0, -'.draft'.length));
+      }
+    },
+  };
+}
+
+/** Names sort by time. */
+function namesIn(folder: string, ending: string): string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => name.endsWith(ending))
+      .toSorted();
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+async function withFile<R>(path: string, flags: string, work: (handle: FileHandle) => Promise<R>): Promise<R> {
+  const handle = await open(path, flags, 0o600);
+  try {
+    return await work(handle);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Returns the number of the first row that the file does not hold. */
+async function writeRows(
+  handle: FileHandle,
+  rows: readonly unknown[],
+  from: number,
+  limits: SpoolLimits,
+): Promise<number> {
+  const end = Math.min(rows.length, from + limits.file_rows);
+  let next = from;
+  let fileBytes = 0;
+  while (next < end && fileBytes < limits.file_bytes) {
+    const turnEnd = Math.min(end, next + limits.turn_rows);
+    const lines: Buffer[] = [];
+    for (let bytes = 0; next < turnEnd && bytes < limits.turn_bytes; next++) {
+      const line = Buffer.from(`${JSON.stringify(rows[next])}\n`);
+      bytes += line.length;
+      lines.push(line);
+    }
+    const part = Buffer.concat(lines);
+    await handle.writeFile(part);
+    fileBytes += part.length;
+  }
+  await handle.sync();
+  return next;
+}
+
+interface Taking<T> {
+  readonly decode: (value: unknown) => Decoded<T>;
+  readonly take: (rows: readonly T[]) => Promise<unknown>;
+  readonly limits: SpoolLimits;
+}
+
+async function storeRows<T>(
+  handle: FileHandle,
+  { decode, take, limits }: Taking<T>,
+): Promise<{ readonly rows: number; readonly firstBad: number | null }> {
+  let [rows, line] = [0, 0];
+  let firstBad: number | null = null;
+  for (let at = 0; ; ) {
+    const turn = await nextLines(handle, at, limits);
+    if (turn === null) return { rows, firstBad };
+    const good: T[] = [];
+    for (const bytes of turn.lines) {
+      line++;
+      if (bytes.length === 0) continue;
+      const row = decode(parsed(bytes));
+      if (row.ok) good.push(row.value);
+      else firstBad ??= line;
+    }
+    if (good.length > 0) await take(good);
+    rows += good.length;
+    at = turn.end;
+  }
+}
+
+/** Lines of one turn, and where the next one begins; null behind the last. Of a line that is too long, as much as may be read. */
+async function nextLines(
+  handle: FileHandle,
+  at: number,
+  { turn_rows: rowsMax, turn_bytes: turnBytes, line_bytes: lineBytes }: SpoolLimits,
+): Promise<{ readonly lines: readonly Uint8Array[]; readonly end: number } | null> {
+  for (let size = Math.min(turnBytes, lineBytes); ; size = Math.min(size * 4, lineBytes)) {
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(size), 0, size, at);
+    if (bytesRead === 0) return null;
+    const bytes = buffer.subarray(0, bytesRead);
+    const lines: Uint8Array[] = [];
+    const linesMax = size > turnBytes ? 1 : rowsMax;
+    let from = 0;
+    for (let end = bytes.indexOf(newline); end >= 0 && lines.length < linesMax; end = bytes.indexOf(newline, from)) {
+      lines.push(bytes.subarray(from, end));
+      from = end + 1;
+    }
+    if (lines.length > 0) return { lines, end: at + from };
+    if (bytesRead < size || size >= lineBytes) return { lines: [bytes], end: at + bytesRead };
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function parsed(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(utf8.decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Ends a file behind its last whole line, and says how long it is then. */
+async function cutOff(handle: FileHandle, turnBytes: number): Promise<number> {
+  const { size } = await handle.stat();
+  let length = 0;
+  for (let end = size; end > 0 && length === 0; end = Math.max(0, end - turnBytes)) {
+    const from = Math.max(0, end - turnBytes);
+    const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(end - from), 0, end - from, from);
+    length = from + buffer.subarray(0, bytesRead).lastIndexOf(newline) + 1;
+    if (length === from) length = 0;
+  }
+  await handle.truncate(length);
+  await handle.sync();
+  return length;
+}
