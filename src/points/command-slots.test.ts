@@ -180,6 +180,20 @@ describe('a held command is accepted and waits', () => {
     expect(Atomics.load(memory.slotState, 1)).toBe(slotState.empty);
   });
 
+  test('one whose engine died is never sent, and keeps no slot from the next engine', () => {
+    const { clock, memory, writer, generation, submit, taker } = slots();
+    const held = writer.hold();
+    held.submit({ pointIndex: 0, value: 1, generation });
+    submit(1, 2);
+    const next = createCommandWriter(memory, clock);
+    expect(next.submit({ pointIndex: 0, value: 3, generation })).toBe('accepted');
+    held.letGo();
+    expect([taker.take(0), taker.take(1)]).toEqual([
+      { index: 0, value: 3 },
+      { index: 1, value: 2 },
+    ]);
+  });
+
   test('its age counts from when it was accepted', () => {
     const { clock, writer, generation, taker } = slots();
     const held = [writer.hold(), writer.hold()];

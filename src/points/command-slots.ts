@@ -22,7 +22,12 @@ export interface CommandWriter extends CommandPort {
 
 const longestHold = 2 ** 31 - 1;
 
+/** There is one writer at a time: what an engine that died held is withdrawn. */
 export function createCommandWriter(memory: PointMemory, clock: Clock): CommandWriter {
+  for (let slot = 0; slot < memory.slotState.length; slot++) {
+    const state = Atomics.load(memory.slotState, slot);
+    if (state > slotState.full) swap(memory, slot, state, slotState.empty);
+  }
   let lastHold: number = slotState.full;
   return {
     submit: (command) => submit(memory, clock, command, slotState.full),
