@@ -40,7 +40,7 @@ export interface TestTrail {
   close(): Promise<void>;
 }
 
-export async function testTrail(engine: Engine = 'sqlite'): Promise<TestTrail> {
+export async function testTrail(engine: Engine): Promise<TestTrail> {
   const { folder, site: place, remove } = await testPlaces(engine);
   const database = openDatabase(place);
   await database.ready();
