@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Fault } from '../base/fault.ts';
@@ -9,8 +8,9 @@ import { beginGeneration, createPointMemory, type PointMemory } from '../points/
 import { readSite } from '../points/site.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import { quality } from '../rules/snapshot.ts';
-import { openRuntimeDatabase } from '../storage/database.ts';
-import { type SimulatedClock, simulatedClock } from '../testing/simulated-clock.ts';
+import { openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.ts';
+import { engines, runOn, type TestPlaces, testPlaces } from '../testing/engines.ts';
+import { type SimulatedClock, simulatedClock, turnUntil } from '../testing/simulated-clock.ts';
 import { createEngineClient, type EngineThread } from './engine-client.ts';
 import type { EngineRule } from './engine-contract.ts';
 import { createHistoryReader, createHistoryStore } from './history-store.ts';
@@ -67,8 +67,9 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-describe('engine behind its port', () => {
-  let folder = '';
+describe.each(engines)('engine behind its port, on %s', (engine) => {
+  let places: TestPlaces;
+  let database: RuntimeDatabase;
   let memory: PointMemory;
   let clock: SimulatedClock;
   let stored: EngineRule[] = [];
@@ -79,8 +80,10 @@ describe('engine behind its port', () => {
   let away = false;
   let client: ReturnType<typeof createEngineClient>;
 
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'engine-'));
+  beforeEach(async () => {
+    places = await testPlaces(engine);
+    database = openRuntimeDatabase(places.runtime);
+    await database.ready();
     memory = createPointMemory(site.points, site.channels.length);
     clock = simulatedClock();
     beginGeneration(memory);
@@ -95,8 +98,8 @@ describe('engine behind its port', () => {
         const setup = {
           site: { ...site, parameters },
           memory,
-          database: join(folder, 'runtime.sqlite'),
-          dataFolder: folder,
+          database: places.runtime,
+          dataFolder: places.folder,
           limits: automationLimits,
         };
         const thread = startEngineTwin(setup, clock, silentLog);
@@ -121,13 +124,9 @@ describe('engine behind its port', () => {
       onStart: () => void starts++,
     });
   afterEach(async () => {
-    const closing = client.close();
-    for (let turn = 0; turn < 5; turn++) {
-      await settle();
-      clock.advance(0);
-    }
-    await closing;
-    rmSync(folder, { recursive: true, force: true });
+    await turnUntil(clock, client.close());
+    await database.close();
+    await places.remove();
   });
 
   const write = (value: number): void =>
@@ -143,6 +142,16 @@ describe('engine behind its port', () => {
     clock.advance(0);
     await settle();
   };
+
+  /** Its answer comes when the record is stored. */
+  const execute = (): Promise<ExecutionRecord> => turnUntil(clock, client.execute(1, 'correlation-1'));
+  /** The engine has been started anew, and has read the states of its rules. */
+  const startedAgain = async (): Promise<void> => {
+    await pass(automationLimits.engine_restart_ms);
+    await expect.poll(() => starts).toBe(2);
+  };
+  const storedStates = async (): Promise<number[]> =>
+    (await createHistoryStore(database).states()).map(({ rule_id }) => rule_id);
 
   test('decisions §2.5 a reload sends only what changed, and names the rest', async () => {
     stored = [rule(1), rule(2)];
@@ -162,18 +171,13 @@ describe('engine behind its port', () => {
     await client.open();
     client.watch([1]);
     write(20);
-    const running = client.execute(1, 'correlation-1');
-    await pass(0);
-    await pass(0);
-    const record = await running;
+    const record = await execute();
     expect(record).toMatchObject({ outcome: 'acted', correlation_id: 'correlation-1', trigger: { type: 'manual' } });
     expect(seen).toEqual([record]);
-    const database = openRuntimeDatabase(join(folder, 'runtime.sqlite'));
     expect(await createHistoryReader(database).page(1, undefined, 10)).toEqual([JSON.stringify(record)]);
-    await database.close();
     clock.advance(automationLimits.log_flush_ms);
     await expect
-      .poll(() => readFileSync(join(folder, 'logs', 'rules', '1.log'), 'utf8'))
+      .poll(() => readFileSync(join(places.folder, 'logs', 'rules', '1.log'), 'utf8'))
       .toBe(`${JSON.stringify(record)}\n`);
   });
 
@@ -193,10 +197,11 @@ describe('engine behind its port', () => {
     await pass(100);
     // Stored within the flush time; then the thread dies.
     await pass(automationLimits.record_flush_ms);
+    await expect.poll(storedStates).toEqual([1]);
     await threads[0]?.terminate();
     await expect(client.execute(1, 'correlation-1')).rejects.toMatchObject({ code: 'engine-unavailable' });
     expect(await client.status()).toBeNull();
-    await pass(automationLimits.engine_restart_ms);
+    await startedAgain();
     expect([threads.length, starts, client.restarts()]).toEqual([2, 2, 1]);
     const [status] = await client.explain([1]);
     expect(status).toMatchObject({ state: 'cooldown', last_run: { outcome: 'acted' } });
@@ -220,17 +225,12 @@ describe('engine behind its port', () => {
     stored = [rule(1, { enabled: false })];
     await client.open();
     write(20);
-    const outcomeOf = async (): Promise<string> => {
-      const running = client.execute(1, 'correlation-1');
-      await pass(0);
-      await pass(0);
-      return (await running).outcome;
-    };
+    const outcomeOf = async (): Promise<string> => (await execute()).outcome;
     expect(await outcomeOf()).toBe('acted');
     await client.reload({ limit: { value: 30, unit: undefined } });
     expect(await outcomeOf()).toBe('no_action');
     await threads[0]?.terminate();
-    await pass(automationLimits.engine_restart_ms);
+    await startedAgain();
     expect(await outcomeOf()).toBe('no_action');
   });
 
@@ -246,7 +246,6 @@ describe('engine behind its port', () => {
 
   test('whoever stands by has rules, and neither runs them nor writes their states before they are its own', async () => {
     stored = [rule(1), rule(2, { nodes_json: '{}' })];
-    const database = openRuntimeDatabase(join(folder, 'runtime.sqlite'));
     const states = createHistoryStore(database);
     // Of a rule that is no more: whoever controls removes it.
     await states.append([], [{ rule_id: 9, state: 'left' }], []);
@@ -259,6 +258,8 @@ describe('engine behind its port', () => {
     expect([starts, await client.status()]).toEqual([0, null]);
     expect(await states.states()).toEqual([{ rule_id: 9, state: 'left' }]);
     await expect(client.execute(1, 'correlation-1')).rejects.toMatchObject({ code: 'engine-unavailable' });
+    // On a server it is the lease that says whose the states are.
+    if (typeof places.runtime !== 'string') await runOn(places.runtime, 'UPDATE engine_lease SET epoch = 7');
     // One more rule since.
     stored = [rule(1), rule(3), rule(4)];
     expect(await client.adopt(7, site.parameters)).toEqual({ rules_loaded: 3, rules_failed: [] });
@@ -271,8 +272,7 @@ describe('engine behind its port', () => {
     expect(await asking).toMatchObject({ running: true, executions: 3 });
     expect([starts, threads.length]).toEqual([1, 1]);
     await pass(automationLimits.record_flush_ms);
-    await expect.poll(async () => (await states.states()).map(({ rule_id }) => rule_id)).not.toContain(9);
-    await database.close();
+    await expect.poll(storedStates).not.toContain(9);
   });
 
   test('parameters that were changed meanwhile are those of the engine that takes over', async () => {
@@ -281,10 +281,7 @@ describe('engine behind its port', () => {
     await client.adopt(1, { limit: { value: 30, unit: undefined } });
     await client.run();
     write(20);
-    const running = client.execute(1, 'correlation-1');
-    await pass(0);
-    await pass(0);
-    expect((await running).outcome).toBe('no_action');
+    expect((await execute()).outcome).toBe('no_action');
   });
 
   test('so are those that it could not be told at first, as the rules could not be read', async () => {
@@ -298,10 +295,7 @@ describe('engine behind its port', () => {
     await client.adopt(1, changed);
     await client.run();
     write(20);
-    const running = client.execute(1, 'correlation-1');
-    await pass(0);
-    await pass(0);
-    expect((await running).outcome).toBe('no_action');
+    expect((await execute()).outcome).toBe('no_action');
   });
 
   test('parameters that it has already are no reason to compile every rule anew', async () => {

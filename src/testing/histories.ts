@@ -9,6 +9,7 @@ import { historyLimits } from '../historian/limits.ts';
 import { openHistorian } from '../historian/open-historian.ts';
 import type { DatabasePlace } from '../storage/database.ts';
 import { prepareHistory } from '../storage/history-server.ts';
+import { connectPostgres, takeLock } from '../storage/postgres.ts';
 import { type Engine, runOn, testSchema } from './engines.ts';
 
 export interface TestHistory {
@@ -22,12 +23,17 @@ export interface TestHistory {
   clear(): Promise<void>;
   /** Whatever is there, so that two texts that are equal mean that nothing was written in between. */
   contents(): Promise<string>;
+  /** Another process writes until the answer is called: whoever else does waits, or is refused after `lock_wait_ms`. */
+  hold(): Promise<() => Promise<void>>;
   /** It is not where it was, until the answer is called. */
   moveAway(): Promise<() => Promise<void>>;
   remove(): Promise<void>;
 }
 
 export const testHistoryLimits = { ...historyLimits, lock_wait_ms: 0 };
+
+/** Nobody of a test writes for as long beside another one, unless that is what it tests. */
+const testLockTimeoutMs = 500;
 
 export async function testHistory(engine: Engine): Promise<TestHistory> {
   const folder = mkdtempSync(join(tmpdir(), 'setpoint-history-'));
@@ -54,6 +60,11 @@ export async function testHistory(engine: Engine): Promise<TestHistory> {
         const files = readdirSync(folder).filter((name) => !name.endsWith('-shm'));
         return files.map((name) => `${name} ${readFileSync(join(folder, name)).toString('base64')}`).join('\n');
       },
+      async hold() {
+        const other = new DatabaseSync(place);
+        other.exec('BEGIN IMMEDIATE');
+        return async () => other.close();
+      },
       async moveAway() {
         renameSync(place, `${place}.away`);
         return async () => renameSync(`${place}.away`, place);
@@ -64,7 +75,7 @@ export async function testHistory(engine: Engine): Promise<TestHistory> {
       },
     };
   }
-  const place = await testSchema();
+  const place = await testSchema({ lock_timeout_ms: testLockTimeoutMs });
   await prepareHistory(place);
   const historian = openHistorian(place, testHistoryLimits);
   const run = async (text: string): Promise<void> => void (await runOn(place, text));
@@ -84,6 +95,15 @@ export async function testHistory(engine: Engine): Promise<TestHistory> {
         ),
       );
       return JSON.stringify(await Promise.all(tables));
+    },
+    async hold() {
+      const server = connectPostgres(place, 'history');
+      const connection = await server.connect();
+      await connection.run(`BEGIN; ${takeLock(schema, 'history')}`);
+      return async () => {
+        connection.release(true);
+        await server.close();
+      };
     },
     async moveAway() {
       await run(`ALTER SCHEMA ${schema} RENAME TO ${schema}_away`);

@@ -67,3 +67,15 @@ export function simulatedClock(wallStartMs = 1_700_000_000_000, monotonicStartMs
     pendingCount: () => pending.size,
   };
 }
+
+/** Runs what is due at this moment, turn after turn, until `work` is done: for work that waits for a server as well as for this clock. */
+export async function turnUntil<T>(clock: SimulatedClock, work: Promise<T>): Promise<T> {
+  let done = false;
+  const note = (): void => void (done = true);
+  void work.then(note, note);
+  while (!done) {
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(0);
+  }
+  return work;
+}
