@@ -8,6 +8,7 @@ import { readTasks } from '../../src/processing/configuration.ts';
 import { fallbackWork } from '../../src/processing/server/fallback-work.ts';
 import { defaultServerLimits } from '../../src/processing/server/limits.ts';
 import { serveProcessor } from '../../src/processing/server/serve.ts';
+import { engines } from '../../src/testing/engines.ts';
 import { rawServer } from '../../src/testing/raw-server.ts';
 import {
   feedFlow,
@@ -19,6 +20,7 @@ import {
   type TestService,
   testFolders,
 } from './running-service.ts';
+import { rulesRun, storageOn } from './storage-on.ts';
 
 const site = `schema: svc.site.v1
 site: { id: reservoir, name: Reservoir, timezone: UTC }
@@ -93,7 +95,7 @@ function configure(port: number): void {
 }
 
 /** Ten minutes of values up to now, each 7 seconds apart. */
-function importHistory(): void {
+function importHistory(storage: Readonly<Record<string, string>>): void {
   const nowMs = Date.now();
   const lines = Array.from(
     { length: 90 },
@@ -102,7 +104,11 @@ function importHistory(): void {
   const file = join(folders.config, 'level.csv');
   writeFileSync(file, ['time,value', ...lines, ''].join('\n'));
   mkdirSync(folders.data, { recursive: true });
-  const done = runCommand('setpoint.ts', ['history', 'import', file, '--point', '1:1'], serviceEnvironment(folders));
+  const done = runCommand(
+    'setpoint.ts',
+    ['history', 'import', file, '--point', '1:1'],
+    serviceEnvironment(folders, storage),
+  );
   expect([done.status, done.stderr]).toEqual([0, '']);
 }
 
@@ -151,115 +157,125 @@ describe('decisions §4 Switch', () => {
   });
 });
 
-test('§4.3 imported history becomes derived data, with its two audit records; a changed revision stops the next start', async () => {
-  const processor = { id: 'helper', version: '1.0.0', contract: 'svc.data-processing.forecast.v1' };
-  const tasksFolder = join(folders.config, 'processing', 'tasks');
-  configure(1);
-  const server = await serveProcessor(
-    {
-      processor,
-      declarations: readTasks(tasksFolder),
-      limits: defaultServerLimits,
-      bearerToken: null,
-      clock: systemClock,
-      log: silentLog,
-      work: fallbackWork,
-      condition: () => 'ok',
-      knowsArtifact: () => false,
-    },
-    { host: '127.0.0.1', port: 0 },
-  );
-  closers.push(() => server.close(100));
-  configure(server.port);
-  importHistory();
-  service = await startTestService(folders, on);
-  const health = await service.request('GET', '/api/v1/data-processing/processors/health');
-  expect(health.body['processors']).toMatchObject([
-    { processor_id: 'helper', health: 'healthy', tasks: ['tank.level'] },
-  ]);
-  const answer = await process({ quantiles: [0.1, 0.9] });
-  expect(answer.status, answer.text).toBe(200);
-  expect(answer.body).toMatchObject({
-    schema: 'svc.derived-data.v1',
-    processing_status: 'fallback',
-    processor,
-    quality: { fallback_used: true, missing_ratio: 0, live_tail_included: false },
-    data: { target: 'level', unit: 'm', cadence_seconds: 60 },
-  });
-  const events = await service.request('GET', '/api/v1/audit/events?action=data_processing.process', {
-    token: await service.token('Admin'),
-  });
-  const correlationId = answer.headers.get('x-correlation-id');
-  expect(events.body['items']).toMatchObject([
-    {
-      outcome: 'succeeded',
-      correlationId,
-      resource: { kind: 'processing-binding', resourceId: 'processing-binding:tank.site' },
-    },
-    { outcome: 'accepted', correlationId, risk: 'medium' },
-  ]);
-  expect(await service.stop()).toBe(0);
-  service = undefined;
-
-  const changed = readFileSync(join(tasksFolder, 'level.yaml'), 'utf8').replace(
-    'max_gap_seconds: 120',
-    'max_gap_seconds: 121',
-  );
-  folders.write('processing/tasks/level.yaml', changed);
-  const started = runCommand('serve.ts', [], serviceEnvironment(folders, on));
-  expect([started.status, started.stderr]).toEqual([
-    1,
-    expect.stringMatching(/^setpoint: processing\/tasks\/level\.yaml:3: .*give it a new revision\n$/),
-  ]);
-});
-
 interface Counters {
   readonly ticks: number;
   readonly overruns: number;
 }
 
-test('§7 case 6: while the processor hangs and 64 callers come at once, rules keep their tick and health answers', async () => {
-  const hanging = await rawServer(() => undefined);
-  closers.push(() => hanging.close());
-  configure(hanging.port);
-  importHistory();
-  const running = await startTestService(folders, on);
-  service = running;
-  const rule = Number((await running.command('POST', '/rules', { name: 'ticking' })).body['data']?.['id']);
-  const trigger = { type: 'interval', interval_ms: 100 };
-  await running.command('PUT', `/rules/${rule}`, { flow_json: feedFlow(), trigger_config: trigger });
-  await running.command('POST', `/rules/${rule}/enable`);
-  const counters = async (): Promise<Counters> =>
-    (await running.read('/scheduler/status')).body['data'] as unknown as Counters;
-  const residentBytes = (): number =>
-    Number(readFileSync(`/proc/${running.process.pid}/statm`, 'utf8').split(' ')[1]) * 4096;
+describe.each(engines)('history stored on %s', (engine) => {
+  let env: Readonly<Record<string, string>> = {};
+  beforeEach(async () => {
+    const storage = await storageOn(engine, folders);
+    env = storage.env;
+    closers.push(() => storage.remove());
+  });
 
-  const round = async (): Promise<number[]> => {
-    const calls = Array.from({ length: 64 }, () => process());
-    const refused: number[] = [];
+  test('§4.3 imported history becomes derived data, with its two audit records; a changed revision stops the next start', async () => {
+    const processor = { id: 'helper', version: '1.0.0', contract: 'svc.data-processing.forecast.v1' };
+    const tasksFolder = join(folders.config, 'processing', 'tasks');
+    configure(1);
+    const server = await serveProcessor(
+      {
+        processor,
+        declarations: readTasks(tasksFolder),
+        limits: defaultServerLimits,
+        bearerToken: null,
+        clock: systemClock,
+        log: silentLog,
+        work: fallbackWork,
+        condition: () => 'ok',
+        knowsArtifact: () => false,
+      },
+      { host: '127.0.0.1', port: 0 },
+    );
+    closers.push(() => server.close(100));
+    configure(server.port);
+    importHistory(env);
+    service = await startTestService(folders, { ...on, ...env });
+    const health = await service.request('GET', '/api/v1/data-processing/processors/health');
+    expect(health.body['processors']).toMatchObject([
+      { processor_id: 'helper', health: 'healthy', tasks: ['tank.level'] },
+    ]);
+    const answer = await process({ quantiles: [0.1, 0.9] });
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.body).toMatchObject({
+      schema: 'svc.derived-data.v1',
+      processing_status: 'fallback',
+      processor,
+      quality: { fallback_used: true, missing_ratio: 0, live_tail_included: false },
+      data: { target: 'level', unit: 'm', cadence_seconds: 60 },
+    });
+    const events = await service.request('GET', '/api/v1/audit/events?action=data_processing.process', {
+      token: await service.token('Admin'),
+    });
+    const correlationId = answer.headers.get('x-correlation-id');
+    expect(events.body['items']).toMatchObject([
+      {
+        outcome: 'succeeded',
+        correlationId,
+        resource: { kind: 'processing-binding', resourceId: 'processing-binding:tank.site' },
+      },
+      { outcome: 'accepted', correlationId, risk: 'medium' },
+    ]);
+    expect(await service.stop()).toBe(0);
+    service = undefined;
+
+    const changed = readFileSync(join(tasksFolder, 'level.yaml'), 'utf8').replace(
+      'max_gap_seconds: 120',
+      'max_gap_seconds: 121',
+    );
+    folders.write('processing/tasks/level.yaml', changed);
+    const started = runCommand('serve.ts', [], serviceEnvironment(folders, { ...on, ...env }));
+    expect([started.status, started.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^setpoint: processing\/tasks\/level\.yaml:3: .*give it a new revision\n$/),
+    ]);
+  });
+
+  test('§7 case 6: while the processor hangs and 64 callers come at once, rules keep their tick and health answers', async () => {
+    const hanging = await rawServer(() => undefined);
+    closers.push(() => hanging.close());
+    configure(hanging.port);
+    importHistory(env);
+    const running = await startTestService(folders, { ...on, ...env });
+    service = running;
+    await rulesRun(running);
+    const rule = Number((await running.command('POST', '/rules', { name: 'ticking' })).body['data']?.['id']);
+    const trigger = { type: 'interval', interval_ms: 100 };
+    await running.command('PUT', `/rules/${rule}`, { flow_json: feedFlow(), trigger_config: trigger });
+    await running.command('POST', `/rules/${rule}/enable`);
+    const counters = async (): Promise<Counters> =>
+      (await running.read('/scheduler/status')).body['data'] as unknown as Counters;
+    const residentBytes = (): number =>
+      Number(readFileSync(`/proc/${running.process.pid}/statm`, 'utf8').split(' ')[1]) * 4096;
+
+    const round = async (): Promise<number[]> => {
+      const calls = Array.from({ length: 64 }, () => process());
+      const refused: number[] = [];
+      const begunMs = performance.now();
+      for (const call of calls)
+        void call.then(({ status }) => void (status === 429 && refused.push(performance.now() - begunMs)));
+      while (performance.now() - begunMs < 3000) {
+        const askedMs = performance.now();
+        expect((await running.request('GET', '/health', { token: null })).status).toBe(200);
+        expect(performance.now() - askedMs).toBeLessThan(1500);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      // Long before the deadline that ends the two that are waiting.
+      expect(refused.length).toBe(62);
+      return (await Promise.all(calls)).map(({ status }) => status).toSorted();
+    };
+    expect((await round()).slice(-2)).toEqual([504, 504]);
+    const memoryBefore = residentBytes();
+    const before = await counters();
     const begunMs = performance.now();
-    for (const call of calls)
-      void call.then(({ status }) => void (status === 429 && refused.push(performance.now() - begunMs)));
-    while (performance.now() - begunMs < 3000) {
-      const askedMs = performance.now();
-      expect((await running.request('GET', '/health', { token: null })).status).toBe(200);
-      expect(performance.now() - askedMs).toBeLessThan(1500);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    // Long before the deadline that ends the two that are waiting.
-    expect(refused.length).toBe(62);
-    return (await Promise.all(calls)).map(({ status }) => status).toSorted();
-  };
-  expect((await round()).slice(-2)).toEqual([504, 504]);
-  const memoryBefore = residentBytes();
-  const before = await counters();
-  const begunMs = performance.now();
-  expect((await round()).slice(-2)).toEqual([504, 504]);
-  const expected = (performance.now() - begunMs) / 100;
-  const after = await counters();
-  const ticks = after.ticks - before.ticks;
-  expect(Math.abs(ticks + after.overruns - before.overruns - expected)).toBeLessThan(3);
-  expect(ticks).toBeGreaterThan(expected * 0.9);
-  expect(residentBytes() - memoryBefore).toBeLessThan(64 * 1_048_576);
-  expect(hanging.received.length).toBe(4);
+    expect((await round()).slice(-2)).toEqual([504, 504]);
+    const expected = (performance.now() - begunMs) / 100;
+    const after = await counters();
+    const ticks = after.ticks - before.ticks;
+    expect(Math.abs(ticks + after.overruns - before.overruns - expected)).toBeLessThan(3);
+    expect(ticks).toBeGreaterThan(expected * 0.9);
+    expect(residentBytes() - memoryBefore).toBeLessThan(64 * 1_048_576);
+    expect(hanging.received.length).toBe(4);
+  });
 });
