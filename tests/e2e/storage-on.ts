@@ -9,17 +9,22 @@ export interface SiteStorage {
   readonly env: Readonly<Record<string, string>>;
   /** Rules and audit. */
   readonly site: DatabasePlace;
+  readonly history: DatabasePlace;
   remove(): Promise<void>;
 }
 
 export async function storageOn(engine: Engine, folders: TestFolders): Promise<SiteStorage> {
-  if (engine === 'sqlite') return { env: {}, site: join(folders.data, 'site.sqlite'), remove: async () => undefined };
+  if (engine === 'sqlite') {
+    const [site, history] = [join(folders.data, 'site.sqlite'), join(folders.data, 'history.sqlite')];
+    return { env: {}, site, history, remove: async () => undefined };
+  }
   const site = await testSchema();
   const { postgres_schema: schema } = site.limits;
   folders.write('service.yaml', `storage: { postgres_schema: ${schema} }\n`);
   return {
     env: { SVC_DATABASE_URL: site.url },
     site,
+    history: site,
     remove: async () => void (await runOn(site, `DROP SCHEMA IF EXISTS ${schema} CASCADE`)),
   };
 }
