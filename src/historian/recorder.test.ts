@@ -25,11 +25,10 @@ async function rig(limits: Partial<typeof historyLimits> = {}, settings: { recor
   const said: string[] = [];
   const hear = (message: string): void => void said.push(message);
   const log: Log = { ...silentLog, info: hear, warn: hear, error: hear };
-  const state = { full: false };
-  let storing = 0;
+  const state = { full: false, storing: 0 };
   const counted = async <T>(work: Promise<T>): Promise<T> => {
-    storing++;
-    return work.finally(() => void storing--);
+    state.storing++;
+    return work.finally(() => void state.storing--);
   };
   const store: Historian = {
     ...historian,
@@ -42,7 +41,7 @@ async function rig(limits: Partial<typeof historyLimits> = {}, settings: { recor
   /** What has begun is stored, and what follows from that has begun. */
   const settled = async (): Promise<void> => {
     do await new Promise((resolve) => setImmediate(resolve));
-    while (storing > 0);
+    while (state.storing > 0);
     await new Promise((resolve) => setImmediate(resolve));
   };
   const recorder = startRecorder(
@@ -81,7 +80,8 @@ const stored = (): Promise<HistoryRow[]> => exportedRows(historian, { series });
 const values = async (): Promise<(number | null)[]> => (await stored()).map((row) => row.value);
 
 describe.each(engines)('decisions §2.6 recorder, on %s', (engine) => {
-  const history = historyOn(engine);
+  // A lock that is waited for makes these tests no longer than this each time.
+  const history = historyOn(engine, { lock_timeout_ms: 200 });
   beforeEach(async () => {
     ({ historian } = history());
     await history().clear();

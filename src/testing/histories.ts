@@ -9,6 +9,7 @@ import { historyLimits } from '../historian/limits.ts';
 import { openHistorian } from '../historian/open-historian.ts';
 import type { DatabasePlace } from '../storage/database.ts';
 import { prepareHistory } from '../storage/history-server.ts';
+import type { StorageLimits } from '../storage/limits.ts';
 import { connectPostgres, takeLock } from '../storage/postgres.ts';
 import { type Engine, runOn, testSchema } from './engines.ts';
 
@@ -23,7 +24,7 @@ export interface TestHistory {
   clear(): Promise<void>;
   /** Whatever is there, so that two texts that are equal mean that nothing was written in between. */
   contents(): Promise<string>;
-  /** Another process writes until the answer is called: whoever else does waits, or is refused after `lock_wait_ms`. */
+  /** Another process writes until the answer is called. */
   hold(): Promise<() => Promise<void>>;
   /** It is not where it was, until the answer is called. */
   moveAway(): Promise<() => Promise<void>>;
@@ -32,10 +33,8 @@ export interface TestHistory {
 
 export const testHistoryLimits = { ...historyLimits, lock_wait_ms: 0 };
 
-/** Nobody of a test writes for as long beside another one, unless that is what it tests. */
-const testLockTimeoutMs = 500;
-
-export async function testHistory(engine: Engine): Promise<TestHistory> {
+/** `server` changes limits of the connections to a server. */
+export async function testHistory(engine: Engine, server: Partial<StorageLimits> = {}): Promise<TestHistory> {
   const folder = mkdtempSync(join(tmpdir(), 'setpoint-history-'));
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
   if (engine === 'sqlite') {
@@ -75,7 +74,7 @@ export async function testHistory(engine: Engine): Promise<TestHistory> {
       },
     };
   }
-  const place = await testSchema({ lock_timeout_ms: testLockTimeoutMs });
+  const place = await testSchema(server);
   await prepareHistory(place);
   const historian = openHistorian(place, testHistoryLimits);
   const run = async (text: string): Promise<void> => void (await runOn(place, text));
@@ -97,12 +96,12 @@ export async function testHistory(engine: Engine): Promise<TestHistory> {
       return JSON.stringify(await Promise.all(tables));
     },
     async hold() {
-      const server = connectPostgres(place, 'history');
-      const connection = await server.connect();
+      const holder = connectPostgres(place, 'history');
+      const connection = await holder.connect();
       await connection.run(`BEGIN; ${takeLock(schema, 'history')}`);
       return async () => {
         connection.release(true);
-        await server.close();
+        await holder.close();
       };
     },
     async moveAway() {
@@ -118,10 +117,10 @@ export async function testHistory(engine: Engine): Promise<TestHistory> {
 }
 
 /** One for all tests of a `describe`, each of which clears what it does not expect. */
-export function historyOn(engine: Engine): () => TestHistory {
+export function historyOn(engine: Engine, server: Partial<StorageLimits> = {}): () => TestHistory {
   let history: TestHistory | undefined;
   beforeAll(async () => {
-    history = await testHistory(engine);
+    history = await testHistory(engine, server);
   });
   afterAll(() => history?.remove());
   return () => {

@@ -1,5 +1,5 @@
 /** A clock that tests turn by hand: time passes only in `advance`, and wall time may jump away from monotonic time. */
-import { type Clock, checkDelay } from '../base/clock.ts';
+import { type Clock, checkDelay, systemClock } from '../base/clock.ts';
 
 export interface SimulatedClock extends Clock {
   /** Lets `ms` pass, running the timers that fall due, in order, each at its own moment. */
@@ -70,11 +70,11 @@ export function simulatedClock(wallStartMs = 1_700_000_000_000, monotonicStartMs
 
 /** Runs what is due at this moment, turn after turn, until `work` is done: for work that waits for a server as well as for this clock. */
 export async function turnUntil<T>(clock: SimulatedClock, work: Promise<T>): Promise<T> {
-  let done = false;
-  const note = (): void => void (done = true);
-  void work.then(note, note);
-  while (!done) {
-    await new Promise((resolve) => setImmediate(resolve));
+  const turning = { done: false };
+  const end = (): void => void (turning.done = true);
+  void work.then(end, end);
+  while (!turning.done) {
+    await new Promise<void>((resolve) => systemClock.soon(resolve));
     clock.advance(0);
   }
   return work;
