@@ -2,7 +2,6 @@
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { DatabasePlace } from '../../src/storage/database.ts';
 import { tamperAt } from '../../src/testing/audit-trail.ts';
 import { engines } from '../../src/testing/engines.ts';
 import { afterThisTest, folders, start } from './per-test.ts';
@@ -15,13 +14,6 @@ const addRules = async (service: TestService, count: number): Promise<void> => {
 
 const auditIn = (of: TestFolders, env: SiteStorage['env'], ...args: string[]) =>
   runCommand('setpoint.ts', ['audit', ...args], serviceEnvironment(of, env));
-/** All events after this one are gone, as in a copy that was made when it was the last. */
-const cutAfter = (place: DatabasePlace, sequence: number): Promise<void> =>
-  tamperAt(
-    place,
-    `DELETE FROM audit_details WHERE sequence > ${sequence}; DELETE FROM audit_event WHERE sequence > ${sequence};
-      UPDATE audit_chain SET sequence = ${sequence}, hash = (SELECT hash FROM audit_event WHERE sequence = ${sequence})`,
-  );
 
 describe.each(engines)('setpoint audit on %s', (engine) => {
   let of: TestFolders;
@@ -69,31 +61,6 @@ describe.each(engines)('setpoint audit on %s', (engine) => {
     });
   });
 
-  test('with an anchor kept elsewhere: the tail that it does not cover, a cut, an older copy put back', async () => {
-    let service = await start(of, storage.env);
-    await addRules(service, 3);
-    await service.stop();
-    service = await start(of, storage.env);
-    await addRules(service, 2);
-    await service.stop();
-    const anchor = join(of.config, 'anchor.jsonl');
-    copyFileSync(join(of.data, 'audit-checkpoints.jsonl'), anchor);
-    service = await start(of, storage.env);
-    await addRules(service, 1);
-    await service.stop();
-    const good = audit('verify', '--anchor', anchor);
-    expect(good.status, good.stdout).toBe(0);
-    expect(good.stdout).toContain('the anchor reaches 10; not covered by it: 2 events, 11 to 12');
-
-    await cutAfter(storage.site, 9);
-    const cut = audit('verify', '--anchor', anchor);
-    expect([cut.status, cut.stdout]).toEqual([1, expect.stringContaining('BROKEN at sequence 10 (cut)')]);
-    await cutAfter(storage.site, 6);
-    const replaced = audit('verify', '--anchor', anchor);
-    expect([replaced.status, replaced.stdout]).toEqual([1, expect.stringContaining('BROKEN at sequence 7 (cut)')]);
-    expect(audit('verify', '--anchor', join(of.config, 'none')).status).toBe(1);
-  });
-
   test('an edited byte is named, beside the running service', async () => {
     const service = await start(of, storage.env);
     await addRules(service, 4);
@@ -124,6 +91,40 @@ describe.each(engines)('setpoint audit on %s', (engine) => {
     expect([edited.status, edited.stdout]).toEqual([1, expect.stringContaining('BROKEN at sequence 5 (details)')]);
     expect(auditIn(elsewhere, {}, 'verify').stderr).toMatch(/no site database/);
   });
+});
+
+test('setpoint audit with an anchor kept elsewhere: the tail that it does not cover, a cut, an older copy put back', async () => {
+  const of = folders();
+  const audit = (...args: string[]) => auditIn(of, {}, ...args);
+  const database = join(of.data, 'site.sqlite');
+  const older = join(of.config, 'older.sqlite');
+  let service = await start(of);
+  await addRules(service, 3);
+  await service.stop();
+  copyFileSync(database, older);
+  service = await start(of);
+  await addRules(service, 2);
+  await service.stop();
+  const anchor = join(of.config, 'anchor.jsonl');
+  copyFileSync(join(of.data, 'audit-checkpoints.jsonl'), anchor);
+  service = await start(of);
+  await addRules(service, 1);
+  await service.stop();
+  const good = audit('verify', '--anchor', anchor);
+  expect(good.status, good.stdout).toBe(0);
+  expect(good.stdout).toContain('the anchor reaches 10; not covered by it: 2 events, 11 to 12');
+
+  await tamperAt(
+    database,
+    `DELETE FROM audit_details WHERE sequence > 9; DELETE FROM audit_event WHERE sequence > 9;
+      UPDATE audit_chain SET sequence = 9, hash = (SELECT hash FROM audit_event WHERE sequence = 9)`,
+  );
+  const cut = audit('verify', '--anchor', anchor);
+  expect([cut.status, cut.stdout]).toEqual([1, expect.stringContaining('BROKEN at sequence 10 (cut)')]);
+  copyFileSync(older, database);
+  const replaced = audit('verify', '--anchor', anchor);
+  expect([replaced.status, replaced.stdout]).toEqual([1, expect.stringContaining('BROKEN at sequence 7 (cut)')]);
+  expect(audit('verify', '--anchor', join(of.config, 'none')).status).toBe(1);
 });
 
 test('§5, §7 an opaque token opens the audit of its own pair, of a real process', async () => {

@@ -20,7 +20,7 @@ import {
   type TestService,
   testFolders,
 } from './running-service.ts';
-import { rulesRun, storageOn } from './storage-on.ts';
+import { storageOn } from './storage-on.ts';
 
 const site = `schema: svc.site.v1
 site: { id: reservoir, name: Reservoir, timezone: UTC }
@@ -95,7 +95,7 @@ function configure(port: number): void {
 }
 
 /** Ten minutes of values up to now, each 7 seconds apart. */
-function importHistory(storage: Readonly<Record<string, string>>): void {
+function importHistory(storage: Readonly<Record<string, string>> = {}): void {
   const nowMs = Date.now();
   const lines = Array.from(
     { length: 90 },
@@ -157,20 +157,11 @@ describe('decisions §4 Switch', () => {
   });
 });
 
-interface Counters {
-  readonly ticks: number;
-  readonly overruns: number;
-}
-
-describe.each(engines)('history stored on %s', (engine) => {
-  let env: Readonly<Record<string, string>> = {};
-  beforeEach(async () => {
-    const storage = await storageOn(engine, folders);
-    env = storage.env;
-    closers.push(() => storage.remove());
-  });
-
-  test('§4.3 imported history becomes derived data, with its two audit records; a changed revision stops the next start', async () => {
+test.each(engines)(
+  '§4.3 history imported into %s becomes derived data, with its two audit records; a changed revision stops the next start',
+  async (engine) => {
+    const { env, remove } = await storageOn(engine, folders);
+    closers.push(remove);
     const processor = { id: 'helper', version: '1.0.0', contract: 'svc.data-processing.forecast.v1' };
     const tasksFolder = join(folders.config, 'processing', 'tasks');
     configure(1);
@@ -230,52 +221,56 @@ describe.each(engines)('history stored on %s', (engine) => {
       1,
       expect.stringMatching(/^setpoint: processing\/tasks\/level\.yaml:3: .*give it a new revision\n$/),
     ]);
-  });
+  },
+);
 
-  test('§7 case 6: while the processor hangs and 64 callers come at once, rules keep their tick and health answers', async () => {
-    const hanging = await rawServer(() => undefined);
-    closers.push(() => hanging.close());
-    configure(hanging.port);
-    importHistory(env);
-    const running = await startTestService(folders, { ...on, ...env });
-    service = running;
-    await rulesRun(running);
-    const rule = Number((await running.command('POST', '/rules', { name: 'ticking' })).body['data']?.['id']);
-    const trigger = { type: 'interval', interval_ms: 100 };
-    await running.command('PUT', `/rules/${rule}`, { flow_json: feedFlow(), trigger_config: trigger });
-    await running.command('POST', `/rules/${rule}/enable`);
-    const counters = async (): Promise<Counters> =>
-      (await running.read('/scheduler/status')).body['data'] as unknown as Counters;
-    const residentBytes = (): number =>
-      Number(readFileSync(`/proc/${running.process.pid}/statm`, 'utf8').split(' ')[1]) * 4096;
+interface Counters {
+  readonly ticks: number;
+  readonly overruns: number;
+}
 
-    const round = async (): Promise<number[]> => {
-      const calls = Array.from({ length: 64 }, () => process());
-      const refused: number[] = [];
-      const begunMs = performance.now();
-      for (const call of calls)
-        void call.then(({ status }) => void (status === 429 && refused.push(performance.now() - begunMs)));
-      while (performance.now() - begunMs < 3000) {
-        const askedMs = performance.now();
-        expect((await running.request('GET', '/health', { token: null })).status).toBe(200);
-        expect(performance.now() - askedMs).toBeLessThan(1500);
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-      // Long before the deadline that ends the two that are waiting.
-      expect(refused.length).toBe(62);
-      return (await Promise.all(calls)).map(({ status }) => status).toSorted();
-    };
-    expect((await round()).slice(-2)).toEqual([504, 504]);
-    const memoryBefore = residentBytes();
-    const before = await counters();
+test('§7 case 6: while the processor hangs and 64 callers come at once, rules keep their tick and health answers', async () => {
+  const hanging = await rawServer(() => undefined);
+  closers.push(() => hanging.close());
+  configure(hanging.port);
+  importHistory();
+  const running = await startTestService(folders, on);
+  service = running;
+  const rule = Number((await running.command('POST', '/rules', { name: 'ticking' })).body['data']?.['id']);
+  const trigger = { type: 'interval', interval_ms: 100 };
+  await running.command('PUT', `/rules/${rule}`, { flow_json: feedFlow(), trigger_config: trigger });
+  await running.command('POST', `/rules/${rule}/enable`);
+  const counters = async (): Promise<Counters> =>
+    (await running.read('/scheduler/status')).body['data'] as unknown as Counters;
+  const residentBytes = (): number =>
+    Number(readFileSync(`/proc/${running.process.pid}/statm`, 'utf8').split(' ')[1]) * 4096;
+
+  const round = async (): Promise<number[]> => {
+    const calls = Array.from({ length: 64 }, () => process());
+    const refused: number[] = [];
     const begunMs = performance.now();
-    expect((await round()).slice(-2)).toEqual([504, 504]);
-    const expected = (performance.now() - begunMs) / 100;
-    const after = await counters();
-    const ticks = after.ticks - before.ticks;
-    expect(Math.abs(ticks + after.overruns - before.overruns - expected)).toBeLessThan(3);
-    expect(ticks).toBeGreaterThan(expected * 0.9);
-    expect(residentBytes() - memoryBefore).toBeLessThan(64 * 1_048_576);
-    expect(hanging.received.length).toBe(4);
-  });
+    for (const call of calls)
+      void call.then(({ status }) => void (status === 429 && refused.push(performance.now() - begunMs)));
+    while (performance.now() - begunMs < 3000) {
+      const askedMs = performance.now();
+      expect((await running.request('GET', '/health', { token: null })).status).toBe(200);
+      expect(performance.now() - askedMs).toBeLessThan(1500);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    // Long before the deadline that ends the two that are waiting.
+    expect(refused.length).toBe(62);
+    return (await Promise.all(calls)).map(({ status }) => status).toSorted();
+  };
+  expect((await round()).slice(-2)).toEqual([504, 504]);
+  const memoryBefore = residentBytes();
+  const before = await counters();
+  const begunMs = performance.now();
+  expect((await round()).slice(-2)).toEqual([504, 504]);
+  const expected = (performance.now() - begunMs) / 100;
+  const after = await counters();
+  const ticks = after.ticks - before.ticks;
+  expect(Math.abs(ticks + after.overruns - before.overruns - expected)).toBeLessThan(3);
+  expect(ticks).toBeGreaterThan(expected * 0.9);
+  expect(residentBytes() - memoryBefore).toBeLessThan(64 * 1_048_576);
+  expect(hanging.received.length).toBe(4);
 });
