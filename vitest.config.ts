@@ -25,6 +25,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
+          globalSetup: 'tests/setup/postgres.ts',
           include: ['tests/{e2e,simulation,golden}/**/*.test.ts', 'tests/docs/guides.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,

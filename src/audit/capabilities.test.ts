@@ -13,6 +13,7 @@ import { createServer, type Server } from '../gateway/server.ts';
 import { healthCapability } from '../platform/health.ts';
 import { metadataCapability } from '../platform/metadata.ts';
 import { auditEntry, type TestTrail, testScope, testTrail } from '../testing/audit-trail.ts';
+import { engines } from '../testing/engines.ts';
 import { auditCapabilities } from './capabilities.ts';
 import { type AuditLog, createAccessLog, createAuditLog } from './log.ts';
 import { createAuditSearch } from './search.ts';
@@ -34,7 +35,7 @@ interface Sent {
   readonly text: string;
 }
 
-describe('area B over HTTP', () => {
+describe.each(engines)('area B over HTTP, on %s', (engine) => {
   let trail: TestTrail;
   let log: AuditLog;
   let server: Server;
@@ -63,7 +64,7 @@ describe('area B over HTTP', () => {
     port = (await server.listen('127.0.0.1', 0)).port;
   };
   beforeEach(async () => {
-    trail = await testTrail();
+    trail = await testTrail(engine);
     log = createAuditLog({ ...trail, scope: testScope });
     await start();
   });

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -9,8 +8,9 @@ import { createLiveTableWriter } from '../points/live-table.ts';
 import { beginGeneration, createPointMemory, type PointMemory } from '../points/shared-memory.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import { quality } from '../rules/snapshot.ts';
-import { openRuntimeDatabase } from '../storage/database.ts';
-import { type SimulatedClock, simulatedClock } from '../testing/simulated-clock.ts';
+import { openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.ts';
+import { engines, runOn, type TestPlaces, testPlaces } from '../testing/engines.ts';
+import { type SimulatedClock, simulatedClock, turnUntil } from '../testing/simulated-clock.ts';
 import { engineRule, tankSite as site, tankSetup } from '../testing/tank-site.ts';
 import { createEngineClient, type EngineThread } from './engine-client.ts';
 import type { EngineRule } from './engine-contract.ts';
@@ -27,8 +27,9 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-describe('engine behind its port', () => {
-  let folder = '';
+describe.each(engines)('engine behind its port, on %s', (engine) => {
+  let places: TestPlaces;
+  let database: RuntimeDatabase;
   let memory: PointMemory;
   let clock: SimulatedClock;
   let stored: EngineRule[] = [];
@@ -44,8 +45,10 @@ describe('engine behind its port', () => {
   let fields: (LogFields | undefined)[] = [];
   let client: ReturnType<typeof createEngineClient>;
 
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'engine-'));
+  beforeEach(async () => {
+    places = await testPlaces(engine);
+    database = openRuntimeDatabase(places.runtime);
+    await database.ready();
     memory = createPointMemory(site.points, site.channels.length);
     clock = simulatedClock();
     beginGeneration(memory);
@@ -67,8 +70,8 @@ describe('engine behind its port', () => {
         const setup = tankSetup({
           site: { ...site, parameters },
           memory,
-          database: join(folder, 'runtime.sqlite'),
-          dataFolder: folder,
+          database: places.runtime,
+          dataFolder: places.folder,
         });
         const thread = startEngineTwin(setup, clock, silentLog);
         threads.push(thread);
@@ -92,13 +95,9 @@ describe('engine behind its port', () => {
       onStart: () => void starts++,
     });
   afterEach(async () => {
-    const closing = client.close();
-    for (let turn = 0; turn < 5; turn++) {
-      await settle();
-      clock.advance(0);
-    }
-    await closing;
-    rmSync(folder, { recursive: true, force: true });
+    await turnUntil(clock, client.close());
+    await database.close();
+    await places.remove();
   });
 
   const write = (value: number): void =>
@@ -115,13 +114,16 @@ describe('engine behind its port', () => {
     await settle();
   };
 
-  /** Of rule 1, executed by hand. */
-  const outcomeOf = async (): Promise<string> => {
-    const running = client.execute(1, 'correlation-1');
-    await pass(0);
-    await pass(0);
-    return (await running).outcome;
+  /** Its answer comes when the record is stored. */
+  const execute = (): Promise<ExecutionRecord> => turnUntil(clock, client.execute(1, 'correlation-1'));
+  const outcomeOf = async (): Promise<string> => (await execute()).outcome;
+  /** The engine has been started anew, and has read the states of its rules. */
+  const startedAgain = async (): Promise<void> => {
+    await pass(automationLimits.engine_restart_ms);
+    await expect.poll(() => starts).toBe(2);
   };
+  const storedStates = async (): Promise<number[]> =>
+    (await createHistoryStore(database).states()).map(({ rule_id }) => rule_id);
 
   test('decisions §2.5 a reload sends only what changed, and names the rest', async () => {
     stored = [rule(1), rule(2)];
@@ -141,43 +143,43 @@ describe('engine behind its port', () => {
     await client.open();
     client.watch([1]);
     write(20);
-    const running = client.execute(1, 'correlation-1');
-    await pass(0);
-    await pass(0);
-    const record = await running;
+    const record = await execute();
     expect(record).toMatchObject({ outcome: 'acted', correlation_id: 'correlation-1', trigger: { type: 'manual' } });
     expect(seen).toEqual([record]);
-    const database = openRuntimeDatabase(join(folder, 'runtime.sqlite'));
     expect(await createHistoryReader(database).page(1, undefined, 10)).toEqual([JSON.stringify(record)]);
-    await database.close();
     clock.advance(automationLimits.log_flush_ms);
     await expect
-      .poll(() => readFileSync(join(folder, 'logs', 'rules', '1.log'), 'utf8'))
+      .poll(() => readFileSync(join(places.folder, 'logs', 'rules', '1.log'), 'utf8'))
       .toBe(`${JSON.stringify(record)}\n`);
   });
 
   test('what the store does not take before the end is kept in files; where that fails too, how much is lost is said', async () => {
     stored = [rule(1, { enabled: false })];
+    const rename = async (from: string, to: string): Promise<void> => {
+      const text = `ALTER TABLE ${from} RENAME TO ${to}`;
+      if (typeof places.runtime !== 'string') return void (await runOn(places.runtime, text));
+      const file = new DatabaseSync(places.runtime);
+      file.exec(text);
+      file.close();
+    };
     const endWithout = async (): Promise<void> => {
       await client.open();
       const executing = client.execute(1, 'correlation-1').catch(() => undefined);
       await settle();
-      const database = new DatabaseSync(join(folder, 'runtime.sqlite'));
-      database.exec('ALTER TABLE execution RENAME TO gone');
+      await rename('execution', 'gone');
       await pass(0);
-      await client.close();
+      await turnUntil(clock, client.close());
       await executing;
-      database.exec('ALTER TABLE gone RENAME TO execution');
-      database.close();
+      await rename('gone', 'execution');
     };
     await endWithout();
     const kept: unknown[] = [];
-    expect(await recordSpool(folder).store(async (rows) => kept.push(...rows))).toBe(1);
+    expect(await recordSpool(places.folder).store(async (rows) => kept.push(...rows))).toBe(1);
     expect(kept).toMatchObject([{ rule_id: 1, record: expect.stringContaining('correlation-1') }]);
     expect(said).toEqual(['executions that could not be stored are kept until the database answers']);
 
-    rmSync(join(folder, 'spool'), { recursive: true });
-    writeFileSync(join(folder, 'spool'), 'not a folder');
+    rmSync(join(places.folder, 'spool'), { recursive: true });
+    writeFileSync(join(places.folder, 'spool'), 'not a folder');
     client = make();
     await endWithout();
     expect(said.at(-1)).toBe('executions are lost: they could neither be stored nor kept');
@@ -200,11 +202,13 @@ describe('engine behind its port', () => {
     await pass(100);
     // Stored within the flush time; then the thread dies.
     await pass(automationLimits.record_flush_ms);
+    await expect.poll(storedStates).toEqual([1]);
     await threads[0]?.terminate();
     await expect(client.execute(1, 'correlation-1')).rejects.toMatchObject({ code: 'engine-unavailable' });
     expect(await client.status()).toBeNull();
-    await pass(automationLimits.engine_restart_ms);
-    expect([threads.length, starts, client.restarts()]).toEqual([2, 2, 1]);
+    await startedAgain();
+    await expect.poll(() => starts).toBe(2);
+    expect([threads.length, client.restarts()]).toEqual([2, 1]);
     const [status] = await client.explain([1]);
     expect(status).toMatchObject({ state: 'cooldown', last_run: { outcome: 'acted' } });
     const running = client.status();
@@ -223,7 +227,8 @@ describe('engine behind its port', () => {
       expect(threads).toHaveLength(1);
       await pass(1);
     }
-    expect([threads.length, starts, client.restarts()]).toEqual([2, 2, 1]);
+    await expect.poll(() => starts).toBe(2);
+    expect([threads.length, client.restarts()]).toEqual([2, 1]);
     expect(said).toEqual([
       'the rule engine died and is started again',
       'the rule engine has no thread; it is tried again',
@@ -250,7 +255,7 @@ describe('engine behind its port', () => {
     await client.reload({ limit: { value: 30, unit: undefined } });
     expect(await outcomeOf()).toBe('no_action');
     await threads[0]?.terminate();
-    await pass(automationLimits.engine_restart_ms);
+    await startedAgain();
     expect(await outcomeOf()).toBe('no_action');
   });
 
@@ -266,7 +271,6 @@ describe('engine behind its port', () => {
 
   test('whoever stands by has rules, and neither runs them nor writes their states before they are its own', async () => {
     stored = [rule(1), rule(2, { nodes_json: '{}' })];
-    const database = openRuntimeDatabase(join(folder, 'runtime.sqlite'));
     const states = createHistoryStore(database);
     // Of a rule that is no more: whoever controls removes it.
     await states.append([], [{ rule_id: 9, state: 'left' }], []);
@@ -279,6 +283,8 @@ describe('engine behind its port', () => {
     expect([starts, await client.status()]).toEqual([0, null]);
     expect(await states.states()).toEqual([{ rule_id: 9, state: 'left' }]);
     await expect(client.execute(1, 'correlation-1')).rejects.toMatchObject({ code: 'engine-unavailable' });
+    // On a server it is the lease that says whose the states are.
+    if (typeof places.runtime !== 'string') await runOn(places.runtime, 'UPDATE engine_lease SET epoch = 7');
     // One more rule since.
     stored = [rule(1), rule(3), rule(4)];
     expect(await client.adopt(7, site.parameters)).toEqual({ rules_loaded: 3, rules_failed: [] });
@@ -291,8 +297,7 @@ describe('engine behind its port', () => {
     expect(await asking).toMatchObject({ running: true, executions: 3 });
     expect([starts, threads.length]).toEqual([1, 1]);
     await pass(automationLimits.record_flush_ms);
-    await expect.poll(async () => (await states.states()).map(({ rule_id }) => rule_id)).not.toContain(9);
-    await database.close();
+    await expect.poll(storedStates).not.toContain(9);
   });
 
   test('parameters that were changed meanwhile are those of the engine that takes over', async () => {

@@ -1,7 +1,4 @@
 /** What PUT and enable say beside the result (decisions §2.1, §2.3), with a real store and a real engine. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Answer } from '../api/capability.ts';
 import { silentLog } from '../base/log.ts';
@@ -9,7 +6,8 @@ import { beginGeneration, createPointMemory } from '../points/shared-memory.ts';
 import { siteCatalogue } from '../points/site.ts';
 import type { Issue } from '../rules/topology.ts';
 import { type Database, openDatabase, openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.ts';
-import { simulatedClock } from '../testing/simulated-clock.ts';
+import { engines, type TestPlaces, testPlaces } from '../testing/engines.ts';
+import { simulatedClock, turnUntil } from '../testing/simulated-clock.ts';
 import { editorNode, flowDocument, inputNode } from '../testing/site-builder.ts';
 import { tankSite as site, tankSetup } from '../testing/tank-site.ts';
 import { noCallAudit } from '../testing/test-gateway.ts';
@@ -37,8 +35,8 @@ const onChangeOf = (point: number, point_type = 'action') => ({
   value_deadband: null,
 });
 
-describe('warnings beside the result', () => {
-  let folder = '';
+describe.each(engines)('warnings beside the result, on %s', (engine) => {
+  let places: TestPlaces;
   let database: Database;
   let runtime: RuntimeDatabase;
   let threads: EngineThread[] = [];
@@ -47,17 +45,23 @@ describe('warnings beside the result', () => {
   const clock = simulatedClock();
 
   beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'rule-mutations-'));
-    database = openDatabase(join(folder, 'site.sqlite'));
-    runtime = openRuntimeDatabase(join(folder, 'history.sqlite'));
+    places = await testPlaces(engine);
+    database = openDatabase(places.site);
+    await database.ready();
+    runtime = openRuntimeDatabase(places.runtime);
+    await runtime.ready();
     const store = createRuleStore(database, clock, automationLimits.max_rules);
     const memory = createPointMemory(site.points, site.channels.length);
     beginGeneration(memory);
     threads = [];
     client = createEngineClient({
       start(parameters) {
-        const database = join(folder, 'runtime.sqlite');
-        const setup = tankSetup({ site: { ...site, parameters }, memory, database, dataFolder: folder });
+        const setup = tankSetup({
+          site: { ...site, parameters },
+          memory,
+          database: places.runtime,
+          dataFolder: places.folder,
+        });
         const thread = startEngineTwin(setup, clock, silentLog);
         threads.push(thread);
         return thread;
@@ -100,15 +104,10 @@ describe('warnings beside the result', () => {
     };
   });
   afterEach(async () => {
-    const closing = client.close();
-    for (let turn = 0; turn < 100; turn++) {
-      await new Promise((resolve) => setImmediate(resolve));
-      clock.advance(0);
-    }
-    await closing;
+    await turnUntil(clock, client.close());
     await database.close();
     await runtime.close();
-    rmSync(folder, { recursive: true, force: true });
+    await places.remove();
   });
 
   const dataOf = ({ data }: Answer): { id: number; warnings?: Issue[] } =>
@@ -204,14 +203,11 @@ describe('warnings beside the result', () => {
   test('decisions §2.5 a rule imported beside the service cannot be executed before the next reload, and says so', async () => {
     const { id } = await createRuleStore(database, clock, automationLimits.max_rules).create('imported', null);
     /** The engine takes an order up in its next turn. */
-    const execute = async (ruleId: number): Promise<unknown> => {
-      const refused = call('execute', ruleId, {}).catch((error: unknown) => error);
-      for (let turn = 0; turn < 100; turn++) {
-        await new Promise((resolve) => setImmediate(resolve));
-        clock.advance(0);
-      }
-      return refused;
-    };
+    const execute = (ruleId: number): Promise<unknown> =>
+      turnUntil(
+        clock,
+        call('execute', ruleId, {}).catch((error: unknown) => error),
+      );
     expect(await execute(id)).toMatchObject({
       code: 'engine-unavailable',
       message: `rule ${id} is stored but not loaded: reload the scheduler`,

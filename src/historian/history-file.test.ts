@@ -6,7 +6,8 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseTimestamp } from '../base/timestamp.ts';
 import { quality } from '../rules/snapshot.ts';
-import { exportedRows } from '../testing/histories.ts';
+import { engines } from '../testing/engines.ts';
+import { exportedRows, historyOn } from '../testing/histories.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import type { HistoryRow } from './historian.ts';
 import {
@@ -20,8 +21,6 @@ import {
   openHistoryFile,
 } from './history-file.ts';
 import { checkFile, storeFile } from './import.ts';
-import { historyLimits } from './limits.ts';
-import { openHistorian } from './open-historian.ts';
 
 const series = { instance: 2, point: 1 };
 const nowMs = Date.UTC(2026, 6, 12);
@@ -165,17 +164,18 @@ describe('decisions §4 History import: the file', () => {
   });
 });
 
-describe('decisions §4 History import: the store', () => {
+describe.each(engines)('decisions §4 History import: the store, on %s', (engine) => {
+  const history = historyOn(engine);
   const clock = simulatedClock();
 
   async function imported(text: string, ingestedAt: number | 'event-time') {
-    const historian = openHistorian(join(folder, 'history.sqlite'), historyLimits);
+    const { historian, clear } = history();
+    await clear();
     const file = fileOf(text);
     const checked = checkFile(file);
     const report = await storeFile(historian, file, { series, ingestedAt }, clock, () => undefined);
     file.close();
     const rows = await exportedRows(historian, { series });
-    await historian.close();
     return { checked, report, rows };
   }
 
@@ -206,7 +206,6 @@ describe('decisions §4 History import: the store', () => {
     });
     await fc.assert(
       fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 20 }), async (given) => {
-        rmSync(join(folder, 'history.sqlite'), { force: true });
         const rows = given
           .map(({ second, value, code }): HistoryRow => {
             const eventMs = Date.UTC(2026, 6, 11) + second;

@@ -1,38 +1,22 @@
 /** The recorder's queue, its looks and its retention, on a clock turned by hand and a store that can fail. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { Fault } from '../base/fault.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import { createLiveTableWriter } from '../points/live-table.ts';
 import { createPointMemory } from '../points/shared-memory.ts';
 import { quality } from '../rules/snapshot.ts';
-import { exportedRows } from '../testing/histories.ts';
+import { engines } from '../testing/engines.ts';
+import { exportedRows, historyOn, testHistoryLimits } from '../testing/histories.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import type { Historian, HistoryRow } from './historian.ts';
 import { historyLimits } from './limits.ts';
-import { openHistorian } from './open-historian.ts';
 import { startRecorder } from './recorder.ts';
 
 const series = { instance: 2, point: 1 };
 const dayMs = 86_400_000;
 /** Between two steps of time what the first began is done. */
 const stepMs = 100;
-let folder = '';
-let file = '';
 let historian: Historian;
-
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'setpoint-recorder-'));
-  file = join(folder, 'history.sqlite');
-  historian = openHistorian(file, { ...historyLimits, lock_wait_ms: 0 });
-});
-afterEach(() => {
-  void historian.close();
-  rmSync(folder, { recursive: true, force: true });
-});
 
 async function rig(limits: Partial<typeof historyLimits> = {}, settings: { recordIntervalMs?: number } = {}) {
   const clock = simulatedClock();
@@ -41,13 +25,24 @@ async function rig(limits: Partial<typeof historyLimits> = {}, settings: { recor
   const said: string[] = [];
   const hear = (message: string): void => void said.push(message);
   const log: Log = { ...silentLog, info: hear, warn: hear, error: hear };
-  const state = { full: false };
+  const state = { full: false, storing: 0 };
+  const counted = async <T>(work: Promise<T>): Promise<T> => {
+    state.storing++;
+    return work.finally(() => void state.storing--);
+  };
   const store: Historian = {
     ...historian,
     async append(rows, options) {
       if (state.full) throw new Fault('storage-unavailable', 'full', { cause: new Error('database or disk is full') });
-      return historian.append(rows, options);
+      return counted(historian.append(rows, options));
     },
+    prune: (beforeMs, rowsMax) => counted(historian.prune(beforeMs, rowsMax)),
+  };
+  /** What has begun is stored, and what follows from that has begun. */
+  const settled = async (): Promise<void> => {
+    do await new Promise((resolve) => setImmediate(resolve));
+    while (state.storing > 0);
+    await new Promise((resolve) => setImmediate(resolve));
   };
   const recorder = startRecorder(
     {
@@ -56,7 +51,7 @@ async function rig(limits: Partial<typeof historyLimits> = {}, settings: { recor
       memory,
       recordIntervalMs: settings.recordIntervalMs ?? 1000,
       retentionDays: 1,
-      limits: { ...historyLimits, ...limits },
+      limits: { ...testHistoryLimits, ...limits },
     },
     store,
     clock,
@@ -81,11 +76,17 @@ async function rig(limits: Partial<typeof historyLimits> = {}, settings: { recor
   return { pass, clock, publish, seconds, recorder, state, said };
 }
 
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const stored = (): Promise<HistoryRow[]> => exportedRows(historian, { series });
 const values = async (): Promise<(number | null)[]> => (await stored()).map((row) => row.value);
 
-describe('decisions §2.6 recorder', () => {
+describe.each(engines)('decisions §2.6 recorder, on %s', (engine) => {
+  // A lock that is waited for makes these tests no longer than this each time.
+  const history = historyOn(engine, { lock_timeout_ms: 200 });
+  beforeEach(async () => {
+    ({ historian } = history());
+    await history().clear();
+  });
+
   test('record_interval_ms: a point is recorded at least that often', async () => {
     const { pass, publish, recorder } = await rig({}, { recordIntervalMs: 500 });
     for (let index = 0; index < 40; index++) {
@@ -191,15 +192,13 @@ describe('decisions §2.6 recorder', () => {
     expect(await values()).toEqual([3, 4, 5, 6]);
   });
 
-  test('a file that another process has locked is waited for, not given up', async () => {
+  test('a store that another process has locked is waited for, not given up', async () => {
     const { seconds, recorder } = await rig();
     await seconds(1);
-    const other = new DatabaseSync(file);
-    other.exec('BEGIN IMMEDIATE');
+    const release = await history().hold();
     await seconds(3, 1);
-    other.exec('ROLLBACK');
+    await release();
     expect(recorder.counts().failedFlushes).toBeGreaterThan(0);
-    other.close();
     await recorder.stop(true);
     expect(await values()).toEqual([0, 1, 2, 3]);
   });

@@ -2,17 +2,17 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { type LogFields, silentLog } from '../base/log.ts';
 import { createLiveTableWriter } from '../points/live-table.ts';
 import { createPointMemory } from '../points/shared-memory.ts';
 import { quality } from '../rules/snapshot.ts';
 import { spoolLimits, storageLimits } from '../storage/limits.ts';
-import { exportedRows } from '../testing/histories.ts';
+import { engines } from '../testing/engines.ts';
+import { exportedRows, historyOn, type TestHistory } from '../testing/histories.ts';
 import { historySpool } from './history-spool.ts';
 import { historyLimits } from './limits.ts';
-import { openHistorian } from './open-historian.ts';
 import { startRecording } from './recording.ts';
 
 const series = { instance: 2, point: 1 };
@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-function rig(inProcess: boolean, more: Partial<typeof historyLimits> = {}) {
+function rig({ place, historian }: TestHistory, inProcess: boolean, more: Partial<typeof historyLimits> = {}) {
   const limits = { ...historyLimits, look_interval_ms: 10, flush_interval_ms: 20, restart_delay_ms: 10, ...more };
   const memory = createPointMemory([{ channel: 0, writable: false }], 1);
   const table = createLiveTableWriter(memory, systemClock, [5000]);
@@ -35,64 +35,60 @@ function rig(inProcess: boolean, more: Partial<typeof historyLimits> = {}) {
     retentionDays: 1,
     limits,
   };
-  const place = join(folder, 'history.sqlite');
   const said: string[] = [];
   const log = { ...silentLog, error: (message: string) => void said.push(message) };
   const parts = { setup, place, spoolFolder: null, logLevel: 'silent', clock: systemClock, log, inProcess } as const;
   const recording = startRecording(parts);
-  const reader = openHistorian(place, limits);
-  const values = async (): Promise<(number | null)[]> => {
-    try {
-      return (await exportedRows(reader, { series })).map((row) => row.value);
-    } catch {
-      return [];
-    }
-  };
+  const values = async (): Promise<(number | null)[]> =>
+    (await exportedRows(historian, { series })).map((row) => row.value);
   const publish = (value: number): void => table.publish([{ index: 0, value, quality: quality.good }]);
-  return { recording, reader, values, publish, said };
+  return { recording, values, publish, said };
 }
 
-test.each([
-  ['in its thread', false],
-  ['in-process', true],
-])('decisions §2.6 values are recorded %s, and bulk rows are stored beside them', async (_, inProcess) => {
-  const { recording, reader, values, publish } = rig(inProcess);
-  publish(1);
-  await expect.poll(values, { timeout: 10_000 }).toEqual([1]);
-  publish(2);
-  await expect.poll(values, { timeout: 10_000 }).toEqual([1, 2]);
-  const eventMs = Float64Array.of(1000, 2000, 2000);
-  const columns = { series, eventMs, values: Float64Array.of(7, Number.NaN, 8) };
-  expect(await recording.append([columns])).toEqual({ duplicates: 1 });
-  expect((await values()).slice(0, 3)).toEqual([7, null, 8]);
-  expect(await recording.counts()).toMatchObject({ recorded: 2, stored: 2, dropped: 0, failedFlushes: 0 });
-  publish(3);
-  // The last look finds what came just before the stop.
-  await recording.stop(true);
-  expect((await values()).slice(3)).toEqual([1, 2, 3]);
-  await reader.close();
-});
+describe.each(engines)('recording, on %s', (engine) => {
+  const history = historyOn(engine);
+  beforeEach(() => history().clear());
 
-test('house: a thread that dies is started again and records on', async () => {
-  const { recording, reader, values, publish, said } = rig(false);
-  publish(1);
-  await expect.poll(values, { timeout: 10_000 }).toEqual([1]);
-  // Nobody may hand it such a value: a bug, which ends the thread.
-  const columns = { series, eventMs: Float64Array.of(1000), values: Float64Array.of(Number.POSITIVE_INFINITY) };
-  await expect(recording.append([columns])).rejects.toThrow();
-  await expect.poll(() => said, { timeout: 10_000 }).toEqual(['the historian thread died; it is started again']);
-  await expect
-    .poll(
-      async () => {
-        const { length } = await values();
-        publish(length + 1);
-        return length;
-      },
-      { timeout: 10_000 },
-    )
-    .toBeGreaterThan(3);
-  await recording.stop(true);
-  await reader.close();
+  test.each([
+    ['in its thread', false],
+    ['in-process', true],
+  ])('decisions §2.6 values are recorded %s, and bulk rows are stored beside them', async (_, inProcess) => {
+    const { recording, values, publish } = rig(history(), inProcess);
+    publish(1);
+    await expect.poll(values, { timeout: 10_000 }).toEqual([1]);
+    publish(2);
+    await expect.poll(values, { timeout: 10_000 }).toEqual([1, 2]);
+    const eventMs = Float64Array.of(1000, 2000, 2000);
+    const columns = { series, eventMs, values: Float64Array.of(7, Number.NaN, 8) };
+    expect(await recording.append([columns])).toEqual({ duplicates: 1 });
+    expect((await values()).slice(0, 3)).toEqual([7, null, 8]);
+    expect(await recording.counts()).toMatchObject({ recorded: 2, stored: 2, dropped: 0, failedFlushes: 0 });
+    publish(3);
+    // The last look finds what came just before the stop.
+    await recording.stop(true);
+    expect((await values()).slice(3)).toEqual([1, 2, 3]);
+  });
+
+  test('house: a thread that dies is started again and records on', async () => {
+    const { recording, values, publish, said } = rig(history(), false);
+    publish(1);
+    await expect.poll(values, { timeout: 10_000 }).toEqual([1]);
+    // Nobody may hand it such a value: a bug, which ends the thread.
+    const columns = { series, eventMs: Float64Array.of(1000), values: Float64Array.of(Number.POSITIVE_INFINITY) };
+    await expect(recording.append([columns])).rejects.toThrow();
+    await expect.poll(() => said, { timeout: 10_000 }).toEqual(['the historian thread died; it is started again']);
+    await expect
+      .poll(
+        async () => {
+          const { length } = await values();
+          publish(length + 1);
+          return length;
+        },
+        { timeout: 10_000 },
+      )
+      .toBeGreaterThan(3);
+    await recording.stop(true);
+  });
 });
 
 /** A thread that recorded thousands of rows for a database that nothing listens at. */

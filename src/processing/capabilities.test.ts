@@ -2,23 +2,26 @@
 import { describe, expect, test } from 'vitest';
 import { processorsHealthSchema, taskListSchema } from '../api/processing-discovery.ts';
 import { decoder } from '../base/decode.ts';
+import { engines } from '../testing/engines.ts';
 import {
   derivedOf,
   fallbackProcessor,
   type GatewayChanges,
+  gatewaysOn,
   outcomes,
   processBody,
   refusalOf,
-  startForTest,
   told,
 } from '../testing/processing-gateway.ts';
 import { sendRaw } from '../testing/test-gateway.ts';
 import type { Processor } from './processor/processor.ts';
 import type { NormalisedRequest } from './wire/request-decode.ts';
 
-describe('§4.3 a process call', () => {
+describe.each(engines)('§4.3 a process call, on %s', (engine) => {
+  const start = gatewaysOn(engine);
+
   test('returns DerivedData; its two records tell what was asked and what came out', async () => {
-    const site = await startForTest();
+    const site = await start();
     const response = await site.process();
     expect([response.status, response.headers.get('x-svc-audit')]).toEqual([200, 'recorded']);
     const derived = await derivedOf(response);
@@ -64,7 +67,7 @@ describe('§4.3 a process call', () => {
 
   test('decisions §1.2: the accepted record comes before the first read of operational data', async () => {
     let before: string[] | undefined;
-    const site = await startForTest({
+    const site = await start({
       beforeRead: (gateway) => (before = gateway.entries.map(({ outcome }) => outcome)),
     });
     await site.process();
@@ -72,7 +75,7 @@ describe('§4.3 a process call', () => {
   });
 
   test('decisions §5: the same x-request-id twice runs twice, with two audit pairs, never 409', async () => {
-    const site = await startForTest();
+    const site = await start();
     const twice = [
       await site.process(processBody, { 'x-request-id': 'again' }),
       await site.process(processBody, { 'x-request-id': 'again' }),
@@ -86,14 +89,16 @@ describe('§4.3 a process call', () => {
   });
 
   test('the route may carry the exact schema identifier, and no other', async () => {
-    const site = await startForTest();
+    const site = await start();
     const schema = 'svc.data-processing.process-task-request.v1';
     expect((await site.process({ ...processBody, schema })).status).toBe(200);
     expect((await site.process({ ...processBody, schema: `${schema.slice(0, -1)}2` })).status).toBe(400);
   });
 });
 
-describe('decisions §4 ids', () => {
+describe.each(engines)('decisions §4 ids, on %s', (engine) => {
+  const start = gatewaysOn(engine);
+
   const uuid = '0190AEE6-2139-7a87-8448-806f1b843201';
   test.each<[string, Record<string, string>, RegExp, RegExp]>([
     [
@@ -112,7 +117,7 @@ describe('decisions §4 ids', () => {
     ['128 characters', { 'x-request-id': 'a'.repeat(128) }, /^a{128}$/, /^[0-9a-f-]{36}$/],
   ])('%s', async (_name, headers, caller, wire) => {
     let sent: NormalisedRequest | undefined;
-    const site = await startForTest({
+    const site = await start({
       processor: (route, clock) => {
         const inner = fallbackProcessor(route, clock);
         return {
@@ -134,14 +139,14 @@ describe('decisions §4 ids', () => {
     ['129 characters', 'a'.repeat(129)],
     ['two words', 'a b'],
   ])('an x-request-id that is %s: 400, not recorded', async (_name, id) => {
-    const site = await startForTest();
+    const site = await start();
     const response = await site.process(processBody, { 'x-request-id': id });
     expect([response.status, (await refusalOf(response)).code]).toEqual([400, 'invalid-input']);
     expect(site.gateway.entries).toEqual([]);
   });
 
   test('an x-request-id that stands twice: 400, not recorded', async () => {
-    const site = await startForTest();
+    const site = await start();
     const body = JSON.stringify(processBody);
     const answer = await sendRaw(
       site.gateway.port,
@@ -153,7 +158,9 @@ describe('decisions §4 ids', () => {
   });
 });
 
-describe('decisions §4 refused before anything is read', () => {
+describe.each(engines)('decisions §4 refused before anything is read, on %s', (engine) => {
+  const start = gatewaysOn(engine);
+
   test.each<[string, Partial<typeof processBody>]>([
     ['task', { task_id: 'energy.other' }],
     ['task revision', { expected_task_revision: 2 }],
@@ -161,7 +168,7 @@ describe('decisions §4 refused before anything is read', () => {
     ['binding revision', { expected_binding_revision: 2 }],
     ['binding with a long id', { binding_id: 'b'.repeat(200) }],
   ])('§7 cases 2 and 3: an unknown or stale %s is 404, recorded as denied', async (_name, change) => {
-    const site = await startForTest();
+    const site = await start();
     const response = await site.process({ ...processBody, ...change });
     expect([response.status, (await refusalOf(response)).code]).toEqual([404, 'task-not-commissioned']);
     const id = change.binding_id ?? processBody.binding_id;
@@ -173,7 +180,7 @@ describe('decisions §4 refused before anything is read', () => {
   });
 
   test('§5: Viewer may look and not run: 403, recorded as denied; without the read permission 403 too', async () => {
-    const site = await startForTest();
+    const site = await start();
     const body = JSON.stringify(processBody);
     const init = { method: 'POST', body, headers: { 'content-type': 'application/json' } };
     expect((await site.send('/process', { ...init, as: 'vera' })).status).toBe(403);
@@ -188,7 +195,7 @@ describe('decisions §4 refused before anything is read', () => {
     const edits: GatewayChanges['edits'] = {
       routes: [['max_concurrency: 1', 'max_concurrency: 1\n    confirmation: required']],
     };
-    const site = await startForTest({ edits });
+    const site = await start({ edits });
     expect((await site.process({ ...processBody, task_id: 'other' })).status).toBe(404);
     for (const header of [{}, { 'x-svc-confirmed': 'false' }]) {
       const response = await site.process(processBody, header);
@@ -223,30 +230,32 @@ describe('decisions §4 refused before anything is read', () => {
     ['another media type', 415, processBody, { 'content-type': 'text/plain' }],
     ['a body over 64 KiB', 413, `{"task_id":"${'a'.repeat(65_536)}"}`, {}],
   ])('%s: %d, not recorded', async (_name, status, body, headers) => {
-    const site = await startForTest();
+    const site = await start();
     const response = await site.process(body, headers);
     expect(response.status).toBe(status);
     expect([site.gateway.entries, site.counts]).toEqual([[], { reads: 0, asked: 0 }]);
   });
 
   test('a body of exactly 64 KiB is read', async () => {
-    const site = await startForTest();
+    const site = await start();
     const text = JSON.stringify(processBody);
     expect((await site.process(text.padEnd(65_536))).status).toBe(200);
     expect((await site.process(text.padEnd(65_537))).status).toBe(413);
   });
 
   test('a frame too large for the route is 413 frame-too-large before it is assembled', async () => {
-    const site = await startForTest({ edits: { routes: [['max_frame_cells: 5000', 'max_frame_cells: 27']] } });
+    const site = await start({ edits: { routes: [['max_frame_cells: 5000', 'max_frame_cells: 27']] } });
     const response = await site.process();
     expect([response.status, (await refusalOf(response)).code]).toEqual([413, 'frame-too-large']);
     expect([site.gateway.entries, site.counts.reads]).toEqual([[], 0]);
   });
 });
 
-describe('decisions §4 discovery and health', () => {
+describe.each(engines)('decisions §4 discovery and health, on %s', (engine) => {
+  const start = gatewaysOn(engine);
+
   test('tasks: one entry a route, no observation, no audit', async () => {
-    const site = await startForTest();
+    const site = await start();
     const response = await site.send('/tasks');
     const decoded = decoder(taskListSchema)(await response.json());
     expect(decoded.ok && decoded.value.tasks.map(({ task }) => task.id)).toEqual(['energy.site-load-forecast']);
@@ -255,7 +264,7 @@ describe('decisions §4 discovery and health', () => {
 
   test('health: one entry a processor, always 200, without a processor too', async () => {
     const { make } = told(async () => ({ outcome: 'timeout' }));
-    const site = await startForTest({ processor: make });
+    const site = await start({ processor: make });
     const decoded = decoder(processorsHealthSchema)(await (await site.send('/processors/health')).json());
     expect(decoded.ok && decoded.value).toEqual({
       schema: 'svc.data-processing.processors-health.v1',
@@ -283,7 +292,7 @@ describe('decisions §4 discovery and health', () => {
           signal.addEventListener('abort', () => resolve({ health: 'unavailable', latencyMs: null }));
         }),
     };
-    const site = await startForTest({ processor: () => silent });
+    const site = await start({ processor: () => silent });
     const answered = site.send('/processors/health');
     while (!probing.asked) await new Promise((resolve) => void setImmediate(resolve));
     site.clock.advance(2000);

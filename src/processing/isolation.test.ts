@@ -2,32 +2,29 @@
  * What a processor may learn, and what a process call may change (§1 area C, §2.3 "DataProcessingRequest", §4.3 rule 5):
  * the raw bytes of a request, and the state of the site before and after.
  */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { createLiveTableReader, createLiveTableWriter } from '../points/live-table.ts';
 import { createPointMemory } from '../points/shared-memory.ts';
 import { readSite } from '../points/site.ts';
 import { quality } from '../rules/snapshot.ts';
+import { engines } from '../testing/engines.ts';
 import { type Edit, fixtureFile } from '../testing/load-site.ts';
-import { type ProcessingGateway, processBody, startProcessingGateway } from '../testing/processing-gateway.ts';
+import { gatewaysOn, processBody } from '../testing/processing-gateway.ts';
 import { type RawServer, rawResponse, rawServer } from '../testing/raw-server.ts';
 import { httpProcessor } from './processor/http-processor.ts';
 import { liveStateOf } from './source/live-state.ts';
 
-let site: ProcessingGateway | undefined;
 let server: RawServer | undefined;
-afterEach(async () => {
-  await site?.close();
-  await server?.close();
-});
+afterEach(() => server?.close());
 
-describe('§2.3 the actor is never sent to the processor', () => {
+describe.each(engines)('§2.3 the actor is never sent to the processor, on %s', (engine) => {
+  const start = gatewaysOn(engine);
+
   test('nothing of actor, token, path, query, address or site configuration is in the raw request', async () => {
     server = await rawServer((socket) => socket.end(rawResponse(503, {})));
     const endpoint: Edit = ['http://127.0.0.1:8989/', `http://127.0.0.1:${server.port}/`];
-    site = await startProcessingGateway({
+    const site = await start({
       edits: { routes: [endpoint] },
       processor: (route) => httpProcessor(route.processor, { clock: systemClock, bearerToken: null }),
     });
@@ -104,38 +101,39 @@ describe('§2.3 the actor is never sent to the processor', () => {
   });
 });
 
-test('§4.3 rule 5: a process call leaves live state, command slots and history byte-identical', async () => {
-  const { points, channels } = readSite(fixtureFile('load-site.yaml'), 'site.yaml');
-  const memory = createPointMemory(points, channels.length);
-  const bytes = (): Buffer[] =>
-    Object.values(memory).map((table) => Buffer.from(new Uint8Array(table.buffer as SharedArrayBuffer)));
-  site = await startProcessingGateway({
-    edits: {
-      task: [
-        ['live_tail: forbidden', 'live_tail: allowed'],
-        [
-          '- { name: rain, aggregation: sum',
-          '- { name: load, aggregation: last, duplicate_policy: latest }\n    - { name: rain, aggregation: sum',
+describe.each(engines)('what a process call may change, on %s', (engine) => {
+  const start = gatewaysOn(engine);
+
+  test('§4.3 rule 5: a process call leaves live state, command slots and history byte-identical', async () => {
+    const { points, channels } = readSite(fixtureFile('load-site.yaml'), 'site.yaml');
+    const memory = createPointMemory(points, channels.length);
+    const bytes = (): Buffer[] =>
+      Object.values(memory).map((table) => Buffer.from(new Uint8Array(table.buffer as SharedArrayBuffer)));
+    const site = await start({
+      edits: {
+        task: [
+          ['live_tail: forbidden', 'live_tail: allowed'],
+          [
+            '- { name: rain, aggregation: sum',
+            '- { name: load, aggregation: last, duplicate_policy: latest }\n    - { name: rain, aggregation: sum',
+          ],
         ],
-      ],
-    },
-    live: (clock) => liveStateOf(createLiveTableReader(memory), points.length, clock),
+      },
+      live: (clock) => liveStateOf(createLiveTableReader(memory), points.length, clock),
+    });
+    const { clock, history } = site;
+    // A live value of the cutoff's own moment, and a command on its way.
+    const earlier = { ...clock, monotonicMs: () => clock.monotonicMs() - 1000 };
+    createLiveTableWriter(memory, earlier, []).publish([{ index: 0, value: 900, quality: quality.good }]);
+    memory.slotValue.fill(17);
+    const before = { memory: bytes(), history: await history.contents() };
+    const response = await site.process();
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({
+      processing_status: 'fallback',
+      quality: { live_tail_included: true },
+    });
+    expect(bytes()).toEqual(before.memory);
+    expect(await history.contents()).toBe(before.history);
   });
-  const { clock } = site;
-  // A live value of the cutoff's own moment, and a command on its way.
-  const earlier = { ...clock, monotonicMs: () => clock.monotonicMs() - 1000 };
-  createLiveTableWriter(memory, earlier, []).publish([{ index: 0, value: 900, quality: quality.good }]);
-  memory.slotValue.fill(17);
-  const history = (): string[] => {
-    const folder = site?.store.folder ?? '';
-    // The -shm file is the lock table of readers, not what is stored.
-    const files = readdirSync(folder).filter((name) => !name.endsWith('-shm'));
-    return files.map((name) => `${name} ${readFileSync(join(folder, name)).toString('base64')}`);
-  };
-  const before = { memory: bytes(), history: history() };
-  const response = await site.process();
-  expect(response.status).toBe(200);
-  expect(await response.json()).toMatchObject({ processing_status: 'fallback', quality: { live_tail_included: true } });
-  expect(bytes()).toEqual(before.memory);
-  expect(history()).toEqual(before.history);
 });

@@ -1,13 +1,14 @@
 /** A process call after it was admitted (§4.3, decisions §1.2 and §4): audit that fails closed, every refusal, limits. */
 import { describe, expect, test } from 'vitest';
+import { engines } from '../testing/engines.ts';
 import { type Edit, fixtureRows, loadSeries } from '../testing/load-site.ts';
 import {
   type GatewayChanges,
+  gatewaysOn,
   hanging,
   outcomes,
   processBody,
   refusalOf,
-  startForTest,
   told,
 } from '../testing/processing-gateway.ts';
 import { httpProcessor } from './processor/http-processor.ts';
@@ -24,9 +25,11 @@ const approved: GatewayChanges['edits'] = {
   routes: remote,
 };
 
-describe('§4.3 rule 3: the audit fails closed', () => {
+describe.each(engines)('§4.3 rule 3: the audit fails closed, on %s', (engine) => {
+  const start = gatewaysOn(engine);
+
   test('an accepted record that cannot be written: 503, nothing read, nobody asked', async () => {
-    const site = await startForTest();
+    const site = await start();
     site.gateway.failAudit(() => true);
     const response = await site.process();
     expect([response.status, (await refusalOf(response)).code]).toEqual([503, 'audit-unavailable']);
@@ -34,7 +37,7 @@ describe('§4.3 rule 3: the audit fails closed', () => {
   });
 
   test('a terminal record that cannot be written: the result is withheld with 503', async () => {
-    const site = await startForTest();
+    const site = await start();
     site.gateway.failAudit(({ outcome }) => outcome === 'succeeded');
     const response = await site.process();
     expect([response.status, response.headers.get('x-svc-audit')]).toEqual([503, 'incomplete']);
@@ -45,7 +48,7 @@ describe('§4.3 rule 3: the audit fails closed', () => {
     const edits: GatewayChanges['edits'] = {
       routes: [['audit_finalization_timeout_ms: 1000', 'audit_finalization_timeout_ms: 50']],
     };
-    const site = await startForTest({ edits });
+    const site = await start({ edits });
     site.gateway.stallAudit(({ outcome }) => outcome === 'succeeded');
     const response = await site.process();
     expect([response.status, (await refusalOf(response)).code]).toEqual([503, 'audit-unavailable']);
@@ -57,7 +60,7 @@ describe('§4.3 rule 3: the audit fails closed', () => {
       before = site.gateway.entries.map(({ action, outcome, details }) => [action, outcome, details]);
       return { outcome: 'timeout' };
     });
-    const site = await startForTest({ edits: approved, processor: make });
+    const site = await start({ edits: approved, processor: make });
     await site.process();
     expect(before.map((entry) => (entry as unknown[])[0])).toEqual([
       'data_processing.process',
@@ -78,7 +81,7 @@ describe('§4.3 rule 3: the audit fails closed', () => {
     // A name that leads nowhere: five failures open the breaker.
     const unreachable: GatewayChanges['processor'] = ({ processor }, clock) =>
       httpProcessor(processor, { clock, bearerToken: null, resolve: async () => [] });
-    const site = await startForTest({ edits: approved, processor: unreachable });
+    const site = await start({ edits: approved, processor: unreachable });
     for (let call = 0; call < 5; call++) await site.process();
     const egress = () => site.gateway.entries.filter(({ action }) => action === 'data_processing.egress').length;
     expect(egress()).toBe(5);
@@ -100,7 +103,7 @@ describe('§4.3 rule 3: the audit fails closed', () => {
 
   test('an egress record that cannot be written: 503, and nothing leaves', async () => {
     const { make, sent } = told(async () => ({ outcome: 'timeout' }));
-    const site = await startForTest({ edits: approved, processor: make });
+    const site = await start({ edits: approved, processor: make });
     site.gateway.failAudit(({ action }) => action === 'data_processing.egress');
     const response = await site.process();
     expect([response.status, (await refusalOf(response)).code]).toEqual([503, 'audit-unavailable']);
@@ -108,9 +111,11 @@ describe('§4.3 rule 3: the audit fails closed', () => {
   });
 });
 
-describe('decisions §4 refusals after the call was accepted', () => {
+describe.each(engines)('decisions §4 refusals after the call was accepted, on %s', (engine) => {
+  const start = gatewaysOn(engine);
+
   test('422 lists every broken rule, and the terminal record names them', async () => {
-    const site = await startForTest({ rows: fixtureRows().filter(({ series }) => series !== loadSeries) });
+    const site = await start({ rows: fixtureRows().filter(({ series }) => series !== loadSeries) });
     const response = await site.process();
     const refused = await refusalOf(response);
     expect([response.status, refused.code]).toEqual([422, 'input-quality-rejected']);
@@ -159,7 +164,7 @@ describe('decisions §4 refusals after the call was accepted', () => {
     ['a request that is too large', { outcome: 'oversized' }, 413, 'frame-too-large', {}],
   ])('%s', async (_name, answer, status, code, more) => {
     const { make } = told(async () => answer);
-    const site = await startForTest({ processor: make });
+    const site = await start({ processor: make });
     const response = await site.process();
     expect(response.status).toBe(status);
     expect(await refusalOf(response)).toMatchObject({ code, ...more });
@@ -172,7 +177,7 @@ describe('decisions §4 refusals after the call was accepted', () => {
 
   test('§8 deadline_ms is the hard budget: a hanging processor ends with 504 and its slot is free again', async () => {
     const { make } = hanging();
-    const site = await startForTest({ processor: make });
+    const site = await start({ processor: make });
     const answered = site.process();
     while (site.counts.asked === 0) await new Promise((resolve) => void setImmediate(resolve));
     site.clock.advance(4998);
@@ -188,7 +193,7 @@ describe('decisions §4 refusals after the call was accepted', () => {
   });
 
   test('decisions §1 processing_calls_per_minute: one more is 429 at once, reads nothing and is not recorded', async () => {
-    const site = await startForTest({ callsPerMinute: 2 });
+    const site = await start({ callsPerMinute: 2 });
     expect([(await site.process()).status, (await site.process()).status]).toEqual([200, 200]);
     const [reads, records] = [site.counts.reads, site.gateway.entries.length];
     const limited = await site.process();
@@ -202,7 +207,7 @@ describe('decisions §4 refusals after the call was accepted', () => {
   test('§8 max_concurrency: while the processor hangs, the excess of 64 callers is answered 429 at once', async () => {
     const { make, sent } = hanging();
     const edits: GatewayChanges['edits'] = { routes: [['max_concurrency: 1', 'max_concurrency: 2']] };
-    const site = await startForTest({ edits, processor: make });
+    const site = await start({ edits, processor: make });
     const calls = Array.from({ length: 64 }, () => site.process());
     const settled: Response[] = [];
     for (const call of calls) void call.then((response) => settled.push(response));
@@ -223,7 +228,7 @@ describe('decisions §4 refusals after the call was accepted', () => {
 
   test('decisions §4: a client that disconnects still gets a terminal record', async () => {
     const { make } = hanging();
-    const site = await startForTest({ processor: make });
+    const site = await start({ processor: make });
     const gone = new AbortController();
     const call = fetch(`${site.gateway.base}/api/v1/data-processing/process`, {
       method: 'POST',

@@ -1,25 +1,43 @@
 /** What is said of a site database whose format is not this program's (decisions §3 "Store"). */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { engines, runOn, testPlaces, testSchema } from '../testing/engines.ts';
 import { scanAudit } from './audit-scan.ts';
 import { openDatabase } from './database.ts';
 import { migrations } from './migrations.ts';
+import { postgresMigrations } from './postgres-migrations.ts';
 
-const known = migrations.site.length;
+const cases = [
+  [1, /this program verifies \d+: verify it with the newer program that wrote it$/],
+  [-1, /this program verifies \d+: start the service of this version once, or use the program of that one$/],
+] as const;
 
-test.each([
-  [known + 1, /this program verifies \d+: verify it with the newer program that wrote it$/],
-  [known - 1, /this program verifies \d+: start the service of this version once, or use the program of that one$/],
-])('decisions §3 data format %i is not verified, and what to do is said', async (format, advice) => {
-  const folder = mkdtempSync(join(tmpdir(), 'setpoint-scan-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'site.sqlite');
-  await openDatabase(file).close();
-  const database = new DatabaseSync(file);
-  database.exec(`PRAGMA user_version = ${format}`);
-  database.close();
-  await expect(scanAudit(file)).rejects.toThrow(advice);
+describe.each(engines)('a site database on %s', (engine) => {
+  const known = (engine === 'sqlite' ? migrations : postgresMigrations).site.length;
+
+  test.each(cases)(
+    'decisions §3 a data format that differs by %i is not verified, and what to do is said',
+    async (more, advice) => {
+      const places = await testPlaces(engine);
+      onTestFinished(() => places.remove());
+      const made = openDatabase(places.site);
+      await made.ready();
+      await made.close();
+      const format = known + more;
+      if (typeof places.site === 'string') {
+        const database = new DatabaseSync(places.site);
+        database.exec(`PRAGMA user_version = ${format}`);
+        database.close();
+      } else await runOn(places.site, `UPDATE data_format SET version = ${format} WHERE name = 'site'`);
+      await expect(scanAudit(places.site)).rejects.toThrow(advice);
+    },
+  );
+});
+
+test('decisions §3 a server on which no service has run yet is told so, and is left as it is', async () => {
+  const place = await testSchema();
+  await expect(scanAudit(place)).rejects.toThrow(/data format 0, .*: start the service of this version once/);
+  expect(await runOn(place, `SELECT to_regnamespace('${place.limits.postgres_schema}') AS there`)).toEqual([
+    { there: null },
+  ]);
 });

@@ -6,7 +6,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { AuditLogName, ChainedEvent, ChainOwner } from './audit-chain.ts';
 import type { DatabasePlace } from './database.ts';
 import { migrations } from './migrations.ts';
-import { connectPostgres, type PostgresPlace } from './postgres.ts';
+import { connectPostgres, type PostgresConnection, type PostgresPlace } from './postgres.ts';
 import { postgresMigrations } from './postgres-migrations.ts';
 
 export interface ScannedChain {
@@ -87,15 +87,23 @@ function scanFile(file: string): AuditScan {
 
 async function scanServer(place: PostgresPlace): Promise<AuditScan> {
   const server = connectPostgres(place, 'site');
+  let connection: PostgresConnection | undefined;
+  // A server is closed only when each of its connections is given back.
+  const close = async (): Promise<void> => {
+    connection?.release(true);
+    await server.close();
+  };
   try {
-    const connection = await server.connect();
+    connection = await server.connect();
+    const { run } = connection;
     // A reader of the export may be slow, and a long chain takes long: nothing waits for this snapshot.
-    await connection.run('SET idle_in_transaction_session_timeout TO 0');
-    await connection.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    const [format] = await connection.run(`SELECT version FROM data_format WHERE name = 'site'`);
+    await run('SET idle_in_transaction_session_timeout TO 0');
+    await run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    const [made] = await run(`SELECT to_regclass('data_format') IS NOT NULL AS made`);
+    const [format] = made?.['made'] === true ? await run(`SELECT version FROM data_format WHERE name = 'site'`) : [];
     checkFormat(Number(format?.['version'] ?? 0), postgresMigrations.site.length);
-    const heads = await connection.run('SELECT * FROM audit_chain ORDER BY log, tenant_id, project_id');
-    const headless = await connection.run(
+    const heads = await run('SELECT * FROM audit_chain ORDER BY log, tenant_id, project_id');
+    const headless = await run(
       'SELECT DISTINCT chain_id FROM audit_event WHERE chain_id NOT IN (SELECT chain_id FROM audit_chain)',
     );
     return {
@@ -105,29 +113,24 @@ async function scanServer(place: PostgresPlace): Promise<AuditScan> {
         const read = `SELECT e.*, ${withDetails ? 'd.details' : 'NULL AS details'} FROM audit_event e
           ${withDetails ? joined : ''} WHERE e.chain_id = $1 AND e.sequence > $2 ORDER BY e.sequence LIMIT ${rowsPerRead}`;
         for (let after = Number.MIN_SAFE_INTEGER; ; ) {
-          const rows = await connection.run(read, [chainId, after]);
+          const rows = await run(read, [chainId, after]);
           if (rows.length === 0) return;
           yield rows.map((row) => eventOfRow(row, withDetails));
           after = Number(rows.at(-1)?.['sequence']);
         }
       },
       marks: async (chainId) =>
-        (
-          await connection.run('SELECT audited_by, mark FROM audit_mark WHERE chain_id = $1 ORDER BY sequence', [
-            chainId,
-          ])
-        ).map(markOf),
+        (await run('SELECT audited_by, mark FROM audit_mark WHERE chain_id = $1 ORDER BY sequence', [chainId])).map(
+          markOf,
+        ),
       async countDetails(chainId) {
-        const [row] = await connection.run('SELECT count(*) AS n FROM audit_details WHERE chain_id = $1', [chainId]);
+        const [row] = await run('SELECT count(*) AS n FROM audit_details WHERE chain_id = $1', [chainId]);
         return Number(row?.['n']);
       },
-      async close() {
-        connection.release(true);
-        await server.close();
-      },
+      close,
     };
   } catch (error) {
-    await server.close();
+    await close();
     throw error;
   }
 }

@@ -193,9 +193,10 @@ describe.each(engines)('a commit of nothing on %s', (engine) => {
   });
 });
 
-test('decisions §2.1 ids of rules are never given again, not even the newest', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'setpoint-database-'));
-  const database = openDatabase(join(folder, 'site.sqlite'));
+test.each(engines)('decisions §2.1 ids of rules are never given again, not even the newest, on %s', async (engine) => {
+  const places = await testPlaces(engine);
+  const database = openDatabase(places.site);
+  await database.ready();
   const insert = async (): Promise<number> => {
     const rule = { name: 'r', description: null, enabled: 0, priority: 0, cooldown_ms: 0, trigger_config: null };
     const times = { created_at: '2026-01-01T00:00:00.000Z', updated_at: '2026-01-01T00:00:00.000Z' };
@@ -210,5 +211,5 @@ test('decisions §2.1 ids of rules are never given again, not even the newest', 
   await database.query.deleteFrom('rules').execute();
   expect(await insert()).toBe(3);
   await database.close();
-  rmSync(folder, { recursive: true });
+  await places.remove();
 });

@@ -25,7 +25,7 @@ describe('a site that moves', () => {
   let trail: TestTrail;
   let place: PostgresPlace;
   beforeEach(async () => {
-    trail = await testTrail();
+    trail = await testTrail('sqlite');
     place = await testSchema();
   });
   afterEach(async () => {

@@ -40,7 +40,7 @@ export interface TestTrail {
   close(): Promise<void>;
 }
 
-export async function testTrail(engine: Engine = 'sqlite'): Promise<TestTrail> {
+export async function testTrail(engine: Engine): Promise<TestTrail> {
   const { folder, site: place, remove } = await testPlaces(engine);
   const database = openDatabase(place);
   await database.ready();
@@ -53,10 +53,7 @@ export async function testTrail(engine: Engine = 'sqlite'): Promise<TestTrail> {
     database,
     clock,
     run: (statements) => runAt(place, statements),
-    tamper: async (statements) => {
-      if (typeof place === 'string') tamper(place, (file) => file.exec(statements));
-      else await runOn(place, `${triggers('DISABLE')} ${statements}; ${triggers('ENABLE')}`);
-    },
+    tamper: (statements) => tamperAt(place, statements),
     copy: () => copyTrail(place, engine),
     async close() {
       await database.close();
@@ -111,7 +108,13 @@ export async function fillTrail(
   await trail.database.transaction((within) => appendToChain(within, log, testScope, entries, trail.clock.wallMs()));
 }
 
-/** What somebody does who can write to the file: the triggers are theirs to drop. */
+/** What somebody does who can write to the database: the triggers are theirs to drop. */
+export async function tamperAt(place: DatabasePlace, statements: string): Promise<void> {
+  if (typeof place === 'string') tamper(place, (file) => file.exec(statements));
+  else await runOn(place, `${triggers('DISABLE')} ${statements}; ${triggers('ENABLE')}`);
+}
+
+/** The same, on a file. */
 export function tamper(file: string, work: (database: DatabaseSync) => void): void {
   const database = new DatabaseSync(file);
   const triggers = database.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").all();

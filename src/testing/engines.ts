@@ -6,7 +6,7 @@ import { inject } from 'vitest';
 import { sleep, systemClock } from '../base/clock.ts';
 import { newId } from '../base/id.ts';
 import type { DatabasePlace } from '../storage/database.ts';
-import { storageLimits } from '../storage/limits.ts';
+import { type StorageLimits, storageLimits } from '../storage/limits.ts';
 import { connectPostgres, type PostgresPlace } from '../storage/postgres.ts';
 
 export type Engine = 'sqlite' | 'postgres';
@@ -47,11 +47,11 @@ export async function testPlaces(engine: Engine): Promise<TestPlaces> {
 }
 
 /** A schema that nobody else uses, on a server that answers. */
-export async function testSchema(): Promise<PostgresPlace> {
+export async function testSchema(more: Partial<StorageLimits> = {}): Promise<PostgresPlace> {
   const schema = `test_${newId().replaceAll('-', '')}`;
   const place = {
     url: inject('postgresUrl'),
-    limits: { ...storageLimits, postgres_schema: schema, connections_max: 4 },
+    limits: { ...storageLimits, ...more, postgres_schema: schema, connections_max: 4 },
   };
   const untilMs = systemClock.monotonicMs() + startDeadlineMs;
   for (;;) {

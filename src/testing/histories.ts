@@ -1,13 +1,16 @@
 /** Stores of recorded history for tests, on either engine: each one is empty and of its own. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll } from 'vitest';
 import type { Historian, HistoryRow } from '../historian/historian.ts';
 import { historyLimits } from '../historian/limits.ts';
 import { openHistorian } from '../historian/open-historian.ts';
 import type { DatabasePlace } from '../storage/database.ts';
 import { prepareHistory } from '../storage/history-server.ts';
+import type { StorageLimits } from '../storage/limits.ts';
+import { connectPostgres, takeLock } from '../storage/postgres.ts';
 import { type Engine, runOn, testSchema } from './engines.ts';
 
 export interface TestHistory {
@@ -19,12 +22,19 @@ export interface TestHistory {
   run(text: string): Promise<void>;
   /** Nothing is stored any more. */
   clear(): Promise<void>;
+  /** Whatever is there, so that two texts that are equal mean that nothing was written in between. */
+  contents(): Promise<string>;
+  /** Another process writes until the answer is called. */
+  hold(): Promise<() => Promise<void>>;
+  /** It is not where it was, until the answer is called. */
+  moveAway(): Promise<() => Promise<void>>;
   remove(): Promise<void>;
 }
 
 export const testHistoryLimits = { ...historyLimits, lock_wait_ms: 0 };
 
-export async function testHistory(engine: Engine): Promise<TestHistory> {
+/** `server` changes limits of the connections to a server. */
+export async function testHistory(engine: Engine, server: Partial<StorageLimits> = {}): Promise<TestHistory> {
   const folder = mkdtempSync(join(tmpdir(), 'setpoint-history-'));
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
   if (engine === 'sqlite') {
@@ -44,27 +54,78 @@ export async function testHistory(engine: Engine): Promise<TestHistory> {
         for (const suffix of ['', '-wal', '-shm']) rmSync(`${place}${suffix}`, { force: true });
         await historian.append([]);
       },
+      async contents() {
+        // The -shm file is the lock table of readers, not what is stored.
+        const files = readdirSync(folder).filter((name) => !name.endsWith('-shm'));
+        return files.map((name) => `${name} ${readFileSync(join(folder, name)).toString('base64')}`).join('\n');
+      },
+      async hold() {
+        const other = new DatabaseSync(place);
+        other.exec('BEGIN IMMEDIATE');
+        return async () => other.close();
+      },
+      async moveAway() {
+        renameSync(place, `${place}.away`);
+        return async () => renameSync(`${place}.away`, place);
+      },
       async remove() {
         await historian.close();
         removeFolder();
       },
     };
   }
-  const place = await testSchema();
+  const place = await testSchema(server);
   await prepareHistory(place);
   const historian = openHistorian(place, testHistoryLimits);
   const run = async (text: string): Promise<void> => void (await runOn(place, text));
+  const { postgres_schema: schema } = place.limits;
   return {
     place,
     folder,
     historian,
     run,
     clear: () => run('TRUNCATE sample, rollup, series'),
+    async contents() {
+      // A row that is written again, even as it was, is another version of it in another transaction.
+      const tables = ['sample', 'rollup', 'series', 'data_format'].map((table) =>
+        runOn(
+          place,
+          `SELECT xmin::text, ctid::text, tableoid::regclass::text, row.* FROM ${table} AS row ORDER BY 3, 2`,
+        ),
+      );
+      return JSON.stringify(await Promise.all(tables));
+    },
+    async hold() {
+      const holder = connectPostgres(place, 'history');
+      const connection = await holder.connect();
+      await connection.run(`BEGIN; ${takeLock(schema, 'history')}`);
+      return async () => {
+        connection.release(true);
+        await holder.close();
+      };
+    },
+    async moveAway() {
+      await run(`ALTER SCHEMA ${schema} RENAME TO ${schema}_away`);
+      return () => run(`ALTER SCHEMA ${schema}_away RENAME TO ${schema}`);
+    },
     async remove() {
       await historian.close();
-      await run(`DROP SCHEMA IF EXISTS ${place.limits.postgres_schema} CASCADE`);
+      await run(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
       removeFolder();
     },
+  };
+}
+
+/** One for all tests of a `describe`, each of which clears what it does not expect. */
+export function historyOn(engine: Engine, server: Partial<StorageLimits> = {}): () => TestHistory {
+  let history: TestHistory | undefined;
+  beforeAll(async () => {
+    history = await testHistory(engine, server);
+  });
+  afterAll(() => history?.remove());
+  return () => {
+    if (history === undefined) throw new Error('there is a history only while tests run');
+    return history;
   };
 }
 

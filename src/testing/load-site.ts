@@ -1,15 +1,12 @@
 /**
  * The load fixture of the contract as a running site: declarations, binding and routes commissioned against its
- * site.yaml, and a real historian in a folder of its own. Tests edit the texts before they are read.
+ * site.yaml, and its frames out of a real historian. Tests edit the texts before they are read.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { ForecastOptions } from '../api/processing.ts';
 import { createLog } from '../base/log.ts';
-import type { Historian, HistoryRow } from '../historian/historian.ts';
-import { historyLimits } from '../historian/limits.ts';
-import { openHistorian } from '../historian/open-historian.ts';
+import type { HistoryRow } from '../historian/historian.ts';
 import { readSite } from '../points/site.ts';
 import { readBinding } from '../processing/binding/binding.ts';
 import { type Commissioning, commission } from '../processing/commission/commission.ts';
@@ -22,6 +19,7 @@ import { embeddedHistory } from '../processing/source/embedded-history.ts';
 import { type LiveState, noLiveState } from '../processing/source/live-state.ts';
 import { readTask } from '../processing/task/read.ts';
 import { quality } from '../rules/snapshot.ts';
+import type { TestHistory } from './histories.ts';
 
 const folder = new URL('../processing/commission/fixture/', import.meta.url);
 export const fixtureFile = (name: string): string => readFileSync(new URL(name, folder), 'utf8');
@@ -116,41 +114,25 @@ export interface AssembleChanges {
   readonly signal?: AbortSignal;
 }
 
-export interface LoadStore {
-  readonly historian: Historian;
-  readonly folder: string;
-  assemble(route: CommissionedRoute, changes?: AssembleChanges): Promise<Assembly>;
-  close(): void;
-}
-
-export function loadStore(rows: readonly HistoryRow[]): LoadStore {
-  const own = mkdtempSync(join(tmpdir(), 'setpoint-processing-'));
-  const historian = openHistorian(join(own, 'history.sqlite'), historyLimits);
-  // Done before its promise is there: a file is written in one go.
-  void historian.append(rows);
-  const log = createLog('silent', {});
-  return {
-    historian,
-    folder: own,
-    assemble: async (route, changes = {}) =>
-      assembleFrame({
-        plan: planFrame(
-          route,
-          changes.asOfMs ?? at('12:00:00'),
-          { kind: 'forecast', horizon_steps: 2, ...changes.options },
-          changes.nowMs ?? at('12:00:01'),
-        ),
-        sources: {
-          history: embeddedHistory(historian),
-          covariates: covariateFiles,
-          live: changes.live ?? noLiveState,
-        },
-        signal: changes.signal ?? new AbortController().signal,
-        log,
-      }),
-    close() {
-      void historian.close();
-      rmSync(own, { recursive: true, force: true });
+/** The frame of the fixture's route out of what `history` holds. */
+export function assembleLoad(
+  { historian }: Pick<TestHistory, 'historian'>,
+  route: CommissionedRoute,
+  changes: AssembleChanges = {},
+): Promise<Assembly> {
+  return assembleFrame({
+    plan: planFrame(
+      route,
+      changes.asOfMs ?? at('12:00:00'),
+      { kind: 'forecast', horizon_steps: 2, ...changes.options },
+      changes.nowMs ?? at('12:00:01'),
+    ),
+    sources: {
+      history: embeddedHistory(historian),
+      covariates: covariateFiles,
+      live: changes.live ?? noLiveState,
     },
-  };
+    signal: changes.signal ?? new AbortController().signal,
+    log: createLog('silent', {}),
+  });
 }

@@ -21,7 +21,9 @@ import { covariateFiles } from '../processing/source/covariate-file.ts';
 import { embeddedHistory } from '../processing/source/embedded-history.ts';
 import { type LiveState, noLiveState } from '../processing/source/live-state.ts';
 import type { NormalisedRequest } from '../processing/wire/request-decode.ts';
-import { at, fixtureRows, type LoadEdits, type LoadStore, loadRoute, loadStore } from './load-site.ts';
+import type { Engine } from './engines.ts';
+import { historyOn, type TestHistory } from './histories.ts';
+import { at, fixtureRows, type LoadEdits, loadRoute } from './load-site.ts';
 import { type SimulatedClock, simulatedClock } from './simulated-clock.ts';
 import { startTestGateway, type TestGateway, testSubject } from './test-gateway.ts';
 
@@ -50,7 +52,7 @@ export interface SendInit {
 
 export interface ProcessingGateway {
   readonly gateway: TestGateway;
-  readonly store: LoadStore;
+  readonly history: TestHistory;
   readonly clock: SimulatedClock;
   readonly routes: readonly CommissionedRoute[];
   /** How often history was read, and the processor asked. */
@@ -95,10 +97,11 @@ export function fallbackProcessor({ task, processor }: CommissionedRoute, clock:
   );
 }
 
-export async function startProcessingGateway(changes: GatewayChanges = {}): Promise<ProcessingGateway> {
+async function startProcessingGateway(stored: TestHistory, changes: GatewayChanges): Promise<ProcessingGateway> {
   const clock = simulatedClock(at('12:00:01'));
   const route = loadRoute(changes.edits);
-  const store = loadStore(changes.rows ?? fixtureRows());
+  await stored.clear();
+  await stored.historian.append(changes.rows ?? fixtureRows());
   const counts = { reads: 0, asked: 0 };
   const inner = (changes.processor ?? fallbackProcessor)(route, clock);
   const processor: Processor = {
@@ -108,7 +111,7 @@ export async function startProcessingGateway(changes: GatewayChanges = {}): Prom
       return inner.process(request, signal, leaving);
     },
   };
-  const history = embeddedHistory(store.historian);
+  const history = embeddedHistory(stored.historian);
   const capabilities = processingCapabilities({
     routes: [route],
     processors: [processor],
@@ -141,7 +144,7 @@ export async function startProcessingGateway(changes: GatewayChanges = {}): Prom
     });
   return {
     gateway,
-    store,
+    history: stored,
     clock,
     routes: [route],
     counts,
@@ -152,18 +155,20 @@ export async function startProcessingGateway(changes: GatewayChanges = {}): Prom
         headers: { 'content-type': 'application/json', ...headers },
         body: typeof body === 'string' ? body : JSON.stringify(body),
       }),
-    async close() {
-      await gateway.server.close();
-      store.close();
-    },
+    close: () => gateway.server.close(),
   };
 }
 
-/** One for the test that runs, closed with it. */
-export async function startForTest(changes: GatewayChanges = {}): Promise<ProcessingGateway> {
-  const site = await startProcessingGateway(changes);
-  onTestFinished(() => site.close());
-  return site;
+export type StartGateway = (changes?: GatewayChanges) => Promise<ProcessingGateway>;
+
+/** Starts gateways for the tests of a `describe`, each closed with its test, over one recorded history on this engine. */
+export function gatewaysOn(engine: Engine): StartGateway {
+  const history = historyOn(engine);
+  return async (changes = {}) => {
+    const site = await startProcessingGateway(history(), changes);
+    onTestFinished(() => site.close());
+    return site;
+  };
 }
 
 interface Refusal {

@@ -1,5 +1,5 @@
 /** A clock that tests turn by hand: time passes only in `advance`, and wall time may jump away from monotonic time. */
-import { type Clock, checkDelay } from '../base/clock.ts';
+import { type Clock, checkDelay, systemClock } from '../base/clock.ts';
 
 export interface SimulatedClock extends Clock {
   /** Lets `ms` pass, running the timers that fall due, in order, each at its own moment. */
@@ -66,4 +66,16 @@ export function simulatedClock(wallStartMs = 1_700_000_000_000, monotonicStartMs
     },
     pendingCount: () => pending.size,
   };
+}
+
+/** Runs what is due at this moment, turn after turn, until `work` is done: for work that waits for a server as well as for this clock. */
+export async function turnUntil<T>(clock: SimulatedClock, work: Promise<T>): Promise<T> {
+  const turning = { done: false };
+  const end = (): void => void (turning.done = true);
+  void work.then(end, end);
+  while (!turning.done) {
+    await new Promise<void>((resolve) => systemClock.soon(resolve));
+    clock.advance(0);
+  }
+  return work;
 }

@@ -1,23 +1,34 @@
 /** The audit trail of a running service, and its two commands (decisions §3 "Store", §2.7). */
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { tamper } from '../../src/testing/audit-trail.ts';
-import { folders, start } from './per-test.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { tamperAt } from '../../src/testing/audit-trail.ts';
+import { engines } from '../../src/testing/engines.ts';
+import { afterThisTest, folders, start } from './per-test.ts';
 import { runCommand, serviceEnvironment, type TestFolders, type TestService } from './running-service.ts';
+import { type SiteStorage, storageOn } from './storage-on.ts';
 
-const audit = (of: TestFolders, ...args: string[]) =>
-  runCommand('setpoint.ts', ['audit', ...args], serviceEnvironment(of));
 const addRules = async (service: TestService, count: number): Promise<void> => {
   for (let index = 0; index < count; index++) await service.command('POST', '/rules', { name: `rule ${index}` });
 };
 
-describe('setpoint audit', () => {
+const auditIn = (of: TestFolders, env: SiteStorage['env'], ...args: string[]) =>
+  runCommand('setpoint.ts', ['audit', ...args], serviceEnvironment(of, env));
+
+describe.each(engines)('setpoint audit on %s', (engine) => {
+  let of: TestFolders;
+  let storage: SiteStorage;
+  beforeEach(async () => {
+    of = folders();
+    storage = await storageOn(engine, of);
+    afterThisTest(() => storage.remove());
+  });
+  const audit = (...args: string[]) => auditIn(of, storage.env, ...args);
+
   test('verify beside a running service: unbroken, and what nothing covers yet', async () => {
-    const of = folders();
-    const service = await start(of);
+    const service = await start(of, storage.env);
     await addRules(service, 5);
-    const answer = audit(of, 'verify');
+    const answer = audit('verify');
     expect([answer.status, answer.stderr]).toEqual([0, '']);
     expect(answer.stdout).toContain('1 to 10: 10 events');
     expect(answer.stdout).toContain('checkpoints of the data dir reach 0; not covered yet: 10 events, 1 to 10');
@@ -25,8 +36,7 @@ describe('setpoint audit', () => {
   });
 
   test('a clean stop leaves a checkpoint in the file and in the log, signed with a key of its own, owner only', async () => {
-    const of = folders();
-    const service = await start(of);
+    const service = await start(of, storage.env);
     await addRules(service, 3);
     await service.request('GET', '/api/v1/audit/events', { token: await service.token('Admin') });
     expect(await service.stop()).toBe(0);
@@ -41,7 +51,7 @@ describe('setpoint audit', () => {
     expect(readFileSync(join(of.data, 'audit-key.pem'), 'utf8')).not.toBe(
       readFileSync(join(of.data, 'signing-key.pem'), 'utf8'),
     );
-    expect(JSON.parse(audit(of, 'verify', '--json').stdout)).toMatchObject({
+    expect(JSON.parse(audit('verify', '--json').stdout)).toMatchObject({
       good: true,
       problems: [],
       chains: [
@@ -51,72 +61,70 @@ describe('setpoint audit', () => {
     });
   });
 
-  test('with an anchor kept elsewhere: the tail that it does not cover, a cut, an older copy put back', async () => {
-    const of = folders();
-    let service = await start(of);
-    await addRules(service, 3);
-    await service.stop();
-    const database = join(of.data, 'site.sqlite');
-    const older = join(of.config, 'older.sqlite');
-    copyFileSync(database, older);
-    service = await start(of);
-    await addRules(service, 2);
-    await service.stop();
-    const anchor = join(of.config, 'anchor.jsonl');
-    copyFileSync(join(of.data, 'audit-checkpoints.jsonl'), anchor);
-    service = await start(of);
-    await addRules(service, 1);
-    await service.stop();
-    const good = audit(of, 'verify', '--anchor', anchor);
-    expect(good.status, good.stdout).toBe(0);
-    expect(good.stdout).toContain('the anchor reaches 10; not covered by it: 2 events, 11 to 12');
-
-    tamper(database, (file) => {
-      file.exec('DELETE FROM audit_details WHERE sequence > 9; DELETE FROM audit_event WHERE sequence > 9');
-      file.exec('UPDATE audit_chain SET sequence = 9, hash = (SELECT hash FROM audit_event WHERE sequence = 9)');
-    });
-    const cut = audit(of, 'verify', '--anchor', anchor);
-    expect([cut.status, cut.stdout]).toEqual([1, expect.stringContaining('BROKEN at sequence 10 (cut)')]);
-    copyFileSync(older, database);
-    const replaced = audit(of, 'verify', '--anchor', anchor);
-    expect([replaced.status, replaced.stdout]).toEqual([1, expect.stringContaining('BROKEN at sequence 7 (cut)')]);
-    expect(audit(of, 'verify', '--anchor', join(of.config, 'none')).status).toBe(1);
-  });
-
   test('an edited byte is named, beside the running service', async () => {
-    const of = folders();
-    const service = await start(of);
+    const service = await start(of, storage.env);
     await addRules(service, 4);
-    tamper(join(of.data, 'site.sqlite'), (file) =>
-      file.exec(`UPDATE audit_event SET subject_id = 'eve' WHERE sequence = 6`),
-    );
-    const answer = audit(of, 'verify');
+    await tamperAt(storage.site, `UPDATE audit_event SET subject_id = 'eve' WHERE sequence = 6`);
+    const answer = audit('verify');
     expect([answer.status, answer.stdout]).toEqual([1, expect.stringContaining('BROKEN at sequence 6 (edited)')]);
   });
 
   test('an export verifies without the database; an edited one does not', async () => {
-    const of = folders();
-    const service = await start(of);
+    const service = await start(of, storage.env);
     await addRules(service, 3);
     // Readers of lines that go by Unicode would end one here.
     await service.command('POST', '/rules', { name: 'rule\u2028four' });
     await service.stop();
-    const exported = audit(of, 'export');
+    const exported = audit('export');
     expect([exported.status, exported.stderr]).toEqual([0, '']);
     const file = join(of.config, 'export.jsonl');
     writeFileSync(file, exported.stdout);
     const elsewhere = { ...folders(), data: join(of.config, 'nowhere') };
-    const verified = audit(elsewhere, 'verify', '--file', file, '--json');
+    const verified = auditIn(elsewhere, {}, 'verify', '--file', file, '--json');
     expect([verified.status, verified.stderr]).toEqual([0, '']);
     expect(JSON.parse(verified.stdout)).toMatchObject({
       good: true,
       chains: [{ last: 8, coveredLocally: 8, details: 8 }],
     });
     writeFileSync(file, exported.stdout.replace('rule 2', 'rule X'));
-    const edited = audit(elsewhere, 'verify', '--file', file);
+    const edited = auditIn(elsewhere, {}, 'verify', '--file', file);
     expect([edited.status, edited.stdout]).toEqual([1, expect.stringContaining('BROKEN at sequence 5 (details)')]);
-    expect(audit(elsewhere, 'verify').stderr).toMatch(/no site database/);
+    expect(auditIn(elsewhere, {}, 'verify').stderr).toMatch(/no site database/);
   });
+});
+
+test('setpoint audit with an anchor kept elsewhere: the tail that it does not cover, a cut, an older copy put back', async () => {
+  const of = folders();
+  const audit = (...args: string[]) => auditIn(of, {}, ...args);
+  const database = join(of.data, 'site.sqlite');
+  const older = join(of.config, 'older.sqlite');
+  let service = await start(of);
+  await addRules(service, 3);
+  await service.stop();
+  copyFileSync(database, older);
+  service = await start(of);
+  await addRules(service, 2);
+  await service.stop();
+  const anchor = join(of.config, 'anchor.jsonl');
+  copyFileSync(join(of.data, 'audit-checkpoints.jsonl'), anchor);
+  service = await start(of);
+  await addRules(service, 1);
+  await service.stop();
+  const good = audit('verify', '--anchor', anchor);
+  expect(good.status, good.stdout).toBe(0);
+  expect(good.stdout).toContain('the anchor reaches 10; not covered by it: 2 events, 11 to 12');
+
+  await tamperAt(
+    database,
+    `DELETE FROM audit_details WHERE sequence > 9; DELETE FROM audit_event WHERE sequence > 9;
+      UPDATE audit_chain SET sequence = 9, hash = (SELECT hash FROM audit_event WHERE sequence = 9)`,
+  );
+  const cut = audit('verify', '--anchor', anchor);
+  expect([cut.status, cut.stdout]).toEqual([1, expect.stringContaining('BROKEN at sequence 10 (cut)')]);
+  copyFileSync(older, database);
+  const replaced = audit('verify', '--anchor', anchor);
+  expect([replaced.status, replaced.stdout]).toEqual([1, expect.stringContaining('BROKEN at sequence 7 (cut)')]);
+  expect(audit('verify', '--anchor', join(of.config, 'none')).status).toBe(1);
 });
 
 test('§5, §7 an opaque token opens the audit of its own pair, of a real process', async () => {

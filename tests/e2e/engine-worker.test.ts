@@ -1,8 +1,4 @@
 /** The automation worker as a real thread: it is killed, comes back, and knows what it knew (house, "Threads"). */
-
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createEngineClient, type EngineThread } from '../../src/automation/engine-client.ts';
 import { automationLimits } from '../../src/automation/limits.ts';
@@ -12,6 +8,8 @@ import { silentLog } from '../../src/base/log.ts';
 import { beginGeneration, createPointMemory } from '../../src/points/shared-memory.ts';
 import { readSite } from '../../src/points/site.ts';
 import type { ExecutionRecord } from '../../src/rules/record.ts';
+import { openRuntimeDatabase } from '../../src/storage/database.ts';
+import { engines, testPlaces } from '../../src/testing/engines.ts';
 import { virtualSite, waitFor } from './running-service.ts';
 
 const nodes = {
@@ -29,52 +27,64 @@ const rule = {
   nodes_json: JSON.stringify({ start_node: 's', nodes }),
 };
 
-test('a killed engine thread is started again: rules, cooldown and watched rules as before', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'engine-worker-'));
-  const site = readSite(virtualSite, 'site.yaml');
-  const memory = createPointMemory(site.points, site.channels.length);
-  beginGeneration(memory);
-  memory.online[0] = 1;
-  const threads: EngineThread[] = [];
-  const records: ExecutionRecord[] = [];
-  const client = createEngineClient({
-    start() {
-      const database = join(folder, 'runtime.sqlite');
-      const thread = startEngineWorker(
-        { site, memory, database, dataFolder: folder, limits: automationLimits, commandMaxAgeMs: 1000 },
-        'silent',
-      );
-      threads.push(thread);
-      return thread;
-    },
-    rules: {
-      heads: () => Promise.resolve([{ id: 1, revision: 1 }]),
-      engineRules: (ids) => Promise.resolve(ids.length === 0 ? [] : [rule]),
-    },
-    parameters: site.parameters,
-    clock: systemClock,
-    log: silentLog,
-    limits: automationLimits,
-    onExecutions: (made) => void records.push(...made),
-    onStart: () => client.watch([1]),
-  });
-  try {
-    expect(await client.open()).toEqual({ rules_loaded: 1, rules_failed: [] });
-    // The rule has run, and its run is stored.
-    const last = await waitFor(async () => (await client.explain([1]))[0]?.last_run ?? undefined);
-    await client.execute(1, 'correlation-1');
-    await threads[0]?.terminate();
-    await waitFor(() => threads.length === 2 || undefined);
-    const status = await waitFor(async () => (await client.explain([1]).catch(() => []))[0] ?? undefined);
-    expect(status).toMatchObject({ state: 'cooldown', enabled: true, runnable: true });
-    expect(status.last_run?.execution_id).not.toBe(last.execution_id);
-    records.length = 0;
-    const record = await client.execute(1, 'correlation-2');
-    await waitFor(() => records.length === 1 || undefined);
-    expect(records).toEqual([record]);
-    expect(client.restarts()).toBe(1);
-  } finally {
-    await client.close();
-    rmSync(folder, { recursive: true, force: true });
-  }
-});
+test.each(engines)(
+  'a killed engine thread is started again: rules, cooldown and watched rules as before, on %s',
+  async (engine) => {
+    const places = await testPlaces(engine);
+    const prepared = openRuntimeDatabase(places.runtime);
+    await prepared.ready();
+    await prepared.close();
+    const site = readSite(virtualSite, 'site.yaml');
+    const memory = createPointMemory(site.points, site.channels.length);
+    beginGeneration(memory);
+    memory.online[0] = 1;
+    const threads: EngineThread[] = [];
+    const records: ExecutionRecord[] = [];
+    const client = createEngineClient({
+      start() {
+        const thread = startEngineWorker(
+          {
+            site,
+            memory,
+            database: places.runtime,
+            dataFolder: places.folder,
+            limits: automationLimits,
+            commandMaxAgeMs: 1000,
+          },
+          'silent',
+        );
+        threads.push(thread);
+        return thread;
+      },
+      rules: {
+        heads: () => Promise.resolve([{ id: 1, revision: 1 }]),
+        engineRules: (ids) => Promise.resolve(ids.length === 0 ? [] : [rule]),
+      },
+      parameters: site.parameters,
+      clock: systemClock,
+      log: silentLog,
+      limits: automationLimits,
+      onExecutions: (made) => void records.push(...made),
+      onStart: () => client.watch([1]),
+    });
+    try {
+      expect(await client.open()).toEqual({ rules_loaded: 1, rules_failed: [] });
+      // The rule has run, and its run is stored.
+      const last = await waitFor(async () => (await client.explain([1]))[0]?.last_run ?? undefined);
+      await client.execute(1, 'correlation-1');
+      await threads[0]?.terminate();
+      await waitFor(() => threads.length === 2 || undefined);
+      const status = await waitFor(async () => (await client.explain([1]).catch(() => []))[0] ?? undefined);
+      expect(status).toMatchObject({ state: 'cooldown', enabled: true, runnable: true });
+      expect(status.last_run?.execution_id).not.toBe(last.execution_id);
+      records.length = 0;
+      const record = await client.execute(1, 'correlation-2');
+      await waitFor(() => records.length === 1 || undefined);
+      expect(records).toEqual([record]);
+      expect(client.restarts()).toBe(1);
+    } finally {
+      await client.close();
+      await places.remove();
+    }
+  },
+);

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { historyLimits } from '../../src/historian/limits.ts';
 import { openHistorian } from '../../src/historian/open-historian.ts';
 import { openDatabase } from '../../src/storage/database.ts';
+import { engines } from '../../src/testing/engines.ts';
 import { exportedRows } from '../../src/testing/histories.ts';
 import {
   root,
@@ -17,6 +18,7 @@ import {
   testFolders,
   waitFor,
 } from './running-service.ts';
+import { type SiteStorage, storageOn } from './storage-on.ts';
 
 const site = `schema: svc.site.v1
 site: { id: history-test, name: History, timezone: UTC }
@@ -30,21 +32,28 @@ instances:
 `;
 const series = { instance: 2, point: 1 };
 
-describe('decisions §2.7 setpoint history', () => {
+describe.each(engines)('decisions §2.7 setpoint history, on %s', (engine) => {
   let folders: TestFolders;
-  beforeEach(() => {
+  let storage: SiteStorage;
+  beforeEach(async () => {
     folders = testFolders(site);
     mkdirSync(folders.data);
+    storage = await storageOn(engine, folders);
   });
-  afterEach(() => folders.remove());
+  afterEach(async () => {
+    await storage.remove();
+    folders.remove();
+  });
 
-  const setpoint = (...args: string[]) => runCommand('setpoint.ts', ['history', ...args], serviceEnvironment(folders));
+  const setpoint = (...args: string[]) =>
+    runCommand('setpoint.ts', ['history', ...args], serviceEnvironment(folders, storage.env));
   const importText = (text: string, ...args: string[]) => {
     writeFileSync(join(folders.config, 'values.csv'), text);
     return setpoint('import', join(folders.config, 'values.csv'), '--point', '2:1', ...args);
   };
   const audited = async () => {
-    const database = openDatabase(join(folders.data, 'site.sqlite'));
+    const database = openDatabase(storage.site);
+    await database.ready();
     const events = await database.query
       .selectFrom('audit_event')
       .selectAll()
@@ -96,7 +105,9 @@ describe('decisions §2.7 setpoint history', () => {
     expect(bad.stderr).toContain('values.csv:3: the value must be a finite number');
     const none = setpoint('export', '--point', '2:1');
     expect([none.status, none.stdout]).toEqual([1, '']);
-    expect(none.stderr).toContain('there is no history in the data dir');
+    expect(none.stderr).toContain(
+      engine === 'sqlite' ? 'there is no history in the data dir' : 'the history store cannot be read now',
+    );
     expect(await audited()).toEqual([]);
     expect(importText('time,value\n', '--point', '2:2').stderr).toContain('site.yaml has no measurement point 2:2');
     expect(setpoint('import', join(folders.config, 'none.csv'), '--point', '2:1').stderr).toContain(
@@ -108,7 +119,7 @@ describe('decisions §2.7 setpoint history', () => {
   });
 
   test('decisions §4 beside a running service: both store, and a reader sees whole batches', async () => {
-    const service = await startTestService(folders);
+    const service = await startTestService(folders, storage.env);
     try {
       const count = 30_000;
       const startMs = Date.UTC(2026, 5, 1);
@@ -116,7 +127,7 @@ describe('decisions §2.7 setpoint history', () => {
       const text = `time,value\n${Array.from({ length: count }, (_, index) => line(index)).join('')}`;
       const done = importText(text);
       expect([done.status, done.stderr]).toEqual([0, '']);
-      const historian = openHistorian(join(folders.data, 'history.sqlite'), historyLimits);
+      const historian = openHistorian(storage.history, historyLimits);
       expect(await exportedRows(historian, { series })).toHaveLength(count);
       await historian.close();
       expect(service.logs()).not.toContain('"level":50');

@@ -1,21 +1,14 @@
 /** A site of one machine moves to PostgreSQL and goes on there (docs/guides/several-machines.md). */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makePostgres, type TestPostgres } from '../../src/testing/postgres-server.ts';
+import { describe, expect, test } from 'vitest';
 import { runCommand, serviceEnvironment, startTestService, testFolders, virtualSite } from './running-service.ts';
+import { storageOn } from './storage-on.ts';
 
 describe('setpoint migrate', () => {
-  let postgres: TestPostgres;
-  beforeAll(async () => {
-    postgres = await makePostgres();
-    await postgres.start();
-  }, 60_000);
-  afterAll(() => postgres.stop());
-
   test('§3 rules, ids and audit chain go on behind the last of the old place', async () => {
     const folders = testFolders(virtualSite);
-    const server = { SVC_DATABASE_URL: postgres.url };
+    const { env: server, remove } = await storageOn('postgres', folders);
     const migrate = (...more: string[]) =>
       runCommand(
         'setpoint.ts',
@@ -52,6 +45,7 @@ describe('setpoint migrate', () => {
     // An import and three changes of two events each, the move, one more change: the sequence has no gap between them.
     expect(report.chains[0].events).toBe(report.chains[0].last);
     expect(report.chains[0].last).toBe(11);
+    await remove();
     folders.remove();
   }, 120_000);
 });

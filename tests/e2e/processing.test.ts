@@ -8,6 +8,7 @@ import { readTasks } from '../../src/processing/configuration.ts';
 import { fallbackWork } from '../../src/processing/server/fallback-work.ts';
 import { defaultServerLimits } from '../../src/processing/server/limits.ts';
 import { serveProcessor } from '../../src/processing/server/serve.ts';
+import { engines } from '../../src/testing/engines.ts';
 import { rawServer } from '../../src/testing/raw-server.ts';
 import {
   feedFlow,
@@ -19,6 +20,7 @@ import {
   type TestService,
   testFolders,
 } from './running-service.ts';
+import { storageOn } from './storage-on.ts';
 
 const site = `schema: svc.site.v1
 site: { id: reservoir, name: Reservoir, timezone: UTC }
@@ -93,7 +95,7 @@ function configure(port: number): void {
 }
 
 /** Ten minutes of values up to now, each 7 seconds apart. */
-function importHistory(): void {
+function importHistory(storage: Readonly<Record<string, string>> = {}): void {
   const nowMs = Date.now();
   const lines = Array.from(
     { length: 90 },
@@ -102,7 +104,11 @@ function importHistory(): void {
   const file = join(folders.config, 'level.csv');
   writeFileSync(file, ['time,value', ...lines, ''].join('\n'));
   mkdirSync(folders.data, { recursive: true });
-  const done = runCommand('setpoint.ts', ['history', 'import', file, '--point', '1:1'], serviceEnvironment(folders));
+  const done = runCommand(
+    'setpoint.ts',
+    ['history', 'import', file, '--point', '1:1'],
+    serviceEnvironment(folders, storage),
+  );
   expect([done.status, done.stderr]).toEqual([0, '']);
 }
 
@@ -151,67 +157,72 @@ describe('decisions §4 Switch', () => {
   });
 });
 
-test('§4.3 imported history becomes derived data, with its two audit records; a changed revision stops the next start', async () => {
-  const processor = { id: 'helper', version: '1.0.0', contract: 'svc.data-processing.forecast.v1' };
-  const tasksFolder = join(folders.config, 'processing', 'tasks');
-  configure(1);
-  const server = await serveProcessor(
-    {
+test.each(engines)(
+  '§4.3 history imported into %s becomes derived data, with its two audit records; a changed revision stops the next start',
+  async (engine) => {
+    const { env, remove } = await storageOn(engine, folders);
+    closers.push(remove);
+    const processor = { id: 'helper', version: '1.0.0', contract: 'svc.data-processing.forecast.v1' };
+    const tasksFolder = join(folders.config, 'processing', 'tasks');
+    configure(1);
+    const server = await serveProcessor(
+      {
+        processor,
+        declarations: readTasks(tasksFolder),
+        limits: defaultServerLimits,
+        bearerToken: null,
+        clock: systemClock,
+        log: silentLog,
+        work: fallbackWork,
+        condition: () => 'ok',
+        knowsArtifact: () => false,
+      },
+      { host: '127.0.0.1', port: 0 },
+    );
+    closers.push(() => server.close(100));
+    configure(server.port);
+    importHistory(env);
+    service = await startTestService(folders, { ...on, ...env });
+    const health = await service.request('GET', '/api/v1/data-processing/processors/health');
+    expect(health.body['processors']).toMatchObject([
+      { processor_id: 'helper', health: 'healthy', tasks: ['tank.level'] },
+    ]);
+    const answer = await process({ quantiles: [0.1, 0.9] });
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.body).toMatchObject({
+      schema: 'svc.derived-data.v1',
+      processing_status: 'fallback',
       processor,
-      declarations: readTasks(tasksFolder),
-      limits: defaultServerLimits,
-      bearerToken: null,
-      clock: systemClock,
-      log: silentLog,
-      work: fallbackWork,
-      condition: () => 'ok',
-      knowsArtifact: () => false,
-    },
-    { host: '127.0.0.1', port: 0 },
-  );
-  closers.push(() => server.close(100));
-  configure(server.port);
-  importHistory();
-  service = await startTestService(folders, on);
-  const health = await service.request('GET', '/api/v1/data-processing/processors/health');
-  expect(health.body['processors']).toMatchObject([
-    { processor_id: 'helper', health: 'healthy', tasks: ['tank.level'] },
-  ]);
-  const answer = await process({ quantiles: [0.1, 0.9] });
-  expect(answer.status, answer.text).toBe(200);
-  expect(answer.body).toMatchObject({
-    schema: 'svc.derived-data.v1',
-    processing_status: 'fallback',
-    processor,
-    quality: { fallback_used: true, missing_ratio: 0, live_tail_included: false },
-    data: { target: 'level', unit: 'm', cadence_seconds: 60 },
-  });
-  const events = await service.request('GET', '/api/v1/audit/events?action=data_processing.process', {
-    token: await service.token('Admin'),
-  });
-  const correlationId = answer.headers.get('x-correlation-id');
-  expect(events.body['items']).toMatchObject([
-    {
-      outcome: 'succeeded',
-      correlationId,
-      resource: { kind: 'processing-binding', resourceId: 'processing-binding:tank.site' },
-    },
-    { outcome: 'accepted', correlationId, risk: 'medium' },
-  ]);
-  expect(await service.stop()).toBe(0);
-  service = undefined;
+      quality: { fallback_used: true, missing_ratio: 0, live_tail_included: false },
+      data: { target: 'level', unit: 'm', cadence_seconds: 60 },
+    });
+    const events = await service.request('GET', '/api/v1/audit/events?action=data_processing.process', {
+      token: await service.token('Admin'),
+    });
+    const correlationId = answer.headers.get('x-correlation-id');
+    expect(events.body['items']).toMatchObject([
+      {
+        outcome: 'succeeded',
+        correlationId,
+        resource: { kind: 'processing-binding', resourceId: 'processing-binding:tank.site' },
+      },
+      { outcome: 'accepted', correlationId, risk: 'medium' },
+    ]);
+    expect(await service.stop()).toBe(0);
+    service = undefined;
 
-  const changed = readFileSync(join(tasksFolder, 'level.yaml'), 'utf8').replace(
-    'max_gap_seconds: 120',
-    'max_gap_seconds: 121',
-  );
-  folders.write('processing/tasks/level.yaml', changed);
-  const started = runCommand('serve.ts', [], serviceEnvironment(folders, on));
-  expect([started.status, started.stderr]).toEqual([
-    1,
-    expect.stringMatching(/^setpoint: processing\/tasks\/level\.yaml:3: .*give it a new revision\n$/),
-  ]);
-});
+    const changed = readFileSync(join(tasksFolder, 'level.yaml'), 'utf8').replace(
+      'max_gap_seconds: 120',
+      'max_gap_seconds: 121',
+    );
+    folders.write('processing/tasks/level.yaml', changed);
+    const started = runCommand('serve.ts', [], serviceEnvironment(folders, { ...on, ...env }));
+    expect([started.status, started.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^setpoint: processing\/tasks\/level\.yaml:3: .*give it a new revision\n$/),
+    ]);
+  },
+);
 
 interface Counters {
   readonly ticks: number;

@@ -202,8 +202,13 @@ async function exportCommand(parts: DataDirParts, options: ExportOptions): Promi
   const historian = openHistorian(place, importLimits);
   const line = options.json === true ? jsonLine : csvLine;
   const lines = async function* (): AsyncIterableIterator<string> {
-    if (options.json !== true) yield csvHeader;
-    for await (const rows of historian.export(request)) yield rows.map(line).join('');
+    // It comes with the first rows: a store that cannot be read leaves nothing that looks like an empty one.
+    let header = options.json === true ? '' : csvHeader;
+    for await (const rows of historian.export(request)) {
+      yield header + rows.map(line).join('');
+      header = '';
+    }
+    yield header;
   };
   try {
     await pipeline(Readable.from(lines()), parts.terminal.stdout, { end: false });

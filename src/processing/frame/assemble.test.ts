@@ -1,24 +1,25 @@
 /** The frame of the contract's fixture, its cases of history and calendar, and the sentences about frames. */
-import { renameSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type NormalisedFrame, processingFrameSchema } from '../../api/processing.ts';
 import { decoder } from '../../base/decode.ts';
 import { Fault } from '../../base/fault.ts';
 import type { HistoryRow } from '../../historian/historian.ts';
 import { quality } from '../../rules/snapshot.ts';
+import { type Engine, engines } from '../../testing/engines.ts';
+import { historyOn, type TestHistory } from '../../testing/histories.ts';
 import { loadRequest } from '../../testing/load-fixture.ts';
 import {
   type AssembleChanges,
+  assembleLoad,
   at,
   fixtureFile,
   fixtureRows,
   humiditySeries,
   type LoadEdits,
-  type LoadStore,
   loadRoute,
   loadSeries,
-  loadStore,
   rainSeries,
   row,
   temperatureSeries,
@@ -28,20 +29,28 @@ import { checkFrame } from '../validate/frame.ts';
 import type { Assembly } from './assemble.ts';
 import type { Reason } from './reason.ts';
 
-let store: LoadStore | undefined;
-afterEach(() => {
-  store?.close();
-  store = undefined;
-});
+let store: TestHistory;
+/** What the tests of a `describe` store rows in. */
+function rig(engine: Engine): void {
+  const history = historyOn(engine);
+  beforeAll(() => {
+    store = history();
+  });
+}
+
+/** These rows are stored, and nothing else. */
+async function fill(rows: readonly HistoryRow[]): Promise<void> {
+  await store.clear();
+  await store.historian.append(rows);
+}
 
 async function assemble(
   rows: readonly HistoryRow[],
   edits: LoadEdits = {},
   changes: AssembleChanges = {},
 ): Promise<Assembly> {
-  store?.close();
-  store = loadStore(rows);
-  return store.assemble(loadRoute(edits), changes);
+  await fill(rows);
+  return assembleLoad(store, loadRoute(edits), changes);
 }
 
 async function frameOf(...call: Parameters<typeof assemble>): Promise<NormalisedFrame> {
@@ -74,7 +83,9 @@ const lenient = [
 ] as const;
 const allowing = { task: [...lenient, ['missing_policy: reject', 'missing_policy: allow']] } as const;
 
-describe('the fixture', () => {
+describe.each(engines)('the fixture, on %s', (engine) => {
+  rig(engine);
+
   test('§2.3 its frame comes out of its declarations and raw data, member for member', async () => {
     expect(await frameOf(fixtureRows())).toEqual(loadRequest.frame);
   });
@@ -86,7 +97,9 @@ describe('the fixture', () => {
   });
 });
 
-describe('§4.3 History reads and the cases H', () => {
+describe.each(engines)('§4.3 History reads and the cases H, on %s', (engine) => {
+  rig(engine);
+
   /** The two labels 11:00 and 11:15 as the end of the window. */
   const two = async (rows: readonly HistoryRow[], aggregation = 'mean', duplicates = 'latest') => {
     const frame = await frameOf(
@@ -165,7 +178,9 @@ describe('§4.3 History reads and the cases H', () => {
   });
 });
 
-describe('§2.3 Time invariants', () => {
+describe.each(engines)('§2.3 Time invariants, on %s', (engine) => {
+  rig(engine);
+
   test('2, 3: N labels end exactly at as_of, the future begins one cadence later', async () => {
     const frame = await frameOf(fixtureRows());
     expect(frame.history.timestamps).toEqual([
@@ -221,7 +236,9 @@ function futureInputs(): string {
   return text.slice(text.indexOf('  future_covariates:'), text.indexOf('alignment:'));
 }
 
-describe('decisions §4 the cutoff and the options', () => {
+describe.each(engines)('decisions §4 the cutoff and the options, on %s', (engine) => {
+  rig(engine);
+
   test('as_of may be now; a millisecond later is refused', async () => {
     await frameOf(fixtureRows(), {}, { nowMs: at('12:00:00') });
     await expect(assemble(fixtureRows(), {}, { nowMs: at('11:59:59.999') })).rejects.toMatchObject({
@@ -280,7 +297,9 @@ describe('decisions §4 the cutoff and the options', () => {
   });
 });
 
-describe('§2.3 Aggregate quality', () => {
+describe.each(engines)('§2.3 Aggregate quality, on %s', (engine) => {
+  rig(engine);
+
   test('H19: no gap at all is one cadence', async () => {
     expect((await frameOf(fixtureRows())).quality.max_gap_seconds).toBe(900);
   });
@@ -360,7 +379,9 @@ describe('§2.3 Aggregate quality', () => {
   });
 });
 
-describe('decisions §4 duplicates, clocks, ranges', () => {
+describe.each(engines)('decisions §4 duplicates, clocks, ranges, on %s', (engine) => {
+  rig(engine);
+
   const twice = [...fixtureRows(), row(loadSeries, '11:30:00', 821)];
 
   test('duplicate_sample under reject, with the label of the instant', async () => {
@@ -449,7 +470,9 @@ describe('decisions §4 duplicates, clocks, ranges', () => {
   });
 });
 
-describe('decisions §4 missing policies in the frame', () => {
+describe.each(engines)('decisions §4 missing policies in the frame, on %s', (engine) => {
+  rig(engine);
+
   test('hold_last fills up to max_cells, labels and counts; a filled cell does not close a gap', async () => {
     const frame = await frameOf(without(loadSeries, '11:30:00'), policy('{ method: hold_last, max_cells: 1 }'));
     expect(valuesOf(frame, 'load')).toEqual([818, 818, 835, 840]);
@@ -466,7 +489,9 @@ describe('decisions §4 missing policies in the frame', () => {
   });
 });
 
-describe('§2.3 Live tail', () => {
+describe.each(engines)('§2.3 Live tail, on %s', (engine) => {
+  rig(engine);
+
   const tailTask: LoadEdits = {
     task: [
       ['live_tail: forbidden', 'live_tail: allowed'],
@@ -515,7 +540,9 @@ describe('§2.3 Live tail', () => {
   });
 });
 
-describe('§2.3 Provenance', () => {
+describe.each(engines)('§2.3 Provenance, on %s', (engine) => {
+  rig(engine);
+
   test('one entry for each populated segment and feature, calendars included', async () => {
     const frame = await frameOf(fixtureRows());
     const keys = frame.provenance.map((entry) => `${entry.segment}/${entry.feature}`);
@@ -546,14 +573,15 @@ describe('§2.3 Provenance', () => {
   });
 });
 
-describe('§7 case 5 and decisions §4 covariates', () => {
+describe.each(engines)('§7 case 5 and decisions §4 covariates, on %s', (engine) => {
+  rig(engine);
+
   const withRuns = async (runs: unknown, edits: LoadEdits = {}): Promise<Assembly> => {
-    store?.close();
-    store = loadStore(fixtureRows());
+    await fill(fixtureRows());
     const path = join(store.folder, 'runs.json');
     writeFileSync(path, JSON.stringify({ schema: 'svc.covariate-runs.v1', runs }));
     const binding = [['path: ../weather-nwp.json', `path: ${path}`], ...(edits.binding ?? [])] as const;
-    return store.assemble(loadRoute({ ...edits, binding }));
+    return assembleLoad(store, loadRoute({ ...edits, binding }));
   };
   const run = (issued: string, watermark: string, temperature: number, times = ['12:15:00', '12:30:00']) => ({
     issued_at: `2026-07-11T${issued}Z`,
@@ -629,7 +657,6 @@ describe('§7 case 5 and decisions §4 covariates', () => {
   });
 
   test('persistence_day: the recorded values of the last whole day, as what they are', async () => {
-    store?.close();
     const day = 86_400_000;
     const rows = fixtureRows().concat(
       [temperatureSeries, humiditySeries, rainSeries].flatMap((series) => [
@@ -637,7 +664,7 @@ describe('§7 case 5 and decisions §4 covariates', () => {
         row(series, '12:30:00', 22, { eventMs: at('12:30:00') - day, ingestedMs: at('12:30:00') - day }),
       ]),
     );
-    store = loadStore(rows);
+    await fill(rows);
     const path = join(store.folder, 'runs.json');
     writeFileSync(path, JSON.stringify({ schema: 'svc.covariate-runs.v1', runs: [] }));
     const route = loadRoute({
@@ -646,7 +673,7 @@ describe('§7 case 5 and decisions §4 covariates', () => {
         ['max_file_bytes: 4194304', 'max_file_bytes: 4194304\n    fallback: persistence_day'],
       ],
     });
-    const assembled = await store.assemble(route);
+    const assembled = await assembleLoad(store, route);
     expect(future(assembled)).toEqual([[21, 22], ['substituted', 'substituted'], undefined]);
     if (!assembled.ok) throw new Error('refused');
     expect(provenanceOf(assembled.frame, 'temp_avg', 'future_covariates')).toEqual({
@@ -668,9 +695,9 @@ describe('§7 case 5 and decisions §4 covariates', () => {
       ['oversized', ' '.repeat(101)],
     ];
     for (const [, text] of broken) {
-      store?.close();
-      store = loadStore(fixtureRows());
+      await fill(fixtureRows());
       const path = join(store.folder, 'runs.json');
+      rmSync(path, { force: true });
       if (text !== null) writeFileSync(path, text);
       const route = loadRoute({
         binding: [
@@ -678,7 +705,7 @@ describe('§7 case 5 and decisions §4 covariates', () => {
           ['max_file_bytes: 4194304', 'max_file_bytes: 100'],
         ],
       });
-      const failure: unknown = await store.assemble(route).catch((error: unknown) => error);
+      const failure: unknown = await assembleLoad(store, route).catch((error: unknown) => error);
       expect(failure).toMatchObject({ code: 'source-unavailable', status: 503 });
       expect(JSON.stringify([failure instanceof Fault ? [failure.message, failure.details] : null])).not.toContain(
         path,
@@ -694,18 +721,19 @@ describe('§7 case 5 and decisions §4 covariates', () => {
   });
 });
 
-test('§4.3 a missing history store makes only that request unavailable; a later one recovers', async () => {
-  store = loadStore(fixtureRows());
-  const file = join(store.folder, 'history.sqlite');
-  const aside = join(store.folder, 'aside.sqlite');
-  expect(await store.assemble(loadRoute())).toMatchObject({ ok: true });
-  renameSync(file, aside);
-  await expect(store.assemble(loadRoute())).rejects.toMatchObject({ code: 'source-unavailable', status: 503 });
-  renameSync(aside, file);
-  expect(await store.assemble(loadRoute())).toMatchObject({ ok: true });
-});
+describe.each(engines)('the store and the deadline, on %s', (engine) => {
+  rig(engine);
 
-test('the deadline ends the assembly with its own reason', async () => {
-  const late = new Fault('deadline-exceeded', 'the deadline has passed');
-  await expect(assemble(fixtureRows(), {}, { signal: AbortSignal.abort(late) })).rejects.toBe(late);
+  test('§4.3 a missing history store makes only that request unavailable; a later one recovers', async () => {
+    expect(await assemble(fixtureRows())).toMatchObject({ ok: true });
+    const putBack = await store.moveAway();
+    await expect(assembleLoad(store, loadRoute())).rejects.toMatchObject({ code: 'source-unavailable', status: 503 });
+    await putBack();
+    expect(await assembleLoad(store, loadRoute())).toMatchObject({ ok: true });
+  });
+
+  test('the deadline ends the assembly with its own reason', async () => {
+    const late = new Fault('deadline-exceeded', 'the deadline has passed');
+    await expect(assemble(fixtureRows(), {}, { signal: AbortSignal.abort(late) })).rejects.toBe(late);
+  });
 });

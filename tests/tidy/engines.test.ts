@@ -1,0 +1,42 @@
+/** What is stored is tested on both database engines (STYLE.md, "Tests"): which suites know one only, and why. */
+import { expect, test } from 'vitest';
+import { repositoryFiles } from './sources.ts';
+
+/** A path, or the beginning of several, and why the other engine has no part in it. */
+const oneEngine: Readonly<Record<string, string>> = {
+  'src/historian/embedded-historian.test.ts': 'files that are moved, cut off or locked',
+  'src/historian/postgres-historian.test.ts': 'partitions, hypertables, answers in pages, epochs',
+  'src/historian/shared-recording.test.ts': 'recording by one of several machines, which share a server',
+  'src/storage/sqlite.test.ts': 'the embedded engine itself',
+  'src/storage/postgres.test.ts': 'the server engine itself',
+  'src/storage/lease.test.ts': 'who controls, of several machines on a server',
+  'src/storage/backup.test.ts': 'copies of a data dir; a server is backed up by its own means',
+  'src/storage/audit-migration.test.ts': 'a format that only files had',
+  'src/storage/to-postgres.test.ts': 'the move from one engine to the other',
+  'src/bin/engine-role.test.ts': 'who controls, of several machines on a server',
+  'tests/e2e/shared-history.test.ts': 'several machines on a server',
+  'tests/e2e/migrate.test.ts': 'the move from one engine to the other',
+  'tests/e2e/identity.test.ts': 'keys and scope are files beside either engine',
+  'tests/e2e/three-ways.test.ts': 'three clients of one API, whatever is behind it',
+  'tests/soak/': 'long runs; audit readers of a file, machines on a server',
+};
+
+const opensStorage =
+  /\b(openDatabase|openRuntimeDatabase|openHistorian|openSqlite|connectPostgres|testPlaces|testSchema|testHistory|historyOn|testTrail|gatewaysOn|storageOn)\(/;
+
+const suites = repositoryFiles().filter(
+  ({ path, text }) =>
+    /^(src|tests)\/.*\.test\.ts$/.test(path) && !path.startsWith('tests/tidy/') && opensStorage.test(text),
+);
+const excused = (path: string): boolean => Object.keys(oneEngine).some((known) => path.startsWith(known));
+const onBoth = (text: string): boolean => /\b(describe|test)\.each\(engines\)/.test(text);
+
+test('suites that open storage run on both engines, or are named with a reason', () => {
+  expect(suites.length).toBeGreaterThan(20);
+  expect(suites.filter(({ path, text }) => !onBoth(text) && !excused(path)).map(({ path }) => path)).toEqual([]);
+});
+
+test('no reason is left of a suite that is gone, or that runs on both', () => {
+  const needed = suites.filter(({ text }) => !onBoth(text));
+  expect(Object.keys(oneEngine).filter((known) => !needed.some(({ path }) => path.startsWith(known)))).toEqual([]);
+});
