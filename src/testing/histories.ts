@@ -1,14 +1,22 @@
-/** Stores of recorded history for tests, on either engine: each one is empty and of its own. */
-import { mkdtempSync, rmSync } from 'node:fs';
+/**
+ * Stores of recorded history for tests, on either engine, and on hypertables where the run's server has them: each one is empty
+ * and of its own.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { inject } from 'vitest';
 import type { Historian, HistoryRow } from '../historian/historian.ts';
 import { historyLimits } from '../historian/limits.ts';
 import { openHistorian } from '../historian/open-historian.ts';
 import type { DatabasePlace } from '../storage/database.ts';
 import { prepareHistory } from '../storage/history-server.ts';
-import { type Engine, runOn, testSchema } from './engines.ts';
+import { type Engine, engines, runOn, testSchema } from './engines.ts';
+
+export type HistoryEngine = Engine | 'hypertables';
+export const hypertables: readonly HistoryEngine[] = inject('timescaledb') ? ['hypertables'] : [];
+export const historyEngines: readonly HistoryEngine[] = [...engines, ...hypertables];
 
 export interface TestHistory {
   readonly place: DatabasePlace;
@@ -24,7 +32,7 @@ export interface TestHistory {
 
 export const testHistoryLimits = { ...historyLimits, lock_wait_ms: 0 };
 
-export async function testHistory(engine: Engine): Promise<TestHistory> {
+export async function testHistory(engine: HistoryEngine): Promise<TestHistory> {
   const folder = mkdtempSync(join(tmpdir(), 'setpoint-history-'));
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
   if (engine === 'sqlite') {
@@ -52,6 +60,7 @@ export async function testHistory(engine: Engine): Promise<TestHistory> {
   }
   const place = await testSchema();
   await prepareHistory(place);
+  if (engine === 'hypertables') await runOn(place, hypertablesIn(place.limits.postgres_schema));
   const historian = openHistorian(place, testHistoryLimits);
   const run = async (text: string): Promise<void> => void (await runOn(place, text));
   return {
@@ -66,6 +75,14 @@ export async function testHistory(engine: Engine): Promise<TestHistory> {
       removeFolder();
     },
   };
+}
+
+/** What docs/formats/history.md has an operator do, for a schema of this name. */
+export function hypertablesIn(schema: string): string {
+  const page = readFileSync(new URL('../../docs/formats/history.md', import.meta.url), 'utf8');
+  const statements = /```sql\n(.*?create_hypertable.*?)```/s.exec(page)?.[1];
+  if (statements === undefined) throw new Error('the page has no statements for hypertables');
+  return statements.replace('search_path TO setpoint,', `search_path TO ${schema},`);
 }
 
 export async function exportedRows(

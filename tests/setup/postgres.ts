@@ -1,22 +1,30 @@
 /**
  * One PostgreSQL server for a run of the tests: the one of SVC_TEST_POSTGRES_URL, or one of its own that starts while the
- * first tests run already.
+ * first tests run already. Where the given one has TimescaleDB, the tests of recorded history run on hypertables too.
  */
 import type { TestProject } from 'vitest/node';
+import { storageLimits } from '../../src/storage/limits.ts';
+import { connectPostgres } from '../../src/storage/postgres.ts';
 import { makePostgres } from '../../src/testing/postgres-server.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
     readonly postgresUrl: string;
+    readonly timescaledb: boolean;
   }
 }
 
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const given = process.env['SVC_TEST_POSTGRES_URL'];
   if (given !== undefined && given !== '') {
+    const lacking = await lackingTimescale(given);
+    const said = lacking === null ? 'run' : `are not part of this run: ${lacking}`;
+    process.stderr.write(`tests of recorded history on hypertables of TimescaleDB ${said}\n`);
     project.provide('postgresUrl', given);
+    project.provide('timescaledb', lacking === null);
     return undefined;
   }
+  project.provide('timescaledb', false);
   const server = await makePostgres();
   project.provide('postgresUrl', server.url);
   const started = server.start().catch((error: unknown) => {
@@ -26,4 +34,24 @@ export default async function setup(project: TestProject): Promise<(() => Promis
     await started;
     await server.stop();
   };
+}
+
+/** Makes the extension, once, before tests would at the same time; or says why it cannot be had. */
+async function lackingTimescale(url: string): Promise<string | null> {
+  const server = connectPostgres({ url, limits: { ...storageLimits, postgres_schema: 'public' } }, 'site');
+  try {
+    const connection = await server.connect();
+    try {
+      const [found] = await connection.run(`SELECT 1 FROM pg_available_extensions WHERE name = 'timescaledb'`);
+      if (found === undefined) return 'the server does not have the extension';
+      await connection.run('CREATE EXTENSION IF NOT EXISTS timescaledb SCHEMA public');
+      return null;
+    } finally {
+      connection.release(true);
+    }
+  } catch (error) {
+    return error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+  } finally {
+    await server.close();
+  }
 }
