@@ -158,115 +158,103 @@ describe.each(historyEngines)('§4.3 History reads on %s', (engine) => {
   });
 });
 
-describe.each(historyEngines)(
-  '§4.3 windows equal a naive reduction over all rows of random histories on %s',
-  (engine) => {
-    beforeAll(async () => {
-      store = await testHistory(engine);
-      historian = store.historian;
-    });
-    afterAll(() => store.remove());
+describe.each(historyEngines)('§4.3 windows equal a naive reduction over all random rows on %s', (engine) => {
+  beforeAll(async () => {
+    store = await testHistory(engine);
+    historian = store.historian;
+  });
+  afterAll(() => store.remove());
 
-    const spanMs = 8 * quarterMs;
-    const rowArbitrary = fc
-      .record({
-        // Coarse times collide often, fine ones lie on and around borders.
-        offset: fc.oneof(
-          fc.integer({ min: 0, max: spanMs / 30_000 }).map((n) => n * 30_000),
-          fc.integer({ min: 0, max: 8 }).map((n) => n * quarterMs),
-          fc.integer({ min: 0, max: spanMs }),
-        ),
-        value: fc.oneof(
-          { weight: 6, arbitrary: fc.double({ min: -1000, max: 1000, noNaN: true }) },
-          { weight: 3, arbitrary: fc.integer({ min: -5, max: 5 }) },
-          { weight: 2, arbitrary: fc.constant(null) },
-          { weight: 1, arbitrary: fc.constantFrom(0, -0, 1e15, -1e15, 1e-9) },
-        ),
-        lagMs: fc.oneof(
-          { weight: 10, arbitrary: fc.integer({ min: 0, max: 2000 }) },
-          { weight: 1, arbitrary: fc.integer({ min: 0, max: 5 * quarterMs }) },
-          { weight: 1, arbitrary: fc.constantFrom(-5000, -5001, -600_000, -1) },
-        ),
-        uncertain: fc.boolean(),
-        point: fc.constantFrom(1, 1, 1, 2),
-      })
-      .map(
-        ({ offset, value, lagMs, uncertain, point }): HistoryRow => ({
-          series: { instance: 2, point },
-          eventMs: baseMs + offset,
-          ingestedMs: baseMs + offset + lagMs,
-          value,
-          quality: value === null ? quality.missing : uncertain ? quality.uncertain : quality.good,
-        }),
-      );
-    const rangeArbitrary: fc.Arbitrary<ValueRange | undefined> = fc.constantFrom(
-      undefined,
-      undefined,
-      { minimum: -500, maximum: 500 },
-      { exclusive_minimum: -5, exclusive_maximum: 5 },
-      { integer: true },
-      { minimum: -2000, maximum: 2000 },
+  const spanMs = 8 * quarterMs;
+  const rowArbitrary = fc
+    .record({
+      // Coarse times collide often, fine ones lie on and around borders.
+      offset: fc.oneof(
+        fc.integer({ min: 0, max: spanMs / 30_000 }).map((n) => n * 30_000),
+        fc.integer({ min: 0, max: 8 }).map((n) => n * quarterMs),
+        fc.integer({ min: 0, max: spanMs }),
+      ),
+      value: fc.oneof(
+        { weight: 6, arbitrary: fc.double({ min: -1000, max: 1000, noNaN: true }) },
+        { weight: 3, arbitrary: fc.integer({ min: -5, max: 5 }) },
+        { weight: 2, arbitrary: fc.constant(null) },
+        { weight: 1, arbitrary: fc.constantFrom(0, -0, 1e15, -1e15, 1e-9) },
+      ),
+      lagMs: fc.oneof(
+        { weight: 10, arbitrary: fc.integer({ min: 0, max: 2000 }) },
+        { weight: 1, arbitrary: fc.integer({ min: 0, max: 5 * quarterMs }) },
+        { weight: 1, arbitrary: fc.constantFrom(-5000, -5001, -600_000, -1) },
+      ),
+      uncertain: fc.boolean(),
+      point: fc.constantFrom(1, 1, 1, 2),
+    })
+    .map(
+      ({ offset, value, lagMs, uncertain, point }): HistoryRow => ({
+        series: { instance: 2, point },
+        eventMs: baseMs + offset,
+        ingestedMs: baseMs + offset + lagMs,
+        value,
+        quality: value === null ? quality.missing : uncertain ? quality.uncertain : quality.good,
+      }),
     );
-    const requestArbitrary = fc
-      .record({
-        cadenceMs: fc.constantFrom(
-          quarterMs,
-          quarterMs,
-          2 * quarterMs,
-          minuteMs,
-          5 * minuteMs,
-          7 * minuteMs,
-          1000 * 37,
-        ),
-        steps: fc.integer({ min: 1, max: 9 }),
-        // On borders of rollups and off them.
-        asOf: fc.oneof(
-          fc.integer({ min: 1, max: 9 }).map((n) => n * quarterMs),
-          fc.integer({ min: 1, max: 130 }).map((n) => n * minuteMs),
-          fc.integer({ min: 1, max: spanMs }),
-        ),
-        aggregation: fc.constantFrom<Aggregation>('mean', 'sum', 'min', 'max', 'last'),
-        duplicatePolicy: fc.constantFrom<'latest' | 'reject'>('latest', 'reject'),
-        maxSourceSkewMs: fc.constantFrom(0, 5000, 3_600_000),
-        range: rangeArbitrary,
-        knownAt: fc.option(fc.integer({ min: 0, max: spanMs + quarterMs }), { nil: undefined, freq: 3 }),
-      })
-      .map(
-        ({ asOf, knownAt, range, ...rest }): WindowRequest => ({
-          series,
-          asOfMs: baseMs + asOf,
-          ...rest,
-          ...(range === undefined ? {} : { range }),
-          ...(knownAt === undefined ? {} : { knownAtMs: baseMs + knownAt }),
-        }),
-      );
+  const rangeArbitrary: fc.Arbitrary<ValueRange | undefined> = fc.constantFrom(
+    undefined,
+    undefined,
+    { minimum: -500, maximum: 500 },
+    { exclusive_minimum: -5, exclusive_maximum: 5 },
+    { integer: true },
+    { minimum: -2000, maximum: 2000 },
+  );
+  const requestArbitrary = fc
+    .record({
+      cadenceMs: fc.constantFrom(quarterMs, quarterMs, 2 * quarterMs, minuteMs, 5 * minuteMs, 7 * minuteMs, 1000 * 37),
+      steps: fc.integer({ min: 1, max: 9 }),
+      // On borders of rollups and off them.
+      asOf: fc.oneof(
+        fc.integer({ min: 1, max: 9 }).map((n) => n * quarterMs),
+        fc.integer({ min: 1, max: 130 }).map((n) => n * minuteMs),
+        fc.integer({ min: 1, max: spanMs }),
+      ),
+      aggregation: fc.constantFrom<Aggregation>('mean', 'sum', 'min', 'max', 'last'),
+      duplicatePolicy: fc.constantFrom<'latest' | 'reject'>('latest', 'reject'),
+      maxSourceSkewMs: fc.constantFrom(0, 5000, 3_600_000),
+      range: rangeArbitrary,
+      knownAt: fc.option(fc.integer({ min: 0, max: spanMs + quarterMs }), { nil: undefined, freq: 3 }),
+    })
+    .map(
+      ({ asOf, knownAt, range, ...rest }): WindowRequest => ({
+        series,
+        asOfMs: baseMs + asOf,
+        ...rest,
+        ...(range === undefined ? {} : { range }),
+        ...(knownAt === undefined ? {} : { knownAtMs: baseMs + knownAt }),
+      }),
+    );
 
-    test('cells, counts, watermark, uncertainty and the first duplicate', async () => {
-      // Each history is one of series that no other has.
-      let instance = 100;
-      await fc.assert(
-        fc.asyncProperty(
-          fc.array(rowArbitrary, { maxLength: 120 }),
-          fc.array(requestArbitrary, { minLength: 1, maxLength: 6 }),
-          fc.integer({ min: engine === 'sqlite' ? 1 : 15, max: 50 }),
-          async (given, requests, batch) => {
-            const own = instance++;
-            const rows = given.map((each) => ({ ...each, series: { ...each.series, instance: own } }));
-            for (let from = 0; from < rows.length; from += batch)
-              await historian.append(rows.slice(from, from + batch));
-            const snapshot = await historian.snapshot();
-            for (const request of requests) {
-              const asked = { ...request, series: { ...request.series, instance: own } };
-              expectSame(await snapshot.window(asked), naive(rows, asked), asked.aggregation);
-            }
-            await snapshot.close();
-          },
-        ),
-        { numRuns: engine === 'sqlite' ? 150 : 60 },
-      );
-    });
-  },
-);
+  test('cells, counts, watermark, uncertainty and the first duplicate', async () => {
+    // Each history is one of series that no other has.
+    let instance = 100;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(rowArbitrary, { maxLength: 120 }),
+        fc.array(requestArbitrary, { minLength: 1, maxLength: 6 }),
+        fc.integer({ min: engine === 'sqlite' ? 1 : 15, max: 50 }),
+        async (given, requests, batch) => {
+          const own = instance++;
+          const rows = given.map((each) => ({ ...each, series: { ...each.series, instance: own } }));
+          for (let from = 0; from < rows.length; from += batch) await historian.append(rows.slice(from, from + batch));
+          const snapshot = await historian.snapshot();
+          for (const request of requests) {
+            const asked = { ...request, series: { ...request.series, instance: own } };
+            expectSame(await snapshot.window(asked), naive(rows, asked), asked.aggregation);
+          }
+          await snapshot.close();
+        },
+      ),
+      { numRuns: engine === 'sqlite' ? 150 : 60 },
+    );
+  });
+});
 
 interface Naive {
   readonly cells: readonly (number | null)[];
