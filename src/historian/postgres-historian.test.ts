@@ -6,14 +6,8 @@ import { openRuntimeDatabase } from '../storage/database.ts';
 import { partitionMs, partitionOf } from '../storage/history-partitions.ts';
 import { connectPostgres, type PostgresPlace } from '../storage/postgres.ts';
 import { runOn } from '../testing/engines.ts';
-import {
-  exportedRows,
-  hypertables,
-  hypertablesIn,
-  type TestHistory,
-  testHistory,
-  testHistoryLimits,
-} from '../testing/histories.ts';
+import { exportedRows, hypertables, type TestHistory, testHistory, testHistoryLimits } from '../testing/histories.ts';
+import { hypertablesIn } from '../testing/hypertables.ts';
 import { makePostgres } from '../testing/postgres-server.ts';
 import type { Historian, HistoryRow, WindowAnswer } from './historian.ts';
 import { openHistorian } from './open-historian.ts';

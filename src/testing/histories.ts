@@ -2,7 +2,7 @@
  * Stores of recorded history for tests, on either engine, and on hypertables where the run's server has them: each one is empty
  * and of its own.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -13,6 +13,7 @@ import { openHistorian } from '../historian/open-historian.ts';
 import type { DatabasePlace } from '../storage/database.ts';
 import { prepareHistory } from '../storage/history-server.ts';
 import { type Engine, engines, runOn, testSchema } from './engines.ts';
+import { hypertablesIn } from './hypertables.ts';
 
 export type HistoryEngine = Engine | 'hypertables';
 export const hypertables: readonly HistoryEngine[] = inject('timescaledb') ? ['hypertables'] : [];
@@ -75,14 +76,6 @@ export async function testHistory(engine: HistoryEngine): Promise<TestHistory> {
       removeFolder();
     },
   };
-}
-
-/** What docs/formats/history.md has an operator do, for a schema of this name. */
-export function hypertablesIn(schema: string): string {
-  const page = readFileSync(new URL('../../docs/formats/history.md', import.meta.url), 'utf8');
-  const statements = /```sql\n(.*?create_hypertable.*?)```/s.exec(page)?.[1];
-  if (statements === undefined) throw new Error('the page has no statements for hypertables');
-  return statements.replace('search_path TO setpoint,', `search_path TO ${schema},`);
 }
 
 export async function exportedRows(

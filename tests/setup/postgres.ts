@@ -3,8 +3,7 @@
  * first tests run already. Where the given one has TimescaleDB, the tests of recorded history run on hypertables too.
  */
 import type { TestProject } from 'vitest/node';
-import { storageLimits } from '../../src/storage/limits.ts';
-import { connectPostgres } from '../../src/storage/postgres.ts';
+import { lackingTimescale } from '../../src/testing/hypertables.ts';
 import { makePostgres } from '../../src/testing/postgres-server.ts';
 
 declare module 'vitest' {
@@ -34,24 +33,4 @@ export default async function setup(project: TestProject): Promise<(() => Promis
     await started;
     await server.stop();
   };
-}
-
-/** Makes the extension, once, before tests would at the same time; or says why it cannot be had. */
-async function lackingTimescale(url: string): Promise<string | null> {
-  const server = connectPostgres({ url, limits: { ...storageLimits, postgres_schema: 'public' } }, 'site');
-  try {
-    const connection = await server.connect();
-    try {
-      const [found] = await connection.run(`SELECT 1 FROM pg_available_extensions WHERE name = 'timescaledb'`);
-      if (found === undefined) return 'the server does not have the extension';
-      await connection.run('CREATE EXTENSION IF NOT EXISTS timescaledb SCHEMA public');
-      return null;
-    } finally {
-      connection.release(true);
-    }
-  } catch (error) {
-    return error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-  } finally {
-    await server.close();
-  }
 }
