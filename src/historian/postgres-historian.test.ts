@@ -185,16 +185,17 @@ describe.each(hypertables)('TimescaleDB %s', (engine) => {
     expect((await read(borderMs, 1, own.historian)).rows).toBe(0);
   });
 
-  test('§4.3 a snapshot goes on seeing a chunk that is to be dropped; its rows are pruned meanwhile', async () => {
+  test('§4.3 a snapshot goes on seeing a chunk that is to be dropped; its rows are pruned and chunks are made meanwhile', async () => {
     await own.historian.append(minutesBefore(borderMs, 15));
     const snapshot = await own.historian.snapshot();
     const asked = { series, asOfMs: borderMs, cadenceMs: quarterMs, steps: 1, aggregation: 'sum' } as const;
     expect(await own.historian.prune(borderMs, 1000)).toBe(15);
-    expect(await chunks()).toEqual([0, partitionMs]);
+    await own.historian.append([row(borderMs + partitionMs, 1)]);
+    expect(await chunks()).toEqual([0, partitionMs, 2 * partitionMs]);
     expect((await snapshot.window({ ...asked, duplicatePolicy: 'latest', maxSourceSkewMs: 0 })).cells[0]).toBe(15);
     await snapshot.close();
     expect(await own.historian.prune(borderMs, 1000)).toBe(0);
-    expect(await chunks()).toEqual([partitionMs]);
+    expect(await chunks()).toEqual([partitionMs, 2 * partitionMs]);
   });
 
   test('docs history: rows that are stored already are copied; chunks may have another width, and end anywhere', async () => {
