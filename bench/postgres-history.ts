@@ -1,7 +1,8 @@
 /**
  * The frame of a load task (§4.3) out of PostgreSQL beside SQLite, in one run and over the same rows: a day and 28 days of
  * quarter hours, three recorded features of one-minute values, in a store of ten million rows. `node bench/postgres-history.ts
- * ROWS CALLS`; the server comes with the tests, or is the one of SVC_TEST_POSTGRES_URL, in a schema that is dropped at the end.
+ * ROWS CALLS`; the server comes with the tests, or is the one of SVC_TEST_POSTGRES_URL, in schemas that are dropped at the end.
+ * Where that one has TimescaleDB, hypertables are measured beside the partitions.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,8 +19,10 @@ import { parseCovariateRuns } from '../src/processing/source/covariate-run.ts';
 import { embeddedHistory } from '../src/processing/source/embedded-history.ts';
 import { noLiveState } from '../src/processing/source/live-state.ts';
 import { quality } from '../src/rules/snapshot.ts';
+import { prepareHistory } from '../src/storage/history-server.ts';
 import { storageLimits } from '../src/storage/limits.ts';
 import { connectPostgres, type PostgresPlace } from '../src/storage/postgres.ts';
+import { hypertablesIn, lackingTimescale } from '../src/testing/hypertables.ts';
 import { type Edit, fixtureFile, loadRoute } from '../src/testing/load-site.ts';
 import { makePostgres } from '../src/testing/postgres-server.ts';
 
@@ -115,21 +118,45 @@ async function compare(what: string, steps: number, stores: Readonly<Record<stri
       `${what}, ${name}: p50 ${share(taken, 0.5).toFixed(1)} ms, p99 ${share(taken, 0.99).toFixed(1)} ms on the wall`,
     );
   }
-  const [one, other] = medians;
-  console.log(`${what}: PostgreSQL takes ${((other ?? 0) / (one ?? 1)).toFixed(1)} times as long as SQLite`);
-  if (frames[0] !== frames[1]) throw new Error(`${what}: the frames differ`);
+  for (const [index, name] of Object.keys(stores).entries()) {
+    if (index === 0) continue;
+    const times = (medians[index] ?? 0) / (medians[0] ?? 1);
+    console.log(`${what}: ${name} takes ${times.toFixed(1)} times as long as SQLite`);
+    if (frames[index] !== frames[0]) throw new Error(`${what}: the frames differ`);
+  }
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'setpoint-bench-'));
 const own = given === undefined || given === '' ? await makePostgres('durable') : null;
 await own?.start();
-const place: PostgresPlace = {
-  url: own?.url ?? given ?? '',
-  limits: { ...storageLimits, postgres_schema: `bench_${process.pid}` },
-};
-const stores = {
+const url = own?.url ?? given ?? '';
+const placeOf = (kind: string): PostgresPlace => ({
+  url,
+  limits: { ...storageLimits, postgres_schema: `bench_${process.pid}_${kind}` },
+});
+const places = { PostgreSQL: placeOf('partitions'), hypertables: placeOf('hypertables') };
+
+async function runIn(place: PostgresPlace, text: string): Promise<void> {
+  const server = connectPostgres(place, 'history');
+  const connection = await server.connect();
+  await connection.run(text);
+  connection.release(true);
+  await server.close();
+}
+
+/** None where the server does not have the extension. */
+async function onHypertables(): Promise<Readonly<Record<string, Historian>>> {
+  const place = places.hypertables;
+  if ((await lackingTimescale(url)) !== null) return {};
+  await prepareHistory(place);
+  await runIn(place, hypertablesIn(place.limits.postgres_schema));
+  return { hypertables: openHistorian(place, historyLimits) };
+}
+
+const stores: Readonly<Record<string, Historian>> = {
   SQLite: openHistorian(join(folder, 'history.sqlite'), historyLimits),
-  PostgreSQL: openHistorian(place, historyLimits),
+  PostgreSQL: openHistorian(places.PostgreSQL, historyLimits),
+  ...(await onHypertables()),
 };
 try {
   for (const [name, historian] of Object.entries(stores)) await fill(name, historian);
@@ -137,13 +164,9 @@ try {
   await compare('28 days', 2688, stores);
 } finally {
   for (const historian of Object.values(stores)) await historian.close();
-  if (own === null) {
-    const server = connectPostgres(place, 'history');
-    const connection = await server.connect();
-    await connection.run(`DROP SCHEMA IF EXISTS ${place.limits.postgres_schema} CASCADE`);
-    connection.release(true);
-    await server.close();
-  }
+  if (own === null)
+    for (const place of Object.values(places))
+      await runIn(place, `DROP SCHEMA IF EXISTS ${place.limits.postgres_schema} CASCADE`);
   await own?.stop();
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,10 +1,16 @@
-/** What every historian does, on either engine: what was known when, retention, and rollups that are used only where they may. */
+/** What every historian does, on either engine and on hypertables: what was known when, retention, and rollups that are used only where they may. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Fault } from '../base/fault.ts';
 import { quality } from '../rules/snapshot.ts';
-import { engines } from '../testing/engines.ts';
-import { exportedRows, type TestHistory, testHistory, testHistoryLimits } from '../testing/histories.ts';
+import {
+  exportedRows,
+  type HistoryEngine,
+  historyEngines,
+  type TestHistory,
+  testHistory,
+  testHistoryLimits,
+} from '../testing/histories.ts';
 import type { Historian, HistoryRow, WindowAnswer, WindowRequest } from './historian.ts';
 import { openHistorian } from './open-historian.ts';
 
@@ -56,7 +62,7 @@ const refused = async (work: () => Promise<unknown>): Promise<string> => {
 };
 
 /** Each test begins with nothing stored. */
-function rig(engine: (typeof engines)[number]): void {
+function rig(engine: HistoryEngine): void {
   beforeAll(async () => {
     history = await testHistory(engine);
     historian = history.historian;
@@ -65,7 +71,7 @@ function rig(engine: (typeof engines)[number]): void {
   beforeEach(() => history.clear());
 }
 
-describe.each(engines)('§4.3 the store on %s', (engine) => {
+describe.each(historyEngines)('§4.3 the store on %s', (engine) => {
   rig(engine);
 
   test('the store of a closed historian', async () => {
@@ -100,7 +106,7 @@ describe.each(engines)('§4.3 the store on %s', (engine) => {
   });
 });
 
-describe.each(engines)('a reading is stored once on %s, however often it is tried', (engine) => {
+describe.each(historyEngines)('a reading is stored once on %s, however often it is tried', (engine) => {
   rig(engine);
 
   test('what is there already is left out, whatever its ingestion time; another value of that instant is not', async () => {
@@ -122,7 +128,7 @@ describe.each(engines)('a reading is stored once on %s, however often it is trie
   });
 });
 
-describe.each(engines)('decisions §4 Data cut, on %s', (engine) => {
+describe.each(historyEngines)('decisions §4 Data cut, on %s', (engine) => {
   rig(engine);
 
   test('§4.3 export tells rows of one instant from the oldest to the newest, in the span, ends included', async () => {
@@ -180,7 +186,7 @@ describe.each(engines)('decisions §4 Data cut, on %s', (engine) => {
   });
 });
 
-describe.each(engines)('§4.3 retention, on %s', (engine) => {
+describe.each(historyEngines)('§4.3 retention, on %s', (engine) => {
   rig(engine);
 
   test('windows over what is left are right, and nothing tells of what is gone', async () => {
@@ -207,7 +213,7 @@ describe.each(engines)('§4.3 retention, on %s', (engine) => {
   });
 });
 
-describe.each(engines)('decisions §4 rollups are used only where they equal the rows, on %s', (engine) => {
+describe.each(historyEngines)('decisions §4 rollups are used only where they equal the rows, on %s', (engine) => {
   rig(engine);
 
   /** Makes every stored sum wrong, so that an answer shows what it was read from. */

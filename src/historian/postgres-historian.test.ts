@@ -6,7 +6,8 @@ import { openRuntimeDatabase } from '../storage/database.ts';
 import { partitionMs, partitionOf } from '../storage/history-partitions.ts';
 import { connectPostgres, type PostgresPlace } from '../storage/postgres.ts';
 import { runOn } from '../testing/engines.ts';
-import { exportedRows, type TestHistory, testHistory, testHistoryLimits } from '../testing/histories.ts';
+import { exportedRows, hypertables, type TestHistory, testHistory, testHistoryLimits } from '../testing/histories.ts';
+import { hypertablesIn } from '../testing/hypertables.ts';
 import { makePostgres } from '../testing/postgres-server.ts';
 import type { Historian, HistoryRow, WindowAnswer } from './historian.ts';
 import { openHistorian } from './open-historian.ts';
@@ -119,7 +120,7 @@ describe('partitions', () => {
   });
 });
 
-test('tables that are not partitioned, as hypertables, take rows, answer windows and are pruned', async () => {
+test('tables that are not partitioned take rows, answer windows and are pruned', async () => {
   const own = await testHistory('postgres');
   onTestFinished(() => own.remove());
   for (const table of ['sample', 'rollup'])
@@ -130,6 +131,102 @@ test('tables that are not partitioned, as hypertables, take rows, answer windows
   expect([...(await read(borderMs + quarterMs, 3, own.historian)).cells]).toEqual([15, 15, 15]);
   expect(await own.historian.prune(borderMs, 1000)).toBe(30);
   expect((await read(borderMs + quarterMs, 3, own.historian)).rows).toBe(15);
+});
+
+describe.each(hypertables)('TimescaleDB %s', (engine) => {
+  let own: TestHistory;
+  let at: PostgresPlace;
+  beforeAll(async () => {
+    own = await testHistory(engine);
+    if (typeof own.place === 'string') throw new Error('this is a file');
+    at = own.place;
+  });
+  afterAll(() => own.remove());
+  beforeEach(() => own.clear());
+
+  /** Ends of the chunks, after the border. */
+  const chunks = async (table = 'sample', of = at): Promise<number[]> =>
+    (
+      await runOn(
+        of,
+        `SELECT range_end_integer AS end_ms FROM timescaledb_information.chunks
+          WHERE hypertable_schema = current_schema() AND hypertable_name = '${table}' ORDER BY end_ms`,
+      )
+    ).map(({ end_ms }) => Number(end_ms) - borderMs);
+  const rollups = async (of = at): Promise<unknown> =>
+    (await runOn(of, 'SELECT coalesce(sum(row_count), 0)::int AS rows FROM rollup WHERE width_ms = 900000'))[0]?.[
+      'rows'
+    ];
+
+  test('§4.3 a chunk whose rows are all old is dropped whole, and its border with it; the others are pruned', async () => {
+    await own.historian.append([...minutesBefore(borderMs, 100), ...minutesBefore(borderMs + quarterMs, 15)]);
+    expect([await chunks(), await chunks('rollup')]).toEqual([
+      [0, partitionMs],
+      [0, partitionMs],
+    ]);
+    // A moment before the border the chunk holds one that is not old.
+    expect(await own.historian.prune(borderMs - 1, 1000)).toBe(85);
+    expect(await chunks()).toEqual([0, partitionMs]);
+    // The row at the border lies in the next chunk, as the rollup does that it shares with rows of this one.
+    expect(await own.historian.prune(borderMs, 5)).toBe(15);
+    expect([await chunks(), await chunks('rollup')]).toEqual([[partitionMs], [partitionMs]]);
+    expect([await rollups(), (await exportedRows(own.historian, { series })).length]).toEqual([15, 15]);
+    expect([...(await read(borderMs + quarterMs, 2, own.historian)).cells]).toEqual([Number.NaN, 15]);
+    expect(await own.historian.prune(borderMs + quarterMs, 5)).toBe(15);
+    // What was dropped can come again.
+    await own.historian.append([row(borderMs - 1, 1)]);
+    expect((await read(borderMs, 1, own.historian)).rows).toBe(1);
+  });
+
+  test('§4.3 a rollup at the border goes also where its series has no row there', async () => {
+    await own.historian.append([row(borderMs - minuteMs, 1), row(borderMs - 1, 2)]);
+    expect(await own.historian.prune(borderMs, 1000)).toBe(2);
+    expect([await chunks(), await rollups()]).toEqual([[], 0]);
+    expect((await read(borderMs, 1, own.historian)).rows).toBe(0);
+  });
+
+  test('§4.3 a snapshot goes on seeing a chunk that is to be dropped; its rows are pruned and chunks are made meanwhile', async () => {
+    await own.historian.append(minutesBefore(borderMs, 15));
+    const snapshot = await own.historian.snapshot();
+    const asked = { series, asOfMs: borderMs, cadenceMs: quarterMs, steps: 1, aggregation: 'sum' } as const;
+    expect(await own.historian.prune(borderMs, 1000)).toBe(15);
+    await own.historian.append([row(borderMs + partitionMs, 1)]);
+    expect(await chunks()).toEqual([0, partitionMs, 2 * partitionMs]);
+    expect((await snapshot.window({ ...asked, duplicatePolicy: 'latest', maxSourceSkewMs: 0 })).cells[0]).toBe(15);
+    await snapshot.close();
+    expect(await own.historian.prune(borderMs, 1000)).toBe(0);
+    expect(await chunks()).toEqual([partitionMs, 2 * partitionMs]);
+  });
+
+  test('docs history: rows that are stored already are copied; chunks may have another width, and end anywhere', async () => {
+    const other = await testHistory('postgres');
+    onTestFinished(() => other.remove());
+    if (typeof other.place === 'string') throw new Error('this is a file');
+    const rows = minutesBefore(borderMs, 100);
+    await other.historian.append(rows);
+    const statements = hypertablesIn(other.place.limits.postgres_schema);
+    // Seven minutes: the last whole old chunk ends 21 minutes before the border, inside a quarter hour.
+    await other.run(statements.replaceAll(String(partitionMs), String(7 * minuteMs)));
+    expect(await exportedRows(other.historian, { series })).toEqual(rows);
+    expect(await other.historian.prune(borderMs - 5 * minuteMs, 1)).toBe(85);
+    expect(await exportedRows(other.historian, { series })).toEqual(rows.slice(85));
+    expect(await rollups(other.place)).toBe(15);
+    expect(await chunks('sample', other.place)).toEqual([-14, -7, 0, 7].map((minutes) => minutes * minuteMs));
+    expect([...(await read(borderMs, 2, other.historian)).cells]).toEqual([Number.NaN, 15]);
+  });
+
+  test('partitionsMax: 20 chunks go at a time, the rest later', async () => {
+    const other = await testHistory('postgres');
+    onTestFinished(() => other.remove());
+    if (typeof other.place === 'string') throw new Error('this is a file');
+    const statements = hypertablesIn(other.place.limits.postgres_schema);
+    await other.run(statements.replaceAll(String(partitionMs), String(quarterMs)));
+    // A row in each of 22 chunks, and one on the last end.
+    await other.historian.append(Array.from({ length: 23 }, (_, index) => row(borderMs - (22 - index) * quarterMs, 1)));
+    expect(await other.historian.prune(borderMs, 1)).toBe(21);
+    expect(await other.historian.prune(borderMs, 1)).toBe(2);
+    expect([await exportedRows(other.historian, { series }), await rollups(other.place)]).toEqual([[], 0]);
+  });
 });
 
 test('§4.3 a window of more rows than one answer holds is the one of the file, also where an instant lies across the border', async () => {

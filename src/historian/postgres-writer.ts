@@ -3,6 +3,7 @@
  * ask for fetched in bulk and what they add written in bulk, because every statement is a journey. All of it runs inside one
  * transaction under the history's write lock.
  */
+import { dropChunks, type OldChunks, oldChunks } from '../storage/history-chunks.ts';
 import { dropPartition, makePartitions, oldPartitions, partitionMs } from '../storage/history-partitions.ts';
 import { arrayOf } from '../storage/history-server.ts';
 import type { PostgresConnection } from '../storage/postgres.ts';
@@ -17,7 +18,7 @@ import {
 } from './append.ts';
 import type { AppendOptions, AppendReport, HistoryRow, SeriesId } from './historian.ts';
 import { pruneLimitMs, pruneThroughMs } from './retention.ts';
-import { type Rollup, widestRollupMs } from './rollup.ts';
+import { type Rollup, rollupEndMs, widestRollupMs } from './rollup.ts';
 import { columnsOf, rollupColumns, rollupOf } from './rollup-row.ts';
 
 export async function appendRows(
@@ -184,38 +185,66 @@ async function putRollups({ cells }: PostgresConnection, { rollups }: Addition):
   ]);
 }
 
-/** Partitions that one transaction drops at most. */
+/** Partitions, or chunks of a hypertable, that one transaction drops at most. */
 const partitionsMax = 20;
 
-/** Drops partitions whose rows are all old; returns how many rows they had. */
-export async function pruneWhole({ run }: PostgresConnection, beforeMs: number, lockWaitMs: number): Promise<number> {
+/** Drops partitions or chunks whose rows are all old; returns how many rows they had. */
+export async function pruneWhole(
+  connection: PostgresConnection,
+  beforeMs: number,
+  lockWaitMs: number,
+): Promise<number> {
+  const { run } = connection;
+  const limitMs = pruneLimitMs(beforeMs);
   // Whoever reads is not made to wait behind this for long.
   await run(`SET LOCAL lock_timeout TO ${Math.max(1, lockWaitMs)}`);
   let removed = 0;
-  for (const number of (await oldPartitions(run, pruneLimitMs(beforeMs))).slice(0, partitionsMax))
+  for (const number of (await oldPartitions(run, limitMs)).slice(0, partitionsMax))
     removed += await dropPartition(run, number, widestRollupMs);
-  return removed;
+  const chunks = await oldChunks(run, limitMs, partitionsMax);
+  return chunks === null ? removed : removed + (await pruneChunks(connection, chunks));
+}
+
+/** A chunk may end within a quarter hour: what is left of that goes too, for its rollup speaks of rows that are gone. */
+async function pruneChunks(connection: PostgresConnection, chunks: OldChunks): Promise<number> {
+  const throughMs = rollupEndMs(chunks.endMs, widestRollupMs);
+  const [counted] = await connection.run(
+    `SELECT coalesce(sum(row_count), 0)::bigint AS rows FROM rollup WHERE width_ms = ${widestRollupMs} AND end_ms <= $1`,
+    [throughMs],
+  );
+  await dropChunks(connection.run, chunks);
+  const series = await connection.cells('SELECT id FROM series', []);
+  const old = series.rows.map(([id]) => ({ series: Number(id), throughMs }));
+  await removeRows(connection, old, throughMs);
+  return Number(counted?.['rows']);
 }
 
 /** Old rows of partitions that hold newer ones too. */
-export async function pruneEdge({ cells }: PostgresConnection, beforeMs: number, rowsMax: number): Promise<number> {
+export async function pruneEdge(connection: PostgresConnection, beforeMs: number, rowsMax: number): Promise<number> {
   const limitMs = pruneLimitMs(beforeMs);
   const nth =
     'SELECT event_ms FROM sample WHERE sample.series = series.id AND event_ms <= $1 ORDER BY event_ms LIMIT 1';
-  const old = await cells(`SELECT id, oldest.event_ms, (${nth} OFFSET $2) FROM series, LATERAL (${nth}) oldest`, [
-    limitMs,
-    rowsMax,
-  ]);
-  if (old.rows.length === 0) return 0;
-  const columns = [
-    arrayOf(old.rows.map(([id]) => Number(id))),
-    arrayOf(
-      old.rows.map(([, oldestMs, portionMs]) =>
-        pruneThroughMs(Number(oldestMs), portionMs === null ? null : Number(portionMs), limitMs),
-      ),
-    ),
-    limitMs,
-  ];
+  const { rows } = await connection.cells(
+    `SELECT id, oldest.event_ms, (${nth} OFFSET $2) FROM series, LATERAL (${nth}) oldest`,
+    [limitMs, rowsMax],
+  );
+  if (rows.length === 0) return 0;
+  const old = rows.map(([id, oldestMs, portionMs]) => ({
+    series: Number(id),
+    throughMs: pruneThroughMs(Number(oldestMs), portionMs === null ? null : Number(portionMs), limitMs),
+  }));
+  return removeRows(connection, old, limitMs);
+}
+
+interface OldSeries {
+  readonly series: number;
+  /** Rows and rollups at or before it go. */
+  readonly throughMs: number;
+}
+
+/** None of them goes beyond `limitMs`, which tells the server where it need not look. Returns how many rows went. */
+async function removeRows({ cells }: PostgresConnection, old: readonly OldSeries[], limitMs: number): Promise<number> {
+  const columns = [arrayOf(old.map(({ series }) => series)), arrayOf(old.map(({ throughMs }) => throughMs)), limitMs];
   const through = 'FROM unnest($1::bigint[], $2::bigint[]) AS old (series, through_ms)';
   await cells(
     `DELETE FROM rollup USING (SELECT * ${through}) old

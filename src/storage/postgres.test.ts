@@ -154,6 +154,8 @@ describe('connections', () => {
   });
 
   test('a statement that takes too long is given up', async () => {
+    // The tables are made in their own time.
+    await open();
     const database = await open({ statement_timeout_ms: 100 });
     await expect(sql`SELECT pg_sleep(5)`.execute(database.query)).rejects.toMatchObject({
       code: 'storage-unavailable',

@@ -1,9 +1,12 @@
-/** Stores of recorded history for tests, on either engine: each one is empty and of its own. */
+/**
+ * Stores of recorded history for tests, on either engine, and on hypertables where the run's server has them: each one is empty
+ * and of its own.
+ */
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, inject } from 'vitest';
 import type { Historian, HistoryRow } from '../historian/historian.ts';
 import { historyLimits } from '../historian/limits.ts';
 import { openHistorian } from '../historian/open-historian.ts';
@@ -11,7 +14,12 @@ import type { DatabasePlace } from '../storage/database.ts';
 import { prepareHistory } from '../storage/history-server.ts';
 import type { StorageLimits } from '../storage/limits.ts';
 import { connectPostgres, takeLock } from '../storage/postgres.ts';
-import { type Engine, runOn, testSchema } from './engines.ts';
+import { type Engine, engines, runOn, testSchema } from './engines.ts';
+import { hypertablesIn } from './hypertables.ts';
+
+export type HistoryEngine = Engine | 'hypertables';
+export const hypertables: readonly HistoryEngine[] = inject('timescaledb') ? ['hypertables'] : [];
+export const historyEngines: readonly HistoryEngine[] = [...engines, ...hypertables];
 
 export interface TestHistory {
   readonly place: DatabasePlace;
@@ -34,7 +42,7 @@ export interface TestHistory {
 export const testHistoryLimits = { ...historyLimits, lock_wait_ms: 0 };
 
 /** `server` changes limits of the connections to a server. */
-export async function testHistory(engine: Engine, server: Partial<StorageLimits> = {}): Promise<TestHistory> {
+export async function testHistory(engine: HistoryEngine, server: Partial<StorageLimits> = {}): Promise<TestHistory> {
   const folder = mkdtempSync(join(tmpdir(), 'setpoint-history-'));
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
   if (engine === 'sqlite') {
@@ -76,6 +84,7 @@ export async function testHistory(engine: Engine, server: Partial<StorageLimits>
   }
   const place = await testSchema(server);
   await prepareHistory(place);
+  if (engine === 'hypertables') await runOn(place, hypertablesIn(place.limits.postgres_schema));
   const historian = openHistorian(place, testHistoryLimits);
   const run = async (text: string): Promise<void> => void (await runOn(place, text));
   const { postgres_schema: schema } = place.limits;
@@ -117,7 +126,7 @@ export async function testHistory(engine: Engine, server: Partial<StorageLimits>
 }
 
 /** One for all tests of a `describe`, each of which clears what it does not expect. */
-export function historyOn(engine: Engine, server: Partial<StorageLimits> = {}): () => TestHistory {
+export function historyOn(engine: HistoryEngine, server: Partial<StorageLimits> = {}): () => TestHistory {
   let history: TestHistory | undefined;
   beforeAll(async () => {
     history = await testHistory(engine, server);
