@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '..', '..');
 
 const read = (name: string): string => readFileSync(join(root, name), 'utf8');
 const entryPoints = (text: string): string[] => Array.from(text.matchAll(/src\/bin\/[a-z-]+\.ts/g), ([name]) => name);
-const units = readdirSync(join(root, 'ops/systemd'));
+const units = readdirSync(join(root, 'ops/systemd')).filter((name) => name.endsWith('.service'));
 
 interface ComposeService {
   readonly image?: string;
@@ -98,7 +98,11 @@ describe('packaging', () => {
       'PrivateTmp=yes',
       'CapabilityBoundingSet=',
       'Restart=always',
+      // Without it systemd gives up on what ended five times within ten seconds.
+      'StartLimitIntervalSec=0',
     ])
       expect(unit.split('\n')).toContain(line);
+    const [, documentation = ''] = /^Documentation=file:\/\/\/opt\/setpoint\/(.*)$/m.exec(unit) ?? [];
+    expect(existsSync(join(root, documentation))).toBe(true);
   });
 });
