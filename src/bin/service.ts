@@ -34,6 +34,7 @@ import { createPointMemory, type PointMemory } from '../points/shared-memory.ts'
 import { type Site, siteCatalogue } from '../points/site.ts';
 import type { Parameter, SiteCatalogue } from '../rules/catalogue.ts';
 import { createSnapshot, type Snapshot } from '../rules/snapshot.ts';
+import { isHalfRestored } from '../storage/backup.ts';
 import { copyBeforeMigration } from '../storage/data-files.ts';
 import { type Database, openDatabase, openRuntimeDatabase } from '../storage/database.ts';
 import { prepareHistory } from '../storage/history-server.ts';
@@ -100,6 +101,8 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const limits = readLimits(config.configDir);
   const site = readSiteFile(config.configDir, config.replaySpeed);
   prepareDataFolder(config.dataDir);
+  if (isHalfRestored(config.dataDir))
+    throw new StartError(`a restore into the data dir ${config.dataDir} did not end: do it again`);
   const lock = lockDataFolder(config.dataDir);
   if (lock === null) throw new StartError(`another service uses the data dir ${config.dataDir}`);
   opened.add(() => lock.release());

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { BackupError, backUp, checkBackup, restore } from './backup.ts';
+import { BackupError, backUp, checkBackup, isHalfRestored, restore } from './backup.ts';
 import { copyBeforeMigration, databaseFile, databaseFormats } from './data-files.ts';
 import { openDatabase } from './database.ts';
 import { migrations } from './migrations.ts';
@@ -144,6 +144,46 @@ describe('decisions §1 a backup', () => {
     for (const { name } of manifest.files)
       expect(readFileSync(join(place, name))).toEqual(readFileSync(join(target, name)));
     expect(readdirSync(base).toSorted()).toEqual(['copy', 'data', 'new']);
+  });
+
+  test('restores into a folder that is there without replacing it: a mounted volume cannot be', () => {
+    backUp(order());
+    const place = join(base, 'new');
+    mkdirSync(place);
+    const { ino } = statSync(place);
+    restore(target, place, () => undefined);
+    expect(statSync(place).ino).toBe(ino);
+    expect(readdirSync(place).toSorted()).toEqual([
+      'audit-checkpoints.jsonl',
+      'plant',
+      'signing-key.pem',
+      'site.sqlite',
+    ]);
+  });
+
+  test('a restore that ended midway is known as such, and done again it is whole', () => {
+    const manifest = backUp(order());
+    const place = join(base, 'new');
+    const interrupted = (): unknown =>
+      restore(target, place, (name) => {
+        if (name === 'site.sqlite') throw new Error('power is lost');
+      });
+    expect(interrupted).toThrow('power is lost');
+    expect(isHalfRestored(place)).toBe(true);
+    // As if it had ended while the copies were put in their places.
+    writeFileSync(join(place, 'signing-key.pem'), 'half');
+    restore(target, place, () => undefined);
+    expect(isHalfRestored(place)).toBe(false);
+    for (const { name } of manifest.files)
+      expect(readFileSync(join(place, name))).toEqual(readFileSync(join(target, name)));
+  });
+
+  test('a place that cannot be is one line, of a backup and of a restore', () => {
+    backUp(order());
+    writeFileSync(join(base, 'file'), '');
+    const place = join(base, 'file', 'below');
+    expect(refusal(() => backUp({ ...order(), target: place }))).toBe(`${place} cannot be written: ENOTDIR`);
+    expect(refusal(() => restore(target, place, () => undefined))).toMatch(/cannot be written: ENOTDIR$/);
   });
 });
 

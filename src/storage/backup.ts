@@ -5,8 +5,10 @@
 
 import { createHash } from 'node:crypto';
 import {
+  accessSync,
   chmodSync,
   closeSync,
+  constants,
   copyFileSync,
   existsSync,
   fsyncSync,
@@ -16,6 +18,7 @@ import {
   readFileSync,
   readSync,
   renameSync,
+  rmdirSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -90,7 +93,7 @@ export function backUp(order: BackupOrder): BackupManifest {
     throw new BackupError(
       `the data dir has data format ${newer.found} of ${newer.name}; this program knows ${newer.known}: back it up with the newer program that wrote it`,
     );
-  mkdirSync(target, { recursive: true, mode: 0o700 });
+  makeFolder(target);
   const names = filesOf(dataDir);
   // Small files first: a checkpoint that is newer than the database beside it would vouch for events that it lacks.
   const small = names.filter((name) => !name.endsWith('.sqlite'));
@@ -143,14 +146,26 @@ export function checkBackup(source: string): BackupManifest {
   return manifest;
 }
 
-/** Puts a checked backup where a data dir is to be; nothing is there until all of it is. */
+/** Copies of an unfinished restore: what holds this folder is no data dir. */
+const draftName = '.restoring';
+
+export function isHalfRestored(dataDir: string): boolean {
+  return existsSync(join(dataDir, draftName));
+}
+
+/**
+ * Puts a checked backup where a data dir is to be. All is copied before anything is put in its place. The folder itself may be
+ * there and stays as it is: a mounted volume, or a folder whose parent belongs to somebody else, cannot be replaced.
+ */
 export function restore(source: string, dataDir: string, onFile: (name: string) => void): BackupManifest {
-  if (!isEmptyPlace(dataDir))
+  if (!isEmptyPlace(dataDir) && !isHalfRestored(dataDir))
     throw new BackupError(`${dataDir} is not empty: move it away first; a restore never writes over data`);
   const manifest = checkBackup(source);
-  const draft = `${dataDir}.restoring`;
-  rmSync(draft, { recursive: true, force: true });
-  mkdirSync(draft, { recursive: true, mode: 0o700 });
+  const draft = join(dataDir, draftName);
+  makeFolder(draft);
+  // What an interrupted restore left; the draft last, for it says that this is no data dir.
+  for (const name of readdirSync(dataDir)) if (name !== draftName) rmSync(join(dataDir, name), { recursive: true });
+  for (const name of readdirSync(draft)) rmSync(join(draft, name), { recursive: true });
   for (const { name } of manifest.files) {
     onFile(name);
     const copy = join(draft, name);
@@ -159,10 +174,22 @@ export function restore(source: string, dataDir: string, onFile: (name: string) 
     chmodSync(copy, 0o600);
     syncToDisk(copy);
   }
-  rmSync(dataDir, { recursive: true, force: true });
-  renameSync(draft, dataDir);
-  syncToDisk(dirname(dataDir));
+  for (const name of readdirSync(draft)) renameSync(join(draft, name), join(dataDir, name));
+  syncToDisk(dataDir);
+  rmdirSync(draft);
+  syncToDisk(dataDir);
   return manifest;
+}
+
+/** With its parents, for its owner alone; what is there stays as it is. */
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error;
+    throw new BackupError(`${folder} cannot be written: ${String(error.code)}`);
+  }
 }
 
 function isDatabaseName(name: string): name is DatabaseName {

@@ -169,6 +169,12 @@ describe('decisions §1 backup and restore', () => {
     expect([refused.status, refused.stderr]).toEqual([1, expect.stringMatching(/^setpoint: .* is not empty.*\n$/)]);
     expect(readdirSync(elsewhere.data)).toEqual(['something']);
     const empty = { ...elsewhere, data: join(elsewhere.config, 'restored') };
+    mkdirSync(join(empty.data, '.restoring'), { recursive: true });
+    const unfinished = runCommand('serve.ts', [], serviceEnvironment(empty));
+    expect([unfinished.status, unfinished.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^setpoint: .* did not end.*\n$/),
+    ]);
     const restored = runCommand('setpoint.ts', ['restore', place], serviceEnvironment(empty));
     expect([restored.status, restored.stderr]).toEqual([0, '']);
     const verified = runCommand('setpoint.ts', ['audit', 'verify', '--json'], serviceEnvironment(empty));

@@ -1,5 +1,5 @@
 /** Container, compose file and units name what is there, and give no more rights than they must. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -8,16 +8,25 @@ const root = join(import.meta.dirname, '..', '..');
 
 const read = (name: string): string => readFileSync(join(root, name), 'utf8');
 const entryPoints = (text: string): string[] => Array.from(text.matchAll(/src\/bin\/[a-z-]+\.ts/g), ([name]) => name);
-const units = readdirSync(join(root, 'ops/systemd'));
+const units = readdirSync(join(root, 'ops/systemd')).filter((name) => name.endsWith('.service'));
 
 interface ComposeService {
+  readonly image?: string;
   readonly read_only?: boolean;
-  readonly cap_drop?: readonly string[];
   readonly network_mode?: string;
+  readonly profiles?: readonly string[];
   readonly user?: string;
   readonly ports?: readonly string[];
-  readonly volumes?: readonly string[];
+  readonly volumes?: readonly (
+    | string
+    | { readonly source: string; readonly bind: { readonly create_host_path: boolean } }
+  )[];
+  readonly healthcheck?: { readonly test?: readonly string[] };
 }
+
+const servicesOf = (file: string): Readonly<Record<string, ComposeService>> =>
+  (parse(read(`ops/compose/${file}`), { merge: true }) as { services: Readonly<Record<string, ComposeService>> })
+    .services;
 
 describe('packaging', () => {
   test('every program that is started exists', () => {
@@ -37,20 +46,48 @@ describe('packaging', () => {
     );
   });
 
-  test('services are read-only, without capabilities, and published on loopback only', () => {
-    const { services } = parse(read('ops/compose/compose.yaml')) as {
-      services: Readonly<Record<string, ComposeService>>;
-    };
-    expect(Object.keys(services)).toEqual(['setpoint', 'forecaster', 'broker']);
-    for (const service of Object.values(services)) {
-      expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
+  test('the command line is on the path of the container: npm exec would write into a home', () => {
+    expect(read('Dockerfile')).toContain('\nRUN ln -s /app/src/bin/setpoint.ts /usr/local/bin/setpoint\n');
+    expect(statSync(join(root, 'src/bin/setpoint.ts')).mode & 0o111).not.toBe(0);
+  });
+
+  test.each(['compose.yaml', 'several-machines.yaml'])('%s: confined, and published on loopback only', (file) => {
+    for (const [name, service] of Object.entries(servicesOf(file))) {
+      // The database's image starts as root to own its folder, and becomes another user.
+      if (name !== 'postgres')
+        expect([name, service]).toMatchObject([
+          name,
+          { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] },
+        ]);
       expect(service.ports?.filter((port) => !port.startsWith('127.0.0.1:')) ?? []).toEqual([]);
+      // An engine makes a missing folder as root, and the service starts again and again on an empty one.
+      for (const volume of service.volumes ?? [])
+        if (typeof volume === 'string') expect(volume).not.toMatch(/^\.\/config/);
+        else expect([volume.source, volume.bind]).toEqual([volume.source, { create_host_path: false }]);
     }
+  });
+
+  test('decisions §4 the forecaster stays on the loopback of a service that is started again', () => {
+    const services = servicesOf('compose.yaml');
+    expect(Object.keys(services)).toEqual(['network', 'setpoint', 'forecaster', 'broker']);
+    // `local` means loopback. A network that belonged to one of the two would leave the other behind when its owner is started again.
+    for (const name of ['setpoint', 'forecaster']) expect(services[name]?.network_mode).toBe('service:network');
+    expect(services['network']?.ports).toEqual(['127.0.0.1:8080:8080']);
+    expect(services['forecaster']?.volumes).toMatchObject([{ source: './config/processing/tasks', target: '/tasks' }]);
+    // Without task declarations it would not start.
+    expect(services['forecaster']?.profiles).toEqual(['forecasts']);
     // Without capabilities a process that starts as root cannot become another user, and the broker would end.
     expect(services['broker']?.user).toBe('1883:1883');
-    // decisions §4: `local` means loopback, so the forecaster shares the service's network, and not its data.
-    expect(services['forecaster']?.network_mode).toBe('service:setpoint');
-    expect(services['forecaster']?.volumes).toEqual(['./config/processing/tasks:/tasks:ro']);
+  });
+
+  test('replicas: the proxy looks for each by its name again, and they wait for the database itself', () => {
+    const services = servicesOf('several-machines.yaml');
+    const replicas = Object.keys(services).filter((name) => services[name]?.image === 'setpoint');
+    const proxy = read('ops/compose/haproxy.cfg');
+    expect(Array.from(proxy.matchAll(/^ +server (\S+) \1:8080$/gm), ([, name]) => name)).toEqual(replicas);
+    expect(proxy).toMatch(/^ +default-server .*\bcheck\b.* resolvers engine /m);
+    // The server that makes the database listens on its socket only, and says that it is ready.
+    expect(services['postgres']?.healthcheck?.test).toEqual(['CMD', 'pg_isready', '-h', '127.0.0.1', '-U', 'setpoint']);
   });
 
   test.each(units)('%s is confined', (name) => {
@@ -61,7 +98,11 @@ describe('packaging', () => {
       'PrivateTmp=yes',
       'CapabilityBoundingSet=',
       'Restart=always',
+      // Without it systemd gives up on what ended five times within ten seconds.
+      'StartLimitIntervalSec=0',
     ])
       expect(unit.split('\n')).toContain(line);
+    const [, documentation = ''] = /^Documentation=file:\/\/\/opt\/setpoint\/(.*)$/m.exec(unit) ?? [];
+    expect(existsSync(join(root, documentation))).toBe(true);
   });
 });
