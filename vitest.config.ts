@@ -18,6 +18,8 @@ export default defineConfig({
             'tests/docs/rule-reference.test.ts',
           ],
           testTimeout: 20_000,
+          // No module keeps state between tests: files share what is loaded, which saves a third of the work.
+          isolate: false,
         },
       },
       {
@@ -28,6 +30,7 @@ export default defineConfig({
           hookTimeout: 60_000,
           // They mostly wait for processes and timers of their own.
           maxWorkers: 2,
+          maxConcurrency: 3,
         },
       },
       {

@@ -66,7 +66,13 @@ function describe(summary: string, annotations: Tool['annotations']): string {
 async function call(client: Client, tool: Tool, given: Arguments, signal: AbortSignal): Promise<CallToolResult> {
   const { capability, inputSchema } = tool;
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(inputSchema.properties, name));
-  if (unknown.length > 0) return refused('invalid-input', `unknown arguments: ${unknown.join(', ').slice(0, 200)}`);
+  if (unknown.length > 0) {
+    const taken = Object.keys(inputSchema.properties).join(', ') || 'none';
+    return refused(
+      'invalid-input',
+      `unknown arguments: ${unknown.join(', ').slice(0, 200)}; ${tool.name} takes: ${taken}`,
+    );
+  }
   const missing = inputSchema.required.filter((name) => name !== 'confirmed' && !Object.hasOwn(given, name));
   if (missing.length > 0) return refused('invalid-input', `missing arguments: ${missing.join(', ')}`);
   if (capability.confirmation === 'always' && given['confirmed'] !== true)

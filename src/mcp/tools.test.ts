@@ -49,7 +49,7 @@ describe('decisions §2.7 tools', () => {
       'confirmed',
     ]);
     expect([update?.required, update?.additionalProperties]).toEqual([['id', 'confirmed'], false]);
-    expect(update?.properties['id']).toMatchObject({ type: ['string', 'integer'] });
+    expect(update?.properties['id']).toMatchObject({ anyOf: [{ type: 'string' }, { type: 'integer' }] });
     expect(named('automation_rule_delete')?.inputSchema.required).toEqual(['id', 'confirmed']);
     expect(named('automation_scheduler_reload')?.inputSchema.required).toEqual(['confirmed']);
     for (const { method, path, params, query, body, name } of Object.values(automation)) {

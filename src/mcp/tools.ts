@@ -97,10 +97,10 @@ export function bodySchema(capability: Capability): TSchema | null {
   return isSchema(object) ? object : null;
 }
 
-/** Numbers arrive as digits in a path or query; an assistant may give them as numbers. */
+/** Numbers arrive as digits in a path or query; an assistant may give them as numbers. A list of types is not taken by all of them. */
 function textOrNumber(schema: object): object {
   if (!('pattern' in schema) || !/\[(0|1)-9\]/.test(String(schema.pattern))) return schema;
-  return { ...schema, type: ['string', 'integer'] };
+  return { anyOf: [schema, { type: 'integer' }] };
 }
 
 function typeOf(schema: unknown): unknown {

@@ -49,7 +49,8 @@ const files = [
   ...readdirSync('docs/guides').filter((name) => name.endsWith('.md') && !elsewhere.includes(name)),
 ];
 
-test.each(files)(
+// Each has a copy, ports and a shell of its own.
+test.concurrent.each(files)(
   '%s',
   async (name) => {
     await (runs[name] ?? runGuide)(name === 'README.md' ? name : `docs/guides/${name}`);
