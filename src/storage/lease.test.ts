@@ -7,7 +7,7 @@ import { startGate } from '../testing/gate.ts';
 import { openRuntimeDatabase } from './database.ts';
 import { type EngineLease, holdLease } from './lease.ts';
 import { storageLimits } from './limits.ts';
-import { connectPostgres, lockKey, type PostgresPlace, takeLock } from './postgres.ts';
+import { connectPostgres, endHolder, lockKey, type PostgresPlace, takeLock } from './postgres.ts';
 
 const quick = { engine_lease_ms: 600, engine_renew_ms: 60, engine_poll_ms: 30 };
 const graceMs = 200;
@@ -96,11 +96,8 @@ describe('the lease of the engine', () => {
     await run(`BEGIN; ${takeLock(place.limits.postgres_schema, lock)}`);
     return run;
   };
-  const cut = () =>
-    runOn(
-      place,
-      `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid <> pg_backend_pid()`,
-    );
+  /** The session of the holder, and of no other test's. */
+  const cut = () => runOn(place, endHolder(place.limits.postgres_schema, 'engine'));
 
   test('the defaults: renewed often enough, and taken over in less than 2 s with the default age of a command', () => {
     const { engine_lease_ms: leaseMs, engine_renew_ms: renewMs, engine_poll_ms: pollMs } = storageLimits;

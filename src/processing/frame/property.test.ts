@@ -244,6 +244,7 @@ test.each(historyEngines)(
     onTestFinished(() => store.remove());
     const log = createLog('silent', {});
     const seen = { frames: 0, refusals: 0 };
+    const numRuns = engine === 'sqlite' ? 400 : 150;
     await fc.assert(
       fc.asyncProperty(cases, async (given) => {
         const assembled = await assembleFrame({
@@ -274,9 +275,9 @@ test.each(historyEngines)(
         );
         expect(told.toSorted()).toEqual([...naive.broken].toSorted());
       }),
-      { numRuns: engine === 'sqlite' ? 400 : 150 },
+      { numRuns },
     );
     // A comparison that only ever saw one kind would prove little. Every tenth case is a frame.
-    expect(Math.min(seen.frames, seen.refusals)).toBeGreaterThan(0);
+    expect(Math.min(seen.frames, seen.refusals)).toBeGreaterThan(numRuns / 50);
   },
 );
