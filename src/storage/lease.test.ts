@@ -128,15 +128,17 @@ describe('the lease of the engine', () => {
   });
 
   test('when the connections of all end at once, the holder has its lock again: nobody takes it while the lease lasts', async () => {
-    const holder = contend({ ...place, limits: { ...place.limits, engine_renew_ms: 250 } });
+    // Long enough for a busy machine to connect anew.
+    const engine_lease_ms = 1500;
+    const holder = contend({ ...place, limits: { ...place.limits, engine_lease_ms, engine_renew_ms: 250 } });
     await leading(holder);
-    const other = contend();
+    const other = contend({ ...place, limits: { ...place.limits, engine_lease_ms } });
     const looking = `FROM pg_stat_activity WHERE ${lookingAt(place)}`;
     for (let round = 0; round < 3; round++) {
       await expect.poll(async () => (await runOn(place, `SELECT pid ${looking}`)).length).toBeGreaterThan(0);
       await runOn(place, `SELECT pg_terminate_backend(pid) ${looking}`);
       await cut();
-      await sleep(systemClock, 2 * quick.engine_lease_ms);
+      await sleep(systemClock, 1.2 * engine_lease_ms);
       expect([holder.lease.state(), other.lease.state()]).toEqual(['leading', 'standby']);
     }
     expect(holder.terms).toMatchObject([{ epoch: 1, lostMs: null }]);

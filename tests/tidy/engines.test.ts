@@ -9,6 +9,8 @@ const oneEngine: Readonly<Record<string, string>> = {
   'src/historian/shared-recording.test.ts': 'recording by one of several machines, which share a server',
   'src/storage/sqlite.test.ts': 'the embedded engine itself',
   'src/storage/postgres.test.ts': 'the server engine itself',
+  'src/automation/held-commands.test.ts': 'commands of a site that several machines share',
+  'src/storage/mailbox.test.ts': 'messages between machines on a server',
   'src/storage/lease.test.ts': 'who controls, of several machines on a server',
   'src/storage/backup.test.ts': 'copies of a data dir; a server is backed up by its own means',
   'src/storage/audit-migration.test.ts': 'a format that only files had',
@@ -29,7 +31,7 @@ const suites = repositoryFiles().filter(
     /^(src|tests)\/.*\.test\.ts$/.test(path) && !path.startsWith('tests/tidy/') && opensStorage.test(text),
 );
 const excused = (path: string): boolean => Object.keys(oneEngine).some((known) => path.startsWith(known));
-const onBoth = (text: string): boolean => /\b(describe|test)\.each\(engines\)/.test(text);
+const onBoth = (text: string): boolean => /\b(describe|test)\.each\((engines|historyEngines)\)/.test(text);
 
 test('suites that open storage run on both engines, or are named with a reason', () => {
   expect(suites.length).toBeGreaterThan(20);
