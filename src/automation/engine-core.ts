@@ -36,8 +36,6 @@ export interface EngineSetup {
   readonly database: DatabasePlace;
   readonly dataFolder: string;
   readonly limits: AutomationLimits;
-  /** How old a command may become before the device layer drops it. */
-  readonly commandMaxAgeMs: number;
 }
 
 export interface EngineCore {
@@ -159,7 +157,6 @@ async function assemble({ setup, clock, log, term, catalogueWith, load, publish 
   const recorder = createRecorder({ store, ruleLog, limits, clock, log, stateOf: rules.exportState });
   const live = createLiveTableReader(memory);
   const changes = createChangeReader(memory);
-  const writer = createCommandWriter(memory, clock);
   const engine = createEngine({
     clock,
     limits,
@@ -169,11 +166,10 @@ async function assemble({ setup, clock, log, term, catalogueWith, load, publish 
     statusSnapshot: createSnapshot(points.length),
     points: { copyInto: (snapshot) => live.copyInto(snapshot, clock), drainChanges: changes.drain },
     maxAgesMs: points.map((point) => point.maxAgeMs),
-    port: writer,
-    hold: typeof place === 'string' ? null : { begin: writer.hold, waitMs: setup.commandMaxAgeMs },
+    port: createCommandWriter(memory, clock),
     recorder,
+    shared: typeof place !== 'string',
     publish,
-    log,
   });
   const bell = listen(clock, memory.doorbells, doorbells.changes, engine.pointsChanged);
   return { engine, recorder, ruleLog, bell, database };

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../base/fault.ts';
-import { silentLog } from '../base/log.ts';
 import { createArbiter } from '../rules/arbiter.ts';
 import type { PointFacts, SiteCatalogue } from '../rules/catalogue.ts';
 import type { Command, CommandAnswer } from '../rules/command-port.ts';
@@ -62,23 +61,19 @@ interface Setup {
   readonly stored?: ReadonlyMap<number, string>;
   readonly answer?: CommandAnswer;
   readonly clock?: ReturnType<typeof simulatedClock>;
-  /** On a site that several processes share. */
-  readonly shared?: true;
+  readonly shared?: boolean;
 }
 
 function setup(options: Setup = {}) {
   const clock = options.clock ?? simulatedClock();
   const limits = { ...automationLimits, ...options.limits };
   const values = new Float64Array(points.length).fill(Number.NaN);
-  const world = { answer: options.answer ?? 'accepted', torn: 0, lost: false, observedAgoMs: 0, storing: true };
+  const world = { answer: options.answer ?? 'accepted', torn: 0, lost: false, observedAgoMs: 0, hurried: 0 };
   const commands: Command[] = [];
   const records: ExecutionRecord[] = [];
   const changes: [number, number][] = [];
   const unchangedRuns: string[] = [];
   const touched: number[] = [];
-  /** Whoever waits for a state, and how a hold ended. */
-  const awaited: { readonly ruleId: number; readonly answer: (stored: boolean) => void }[] = [];
-  const holds: string[] = [];
   let onRing = (): void => undefined;
   const set = (index: number, value: number): void => {
     values[index] = value;
@@ -136,50 +131,23 @@ function setup(options: Setup = {}) {
         return 'accepted';
       },
     },
-    hold:
-      options.shared === undefined
-        ? null
-        : {
-            begin: () => ({
-              submit: () => world.answer,
-              letGo: () => void holds.push('let go'),
-              withdraw: () => void holds.push('withdrawn'),
-            }),
-            waitMs: 1000,
-          },
-    log: silentLog,
     recorder: {
       record: (record, unchanged) => void (unchanged && unchangedRuns.push(record.execution_id)),
       touch: (ids) => void touched.push(...ids),
       forget: () => undefined,
       flushed: () => Promise.resolve(true),
-      stateStored: (ruleId) => new Promise((answer) => void awaited.push({ ruleId, answer })),
-      storing: (waitMs) => waitMs === 1000 && world.storing,
+      hurry: () => void world.hurried++,
       waiting: () => 0,
       dropped: () => 0,
       close: () => Promise.resolve([]),
     },
+    shared: options.shared ?? false,
     publish: (record) => void records.push(record),
   });
   onRing = engine.pointsChanged;
   const load = (...list: EngineRule[]) => engine.reload({ ids: list.map((item) => item.id), changed: list });
   const runs = (id: number): ExecutionRecord[] => records.filter((record) => record.rule_id === id);
-  return {
-    clock,
-    engine,
-    rules,
-    world,
-    commands,
-    records,
-    set,
-    lose,
-    load,
-    runs,
-    unchangedRuns,
-    touched,
-    awaited,
-    holds,
-  };
+  return { clock, engine, rules, world, commands, records, set, lose, load, runs, unchangedRuns, touched };
 }
 
 describe('decisions §2.5 cycles', () => {
@@ -604,79 +572,21 @@ describe('decisions §1 measures', () => {
   });
 });
 
-describe('several processes share the site: a command leaves with the cooldown that it starts stored', () => {
-  const hour = { cooldown_ms: 3_600_000, trigger_config: '{"type":"interval","interval_ms":100}' };
-  const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-  /** A rule with a cooldown of an hour that has run once. */
-  const acting = (more: Partial<EngineRule> = {}) => {
-    const world = setup({ shared: true });
-    world.set(0, 20);
-    world.load(rule(1, { ...hour, ...more }));
-    world.engine.start();
-    world.clock.advance(100);
-    return world;
+describe('§2.5 a cooldown that begins is stored', () => {
+  const after = (shared: boolean, more: Partial<EngineRule>, level = 20): number => {
+    const { clock, engine, set, load, world } = setup({ shared });
+    set(0, level);
+    load(rule(1, { trigger_config: '{"type":"interval","interval_ms":100}', ...more }));
+    engine.start();
+    clock.advance(100);
+    return world.hurried;
   };
 
-  test('it waits for that, and then goes; the rule has its cooldown from the first moment on', async () => {
-    const { clock, awaited, holds, runs } = acting();
-    clock.advance(500);
-    expect([runs(1).length, awaited.map(({ ruleId }) => ruleId), holds]).toEqual([1, [1], []]);
-    awaited[0]?.answer(true);
-    await settle();
-    clock.advance(1000);
-    expect([runs(1).length, holds]).toEqual([1, ['let go']]);
+  test('at once where several processes share the site; with the rest where this one is alone', () => {
+    expect([after(true, { cooldown_ms: 60_000 }), after(false, { cooldown_ms: 60_000 })]).toEqual([1, 0]);
   });
 
-  test.each([
-    ['the store refuses', 0],
-    ['the store has not answered for as long as a command may be old', 1000],
-  ])('it is withdrawn and its rule runs again: %s', async (_why, afterMs) => {
-    const { clock, awaited, holds, runs, touched } = acting();
-    if (afterMs === 0) awaited[0]?.answer(false);
-    else clock.advance(afterMs - 1);
-    expect(holds).toEqual([]);
-    if (afterMs > 0) clock.advance(1);
-    await settle();
-    expect([holds, touched]).toEqual([['withdrawn'], [1]]);
-    clock.advance(100);
-    expect(runs(1)).toHaveLength(2);
-    // Too late to matter.
-    awaited[0]?.answer(true);
-    await settle();
-    expect(holds).toEqual(['withdrawn']);
-  });
-
-  test('a change that a rule answered in vain is one still', async () => {
-    const { clock, awaited, runs } = acting({ trigger_config: onChange('measurement', 1) });
-    awaited[0]?.answer(false);
-    await settle();
-    clock.advance(100);
-    expect(runs(1)).toHaveLength(2);
-  });
-
-  test('while nothing is stored such a rule sends nothing and starts no cooldown', () => {
-    const world = setup({ shared: true });
-    world.world.storing = false;
-    world.set(0, 20);
-    world.load(rule(1, hour));
-    world.engine.start();
-    world.clock.advance(200);
-    expect(world.runs(1).map(({ outcome, actions_executed }) => [outcome, actions_executed[0]])).toMatchObject(
-      [1, 2].map(() => ['failed', { success: false, reason: 'unavailable' }]),
-    );
-    expect(world.awaited).toEqual([]);
-  });
-
-  test.each([
-    ['a cooldown that is over before anybody can take over', 'accepted', 1000, [5]],
-    ['no action that succeeded', 'offline', 3_600_000, []],
-  ] as const)('nothing waits for nothing: %s', (_why, answer, cooldown_ms, sent) => {
-    const world = setup({ shared: true, answer });
-    world.set(0, 20);
-    world.load(rule(1, { ...hour, cooldown_ms }));
-    world.engine.start();
-    world.clock.advance(100);
-    expect([world.awaited, world.commands.map(({ value }) => value)]).toEqual([[], sent]);
-    expect(world.holds).toEqual(answer === 'offline' ? ['let go'] : []);
+  test('no cooldown, or a run that did nothing, is no haste', () => {
+    expect([after(true, { cooldown_ms: 0 }), after(true, { cooldown_ms: 60_000 }, 0)]).toEqual([0, 0]);
   });
 });

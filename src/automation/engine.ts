@@ -3,11 +3,9 @@
  * order; it sees one snapshot, and its rules run in priority order, each at most once. A cycle is done in slices of
  * `max_concurrent_executions` between which the event loop turns, so an execution never waits for more than a slice.
  */
-import { type Clock, within } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
-import type { Log } from '../base/log.ts';
-import type { HeldCommands } from '../points/command-slots.ts';
 import type { Arbiter } from '../rules/arbiter.ts';
 import type { CommandPort } from '../rules/command-port.ts';
 import { createPlan } from '../rules/evaluate.ts';
@@ -17,7 +15,6 @@ import type { DueRule } from '../rules/scheduler.ts';
 import { type Snapshot, usable } from '../rules/snapshot.ts';
 import type { EngineStatus, PointWriter, ReloadReport, RuleSetChange, RuleStatus } from './engine-contract.ts';
 import type { AutomationLimits } from './limits.ts';
-import type { LoadedRule } from './loaded-rule.ts';
 import { type EngineMeasures, measureEngine } from './measures.ts';
 import type { Recorder } from './recorder.ts';
 import type { RuleSet } from './rule-set.ts';
@@ -30,18 +27,6 @@ export interface PointSource {
   /** Hands over the changes since the last call; true when changes were lost and all points must be sampled. */
   drainChanges(take: (pointIndex: number, value: number, usable: boolean) => void): boolean;
 }
-
-export interface CommandHold {
-  readonly begin: () => HeldCommands;
-  /**
-   * How long a command may wait. Whoever takes over begins this much later than the last holder ended (`command_max_age_ms`): a
-   * cooldown that is no longer needs no care.
-   */
-  readonly waitMs: number;
-}
-
-/** What is never handed to the device layer. */
-const noPort: HeldCommands = { submit: () => 'unavailable', letGo: () => undefined, withdraw: () => undefined };
 
 export interface EngineParts {
   readonly clock: Clock;
@@ -56,12 +41,11 @@ export interface EngineParts {
   /** By point: how old a reading may be. */
   readonly maxAgesMs: readonly number[];
   readonly port: CommandPort;
-  /** On a site that several processes share: where the commands of rules with a cooldown wait until that is stored. */
-  readonly hold: CommandHold | null;
   readonly recorder: Recorder;
+  /** Whether several processes share the site: a cooldown that begins is stored at once, for whoever takes over. */
+  readonly shared: boolean;
   /** Takes every record as it is made. */
   readonly publish: (record: ExecutionRecord) => void;
-  readonly log: Log;
 }
 
 export interface Engine {
@@ -206,20 +190,16 @@ export function createEngine(parts: EngineParts): Engine {
     const rule = rules.get(due.ruleId);
     if (rule === undefined || rule.compiled === null || !rule.row.enabled) return;
     const id = newId();
-    run(rule, id, id, due.trigger, due.dueAtMs);
+    const record = run(due.ruleId, id, id, due.trigger);
+    const cools = acted(record) && rule.row.cooldown_ms > 0;
+    scheduler.finished(due.ruleId, { scheduled: true, acted: acted(record), snapshot, dueAtMs: due.dueAtMs });
+    if (cools && parts.shared) recorder.hurry();
   };
 
-  const run = (
-    { row: { id: ruleId, cooldown_ms: cooldownMs } }: LoadedRule,
-    executionId: string,
-    correlationId: string,
-    trigger: RunTrigger,
-    dueAtMs: number,
-  ): ExecutionRecord => {
+  const run = (ruleId: number, executionId: string, correlationId: string, trigger: RunTrigger): ExecutionRecord => {
     const { compiled, state } = rules.runnable(ruleId);
     const startedMs = clock.monotonicMs();
-    const held = holdFor(cooldownMs);
-    const record = executeRule(compiled, snapshot, state, arbiter, held ?? port, plan, {
+    const record = executeRule(compiled, snapshot, state, arbiter, port, plan, {
       executionId,
       correlationId,
       trigger,
@@ -231,28 +211,7 @@ export function createEngine(parts: EngineParts): Engine {
     const unchanged = rules.finished(ruleId, record);
     recorder.record(record, unchanged);
     parts.publish(record);
-    const cools = acted(record);
-    scheduler.finished(ruleId, { scheduled: trigger.type !== 'manual', acted: cools, snapshot, dueAtMs });
-    if (held !== null && cools) void sendOnceStored(ruleId, held, dueAtMs);
-    else held?.letGo();
     return record;
-  };
-
-  /** Null where commands go at once. While nothing is stored, what would have to wait for that is refused. */
-  const holdFor = (cooldownMs: number): HeldCommands | null => {
-    if (parts.hold === null || cooldownMs <= parts.hold.waitMs) return null;
-    return recorder.storing(parts.hold.waitMs) ? parts.hold.begin() : noPort;
-  };
-  /** A command leaves only with its rule's cooldown stored: whoever takes over then knows it. */
-  const sendOnceStored = async (ruleId: number, held: HeldCommands, dueAtMs: number): Promise<void> => {
-    let stored = false;
-    const storing = recorder.stateStored(ruleId).then((ok) => void (stored = ok));
-    await within(clock, parts.hold?.waitMs ?? 0, storing);
-    if (stored) return held.letGo();
-    held.withdraw();
-    scheduler.takeBack(ruleId, dueAtMs);
-    recorder.touch([ruleId]);
-    parts.log.warn('commands of a rule were not sent: its cooldown could not be stored', { rule_id: ruleId });
   };
 
   /** A manual order is a cycle of its own and ignores trigger and cooldown. */
@@ -273,7 +232,9 @@ export function createEngine(parts: EngineParts): Engine {
       return;
     }
     arbiter.beginCycle();
-    const record = run(rule, newId(), order.correlationId, { type: 'manual' }, snapshot.monotonicMs);
+    const record = run(order.ruleId, newId(), order.correlationId, { type: 'manual' });
+    const dueAtMs = snapshot.monotonicMs;
+    scheduler.finished(order.ruleId, { scheduled: false, acted: acted(record), snapshot, dueAtMs });
     void recorder.flushed().then(() => order.resolve(record));
   };
 

@@ -24,9 +24,9 @@ export interface HistoryStore {
   /**
    * Stores executions and states and removes the states of `gone` rules, all or nothing. Executions have happened and are
    * stored in any case, once, however often they come; states are those of the process that controls, and are left alone
-   * when that is another one by now: then the answer is false.
+   * when that is another one by now.
    */
-  append(rows: readonly HistoryRow[], states: readonly StateRow[], gone: readonly number[]): Promise<boolean>;
+  append(rows: readonly HistoryRow[], states: readonly StateRow[], gone: readonly number[]): Promise<void>;
   /** Stores executions that were kept elsewhere meanwhile; those that are there already stay as they are. */
   restore(rows: readonly HistoryRow[]): Promise<void>;
   states(): Promise<StateRow[]>;
@@ -49,7 +49,7 @@ export function createHistoryStore(database: RuntimeDatabase): HistoryStore {
     append: (rows, states, gone) =>
       database.transaction(async (within) => {
         await insertOnce(within, rows);
-        if (!(await database.isCurrent(within))) return false;
+        if (!(await database.isCurrent(within))) return;
         for (const part of portions(states)) {
           await within
             .insertInto('rule_state')
@@ -58,7 +58,6 @@ export function createHistoryStore(database: RuntimeDatabase): HistoryStore {
             .execute();
         }
         for (const part of portions(gone)) await within.deleteFrom('rule_state').where('rule_id', 'in', part).execute();
-        return true;
       }),
     restore: (rows) => database.transaction((within) => insertOnce(within, rows)),
     states: () => database.query.selectFrom('rule_state').select(['rule_id', 'state']).execute(),

@@ -21,18 +21,13 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
   const transactions: Transaction[] = [];
   const pruned: number[] = [];
   /** An append that hangs ends when it is `answered`. */
-  const faults = {
-    failing: false,
-    hanging: false,
-    superseded: false,
-    answered: (_current: boolean) => undefined as void,
-  };
+  const faults = { failing: false, hanging: false, answered: () => undefined as void };
   const store: HistoryStore = {
     append(rows: readonly HistoryRow[], states, gone) {
       if (faults.failing) return Promise.reject(new Error('disk full'));
       if (faults.hanging) return new Promise((resolve) => void (faults.answered = resolve));
       transactions.push({ rows: rows.map((row) => row.execution_id), states: [...states], gone: [...gone] });
-      return Promise.resolve(!faults.superseded);
+      return Promise.resolve();
     },
     states: () => Promise.resolve([]),
     pruneRule: (ruleId) => Promise.resolve(void pruned.push(ruleId)),
@@ -97,6 +92,34 @@ describe('decisions §2.5 recorder', () => {
       ['run-3', 'run-4'],
       ['run-5'],
     ]);
+  });
+
+  test('what is urgent is stored without a wait, or as soon as what is being stored has ended; a failure is tried again in time', async () => {
+    const { recorder, transactions, faults, pass } = setup();
+    recorder.record(runOf(1, 1), false);
+    recorder.hurry();
+    await pass(0);
+    expect(transactions).toHaveLength(1);
+    faults.hanging = true;
+    recorder.record(runOf(1, 2), false);
+    recorder.hurry();
+    await pass(0);
+    recorder.record(runOf(1, 3), false);
+    recorder.hurry();
+    faults.hanging = false;
+    faults.answered();
+    await pass(0);
+    await pass(0);
+    expect(transactions).toHaveLength(2);
+    faults.failing = true;
+    recorder.record(runOf(1, 4), false);
+    recorder.hurry();
+    await pass(0);
+    faults.failing = false;
+    await pass(automationLimits.record_flush_ms - 1);
+    expect(transactions).toHaveLength(2);
+    await pass(1);
+    expect(transactions).toHaveLength(3);
   });
 
   test('flushed waits for its own run and hastens it', async () => {
@@ -164,7 +187,7 @@ describe('decisions §2.5 recorder', () => {
     expect(left).toEqual(['run-1', 'run-2']);
     await closing;
     faults.hanging = false;
-    faults.answered(true);
+    faults.answered();
     await pass(automationLimits.record_flush_ms);
     expect(transactions).toEqual([]);
   });
@@ -178,7 +201,7 @@ describe('decisions §2.5 recorder', () => {
     await pass(automationLimits.engine_call_timeout_ms / 2);
     expect(await closing).toEqual(['run-1', 'run-2']);
     faults.hanging = false;
-    faults.answered(true);
+    faults.answered();
     await pass(automationLimits.engine_call_timeout_ms);
     expect(transactions).toEqual([]);
   });
@@ -191,61 +214,5 @@ describe('decisions §2.5 recorder', () => {
     recorder.record(runOf(1, 3), false);
     await pass(100);
     expect(pruned).toEqual([1]);
-  });
-
-  test("a rule's state that somebody waits for is stored at once, before those of any number of others", async () => {
-    const { recorder, transactions, states, pass } = setup({ record_chunk_rows: 2 });
-    for (let ruleId = 1; ruleId <= 9; ruleId++) states.set(ruleId, `state of ${ruleId}`);
-    recorder.touch([1, 2, 3, 4, 5, 6, 7, 8]);
-    const stored = recorder.stateStored(9);
-    await pass(0);
-    expect(await stored).toBe(true);
-    expect(transactions.map((transaction) => transaction.states.map(({ rule_id }) => rule_id))).toEqual([[9, 1]]);
-  });
-
-  test('a state that is waited for while another one is being stored is that of now: the next one', async () => {
-    const { recorder, transactions, states, faults, pass } = setup();
-    states.set(1, 'before');
-    recorder.touch([1]);
-    faults.hanging = true;
-    await pass(automationLimits.record_flush_ms);
-    states.set(1, 'now');
-    let answer: boolean | undefined;
-    void recorder.stateStored(1).then((stored) => (answer = stored));
-    faults.hanging = false;
-    faults.answered(true);
-    await pass(0);
-    await pass(0);
-    expect([answer, transactions]).toEqual([true, [{ rows: [], states: [{ rule_id: 1, state: 'now' }], gone: [] }]]);
-  });
-
-  test.each(['failing', 'superseded', 'closed'] as const)('a state that is not stored is told: %s', async (why) => {
-    const { recorder, states, faults, pass } = setup();
-    states.set(1, 'mine');
-    if (why === 'closed') await recorder.close();
-    else faults[why] = true;
-    const stored = recorder.stateStored(1);
-    await pass(0);
-    expect(await stored).toBe(false);
-  });
-
-  test('whether the store takes anything: not after a refusal, nor while it has not answered for longer than one waits', async () => {
-    const { recorder, faults, pass } = setup();
-    expect(recorder.storing(50)).toBe(true);
-    faults.failing = true;
-    recorder.touch([1]);
-    await pass(automationLimits.record_flush_ms);
-    expect(recorder.storing(50)).toBe(false);
-    [faults.failing, faults.hanging] = [false, true];
-    await pass(automationLimits.record_flush_ms);
-    faults.answered(true);
-    await pass(0);
-    expect(recorder.storing(50)).toBe(true);
-    recorder.touch([1]);
-    await pass(automationLimits.record_flush_ms);
-    await pass(50);
-    expect(recorder.storing(50)).toBe(true);
-    await pass(1);
-    expect(recorder.storing(50)).toBe(false);
   });
 });

@@ -19,10 +19,8 @@ export interface Recorder {
   forget(ruleIds: readonly number[]): void;
   /** True when everything recorded before the call is stored; false when storing failed. */
   flushed(): Promise<boolean>;
-  /** True when the rule's state as it is now, or newer, is stored; false when that failed or is not this process's to do. */
-  stateStored(ruleId: number): Promise<boolean>;
-  /** Whether the store takes what it is given: not when it refused the last time, or has not answered for longer than `waitMs`. */
-  storing(waitMs: number): boolean;
+  /** Stores what waits without waiting for more. */
+  hurry(): void;
   waiting(): number;
   dropped(): number;
   /** Stores what waits, for as long as there is time; returns the executions that the store did not take. */
@@ -54,15 +52,12 @@ export function createRecorder(parts: RecorderParts): Recorder {
   const touched = new Set<number>();
   const forgotten = new Set<number>();
   let waiters: Waiter[] = [];
-  /** Who waits for a rule's state; such states are stored first. */
-  const awaited = new Map<number, ((stored: boolean) => void)[]>();
   let taken = 0;
   let stored = 0;
   let droppedRows = 0;
   let timer: Timer | undefined;
   let running: Promise<void> | undefined;
-  let beganMs = 0;
-  let refused = false;
+  let hurried = false;
   let closed = false;
   let givenUp = false;
   const sincePruned = new Map<number, number>();
@@ -82,19 +77,9 @@ export function createRecorder(parts: RecorderParts): Recorder {
     for (const waiter of due) waiter.settle(ok);
   };
 
-  /** Those who wait for these states now; who asks later waits for a later one. */
-  const awaiting = (ruleIds: readonly number[]): ((stored: boolean) => void) => {
-    const settles = ruleIds.flatMap((ruleId) => awaited.get(ruleId) ?? []);
-    for (const ruleId of ruleIds) awaited.delete(ruleId);
-    return (stored) => {
-      for (const settle of settles) settle(stored);
-    };
-  };
-
   const storeChunk = async (): Promise<void> => {
     const rows = queue.slice(0, limits.record_chunk_rows);
-    const stateIds = [...new Set([...awaited.keys(), ...touched])].slice(0, limits.record_chunk_rows);
-    const settleStates = awaiting(stateIds);
+    const stateIds = [...touched].slice(0, limits.record_chunk_rows);
     const gone = [...forgotten].slice(0, limits.record_chunk_rows);
     const states: StateRow[] = [];
     for (const ruleId of stateIds) {
@@ -105,10 +90,9 @@ export function createRecorder(parts: RecorderParts): Recorder {
     for (const ruleId of stateIds) touched.delete(ruleId);
     const first = stored;
     try {
-      settleStates(await store.append(rows, states, gone));
+      await store.append(rows, states, gone);
     } catch (error) {
       for (const ruleId of stateIds) touched.add(ruleId);
-      settleStates(false);
       throw error;
     }
     for (const ruleId of gone) forgotten.delete(ruleId);
@@ -127,14 +111,11 @@ export function createRecorder(parts: RecorderParts): Recorder {
   };
 
   const flushOnce = async (): Promise<void> => {
-    beganMs = clock.monotonicMs();
     try {
       await storeChunk();
-      refused = false;
       settleWaiters(true);
       await pruneCrowded();
     } catch (error) {
-      refused = true;
       log.error('executions could not be stored', { waiting: queue.length, error: String(error) });
       settleWaiters(false);
     }
@@ -146,14 +127,15 @@ export function createRecorder(parts: RecorderParts): Recorder {
     running = flushOnce();
     await running;
     running = undefined;
-    const urgent = waiters.length > 0 || awaited.size > 0 || queue.length >= limits.record_chunk_rows;
+    const urgent = hurried || waiters.length > 0 || queue.length >= limits.record_chunk_rows;
+    hurried = false;
     if (!idle()) schedule(urgent ? 0 : limits.record_flush_ms);
   };
 
-  /** Stores as soon as what is being stored has ended. */
   const hurry = (): void => {
     timer?.cancel();
     timer = undefined;
+    hurried = running !== undefined;
     schedule(0);
   };
 
@@ -226,15 +208,7 @@ export function createRecorder(parts: RecorderParts): Recorder {
         hurry();
       });
     },
-    stateStored(ruleId) {
-      if (closed) return Promise.resolve(false);
-      return new Promise((resolve) => {
-        awaited.set(ruleId, [...(awaited.get(ruleId) ?? []), resolve]);
-        touched.add(ruleId);
-        hurry();
-      });
-    },
-    storing: (waitMs) => !refused && (running === undefined || clock.monotonicMs() - beganMs <= waitMs),
+    hurry,
     waiting: () => queue.length,
     dropped: () => droppedRows + ruleLog.dropped(),
     async close() {
@@ -244,7 +218,6 @@ export function createRecorder(parts: RecorderParts): Recorder {
       await within(clock, limits.engine_call_timeout_ms * storingShare, storeAll());
       givenUp = true;
       settleWaiters(false);
-      awaiting([...awaited.keys()])(false);
       // With those that are being stored, if the store does not answer: it takes each only once. An answer after this finds none.
       return queue.splice(0);
     },

@@ -99,8 +99,7 @@ function createClient(
   onStart: () => void,
 ): ContendingEngine {
   const { config, site, memory, limits } = parts;
-  const commandMaxAgeMs = limits.devices.command_max_age_ms;
-  const setup = { memory, database, dataFolder: config.dataDir, limits: limits.automation, commandMaxAgeMs };
+  const setup = { memory, database, dataFolder: config.dataDir, limits: limits.automation };
   return createEngineClient({
     start: (parameters) => startEngineWorker({ ...setup, site: { ...site, parameters } }, config.logLevel),
     rules: parts.store,

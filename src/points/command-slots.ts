@@ -1,63 +1,17 @@
 /**
  * Command slots: the local command path (§1, §6.3). One slot per point, written by the engine, emptied by the device
- * layer. A slot that is still full refuses the next command: nothing is ever queued (§6.5). A held command is in its slot, and the
- * device layer does not see it before it is let go.
+ * layer. A slot that is still full refuses the next command: nothing is ever queued (§6.5).
  */
 import type { Clock } from '../base/clock.ts';
 import { ring } from '../base/doorbell.ts';
 import type { Command, CommandAnswer, CommandPort } from '../rules/command-port.ts';
 import { currentGeneration, doorbells, mayCommand, type PointMemory, slotState } from './shared-memory.ts';
 
-/** Commands of one execution that are accepted and wait. Their age counts from when they were accepted. */
-export interface HeldCommands extends CommandPort {
-  /** The device layer may take those that it has not dropped meanwhile. */
-  letGo(): void;
-  /** None of them is ever sent. */
-  withdraw(): void;
+export function createCommandWriter(memory: PointMemory, clock: Clock): CommandPort {
+  return { submit: (command) => submit(memory, clock, command) };
 }
 
-export interface CommandWriter extends CommandPort {
-  hold(): HeldCommands;
-}
-
-const longestHold = 2 ** 31 - 1;
-
-/** There is one writer at a time: what an engine that died held is withdrawn. */
-export function createCommandWriter(memory: PointMemory, clock: Clock): CommandWriter {
-  for (let slot = 0; slot < memory.slotState.length; slot++) {
-    const state = Atomics.load(memory.slotState, slot);
-    if (state > slotState.full) swap(memory, slot, state, slotState.empty);
-  }
-  let lastHold: number = slotState.full;
-  return {
-    submit: (command) => submit(memory, clock, command, slotState.full),
-    hold() {
-      // A state of its own: a slot that was dropped and filled again meanwhile is another hold's.
-      lastHold = lastHold < longestHold ? lastHold + 1 : slotState.full + 1;
-      const held = lastHold;
-      const slots: number[] = [];
-      const end = (state: number): boolean =>
-        slots.splice(0).reduce((any, slot) => swap(memory, slot, held, state) || any, false);
-      return {
-        submit(command) {
-          const answer = submit(memory, clock, command, held);
-          if (answer === 'accepted') slots.push(command.pointIndex);
-          return answer;
-        },
-        letGo() {
-          if (end(slotState.full)) ring(memory.doorbells, doorbells.commands);
-        },
-        withdraw: () => void end(slotState.empty),
-      };
-    },
-  };
-}
-
-function swap(memory: PointMemory, slot: number, from: number, to: number): boolean {
-  return Atomics.compareExchange(memory.slotState, slot, from, to) === from;
-}
-
-function submit(memory: PointMemory, clock: Clock, command: Command, state: number): CommandAnswer {
+function submit(memory: PointMemory, clock: Clock, command: Command): CommandAnswer {
   const slot = command.pointIndex;
   if (memory.writable[slot] !== 1) return 'no-route';
   const refused = (): CommandAnswer | null => {
@@ -74,13 +28,13 @@ function submit(memory: PointMemory, clock: Clock, command: Command, state: numb
   memory.slotValue[slot] = command.value;
   memory.slotIssuedMs[slot] = nowMs;
   memory.slotGeneration[slot] = command.generation;
-  Atomics.store(memory.slotState, slot, state);
+  Atomics.store(memory.slotState, slot, slotState.full);
   const after = refused();
   if (after !== null) {
-    swap(memory, slot, state, slotState.empty);
+    Atomics.compareExchange(memory.slotState, slot, slotState.full, slotState.empty);
     return after;
   }
-  if (state === slotState.full) ring(memory.doorbells, doorbells.commands);
+  ring(memory.doorbells, doorbells.commands);
   return 'accepted';
 }
 
@@ -109,7 +63,7 @@ export function createCommandTaker(
     dropped: () => dropped,
     drop(index) {
       const previous = Atomics.exchange(memory.slotState, index, slotState.empty);
-      if (previous !== slotState.empty) dropped++;
+      if (previous === slotState.full) dropped++;
     },
     take(index) {
       if (Atomics.load(memory.slotState, index) !== slotState.full) return null;

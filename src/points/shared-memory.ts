@@ -12,7 +12,7 @@ type Float64 = Float64Array<SharedArrayBuffer>;
 export const header = { sequence: 0, generation: 1, ringHead: 2, ringTail: 3, ringLost: 4 } as const;
 /** Cells of `doorbells`. */
 export const doorbells = { changes: 0, commands: 1 } as const;
-/** States of a command slot; each greater one is of a command that is held. */
+/** States of a command slot. */
 export const slotState = { empty: 0, full: 1 } as const;
 
 /** Changes that may wait for the engine; more are sampled instead (power of two). */

@@ -220,24 +220,6 @@ describe('decisions §2.2 intervals', () => {
     expect([1000, 1200, 1300].map((ms) => run(scheduler, ms))).toEqual([false, false, true]);
   });
 
-  test('a run whose commands were not sent is as if it had not been, as far as it was the last one', () => {
-    const scheduler = createScheduler();
-    const cooling = { ...everySecond, cooldown_ms: 800 };
-    const act = (dueAtMs: number): void =>
-      scheduler.finished(1, { scheduled: true, acted: true, snapshot: testSnapshot([], dueAtMs), dueAtMs });
-    scheduler.replace([cooling], 0);
-    act(0);
-    act(5000);
-    scheduler.takeBack(1, 0);
-    expect(run(scheduler, 5100)).toBe(false);
-    scheduler.replace([{ ...cooling, priority: 1 }], 5100);
-    scheduler.takeBack(1, 5000);
-    scheduler.takeBack(1, 5000);
-    // The one before counts again: at 0.
-    expect([scheduler.exportState(1, 5100, 5100)?.last_acted, run(scheduler, 5100)]).toEqual([0, true]);
-    scheduler.takeBack(2, 0);
-  });
-
   test('editing, disabling or breaking one rule leaves the others as they were', () => {
     const scheduler = createScheduler();
     const other = scheduled(2, { type: 'interval', interval_ms: 300 });

@@ -67,8 +67,6 @@ export interface Scheduler {
   /** The rules that are due, by priority descending, then id. `nowMs` is the tick's nominal moment on ticks. */
   due(snapshot: Snapshot, mode: 'tick' | 'event', nowMs?: number): DueRule[];
   finished(ruleId: number, run: FinishedRun): void;
-  /** The commands of the run that acted at that moment were not sent: it may begin again, as far as its last run was that one. */
-  takeBack(ruleId: number, dueAtMs: number): void;
   explain(ruleId: number, snapshot: Snapshot): RuleExplanation;
   exportState(ruleId: number, nowMs: number, wallMs: number): StoredSchedule | null;
   /** Takes up state of an earlier process; ages are clamped so that a wall clock that jumped neither fires nor starves. */
@@ -85,17 +83,12 @@ export interface StoredSchedule {
 
 const never = Number.NEGATIVE_INFINITY;
 
-interface Moments {
+/** What is remembered of one rule between runs. */
+interface Memory {
   lastScheduledMs: number;
   lastTriggerMs: number;
   lastActedMs: number;
-}
-
-/** What is remembered of one rule between runs. */
-interface Memory extends Moments {
   readonly points: PointMemory[];
-  /** As they were before the last run that acted. */
-  before: Moments | null;
 }
 
 interface Entry {
@@ -174,8 +167,6 @@ export function createScheduler(): Scheduler {
       // The rule was removed while it ran; nothing is left to remember.
       if (entry === undefined) return;
       const { memory, rule } = entry;
-      const { lastScheduledMs, lastTriggerMs, lastActedMs } = memory;
-      if (run.acted) memory.before = { lastScheduledMs, lastTriggerMs, lastActedMs };
       if (run.scheduled) {
         memory.lastScheduledMs = run.dueAtMs;
         memory.lastTriggerMs = run.dueAtMs;
@@ -183,15 +174,6 @@ export function createScheduler(): Scheduler {
       if (run.acted) memory.lastActedMs = run.dueAtMs;
       rule.points.forEach((point, position) => consume(memory.points[position], point, run.snapshot));
       entry.changed = -1;
-    },
-
-    takeBack(ruleId, dueAtMs) {
-      const memory = entries.get(ruleId)?.memory;
-      if (memory === undefined || memory.before === null || memory.lastActedMs !== dueAtMs) return;
-      Object.assign(memory, memory.before);
-      memory.before = null;
-      // The values that it answered count as changes once more.
-      for (const point of memory.points) point.gap = true;
     },
 
     explain: (ruleId, snapshot) => explain(entryOf(ruleId), snapshot),
@@ -238,7 +220,6 @@ function carried(old: Entry | undefined, rule: ScheduledRule): Memory {
     lastTriggerMs: never,
     // The cooldown protects the actuator, whatever the trigger is now.
     lastActedMs: old?.memory.lastActedMs ?? never,
-    before: null,
     points: rule.points.map(() => ({ last: Number.NaN, gap: false })),
   };
 }

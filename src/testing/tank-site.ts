@@ -66,5 +66,5 @@ export function engineRule(id: number, more: Partial<EngineRule> = {}): EngineRu
 export function tankSetup(
   parts: Pick<EngineSetup, 'memory' | 'database' | 'dataFolder'> & Partial<EngineSetup>,
 ): EngineSetup {
-  return { site: tankSite, limits: automationLimits, commandMaxAgeMs: 1000, ...parts };
+  return { site: tankSite, limits: automationLimits, ...parts };
 }

@@ -49,7 +49,6 @@ test.each(engines)(
             database: places.runtime,
             dataFolder: places.folder,
             limits: automationLimits,
-            commandMaxAgeMs: 1000,
           },
           'silent',
         );

@@ -9,7 +9,6 @@ const oneEngine: Readonly<Record<string, string>> = {
   'src/historian/shared-recording.test.ts': 'recording by one of several machines, which share a server',
   'src/storage/sqlite.test.ts': 'the embedded engine itself',
   'src/storage/postgres.test.ts': 'the server engine itself',
-  'src/automation/held-commands.test.ts': 'commands of a site that several machines share',
   'src/storage/mailbox.test.ts': 'messages between machines on a server',
   'src/storage/lease.test.ts': 'who controls, of several machines on a server',
   'src/storage/backup.test.ts': 'copies of a data dir; a server is backed up by its own means',
