@@ -21,7 +21,12 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
   const transactions: Transaction[] = [];
   const pruned: number[] = [];
   /** An append that hangs ends when it is `answered`. */
-  const faults = { failing: false, hanging: false, answered: () => undefined as void };
+  const faults = {
+    failing: false,
+    hanging: false,
+    answered: () => undefined as void,
+    whilePruning: () => undefined as void,
+  };
   const store: HistoryStore = {
     append(rows: readonly HistoryRow[], states, gone) {
       if (faults.failing) return Promise.reject(new Error('disk full'));
@@ -30,7 +35,10 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
       return Promise.resolve();
     },
     states: () => Promise.resolve([]),
-    pruneRule: (ruleId) => Promise.resolve(void pruned.push(ruleId)),
+    async pruneRule(ruleId) {
+      pruned.push(ruleId);
+      faults.whilePruning();
+    },
     restore: () => Promise.reject(new Error('not used')),
     pruneBefore: () => Promise.resolve(0),
   };
@@ -54,7 +62,7 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
     await settle();
   };
   const close = async (): Promise<string[]> => (await recorder.close()).map((row) => row.execution_id);
-  return { recorder, close, transactions, states, faults, pruned, pass };
+  return { recorder, clock, close, transactions, states, faults, pruned, pass };
 }
 
 describe('decisions §2.5 recorder', () => {
@@ -214,5 +222,22 @@ describe('decisions §2.5 recorder', () => {
     recorder.record(runOf(1, 3), false);
     await pass(100);
     expect(pruned).toEqual([1]);
+  });
+
+  test('retention of many rules takes a flush time at most, and no more once something is urgent; the rest has its turn', async () => {
+    const { recorder, clock, transactions, faults, pruned, pass } = setup({ history_prune_every: 1 });
+    const flushMs = automationLimits.record_flush_ms;
+    faults.whilePruning = () => clock.advance(flushMs / 2);
+    for (let ruleId = 1; ruleId <= 5; ruleId++) recorder.record(runOf(ruleId, 1), false);
+    await pass(flushMs);
+    expect(pruned).toEqual([1, 2]);
+    faults.whilePruning = () => recorder.hurry();
+    recorder.record(runOf(6, 1), false);
+    await pass(flushMs);
+    expect([pruned, transactions.length]).toEqual([[1, 2, 3], 2]);
+    faults.whilePruning = () => undefined;
+    recorder.record(runOf(7, 1), false);
+    await pass(flushMs);
+    expect(pruned).toEqual([1, 2, 3, 4, 5, 6, 7]);
   });
 });

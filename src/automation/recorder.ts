@@ -102,9 +102,12 @@ export function createRecorder(parts: RecorderParts): Recorder {
     for (const row of rows) sincePruned.set(row.rule_id, (sincePruned.get(row.rule_id) ?? 0) + 1);
   };
 
+  /** As many as fit in the flush time, and none more while somebody waits for what is to be stored: the rest at the next flush. */
   const pruneCrowded = async (): Promise<void> => {
+    const untilMs = clock.monotonicMs() + limits.record_flush_ms;
     for (const [ruleId, count] of sincePruned) {
       if (count < limits.history_prune_every) continue;
+      if (hurried || waiters.length > 0 || clock.monotonicMs() >= untilMs) return;
       sincePruned.set(ruleId, 0);
       await store.pruneRule(ruleId, limits.history_max_unchanged, limits.history_max_per_rule);
     }
