@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { tamperAt } from '../../src/testing/audit-trail.ts';
 import { engines } from '../../src/testing/engines.ts';
-import { afterThisTest, folders, start } from './per-test.ts';
+import { afterThisTest, folders, start, storedOn } from './per-test.ts';
 import { runCommand, serviceEnvironment, type TestFolders, type TestService } from './running-service.ts';
-import { type SiteStorage, storageOn } from './storage-on.ts';
+import type { SiteStorage } from './storage-on.ts';
 
 const addRules = async (service: TestService, count: number): Promise<void> => {
   for (let index = 0; index < count; index++) await service.command('POST', '/rules', { name: `rule ${index}` });
@@ -19,9 +19,7 @@ describe.each(engines)('setpoint audit on %s', (engine) => {
   let of: TestFolders;
   let storage: SiteStorage;
   beforeEach(async () => {
-    of = folders();
-    storage = await storageOn(engine, of);
-    afterThisTest(() => storage.remove());
+    ({ of, storage } = await storedOn(engine));
   });
   const audit = (...args: string[]) => auditIn(of, storage.env, ...args);
 

@@ -1,6 +1,8 @@
 /** What one test made ends with it, the newest first: folders, services, and whatever else it names. */
 import { afterEach } from 'vitest';
+import type { Engine } from '../../src/testing/engines.ts';
 import { startTestService, type TestFolders, type TestService, testFolders, virtualSite } from './running-service.ts';
+import { type SiteStorage, storageOn } from './storage-on.ts';
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {
@@ -15,6 +17,14 @@ export function folders(site = virtualSite): TestFolders {
   const made = testFolders(site);
   afterThisTest(() => made.remove());
   return made;
+}
+
+/** Folders, and where the site that they configure keeps its data. */
+export async function storedOn(engine: Engine): Promise<{ readonly of: TestFolders; readonly storage: SiteStorage }> {
+  const of = folders();
+  const storage = await storageOn(engine, of);
+  afterThisTest(() => storage.remove());
+  return { of, storage };
 }
 
 export async function start(of: TestFolders, more: Readonly<Record<string, string>> = {}): Promise<TestService> {

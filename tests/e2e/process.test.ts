@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import WebSocket from 'ws';
 import { openDatabase } from '../../src/storage/database.ts';
 import { engines } from '../../src/testing/engines.ts';
-import { afterThisTest, folders, start } from './per-test.ts';
+import { afterThisTest, folders, start, storedOn } from './per-test.ts';
 import {
   editorFlow,
   feedFlow,
@@ -19,7 +19,7 @@ import {
   virtualSite,
   waitFor,
 } from './running-service.ts';
-import { rulesRun, type SiteStorage, storageOn } from './storage-on.ts';
+import { rulesRun, type SiteStorage } from './storage-on.ts';
 
 async function addRule(service: TestService, name: string, fields: Readonly<Record<string, unknown>>): Promise<number> {
   const id = Number((await service.command('POST', '/rules', { name })).body['data']?.['id']);
@@ -183,9 +183,7 @@ describe.each(engines)('decisions §2.7 command line, with its data on %s', (eng
   let of: TestFolders;
   let storage: SiteStorage;
   beforeEach(async () => {
-    of = folders();
-    storage = await storageOn(engine, of);
-    afterThisTest(() => storage.remove());
+    ({ of, storage } = await storedOn(engine));
   });
   const setpoint = (...args: string[]) => runCommand('setpoint.ts', args, serviceEnvironment(of, storage.env));
   const begin = async (): Promise<TestService> => {

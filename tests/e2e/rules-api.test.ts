@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
 import { signingKey } from '../../src/gateway/local-keys.ts';
 import { openDatabase } from '../../src/storage/database.ts';
 import { engines } from '../../src/testing/engines.ts';
@@ -73,6 +74,17 @@ async function lastAudit(): Promise<Record<string, unknown>> {
     await database.close();
   }
 }
+
+/** What may be read, with one rule. */
+const readPaths = (id: number): string[] => [
+  '/rules',
+  `/rules/${id}`,
+  `/rules/${id}/variables`,
+  `/rules/${id}/status`,
+  `/rules/${id}/history`,
+  '/instances',
+  '/scheduler/status',
+];
 
 describe.each(engines)('area A on %s', (engine) => {
   beforeAll(async () => {
@@ -325,15 +337,7 @@ describe.each(engines)('area A on %s', (engine) => {
     test('a Viewer reads everything', async () => {
       const token = await service.token('Viewer');
       const id = await readerRule();
-      for (const path of [
-        '/rules',
-        `/rules/${id}`,
-        `/rules/${id}/variables`,
-        `/rules/${id}/status`,
-        `/rules/${id}/history`,
-        '/instances',
-        '/scheduler/status',
-      ])
+      for (const path of readPaths(id))
         expect([path, (await service.request('GET', `${api}${path}`, { token })).status]).toEqual([path, 200]);
     });
 
@@ -414,15 +418,7 @@ describe.each(engines)('area A on %s', (engine) => {
     };
 
     test('401: no token, a bad one, on every route', async () => {
-      const reads: [string, string, Record<string, unknown>][] = [
-        '/rules',
-        `/rules/${id}`,
-        `/rules/${id}/variables`,
-        `/rules/${id}/status`,
-        `/rules/${id}/history`,
-        '/instances',
-        '/scheduler/status',
-      ].map((path) => ['GET', path, {}]);
+      const reads: [string, string, Record<string, unknown>][] = readPaths(id).map((path) => ['GET', path, {}]);
       const texts = new Set<string>();
       for (const [method, path, body] of [...mutations(), ['POST', '/scheduler/reload', {}] as const, ...reads]) {
         for (const token of [null, 'bad', `${await service.token('Engineer')}x`]) {

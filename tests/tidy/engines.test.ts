@@ -23,7 +23,7 @@ const oneEngine: Readonly<Record<string, string>> = {
 };
 
 const opensStorage =
-  /\b(openDatabase|openRuntimeDatabase|openHistorian|openSqlite|connectPostgres|testPlaces|testSchema|testHistory|historyOn|testTrail|gatewaysOn|storageOn)\(/;
+  /\b(openDatabase|openRuntimeDatabase|openHistorian|openSqlite|connectPostgres|testPlaces|testSchema|testHistory|historyOn|testTrail|gatewaysOn|storageOn|storedOn)\(/;
 
 const suites = repositoryFiles().filter(
   ({ path, text }) =>
