@@ -147,6 +147,22 @@ describe('the engine of a process that controls', () => {
     expect(sent).toHaveLength(1);
   });
 
+  test('its parameters are not asked again: the engine that follows has those of its own file, or of a newer change', async () => {
+    const changing = seat.reload({ limit: { value: 1, unit: undefined } });
+    expect(sent.splice(0)).toMatchObject([{ message: { argument: { parameters: { limit: { value: 1 } } } } }]);
+    for (let turn = 0; turn < 2; turn++) {
+      hear('engine');
+      expect(sent.splice(0)).toEqual([
+        {
+          recipient: 'engine',
+          message: { tag: 'call', id: 1, method: 'reload', argument: { ids: [], changed: [] } },
+        },
+      ]);
+    }
+    reply(report);
+    expect(await changing).toEqual(report);
+  });
+
   test('so does one that is asked here, when the engine that follows is here', async () => {
     const changing = seat.reload();
     seat.sit(engine);

@@ -43,6 +43,11 @@ export interface EngineSeatParts {
 const engineName = 'engine';
 /** What may be asked twice: a question that a process has fetched which died then is asked the one that follows it. */
 const repeatable = ['reload', 'explain', 'writers', 'status', 'measures', 'watch'] as const;
+/**
+ * Without parameters: it would be too late for them where the engine that follows was given newer ones meanwhile. It has those
+ * of its own file, which it read after the lease of the one before had ended.
+ */
+const reloadAgain = { ids: [], changed: [] };
 /** Who asked within this time is believed to watch still; whoever watches says so more often. */
 const watchLeaseMs = 10_000;
 const watchRenewMs = 3000;
@@ -93,7 +98,7 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
   };
   mailbox.onNews((what) => {
     if (what === 'engine') {
-      remote.repeat(repeatable);
+      remote.repeat(repeatable, { reload: reloadAgain });
       if (local === undefined) parts.onStart();
     } else if (local === undefined) parts.onChange(what);
   });

@@ -40,6 +40,18 @@ describe.each(engines)('the spool of executions, stored on %s', (engine) => {
     expect(readdirSync(join(places.folder, 'spool'))).toEqual([]);
   });
 
+  test('an execution that no text of the database can hold is set aside, the others are stored', async () => {
+    const spool = recordSpool(places.folder);
+    const unstorable = { ...row(2), outcome: 'a\0b' };
+    await spool.keep([row(1), unstorable, row(3)]);
+    const storing = spool.store(createHistoryStore(database).restore);
+    if (engine === 'postgres') await expect(storing).rejects.toThrow('holds executions that cannot be stored (a text');
+    else expect(await storing).toBe(3);
+    const numbers = engine === 'postgres' ? [3, 1] : [3, 2, 1];
+    expect(await createHistoryReader(database).page(1, undefined, 9)).toEqual(numbers.map((n) => row(n).record));
+    expect(readdirSync(join(places.folder, 'spool'))).toHaveLength(engine === 'postgres' ? 1 : 0);
+  });
+
   test('a line that is no execution is none', async () => {
     const spool = recordSpool(places.folder);
     await spool.keep([row(1)]);

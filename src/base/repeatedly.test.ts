@@ -6,15 +6,20 @@ import { repeatedly } from './repeatedly.ts';
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-function setup() {
+function setup(refusal?: string) {
   const clock = simulatedClock();
   const told: unknown[] = [];
-  const log: Log = { ...silentLog, error: (_message, fields) => void told.push(fields?.['error']) };
+  const log: Log = {
+    ...silentLog,
+    warn: (message, fields) => void told.push([message, fields?.['error']]),
+    error: (_message, fields) => void told.push(fields?.['error']),
+  };
   const state: { error: Error | undefined; runs: number } = { error: undefined, runs: 0 };
-  const timer = repeatedly(clock, 100, log, () => {
+  const task = (): Promise<void> => {
     state.runs++;
     return state.error === undefined ? Promise.resolve() : Promise.reject(state.error);
-  });
+  };
+  const timer = repeatedly(clock, 100, log, task, refusal);
   const round = async (error?: Error): Promise<void> => {
     state.error = error;
     clock.advance(100);
@@ -67,5 +72,18 @@ describe('a task that is done again and again', () => {
     const { told, round } = setup();
     await round(new Fault('storage-unavailable', 'away'));
     expect(told).toEqual([]);
+  });
+
+  test('unless it keeps what should not be kept for long: then it is told once with its cause, and again after a success', async () => {
+    const { told, round } = setup('it waits');
+    const away = new Fault('storage-unavailable', 'away', { cause: new Error('no such host') });
+    for (const error of [away, away, undefined, away]) await round(error);
+    expect(told).toEqual([
+      ['it waits', 'no such host'],
+      ['it waits', 'no such host'],
+    ]);
+    await round();
+    await round(new Fault('storage-unavailable', 'away'));
+    expect(told.slice(2)).toEqual([['it waits', 'away']]);
   });
 });

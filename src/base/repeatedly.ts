@@ -10,9 +10,16 @@ export interface Repeated extends Timer {
 
 /**
  * Does `task` every `intervalMs`, one after the other; one that fails is done again at its next time. A refusal is
- * expected; any other error is logged, once for as long as it stays the same.
+ * expected: it is logged, once until the task is done, only as the words of `refusal`. Any other error is logged, once for as
+ * long as it stays the same.
  */
-export function repeatedly(clock: Clock, intervalMs: number, log: Log, task: () => Promise<void>): Repeated {
+export function repeatedly(
+  clock: Clock,
+  intervalMs: number,
+  log: Log,
+  task: () => Promise<void>,
+  refusal?: string,
+): Repeated {
   let ended = false;
   let running = false;
   let again = false;
@@ -37,7 +44,12 @@ export function repeatedly(clock: Clock, intervalMs: number, log: Log, task: () 
     } catch (error) {
       const text = String(error);
       // What a task meets that was under way at its cancel is the end of others.
-      if (!ended && !(error instanceof Fault) && text !== told) {
+      if (ended) return;
+      if (error instanceof Fault) {
+        if (refusal !== undefined && told !== refusal)
+          log.warn(refusal, { error: error.cause instanceof Error ? error.cause.message : error.message });
+        told = refusal ?? told;
+      } else if (text !== told) {
         log.error('what is done again and again failed', { error: text });
         told = text;
       }

@@ -93,8 +93,11 @@ export function sendEvent(port: Port, event: unknown): void {
 export interface Caller<M extends Methods, E> {
   call<K extends keyof M & string>(method: K, argument: Parameters<M[K]>[0]): Promise<Awaited<ReturnType<M[K]>>>;
   onEvent(listener: (event: E) => void): void;
-  /** Asks open calls of these methods once more, as another thread answers from now on; the first answer counts. */
-  repeat(methods: readonly (keyof M & string)[]): void;
+  /**
+   * Asks open calls of these methods once more, as another thread answers from now on, with another argument where one is
+   * given; the first answer counts.
+   */
+  repeat(methods: readonly (keyof M & string)[], instead?: { readonly [K in keyof M]?: Parameters<M[K]>[0] }): void;
   /** Refuses every open and later call: the thread is gone. */
   close(reason: Fault): void;
 }
@@ -147,8 +150,12 @@ export function callThread<M extends Methods, E>(port: Port, clock: Clock, deadl
     onEvent(listener) {
       listeners.push(listener);
     },
-    repeat(methods) {
-      for (const { message } of open.values()) if (methods.includes(message.method)) port.postMessage(message);
+    repeat(methods, instead = {}) {
+      for (const { message } of open.values()) {
+        if (!methods.includes(message.method)) continue;
+        const argument: unknown = instead[message.method] ?? message.argument;
+        port.postMessage({ ...message, argument } satisfies CallMessage);
+      }
     },
     close(reason) {
       closed = reason;

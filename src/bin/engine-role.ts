@@ -313,10 +313,12 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
 /** What an engine of this process could not store is stored when the database answers again. */
 function storeSpool({ config, history, log }: EngineRoleParts): Timer & { recover(): Promise<void> } {
   const spool = recordSpool(config.dataDir);
-  const { cancel } = repeatedly(systemClock, spoolPollMs, log, async () => {
+  const storeKept = async (): Promise<void> => {
     const executions = await spool.store(history.restore);
     if (executions > 0) log.info('executions kept while the database was away are stored', { executions });
-  });
+  };
+  const waiting = 'executions that were kept cannot be stored yet; they wait';
+  const { cancel } = repeatedly(systemClock, spoolPollMs, log, storeKept, waiting);
   const recover = (): Promise<void> =>
     spool.recover().catch((error: unknown) => {
       log.error('executions that were kept cannot be recovered', { error: String(error) });

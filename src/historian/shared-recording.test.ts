@@ -11,6 +11,7 @@ import { openRuntimeDatabase } from '../storage/database.ts';
 import type { PostgresPlace } from '../storage/postgres.ts';
 import { exportedRows, type TestHistory, testHistory, testHistoryLimits } from '../testing/histories.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
+import type { Historian } from './historian.ts';
 import { historySpool } from './history-spool.ts';
 import { startRecording } from './recording.ts';
 import { shareRecording } from './shared-recording.ts';
@@ -32,7 +33,7 @@ afterEach(() => history.remove());
 /** A server that nothing listens at. */
 const away = (): PostgresPlace => ({ ...place, url: 'postgres://nobody@127.0.0.1:1/none' });
 
-function rig(more: Partial<typeof testHistoryLimits> = {}) {
+function rig(more: Partial<typeof testHistoryLimits> = {}, historian?: Pick<Historian, 'append'>) {
   const clock = simulatedClock();
   const memory = createPointMemory([{ channel: 0, writable: false }], 1);
   const table = createLiveTableWriter(memory, clock, [5000]);
@@ -55,7 +56,7 @@ function rig(more: Partial<typeof testHistoryLimits> = {}) {
       return startRecording({ ...parts, logLevel: 'silent', clock, log, inProcess: true });
     },
     spool,
-    historian: { append: (...given) => history.historian.append(...given) },
+    historian: historian ?? { append: (...given) => history.historian.append(...given) },
     clock,
     log,
   });
@@ -199,6 +200,21 @@ test('a database that takes nothing leaves the file; a damaged one is told once 
   await expect(spool.store(history.historian, clock)).rejects.toThrow('something else');
   expect(kept()).toEqual(['x.jsonl.damaged']);
   expect(await spool.store(history.historian, clock)).toBe(0);
+});
+
+test('that kept readings are not taken is told once', async () => {
+  const { clock, recording, said } = rig(
+    {},
+    { append: () => Promise.reject(new Fault('storage-unavailable', 'away')) },
+  );
+  const row = { series, eventMs: 1000, ingestedMs: 1000, value: 1, quality: quality.good };
+  await historySpool(history.folder).keep([row]);
+  for (let turn = 0; turn < 3; turn++) {
+    clock.advance(2000);
+    await expect.poll(() => clock.pendingCount()).toBe(1);
+  }
+  expect(said).toEqual(['readings that were kept cannot be stored yet; they wait']);
+  await recording.stop(true);
 });
 
 test('what a process that was killed had begun to keep is stored after its next start', async () => {

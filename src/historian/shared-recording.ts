@@ -41,10 +41,12 @@ export function shareRecording(parts: SharedRecordingParts): SharedRecording {
     });
   // Of a process that was killed.
   void recover();
-  const spool = repeatedly(parts.clock, spoolPollMs, parts.log, async () => {
+  const storeKept = async (): Promise<void> => {
     const rows = await parts.spool.store(parts.historian, parts.clock);
     if (rows > 0) parts.log.info('readings kept while the database was away are stored', { rows });
-  });
+  };
+  const waiting = 'readings that were kept cannot be stored yet; they wait';
+  const spool = repeatedly(parts.clock, spoolPollMs, parts.log, storeKept, waiting);
   const end = async (store: boolean): Promise<RecorderCounts> => {
     const ended = current;
     current = undefined;

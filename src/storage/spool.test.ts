@@ -1,7 +1,7 @@
 /** Rows that a database did not take are kept, and taken later, a bounded number at a time (docs/guides/several-machines.md). */
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import fc from 'fast-check';
 import Type from 'typebox';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -78,18 +78,41 @@ describe('spool', () => {
     expect(files()).toEqual([]);
   });
 
-  test('rows that the database refuses for good stay, and keep no others from being stored', async () => {
+  test('rows that the database refuses for good are set aside, all others are stored in their order', async () => {
     const spool = open();
-    await spool.keep([row(1)]);
-    await spool.keep([row(2)]);
+    await spool.keep([1, 2, 3, 4, 5].map(row));
+    await spool.keep([row(6)]);
+    const name = basename(only());
+    const bytes = readFileSync(only());
     const taken: number[] = [];
-    const picky = ([first]: readonly Row[]): Promise<unknown> => {
-      if (first?.n === 1) return Promise.reject(new Fault('invalid-input', 'not this one'));
-      return Promise.resolve(taken.push(first?.n ?? 0));
+    const picky = async (rows: readonly Row[]): Promise<unknown> => {
+      if (rows.some(({ n }) => n === 2 || n === 5)) throw new Fault('invalid-input', 'not this one');
+      return taken.push(...rows.map(({ n }) => n));
     };
-    await expect(spool.store(picky)).rejects.toThrow('not this one');
-    expect(taken).toEqual([2]);
-    expect(files()).toHaveLength(1);
+    await expect(spool.store(picky)).rejects.toThrow(
+      `${name} in spool holds rows that cannot be stored (not this one), first in line 2; the other lines are stored, and the file is now ${name}.damaged`,
+    );
+    expect(taken).toEqual([1, 3, 4, 6]);
+    expect(files()).toEqual([`${name}.damaged`]);
+    expect(readFileSync(only())).toEqual(bytes);
+    expect(await spool.store(picky)).toBe(0);
+  });
+
+  test('of a line that cannot be read and a row that is refused, the one that comes first is named', async () => {
+    await open().keep([1, 2].map(row));
+    writeFileSync(only(), `${readFileSync(only(), 'utf8')}{"half\n`);
+    const refuse = (): Promise<void> => Promise.reject(new Fault('invalid-input', 'not this one'));
+    await expect(open().store(refuse)).rejects.toThrow('that cannot be stored (not this one), first in line 1;');
+  });
+
+  test('a database that goes away while it is asked for single rows leaves the file as it was', async () => {
+    const spool = open();
+    await spool.keep([1, 2, 3].map(row));
+    const away = new Fault('storage-unavailable', 'away');
+    const picky = (rows: readonly Row[]): Promise<void> =>
+      Promise.reject(rows.length > 1 ? new Fault('invalid-input', 'not these') : away);
+    await expect(spool.store(picky)).rejects.toBe(away);
+    expect((await stored(spool)).flat()).toEqual([1, 2, 3]);
   });
 
   test.each([

@@ -16,8 +16,8 @@ export interface Spool<T> {
   keep(rows: readonly T[], from?: number): Promise<number>;
   /**
    * Has what is kept taken, the oldest first, and removes each file of which all was; returns how many rows. A row may be taken
-   * again, after an end in between. Ends with the Fault of a database that is away; throws when a file is damaged or cannot be
-   * read, after all others were stored.
+   * again, after an end in between. Ends with the Fault of a database that is away; throws when a file is damaged, cannot be
+   * read or holds a row that is refused for good (`invalid-input`), after all others were stored.
    */
   store(take: (rows: readonly T[]) => Promise<unknown>): Promise<number>;
   /** Makes files of the drafts that are there now, whose writers must have ended; what was cut off at their end is left out. */
@@ -39,15 +39,16 @@ const newline = 10;
 export function openSpool<T>({ folder, what, decode, limits = spoolLimits }: SpoolParts<T>): Spool<T> {
   const storeFile = async (name: string, take: (rows: readonly T[]) => Promise<unknown>): Promise<number> => {
     const file = join(folder, name);
-    const found = await withFile(file, 'r', (handle) => storeRows(handle, { decode, take, limits }));
+    const found = await withFile(file, 'r', (handle) => storeRows(handle, { what, decode, take, limits }));
     if (found.firstBad === null) {
       await rm(file, { force: true });
       return found.rows;
     }
     // For a person to look at, out of the way.
     await rename(file, `${file}.damaged`);
+    const { holds, line } = found.firstBad;
     throw new Error(
-      `${name} in ${basename(folder)} holds something else than ${what}, first in line ${found.firstBad}; the other lines are stored, and the file is now ${name}.damaged`,
+      `${name} in ${basename(folder)} holds ${holds}, first in line ${line}; the other lines are stored, and the file is now ${name}.damaged`,
     );
   };
   return {
@@ -140,31 +141,64 @@ async function writeRows(
 }
 
 interface Taking<T> {
+  readonly what: string;
   readonly decode: (value: unknown) => Decoded<T>;
   readonly take: (rows: readonly T[]) => Promise<unknown>;
   readonly limits: SpoolLimits;
 }
 
+/** A line that is not stored, and what it is. */
+interface BadLine {
+  readonly line: number;
+  readonly holds: string;
+}
+
+interface Line<T> {
+  readonly line: number;
+  readonly row: T;
+}
+
 async function storeRows<T>(
   handle: FileHandle,
-  { decode, take, limits }: Taking<T>,
-): Promise<{ readonly rows: number; readonly firstBad: number | null }> {
+  { what, decode, take, limits }: Taking<T>,
+): Promise<{ readonly rows: number; readonly firstBad: BadLine | null }> {
   let [rows, line] = [0, 0];
-  let firstBad: number | null = null;
+  let firstBad: BadLine | null = null;
   for (let at = 0; ; ) {
     const turn = await nextLines(handle, at, limits);
     if (turn === null) return { rows, firstBad };
-    const good: T[] = [];
+    const good: Line<T>[] = [];
+    const bad: BadLine[] = [];
     for (const bytes of turn.lines) {
       line++;
       if (bytes.length === 0) continue;
       const row = decode(parsed(bytes));
-      if (row.ok) good.push(row.value);
-      else firstBad ??= line;
+      if (row.ok) good.push({ line, row: row.value });
+      else bad.push({ line, holds: `something else than ${what}` });
     }
-    if (good.length > 0) await take(good);
-    rows += good.length;
+    const refused = good.length > 0 ? await takeAll(good, take) : [];
+    for (const { line, why } of refused) bad.push({ line, holds: `${what} that cannot be stored (${why})` });
+    firstBad ??= bad.toSorted((one, other) => one.line - other.line)[0] ?? null;
+    rows += good.length - refused.length;
     at = turn.end;
+  }
+}
+
+/** Has rows taken together, or in ever smaller parts where one is refused for good; returns the lines of those that are. */
+async function takeAll<T>(
+  lines: readonly Line<T>[],
+  take: (rows: readonly T[]) => Promise<unknown>,
+): Promise<readonly { readonly line: number; readonly why: string }[]> {
+  try {
+    await take(lines.map(({ row }) => row));
+    return [];
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== 'invalid-input') throw error;
+    const [only, ...more] = lines;
+    if (only !== undefined && more.length === 0) return [{ line: only.line, why: error.message }];
+    const half = Math.ceil(lines.length / 2);
+    const before = await takeAll(lines.slice(0, half), take);
+    return [...before, ...(await takeAll(lines.slice(half), take))];
   }
 }
 
