@@ -207,7 +207,7 @@ describe.each(engines)('area A on %s', (engine) => {
       });
       expect(status.body['data']?.['cooldown_until']).toMatch(/^\d{4}-.*Z$/);
       const log = join(service.folders.data, 'logs', 'rules', `${id}.log`);
-      const line = await waitFor(() => (existsSync(log) ? readFileSync(log, 'utf8').split('\n')[0] : undefined));
+      const line = await waitFor(() => (existsSync(log) ? /^(.*)\n/.exec(readFileSync(log, 'utf8'))?.[1] : undefined));
       expect(JSON.parse(line)).toEqual(run);
       expect((await service.command('POST', `/rules/${id}/disable`)).body['data']).toEqual({ id, status: 'disabled' });
       expect((await service.read(`/rules/${id}/status`)).body['data']).toMatchObject({ state: 'disabled' });
