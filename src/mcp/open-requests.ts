@@ -2,6 +2,7 @@
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   isJSONRPCErrorResponse,
+  isJSONRPCNotification,
   isJSONRPCRequest,
   isJSONRPCResultResponse,
   type RequestId,
@@ -21,22 +22,24 @@ export function watchRequests(transport: Transport, clock: Clock): OpenRequests 
     if (id !== undefined && open.delete(id) && open.size === 0) none.abort();
   };
   const receive = transport.onmessage;
-  transport.onmessage = (message, extra) => {
-    if (isJSONRPCRequest(message)) {
-      open.add(message.id);
-      if (none.signal.aborted) none = new AbortController();
-    } else if ('method' in message && message.method === 'notifications/cancelled') {
-      // It gets no answer any more.
-      const id = message.params?.['requestId'];
-      close(typeof id === 'string' || typeof id === 'number' ? id : undefined);
-    }
-    receive?.(message, extra);
-  };
   const send = transport.send.bind(transport);
-  transport.send = async (message, options) => {
-    await send(message, options);
-    if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) close(message.id);
-  };
+  Object.assign(transport, {
+    onmessage(message, extra) {
+      if (isJSONRPCRequest(message)) {
+        open.add(message.id);
+        if (none.signal.aborted) none = new AbortController();
+      } else if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled') {
+        // It gets no answer any more.
+        const id = message.params?.['requestId'];
+        if (typeof id === 'string' || typeof id === 'number') close(id);
+      }
+      receive?.(message, extra);
+    },
+    async send(message, options) {
+      await send(message, options);
+      if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) close(message.id);
+    },
+  } satisfies Pick<Transport, 'onmessage' | 'send'>);
   return {
     async answered(deadlineMs) {
       if (open.size > 0) await sleep(clock, deadlineMs, none.signal).catch(() => undefined);
