@@ -4,28 +4,35 @@ import type { Capability } from './capability.ts';
 
 const strict = <P extends Type.TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 
-/** `svc` wire name of a parameter's grammar; ranges that a pattern cannot say are checked by the handler. */
-const identifier = (what: string) => Type.String({ pattern: '^[A-Za-z0-9._:-]{1,128}$', description: what });
+/**
+ * `svc` wire name of a parameter's grammar; ranges that a pattern cannot say are checked by the handler. Descriptions say
+ * the form first: "must be" and a description is the answer to a value without it.
+ */
+const characters = 'letters, digits or . _ : -';
+const identifier = (what: string) =>
+  Type.String({ pattern: '^[A-Za-z0-9._:-]{1,128}$', description: `1 to 128 ${characters}: exactly this ${what}` });
 const time = (what: string) =>
   Type.String({
     pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{3})?Z$',
-    description: what,
+    description: `a time in UTC as YYYY-MM-DDTHH:MM:SSZ: only events ${what} it`,
   });
 
 export const auditQuery = strict({
-  action: Type.Optional(identifier('exactly this action')),
+  action: Type.Optional(identifier('action')),
   cursor: Type.Optional(
     Type.String({
       pattern: '^(0|[1-9][0-9]{0,19})$',
-      description: 'only sequences smaller than this one, as canonical decimal',
+      description: 'a sequence as canonical decimal: only events before it',
     }),
   ),
-  from: Type.Optional(time('not before this moment')),
+  from: Type.Optional(time('not before')),
   limit: Type.Optional(Type.String({ pattern: '^([1-9][0-9]?|100)$', description: '1 to 100, default 50' })),
-  resourceId: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9._:-]{8,128}$', description: 'exactly this resource' })),
-  resourceKind: Type.Optional(identifier('exactly this kind of resource')),
+  resourceId: Type.Optional(
+    Type.String({ pattern: '^[A-Za-z0-9._:-]{8,128}$', description: `8 to 128 ${characters}: exactly this resource` }),
+  ),
+  resourceKind: Type.Optional(identifier('kind of resource')),
   subjectId: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'exactly this subject' })),
-  to: Type.Optional(time('not after this moment')),
+  to: Type.Optional(time('not after')),
 });
 
 const longIdentifier = Type.String({ minLength: 8, maxLength: 128 });

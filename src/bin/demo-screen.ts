@@ -26,7 +26,7 @@ ${rows.map(ruleLine).join('\n')}${total > rows.length ? `\n                     
 ${forecastLine(config)}  site, data         ${shown(config.configDir)}, ${shown(config.dataDir)}
 ${signInLine(service)}
 In another terminal:
-  export TOKEN=$(npm exec setpoint -- token --role Engineer --subject you --ttl 12h)
+${dataDirLine(config)}  export TOKEN=$(npm exec setpoint -- token --role Engineer --subject you --ttl 12h)
   curl -H "Authorization: Bearer $TOKEN" "${api}/rules/${first}/history?limit=1"
 
 Guides: first-rule.md, commission-a-forecast.md and more in docs/guides. Setpoint is not a safety system.
@@ -46,6 +46,16 @@ function signInLine({ signIn, host, port }: RunningService): string {
   // A browser cannot open "any address".
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `\nSign in, once, within ten minutes:\n  ${addressOf(reachable, port)}/#code=${signIn.issueCode()}\n`;
+}
+
+/** Of an environment that the other terminal does not have: the key that signs tokens is in the data dir. */
+function dataDirLine({ env, dataDir }: ServiceConfig): string {
+  return env['SVC_DATA_DIR'] === undefined ? '' : `  export SVC_DATA_DIR=${quoted(dataDir)}\n`;
+}
+
+/** As one word of a shell. */
+function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function addressOf(host: string, port: number): string {

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /** The command line as a process (decisions §2.7): environment, terminal, signals, exit code. The commands are in src/cli. */
 import { systemClock } from '../base/clock.ts';
-import { CommandError } from '../cli/exit.ts';
+import { CommandError, exitCodes } from '../cli/exit.ts';
+import { failureOf } from '../cli/failure.ts';
 import { runProgram } from '../cli/program.ts';
 import { remoteOf } from '../cli/remote.ts';
 import { BackupError } from '../storage/backup.ts';
@@ -22,7 +23,10 @@ async function serve(): Promise<void> {
 /** Its library is large. */
 async function mcp({ allowWrite }: { readonly allowWrite: boolean }): Promise<void> {
   if ((process.env['SVC_ACCESS_TOKEN'] ?? '') === '')
-    throw new CommandError('SVC_ACCESS_TOKEN is not set: the tools act with the permissions of a token');
+    throw new CommandError(
+      'SVC_ACCESS_TOKEN is not set: the tools act with the permissions of a token',
+      exitCodes.notConfirmed,
+    );
   const { serveStdio } = await import('../mcp/serve-stdio.ts');
   await serveStdio({ client: remoteOf(process.env), allowWrite, version: packageVersion() });
 }
@@ -35,8 +39,11 @@ function watchInterrupt(): void {
 
 // Whoever reads has seen enough, as `head` does.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0);
-  throw error;
+  if (error.code === 'EPIPE') process.exit(exitCodes.done);
+  // A disk that is full, mostly.
+  const failure = new CommandError(`the output cannot be written (${error.code ?? error.message})`);
+  process.stderr.write(failureOf(failure, process.argv.includes('--json'), isForOperator)?.text ?? '');
+  process.exit(exitCodes.failed);
 });
 watchInterrupt();
 process.exitCode = await runProgram(process.argv.slice(2), {

@@ -66,7 +66,12 @@ function readText(path: string): string {
   try {
     return readFileSync(path === '-' ? standardInput : path, 'utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    throw new CommandError(`${path}: ${code === 'ENOENT' ? 'there is no such file' : `cannot be read (${code})`}`);
+    throw unreadable(path, error);
   }
+}
+
+/** Why a file that the person named could not be read, in one line. */
+export function unreadable(path: string, error: unknown): CommandError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  return new CommandError(`${path}: ${code === 'ENOENT' ? 'there is no such file' : `cannot be read (${code})`}`);
 }

@@ -48,7 +48,10 @@ function jsonOf(error: ApiError): string {
 function linesOf(error: ApiError): string {
   const ids = [error.code, ...(error.correlationId === null ? [] : [`correlation id ${error.correlationId}`])];
   const wait = error.retryAfterMs === null ? '' : `; try again in ${Math.ceil(error.retryAfterMs / 1000)} s`;
-  const lines = [`${error.message}${wait} (${ids.join(', ')})`, ...detailLines(error.details)];
+  const details = detailLines(error.details);
+  // One thing that is wrong is the message already.
+  const told = details.length === 1 && error.message.endsWith(details[0]?.trim() ?? '');
+  const lines = [`${error.message}${wait} (${ids.join(', ')})`, ...(told ? [] : details)];
   return prefixed(lines.join('\n'));
 }
 

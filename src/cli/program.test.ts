@@ -123,18 +123,42 @@ describe('decisions §2.7 what is shown', () => {
   });
 
   test.each([
-    ['an option that is none', ['rules', 'list', '--nonsense'], /^setpoint: unknown option '--nonsense'\n/],
+    ['an option that is none', ['rules', 'list', '--nonsense'], /^setpoint: unknown option '--nonsense'; add --help/],
     [
       'a command that is nearly one',
       ['rule'],
-      /^setpoint: unknown command 'rule'\nsetpoint: \(Did you mean rules\?\)\n/,
+      /^setpoint: unknown command 'rule' \(Did you mean rules\?\); add --help/,
     ],
-    ['a value that is none', ['rules', 'get', 'x'], /^setpoint: .*Give the number of a rule\.\n/],
+    [
+      'a value that is none',
+      ['rules', 'get', 'x'],
+      /^setpoint: 'x' is invalid .* Give the number of a rule; add --help/,
+    ],
   ])('wrong usage reads like every other failure: %s', async (_name, args, text) => {
     const { exitCode, error } = await run(args);
     expect(exitCode).toBe(2);
     expect(error).toMatch(text);
-    expect(error.split('\n').filter((line) => line !== '' && !line.startsWith('setpoint: '))).toEqual([]);
+    expect(error.trimEnd().split('\n')).toHaveLength(1);
+    const json = await run([...args, '--json']);
+    expect([json.exitCode, JSON.parse(json.error)]).toEqual([
+      2,
+      { error: { code: 'command-failed', message: error.trimEnd().replace(/^setpoint: /, '') } },
+    ]);
+  });
+
+  test('help is help: on standard output when asked for, on standard error where a word is missing', async () => {
+    expect(await run(['rules', '--help'])).toMatchObject({
+      exitCode: 0,
+      error: '',
+      out: expect.stringMatching(/^Usage: setpoint rules /),
+    });
+    const missing = await run(['rules', '--json']);
+    expect(missing.exitCode).toBe(2);
+    expect(await run(['rules'])).toMatchObject({
+      exitCode: 2,
+      out: '',
+      error: expect.stringMatching(/^Usage: setpoint rules /),
+    });
   });
 
   test('an error that is nobody’s is not swallowed', async () => {

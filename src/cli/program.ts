@@ -12,8 +12,8 @@ import { addHistoryCommands } from './data-dir/history-command.ts';
 import { addMigrateCommand } from './data-dir/migrate-command.ts';
 import { addRuleFileCommands } from './data-dir/rule-files-command.ts';
 import { addTokenCommand } from './data-dir/token-command.ts';
-import { type ExitCode, exitCodes } from './exit.ts';
-import { failureOf, prefixed } from './failure.ts';
+import { CommandError, type ExitCode, exitCodes } from './exit.ts';
+import { failureOf } from './failure.ts';
 import { type Environment, remoteOf } from './remote.ts';
 import { addRulesCommands } from './rules-command.ts';
 import { addAuditSearch, addInstancesCommand, addSchedulerCommands } from './service-commands.ts';
@@ -39,10 +39,9 @@ export function createProgram(parts: ProgramParts): Command {
     .configureOutput({
       writeOut: (text) => terminal.out(text),
       writeErr: (text) => terminal.error(text),
-      // Wrong usage reads like every other failure.
-      outputError: (text, write) => write(prefixed(text.trimEnd().replace(/^error: /, ''))),
+      // Wrong usage is told by `runProgram`, like every other failure.
+      outputError: () => undefined,
     })
-    .showHelpAfterError('setpoint: add --help to see what it takes')
     .addHelpText(
       'after',
       `
@@ -84,11 +83,22 @@ export async function runProgram(args: readonly string[], parts: ProgramParts): 
     await createProgram(parts).parseAsync([...args], { from: 'user' });
     return exitCodes.done;
   } catch (error) {
-    // The library has printed what is wrong.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.notConfirmed;
-    const failure = failureOf(error, args.includes('--json'), parts.isExpected);
+    // What --help and --version ask for, and a command that needs another word, is printed by the library.
+    if (error instanceof CommanderError && (error.exitCode === 0 || error.code === 'commander.help'))
+      return error.exitCode === 0 ? exitCodes.done : exitCodes.notConfirmed;
+    const told = error instanceof CommanderError ? wrongUsage(error) : error;
+    const failure = failureOf(told, args.includes('--json'), parts.isExpected);
     if (failure === null) throw error;
     parts.terminal.error(failure.text);
     return failure.exitCode;
   }
+}
+
+/** The library's message in one line, in the words of the help. */
+function wrongUsage({ message }: CommanderError): CommandError {
+  const text = message
+    .replace(/^error: (command-argument value )?/, '')
+    .replace(/\.?\s*$/, '')
+    .replaceAll('\n', ' ');
+  return new CommandError(`${text}; add --help to see what it takes`, exitCodes.notConfirmed);
 }

@@ -27,6 +27,7 @@ export function remoteOf(env: Environment): Remote {
       if (capability.permission !== null && token === null)
         throw new CommandError(
           'SVC_ACCESS_TOKEN is not set; on the machine of the service, `setpoint token --role Engineer --subject you` makes one',
+          exitCodes.notConfirmed,
         );
       try {
         return await client.call(capability, input);
@@ -53,7 +54,11 @@ function tokenOf(text: string | undefined): string | null {
   const token = text?.trim() ?? '';
   if (token === '') return null;
   // What a header cannot carry would look like a service that cannot be reached.
-  if (!/^[\u0021-\u007e]+$/.test(token)) throw new CommandError('SVC_ACCESS_TOKEN is not a token: it has spaces in it');
+  if (!/^[\u0021-\u007e]+$/.test(token))
+    throw new CommandError(
+      'SVC_ACCESS_TOKEN is not a token: it has spaces or other characters in it that none has',
+      exitCodes.notConfirmed,
+    );
   return token;
 }
 

@@ -70,6 +70,8 @@ export function createMetrics(): Metrics {
     labelNames: ['result'],
     registers,
   });
+  // A series that begins with its first failure hides it: only what was 0 before can be seen to increase.
+  for (const result of ['written', 'failed']) appends.inc({ result }, 0);
   const appendTimes = new Histogram({
     name: 'setpoint_audit_append_seconds',
     help: 'From the order to write an audit event until it is on disk',

@@ -106,12 +106,12 @@ describe('decisions §2.7 what goes wrong is one clear line and the right exit c
       /^setpoint: there is no rule 4711 \(not-found, correlation id \S+\)$/,
     ],
     ['a wrong token', ['rules', 'list'], { SVC_ACCESS_TOKEN: 'wrong' }, 1, /\(unauthenticated, correlation id \S+\)$/],
-    ['no token', ['rules', 'list'], { SVC_ACCESS_TOKEN: '' }, 1, /^setpoint: SVC_ACCESS_TOKEN is not set/],
+    ['no token', ['rules', 'list'], { SVC_ACCESS_TOKEN: '' }, 2, /^setpoint: SVC_ACCESS_TOKEN is not set/],
     [
       'a token that is none',
       ['rules', 'list'],
       { SVC_ACCESS_TOKEN: 'two words' },
-      1,
+      2,
       /^setpoint: SVC_ACCESS_TOKEN is not a token/,
     ],
     [
@@ -137,6 +137,20 @@ describe('decisions §2.7 what goes wrong is one clear line and the right exit c
       /^setpoint: the value: /,
     ],
     ['nothing to change', ['rules', 'update', '1', '--confirmed'], {}, 2, /^setpoint: name at least one thing/],
+    [
+      'a time that is none',
+      ['audit', 'search', '--from', 'yesterday'],
+      {},
+      1,
+      /^setpoint: query \/from: must be a time in UTC as YYYY-MM-DDTHH:MM:SSZ: only events not before it \(invalid-input, /,
+    ],
+    [
+      'no number of a rule',
+      ['rules', 'get', 'x'],
+      {},
+      2,
+      /^setpoint: 'x' is invalid for argument 'id'\. Give the number of a rule; add --help to see what it takes$/,
+    ],
   ])('%s', (_name, args, more, status, line) => {
     const result = runCommand('setpoint.ts', args, { ...env, ...more });
     expect([result.status, result.stdout]).toEqual([status, '']);
@@ -144,8 +158,23 @@ describe('decisions §2.7 what goes wrong is one clear line and the right exit c
     expect(result.stderr.trimEnd().split('\n')).toHaveLength(1);
   });
 
+  test('a disk that is full: the output that cannot be written', () => {
+    const program = join(root, 'src', 'bin', 'setpoint.ts');
+    for (const args of ['instances', 'scheduler status --json']) {
+      const command = `exec "$0" "$1" ${args} > /dev/full`;
+      const result = spawnSync('sh', ['-c', command, process.execPath, program], { env, encoding: 'utf8' });
+      const line = 'the output cannot be written (ENOSPC)';
+      expect([result.status, result.stderr]).toEqual([
+        1,
+        args.includes('--json')
+          ? `${JSON.stringify({ error: { code: 'command-failed', message: line } })}\n`
+          : `setpoint: ${line}\n`,
+      ]);
+    }
+  });
+
   test('wrong usage exits 2 and names what is wrong', () => {
-    for (const args of [['rules', 'get', 'x'], ['rules', 'list', '--nonsense'], ['nonsense'], ['rules', 'create']]) {
+    for (const args of [['rules', 'get', '0'], ['rules', 'list', '--nonsense'], ['nonsense'], ['rules', 'create']]) {
       const result = setpoint(...args);
       expect([result.status, result.stdout]).toEqual([2, '']);
       expect(result.stderr).toMatch(/^setpoint: /);

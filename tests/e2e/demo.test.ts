@@ -71,6 +71,18 @@ function token(): string {
   return spawnSync(process.execPath, args, { env: environment(), encoding: 'utf8' }).stdout.trim();
 }
 
+/** What the screen says to do in another terminal, done in one: with nothing in its environment, and no packages to ask for. */
+function runOnScreen(screen: string) {
+  const [, told = ''] = /In another terminal:\n([^]*?)\n\n/.exec(screen) ?? [];
+  const script = told.replace('npm exec setpoint --', '"$0" src/bin/setpoint.ts').replace('curl', 'curl -s');
+  const result = spawnSync('sh', ['-ec', script, process.execPath], {
+    env: { PATH: process.env['PATH'] },
+    encoding: 'utf8',
+  });
+  const { status, stdout, stderr } = result;
+  return { status, stdout, stderr };
+}
+
 async function ask<T>(demo: Demo, path: string): Promise<T> {
   const response = await fetch(`${demo.address}/api/v1/automation/api${path}`, {
     headers: { authorization: `Bearer ${token()}` },
@@ -91,7 +103,7 @@ async function energyOf(demo: Demo): Promise<number | null> {
 
 describe('the demo site', () => {
   beforeAll(() => {
-    dataDir = mkdtempSync(join(tmpdir(), 'setpoint-demo-'));
+    dataDir = mkdtempSync(join(tmpdir(), "setpoint demo's-"));
   });
   afterEach(() => {
     if (running?.exitCode === null) running.kill('SIGKILL');
@@ -104,6 +116,11 @@ describe('the demo site', () => {
     const demo = await start();
     process.stderr.write(`ready after ${Math.round(demo.readyMs)} ms\n`);
     expect(demo.screen.trimEnd().split('\n').length).toBeLessThan(25);
+    expect(runOnScreen(demo.screen)).toEqual({
+      status: 0,
+      stdout: expect.stringMatching(/^\{"success":true,/),
+      stderr: '',
+    });
     const { list } = await ask<{ list: { id: number; name: string; enabled: boolean }[] }>(demo, '/rules');
     expect(list.map(({ name, enabled }) => ({ name, enabled }))).toEqual([
       { name: 'Grid import alarm', enabled: true },

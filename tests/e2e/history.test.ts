@@ -111,11 +111,33 @@ describe.each(engines)('decisions §2.7 setpoint history, on %s', (engine) => {
     expect(await audited()).toEqual([]);
     expect(importText('time,value\n', '--point', '2:2').stderr).toContain('site.yaml has no measurement point 2:2');
     expect(setpoint('import', join(folders.config, 'none.csv'), '--point', '2:1').stderr).toContain(
-      'cannot be read: ENOENT',
+      'none.csv: there is no such file\n',
     );
     expect(setpoint('export', '--point', '2').status).toBe(2);
     expect(setpoint('export', '--point', '2:1', '--from', 'yesterday').status).toBe(2);
     expect(setpoint('export').status).toBe(2);
+  });
+
+  test('decisions §2.7 an export of nothing says so; a point that there is none of is refused', () => {
+    expect(importText('time,value\n2026-07-11T10:45:00Z,1\n').status).toBe(0);
+    expect(setpoint('export', '--point', '2:1', '--from', '2026-07-11T10:45:01Z')).toMatchObject({
+      status: 0,
+      stdout: 'time,value,quality\n',
+      stderr: 'setpoint: nothing is recorded for 2:1 in what was asked for\n',
+    });
+    expect(setpoint('export', '--point', '99:1')).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: 'setpoint: site.yaml has no measurement point 99:1\n',
+    });
+    folders.write('site.yaml', site.replace('- id: 2\n', '- id: 3\n'));
+    expect(setpoint('export', '--point', '3:1')).toMatchObject({
+      status: 0,
+      stdout: 'time,value,quality\n',
+      stderr: 'setpoint: nothing is recorded for 3:1\n',
+    });
+    // What is gone from the site keeps its past.
+    expect(setpoint('export', '--point', '2:1')).toMatchObject({ status: 0, stderr: '' });
   });
 
   test('decisions §4 beside a running service: both store, and a reader sees whole batches', async () => {

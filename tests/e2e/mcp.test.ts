@@ -1,4 +1,5 @@
 /** The tool protocol as an assistant meets it (decisions §2.7): the library's own client over standard input and output. */
+import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -118,11 +119,11 @@ describe('decisions §2.7 the tools', () => {
     expect(JSON.parse(text(refused))).toMatchObject({ error: { code: 'unauthenticated' } });
   });
 
-  test('no token: one clear line, exit 1; the end of the input ends it', () => {
+  test('no token: one clear line, exit 2; the end of the input ends it', () => {
     const env = { PATH: process.env['PATH'], SVC_BASE_URL: service.base };
     const without = runCommand('setpoint.ts', ['mcp'], env);
     expect([without.status, without.stdout, without.stderr]).toEqual([
-      1,
+      2,
       '',
       expect.stringMatching(/^setpoint: SVC_ACCESS_TOKEN is not set.*\n$/),
     ]);
@@ -130,5 +131,31 @@ describe('decisions §2.7 the tools', () => {
       status: 0,
       stdout: '',
     });
+  });
+
+  test('what was asked before the end of the input is answered', async () => {
+    const messages = [
+      {
+        id: 1,
+        method: 'initialize',
+        params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+      },
+      { method: 'notifications/initialized' },
+      { id: 2, method: 'tools/call', params: { name: 'automation_rule_list', arguments: {} } },
+      { id: 3, method: 'tools/call', params: { name: 'automation_scheduler_status', arguments: {} } },
+    ];
+    const input = messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('');
+    const result = spawnSync(process.execPath, [program, 'mcp'], {
+      env: { SVC_BASE_URL: service.base, SVC_ACCESS_TOKEN: await service.token('Viewer') },
+      encoding: 'utf8',
+      input,
+    });
+    expect([result.status, result.stderr]).toEqual([0, '']);
+    const answers = result.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: number; result?: { isError?: true } });
+    expect(answers.map(({ id }) => id).toSorted()).toEqual([1, 2, 3]);
+    expect(answers.filter(({ result: of }) => of === undefined || of.isError === true)).toEqual([]);
   });
 });

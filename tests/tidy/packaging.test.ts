@@ -1,4 +1,5 @@
 /** Container, compose file and units name what is there, and give no more rights than they must. */
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -104,5 +105,26 @@ describe('packaging', () => {
       expect(unit.split('\n')).toContain(line);
     const [, documentation = ''] = /^Documentation=file:\/\/\/opt\/setpoint\/(.*)$/m.exec(unit) ?? [];
     expect(existsSync(join(root, documentation))).toBe(true);
+  });
+
+  test('the bill of materials has what the service runs and what the console is built from, each with its licence', () => {
+    const result = spawnSync('npm', ['run', '-s', 'sbom'], { cwd: root, encoding: 'utf8' });
+    expect(result.status).toBe(0);
+    const bill = JSON.parse(result.stdout) as {
+      readonly metadata: { readonly component: { readonly name: string } };
+      readonly components: readonly {
+        readonly name: string;
+        readonly licenses?: readonly unknown[];
+        readonly properties: readonly unknown[];
+      }[];
+    };
+    expect(bill.metadata.component.name).toBe('setpoint');
+    const names = bill.components.map(({ name }) => name);
+    const { dependencies } = JSON.parse(read('package.json')) as { readonly dependencies: object };
+    const bundled = ['react', 'react-dom', 'scheduler', 'uplot', '@mantine/core', '@xyflow/react', '@dagrejs/dagre'];
+    expect(names).toEqual(expect.arrayContaining([...Object.keys(dependencies), 'ws', 'zod', ...bundled]));
+    expect(names.filter((name) => /^(vitest|vite|fast-check|typescript|playwright-core|knip)$/.test(name))).toEqual([]);
+    expect(bill.components.filter(({ licenses = [] }) => licenses.length === 0).map(({ name }) => name)).toEqual([]);
+    expect(JSON.stringify(bill)).not.toContain('cdx:npm:package:development');
   });
 });

@@ -18,7 +18,9 @@ import { historyLimits } from '../../historian/limits.ts';
 import { openHistorian } from '../../historian/open-historian.ts';
 import { databaseFile } from '../../storage/data-files.ts';
 import type { DatabasePlace } from '../../storage/database.ts';
+import { unreadable } from '../command-line.ts';
 import { CommandError } from '../exit.ts';
+import { prefixed } from '../failure.ts';
 import { showProgress } from '../terminal.ts';
 import { type DataDirParts, type Settings, withDatabase } from './data-dir.ts';
 
@@ -128,8 +130,7 @@ function opened(path: string, nowMs: number) {
     return openHistoryFile(path, basename(path), nowMs);
   } catch (error) {
     if (error instanceof HistoryFileError) throw new CommandError(error.message);
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    throw new CommandError(`${path}: cannot be read: ${code}`);
+    throw unreadable(path, error);
   }
 }
 
@@ -189,7 +190,7 @@ function printReport({ terminal }: DataDirParts, report: ImportReport, options: 
 }
 
 async function exportCommand(parts: DataDirParts, options: ExportOptions): Promise<void> {
-  const { dataDir } = parts.settings();
+  const settings = parts.settings();
   const request: ExportRequest = {
     series: options.point,
     ...(options.from === undefined ? {} : { fromMs: options.from }),
@@ -198,15 +199,22 @@ async function exportCommand(parts: DataDirParts, options: ExportOptions): Promi
   };
   const place = historyPlace(parts);
   if (typeof place === 'string' && !existsSync(place))
-    throw new CommandError(`there is no history in the data dir ${dataDir}`);
+    throw new CommandError(`there is no history in the data dir ${settings.dataDir}`);
   const historian = openHistorian(place, importLimits);
   const line = options.json === true ? jsonLine : csvLine;
   const lines = async function* (): AsyncIterableIterator<string> {
     // It comes with the first rows: a store that cannot be read leaves nothing that looks like an empty one.
     let header = options.json === true ? '' : csvHeader;
+    let empty = true;
     for await (const rows of historian.export(request)) {
       yield header + rows.map(line).join('');
       header = '';
+      empty &&= rows.length === 0;
+    }
+    if (empty) {
+      // A point that is gone from the site keeps its history; only one without any is checked.
+      checkPoint(parts, settings, options.point);
+      parts.terminal.error(prefixed(`nothing is recorded for ${nameOf(options)}`));
     }
     yield header;
   };
@@ -219,6 +227,12 @@ async function exportCommand(parts: DataDirParts, options: ExportOptions): Promi
   } finally {
     await historian.close();
   }
+}
+
+/** The point, and that more than it was asked for. */
+function nameOf({ point, from, to, asKnownAt }: ExportOptions): string {
+  const asked = [from, to, asKnownAt].some((time) => time !== undefined) ? ' in what was asked for' : '';
+  return `${point.instance}:${point.point}${asked}`;
 }
 
 /** Beside the rules and the audit: in the data dir, or in the same server. */
