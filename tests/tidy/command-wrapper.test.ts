@@ -30,6 +30,7 @@ function run(lines: string | null, { uid = 0, env = {} }: { uid?: number; env?: 
   program('opt/node_modules/.bin/node', print('node'));
   const local = script
     .replaceAll('/etc/setpoint/environment', environmentFile)
+    .replaceAll('/usr/sbin/runuser', join(folder, 'runuser'))
     .replaceAll('=/opt/setpoint/', `=${folder}/opt/`);
   program('setpoint', local);
   const { status, stdout, stderr } = spawnSync(join(folder, 'setpoint'), ['audit', 'verify', '--anchor', 'a b'], {
