@@ -4,7 +4,7 @@
  *     ```sh                 run; a command that fails, or an HTTP answer of 400 or more, fails the guide
  *     ```sh service         started in the background and waited for until it answers; ended with the guide
  *     ```sh refused         run; must fail
- *     ```json file=NAME     saved (any language)
+ *     ```json file=NAME     saved (any language; JSON must be JSON)
  *     ```output             each line must be in what the block before it printed; … stands for anything
  *     ```text               not run
  *
@@ -54,8 +54,10 @@ export async function runGuide(file: string, options: GuideOptions = {}): Promis
       };
       const text = localized(block.text);
       const [language = '', what = ''] = block.info;
-      if (what.startsWith('file=')) save(folder, what.slice('file='.length), text);
-      else if (language === 'output') check(text, printed, fail);
+      if (what.startsWith('file=')) {
+        if (language === 'json') JSON.parse(text);
+        save(folder, what.slice('file='.length), text);
+      } else if (language === 'output') check(text, printed, fail);
       else if (language === 'sh' && what === 'service')
         services.push(await startService(text, folder, env, httpPort, fail));
       else if (language === 'sh') {

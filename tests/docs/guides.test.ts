@@ -1,4 +1,4 @@
-/** Every block of the README and of every guide runs, or says that it is output. */
+/** Every block of the README, of every guide and of what else a reader would type from runs, or says that it is output. */
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
@@ -11,7 +11,7 @@ const guideDeadlineMs = 180_000;
 const elsewhere = ['rule-reference.md'];
 
 const runs: Readonly<Record<string, (file: string) => Promise<void>>> = {
-  'connect-modbus.md': async (file) => {
+  'docs/guides/connect-modbus.md': async (file) => {
     const device = await startModbusDevice();
     device.input.writeInt32BE(12_500, 200);
     device.input.writeUInt16BE(805, 400);
@@ -22,7 +22,7 @@ const runs: Readonly<Record<string, (file: string) => Promise<void>>> = {
       await device.stop();
     }
   },
-  'connect-mqtt.md': async (file) => {
+  'docs/guides/connect-mqtt.md': async (file) => {
     const broker = await startMqttBroker();
     const meter = new AbortController();
     const measuring = (async () => {
@@ -46,14 +46,18 @@ const runs: Readonly<Record<string, (file: string) => Promise<void>>> = {
 
 const files = [
   'README.md',
-  ...readdirSync('docs/guides').filter((name) => name.endsWith('.md') && !elsewhere.includes(name)),
+  'docs/forecaster.md',
+  'docs/processor-contract/README.md',
+  ...readdirSync('docs/guides')
+    .filter((name) => name.endsWith('.md') && !elsewhere.includes(name))
+    .map((name) => `docs/guides/${name}`),
 ];
 
 // Each has a copy, ports and a shell of its own.
 test.concurrent.each(files)(
   '%s',
-  async (name) => {
-    await (runs[name] ?? runGuide)(name === 'README.md' ? name : `docs/guides/${name}`);
+  async (file) => {
+    await (runs[file] ?? runGuide)(file);
   },
   guideDeadlineMs,
 );

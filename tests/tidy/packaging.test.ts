@@ -10,6 +10,15 @@ const root = join(import.meta.dirname, '..', '..');
 const read = (name: string): string => readFileSync(join(root, name), 'utf8');
 const entryPoints = (text: string): string[] => Array.from(text.matchAll(/src\/bin\/[a-z-]+\.ts/g), ([name]) => name);
 const units = readdirSync(join(root, 'ops/systemd')).filter((name) => name.endsWith('.service'));
+/** It starts containers, which are confined themselves. */
+const composeUnit = 'setpoint-compose.service';
+
+/** The guide that a unit names is there. */
+function expectDocumented(unit: string): void {
+  const [, documentation = ''] = /^Documentation=file:\/\/\/opt\/setpoint\/(.*)$/m.exec(unit) ?? [];
+  expect(documentation).toMatch(/\.md$/);
+  expect(existsSync(join(root, documentation))).toBe(true);
+}
 
 interface ComposeService {
   readonly image?: string;
@@ -91,7 +100,7 @@ describe('packaging', () => {
     expect(services['postgres']?.healthcheck?.test).toEqual(['CMD', 'pg_isready', '-h', '127.0.0.1', '-U', 'setpoint']);
   });
 
-  test.each(units)('%s is confined', (name) => {
+  test.each(units.filter((name) => name !== composeUnit))('%s is confined', (name) => {
     const unit = read(`ops/systemd/${name}`);
     for (const line of [
       'NoNewPrivileges=yes',
@@ -103,8 +112,27 @@ describe('packaging', () => {
       'StartLimitIntervalSec=0',
     ])
       expect(unit.split('\n')).toContain(line);
-    const [, documentation = ''] = /^Documentation=file:\/\/\/opt\/setpoint\/(.*)$/m.exec(unit) ?? [];
-    expect(existsSync(join(root, documentation))).toBe(true);
+    expectDocumented(unit);
+  });
+
+  test('at boot the containers are brought up in order, and again until they are', () => {
+    const unit = read(`ops/systemd/${composeUnit}`);
+    for (const line of [
+      'Requires=docker.service',
+      'After=docker.service network-online.target',
+      'Type=oneshot',
+      'RemainAfterExit=yes',
+      'ExecStart=/usr/bin/docker compose up --detach',
+      'ExecStop=/usr/bin/docker compose stop',
+      'Restart=on-failure',
+      'StartLimitIntervalSec=0',
+      'WantedBy=multi-user.target',
+    ])
+      expect(unit.split('\n')).toContain(line);
+    // Compose takes the file of this name in the folder that it is started in.
+    const [, folder = ''] = /^WorkingDirectory=\/opt\/setpoint\/(.*)$/m.exec(unit) ?? [];
+    expect(existsSync(join(root, folder, 'compose.yaml'))).toBe(true);
+    expectDocumented(unit);
   });
 
   test('the bill of materials has what the service runs and what the console is built from, each with its licence', () => {
