@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { tamperAt } from '../../src/testing/audit-trail.ts';
 import { engines } from '../../src/testing/engines.ts';
-import { afterThisTest, folders, start, storedOn } from './per-test.ts';
+import { folders, start, storedOn } from './per-test.ts';
 import { runCommand, serviceEnvironment, type TestFolders, type TestService } from './running-service.ts';
 import type { SiteStorage } from './storage-on.ts';
 
