@@ -11,7 +11,7 @@
  * The addresses of the text (ports 8080, 8989, 1502, 1883) are replaced by ports that are free here.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -79,7 +79,7 @@ function withoutInstall(text: string): string {
   return text.replaceAll(/npm ci\s*(&&\s*|$)/gm, '').replaceAll(/^npm test$/gm, '');
 }
 
-/** Everything that the repository would publish now, with the installed packages beside it. */
+/** Everything that the repository would publish now, with what an install adds: the packages, and the console as it is built. */
 function publishedCopy(): string {
   const folder = mkdtempSync(join(tmpdir(), 'setpoint-guide-'));
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root });
@@ -89,6 +89,8 @@ function publishedCopy(): string {
     cpSync(join(root, name), join(folder, name), { force: true, errorOnExist: false });
   }
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const built = join('console', 'dist');
+  if (existsSync(join(root, built))) cpSync(join(root, built), join(folder, built), { recursive: true });
   return folder;
 }
 
