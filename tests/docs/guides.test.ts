@@ -6,7 +6,7 @@ import { startModbusDevice } from '../../src/testing/modbus-server.ts';
 import { startMqttBroker } from '../../src/testing/mqtt-broker.ts';
 import { runGuide } from './guide-run.ts';
 
-const guideDeadlineMs = 240_000;
+const guideDeadlineMs = 180_000;
 /** The reference is about the language and has a test of its own. */
 const elsewhere = ['rule-reference.md'];
 

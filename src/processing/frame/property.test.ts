@@ -244,7 +244,7 @@ test.each(historyEngines)(
     onTestFinished(() => store.remove());
     const log = createLog('silent', {});
     const seen = { frames: 0, refusals: 0 };
-    const numRuns = engine === 'sqlite' ? 400 : 150;
+    const numRuns = engine === 'sqlite' ? 400 : 200;
     await fc.assert(
       fc.asyncProperty(cases, async (given) => {
         const assembled = await assembleFrame({
@@ -278,6 +278,6 @@ test.each(historyEngines)(
       { numRuns },
     );
     // A comparison that only ever saw one kind would prove little. Every tenth case is a frame.
-    expect(Math.min(seen.frames, seen.refusals)).toBeGreaterThan(numRuns / 50);
+    expect(Math.min(seen.frames, seen.refusals)).toBeGreaterThan(numRuns / 40);
   },
 );
