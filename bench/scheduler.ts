@@ -20,7 +20,7 @@ const rules = Array.from(
     points: [],
   }),
 );
-const scheduler = createScheduler();
+const scheduler = createScheduler({ event_min_interval_ms: 20 });
 scheduler.replace(rules, 0);
 const snapshot = createSnapshot(1);
 const times: number[] = [];
@@ -33,7 +33,7 @@ for (let tick = 0; tick < ticks; tick++) {
   times.push(Number(process.hrtime.bigint() - began) / 1e6);
   due += list.length;
   for (const { ruleId, dueAtMs } of list)
-    scheduler.finished(ruleId, { scheduled: true, acted: false, snapshot, dueAtMs });
+    scheduler.finished(ruleId, { scheduled: true, acted: false, snapshot, dueAtMs, endedMs: dueAtMs });
 }
 times.sort((a, b) => a - b);
 const at = (share: number): number => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;

@@ -2,6 +2,7 @@
 import type { TProperties } from 'typebox';
 import * as Type from 'typebox';
 import { mapOf } from './map-schema.ts';
+import { cooldownMsMax, priorityMax } from './rule-limits.ts';
 
 const strict = <P extends TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -25,8 +26,6 @@ const warning = Type.Object({ code: Type.String() });
 const executionId = Type.String({ pattern: '^[0-9a-f-]{36}$', description: 'an execution id' });
 const pointKind = Type.Union([Type.Literal('measurement'), Type.Literal('action')]);
 
-export const priorityMax = 4_294_967_295;
-export const nameMax = 128;
 /** Counted as JSON Schema counts the other texts: by code point, not by UTF-16 unit. */
 export const characters = (text: string): number => Array.from(text).length;
 
@@ -56,7 +55,7 @@ export const updateBody = Type.Object(
     name: Type.Optional(name),
     description: Type.Optional(nullable(description)),
     priority: Type.Optional(Type.Integer({ minimum: 0, maximum: priorityMax })),
-    cooldown_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+    cooldown_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: cooldownMsMax })),
     // Shape and meaning are the parser's business: its issues come back as 422, all at once.
     trigger_config: Type.Optional(nullable(Type.Object({}))),
     flow_json: Type.Optional(Type.Object({})),

@@ -117,6 +117,15 @@ export type EngineMethods = {
   readonly close: (question: null) => null;
 };
 
+/** Methods that read and change nothing: an error in one answers 500 and the engine goes on (decisions §6). */
+export const engineQuestions = [
+  'explain',
+  'status',
+  'measures',
+  'writers',
+  'watch',
+] as const satisfies readonly (keyof EngineMethods)[];
+
 /** What other processes of the site may ask of the one that controls. */
 export type SharedEngineMethods = Omit<EngineMethods, 'rehearse' | 'adopt' | 'run' | 'drain' | 'keep' | 'close'>;
 

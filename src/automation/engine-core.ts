@@ -19,7 +19,13 @@ import { createScheduler } from '../rules/scheduler.ts';
 import { createSnapshot } from '../rules/snapshot.ts';
 import { type DatabasePlace, openRuntimeDatabase } from '../storage/database.ts';
 import { createEngine } from './engine.ts';
-import type { EngineEvent, EngineMethods, EngineTerm, RuleSetChange } from './engine-contract.ts';
+import {
+  type EngineEvent,
+  type EngineMethods,
+  type EngineTerm,
+  engineQuestions,
+  type RuleSetChange,
+} from './engine-contract.ts';
 import { createHistoryStore, type HistoryRow, type StateRow } from './history-store.ts';
 import type { AutomationLimits } from './limits.ts';
 import { recordSpool } from './record-spool.ts';
@@ -72,7 +78,7 @@ export function startEngineCore(port: Port, setup: EngineSetup, clock: Clock, lo
       const database = openRuntimeDatabase(setup.database);
       try {
         const states = await createHistoryStore(database).states();
-        ruleSet(states, clock, catalogueWith, standby.load).replace(standby.all(), clock.monotonicMs());
+        ruleSet(states, setup.limits, clock, catalogueWith, standby.load).replace(standby.all(), clock.monotonicMs());
       } finally {
         await database.close();
       }
@@ -120,13 +126,20 @@ export function startEngineCore(port: Port, setup: EngineSetup, clock: Clock, lo
       return null;
     },
   };
-  answerCalls<EngineMethods>(port, handlers);
+  answerCalls<EngineMethods>(port, handlers, {
+    questions: engineQuestions,
+    onError: (method, error) => log.error('a question to the rule engine failed', { method, error: stackOf(error) }),
+  });
   return {
     async stop() {
       await end();
       await (await adopted)?.database.close();
     },
   };
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 type Assembled = Awaited<ReturnType<typeof assemble>>;
@@ -153,7 +166,7 @@ async function assemble({ setup, clock, log, term, catalogueWith, load, publish 
     throw error;
   });
   const ruleLog = createRuleLog(join(dataFolder, 'logs', 'rules'), limits, clock, log);
-  const rules = ruleSet(states, clock, catalogueWith, load);
+  const rules = ruleSet(states, limits, clock, catalogueWith, load);
   const recorder = createRecorder({ store, ruleLog, limits, clock, log, stateOf: rules.exportState });
   const live = createLiveTableReader(memory);
   const changes = createChangeReader(memory);
@@ -168,7 +181,6 @@ async function assemble({ setup, clock, log, term, catalogueWith, load, publish 
     maxAgesMs: points.map((point) => point.maxAgeMs),
     port: createCommandWriter(memory, clock),
     recorder,
-    shared: typeof place !== 'string',
     publish,
   });
   const bell = listen(clock, memory.doorbells, doorbells.changes, engine.pointsChanged);
@@ -177,12 +189,13 @@ async function assemble({ setup, clock, log, term, catalogueWith, load, publish 
 
 function ruleSet(
   states: readonly StateRow[],
+  limits: AutomationLimits,
   clock: Clock,
   catalogueWith: ReturnType<typeof catalogues>,
   load: AssemblyParts['load'],
 ): RuleSet {
   return createRuleSet({
-    scheduler: createScheduler(),
+    scheduler: createScheduler(limits),
     catalogueWith,
     load,
     stored: new Map(states.map(({ rule_id, state }) => [rule_id, state])),

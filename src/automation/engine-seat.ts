@@ -161,9 +161,11 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
         return null;
       },
     };
-    answerCalls<SharedEngineMethods>(port, handlers, (error) => {
-      log.warn('a request of another process was not understood', { sender: name, error: String(error) });
-      return new Fault('engine-unavailable', 'the process that controls does not understand this request');
+    answerCalls<SharedEngineMethods>(port, handlers, {
+      refuse(error) {
+        log.warn('a request of another process was not understood', { sender: name, error: String(error) });
+        return new Fault('engine-unavailable', 'the process that controls does not understand this request');
+      },
     });
     const caller = { port, deliver: (message: unknown) => deliveries.forEach((each) => each(message)) };
     callers.set(name, caller);

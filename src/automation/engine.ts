@@ -3,9 +3,10 @@
  * order; it sees one snapshot, and its rules run in priority order, each at most once. A cycle is done in slices of
  * `max_concurrent_executions` between which the event loop turns, so an execution never waits for more than a slice.
  */
-import type { Clock } from '../base/clock.ts';
+import type { Clock, Timer } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
+import { timeLabel } from '../base/timestamp.ts';
 import type { Arbiter } from '../rules/arbiter.ts';
 import type { CommandPort } from '../rules/command-port.ts';
 import { createPlan } from '../rules/evaluate.ts';
@@ -42,8 +43,6 @@ export interface EngineParts {
   readonly maxAgesMs: readonly number[];
   readonly port: CommandPort;
   readonly recorder: Recorder;
-  /** Whether several processes share the site: a cooldown that begins is stored at once, for whoever takes over. */
-  readonly shared: boolean;
   /** Takes every record as it is made. */
   readonly publish: (record: ExecutionRecord) => void;
 }
@@ -87,6 +86,7 @@ export function createEngine(parts: EngineParts): Engine {
   let tickWasLast = false;
   let inCycle = false;
   let pumpAsked = false;
+  let heldTimer: Timer | undefined;
   const orders: Order[] = [];
   const plan = createPlan();
   const measures = measureEngine();
@@ -151,11 +151,24 @@ export function createEngine(parts: EngineParts): Engine {
     const due = tickMs === undefined ? scheduler.due(snapshot, 'event') : scheduler.due(snapshot, 'tick', tickMs);
     counts.queue_depth = due.length;
     counts.max_queue_depth = Math.max(counts.max_queue_depth, due.length);
+    awaitHeld(scheduler.heldUntilMs());
     arbiter.beginCycle();
     inCycle = true;
     const sinceMs = tickMs === undefined && due.length > 0 ? oldest(changed, snapshot) : undefined;
     changed.length = 0;
     runSlice(due, 0, beganMs, sinceMs);
+  };
+
+  /** A change that the minimum interval of event runs holds back fires when that has passed, not at the next tick. */
+  const awaitHeld = (untilMs: number | undefined): void => {
+    heldTimer?.cancel();
+    heldTimer =
+      untilMs === undefined
+        ? undefined
+        : clock.after(Math.max(0, untilMs - clock.monotonicMs()), () => {
+            eventsDue = true;
+            pump();
+          });
   };
 
   /** The ring lost changes: every point counts as changed, and the rules that it concerns are looked at. */
@@ -192,8 +205,10 @@ export function createEngine(parts: EngineParts): Engine {
     const id = newId();
     const record = run(due.ruleId, id, id, due.trigger);
     const cools = acted(record) && rule.row.cooldown_ms > 0;
-    scheduler.finished(due.ruleId, { scheduled: true, acted: acted(record), snapshot, dueAtMs: due.dueAtMs });
-    if (cools && parts.shared) recorder.hurry();
+    const endedMs = clock.monotonicMs();
+    scheduler.finished(due.ruleId, { scheduled: true, acted: acted(record), snapshot, dueAtMs: due.dueAtMs, endedMs });
+    // Stored at once: whoever controls after a crash or a takeover must know of it (decisions §6).
+    if (cools) recorder.hurry();
   };
 
   const run = (ruleId: number, executionId: string, correlationId: string, trigger: RunTrigger): ExecutionRecord => {
@@ -203,7 +218,7 @@ export function createEngine(parts: EngineParts): Engine {
       executionId,
       correlationId,
       trigger,
-      startedAt: new Date(clock.wallMs()).toISOString(),
+      startedAt: timeLabel(clock.wallMs()),
       durationUs: () => Math.round((clock.monotonicMs() - startedMs) * 1000),
     });
     counts.executions++;
@@ -234,7 +249,8 @@ export function createEngine(parts: EngineParts): Engine {
     arbiter.beginCycle();
     const record = run(order.ruleId, newId(), order.correlationId, { type: 'manual' });
     const dueAtMs = snapshot.monotonicMs;
-    scheduler.finished(order.ruleId, { scheduled: false, acted: acted(record), snapshot, dueAtMs });
+    const endedMs = clock.monotonicMs();
+    scheduler.finished(order.ruleId, { scheduled: false, acted: acted(record), snapshot, dueAtMs, endedMs });
     void recorder.flushed().then(() => order.resolve(record));
   };
 
@@ -285,6 +301,7 @@ export function createEngine(parts: EngineParts): Engine {
     stop() {
       running = false;
       ticker.stop();
+      heldTimer?.cancel();
       for (const order of orders.splice(0)) order.reject(new Fault('engine-unavailable', 'the engine is stopping'));
     },
   };

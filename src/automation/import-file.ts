@@ -3,7 +3,8 @@
  * form or, for a legacy compact-only rule, as `nodes_json`.
  */
 import Type, { type Static } from 'typebox';
-import { characters, nameMax, priorityMax } from '../api/automation-schemas.ts';
+import { characters } from '../api/automation-schemas.ts';
+import { cooldownMsMax, nameMax, priorityMax } from '../api/rule-limits.ts';
 import { decoder } from '../base/decode.ts';
 import { Fault } from '../base/fault.ts';
 import { JsonError, parseJson } from '../base/json.ts';
@@ -21,7 +22,7 @@ const ruleEntry = Type.Object(
     name: Type.String({ minLength: 1, maxLength: 1000, pattern: '\\S', description: 'more than blanks' }),
     description: optionalNull(Type.String({ maxLength: 2000 })),
     priority: Type.Optional(Type.Integer({ minimum: 0, maximum: priorityMax })),
-    cooldown_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+    cooldown_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: cooldownMsMax })),
     trigger_config: optionalNull(Type.Object({})),
     flow_json: optionalNull(Type.Object({})),
     nodes_json: Type.Optional(Type.Object({})),

@@ -10,6 +10,8 @@ export const automationLimitsSchema = Type.Object(
     tick_interval_ms: whole(10, 10_000, 100),
     /** A tick that starts later than this after its moment counts as late. */
     late_tick_ms: whole(1, 10_000, 25),
+    /** An on-change rule runs at most once in this time (decisions §6, "Event runs"); a change in between is kept. */
+    event_min_interval_ms: whole(1, 60_000, 20),
     /** Executions between two turns of the worker's event loop (§8, "Concurrent rule executions"). */
     max_concurrent_executions: whole(1, 1000, 4),
     /** Manual executions that may wait for the engine at once. */
@@ -56,6 +58,7 @@ export type AutomationLimits = Static<typeof automationLimitsSchema>;
 export const automationLimits: AutomationLimits = {
   tick_interval_ms: 100,
   late_tick_ms: 25,
+  event_min_interval_ms: 20,
   max_concurrent_executions: 4,
   max_waiting_executions: 256,
   max_rules: 20_000,

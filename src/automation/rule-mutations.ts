@@ -4,8 +4,9 @@
  */
 import type { Static } from 'typebox';
 import { automation } from '../api/automation.ts';
-import { characters, type createBody, nameMax, type updateBody } from '../api/automation-schemas.ts';
+import { characters, type createBody, type updateBody } from '../api/automation-schemas.ts';
 import type { Answer, CallContext, HandledCapability } from '../api/capability.ts';
+import { nameMax } from '../api/rule-limits.ts';
 import { Fault } from '../base/fault.ts';
 import type { SiteCatalogue } from '../rules/catalogue.ts';
 import type { Issue, Topology } from '../rules/topology.ts';

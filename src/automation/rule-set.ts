@@ -2,7 +2,7 @@
  * The rules that the engine holds: compiled form, run-time state, schedule. A reload replaces the set in one
  * assignment and carries the state of every rule that it did not change (§6.6, decisions §2.2).
  */
-
+import { timeLabel } from '../base/timestamp.ts';
 import type { SiteCatalogue } from '../rules/catalogue.ts';
 import type { CompiledRule } from '../rules/compile.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
@@ -106,7 +106,7 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
       }
       const { rule, saved } = fresh(loaded);
       next.set(id, rule);
-      if (saved !== null && saved.trigger === loaded.scheduled.triggerText) restored.set(id, saved);
+      if (saved !== null) restored.set(id, saved);
       stored.delete(id);
     }
     return { next, restored };
@@ -148,7 +148,10 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
         nowMs,
       );
       const { monotonicMs, wallMs } = now();
-      for (const [id, saved] of restored) scheduler.restoreState(id, saved.schedule, monotonicMs, wallMs);
+      for (const [id, saved] of restored) {
+        const sameTrigger = saved.trigger === next.get(id)?.scheduled.triggerText;
+        scheduler.restoreState(id, saved.schedule, sameTrigger, monotonicMs, wallMs);
+      }
       return { report: { rules_loaded: counts().runnable_rules, rules_failed: failures() }, edited, removed };
     },
     finished(ruleId, record) {
@@ -188,9 +191,7 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
 
 function statusOf(rule: LiveRule, explained: RuleExplanation, snapshot: Snapshot): RuleStatus {
   const label = (monotonicMs: number | null): string | null =>
-    monotonicMs === null
-      ? null
-      : new Date(Math.round(snapshot.wallMs + monotonicMs - snapshot.monotonicMs)).toISOString();
+    monotonicMs === null ? null : timeLabel(snapshot.wallMs + monotonicMs - snapshot.monotonicMs);
   return {
     rule_id: rule.row.id,
     enabled: rule.row.enabled,

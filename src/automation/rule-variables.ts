@@ -1,7 +1,8 @@
 /** What a rule reads, with what can be read now: `GET /api/rules/{id}/variables` (decisions §2.1). */
+import { timeLabel } from '../base/timestamp.ts';
 import type { PointKind, SiteCatalogue } from '../rules/catalogue.ts';
 import { quality, type Snapshot, usable } from '../rules/snapshot.ts';
-import type { Topology } from '../rules/topology.ts';
+import { maxAgeOf, type Topology } from '../rules/topology.ts';
 
 export interface RuleVariable {
   readonly name: string;
@@ -24,7 +25,7 @@ export function variablesOf(topology: Topology, catalogue: SiteCatalogue, snapsh
     for (const read of node.variables) {
       const facts = catalogue.point(read);
       if (facts === undefined) throw new Error('a checked topology reads an unknown point');
-      const maxAgeMs = read.max_age_ms ?? facts.maxAgeMs;
+      const maxAgeMs = maxAgeOf(read, facts);
       const key = `${read.name} ${facts.index} ${maxAgeMs}`;
       const known = found.get(key);
       if (known !== undefined) {
@@ -60,6 +61,6 @@ function reading(
   return {
     value: available ? value : null,
     quality: word ?? (available ? (code === quality.good ? 'good' : 'uncertain') : 'stale'),
-    observed_at: code === quality.missing ? null : new Date(Math.round(snapshot.wallMs - age)).toISOString(),
+    observed_at: code === quality.missing ? null : timeLabel(snapshot.wallMs - age),
   };
 }

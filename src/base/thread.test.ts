@@ -179,6 +179,30 @@ describe('a bug in the thread', () => {
     expect((await crashed).message).toContain('/secret/path');
   });
 
+  test('§6 an error in a question is reported, answered as an internal error, and the thread goes on', async () => {
+    const { port1: near, port2: far } = new MessageChannel();
+    closers.push(() => near.close());
+    const heard: unknown[] = [];
+    answerCalls<{ ask: (argument: null) => unknown; half: (argument: number) => number }>(
+      far,
+      {
+        ask() {
+          throw new RangeError('Invalid time value');
+        },
+        half: (of) => of / 2,
+      },
+      { questions: ['ask'], onError: (method, error) => void heard.push([method, String(error)]) },
+    );
+    const caller = callThread<{ ask: (argument: null) => unknown; half: (argument: number) => number }, never>(
+      near,
+      systemClock,
+      10_000,
+    );
+    await expect(caller.call('ask', null)).rejects.toMatchObject({ code: 'internal-error' });
+    expect(await caller.call('half', 8)).toBe(4);
+    expect(heard).toEqual([['ask', 'RangeError: Invalid time value']]);
+  });
+
   test('a method that it does not have is one, names of every object included', async () => {
     for (const method of ['none', 'toString', '__proto__', 'constructor']) {
       const { port, crashed, ready } = worker('half() { return 1 }');

@@ -42,18 +42,27 @@ interface EventMessage {
 }
 type ThreadMessage = CallMessage | ReplyMessage | EventMessage;
 
+export interface AnswerOptions<M extends Methods> {
+  /** Methods that only read: an error in one leaves nothing half done, so it never ends the thread. */
+  readonly questions?: readonly (keyof M & string)[];
+  /** Takes the error of such a question, for the log. */
+  readonly onError?: (method: string, error: unknown) => void;
+  /** Turns any error into a refusal, where another program calls, perhaps of another version. */
+  readonly refuse?: (error: unknown) => Fault;
+}
+
 /**
- * Answers calls that arrive at `port` with `handlers`. An error that is not a Fault crashes this thread: it is a bug; unless
- * `refuse` makes a refusal of it, where another program calls, perhaps of another version.
+ * Answers calls that arrive at `port` with `handlers`. An error that is not a Fault is a bug: the caller gets
+ * `internal-error`, and the thread crashes, unless the method is a question or `refuse` takes the error.
  */
 export function answerCalls<M extends Methods>(
   port: Port,
   handlers: Handlers<M>,
-  refuse?: (error: unknown) => Fault,
+  options: AnswerOptions<M> = {},
 ): void {
   port.on('message', (message) => {
     if (!isThreadMessage(message) || message.tag !== 'call') return;
-    void answer(port, handlers, message, refuse);
+    void answer(port, handlers, message, options);
   });
 }
 
@@ -61,7 +70,7 @@ async function answer<M extends Methods>(
   port: Port,
   handlers: Handlers<M>,
   call: CallMessage,
-  refuse: ((error: unknown) => Fault) | undefined,
+  { questions = [], onError, refuse }: AnswerOptions<M>,
 ): Promise<void> {
   const handler: ((argument: never) => unknown) | undefined = Object.hasOwn(handlers, call.method)
     ? handlers[call.method]
@@ -78,7 +87,9 @@ async function answer<M extends Methods>(
         id: call.id,
         fault: { code: 'internal-error', message: 'internal error', details: undefined },
       } satisfies ReplyMessage);
-      throw error;
+      if (!questions.some((name) => name === call.method)) throw error;
+      onError?.(call.method, error);
+      return;
     }
     const fault = { code: error.code, message: error.message, details: error.details };
     port.postMessage({ tag: 'reply', id: call.id, fault } satisfies ReplyMessage);

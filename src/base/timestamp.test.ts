@@ -1,7 +1,7 @@
 /** Timestamps: what is read, what is refused, one spelling out. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formatTimestamp, parseTimestamp } from './timestamp.ts';
+import { formatTimestamp, parseTimestamp, timeLabel } from './timestamp.ts';
 
 describe('§2.3 common value rules: times', () => {
   test.each([
@@ -49,5 +49,15 @@ describe('§2.3 common value rules: times', () => {
         expect(text.length).toBe(ms % 1000 === 0 ? 20 : 24);
       }),
     );
+  });
+});
+
+describe('§6 labels of events', () => {
+  test('keep milliseconds, round, and stay within the years that RFC 3339 can spell', () => {
+    expect(timeLabel(1_700_000_000_000.4)).toBe('2023-11-14T22:13:20.000Z');
+    expect(timeLabel(253_402_300_799_999)).toBe('9999-12-31T23:59:59.999Z');
+    expect(timeLabel(253_402_300_800_000)).toBe('9999-12-31T23:59:59.999Z');
+    expect(timeLabel(Number.POSITIVE_INFINITY)).toBe('9999-12-31T23:59:59.999Z');
+    expect([timeLabel(0), timeLabel(-1)]).toEqual(['1970-01-01T00:00:00.000Z', '1970-01-01T00:00:00.000Z']);
   });
 });

@@ -38,3 +38,11 @@ export function formatTimestamp(ms: number): string {
   const text = `${lastDate}${hour}:${minute}:${twoDigits[seconds % 60]}`;
   return fraction === 0 ? `${text}Z` : `${text}.${String(fraction).padStart(3, '0')}Z`;
 }
+
+/** The last instant of year 9999: later labels have no spelling in RFC 3339. */
+const lastLabelMs = 253_402_300_799_999;
+
+/** A wall moment as the label of an event, with milliseconds; moments outside 1970..9999 get the nearest label. */
+export function timeLabel(wallMs: number): string {
+  return new Date(Math.min(Math.max(Math.round(wallMs), 0), lastLabelMs)).toISOString();
+}

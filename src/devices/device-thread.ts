@@ -9,16 +9,24 @@ import type { DeviceMethods } from './device-protocol.ts';
 const port = parentPort;
 if (port === null) throw new Error('the device thread is started by the device layer');
 const { setup, connects, logLevel } = workerData as { setup: DeviceSetup; connects: boolean; logLevel: LogLevel };
-const core = idleDeviceCore(setup, systemClock, createLog(logLevel, { thread: 'devices' }));
+const log = createLog(logLevel, { thread: 'devices' });
+const core = idleDeviceCore(setup, systemClock, log);
 if (connects) core.connect();
-answerCalls<DeviceMethods>(port, {
-  connect() {
-    core.connect();
-    return null;
+answerCalls<DeviceMethods>(
+  port,
+  {
+    connect() {
+      core.connect();
+      return null;
+    },
+    counts: () => core.counts(),
+    stop: async () => {
+      await core.stop();
+      return null;
+    },
   },
-  counts: () => core.counts(),
-  stop: async () => {
-    await core.stop();
-    return null;
+  {
+    questions: ['counts'],
+    onError: (method, error) => log.error('a question to the device layer failed', { method, error: String(error) }),
   },
-});
+);

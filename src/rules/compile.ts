@@ -12,7 +12,14 @@ import { reachableFrom } from './graph.ts';
 import { advancePeriodDelta } from './period-delta.ts';
 import { createSnapshot } from './snapshot.ts';
 import { createRuleState, fingerprint, type SiteFacts } from './state.ts';
-import type { Assignment, Topology, TopologyNode, VariableRead, Write } from './topology.ts';
+import {
+  type Assignment,
+  maxAgeOf,
+  type Topology,
+  type TopologyNode,
+  type VariableRead,
+  type Write,
+} from './topology.ts';
 
 export interface RuleSource {
   readonly id: number;
@@ -242,8 +249,8 @@ class Binding {
 
   #read(read: VariableRead, position: number): CompiledRead {
     const point = this.#point(read);
-    const maxAgeMs = Math.min(point.maxAgeMs, read.max_age_ms ?? Number.POSITIVE_INFINITY);
-    return { name: read.name, slot: this.#declare(read.name, position), pointIndex: point.index, maxAgeMs };
+    const slot = this.#declare(read.name, position);
+    return { name: read.name, slot, pointIndex: point.index, maxAgeMs: maxAgeOf(read, point) };
   }
 
   #parameter(entry: { name: string; parameter: string }, position: number): CompiledParameter {

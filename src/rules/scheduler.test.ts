@@ -5,6 +5,9 @@ import { testSnapshot } from '../testing/site-builder.ts';
 import { createScheduler, type ScheduledRule } from './scheduler.ts';
 import type { OnChangeTrigger, Trigger } from './trigger/parse.ts';
 
+/** Event runs as often as changes come: most tests are about other gates. */
+const unlimited = { event_min_interval_ms: 0 };
+
 function scheduled(id: number, trigger: Trigger, more: Partial<ScheduledRule> = {}): ScheduledRule {
   const refs = trigger.type === 'on_change' ? trigger.point_refs : [];
   return {
@@ -112,7 +115,7 @@ const rule = fc.record({
 /** A scheduler in processes that come and go, each with its own monotonic origin, beside a wall clock that jumps. */
 function restartable(rules: readonly ScheduledRule[]) {
   let originMs = 0;
-  let scheduler = createScheduler();
+  let scheduler = createScheduler(unlimited);
   scheduler.replace(rules, 0);
   return {
     now: (modelMs: number): number => modelMs - originMs,
@@ -123,10 +126,10 @@ function restartable(rules: readonly ScheduledRule[]) {
       const stored = rules.map(({ id }) => scheduler.exportState(id, modelMs - originMs, wallMs));
       const texts = stored.map((state) => JSON.stringify(state));
       originMs = modelMs + downMs - 77;
-      scheduler = createScheduler();
+      scheduler = createScheduler(unlimited);
       scheduler.replace(rules, 77);
       rules.forEach(({ id }, index) => {
-        scheduler.restoreState(id, JSON.parse(texts[index] ?? ''), 77, wallMs + downMs);
+        scheduler.restoreState(id, JSON.parse(texts[index] ?? ''), true, 77, wallMs + downMs);
       });
     },
   };
@@ -158,7 +161,8 @@ describe('§6 the event path and the tick path give the same decisions', () => {
             const nowMs = byEvent.now(modelMs);
             const snapshot = testSnapshot(values, nowMs, wallMs);
             const finish = (each: NaiveRule, how: { scheduled: boolean; acted: boolean }): void => {
-              for (const { scheduler } of both) scheduler.finished(each.rule.id, { ...how, snapshot, dueAtMs: nowMs });
+              for (const { scheduler } of both)
+                scheduler.finished(each.rule.id, { ...how, snapshot, dueAtMs: nowMs, endedMs: nowMs });
               each.ran(values, modelMs, how);
             };
 
@@ -191,12 +195,12 @@ describe('decisions §2.2 intervals', () => {
     const snapshot = testSnapshot([], nowMs);
     const due = scheduler.due(snapshot, 'tick', nowMs);
     for (const { ruleId, dueAtMs } of due)
-      scheduler.finished(ruleId, { scheduled: true, acted: false, snapshot, dueAtMs });
+      scheduler.finished(ruleId, { scheduled: true, acted: false, snapshot, dueAtMs, endedMs: dueAtMs });
     return due.length > 0;
   };
 
   test('never run: due at once; then when the time has passed; after a stall one run and no burst', () => {
-    const scheduler = createScheduler();
+    const scheduler = createScheduler(unlimited);
     scheduler.replace([everySecond], 0);
     expect([0, 900, 999, 1000, 1100, 2000, 9000, 9100, 9999, 10_000].map((ms) => run(scheduler, ms))).toEqual([
       true,
@@ -213,15 +217,40 @@ describe('decisions §2.2 intervals', () => {
   });
 
   test('manual runs do not move the interval, but start the cooldown', () => {
-    const scheduler = createScheduler();
+    const scheduler = createScheduler(unlimited);
     scheduler.replace([{ ...everySecond, cooldown_ms: 800 }], 0);
     run(scheduler, 0);
-    scheduler.finished(1, { scheduled: false, acted: true, snapshot: testSnapshot([], 500), dueAtMs: 500 });
+    scheduler.finished(1, {
+      scheduled: false,
+      acted: true,
+      snapshot: testSnapshot([], 500),
+      dueAtMs: 500,
+      endedMs: 500,
+    });
     expect([1000, 1200, 1300].map((ms) => run(scheduler, ms))).toEqual([false, false, true]);
   });
 
+  test('§6 the cooldown counts from the end of the execution that acted, not from its tick', () => {
+    const scheduler = createScheduler(unlimited);
+    scheduler.replace([{ ...everySecond, cooldown_ms: 1000 }], 0);
+    const snapshot = testSnapshot([], 0);
+    scheduler.finished(1, { scheduled: true, acted: true, snapshot, dueAtMs: 0, endedMs: 40 });
+    expect([run(scheduler, 1000), run(scheduler, 1039), run(scheduler, 1040)]).toEqual([false, false, true]);
+  });
+
+  test('a stored state of another trigger keeps its cooldown and nothing else', () => {
+    const before = createScheduler(unlimited);
+    before.replace([{ ...everySecond, cooldown_ms: 60_000 }], 0);
+    before.finished(1, { scheduled: true, acted: true, snapshot: testSnapshot([], 0), dueAtMs: 0, endedMs: 0 });
+    const stored = JSON.parse(JSON.stringify(before.exportState(1, 1000, 1_001_000)));
+    const scheduler = createScheduler(unlimited);
+    scheduler.replace([{ ...scheduled(1, { type: 'interval', interval_ms: 500 }), cooldown_ms: 60_000 }], 0);
+    scheduler.restoreState(1, stored, false, 100, 1_001_000);
+    expect([run(scheduler, 200), run(scheduler, 59_099), run(scheduler, 59_100)]).toEqual([false, false, true]);
+  });
+
   test('editing, disabling or breaking one rule leaves the others as they were', () => {
-    const scheduler = createScheduler();
+    const scheduler = createScheduler(unlimited);
     const other = scheduled(2, { type: 'interval', interval_ms: 300 });
     scheduler.replace([everySecond, other], 0);
     run(scheduler, 0);
@@ -232,14 +261,14 @@ describe('decisions §2.2 intervals', () => {
   });
 
   test('state survives a restart, and a wall clock that jumped neither fires nor starves', () => {
-    const before = createScheduler();
+    const before = createScheduler(unlimited);
     before.replace([everySecond], 0);
     run(before, 5000);
     const stored = JSON.parse(JSON.stringify(before.exportState(1, 5400, 1_000_400)));
     const restarted = (wallMs: number): boolean[] => {
-      const scheduler = createScheduler();
+      const scheduler = createScheduler(unlimited);
       scheduler.replace([everySecond], 0);
-      scheduler.restoreState(1, stored, 100, wallMs);
+      scheduler.restoreState(1, stored, true, 100, wallMs);
       return [run(scheduler, 100), run(scheduler, 699), run(scheduler, 700), run(scheduler, 1100)];
     };
     expect(restarted(1_000_400)).toEqual([false, false, true, false]);
@@ -252,9 +281,9 @@ describe('decisions §2.2 intervals', () => {
     const good = { last_scheduled: null, last_trigger: null, last_acted: null };
     const entry = { key: '1:measurement:1', last: 5, gap: false };
     const fires = (stored: unknown): boolean => {
-      const scheduler = createScheduler();
+      const scheduler = createScheduler(unlimited);
       scheduler.replace([watching], 0);
-      scheduler.restoreState(1, stored, 0, 0);
+      scheduler.restoreState(1, stored, true, 0, 0);
       return scheduler.due(testSnapshot([5]), 'tick', 1000).length > 0;
     };
     expect(fires({ ...good, points: [entry] })).toBe(false);
@@ -262,5 +291,61 @@ describe('decisions §2.2 intervals', () => {
       expect(fires({ ...good, points })).toBe(true);
     expect(fires({ ...good, last_acted: '0', points: [entry] })).toBe(true);
     expect(fires(null)).toBe(true);
+  });
+});
+
+describe('§6 event runs', () => {
+  const watching = scheduled(1, onChange([1], 0, null));
+  const paced = (): ReturnType<typeof createScheduler> => {
+    const scheduler = createScheduler({ event_min_interval_ms: 20 });
+    scheduler.replace([watching], 0);
+    return scheduler;
+  };
+  const event = (scheduler: ReturnType<typeof createScheduler>, value: number, nowMs: number): boolean => {
+    scheduler.observe(0, value, true, nowMs);
+    return judged(scheduler, value, nowMs, 'event');
+  };
+  const judged = (
+    scheduler: ReturnType<typeof createScheduler>,
+    value: number,
+    nowMs: number,
+    mode: 'event' | 'tick',
+  ): boolean => {
+    const snapshot = testSnapshot([value], nowMs);
+    const due = scheduler.due(snapshot, mode, nowMs);
+    for (const { ruleId, dueAtMs } of due)
+      scheduler.finished(ruleId, { scheduled: true, acted: false, snapshot, dueAtMs, endedMs: dueAtMs });
+    return due.length > 0;
+  };
+
+  test('at most once in event_min_interval_ms; a change in between is kept and fires when that has passed', () => {
+    const scheduler = paced();
+    expect(event(scheduler, 1, 1000)).toBe(true);
+    expect(scheduler.heldUntilMs()).toBeUndefined();
+    expect(event(scheduler, 2, 1005)).toBe(false);
+    expect(scheduler.heldUntilMs()).toBe(1020);
+    expect(judged(scheduler, 2, 1019, 'event')).toBe(false);
+    expect(judged(scheduler, 2, 1020, 'event')).toBe(true);
+    expect(scheduler.heldUntilMs()).toBeUndefined();
+    expect(judged(scheduler, 2, 1040, 'event')).toBe(false);
+  });
+
+  test('a change that was back before the interval had passed fires too, once, on either path', () => {
+    for (const mode of ['event', 'tick'] as const) {
+      const scheduler = paced();
+      event(scheduler, 1, 1000);
+      expect(event(scheduler, 2, 1005)).toBe(false);
+      expect(event(scheduler, 1, 1010)).toBe(false);
+      expect(judged(scheduler, 1, 1020, mode)).toBe(true);
+      expect(judged(scheduler, 1, 1100, mode)).toBe(false);
+    }
+  });
+
+  test('a tick holds a change back as an event does, and an interval never', () => {
+    const scheduler = paced();
+    event(scheduler, 1, 1000);
+    expect(judged(scheduler, 2, 1010, 'tick')).toBe(false);
+    expect(scheduler.heldUntilMs()).toBe(1020);
+    expect(judged(scheduler, 2, 1020, 'event')).toBe(true);
   });
 });

@@ -42,6 +42,13 @@ export interface FinishedRun {
   readonly acted: boolean;
   readonly snapshot: Snapshot;
   readonly dueAtMs: number;
+  /** When the execution was over: the cooldown counts from here (decisions §6). */
+  readonly endedMs: number;
+}
+
+export interface SchedulerLimits {
+  /** An on-change rule runs at most once in this time; a change in between is kept (decisions §6, "Event runs"). */
+  readonly event_min_interval_ms: number;
 }
 
 export interface RuleExplanation {
@@ -66,11 +73,16 @@ export interface Scheduler {
   observe(pointIndex: number, value: number, usable: boolean, nowMs: number): void;
   /** The rules that are due, by priority descending, then id. `nowMs` is the tick's nominal moment on ticks. */
   due(snapshot: Snapshot, mode: 'tick' | 'event', nowMs?: number): DueRule[];
+  /** When the first change may fire that the minimum interval holds back; undefined when none is held. */
+  heldUntilMs(): number | undefined;
   finished(ruleId: number, run: FinishedRun): void;
   explain(ruleId: number, snapshot: Snapshot): RuleExplanation;
   exportState(ruleId: number, nowMs: number, wallMs: number): StoredSchedule | null;
-  /** Takes up state of an earlier process; ages are clamped so that a wall clock that jumped neither fires nor starves. */
-  restoreState(ruleId: number, stored: unknown, nowMs: number, wallMs: number): void;
+  /**
+   * Takes up state of an earlier process; ages are clamped so that a wall clock that jumped neither fires nor starves.
+   * Under another trigger only the cooldown goes on: it protects the actuator.
+   */
+  restoreState(ruleId: number, stored: unknown, sameTrigger: boolean, nowMs: number, wallMs: number): void;
 }
 
 /** Durable form; moments as wall milliseconds, null for never. */
@@ -101,11 +113,12 @@ interface Entry {
   touched: boolean;
 }
 
-export function createScheduler(): Scheduler {
+export function createScheduler({ event_min_interval_ms: eventMinMs }: SchedulerLimits): Scheduler {
   let entries = new Map<number, Entry>();
   let order: readonly Entry[] = [];
   let subscribers = new Map<number, { readonly entry: Entry; readonly position: number }[]>();
   let touched: Entry[] = [];
+  let heldUntilMs = Number.POSITIVE_INFINITY;
 
   const entryOf = (ruleId: number): Entry => {
     const entry = entries.get(ruleId);
@@ -150,17 +163,27 @@ export function createScheduler(): Scheduler {
     due(snapshot, mode, nowMs = snapshot.monotonicMs) {
       const judged = mode === 'tick' ? order : touched.sort((a, b) => a.rank - b.rank);
       const due: DueRule[] = [];
+      const held: Entry[] = [];
+      heldUntilMs = Number.POSITIVE_INFINITY;
       for (const entry of judged) {
         const trigger = judge(entry, snapshot, nowMs, mode);
-        if (trigger !== null) due.push({ ruleId: entry.rule.id, trigger, dueAtMs: nowMs });
+        if (trigger === null) continue;
+        const freeMs = entry.memory.lastTriggerMs + eventMinMs;
+        if (trigger.type === 'on_change' && freeMs > nowMs) {
+          heldUntilMs = Math.min(heldUntilMs, freeMs);
+          held.push(entry);
+        } else {
+          entry.changed = -1;
+          due.push({ ruleId: entry.rule.id, trigger, dueAtMs: nowMs });
+        }
       }
-      for (const entry of touched) {
-        entry.touched = false;
-        entry.changed = -1;
-      }
-      touched = [];
+      for (const entry of touched) entry.touched = false;
+      for (const entry of held) entry.touched = true;
+      touched = held;
       return due;
     },
+
+    heldUntilMs: () => (heldUntilMs === Number.POSITIVE_INFINITY ? undefined : heldUntilMs),
 
     finished(ruleId, run) {
       const entry = entries.get(ruleId);
@@ -171,7 +194,7 @@ export function createScheduler(): Scheduler {
         memory.lastScheduledMs = run.dueAtMs;
         memory.lastTriggerMs = run.dueAtMs;
       }
-      if (run.acted) memory.lastActedMs = run.dueAtMs;
+      if (run.acted) memory.lastActedMs = run.endedMs;
       rule.points.forEach((point, position) => consume(memory.points[position], point, run.snapshot));
       entry.changed = -1;
     },
@@ -194,13 +217,14 @@ export function createScheduler(): Scheduler {
       };
     },
 
-    restoreState(ruleId, stored, nowMs, wallMs) {
+    restoreState(ruleId, stored, sameTrigger, nowMs, wallMs) {
       const { memory, rule } = entryOf(ruleId);
       if (!isStoredSchedule(stored)) return;
       const moment = (label: number | null): number => (label === null ? never : nowMs - Math.max(0, wallMs - label));
+      memory.lastActedMs = moment(stored.last_acted);
+      if (!sameTrigger) return;
       memory.lastScheduledMs = moment(stored.last_scheduled);
       memory.lastTriggerMs = moment(stored.last_trigger);
-      memory.lastActedMs = moment(stored.last_acted);
       const byKey = new Map(stored.points.map((point) => [point.key, point]));
       rule.points.forEach((point, position) => {
         const known = byKey.get(keyOf(point.ref));
@@ -244,10 +268,16 @@ function note(entry: Entry, position: number, value: number): void {
   else if (entry.changed === -1 && isChange(memory, value, entry.rule.trigger.value_deadband)) entry.changed = position;
 }
 
-/** Why the rule is due now, or null. A change that meets a closed gate is judged again when the gate opens. */
+/**
+ * Why the rule is due now, or null. A change that meets a closed gate is judged again when the gate opens. The mark of
+ * a change outlives the judgement only where the rule is due.
+ */
 function judge(entry: Entry, snapshot: Snapshot, nowMs: number, mode: 'tick' | 'event'): RunTrigger | null {
   const { rule, memory } = entry;
-  if (!rule.enabled) return null;
+  if (!rule.enabled) {
+    entry.changed = -1;
+    return null;
+  }
   if (rule.trigger.type === 'interval') {
     if (mode !== 'tick' || !rule.runnable) return null;
     return nowMs - memory.lastScheduledMs >= rule.trigger.interval_ms && cooledDown(entry, nowMs)
@@ -264,9 +294,11 @@ function judge(entry: Entry, snapshot: Snapshot, nowMs: number, mode: 'tick' | '
     );
   }
   const changed = rule.points[entry.changed];
-  entry.changed = -1;
-  if (changed === undefined || !rule.runnable || !cooledDown(entry, nowMs)) return null;
-  if (nowMs - memory.lastTriggerMs < rule.trigger.time_deadband_ms) return null;
+  const isClosed = nowMs - memory.lastTriggerMs < rule.trigger.time_deadband_ms || !cooledDown(entry, nowMs);
+  if (changed === undefined || !rule.runnable || isClosed) {
+    entry.changed = -1;
+    return null;
+  }
   const { instance, point_type, point } = changed.ref;
   return { type: 'on_change', point: { instance, point_type, point } };
 }

@@ -11,6 +11,12 @@ export interface VariableRead extends PointRef {
   readonly name: string;
   readonly max_age_ms?: number;
 }
+
+/** How old a read may be: the point's own limit, or the read's where that is stricter. */
+export function maxAgeOf(read: VariableRead, point: { readonly maxAgeMs: number }): number {
+  return Math.min(point.maxAgeMs, read.max_age_ms ?? Number.POSITIVE_INFINITY);
+}
+
 export interface ParameterRead {
   readonly name: string;
   readonly parameter: string;

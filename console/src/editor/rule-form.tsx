@@ -1,5 +1,6 @@
 /** Name, priority, cooldown and trigger of the rule (decisions §2.1, §2.2). */
 import { MultiSelect, Select, Textarea, TextInput } from '@mantine/core';
+import { cooldownMsMax, priorityMax } from '../../../src/api/rule-limits.ts';
 import { type Fields, isFields } from '../../../src/rules/issues.ts';
 import { defaultIntervalMs } from '../../../src/rules/trigger/parse.ts';
 import { shownDuration } from '../parts/number.ts';
@@ -14,7 +15,6 @@ import { problemsAt } from './problems.ts';
 import { pointKey, pointOfKey } from './site-catalogue.ts';
 
 const words = t.editor.ruleForm;
-const priorityMax = 4_294_967_295;
 const firstIntervalMs = 1000;
 
 export function RuleForm() {
@@ -60,7 +60,7 @@ export function RuleForm() {
         description={words.cooldownHint}
         value={content.cooldown_ms}
         min={0}
-        max={Number.MAX_SAFE_INTEGER}
+        max={cooldownMsMax}
         required
         integer
         step={100}

@@ -1,0 +1,7 @@
+/** Bounds of a rule's own fields (decisions §2.1, §6): for the schemas, for rule files and for the console's forms. */
+
+export const priorityMax = 4_294_967_295;
+/** 366 days in milliseconds. A row stored with more stays readable and editable. */
+export const cooldownMsMax = 31_622_400_000;
+/** Characters, after trimming. */
+export const nameMax = 128;
