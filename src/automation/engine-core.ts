@@ -28,6 +28,7 @@ import {
 } from './engine-contract.ts';
 import { createHistoryStore, type HistoryRow, type StateRow } from './history-store.ts';
 import type { AutomationLimits } from './limits.ts';
+import { type RuleLoader, ruleLoader } from './loaded-rule.ts';
 import { recordSpool } from './record-spool.ts';
 import { createRecorder } from './recorder.ts';
 import { createRuleLog } from './rule-log.ts';
@@ -56,7 +57,7 @@ export interface EngineCore {
 export function startEngineCore(port: Port, setup: EngineSetup, clock: Clock, log: Log): EngineCore {
   const publisher = createPublisher(port, clock);
   const catalogueWith = catalogues(setup.site);
-  const standby = createStandbyRules(catalogueWith);
+  const standby = createStandbyRules(catalogueWith, ruleLoader(setup.limits));
   const spool = recordSpool(setup.dataFolder);
   let adopted: Promise<Assembled> | undefined;
   /** What the store did not take before the end, and how many of it are kept. */
@@ -150,7 +151,7 @@ interface AssemblyParts {
   readonly log: Log;
   readonly term: EngineTerm;
   readonly catalogueWith: ReturnType<typeof catalogues>;
-  readonly load: ReturnType<typeof createStandbyRules>['load'];
+  readonly load: RuleLoader;
   readonly publish: (record: ExecutionRecord) => void;
 }
 

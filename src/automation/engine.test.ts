@@ -11,6 +11,7 @@ import { engineRule, switchFlow as flow } from '../testing/tank-site.ts';
 import { createEngine } from './engine.ts';
 import type { EngineRule } from './engine-contract.ts';
 import { automationLimits } from './limits.ts';
+import { ruleLoader } from './loaded-rule.ts';
 import { createRuleSet } from './rule-set.ts';
 
 const point = (index: number, kind: PointFacts['point_type'], number: number): PointFacts => ({
@@ -23,6 +24,7 @@ const point = (index: number, kind: PointFacts['point_type'], number: number): P
   min: undefined,
   max: undefined,
   step: undefined,
+  register: undefined,
   writable: kind === 'action',
   maxAgeMs: Number.POSITIVE_INFINITY,
   maxWritesPerMinute: undefined,
@@ -87,6 +89,7 @@ function setup(options: Setup = {}) {
   const rules = createRuleSet({
     scheduler: createScheduler(limits),
     catalogueWith,
+    load: ruleLoader(limits),
     stored: options.stored ?? new Map(),
     now: () => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() }),
   });
@@ -476,6 +479,55 @@ describe('reload', () => {
     });
     expect(rules.get(1)?.compiled).toBeNull();
   });
+
+  test('§6 what a rule remembers outlives a parameter that was gone for a while, also over a restart meanwhile', () => {
+    const limit = { limit: { value: 10, unit: undefined } };
+    const hysteretic = rule(1, {
+      nodes_json: flow('hysteresis(x, limit, 5)', 5).replace(
+        '"parameters":[]',
+        '"parameters":[{"name":"limit","parameter":"limit"}]',
+      ),
+    });
+    const before = setup();
+    before.set(0, 20);
+    before.engine.reload({ ids: [1], changed: [hysteretic], parameters: limit });
+    before.engine.start();
+    before.clock.advance(100);
+    before.set(0, 7);
+    before.engine.reload({ ids: [1], changed: [], parameters: {} });
+    before.clock.advance(5000);
+    const stored = new Map([[1, before.rules.exportState(1) ?? '']]);
+    before.engine.reload({ ids: [1], changed: [], parameters: limit });
+    before.clock.advance(1000);
+    expect(before.runs(1).map((record) => record.outcome)).toEqual(['acted', 'acted']);
+
+    const after = setup({ stored });
+    after.set(0, 7);
+    after.engine.reload({ ids: [1], changed: [hysteretic], parameters: {} });
+    after.engine.reload({ ids: [1], changed: [], parameters: limit });
+    after.engine.start();
+    after.clock.advance(1000);
+    expect(after.runs(1)[0]?.outcome).toBe('acted');
+  });
+
+  test('§6 a rule of 1 ms remembers from tick to tick: the gap counts in ticks', () => {
+    const { clock, engine, load, runs, set } = setup();
+    set(0, 20);
+    const each = (id: number, when: string) =>
+      rule(id, { trigger_config: '{"type":"interval","interval_ms":1}', nodes_json: flow(when, 5) });
+    load(each(1, 'held(x > 10, 0.3)'), each(2, 'integrate(x) > 5'), each(3, 'rising(x > 30)'));
+    engine.start();
+    clock.advance(400);
+    set(0, 40);
+    clock.advance(100);
+    expect(runs(1).map((record) => record.outcome)).toEqual(['no_action', 'no_action', 'no_action', 'acted', 'acted']);
+    expect(runs(2).at(-1)?.outcome).toBe('acted');
+    expect(
+      runs(3)
+        .map((record) => record.outcome)
+        .at(-1),
+    ).toBe('acted');
+  });
 });
 
 describe('restart', () => {
@@ -502,6 +554,7 @@ describe('restart', () => {
     expect(Date.parse(status?.cooldown_until ?? '') - before.clock.wallMs()).toBe(60_000);
     clock.advance(49_900);
     expect(after.runs(1)).toHaveLength(0);
+    // The cooldown of before does not hold where the edited rule has none.
     expect(after.runs(2).length).toBeGreaterThan(90);
     clock.advance(200);
     expect(after.runs(1)).toHaveLength(1);

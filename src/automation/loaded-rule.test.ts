@@ -1,10 +1,12 @@
 /** What was accepted can be loaded (§2.1 "Invariant"), also where a document is as large as it may be. */
 import { describe, expect, test } from 'vitest';
 import { editorNode, flowDocument, inputNode, testCatalogue } from '../testing/site-builder.ts';
-import { loadRule } from './loaded-rule.ts';
+import { automationLimits } from './limits.ts';
+import { ruleLoader } from './loaded-rule.ts';
 import { deriveColumns, topologyOf } from './rule-document.ts';
 
 const catalogue = testCatalogue();
+const loadRule = ruleLoader(automationLimits);
 const listOf = (count: number, item: (index: number) => object): object[] =>
   Array.from({ length: count }, (_, index) => item(index));
 const block = (type: string, config: object) => ({

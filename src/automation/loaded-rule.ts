@@ -23,9 +23,16 @@ export interface LoadedRule {
 /** On-change rules have no period; calls of time-aware functions this far apart still count as continuous. */
 const onChangePeriodMs = 60_000;
 
-export function loadRule(row: EngineRule, catalogue: SiteCatalogue): LoadedRule {
+/** How a row becomes a rule. */
+export type RuleLoader = (row: EngineRule, catalogue: SiteCatalogue) => LoadedRule;
+
+export function ruleLoader(limits: { readonly tick_interval_ms: number }): RuleLoader {
+  return (row, catalogue) => loadRule(row, catalogue, limits.tick_interval_ms);
+}
+
+function loadRule(row: EngineRule, catalogue: SiteCatalogue, tickMs: number): LoadedRule {
   const trigger = triggerOf(row, catalogue);
-  const compiled = trigger === null ? 'invalid-trigger' : compiledOf(row, trigger, catalogue);
+  const compiled = trigger === null ? 'invalid-trigger' : compiledOf(row, trigger, catalogue, tickMs);
   const failure = typeof compiled === 'string' ? compiled : null;
   const effective = trigger ?? effectiveTrigger(null, row.cooldown_ms);
   return {
@@ -53,12 +60,20 @@ function triggerOf(row: EngineRule, catalogue: SiteCatalogue): Trigger | null {
   return parsed.ok ? effectiveTrigger(parsed.trigger, row.cooldown_ms) : null;
 }
 
-function compiledOf(row: EngineRule, trigger: Trigger, catalogue: SiteCatalogue): CompiledRule | RuleFailureCode {
+function compiledOf(
+  row: EngineRule,
+  trigger: Trigger,
+  catalogue: SiteCatalogue,
+  tickMs: number,
+): CompiledRule | RuleFailureCode {
   if (row.nodes_json === emptyTopologyText) return 'no-runnable-flow';
   const parsed = parseTopology(parsedJson(row.nodes_json), catalogue, storedFlowLimits);
   if (!parsed.ok) return 'invalid-flow';
+  // A rule of 1 ms runs once a tick: what it remembers is continuous from tick to tick (decisions §6).
   const periodMs =
-    trigger.type === 'interval' ? trigger.interval_ms : Math.max(trigger.time_deadband_ms, onChangePeriodMs);
+    trigger.type === 'interval'
+      ? Math.max(trigger.interval_ms, tickMs)
+      : Math.max(trigger.time_deadband_ms, onChangePeriodMs);
   const source = { id: row.id, revision: row.revision, priority: row.priority, periodMs };
   return compileRule(source, parsed.topology, catalogue);
 }

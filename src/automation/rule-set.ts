@@ -18,10 +18,12 @@ import type {
   RuleSetChange,
   RuleStatus,
 } from './engine-contract.ts';
-import { type LoadedRule, loadRule } from './loaded-rule.ts';
+import type { LoadedRule, RuleLoader } from './loaded-rule.ts';
 
 interface LiveRule extends LoadedRule {
   readonly state: RuleState | null;
+  /** Of a rule that does not compile now: what it remembered when it last did, in its stored form. */
+  readonly kept: unknown;
   /** Shared by all versions of one rule. */
   readonly memory: { lastRun: LastRun | null };
 }
@@ -54,36 +56,28 @@ export interface RuleSetParts {
   readonly scheduler: Scheduler;
   /** The site's catalogue with the given parameters. */
   readonly catalogueWith: (parameters: RuleSetChange['parameters']) => SiteCatalogue;
-  /** How a row becomes a rule; `loadRule`, or one that remembers. */
-  readonly load?: typeof loadRule;
+  readonly load: RuleLoader;
   /** States stored by an earlier run, as JSON texts. */
   readonly stored: ReadonlyMap<number, string>;
   readonly now: () => { monotonicMs: number; wallMs: number };
 }
 
 export function createRuleSet(parts: RuleSetParts): RuleSet {
-  const { scheduler, now, load = loadRule } = parts;
+  const { scheduler, now, load } = parts;
   const stored = new Map(parts.stored);
   let catalogue = parts.catalogueWith(undefined);
   let rules: ReadonlyMap<number, LiveRule> = new Map();
 
   const fresh = (loaded: LoadedRule): { rule: LiveRule; saved: StoredState | null } => {
     const saved = readStored(stored.get(loaded.row.id));
-    const state =
-      loaded.compiled === null
-        ? null
-        : saved === null
-          ? createRuleState(loaded.compiled)
-          : restoreRuleState(loaded.compiled, saved.execution);
-    return { rule: { ...loaded, state, memory: { lastRun: saved?.last_run ?? null } }, saved };
+    const memory = { lastRun: saved?.last_run ?? null };
+    return { rule: { ...loaded, ...remembered(loaded, saved?.execution ?? null), memory }, saved };
   };
   const carried = (loaded: LoadedRule, old: LiveRule): LiveRule => {
-    if (loaded.compiled === null) return { ...loaded, state: old.state, memory: old.memory };
-    const state =
-      old.compiled === null || old.state === null
-        ? createRuleState(loaded.compiled)
-        : carryRuleState(old.state, old.compiled, loaded.compiled);
-    return { ...loaded, state, memory: old.memory };
+    const { memory, compiled, state } = old;
+    if (loaded.compiled !== null && compiled !== null && state !== null)
+      return { ...loaded, state: carryRuleState(state, compiled, loaded.compiled), kept: null, memory };
+    return { ...loaded, ...remembered(loaded, storedMemory(old)), memory };
   };
 
   /** The new set; rules that neither changed nor depend on changed parameters are the same objects. */
@@ -181,12 +175,22 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
       const state: StoredState = {
         trigger: rule.scheduled.triggerText,
         schedule: scheduler.exportState(ruleId, monotonicMs, wallMs),
-        execution: rule.compiled === null || rule.state === null ? null : exportRuleState(rule.compiled, rule.state),
+        execution: storedMemory(rule),
         last_run: rule.memory.lastRun,
       };
       return JSON.stringify(state);
     },
   };
+}
+
+/** What a rule goes on with that `kept` was stored of; it waits where the rule does not compile now. */
+function remembered({ compiled }: LoadedRule, kept: unknown): Pick<LiveRule, 'state' | 'kept'> {
+  if (compiled === null) return { state: null, kept };
+  return { state: kept === null ? createRuleState(compiled) : restoreRuleState(compiled, kept), kept: null };
+}
+
+function storedMemory({ compiled, state, kept }: LiveRule): unknown {
+  return compiled === null || state === null ? kept : exportRuleState(compiled, state);
 }
 
 function statusOf(rule: LiveRule, explained: RuleExplanation, snapshot: Snapshot): RuleStatus {

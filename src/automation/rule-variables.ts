@@ -1,7 +1,7 @@
 /** What a rule reads, with what can be read now: `GET /api/rules/{id}/variables` (decisions §2.1). */
 import { timeLabel } from '../base/timestamp.ts';
 import type { PointKind, SiteCatalogue } from '../rules/catalogue.ts';
-import { quality, type Snapshot, usable } from '../rules/snapshot.ts';
+import { type QualityWord, qualityWord, type Snapshot, usable } from '../rules/snapshot.ts';
 import { maxAgeOf, type Topology } from '../rules/topology.ts';
 
 export interface RuleVariable {
@@ -13,7 +13,7 @@ export interface RuleVariable {
   readonly unit: string;
   /** Null when the variable is unavailable: a run would be skipped now. */
   readonly value: number | null;
-  readonly quality: 'good' | 'uncertain' | 'bad' | 'missing' | 'stale';
+  readonly quality: QualityWord;
   /** When the value was read from its source; null when it never was. */
   readonly observed_at: string | null;
 }
@@ -51,16 +51,11 @@ function reading(
   index: number,
   maxAgeMs: number,
 ): Pick<RuleVariable, 'value' | 'quality' | 'observed_at'> {
-  const value = snapshot.values[index] ?? Number.NaN;
-  const code = snapshot.quality[index] ?? quality.missing;
-  const observedMs = snapshot.observedMs[index] ?? 0;
-  const available = usable(snapshot, index, maxAgeMs);
-  const word =
-    code === quality.missing ? 'missing' : code === quality.bad || !Number.isFinite(value) ? 'bad' : undefined;
-  const age = snapshot.monotonicMs - observedMs;
+  const word = qualityWord(snapshot, index, maxAgeMs);
+  const ageMs = snapshot.monotonicMs - (snapshot.observedMs[index] ?? 0);
   return {
-    value: available ? value : null,
-    quality: word ?? (available ? (code === quality.good ? 'good' : 'uncertain') : 'stale'),
-    observed_at: code === quality.missing ? null : timeLabel(snapshot.wallMs - age),
+    value: usable(snapshot, index, maxAgeMs) ? (snapshot.values[index] ?? Number.NaN) : null,
+    quality: word,
+    observed_at: word === 'missing' ? null : timeLabel(snapshot.wallMs - ageMs),
   };
 }

@@ -3,13 +3,18 @@ import { expect, test } from 'vitest';
 import { siteCatalogue } from '../points/site.ts';
 import { engineRule as rule, tankSite as site } from '../testing/tank-site.ts';
 import type { RuleSetChange } from './engine-contract.ts';
+import { automationLimits } from './limits.ts';
+import { ruleLoader } from './loaded-rule.ts';
 import { createStandbyRules } from './standby-rules.ts';
 
 const base = siteCatalogue(site);
 const changed = { limit: { value: 1, unit: undefined } };
 const other = siteCatalogue({ ...site, parameters: changed });
 const rules = () =>
-  createStandbyRules((parameters: RuleSetChange['parameters']) => (parameters === undefined ? base : other));
+  createStandbyRules(
+    (parameters: RuleSetChange['parameters']) => (parameters === undefined ? base : other),
+    ruleLoader(automationLimits),
+  );
 
 test('what is held follows every change, and is told as an engine would tell it', () => {
   const standby = rules();

@@ -4,27 +4,28 @@
  */
 import type { SiteCatalogue } from '../rules/catalogue.ts';
 import type { EngineRule, ReloadReport, RuleSetChange } from './engine-contract.ts';
-import { type LoadedRule, loadRule } from './loaded-rule.ts';
+import type { LoadedRule, RuleLoader } from './loaded-rule.ts';
 
 export interface StandbyRules {
   take(change: RuleSetChange): ReloadReport;
   /** Everything that is held, as a first load. */
   all(): RuleSetChange;
-  /** As `loadRule`; what was compiled here is not compiled again. */
-  readonly load: typeof loadRule;
+  /** What was compiled here is not compiled again. */
+  readonly load: RuleLoader;
 }
 
 export function createStandbyRules(
   catalogueWith: (parameters: RuleSetChange['parameters']) => SiteCatalogue,
+  loader: RuleLoader,
 ): StandbyRules {
   const compiled = new WeakMap<EngineRule, { readonly catalogue: SiteCatalogue; readonly loaded: LoadedRule }>();
   let rows: ReadonlyMap<number, EngineRule> = new Map();
   let parameters: RuleSetChange['parameters'];
 
-  const load = (row: EngineRule, catalogue: SiteCatalogue): LoadedRule => {
+  const load: RuleLoader = (row, catalogue) => {
     const known = compiled.get(row);
     if (known !== undefined && known.catalogue === catalogue) return known.loaded;
-    const loaded = loadRule(row, catalogue);
+    const loaded = loader(row, catalogue);
     compiled.set(row, { catalogue, loaded });
     return loaded;
   };

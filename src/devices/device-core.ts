@@ -9,6 +9,8 @@ import { createCommandTaker, type TakenCommand } from '../points/command-slots.t
 import { createLiveTableWriter, type LiveTableWriter } from '../points/live-table.ts';
 import { doorbells, mayCommand, type PointMemory } from '../points/shared-memory.ts';
 import type { Site, SitePoint } from '../points/site.ts';
+import { type QualityCode, quality } from '../rules/snapshot.ts';
+import { inRange } from '../rules/step.ts';
 import { createDriver, type DriverMaterials } from './driver/index.ts';
 import type { Driver, DriverContext, RawReading } from './driver.ts';
 import type { DeviceLimits } from './limits.ts';
@@ -153,8 +155,9 @@ function contextOf(points: readonly SitePoint[], wiring: Wiring): DriverContext 
     publish(readings: readonly RawReading[]) {
       wiring.publish(
         readings.map((reading) => {
-          const { scale, offset } = pointOf(reading.index);
-          return { index: reading.index, value: reading.raw * scale + offset, quality: reading.quality };
+          const point = pointOf(reading.index);
+          const value = reading.raw * point.scale + point.offset;
+          return { index: reading.index, value, quality: judged(reading, value, point) };
         }),
       );
     },
@@ -169,6 +172,13 @@ function contextOf(points: readonly SitePoint[], wiring: Wiring): DriverContext 
       return null;
     },
   };
+}
+
+/** A reading that says "not available", or lies outside its measurement point's range, is bad (decisions §6, "Readings"). */
+function judged(reading: RawReading, value: number, point: SitePoint): QualityCode {
+  if (reading.quality !== quality.good && reading.quality !== quality.uncertain) return reading.quality;
+  if (point.invalid.includes(reading.raw)) return quality.invalid;
+  return point.kind === 'measurement' && !inRange(value, point) ? quality.outOfRange : reading.quality;
 }
 
 interface SafeValues {

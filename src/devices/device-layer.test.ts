@@ -8,7 +8,7 @@ import { type Log, silentLog } from '../base/log.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
 import { createPointMemory } from '../points/shared-memory.ts';
 import { readSite } from '../points/site.ts';
-import { createSnapshot, usable } from '../rules/snapshot.ts';
+import { createSnapshot, qualityWord, usable } from '../rules/snapshot.ts';
 import { startModbusDevice } from '../testing/modbus-server.ts';
 import { type DeviceLayerParts, startDeviceLayer } from './device-layer.ts';
 import { deviceLimits } from './limits.ts';
@@ -125,5 +125,33 @@ test('a device thread that cannot be started is one that died: it is tried again
     await expect.poll(() => errors.at(-1), { timeout: 10_000 }).toBe('the device layer died; it is started again');
   } finally {
     await layer.stop();
+  }
+});
+
+test('§6 a reading that means "not available", or lies outside min..max of its point, is bad and says why', async () => {
+  const device = await startModbusDevice();
+  const registers = [0xffff, 101, 100, 50];
+  for (const [at, raw] of registers.entries()) device.holding.writeUInt16BE(raw, at * 2);
+  const point = (id: number, more: string) =>
+    `{ id: ${id}, name: p${id}, kind: measurement, unit: "%", channel: plc, max_age_ms: 60000, ${more}, address: { table: holding, register: ${id}, type: uint16 } }`;
+  const site = siteOf(
+    `[{ id: plc, driver: modbus-tcp, host: 127.0.0.1, port: ${device.port}, unit_id: 1, poll_interval_ms: 20, timeout_ms: 500, word_order: big }]`,
+    `[${[point(0, 'invalid: [65535]'), point(1, 'min: 0, max: 100'), point(2, 'min: 0, max: 100'), point(3, 'invalid: [65535]')].join(', ')}]`,
+  );
+  const { memory, layer } = start(site);
+  const reader = createLiveTableReader(memory);
+  const snapshot = createSnapshot(4);
+  const words = () => {
+    reader.copyInto(snapshot, systemClock);
+    return [0, 1, 2, 3].map((index) => qualityWord(snapshot, index, 60_000));
+  };
+  try {
+    await expect.poll(words, { timeout: 10_000 }).toEqual(['invalid', 'out-of-range', 'good', 'good']);
+    expect([0, 1, 2, 3].map((index) => usable(snapshot, index, 60_000))).toEqual([false, false, true, true]);
+    device.holding.writeUInt16BE(7, 0);
+    await expect.poll(words, { timeout: 10_000 }).toEqual(['good', 'out-of-range', 'good', 'good']);
+  } finally {
+    await layer.stop();
+    await device.stop();
   }
 });

@@ -75,7 +75,7 @@ function loss(point: RecordedPoint, last: Recorded, snapshot: Snapshot, restarte
   const sinceMs = aged ? observedMs + point.maxAgeMs : observedMs;
   const known = !restarted && sinceMs > last.observedMs && sinceMs <= snapshot.monotonicMs;
   const atMs = known ? sinceMs : snapshot.monotonicMs;
-  const code = published === quality.bad ? quality.bad : quality.missing;
+  const code = aged || published === quality.missing ? quality.missing : quality.bad;
   Object.assign(last, { observedMs: atMs, value: Number.NaN, quality: code, available: false } satisfies Recorded);
   return rowOf(point, snapshot, atMs, null, code);
 }

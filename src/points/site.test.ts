@@ -96,6 +96,8 @@ describe('decisions §2.6 site.yaml, the example', () => {
       min: -500,
       max: 500,
       step: 0.1,
+      register: { scale: 1, offset: 0, whole: false, low: -3.4028234663852886e38, high: 3.4028234663852886e38 },
+      invalid: [],
       channel: 0,
       address: { table: 'holding', register: 100, type: 'float32' },
       signConvention: undefined,
@@ -135,6 +137,22 @@ describe('decisions §2.6 what follows from the channel', () => {
     expect(onlyPoint('id: 1, kind: measurement, channel: derived').maxAgeMs).toBe(Number.POSITIVE_INFINITY);
     expect(readSite(example, 'site.yaml').points[6]?.maxAgeMs).toBe(60_000);
     expect(onlyPoint('id: 1, kind: measurement, channel: derived, max_age_ms: 5').maxAgeMs).toBe(5);
+  });
+
+  test('§6 the range of an action point lies within what its register can hold', () => {
+    const range = (more: string) => {
+      const { min, max, register } = onlyPoint(`id: 1, kind: action, channel: plc, ${more}`);
+      return [min, max, register?.whole];
+    };
+    const at = (type: string, table = 'holding') => `address: { table: ${table}, register: 1, type: ${type} }`;
+    expect(range(at('uint16'))).toEqual([0, 65_535, true]);
+    expect(range(`min: -5, max: 70000, ${at('uint16')}`)).toEqual([0, 65_535, true]);
+    expect(range(`min: 1, max: 5, ${at('uint16')}`)).toEqual([1, 5, true]);
+    expect(range(`scale: -0.1, offset: 10, ${at('int16')}`)).toEqual([-3266.7000000000003, 3286.8, true]);
+    expect(range(at('bool', 'coil'))).toEqual([0, 1, true]);
+    expect(range(at('float32'))).toEqual([undefined, undefined, false]);
+    expect(range(at('float64'))).toEqual([undefined, undefined, undefined]);
+    expect(onlyPoint(`id: 1, kind: measurement, min: -5, ${holding}`)).toMatchObject({ min: -5, register: undefined });
   });
 
   test('measurements can be written on a virtual channel only', () => {
@@ -255,6 +273,24 @@ describe('decisions §2.6 refused with file, line and reason', () => {
     ['scale 0', `id: 1, kind: measurement, scale: 0, ${holding}`, 'scale', 'must not be 0'],
     ['an infinite scale', `id: 1, kind: measurement, scale: .inf, ${holding}`, 'scale', 'finite'],
     ['min above max', `id: 1, kind: action, min: 2, max: 1, ${holding}`, 'min', 'above max'],
+    [
+      'a range that its register cannot hold',
+      'id: 1, kind: action, max: -1, channel: plc, address: { table: holding, register: 1, type: uint16 }',
+      'address',
+      'cannot hold',
+    ],
+    [
+      'a safe_value that its register cannot hold',
+      'id: 1, kind: action, safe_value: -1, hold_max_ms: 5, channel: plc, address: { table: holding, register: 1, type: uint16 }',
+      'safe_value',
+      'outside',
+    ],
+    [
+      '17 invalid values',
+      `id: 1, kind: measurement, invalid: [${Array.from({ length: 17 }, (_, i) => i).join(', ')}], ${holding}`,
+      'invalid',
+      '16',
+    ],
     ['step 0', `id: 1, kind: action, step: 0, ${holding}`, 'step', '> 0'],
     ['safe_value without hold_max_ms', `id: 1, kind: action, safe_value: 0, ${holding}`, 'safe_value', 'go together'],
     ['hold_max_ms without safe_value', `id: 1, kind: action, hold_max_ms: 5, ${holding}`, 'hold_max_ms', 'go together'],

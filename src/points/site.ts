@@ -5,7 +5,7 @@
 import Type, { type Static } from 'typebox';
 import { decoder } from '../base/decode.ts';
 import { notFinite, parseYaml, YamlError, type YamlFile } from '../base/yaml.ts';
-import type { Parameter, PointFacts, PointKind, PointRef, SiteCatalogue } from '../rules/catalogue.ts';
+import type { Parameter, PointFacts, PointKind, PointRef, RegisterFacts, SiteCatalogue } from '../rules/catalogue.ts';
 import { isTimeZone } from '../rules/local-time.ts';
 import {
   type Address,
@@ -14,6 +14,7 @@ import {
   type DriverName,
   defaultMaxAgeMs,
   type ModbusAddress,
+  rawRangeOf,
   registersOf,
   simulatedActions,
 } from './channel.ts';
@@ -28,6 +29,8 @@ const positiveMs = Type.Integer({ minimum: 1, maximum: 86_400_000 });
 export const channelsMaximum = 1000;
 export const instancesMaximum = 4096;
 export const pointsMaximum = 4096;
+/** Raw values of one point that mean "not available". */
+export const invalidValuesMaximum = 16;
 
 const parameterSchema = strict({ value: finite, unit: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })) });
 const pointSchema = strict({
@@ -40,6 +43,7 @@ const pointSchema = strict({
   min: Type.Optional(finite),
   max: Type.Optional(finite),
   step: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+  invalid: Type.Optional(Type.Array(finite, { maxItems: invalidValuesMaximum })),
   channel: identifier,
   address: Type.Optional(Type.Object({})),
   sign_convention: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
@@ -86,9 +90,14 @@ export interface SitePoint {
   /** engineering value = raw value * scale + offset */
   readonly scale: number;
   readonly offset: number;
+  /** Of a written point within what its register can hold; a measurement outside is bad. */
   readonly min: number | undefined;
   readonly max: number | undefined;
   readonly step: number | undefined;
+  /** What the register of a written point can hold; undefined where that is every number. */
+  readonly register: RegisterFacts | undefined;
+  /** Raw readings that mean "not available". */
+  readonly invalid: readonly number[];
   /** Position in `Site.channels`. */
   readonly channel: number;
   /** Undefined on channels whose points have none. */
@@ -241,7 +250,10 @@ function readPoint(
   fault: PointFault,
 ): SitePoint {
   const writable = text.kind === 'action' || channel.driver === 'virtual';
-  checkNumbers(text, writable, fault);
+  const address = readAddress(text, channel, fault);
+  const register = writable ? registerOf(text, address) : undefined;
+  const { min, max } = rangeWithin(text, register);
+  checkNumbers(text, min, max, writable, fault);
   return {
     index,
     instance,
@@ -251,11 +263,13 @@ function readPoint(
     unit: text.unit,
     scale: text.scale ?? 1,
     offset: text.offset ?? 0,
-    min: text.min,
-    max: text.max,
+    min,
+    max,
     step: text.step,
+    register,
+    invalid: text.invalid ?? [],
     channel: position,
-    address: readAddress(text, channel, fault),
+    address,
     signConvention: text.sign_convention,
     record: text.record ?? false,
     maxAgeMs: text.max_age_ms ?? defaultMaxAgeMs(channel),
@@ -267,14 +281,42 @@ function readPoint(
   };
 }
 
-function checkNumbers(text: PointText, writable: boolean, fault: PointFault): void {
-  const { min, max, safe_value: safeValue } = text;
-  if (min !== undefined && max !== undefined && min > max) fault('min', 'min is above max');
+function registerOf({ scale = 1, offset = 0 }: PointText, address: Address | undefined): RegisterFacts | undefined {
+  if (address === undefined || !('table' in address)) return undefined;
+  const raw = rawRangeOf[address.type];
+  return raw === undefined ? undefined : { ...raw, scale, offset };
+}
+
+/** `min..max` of the point within what its register can hold (decisions §6, "Register range"). */
+function rangeWithin(
+  { min, max }: PointText,
+  register: RegisterFacts | undefined,
+): { readonly min: number | undefined; readonly max: number | undefined } {
+  // The range of a float is so wide that naming it says nothing; its edge is tested where a value is written.
+  if (register === undefined || !register.whole) return { min, max };
+  const ends = [register.low, register.high].map((raw) => raw * register.scale + register.offset);
+  return {
+    min: Math.max(min ?? Number.NEGATIVE_INFINITY, Math.min(...ends)),
+    max: Math.min(max ?? Number.POSITIVE_INFINITY, Math.max(...ends)),
+  };
+}
+
+function checkNumbers(
+  text: PointText,
+  min: number | undefined,
+  max: number | undefined,
+  writable: boolean,
+  fault: PointFault,
+): void {
+  const { safe_value: safeValue } = text;
+  if (text.min !== undefined && text.max !== undefined && text.min > text.max) fault('min', 'min is above max');
+  else if (min !== undefined && max !== undefined && min > max)
+    fault('address', 'the register cannot hold any value between min and max');
   if (text.scale === 0) fault('scale', 'scale must not be 0');
   if ((safeValue === undefined) !== (text.hold_max_ms === undefined))
     fault(safeValue === undefined ? 'hold_max_ms' : 'safe_value', 'safe_value and hold_max_ms go together');
   if (safeValue !== undefined && (safeValue < (min ?? safeValue) || safeValue > (max ?? safeValue)))
-    fault('safe_value', 'safe_value is outside min and max');
+    fault('safe_value', 'safe_value is outside the range of the point');
   const writtenOnly = ['max_writes_per_minute', 'safe_value', 'hold_max_ms', 'priority_hold_ms'] as const;
   for (const member of writtenOnly)
     if (text[member] !== undefined && !writable) fault(member, `${member} is for points that are written`);
@@ -338,6 +380,7 @@ export function siteCatalogue(site: Pick<Site, 'timezone' | 'points' | 'paramete
       min: point.min,
       max: point.max,
       step: point.step,
+      register: point.register,
       writable: point.writable,
       maxAgeMs: point.maxAgeMs,
       maxWritesPerMinute: point.maxWritesPerMinute,

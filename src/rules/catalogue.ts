@@ -12,15 +12,28 @@ export interface PointRef {
   readonly point: number;
 }
 
+/** What the register of a written point can hold: raw = (value - offset) / scale. */
+export interface RegisterFacts {
+  readonly scale: number;
+  readonly offset: number;
+  /** True for integers and bits, false for single-precision floats. */
+  readonly whole: boolean;
+  /** Bounds of the raw value. */
+  readonly low: number;
+  readonly high: number;
+}
+
 export interface PointFacts extends PointRef {
   /** Position in the live table: 0 .. number of points - 1. */
   readonly index: number;
   readonly name: string;
   readonly unit: string;
-  /** Bounds and step of a written value, in the point's unit. */
+  /** Bounds and step of a written value, in the point's unit; bounds within what its register can hold. */
   readonly min: number | undefined;
   readonly max: number | undefined;
   readonly step: number | undefined;
+  /** Undefined where any number can be written: on channels without registers, and in double precision. */
+  readonly register: RegisterFacts | undefined;
   /** True for action points and for measurement points of a `virtual` channel. */
   readonly writable: boolean;
   /** A reading older than this is unavailable. */

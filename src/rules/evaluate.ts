@@ -61,6 +61,22 @@ export function evaluateRule(rule: CompiledRule, snapshot: Snapshot, state: Rule
   frame.notFinite = false;
   if (rule.isPath) followPath(rule, plan);
   else walkGraph(rule, plan);
+  if (plan.missing.length > 0) noteFurtherMissing(rule, plan);
+}
+
+/**
+ * Names what is missing further on too (decisions §6, "Skipped"): in the nodes that this run has reached already and in
+ * those that surely follow. Which branch a decision behind them would take, nobody knows.
+ */
+function noteFurtherMissing({ nodes, frame, isPath }: CompiledRule, plan: Plan): void {
+  const last = plan.path[plan.pathLength - 1] ?? 0;
+  const follows = new Set(nodes[last]?.branches.length === 0 ? nodes[last].next : []);
+  for (let position = last + 1; position < nodes.length; position++) {
+    const node = nodes[position] as CompiledNode;
+    if (!follows.has(position) && (isPath || frame.reached[position] !== frame.run)) continue;
+    readInputs(node.reads, frame.snapshot, frame.slots, plan);
+    if (node.branches.length === 0) for (const next of node.next) follows.add(next);
+  }
 }
 
 /** Where every output has at most one target, one node is next at any time. */
@@ -130,7 +146,7 @@ function prepare(node: CompiledNode, rule: CompiledRule, plan: Plan): void {
   if (frame.notFinite) plan.status = 'not-finite';
 }
 
-/** Names every input that is not `usable`; spelled out here because the call per input is what an evaluation costs. */
+/** Names every input that is not `usable`, once; spelled out here because the call per input is what an evaluation costs. */
 function readInputs(reads: readonly CompiledRead[], snapshot: Snapshot, slots: Float64Array, plan: Plan): void {
   const { values, quality: codes, observedMs, monotonicMs } = snapshot;
   for (let index = 0; index < reads.length; index++) {
@@ -141,7 +157,7 @@ function readInputs(reads: readonly CompiledRead[], snapshot: Snapshot, slots: F
     // An index outside the snapshot reads undefined and is never usable.
     const isValid = (code === quality.good || code === quality.uncertain) && value - value === 0;
     if (isValid && monotonicMs - (observedMs[at] as number) <= read.maxAgeMs) slots[read.slot] = value;
-    else plan.missing.push(read.name);
+    else if (!plan.missing.includes(read.name)) plan.missing.push(read.name);
   }
   if (plan.missing.length > 0) plan.status = 'missing-input';
 }

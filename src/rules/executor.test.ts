@@ -1,4 +1,5 @@
 /** One execution, from snapshot to record (§6 "Execution behavior", decisions §2.3, §2.5). */
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { editorNode, flowDocument, inputNode, testCatalogue, testSnapshot } from '../testing/site-builder.ts';
 import { createArbiter } from './arbiter.ts';
@@ -11,7 +12,7 @@ import { parseFlow } from './parse.ts';
 import type { ExecutionRecord } from './record.ts';
 import type { Snapshot } from './snapshot.ts';
 import { carryRuleState, createRuleState, exportRuleState, type RuleState, restoreRuleState } from './state.ts';
-import { toStep } from './step.ts';
+import { settled } from './step.ts';
 
 const write = (value: number | string, point = 1) => ({ instance: 1, point, value });
 const action = (id: string, writes: object[], next = ['end']) =>
@@ -139,15 +140,14 @@ describe('a run', () => {
     });
   });
 
-  test('the edges of the range, after rounding to the step', () => {
+  test('§6 the range is tested before rounding, then the nearest step inside the range is written', () => {
     const one = compiled([inputNode(['a']), action('a', [write('x')])]);
     const outcome = (x: number) => bench().run(one, testSnapshot([x, 0, 0])).actions_executed[0];
-    expect(outcome(100.04)).toMatchObject({ success: true, value: 100.04, written: 100 });
-    expect(outcome(100.06)).toMatchObject({ success: false, reason: 'out-of-range' });
+    expect(outcome(99.96)).toMatchObject({ success: true, value: 99.96, written: 100 });
+    expect(outcome(100.04)).toMatchObject({ success: false, reason: 'out-of-range', value: 100.04 });
+    expect(outcome(100 + 1e-7)).toMatchObject({ success: true, written: 100 });
+    expect(outcome(100 + 2e-7)).toMatchObject({ success: false, reason: 'out-of-range' });
     expect(outcome(-100)).toMatchObject({ success: true, written: -100 });
-    expect([toStep(0.30000001, 0.1), toStep(-0.25, 0.1), toStep(7, 5), toStep(1.23, undefined)]).toEqual([
-      0.3, -0.3, 5, 1.23,
-    ]);
   });
 
   test.each(['unavailable', 'stale-generation', 'offline', 'no-route'] as const)(
@@ -160,6 +160,101 @@ describe('a run', () => {
       });
     },
   );
+});
+
+describe('§6 range, step and register of a write', () => {
+  const free = { min: undefined, max: undefined, step: undefined, register: undefined };
+  const whole = { scale: 0.1, offset: 0, whole: true, low: 0, high: 65_535 };
+
+  test('without bounds the nearest multiple of the step, half away from zero', () => {
+    const to = (step: number | undefined, value: number) => settled(value, { ...free, step });
+    expect([to(0.1, 0.30000001), to(0.1, -0.25), to(5, 7), to(undefined, 1.23)]).toEqual([0.3, -0.3, 5, 1.23]);
+    expect(Object.is(to(0.1, -0.01), 0)).toBe(true);
+  });
+
+  test('a step that does not divide the bounds: the last multiple inside, never one outside', () => {
+    const point = { ...free, min: -7, max: 8, step: 5 };
+    expect([8, 7.6, -7, -6, 0.1].map((value) => settled(value, point))).toEqual([5, 5, -5, -5, 0]);
+    expect(settled(6.5, { ...free, min: 6, max: 7, step: 5 })).toBeNull();
+  });
+
+  test('a register holds what it can: nearest raw value, never beyond its type or the range', () => {
+    expect(settled(12.34, { ...free, register: whole })).toBeCloseTo(12.3, 12);
+    expect(settled(0.3, { ...free, step: 0.1, register: whole })).toBe(0.3);
+    expect(settled(10.04, { ...free, max: 10.04, register: whole })).toBe(10);
+    expect(settled(10.06, { ...free, max: 10.06, register: { ...whole, scale: 0.1 } })).toBe(10);
+    expect(settled(6553.6, { ...free, register: whole })).toBeNull();
+    const single = { scale: 1, offset: 0, whole: false, low: -3.4e38, high: 3.4e38 };
+    expect(settled(1.1, { ...free, register: single })).toBe(Math.fround(1.1));
+    expect(settled(1e39, { ...free, register: single })).toBeNull();
+  });
+
+  test('what is written lies in the range, within half a step and a raw unit of what was meant, and is written again as it is', () => {
+    const bound = fc.integer({ min: -1000, max: 1000 });
+    fc.assert(
+      fc.property(
+        fc.tuple(
+          bound,
+          bound,
+          fc.constantFrom(undefined, 0.1, 0.25, 0.3, 1, 5),
+          fc.boolean(),
+          fc.double({ min: 0, max: 1, noNaN: true }),
+        ),
+        ([a, b, step, isWhole, at]) => {
+          const [min, max] = [Math.min(a, b), Math.max(a, b)];
+          const register = isWhole ? { scale: 0.5, offset: 1, whole: true, low: -32_768, high: 32_767 } : undefined;
+          const point = { min, max, step, register };
+          const written = settled(min + at * (max - min), point);
+          if (written === null) return;
+          expect(written >= min && written <= max).toBe(true);
+          expect(Math.abs(written - (min + at * (max - min)))).toBeLessThanOrEqual((step ?? 0) + 1 + 1e-6);
+          if (step === undefined || register === undefined) expect(settled(written, point)).toBe(written);
+        },
+      ),
+    );
+  });
+});
+
+describe('§6 skipped: every missing input of the run is named', () => {
+  const reads = (id: string, names: Record<string, number>, next: string[]) =>
+    editorNode(id, 'input', {
+      variables: Object.entries(names).map(([name, point]) => ({
+        name,
+        instance: 1,
+        point_type: 'measurement',
+        point,
+      })),
+      wires: { default: next },
+    });
+  const missing = (rule: CompiledRule, values: (number | null)[]) =>
+    bench().run(rule, testSnapshot(values)).error?.missing;
+
+  test('of parallel inputs and of inputs one behind the other, each name once', () => {
+    const fork = editorNode('fork', 'calculation', {
+      assignments: [{ name: 'k', expression: '1' }],
+      wires: { default: ['in', 'beside'] },
+    });
+    const sum = editorNode('sum', 'calculation', {
+      assignments: [{ name: 's', expression: 'a + b + c' }],
+      wires: { default: ['end'] },
+    });
+    const parallel = [fork, reads('in', { a: 1 }, ['sum']), reads('beside', { b: 2, c: 3 }, ['sum']), sum];
+    expect(missing(compiled(parallel, { first: 'fork' }), [null, null, null])).toEqual(['b', 'c', 'a']);
+    const chain = [reads('in', { a: 1 }, ['more']), reads('more', { a: 1, b: 2 }, ['end'])];
+    expect(missing(compiled(chain), [null, null])).toEqual(['a', 'b']);
+  });
+
+  test('not of branches: which one would be taken, nobody knows', () => {
+    const rule = compiled([
+      reads('in', { a: 1 }, ['d']),
+      editorNode('d', 'decision', {
+        branches: [{ name: 'yes', when: 'a > 1' }],
+        wires: { yes: ['more'], else: ['end'] },
+      }),
+      reads('more', { b: 2 }, ['end']),
+    ]);
+    expect(missing(rule, [null, null])).toEqual(['a']);
+  });
 });
 
 describe('decisions §2.3 fan-out, fan-in and names', () => {

@@ -12,7 +12,7 @@ import type { ActionReason, ActionRecord, ExecutionRecord, Outcome, RunError, Ru
 import { errorOf, matchedCondition, nodeDetails, pathIds, variableValues } from './run-record.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { RuleState } from './state.ts';
-import { toStep } from './step.ts';
+import { settled } from './step.ts';
 
 /** What a run is called and how it is timed; made by the engine. */
 export interface RunContext {
@@ -86,9 +86,8 @@ function dispatch(
   if (write === undefined || value === undefined) throw new Error('the plan is torn');
   const { nodeId, point } = write;
   if (value - value !== 0) return refused(nodeId, point, null, 'not-finite');
-  const written = toStep(value, point.step);
-  if (!(written >= (point.min ?? -Number.MAX_VALUE) && written <= (point.max ?? Number.MAX_VALUE)))
-    return refused(nodeId, point, value, 'out-of-range');
+  const written = settled(value, point);
+  if (written === null) return refused(nodeId, point, value, 'out-of-range');
   const verdict = arbiter.ask(point, rule.id, rule.priority, snapshot.monotonicMs);
   if (!verdict.allowed)
     return verdict.reason === 'outranked'

@@ -6,7 +6,7 @@ import { type ExpressionNode, parseExpression } from './expression/parse.ts';
 import { Issues, pointerPart } from './issues.ts';
 import type { FlowLimits } from './limits.ts';
 import { comparisonsMaximum, implies } from './shadowed.ts';
-import { surelyRunBefore } from './surely-run.ts';
+import { sureRuns } from './surely-run.ts';
 import type { Issue, Topology, TopologyNode } from './topology.ts';
 
 export interface ParsedNode {
@@ -208,26 +208,34 @@ function checkVariables(
   unread: Unread,
   issues: Issues,
 ): void {
-  const before = surelyRunBefore(order, start);
-  const declares = order.map((parsed) =>
-    steps(parsed, issues).flatMap(({ declares: name }) => (name === undefined ? [] : [name])),
+  const runs = sureRuns(order, start);
+  const declares = order.map(
+    (parsed) => new Set(steps(parsed, issues).flatMap(({ declares: name }) => (name === undefined ? [] : [name]))),
   );
   for (const [position, parsed] of order.entries()) {
     if (!reachable.has(parsed.id)) continue;
-    const ran = before[position] ?? 0n;
-    const declared = new Set(declares.flatMap((names, other) => ((ran >> BigInt(other)) & 1n ? names : [])));
-    checkNodeVariables(parsed, declared, unread, issues);
+    const ran = runs.before[position] ?? 0n;
+    const certain = new Set(declares.flatMap((names, other) => ((ran >> BigInt(other)) & 1n ? [...names] : [])));
+    // Each branch may declare the name in a node of its own: asked only where no single node surely does.
+    const isDeclared = (name: string): boolean =>
+      certain.has(name) || runs.anyBefore(position, (other) => declares[other]?.has(name) === true);
+    checkNodeVariables(parsed, isDeclared, unread, issues);
   }
 }
 
-/** Uses and declarations of one node, in order; `declared` is what arrives at it. */
-function checkNodeVariables(parsed: ParsedNode, declared: Set<string>, unread: Unread, issues: Issues): void {
+/** Uses and declarations of one node, in order; `isDeclared` tells what arrives at it. */
+function checkNodeVariables(
+  parsed: ParsedNode,
+  isDeclared: (name: string) => boolean,
+  unread: Unread,
+  issues: Issues,
+): void {
   const own = new Set<string>();
   for (const { uses, declares } of steps(parsed, issues)) {
     for (const { name, path } of uses) {
-      if (declared.has(name) || unread.names.has(name)) continue;
+      if (own.has(name) || unread.names.has(name) || isDeclared(name)) continue;
       const message = `variable '${name}' is not declared on every path to node '${parsed.id}'`;
-      const hint = 'declare it in an input or calculation node that every path to this node passes';
+      const hint = 'declare it on every path to this node, for example in an input or calculation node before it';
       issues.add('undeclared-variable', path, message, hint, parsed.id);
     }
     if (declares === undefined) continue;
@@ -237,7 +245,6 @@ function checkNodeVariables(parsed: ParsedNode, declared: Set<string>, unread: U
       issues.add('duplicate-variable', parsed.contentPath, message, hint, parsed.id);
     }
     own.add(declares);
-    declared.add(declares);
   }
 }
 

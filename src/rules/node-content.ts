@@ -7,6 +7,7 @@ import { type ExpressionNode, isVariableName, parseExpression } from './expressi
 import type { Reader } from './issues.ts';
 import type { FlowLimits } from './limits.ts';
 import { isTimeZone } from './local-time.ts';
+import { inRange, settled } from './step.ts';
 import type { Assignment, Branch, ParameterRead, PeriodDeltaNode, VariableRead, Write } from './topology.ts';
 
 /** What content readers need besides the reader. */
@@ -213,12 +214,15 @@ export function checkConstant(
   const facts = context.catalogue.point(ref);
   const value = typeof written === 'number' ? written : constantOf(written);
   if (facts === undefined || value === undefined) return;
-  const { min, max } = facts;
-  if ((min === undefined || value >= min) && (max === undefined || value <= max)) return;
+  if (settled(value, facts) !== null) return;
+  const { min, max, step } = facts;
+  const range = `${min ?? '-∞'} to ${max ?? '∞'} ${facts.unit}`;
   reader.fault(
     'out-of-range',
     field,
-    `${value} is outside ${min ?? '-∞'} to ${max ?? '∞'} ${facts.unit}`,
+    inRange(value, facts)
+      ? `no multiple of ${step ?? 1} near ${value} lies in ${range}`
+      : `${value} is outside ${range}`,
     'choose a value within the range of the point',
   );
 }

@@ -4,9 +4,37 @@
  * snapshot each cycle without allocating.
  */
 
-/** Quality codes of the live table. Only `good` and `uncertain` are usable. */
-export const quality = { missing: 0, good: 1, uncertain: 2, bad: 3 } as const;
+/**
+ * Quality codes of the live table. Only `good` and `uncertain` are usable. A reading is `invalid` when its raw value is
+ * listed as "not available", and `outOfRange` when it lies outside `min..max` of its point (decisions §6).
+ */
+export const quality = { missing: 0, good: 1, uncertain: 2, bad: 3, invalid: 4, outOfRange: 5 } as const;
 export type QualityCode = (typeof quality)[keyof typeof quality];
+
+/** A quality in the words of the API; `stale` is a usable reading that has become too old. */
+export type QualityWord = 'missing' | 'good' | 'uncertain' | 'bad' | 'invalid' | 'out-of-range' | 'stale';
+
+const words: Readonly<Record<QualityCode, QualityWord>> = {
+  [quality.missing]: 'missing',
+  [quality.good]: 'good',
+  [quality.uncertain]: 'uncertain',
+  [quality.bad]: 'bad',
+  [quality.invalid]: 'invalid',
+  [quality.outOfRange]: 'out-of-range',
+};
+
+function isQualityCode(code: number | undefined): code is QualityCode {
+  return code !== undefined && Object.hasOwn(words, code);
+}
+
+/** The quality of point `index` now, for readers. */
+export function qualityWord(snapshot: Snapshot, index: number, maxAgeMs: number): QualityWord {
+  const code = snapshot.quality[index];
+  if (!isQualityCode(code)) throw new Error(`point index ${index} outside the snapshot`);
+  if (code !== quality.good && code !== quality.uncertain) return words[code];
+  if (!Number.isFinite(snapshot.values[index])) return 'bad';
+  return usable(snapshot, index, maxAgeMs) ? words[code] : 'stale';
+}
 
 export interface Snapshot {
   readonly values: Float64Array;

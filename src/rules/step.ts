@@ -1,21 +1,71 @@
-/** Rounding of a written value to its point's step (decisions §2.5, writes). */
+/** What a written value becomes: range, step and register of its point (decisions §2.5 "Writes", §6 "Range of a write"). */
+import type { PointFacts, RegisterFacts } from './catalogue.ts';
 import { roundHalfAway } from './expression/function-table.ts';
 
-/**
- * The nearest multiple of `step`, half away from zero. A step such as 0.1 has no exact double, so its multiples are
- * formed as quotients by its whole inverse, which are the nearest doubles of the decimals meant (0.3, not
- * 0.30000000000000004). A step without a whole inverse is multiplied, and the noise of that is cut off. Not finite only
- * where the value is too large to have a multiple at all.
- */
-export function toStep(value: number, step: number | undefined): number {
-  if (step === undefined) return value;
-  const inverse = Math.round(1 / step);
-  const rounded =
-    inverse >= 1 && 1 / inverse === step
-      ? roundHalfAway(value * inverse) / inverse
-      : Number.isInteger(step)
-        ? roundHalfAway(value / step) * step
-        : Number((roundHalfAway(value / step) * step).toPrecision(15));
+/** How far beyond a bound a computed value may lie, relative to the bound: what arithmetic adds, not what was meant. */
+const relativeTolerance = 1e-9;
+
+type Bounds = Pick<PointFacts, 'min' | 'max'>;
+
+/** The value that the point takes in place of `value`, or null when `value` lies outside the range. */
+export function settled(value: number, point: Pick<PointFacts, 'min' | 'max' | 'step' | 'register'>): number | null {
+  if (!inRange(value, point)) return null;
+  const within = Math.min(Math.max(value, point.min ?? value), point.max ?? value);
+  const stepped = point.step === undefined ? within : nearestInside(multiples(within, point.step), point);
+  if (stepped === null || point.register === undefined) return stepped;
+  return nearestInside(registerValues(stepped, point.register), point);
+}
+
+/** Whether a value lies in the point's range, before it is rounded. */
+export function inRange(value: number, { min, max }: Bounds): boolean {
+  const slack = (bound: number): number => relativeTolerance * Math.abs(bound);
+  if (min !== undefined && value < min - slack(min)) return false;
+  return max === undefined || value <= max + slack(max);
+}
+
+/** The first of the values, nearest first, that lies in the range; null when none does. */
+function nearestInside(values: readonly number[], { min, max }: Bounds): number | null {
+  const inside = values.find(
+    (value) => Number.isFinite(value) && (min === undefined || value >= min) && (max === undefined || value <= max),
+  );
   // -0 would be written as such, and a register has no use for it.
-  return rounded === 0 ? 0 : rounded;
+  return inside === undefined ? null : inside === 0 ? 0 : inside;
+}
+
+/** The nearest multiple of `step`, half away from zero, then its neighbours on either side. */
+function multiples(value: number, step: number): readonly number[] {
+  const count = countOf(value, step);
+  return [count, count - 1, count + 1].map((each) => multipleOf(each, step));
+}
+
+/**
+ * A step such as 0.1 has no exact double, so its multiples are formed as quotients by its whole inverse, which are the
+ * nearest doubles of the decimals meant (0.3, not 0.30000000000000004). A step without a whole inverse is multiplied,
+ * and the noise of that is cut off. Not finite only where the value is too large to have a multiple at all.
+ */
+function multipleOf(count: number, step: number): number {
+  const inverse = wholeInverse(step);
+  if (inverse !== null) return count / inverse;
+  return Number.isInteger(step) ? count * step : Number((count * step).toPrecision(15));
+}
+
+function countOf(value: number, step: number): number {
+  const inverse = wholeInverse(step);
+  return roundHalfAway(inverse === null ? value / step : value * inverse);
+}
+
+function wholeInverse(step: number): number | null {
+  const inverse = Math.round(1 / step);
+  return inverse >= 1 && 1 / inverse === step ? inverse : null;
+}
+
+/** The values that the register can hold next to `value`, in the point's unit, nearest first. */
+function registerValues(value: number, { scale, offset, whole, low, high }: RegisterFacts): readonly number[] {
+  const raw = (value - offset) / scale;
+  if (!inRange(raw, { min: low, max: high })) return [];
+  const held = whole ? [Math.round(raw), Math.round(raw) - 1, Math.round(raw) + 1] : [Math.fround(raw)];
+  // What was meant is returned as it was written where the register holds just that: 0.3, not 3 * 0.1.
+  return held
+    .filter((each) => each >= low && each <= high)
+    .map((each) => (Math.abs(each - raw) <= Math.abs(raw) * relativeTolerance ? value : each * scale + offset));
 }

@@ -27,6 +27,7 @@ export function testCatalogue(overrides: Partial<PointFacts> = {}): SiteCatalogu
       min: writable ? -100 : undefined,
       max: writable ? 100 : undefined,
       step: point_type === 'action' ? 0.1 : undefined,
+      register: undefined,
       writable,
       maxAgeMs: 5000,
       maxWritesPerMinute: undefined,

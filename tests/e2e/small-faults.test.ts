@@ -6,7 +6,11 @@ import { feedFlow, startTestService, type TestService, testFolders, virtualSite,
 
 const cooldownMsMax = 31_622_400_000;
 
-async function newRule(service: TestService, name: string, changes: Readonly<Record<string, unknown>>): Promise<number> {
+async function newRule(
+  service: TestService,
+  name: string,
+  changes: Readonly<Record<string, unknown>>,
+): Promise<number> {
   const id = Number((await service.command('POST', '/rules', { name })).body['data']?.['id']);
   const stored = await service.command('PUT', `/rules/${id}`, changes);
   expect(stored.status, stored.text).toBe(200);

@@ -28,6 +28,8 @@ export function consoleCatalogue(site: SiteView): ConsoleCatalogue {
         min: point.min ?? undefined,
         max: point.max ?? undefined,
         step: point.step ?? undefined,
+        // The range says what the register can hold; how it rounds shows in the record of a run.
+        register: undefined,
         writable: point.writable,
         // Ages, holds and rates are the engine's business: what is typed is as fresh as can be.
         maxAgeMs: Number.POSITIVE_INFINITY,

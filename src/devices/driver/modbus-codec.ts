@@ -1,15 +1,8 @@
 /** Modbus registers to numbers and back: types, word order, and which registers to read together. */
-import { type ModbusAddress, type ModbusChannel, registersOf } from '../../points/channel.ts';
+import { type ModbusAddress, type ModbusChannel, rawRangeOf, registersOf } from '../../points/channel.ts';
 
 type WordOrder = ModbusChannel['word_order'];
 type RegisterType = Exclude<ModbusAddress['type'], 'bool'>;
-
-const integerRange: Readonly<Partial<Record<RegisterType, readonly [number, number]>>> = {
-  int16: [-32_768, 32_767],
-  uint16: [0, 65_535],
-  int32: [-2_147_483_648, 2_147_483_647],
-  uint32: [0, 4_294_967_295],
-};
 
 /** Bytes within a register are big-endian by the protocol; `little` puts the least significant register first. */
 function ordered(bytes: Buffer, order: WordOrder): Buffer {
@@ -39,9 +32,9 @@ export function decodeRegisters(bytes: Buffer, type: RegisterType, order: WordOr
 
 /** Null when the value does not fit the registers: no other value is sent in its place. */
 export function encodeRegisters(value: number, type: RegisterType, order: WordOrder): Buffer | null {
-  const range = integerRange[type];
-  const number = range === undefined ? value : Math.round(value);
-  if (!Number.isFinite(number) || (range !== undefined && (number < range[0] || number > range[1]))) return null;
+  const range = rawRangeOf[type];
+  const number = range?.whole === true ? Math.round(value) : value;
+  if (!Number.isFinite(number) || (range !== undefined && (number < range.low || number > range.high))) return null;
   const bytes = Buffer.alloc(registersOf[type] * 2);
   switch (type) {
     case 'int16':
@@ -57,7 +50,6 @@ export function encodeRegisters(value: number, type: RegisterType, order: WordOr
       bytes.writeUInt32BE(number);
       break;
     case 'float32':
-      if (!Number.isFinite(Math.fround(number))) return null;
       bytes.writeFloatBE(number);
       break;
     case 'float64':

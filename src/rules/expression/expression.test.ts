@@ -189,6 +189,18 @@ describe('decisions §2.4 functions that remember', () => {
     expect(run([20], 8600 + 5001)).toBe(before);
   });
 
+  test('§6 a sum that overflows fails the run and leaves the memory as it was', () => {
+    const run = runner('integrate(a)', 5000);
+    expect(run([1], 0)).toBe(0);
+    expect(run([Number.MAX_VALUE], 1000)).toBeCloseTo(Number.MAX_VALUE / 2, 5);
+    const afterwards = runner('integrate(a * b)', 5000);
+    expect(afterwards([1, 1], 0)).toBe(0);
+    expect(afterwards([1, 1], 1000)).toBe(1);
+    expect(afterwards([1e308, 1], 2000)).toBeGreaterThan(1e307);
+    expect(afterwards([1e308, 1], 4000)).toBe('not-finite');
+    expect(Number.isFinite(afterwards([0, 1], 4100))).toBe(true);
+  });
+
   test('moving_avg averages the last n', () => {
     const run = runner('moving_avg(a, 3)');
     expect([1, 2, 3, 10].map((value) => run([value]))).toEqual([1, 1.5, 2, 5]);

@@ -22,6 +22,8 @@ export const statefulFunctions: { readonly [N in StatefulName]: Advance } = {
     const elapsedMs = nowMs - lastMs;
     let sum = state[2] ?? 0;
     if (elapsedMs <= gapMs) sum += (((state[1] ?? x) + x) / 2) * (elapsedMs / 1000 / perSeconds);
+    // A sum that overflowed would stay infinite: the run fails and the memory stays as it was.
+    if (!Number.isFinite(sum)) return notANumber;
     state[0] = nowMs;
     state[1] = x;
     state[2] = sum;
