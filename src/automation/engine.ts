@@ -7,8 +7,8 @@ import type { Clock, Timer } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
 import { timeLabel } from '../base/timestamp.ts';
+import type { CommandWriter } from '../points/command-slots.ts';
 import type { Arbiter } from '../rules/arbiter.ts';
-import type { CommandPort } from '../rules/command-port.ts';
 import { createPlan } from '../rules/evaluate.ts';
 import { executeRule } from '../rules/executor.ts';
 import type { ExecutionRecord, RunTrigger } from '../rules/record.ts';
@@ -41,7 +41,7 @@ export interface EngineParts {
   readonly points: PointSource;
   /** By point: how old a reading may be. */
   readonly maxAgesMs: readonly number[];
-  readonly port: CommandPort;
+  readonly port: CommandWriter;
   readonly recorder: Recorder;
   /** Takes every record as it is made. */
   readonly publish: (record: ExecutionRecord) => void;
@@ -89,7 +89,7 @@ export function createEngine(parts: EngineParts): Engine {
   let heldTimer: Timer | undefined;
   const orders: Order[] = [];
   const plan = createPlan();
-  const measures = measureEngine();
+  const measures = measureEngine(() => port.superseded());
   /** Points that changed since the last snapshot. */
   const changed: number[] = [];
   const counts = {

@@ -9,6 +9,8 @@ export interface EngineMeasures {
   readonly executions: Readonly<Record<Outcome, number>>;
   /** `accepted`, or why not. */
   readonly commands: Readonly<Record<'accepted' | ActionReason, number>>;
+  /** Accepted commands that gave way to a later one before the device layer took them. */
+  readonly superseded: number;
   readonly tickLateness: DurationCounts;
   /** From the oldest observation that woke the engine to the end of the cycle that it caused. */
   readonly eventPath: DurationCounts;
@@ -25,7 +27,7 @@ export interface MeasuredEngine {
 const latenessBounds = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1];
 const eventPathBounds = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1];
 
-export function measureEngine(): MeasuredEngine {
+export function measureEngine(superseded: () => number): MeasuredEngine {
   const executions: Record<Outcome, number> = { acted: 0, no_action: 0, skipped: 0, failed: 0 };
   const commands: Record<'accepted' | ActionReason, number> = {
     accepted: 0,
@@ -52,6 +54,7 @@ export function measureEngine(): MeasuredEngine {
     read: () => ({
       executions: { ...executions },
       commands: { ...commands },
+      superseded: superseded(),
       tickLateness: tickLateness.read(),
       eventPath: eventPath.read(),
     }),

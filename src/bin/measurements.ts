@@ -6,7 +6,7 @@ import type { AuditLog } from '../audit/log.ts';
 import type { EngineClient } from '../automation/engine-client.ts';
 import type { Clock } from '../base/clock.ts';
 import type { DurationCounts } from '../base/duration-counts.ts';
-import type { DeviceLayer } from '../devices/device-layer.ts';
+import type { ChannelState, DeviceLayer } from '../devices/device-layer.ts';
 import type { DurationSample, Metrics, Sample } from '../gateway/metrics.ts';
 import type { RateLimits } from '../gateway/rate-limit.ts';
 import type { Recording } from '../historian/recorder-protocol.ts';
@@ -90,10 +90,25 @@ export function addMeasurements(metrics: Metrics, parts: MeasuredParts): void {
   add('counter', 'executions_total', 'Executions by outcome', executions, ['outcome']);
   const commands = async () => some(await measures(), (of) => labelled('result', of.commands));
   add('counter', 'commands_total', 'Commands of rules by answer', commands, ['result']);
+  const superseded = async () => some(await measures(), (of) => one(of.superseded));
+  add(
+    'counter',
+    'commands_superseded_total',
+    'Accepted commands that a later one replaced before it was sent',
+    superseded,
+  );
 
   add('gauge', 'device_layer_up', '1 while the device layer lives', async () => one(devices.up() ? 1 : 0));
-  const channels = async () => devices.channels().map(({ id, driver, state }) => online(id, driver, state));
-  add('gauge', 'device_channel_online', '1 while the channel answers', channels, ['channel', 'driver']);
+  const channels = (of: (state: ChannelState) => boolean) => async () =>
+    devices
+      .channels()
+      .map(({ id: channel, driver, state }) => ({ labels: { channel, driver }, value: of(state) ? 1 : 0 }));
+  const channelLabels = ['channel', 'driver'];
+  const answers = channels((state) => state !== 'offline');
+  add('gauge', 'device_channel_online', '1 while the channel answers', answers, channelLabels);
+  const refuses = channels((state) => state === 'refusing');
+  const refusesHelp = '1 while the device answers and refuses every read, or every command';
+  add('gauge', 'device_channel_refusing', refusesHelp, refuses, channelLabels);
   const sent = async () => labelled('result', { ...(await deviceCounts()) });
   add('counter', 'device_commands_total', 'Commands at the devices by what became of them', sent, ['result']);
 
@@ -170,10 +185,6 @@ function rulesByState(of: {
 }): Sample[] {
   const { total_rules: total, enabled_rules: enabled, runnable_rules: runnable } = of;
   return labelled('state', { total, enabled, runnable, failed: of.rules_failed.length });
-}
-
-function online(channel: string, driver: string, state: 'online' | 'offline'): Sample {
-  return { labels: { channel, driver }, value: state === 'online' ? 1 : 0 };
 }
 
 /** The log as it is, with every append timed. */

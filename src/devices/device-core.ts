@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { listen } from '../base/doorbell.ts';
+import type { Isolated } from '../base/isolation.ts';
 import type { Log } from '../base/log.ts';
 import { createCommandTaker, type TakenCommand } from '../points/command-slots.ts';
 import { createLiveTableWriter, type LiveTableWriter } from '../points/live-table.ts';
@@ -14,6 +15,8 @@ import { inRange } from '../rules/step.ts';
 import { createDriver, type DriverMaterials } from './driver/index.ts';
 import type { Driver, DriverContext, RawReading } from './driver.ts';
 import type { DeviceLimits } from './limits.ts';
+import { watchRefusals } from './refusals.ts';
+import { runChannel, type Seat } from './run-channel.ts';
 
 export interface DeviceSetup {
   readonly site: Site;
@@ -35,21 +38,37 @@ export interface DeviceCore {
 }
 
 /** A core that has not begun: it holds no connection and touches no table until `connect`. */
-export function idleDeviceCore(setup: DeviceSetup, clock: Clock, log: Log): DeviceCore & { connect(): void } {
-  let core: DeviceCore | undefined;
+export interface IdleDeviceCore extends DeviceCore {
+  connect(): void;
+  /** A driver failed of an error that it did not catch: its channel starts anew, the others go on. */
+  failed(channel: number, error: unknown): void;
+}
+
+export function idleDeviceCore(
+  setup: DeviceSetup,
+  clock: Clock,
+  log: Log,
+  isolated: Isolated<number> = (_, work) => work(),
+): IdleDeviceCore {
+  let core: RunningCore | undefined;
   return {
     connect() {
-      core ??= startDeviceCore(setup, clock, log);
+      core ??= startDeviceCore(setup, clock, log, isolated);
     },
+    failed: (channel, error) => core?.failed(channel, error),
     counts: () => core?.counts() ?? { sent: 0, failed: 0, dropped: 0 },
     stop: async () => core?.stop(),
   };
 }
 
+interface RunningCore extends DeviceCore {
+  failed(channel: number, error: unknown): void;
+}
+
 /** How often hold times are looked at, in milliseconds. */
 const holdCheckMs = 250;
 
-function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log): DeviceCore {
+function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log, isolated: Isolated<number>): RunningCore {
   const { site, memory, limits } = setup;
   const writer = createLiveTableWriter(
     memory,
@@ -62,47 +81,72 @@ function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log): DeviceCore
   // A core whose generation has passed must not touch the tables of the next one.
   let stopped = false;
 
-  const drivers = site.channels.map((channel, position): Driver => {
+  const channels = site.channels.map((channel, position) => {
     const points = site.points.filter((point) => point.channel === position);
-    const context = contextOf(points, {
+    const refusals = watchRefusals(limits.refusing_after_ms);
+    const setOnline = (online: boolean): void => {
+      Atomics.store(memory.online, position, online ? 1 : 0);
+      if (online) return;
+      Atomics.store(memory.refusing, position, 0);
+      for (const point of points) {
+        // What was accepted and not sent yet is dropped: after a reconnect it would be late.
+        taker.drop(point.index);
+        // The device may come back with any value: the safe one is written again.
+        safe.unwritten(point.index);
+      }
+    };
+    const start = (seat: Seat): Driver => {
+      const isCurrent = (): boolean => !stopped && !seat.left;
+      const context = contextOf(points, {
+        clock,
+        log: log.with({ channel: channel.id }),
+        limits,
+        publish: (readings) => {
+          if (isCurrent()) writer.publish(readings);
+        },
+        setOnline: (online) => {
+          if (isCurrent()) setOnline(online);
+        },
+        take: (index) => {
+          if (!isCurrent()) return null;
+          const command = taker.take(index);
+          if (command !== null) safe.commanded(index);
+          if (command !== null) return command;
+          return mayCommand(memory, clock.monotonicMs()) ? safe.due(index) : null;
+        },
+        failed: (index) => safe.unwritten(index),
+        done: (sent) => {
+          if (sent) counts.sent++;
+          else counts.failed++;
+        },
+        answered: (what, refused) => {
+          if (!isCurrent()) return;
+          const refuses = refusals.answered(what, refused, clock.monotonicMs());
+          const before = Atomics.exchange(memory.refusing, position, refuses ? 1 : 0);
+          if (refuses && before === 0) log.error('the device refuses what it is asked', { channel: channel.id, what });
+        },
+      });
+      return createDriver(channel, context, setup.materials);
+    };
+    return runChannel({
       clock,
-      log: log.with({ channel: channel.id }),
       limits,
-      publish: (readings) => {
-        if (!stopped) writer.publish(readings);
-      },
-      setOnline: (online) => {
+      log: log.with({ channel: channel.id }),
+      isolated: (work) => isolated(position, work),
+      start,
+      lost() {
         if (stopped) return;
-        Atomics.store(memory.online, position, online ? 1 : 0);
-        if (online) return;
-        for (const point of points) {
-          // What was accepted and not sent yet is dropped: after a reconnect it would be late.
-          taker.drop(point.index);
-          // The device may come back with any value: the safe one is written again.
-          safe.unwritten(point.index);
-        }
-      },
-      take: (index) => {
-        if (stopped) return null;
-        const command = taker.take(index);
-        if (command !== null) safe.commanded(index);
-        if (command !== null) return command;
-        return mayCommand(memory, clock.monotonicMs()) ? safe.due(index) : null;
-      },
-      failed: (index) => safe.unwritten(index),
-      done: (sent) => {
-        if (sent) counts.sent++;
-        else counts.failed++;
+        setOnline(false);
+        writer.publish(points.map(({ index }) => ({ index, value: Number.NaN, quality: quality.bad })));
       },
     });
-    return createDriver(channel, context, setup.materials);
   });
   const wakeAll = (): void => {
-    for (const driver of drivers) driver.wake();
+    for (const channel of channels) channel.wake();
   };
   // First the bell, then the drivers: a channel takes commands from the moment it is online.
   const bell = listen(clock, memory.doorbells, doorbells.commands, wakeAll);
-  for (const driver of drivers) driver.start();
+  for (const channel of channels) channel.start();
   const check = (): void => {
     if (stopped) return;
     if (safe.anyDue()) wakeAll();
@@ -112,9 +156,10 @@ function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log): DeviceCore
 
   return {
     counts: () => ({ ...counts, dropped: taker.dropped() }),
+    failed: (channel, error) => channels[channel]?.failed(error),
     async stop() {
       bell.stop();
-      await Promise.all(drivers.map((driver) => driver.stop()));
+      await Promise.all(channels.map((channel) => channel.stop()));
       stopped = true;
     },
   };
@@ -129,6 +174,7 @@ interface Wiring {
   readonly take: (index: number) => TakenCommand | null;
   readonly failed: (index: number) => void;
   readonly done: (sent: boolean) => void;
+  readonly answered: DriverContext['answered'];
 }
 
 /** The one place where raw and engineering values meet: engineering = raw * scale + offset. */
@@ -148,6 +194,7 @@ function contextOf(points: readonly SitePoint[], wiring: Wiring): DriverContext 
     log: wiring.log,
     limits: wiring.limits,
     setOnline: wiring.setOnline,
+    answered: wiring.answered,
     commandDone(index, sent) {
       if (!sent) wiring.failed(index);
       wiring.done(sent);

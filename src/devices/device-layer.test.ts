@@ -111,8 +111,8 @@ test('a device thread that cannot be started is one that died: it is tried again
   const limits = { ...deviceLimits, restart_delay_ms: 1, restart_max_ms: 4 };
   const { layer } = start(site, '.', true, { limits, log });
   try {
-    // A driver that is none ends its thread, and what cannot be copied to another thread keeps one from being made.
-    Reflect.set(site.channels[0] ?? {}, 'driver', 'none');
+    // A site without points ends the thread, and what cannot be copied to another thread keeps one from being made.
+    Reflect.set(site, 'points', null);
     await layer.restart();
     layer.connect();
     await expect.poll(() => errors.length, { timeout: 10_000 }).toBeGreaterThan(1);

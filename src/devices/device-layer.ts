@@ -14,13 +14,21 @@ import type { DeviceMethods } from './device-protocol.ts';
 import type { DeviceLimits } from './limits.ts';
 import { type MaterialSources, readMaterials } from './materials.ts';
 
+/** `refusing`: the device answers, but refuses what it is asked; commands are accepted and fail. */
+export type ChannelState = 'online' | 'refusing' | 'offline';
+
+function stateOf(memory: PointMemory, channel: number): ChannelState {
+  if (Atomics.load(memory.online, channel) !== 1) return 'offline';
+  return Atomics.load(memory.refusing, channel) === 1 ? 'refusing' : 'online';
+}
+
 export interface DeviceLayer {
   /** Begins to read the devices, where it was started idle. */
   connect(): void;
   generation(): number;
   /** A device thread lives; after a death false until the next one was started. */
   up(): boolean;
-  channels(): { readonly id: string; readonly driver: string; readonly state: 'online' | 'offline' }[];
+  channels(): { readonly id: string; readonly driver: string; readonly state: ChannelState }[];
   counts(): Promise<CommandCounts>;
   /** Ends the device thread at once and starts another one, as after a crash. */
   restart(): Promise<void>;
@@ -112,7 +120,7 @@ export function startDeviceLayer(parts: DeviceLayerParts): DeviceLayer {
       site.channels.map(({ id, driver }, position) => ({
         id,
         driver,
-        state: Atomics.load(memory.online, position) === 1 ? 'online' : 'offline',
+        state: stateOf(memory, position),
       })),
     counts: async () => (await instance?.counts()) ?? { sent: 0, failed: 0, dropped: 0 },
     async restart() {

@@ -1,6 +1,7 @@
 /** Entry of the device worker: the device core behind the thread protocol. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../base/clock.ts';
+import { isolateWork } from '../base/isolation.ts';
 import { createLog, type LogLevel } from '../base/log.ts';
 import { answerCalls } from '../base/thread.ts';
 import { type DeviceSetup, idleDeviceCore } from './device-core.ts';
@@ -10,7 +11,9 @@ const port = parentPort;
 if (port === null) throw new Error('the device thread is started by the device layer');
 const { setup, connects, logLevel } = workerData as { setup: DeviceSetup; connects: boolean; logLevel: LogLevel };
 const log = createLog(logLevel, { thread: 'devices' });
-const core = idleDeviceCore(setup, systemClock, log);
+// A fault of one channel never reaches another (decisions §6); one that is of no channel ends the thread.
+const isolated = isolateWork<number>((channel, error) => core.failed(channel, error));
+const core = idleDeviceCore(setup, systemClock, log, isolated);
 if (connects) core.connect();
 answerCalls<DeviceMethods>(
   port,

@@ -28,6 +28,8 @@ export interface DriverContext {
   nextCommand(): TakenCommand | null;
   /** How a taken command ended: confirmed by the device, or not. */
   commandDone(index: number, sent: boolean): void;
+  /** The device answered a request: it did what was asked, or it refused. */
+  answered(what: 'read' | 'write', refused: boolean): void;
 }
 
 export interface Driver {

@@ -39,6 +39,13 @@ export const deviceLimitsSchema = Type.Object(
       default: 2000,
       description: 'time that the device layer gets to stop',
     }),
+    refusing_after_ms: Type.Integer({
+      minimum: 100,
+      maximum: 3_600_000,
+      default: 60_000,
+      description:
+        'time for which a device refuses every read, or every command, before its channel counts as refusing',
+    }),
     mqtt_timeout_ms: Type.Integer({
       minimum: 10,
       maximum: 60_000,
@@ -70,6 +77,7 @@ export const deviceLimits: DeviceLimits = {
   restart_delay_ms: 200,
   restart_max_ms: 10_000,
   stop_timeout_ms: 2000,
+  refusing_after_ms: 60_000,
   mqtt_timeout_ms: 5000,
   mqtt_in_flight: 16,
   mqtt_payload_bytes: 65_536,

@@ -24,8 +24,8 @@ function slots() {
   online(1);
   const writer = createCommandWriter(memory, clock);
   const taker = createCommandTaker(memory, clock, generation, maxAgeMs);
-  const submit = (pointIndex: number, value: number, decidedIn = generation): CommandAnswer =>
-    writer.submit({ pointIndex, value, generation: decidedIn });
+  const submit = (pointIndex: number, value: number, decidedIn = generation, priority = 0): CommandAnswer =>
+    writer.submit({ pointIndex, value, priority, generation: decidedIn });
   return { clock, memory, generation, online, writer, taker, submit };
 }
 
@@ -39,13 +39,40 @@ describe('§6.5, decisions §2.5 a command is accepted now or has failed', () =>
     expect(taker.dropped()).toBe(0);
   });
 
-  test('a slot that is full refuses, and keeps what it has', () => {
-    const { submit, taker } = slots();
-    expect(submit(0, 1)).toBe('accepted');
-    expect(submit(0, 2)).toBe('unavailable');
-    expect(submit(1, 3)).toBe('accepted');
-    expect(taker.take(0)).toEqual({ index: 0, value: 1 });
+  test('§6 a full slot gives way to equal or higher priority and refuses a lower one: one command or none', () => {
+    const { generation, submit, taker, writer } = slots();
+    const write = (value: number, priority: number) => submit(0, value, generation, priority);
+    expect([write(1, 5), write(2, 4), write(3, 5), write(4, 100), write(5, 99)]).toEqual([
+      'accepted',
+      'unavailable',
+      'accepted',
+      'accepted',
+      'unavailable',
+    ]);
+    expect(writer.superseded()).toBe(2);
+    expect(taker.take(0)).toEqual({ index: 0, value: 4 });
+    expect(taker.take(0)).toBeNull();
+    expect(write(6, 0)).toBe('accepted');
+    expect([taker.take(0), writer.superseded(), taker.dropped()]).toEqual([{ index: 0, value: 6 }, 2, 0]);
+  });
+
+  test('§6 a replaced command is as old as what replaced it', () => {
+    const { clock, submit, taker } = slots();
+    submit(0, 1);
+    clock.advance(maxAgeMs);
+    submit(0, 2);
+    clock.advance(maxAgeMs);
+    expect(taker.take(0)).toEqual({ index: 0, value: 2 });
+  });
+
+  test('a slot that the device layer is taking is not written into; one that a dead engine was writing is free', () => {
+    const { memory, submit, taker } = slots();
+    Atomics.store(memory.slotState, 0, slotState.taking);
+    expect(submit(0, 1)).toBe('unavailable');
+    Atomics.store(memory.slotState, 0, slotState.writing);
+    expect(taker.take(0)).toBeNull();
     expect(submit(0, 2)).toBe('accepted');
+    expect(taker.take(0)).toEqual({ index: 0, value: 2 });
   });
 
   test('a point that is not written has no route; an offline channel refuses; no slot is filled and no bell rung', () => {
@@ -127,7 +154,12 @@ describe('§6.4 generations', () => {
         return clock.monotonicMs();
       },
     };
-    const answer = createCommandWriter(memory, interrupted).submit({ pointIndex: 0, value: 1, generation });
+    const answer = createCommandWriter(memory, interrupted).submit({
+      pointIndex: 0,
+      value: 1,
+      priority: 0,
+      generation,
+    });
     return { answer, slot: Atomics.load(memory.slotState, 0), current: currentGeneration(memory) };
   }
 

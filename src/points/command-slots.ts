@@ -1,41 +1,72 @@
 /**
  * Command slots: the local command path (§1, §6.3). One slot per point, written by the engine, emptied by the device
- * layer. A slot that is still full refuses the next command: nothing is ever queued (§6.5).
+ * layer. That is no queue (§6.5): a slot holds one command or none. One that the device layer has not taken yet gives
+ * way to a command of equal or higher priority and refuses a lower one (decisions §6, "Command slot").
  */
 import type { Clock } from '../base/clock.ts';
 import { ring } from '../base/doorbell.ts';
 import type { Command, CommandAnswer, CommandPort } from '../rules/command-port.ts';
 import { currentGeneration, doorbells, mayCommand, type PointMemory, slotState } from './shared-memory.ts';
 
-export function createCommandWriter(memory: PointMemory, clock: Clock): CommandPort {
-  return { submit: (command) => submit(memory, clock, command) };
+export interface CommandWriter extends CommandPort {
+  /** Commands that gave way to a later one before the device layer took them. */
+  superseded(): number;
 }
 
-function submit(memory: PointMemory, clock: Clock, command: Command): CommandAnswer {
-  const slot = command.pointIndex;
-  if (memory.writable[slot] !== 1) return 'no-route';
-  const refused = (): CommandAnswer | null => {
-    if (currentGeneration(memory) !== command.generation) return 'stale-generation';
-    return Atomics.load(memory.online, memory.channelOf[slot] ?? 0) === 1 ? null : 'offline';
+/** Looks at a slot that the device layer is just taking; it does so in less than a microsecond. */
+const takingLooks = 1000;
+
+/** Engine side: the one writer of the slots. */
+export function createCommandWriter(memory: PointMemory, clock: Clock): CommandWriter {
+  let superseded = 0;
+  return {
+    superseded: () => superseded,
+    submit({ pointIndex: slot, value, priority, generation }: Command): CommandAnswer {
+      if (memory.writable[slot] !== 1) return 'no-route';
+      const refused = (): CommandAnswer | null => {
+        if (currentGeneration(memory) !== generation) return 'stale-generation';
+        return Atomics.load(memory.online, memory.channelOf[slot] ?? 0) === 1 ? null : 'offline';
+      };
+      // Before and after the write (§6.4): a decision made under another generation is dropped, and so is one whose
+      // channel went offline meanwhile: the device layer empties the slots right after it said so.
+      const before = refused();
+      if (before !== null) return before;
+      const nowMs = clock.monotonicMs();
+      if (!mayCommand(memory, nowMs)) return 'unavailable';
+      const claimed = claim(memory, slot, priority);
+      if (claimed === 'refused') return 'unavailable';
+      memory.slotValue[slot] = value;
+      memory.slotPriority[slot] = priority;
+      memory.slotIssuedMs[slot] = nowMs;
+      memory.slotGeneration[slot] = generation;
+      Atomics.store(memory.slotState, slot, slotState.full);
+      if (claimed === 'replaces') superseded++;
+      const after = refused();
+      if (after !== null) {
+        Atomics.compareExchange(memory.slotState, slot, slotState.full, slotState.empty);
+        return after;
+      }
+      ring(memory.doorbells, doorbells.commands);
+      return 'accepted';
+    },
   };
-  // Before and after the write (§6.4): a decision made under another generation is dropped, and so is one whose channel
-  // went offline meanwhile: the device layer empties the slots right after it said so.
-  const before = refused();
-  if (before !== null) return before;
-  if (Atomics.load(memory.slotState, slot) !== slotState.empty) return 'unavailable';
-  const nowMs = clock.monotonicMs();
-  if (!mayCommand(memory, nowMs)) return 'unavailable';
-  memory.slotValue[slot] = command.value;
-  memory.slotIssuedMs[slot] = nowMs;
-  memory.slotGeneration[slot] = command.generation;
-  Atomics.store(memory.slotState, slot, slotState.full);
-  const after = refused();
-  if (after !== null) {
-    Atomics.compareExchange(memory.slotState, slot, slotState.full, slotState.empty);
-    return after;
+}
+
+/** Makes the slot the writer's, or says that a command of higher priority is in it. */
+function claim(memory: PointMemory, slot: number, priority: number): 'empty' | 'replaces' | 'refused' {
+  for (let look = 0; look < takingLooks; look++) {
+    const state = Atomics.load(memory.slotState, slot);
+    // Only an engine that died leaves a slot in `writing`: there is one writer.
+    if (state === slotState.empty || state === slotState.writing) {
+      Atomics.store(memory.slotState, slot, slotState.writing);
+      return 'empty';
+    }
+    if (state !== slotState.full) continue;
+    if (priority < (memory.slotPriority[slot] ?? 0)) return 'refused';
+    if (Atomics.compareExchange(memory.slotState, slot, slotState.full, slotState.writing) === slotState.full)
+      return 'replaces';
   }
-  ring(memory.doorbells, doorbells.commands);
-  return 'accepted';
+  return 'refused';
 }
 
 export interface TakenCommand {
@@ -66,7 +97,8 @@ export function createCommandTaker(
       if (previous === slotState.full) dropped++;
     },
     take(index) {
-      if (Atomics.load(memory.slotState, index) !== slotState.full) return null;
+      if (Atomics.compareExchange(memory.slotState, index, slotState.full, slotState.taking) !== slotState.full)
+        return null;
       const value = memory.slotValue[index] ?? Number.NaN;
       const nowMs = clock.monotonicMs();
       const ageMs = nowMs - (memory.slotIssuedMs[index] ?? 0);

@@ -12,8 +12,11 @@ type Float64 = Float64Array<SharedArrayBuffer>;
 export const header = { sequence: 0, generation: 1, ringHead: 2, ringTail: 3, ringLost: 4 } as const;
 /** Cells of `doorbells`. */
 export const doorbells = { changes: 0, commands: 1 } as const;
-/** States of a command slot. */
-export const slotState = { empty: 0, full: 1 } as const;
+/**
+ * States of a command slot. The engine passes through `writing`, the device layer through `taking`, so that neither sees
+ * half a command of the other.
+ */
+export const slotState = { empty: 0, full: 1, writing: 2, taking: 3 } as const;
 
 /** Changes that may wait for the engine; more are sampled instead (power of two). */
 export const ringSize = 8192;
@@ -33,12 +36,15 @@ export interface PointMemory {
   readonly slotState: Int32;
   readonly slotGeneration: Int32;
   readonly slotValue: Float64;
+  readonly slotPriority: Float64;
   readonly slotIssuedMs: Float64;
   /** By point index: position of its channel, and whether commands may be sent to it. */
   readonly channelOf: Int32;
   readonly writable: Int32;
   /** By channel: 1 when it can take commands. */
   readonly online: Int32;
+  /** By channel: 1 while the device answers and refuses what it is asked. */
+  readonly refusing: Int32;
   /** One cell: the monotonic millisecond until which this process may command. */
   readonly lease: BigInt64Array<SharedArrayBuffer>;
 }
@@ -64,10 +70,12 @@ export function createPointMemory(
     slotState: int32(count),
     slotGeneration: int32(count),
     slotValue: float64(count),
+    slotPriority: float64(count),
     slotIssuedMs: float64(count),
     channelOf: int32(count),
     writable: int32(count),
     online: int32(channels),
+    refusing: int32(channels),
     lease: new BigInt64Array(new SharedArrayBuffer(8)),
   };
   // A process that nobody shares the site with may always command.
@@ -92,7 +100,10 @@ export function beginGeneration(memory: PointMemory): number {
   memory.values.fill(Number.NaN);
   memory.quality.fill(quality.missing);
   for (let slot = 0; slot < memory.slotState.length; slot++) Atomics.store(memory.slotState, slot, slotState.empty);
-  for (let channel = 0; channel < memory.online.length; channel++) Atomics.store(memory.online, channel, 0);
+  for (let channel = 0; channel < memory.online.length; channel++) {
+    Atomics.store(memory.online, channel, 0);
+    Atomics.store(memory.refusing, channel, 0);
+  }
   Atomics.store(memory.header, header.sequence, (sequence | 1) + 1);
   // Everything changed at once: the reader samples all points.
   Atomics.store(memory.header, header.ringLost, 1);

@@ -93,7 +93,8 @@ function dispatch(
     return verdict.reason === 'outranked'
       ? { ...refused(nodeId, point, value, 'outranked'), outranked_by: verdict.by }
       : refused(nodeId, point, value, verdict.reason);
-  const answer = port.submit({ pointIndex: point.index, value: written, generation: snapshot.generation });
+  const { generation } = snapshot;
+  const answer = port.submit({ pointIndex: point.index, value: written, priority: rule.priority, generation });
   if (answer !== 'accepted') return refused(nodeId, point, value, answer);
   arbiter.claim(point, rule.id, rule.priority, snapshot.monotonicMs);
   return {

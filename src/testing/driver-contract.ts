@@ -67,7 +67,7 @@ export function runDevices(
   const aged = (ageMs: number) =>
     createCommandWriter(memory, { ...systemClock, monotonicMs: () => systemClock.monotonicMs() - ageMs });
   const submit = (index: number, value: number, generation: number, ageMs: number) =>
-    aged(ageMs).submit({ pointIndex: index, value, generation });
+    aged(ageMs).submit({ pointIndex: index, value, priority: 0, generation });
   return {
     site,
     memory,

@@ -24,6 +24,8 @@ export interface ModbusDevice {
   readonly reads: { readonly start: number; readonly count: number }[];
   /** Open connections. */
   connections(): number;
+  /** Connections ever made. */
+  accepted(): number;
   /** Most requests that were ever open at once. */
   openMaximum(): number;
   /** Closes the port and every connection. */
@@ -34,8 +36,12 @@ export interface ModbusDevice {
   silence(silent: boolean): void;
   /** Waits this long before each answer. */
   delay(ms: number): void;
-  /** Has no such registers: every read request that touches one is answered with exception 2, illegal data address. */
-  lack(registers: readonly number[]): void;
+  /** Has no such registers: every read request that touches one is answered with the exception (default 2). */
+  lack(registers: readonly number[], exception?: number): void;
+  /** Answers every request with this exception code instead of carrying it out; null ends that. */
+  refuse(exception: number | null): void;
+  /** Sends every answer so many times. */
+  repeat(times: number): void;
   /** Answers with these bytes instead of its own. */
   babble(bytes: Buffer | null): void;
 }
@@ -49,6 +55,11 @@ interface Manner {
   delayMs: number;
   lacking: ReadonlySet<number>;
   nonsense: Buffer | null;
+  /** With which exception a request that touches a lacking register is answered. */
+  lackingException: number;
+  /** With which exception every request is answered; null where they are carried out. */
+  refusal: number | null;
+  repeats: number;
   /** The request being answered touches a register that is not there. */
   refusing: boolean;
   open: number;
@@ -70,17 +81,22 @@ export async function startModbusDevice(): Promise<ModbusDevice> {
     delayMs: 0,
     lacking: new Set(),
     nonsense: null,
+    lackingException: illegalAddress,
+    refusal: null,
+    repeats: 1,
     refusing: false,
     open: 0,
     openMaximum: 0,
   };
   let port = 0;
+  let accepted = 0;
   let server: Server | undefined;
 
   const start = async (): Promise<void> => {
     const listening = createServer();
     listening.on('connection', (socket) => {
       sockets.add(socket);
+      accepted++;
       socket.on('close', () => {
         sockets.delete(socket);
         manner.open = 0;
@@ -95,6 +111,7 @@ export async function startModbusDevice(): Promise<ModbusDevice> {
     };
     const written = (table: ModbusWrite['table'], body: object): void => {
       arrived();
+      if (manner.refusal !== null) return;
       writes.push({ table, register: numberOf(body, 'address'), atMs: systemClock.monotonicMs() });
     };
     const read = (body: object): void => {
@@ -126,6 +143,7 @@ export async function startModbusDevice(): Promise<ModbusDevice> {
     writes,
     reads,
     connections: () => sockets.size,
+    accepted: () => accepted,
     openMaximum: () => manner.openMaximum,
     start,
     async stop() {
@@ -140,8 +158,15 @@ export async function startModbusDevice(): Promise<ModbusDevice> {
     delay(ms) {
       manner.delayMs = ms;
     },
-    lack(registers) {
+    lack(registers, exception = illegalAddress) {
       manner.lacking = new Set(registers);
+      manner.lackingException = exception;
+    },
+    refuse(exception) {
+      manner.refusal = exception;
+    },
+    repeat(times) {
+      manner.repeats = times;
     },
     babble(bytes) {
       manner.nonsense = bytes;
@@ -157,13 +182,14 @@ function numberOf(body: object, name: string): number {
 function answerIn(socket: Socket, manner: Manner): void {
   const write = socket.write.bind(socket);
   const answer = (own: Buffer): boolean => {
-    const bytes = manner.nonsense ?? (manner.refusing ? refusalOf(own) : own);
+    const exception = manner.refusal ?? (manner.refusing ? manner.lackingException : null);
+    const bytes = manner.nonsense ?? (exception === null ? own : refusalOf(own, exception));
     manner.refusing = false;
     // Silence swallows the answer; the connection stays open.
     if (manner.silent) return true;
     const send = (): void => {
       manner.open--;
-      if (!socket.destroyed) write(bytes);
+      for (let times = 0; times < manner.repeats && !socket.destroyed; times++) write(bytes);
     };
     if (manner.delayMs === 0) send();
     else systemClock.after(manner.delayMs, send);
@@ -173,10 +199,10 @@ function answerIn(socket: Socket, manner: Manner): void {
 }
 
 /** The same header (transaction, protocol, length, unit), the function code marked, one byte of exception code. */
-function refusalOf(answer: Buffer): Buffer {
+function refusalOf(answer: Buffer, exception: number): Buffer {
   const refusal = Buffer.from(answer.subarray(0, 9));
   refusal.writeUInt16BE(3, 4);
   refusal.writeUInt8((answer[7] ?? 0) | 0x80, 7);
-  refusal.writeUInt8(illegalAddress, 8);
+  refusal.writeUInt8(exception, 8);
   return refusal;
 }

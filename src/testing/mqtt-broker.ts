@@ -25,6 +25,8 @@ export interface MqttBroker {
   /** Closes the port and every connection; a restarted broker has forgotten its sessions. */
   stop(): Promise<void>;
   start(): Promise<void>;
+  /** Sends these bytes on every connection, whatever they are. */
+  babble(bytes: Buffer): void;
   /** Takes what comes and answers nothing, until told otherwise. */
   silence(silent: boolean): void;
 }
@@ -103,6 +105,9 @@ export async function startMqttBroker(options: BrokerOptions = {}): Promise<Mqtt
       if (stopping === undefined) return;
       await new Promise<void>((resolve) => void stopping.server.close(() => resolve()));
       await new Promise<void>((resolve) => stopping.broker.close(() => resolve()));
+    },
+    babble(bytes) {
+      for (const socket of sockets) socket.write(bytes);
     },
     silence(value) {
       silent = value;

@@ -63,9 +63,9 @@ test('§6 a rule that fires across a restart of the device layer is detected and
     // Decided under the old generation, handed over under the new one.
     await layer.restart();
     expect(layer.generation()).toBeGreaterThan(before);
-    expect(port.submit({ pointIndex: 1, value: 11, generation: before })).toBe('stale-generation');
+    expect(port.submit({ pointIndex: 1, value: 11, priority: 0, generation: before })).toBe('stale-generation');
     await fresh();
-    expect(port.submit({ pointIndex: 1, value: 12, generation: before })).toBe('stale-generation');
+    expect(port.submit({ pointIndex: 1, value: 12, priority: 0, generation: before })).toBe('stale-generation');
 
     // Handed over, but the layer restarts before the driver could send it.
     device.silence(true);
@@ -73,7 +73,7 @@ test('§6 a rule that fires across a restart of the device layer is detected and
     expect(polls).toBeGreaterThan(0);
     const stuckMs = Date.now();
     await waitFor(() => Date.now() - stuckMs > 200 || undefined);
-    expect(port.submit({ pointIndex: 1, value: 13, generation: read().generation })).toBe('accepted');
+    expect(port.submit({ pointIndex: 1, value: 13, priority: 0, generation: read().generation })).toBe('accepted');
     await layer.restart();
     // What was read under the old generation decides nothing, however young it is.
     expect(usable(read(), 0, 60_000)).toBe(false);
@@ -81,7 +81,7 @@ test('§6 a rule that fires across a restart of the device layer is detected and
     await fresh();
     expect(device.writes).toEqual([]);
 
-    expect(port.submit({ pointIndex: 1, value: 14, generation: read().generation })).toBe('accepted');
+    expect(port.submit({ pointIndex: 1, value: 14, priority: 0, generation: read().generation })).toBe('accepted');
     await waitFor(() => device.holding.readUInt16BE(200) === 14 || undefined);
     expect(device.writes).toHaveLength(1);
   } finally {

@@ -70,6 +70,12 @@ export interface PollBlock {
   readonly items: readonly PollItem[];
 }
 
+/** The two halves of a block, in the order of their registers; one item cannot be halved. */
+export function halves(block: PollBlock): PollBlock[] {
+  const middle = Math.ceil(block.items.length / 2);
+  return [block.items.slice(0, middle), block.items.slice(middle)].flatMap((items) => pollBlocks(items));
+}
+
 /** The protocol's bounds of one request. */
 const registersMaximum = 125;
 const bitsMaximum = 2000;

@@ -53,7 +53,7 @@ describe('decisions §2.6 modbus-tcp', () => {
     device.holding.writeUInt16BE(7, 4);
     device.input.writeInt16BE(-200, 20);
     device.discrete[0] = 0b1000;
-    devices = runDevices(siteText(device.port), folders, { command_max_age_ms: 300 });
+    devices = runDevices(siteText(device.port), folders, { command_max_age_ms: 300, refusing_after_ms: 300 });
     await devices.online();
   });
   afterEach(async () => {
@@ -77,6 +77,54 @@ describe('decisions §2.6 modbus-tcp', () => {
     await expect.poll(() => device.holding.readFloatBE(200)).toBe(12.5);
     await expect.poll(() => (device.coils[0] ?? 0) & 0b10_0000).toBe(0b10_0000);
     await expect.poll(() => device.holding.readInt16BE(208)).toBe(-3);
+  });
+
+  test('§6 no exception code ends the layer: the channel stays online, refuses, and reads again when it may', async () => {
+    for (const code of [0, 1, 4, 7, 9, 12, 16, 99, 128, 255]) {
+      device.refuse(code);
+      await expect.poll(() => devices.value(0), { timeout: 3000, interval: 5 }).toBeNull();
+      expect(devices.layer.channels()[0]?.state).toBe('online');
+      device.refuse(null);
+      await expect.poll(() => devices.value(0), { timeout: 3000, interval: 5 }).toBe(42.5);
+    }
+    expect(device.connections()).toBe(1);
+  });
+
+  test('§6 a device that refuses everything shows as refusing, and a command to it fails', async () => {
+    device.refuse(4);
+    await expect.poll(() => devices.layer.channels()[0]?.state, { timeout: 3000 }).toBe('refusing');
+    expect(devices.command(3, 1)).toBe('accepted');
+    await expect.poll(async () => (await devices.layer.counts()).failed).toBe(1);
+    device.refuse(null);
+    await expect.poll(() => devices.value(0), { timeout: 3000 }).toBe(42.5);
+    expect(devices.layer.channels()[0]?.state).toBe('online');
+  });
+
+  test('§6 a doubled answer is dropped: the connection stays and values go on', async () => {
+    device.repeat(2);
+    const connections = device.accepted();
+    for (let round = 1; round <= 5; round++) {
+      device.holding.writeFloatBE(round, 0);
+      await expect.poll(() => devices.value(0), { timeout: 3000, interval: 5 }).toBe(round);
+    }
+    expect(device.accepted()).toBe(connections);
+  });
+
+  test('§6 commands do not starve polls: after each command a poll that is due has its turn', async () => {
+    device.delay(5);
+    const before = device.reads.length;
+    const until = performance.now() + 1000;
+    while (performance.now() < until) {
+      for (const [index, value] of [
+        [3, 1],
+        [4, 1],
+        [5, 1],
+      ] as const)
+        devices.command(index, value);
+      await elapsed(2);
+    }
+    expect(device.writes.length).toBeGreaterThan(20);
+    expect(device.reads.length - before).toBeGreaterThan(20);
   });
 
   test('a value that does not fit its register is not sent, and counts as failed', async () => {
@@ -105,8 +153,26 @@ describe('decisions §2.6 modbus-tcp', () => {
     device.lack([2]);
     await expect.poll(() => [devices.value(0), devices.value(6)], { timeout: 3000 }).toEqual([42.5, null]);
     expect(devices.layer.channels()[0]?.state).toBe('online');
+    // What was cut up is read whole again on the next connection.
     device.lack([]);
-    await expect.poll(() => devices.value(6)).toBe(7);
+    await device.stop();
+    await offline();
+    await device.start();
+    await expect.poll(() => devices.value(6), { timeout: 3000 }).toBe(7);
+    expect(device.reads.slice(-10)).toContainEqual({ start: 0, count: 3 });
+  });
+
+  test.each([1, 3, 4, 99])('§6 a block is cut up on exception %d too', async (exception) => {
+    device.lack([2], exception);
+    await expect.poll(() => [devices.value(0), devices.value(6)], { timeout: 3000 }).toEqual([42.5, null]);
+  });
+
+  test('a device that is busy is asked for the same block again', async () => {
+    device.lack([2], 6);
+    await expect.poll(() => devices.value(0), { timeout: 3000 }).toBeNull();
+    device.lack([]);
+    await expect.poll(() => [devices.value(0), devices.value(6)], { timeout: 3000 }).toEqual([42.5, 7]);
+    expect(device.reads.every(({ start, count }) => start !== 2 && (start !== 0 || count === 3))).toBe(true);
   });
 
   test('an answer that is not Modbus ends the connection, and no value comes of it', async () => {

@@ -74,6 +74,25 @@ describe('decisions §2.6 mqtt', () => {
     expect(devices.value(load)).toBeNull();
   });
 
+  test.each([
+    ['a packet type that does not exist', 'f000'],
+    ['a packet of type 0', '0000'],
+    ['a length of five bytes', '30ffffffff7f'],
+    ['a publish of QoS 3', '360500016100'],
+    ['a publish that is shorter than its topic', '3003000961'],
+    ['an acknowledgement of nothing', '40020000'],
+  ])('§6 after %s the channel hears again, on a new connection if need be', async (_, hex) => {
+    broker.babble(Buffer.from(hex, 'hex'));
+    await elapsed(50);
+    const publishing = setInterval(() => void broker.publish('plant/meter', '{"p_kw": 70, "phases": [1, 230]}'), 20);
+    try {
+      await expect.poll(() => devices.value(load), { timeout: 5000 }).toBe(12);
+      expect(devices.layer.channels()[0]?.state).toBe('online');
+    } finally {
+      clearInterval(publishing);
+    }
+  });
+
   test('a payload over mqtt_payload_bytes is a bad value', async () => {
     await broker.publish('plant/brief', '7');
     await expect.poll(() => devices.value(brief)).toBe(7);

@@ -108,7 +108,11 @@ class MqttDriver implements Driver {
       // Nobody knows how old a retained message is.
       if (this.#client === client && !packet.retain) this.#received(topic, payload);
     });
-    client.on('error', (error) => log.warn('channel failed', { reason: error.message }));
+    // After a packet that it cannot parse the library hears nothing more: the connection is of no use.
+    client.on('error', (error) => {
+      log.warn('channel failed', { reason: error.message });
+      client.stream.destroy();
+    });
     client.on('close', () => this.#disconnected(client));
   }
 
