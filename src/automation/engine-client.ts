@@ -24,6 +24,12 @@ import type { EngineMeasures } from './measures.ts';
 /** Of `engine_call_timeout_ms`, the rest of which storing what waits may take: an end takes no longer than a call. */
 const closingShare = 0.5;
 
+/**
+ * Of `engine_call_timeout_ms`, the time in which the engine begins an order or drops it; the rest is for its answer, so that an
+ * order that was answered 503 is not carried out later (decisions §6, "Execute").
+ */
+const orderShare = 0.5;
+
 /** A started engine thread, or its twin. */
 export interface EngineThread {
   readonly port: Port;
@@ -256,7 +262,10 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
       if (changed !== undefined) parameters = changed;
       return inTurn(() => bring(alive()));
     },
-    execute: async (ruleId, correlationId) => running().caller.call('execute', { ruleId, correlationId }),
+    async execute(ruleId, correlationId) {
+      const untilMs = clock.monotonicMs() + limits.engine_call_timeout_ms * orderShare;
+      return running().caller.call('execute', { ruleId, correlationId, untilMs });
+    },
     explain: async (ruleIds) => running().caller.call('explain', { ruleIds }),
     writers: async (points) => running().caller.call('writers', { points }),
     status: async () => (current?.runs === true ? current.caller.call('status', null) : null),

@@ -87,6 +87,14 @@ export interface PointWriter {
   readonly point: number;
 }
 
+/** A manual execution. It is carried out before its deadline or never (decisions §6, "Execute"). */
+export interface ExecuteOrder {
+  readonly ruleId: number;
+  readonly correlationId: string;
+  /** Monotonic milliseconds of this process. */
+  readonly untilMs: number;
+}
+
 /** Which of the processes that share a site an engine acts for; null where nobody shares it. */
 export interface EngineTerm {
   readonly epoch: number | null;
@@ -101,7 +109,7 @@ export type EngineMethods = {
   readonly adopt: (term: EngineTerm) => ReloadReport;
   /** From now on rules run. */
   readonly run: (question: null) => null;
-  readonly execute: (order: { readonly ruleId: number; readonly correlationId: string }) => ExecutionRecord;
+  readonly execute: (order: ExecuteOrder) => ExecutionRecord;
   readonly explain: (question: { readonly ruleIds: readonly number[] }) => (RuleStatus | null)[];
   readonly status: (question: null) => EngineStatus;
   readonly measures: (question: null) => EngineMeasures;
@@ -127,6 +135,12 @@ export const engineQuestions = [
 ] as const satisfies readonly (keyof EngineMethods)[];
 
 /** What other processes of the site may ask of the one that controls. */
-export type SharedEngineMethods = Omit<EngineMethods, 'rehearse' | 'adopt' | 'run' | 'drain' | 'keep' | 'close'>;
+export type SharedEngineMethods = Omit<
+  EngineMethods,
+  'execute' | 'rehearse' | 'adopt' | 'run' | 'drain' | 'keep' | 'close'
+> & {
+  /** Clocks of two processes have nothing in common: the one that controls gives the order its deadline. */
+  readonly execute: (order: Omit<ExecuteOrder, 'untilMs'>) => ExecutionRecord;
+};
 
 export type EngineEvent = { readonly type: 'executions'; readonly records: readonly ExecutionRecord[] };

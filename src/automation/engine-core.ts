@@ -99,7 +99,7 @@ export function startEngineCore(port: Port, setup: EngineSetup, clock: Clock, lo
       (await running()).engine.start();
       return null;
     },
-    execute: async ({ ruleId, correlationId }) => (await running()).engine.execute(ruleId, correlationId),
+    execute: async (order) => (await running()).engine.execute(order),
     explain: async ({ ruleIds }) => (await running()).engine.explain(ruleIds),
     status: async () => (await running()).engine.status(),
     measures: async () => (await running()).engine.measures(),

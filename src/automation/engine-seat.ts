@@ -82,7 +82,7 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
       log.debug('a message to another process was not sent', { error: String(error) });
     });
   };
-  const remote: Caller<SharedEngineMethods, EngineEvent> = callThread(
+  const remote: Caller<SharedEngineMethods, EngineEvent> = callThread<SharedEngineMethods, EngineEvent>(
     {
       postMessage: (message) => post(engineName, message),
       on: (_event, listener) => toEngine.push(listener),

@@ -69,7 +69,14 @@ function setup(options: Setup = {}) {
   const clock = options.clock ?? simulatedClock();
   const limits = { ...automationLimits, ...options.limits };
   const values = new Float64Array(points.length).fill(Number.NaN);
-  const world = { answer: options.answer ?? 'accepted', torn: 0, lost: false, observedAgoMs: 0, hurried: 0 };
+  const world = {
+    answer: options.answer ?? 'accepted',
+    torn: 0,
+    lost: false,
+    observedAgoMs: 0,
+    hurried: 0,
+    diskHangs: false,
+  };
   const commands: Command[] = [];
   const records: ExecutionRecord[] = [];
   const changes: [number, number][] = [];
@@ -138,7 +145,7 @@ function setup(options: Setup = {}) {
       record: (record, unchanged) => void (unchanged && unchangedRuns.push(record.execution_id)),
       touch: (ids) => void touched.push(...ids),
       forget: () => undefined,
-      flushed: () => Promise.resolve(true),
+      flushed: () => (world.diskHangs ? new Promise(() => undefined) : Promise.resolve(true)),
       hurry: () => void world.hurried++,
       waiting: () => 0,
       dropped: () => 0,
@@ -149,7 +156,9 @@ function setup(options: Setup = {}) {
   onRing = engine.pointsChanged;
   const load = (...list: EngineRule[]) => engine.reload({ ids: list.map((item) => item.id), changed: list });
   const runs = (id: number): ExecutionRecord[] => records.filter((record) => record.rule_id === id);
-  return { clock, engine, rules, world, commands, records, set, lose, load, runs, unchangedRuns, touched };
+  const order = (ruleId: number, correlationId: string, forMs = 5000) =>
+    engine.execute({ ruleId, correlationId, untilMs: clock.monotonicMs() + forMs });
+  return { clock, engine, rules, world, commands, records, set, lose, load, runs, order, unchangedRuns, touched };
 }
 
 describe('decisions §2.5 cycles', () => {
@@ -342,13 +351,13 @@ describe('§6 scheduling', () => {
 
 describe('manual execution', () => {
   test('ignores trigger, cooldown and enabled, carries the correlation id, and does not move the interval', async () => {
-    const { clock, engine, load, runs, set } = setup();
+    const { clock, engine, load, order, runs, set } = setup();
     set(0, 20);
     load(rule(1, { cooldown_ms: 60_000 }), rule(2, { enabled: false }));
     engine.start();
     clock.advance(100);
-    const first = engine.execute(1, 'correlation-a');
-    const second = engine.execute(2, 'correlation-b');
+    const first = order(1, 'correlation-a');
+    const second = order(2, 'correlation-b');
     clock.advance(0);
     expect(await first).toMatchObject({
       rule_id: 1,
@@ -361,26 +370,22 @@ describe('manual execution', () => {
   });
 
   test('manual runs do not count for the interval', () => {
-    const { clock, engine, load, runs, set } = setup();
+    const { clock, engine, load, order, runs, set } = setup();
     set(0, 1);
     load(rule(1));
     engine.start();
     clock.advance(600);
-    void engine.execute(1, 'correlation-a');
+    void order(1, 'correlation-a');
     clock.advance(500);
     expect(runs(1).map((record) => record.trigger.type)).toEqual(['interval', 'manual', 'interval']);
   });
 
   test('unknown rule, no runnable flow, stopped engine, too many waiting', async () => {
-    const { clock, engine, load } = setup({ limits: { max_waiting_executions: 2 } });
-    await expect(engine.execute(1, 'correlation-a')).rejects.toMatchObject({ code: 'engine-unavailable' });
+    const { clock, engine, load, order } = setup({ limits: { max_waiting_executions: 2 } });
+    await expect(order(1, 'correlation-a')).rejects.toMatchObject({ code: 'engine-unavailable' });
     load(rule(1, { nodes_json: '{}' }));
     engine.start();
-    const codes = [
-      engine.execute(9, 'correlation-a'),
-      engine.execute(1, 'correlation-b'),
-      engine.execute(1, 'correlation-c'),
-    ].map((result) =>
+    const codes = [order(9, 'correlation-a'), order(1, 'correlation-b'), order(1, 'correlation-c')].map((result) =>
       result.then(
         () => 'ran',
         (error: unknown) => (error instanceof Fault ? error.code : 'bug'),
@@ -391,19 +396,49 @@ describe('manual execution', () => {
   });
 
   test('live values that cannot be read are tried again, then refused', async () => {
-    const { clock, engine, load, set, world } = setup();
+    const { clock, engine, load, order, set, world } = setup();
     set(0, 20);
     load(rule(1, { enabled: false }));
     engine.start();
     world.torn = 4;
-    const fine = engine.execute(1, 'correlation-a');
+    const fine = order(1, 'correlation-a');
     clock.advance(0);
     expect((await fine).outcome).toBe('acted');
     world.torn = 1000;
-    const refused = engine.execute(1, 'correlation-b');
+    const refused = order(1, 'correlation-b');
     const code = refused.catch((error: unknown) => (error instanceof Fault ? error.code : 'bug'));
     clock.advance(0);
     expect(await code).toBe('engine-unavailable');
+  });
+
+  test('§6 an order whose deadline has passed is dropped, and says that nothing was carried out', async () => {
+    const { clock, engine, load, order, runs, set } = setup();
+    set(0, 20);
+    load(rule(1, { enabled: false }));
+    engine.start();
+    const late = order(1, 'correlation-a', 0).catch((error: unknown) => error);
+    clock.advance(0);
+    expect(await late).toMatchObject({ code: 'engine-unavailable', details: { order: 'expired' } });
+    expect(runs(1)).toHaveLength(0);
+    const inTime = order(1, 'correlation-b', 1);
+    clock.advance(0);
+    expect((await inTime).outcome).toBe('acted');
+  });
+
+  test('§6 a disk that hangs makes no refusal of what was carried out: the answer waits for it until the deadline only', async () => {
+    const { clock, engine, load, order, set, world } = setup();
+    set(0, 20);
+    world.diskHangs = true;
+    load(rule(1, { enabled: false }));
+    engine.start();
+    const answer = { outcome: '' };
+    void order(1, 'correlation-a', 5000).then(({ outcome }) => void (answer.outcome = outcome));
+    clock.advance(4999);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(answer.outcome).toBe('');
+    clock.advance(1);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(answer.outcome).toBe('acted');
   });
 });
 

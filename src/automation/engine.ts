@@ -3,7 +3,7 @@
  * order; it sees one snapshot, and its rules run in priority order, each at most once. A cycle is done in slices of
  * `max_concurrent_executions` between which the event loop turns, so an execution never waits for more than a slice.
  */
-import type { Clock, Timer } from '../base/clock.ts';
+import { type Clock, type Timer, within } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
 import { timeLabel } from '../base/timestamp.ts';
@@ -14,7 +14,14 @@ import { executeRule } from '../rules/executor.ts';
 import type { ExecutionRecord, RunTrigger } from '../rules/record.ts';
 import type { DueRule } from '../rules/scheduler.ts';
 import { type Snapshot, usable } from '../rules/snapshot.ts';
-import type { EngineStatus, PointWriter, ReloadReport, RuleSetChange, RuleStatus } from './engine-contract.ts';
+import type {
+  EngineStatus,
+  ExecuteOrder,
+  PointWriter,
+  ReloadReport,
+  RuleSetChange,
+  RuleStatus,
+} from './engine-contract.ts';
 import type { AutomationLimits } from './limits.ts';
 import { type EngineMeasures, measureEngine } from './measures.ts';
 import type { Recorder } from './recorder.ts';
@@ -52,7 +59,7 @@ export interface Engine {
   /** Points changed: an event cycle follows. */
   pointsChanged(): void;
   reload(change: RuleSetChange): ReloadReport;
-  execute(ruleId: number, correlationId: string): Promise<ExecutionRecord>;
+  execute(order: ExecuteOrder): Promise<ExecutionRecord>;
   explain(ruleIds: readonly number[]): (RuleStatus | null)[];
   status(): EngineStatus;
   measures(): EngineMeasures;
@@ -61,9 +68,7 @@ export interface Engine {
   stop(): void;
 }
 
-interface Order {
-  readonly ruleId: number;
-  readonly correlationId: string;
+interface Order extends ExecuteOrder {
   /** Tries to copy a consistent snapshot before the order is refused. */
   attemptsLeft: number;
   readonly resolve: (record: ExecutionRecord) => void;
@@ -231,6 +236,7 @@ export function createEngine(parts: EngineParts): Engine {
 
   /** A manual order is a cycle of its own and ignores trigger and cooldown. */
   const runOrder = (order: Order): void => {
+    if (clock.monotonicMs() >= order.untilMs) return order.reject(expired());
     const rule = rules.get(order.ruleId);
     if (rule === undefined) return order.reject(new Fault('not-found', `there is no rule ${order.ruleId}`));
     if (rule.compiled === null)
@@ -251,7 +257,9 @@ export function createEngine(parts: EngineParts): Engine {
     const dueAtMs = snapshot.monotonicMs;
     const endedMs = clock.monotonicMs();
     scheduler.finished(order.ruleId, { scheduled: false, acted: acted(record), snapshot, dueAtMs, endedMs });
-    void recorder.flushed().then(() => order.resolve(record));
+    // Stored first, so that whoever asks next finds it; but a disk that hangs must not make a refusal of what was done.
+    const stored = recorder.flushed().then(() => undefined);
+    void within(clock, Math.max(0, order.untilMs - clock.monotonicMs()), stored).then(() => order.resolve(record));
   };
 
   return {
@@ -270,13 +278,13 @@ export function createEngine(parts: EngineParts): Engine {
       recorder.forget(removed);
       return report;
     },
-    execute(ruleId, correlationId) {
+    execute(order) {
       return new Promise((resolve, reject) => {
         if (!running || orders.length >= limits.max_waiting_executions) {
           reject(new Fault('engine-unavailable', 'the engine takes no more executions now; try again'));
           return;
         }
-        orders.push({ ruleId, correlationId, attemptsLeft: snapshotAttempts, resolve, reject });
+        orders.push({ ...order, attemptsLeft: snapshotAttempts, resolve, reject });
         if (!inCycle) ask();
       });
     },
@@ -305,6 +313,11 @@ export function createEngine(parts: EngineParts): Engine {
       for (const order of orders.splice(0)) order.reject(new Fault('engine-unavailable', 'the engine is stopping'));
     },
   };
+}
+
+function expired(): Fault {
+  const message = 'the order expired before the rule engine began it: nothing was carried out; try again';
+  return new Fault('engine-unavailable', message, { details: { order: 'expired' } });
 }
 
 /** Cooldown starts after a successful execution that performed at least one action (§6); an outranked write is none. */

@@ -194,6 +194,8 @@ async function execute(parts: AutomationParts, context: CallContext): Promise<An
   const execution = await parts.engine.execute(id, context.correlationId).catch(async (error: unknown) => {
     // Not known to the engine, but stored: imported beside the service (decisions §2.5).
     const waits = error instanceof Fault && error.code === 'not-found' && (await parts.store.get(id)) !== null;
+    if (error instanceof Fault && error.code === 'engine-unavailable')
+      context.audit.note({ order: error.details?.['order'] ?? 'not-answered' });
     throw waits ? notLoaded(id) : error;
   });
   const attempted = execution.actions_executed.length;
