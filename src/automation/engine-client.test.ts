@@ -273,7 +273,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     stored = [rule(1), rule(2, { nodes_json: '{}' })];
     const states = createHistoryStore(database);
     // Of a rule that is no more: whoever controls removes it.
-    await states.append([], [{ rule_id: 9, state: 'left' }], []);
+    await states.append({ rows: [], states: [{ rule_id: 9, state: 'left' }], gone: [], claims: [] });
     const before = await client.standBy();
     expect(before).toEqual({ rules_loaded: 1, rules_failed: [{ id: 2, code: 'no-runnable-flow' }] });
     stored = [rule(1), rule(3)];

@@ -2,22 +2,21 @@
  * The engine with everything around it, behind one message port: the same code in the worker (`engine-thread.ts`) and
  * in the tests' twin. Answers the calls of engine-contract.ts and rings when watched rules ran.
  */
-import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { listen } from '../base/doorbell.ts';
 import { Fault } from '../base/fault.ts';
-import type { Log } from '../base/log.ts';
+import type { Log, LogLevel } from '../base/log.ts';
 import { answerCalls, type Port, sendEvent } from '../base/thread.ts';
 import { createCommandWriter } from '../points/command-slots.ts';
 import { createChangeReader, createLiveTableReader } from '../points/live-table.ts';
 import { doorbells, type PointMemory } from '../points/shared-memory.ts';
 import { type Site, siteCatalogue } from '../points/site.ts';
-import { createArbiter } from '../rules/arbiter.ts';
+import { type Arbiter, createArbiter } from '../rules/arbiter.ts';
 import type { SiteCatalogue } from '../rules/catalogue.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import { createScheduler } from '../rules/scheduler.ts';
 import { createSnapshot } from '../rules/snapshot.ts';
-import { type DatabasePlace, openRuntimeDatabase } from '../storage/database.ts';
+import { type DatabasePlace, openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.ts';
 import { createEngine } from './engine.ts';
 import {
   type EngineEvent,
@@ -26,13 +25,14 @@ import {
   engineQuestions,
   type RuleSetChange,
 } from './engine-contract.ts';
-import { createHistoryStore, type HistoryRow, type StateRow } from './history-store.ts';
+import { type ClaimRow, createHistoryStore, type HistoryRow, type StateRow } from './history-store.ts';
 import type { AutomationLimits } from './limits.ts';
 import { type RuleLoader, ruleLoader } from './loaded-rule.ts';
+import { type OpenRecordWriter, openRecordThread, openRecordWriter } from './open-record-writer.ts';
 import { recordSpool } from './record-spool.ts';
 import { createRecorder } from './recorder.ts';
-import { createRuleLog } from './rule-log.ts';
 import { createRuleSet, type RuleSet } from './rule-set.ts';
+import { parsedOrNull } from './rule-view.ts';
 import { createStandbyRules } from './standby-rules.ts';
 
 /** What an engine is started with: plain data and shared memory. */
@@ -50,11 +50,37 @@ export interface EngineCore {
   stop(): Promise<void>;
 }
 
+/** Opens what stores the engine's records. It takes over the handle, or closes it and opens its own. */
+export type RecordsOf = (
+  setup: EngineSetup,
+  database: RuntimeDatabase,
+  clock: Clock,
+  log: Log,
+) => Promise<OpenRecordWriter> | OpenRecordWriter;
+
+const recordsHere: RecordsOf = openRecordWriter;
+
+/** Records in files are stored by a thread of their own: a tick never waits for a disk. A server's are stored from here. */
+export function recordsApart(logLevel: LogLevel): RecordsOf {
+  return async (setup, database, clock, log) => {
+    if (typeof setup.database !== 'string') return recordsHere(setup, database, clock, log);
+    await database.close();
+    const { dataFolder, limits } = setup;
+    return openRecordThread({ file: setup.database, dataFolder, limits, logLevel }, clock, log);
+  };
+}
+
 /**
  * Starts an engine that speaks through `port`. Until `adopt` it only compiles rules: it opens no database and has no state;
  * until `run` it runs none.
  */
-export function startEngineCore(port: Port, setup: EngineSetup, clock: Clock, log: Log): EngineCore {
+export function startEngineCore(
+  port: Port,
+  setup: EngineSetup,
+  clock: Clock,
+  log: Log,
+  recordsOf: RecordsOf = recordsHere,
+): EngineCore {
   const publisher = createPublisher(port, clock);
   const catalogueWith = catalogues(setup.site);
   const standby = createStandbyRules(catalogueWith, ruleLoader(setup.limits));
@@ -86,7 +112,16 @@ export function startEngineCore(port: Port, setup: EngineSetup, clock: Clock, lo
       return null;
     },
     async adopt(term) {
-      adopted ??= assemble({ setup, clock, log, term, catalogueWith, load: standby.load, publish: publisher.take });
+      adopted ??= assemble({
+        setup,
+        clock,
+        log,
+        term,
+        catalogueWith,
+        load: standby.load,
+        publish: publisher.take,
+        recordsOf,
+      });
       try {
         return (await adopted).engine.reload(standby.all());
       } catch (error) {
@@ -122,8 +157,7 @@ export function startEngineCore(port: Port, setup: EngineSetup, clock: Clock, lo
       return left.length - kept;
     },
     async close() {
-      await (await adopted)?.ruleLog.close();
-      await (await adopted)?.database.close();
+      await (await adopted)?.records.end();
       return null;
     },
   };
@@ -134,7 +168,7 @@ export function startEngineCore(port: Port, setup: EngineSetup, clock: Clock, lo
   return {
     async stop() {
       await end();
-      await (await adopted)?.database.close();
+      await (await adopted)?.records.end();
     },
   };
 }
@@ -153,29 +187,40 @@ interface AssemblyParts {
   readonly catalogueWith: ReturnType<typeof catalogues>;
   readonly load: RuleLoader;
   readonly publish: (record: ExecutionRecord) => void;
+  readonly recordsOf: RecordsOf;
 }
 
 /** The engine with the stored states of its rules, and everything that it writes to. */
-async function assemble({ setup, clock, log, term, catalogueWith, load, publish }: AssemblyParts) {
-  const { memory, limits, database: place, dataFolder } = setup;
-  const { points } = catalogueWith(undefined);
+async function assemble({ setup, clock, log, term, catalogueWith, load, publish, recordsOf }: AssemblyParts) {
+  const { memory, limits, database: place } = setup;
+  const catalogue = catalogueWith(undefined);
+  const { points } = catalogue;
   const ofTerm = typeof place === 'string' || term.epoch === null ? place : { ...place, epoch: term.epoch };
   const database = openRuntimeDatabase(ofTerm);
   const store = createHistoryStore(database);
-  const states = await store.states().catch(async (error: unknown) => {
+  const [states, claims] = await Promise.all([store.states(), store.claims()]).catch(async (error: unknown) => {
     await database.close();
     throw error;
   });
-  const ruleLog = createRuleLog(join(dataFolder, 'logs', 'rules'), limits, clock, log);
+  const arbiter = createArbiter();
+  restoreClaims(arbiter, claims, catalogue, clock);
   const rules = ruleSet(states, limits, clock, catalogueWith, load);
-  const recorder = createRecorder({ store, ruleLog, limits, clock, log, stateOf: rules.exportState });
+  const records = await recordsOf({ ...setup, database: ofTerm }, database, clock, log);
+  const recorder = createRecorder({
+    writer: records,
+    limits,
+    clock,
+    log,
+    stateOf: rules.exportState,
+    urgentStateOf: rules.urgentState,
+  });
   const live = createLiveTableReader(memory);
   const changes = createChangeReader(memory);
   const engine = createEngine({
     clock,
     limits,
     rules,
-    arbiter: createArbiter(),
+    arbiter,
     snapshot: createSnapshot(points.length),
     statusSnapshot: createSnapshot(points.length),
     points: { copyInto: (snapshot) => live.copyInto(snapshot, clock), drainChanges: changes.drain },
@@ -185,7 +230,16 @@ async function assemble({ setup, clock, log, term, catalogueWith, load, publish 
     publish,
   });
   const bell = listen(clock, memory.doorbells, doorbells.changes, engine.pointsChanged);
-  return { engine, recorder, ruleLog, bell, database };
+  return { engine, recorder, records, bell };
+}
+
+/** Holds and write budgets go on where they were (decisions §6); of a point that the site has no more, nothing is left. */
+function restoreClaims(arbiter: Arbiter, claims: readonly ClaimRow[], catalogue: SiteCatalogue, clock: Clock): void {
+  const byKey = new Map(claims.map(({ point, state }) => [point, state]));
+  for (const point of catalogue.points) {
+    const text = byKey.get(`${point.instance}:${point.point_type}:${point.point}`);
+    if (text !== undefined) arbiter.restoreClaim(point, parsedOrNull(text), clock.monotonicMs(), clock.wallMs());
+  }
 }
 
 function ruleSet(
@@ -199,6 +253,7 @@ function ruleSet(
     scheduler: createScheduler(limits),
     catalogueWith,
     load,
+    limits,
     stored: new Map(states.map(({ rule_id, state }) => [rule_id, state])),
     now: () => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() }),
   });

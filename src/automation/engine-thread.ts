@@ -2,9 +2,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../base/clock.ts';
 import { createLog } from '../base/log.ts';
-import { type EngineSetup, startEngineCore } from './engine-core.ts';
+import { type EngineSetup, recordsApart, startEngineCore } from './engine-core.ts';
 import type { EngineWorkerData } from './start-engine.ts';
 
 if (parentPort === null) throw new Error('the engine thread was started as a program');
 const { setup, logLevel } = workerData as EngineWorkerData;
-startEngineCore(parentPort, setup satisfies EngineSetup, systemClock, createLog(logLevel, { thread: 'automation' }));
+const log = createLog(logLevel, { thread: 'automation' });
+startEngineCore(parentPort, setup satisfies EngineSetup, systemClock, log, recordsApart(logLevel));

@@ -76,6 +76,7 @@ function setup(options: Setup = {}) {
     observedAgoMs: 0,
     hurried: 0,
     diskHangs: false,
+    claims: new Map<string, string>(),
   };
   const commands: Command[] = [];
   const records: ExecutionRecord[] = [];
@@ -97,6 +98,7 @@ function setup(options: Setup = {}) {
     scheduler: createScheduler(limits),
     catalogueWith,
     load: ruleLoader(limits),
+    limits,
     stored: options.stored ?? new Map(),
     now: () => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() }),
   });
@@ -145,6 +147,7 @@ function setup(options: Setup = {}) {
       record: (record, unchanged) => void (unchanged && unchangedRuns.push(record.execution_id)),
       touch: (ids) => void touched.push(...ids),
       forget: () => undefined,
+      claimed: (point, state) => void world.claims.set(point, state),
       flushed: () => (world.diskHangs ? new Promise(() => undefined) : Promise.resolve(true)),
       hurry: () => void world.hurried++,
       waiting: () => 0,

@@ -230,6 +230,10 @@ export function createEngine(parts: EngineParts): Engine {
     measures.executed(record);
     const unchanged = rules.finished(ruleId, record);
     recorder.record(record, unchanged);
+    for (const point of arbiter.takeClaimed()) {
+      const claim = arbiter.exportClaim(point, clock.monotonicMs(), clock.wallMs());
+      recorder.claimed(`${point.instance}:${point.point_type}:${point.point}`, JSON.stringify(claim));
+    }
     parts.publish(record);
     return record;
   };

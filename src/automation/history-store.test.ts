@@ -2,7 +2,14 @@ import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.ts';
 import { engines, type TestPlaces, testPlaces } from '../testing/engines.ts';
-import { createHistoryReader, createHistoryStore, type HistoryRow, newestOf } from './history-store.ts';
+import {
+  createHistoryReader,
+  createHistoryStore,
+  type HistoryRow,
+  type HistoryStore,
+  newestOf,
+  type StateRow,
+} from './history-store.ts';
 
 const idOf = (number: number): string => `0192a000-0000-7000-8000-${String(number).padStart(12, '0')}`;
 const row = (ruleId: number, number: number, more: Partial<HistoryRow> = {}): HistoryRow => ({
@@ -14,6 +21,9 @@ const row = (ruleId: number, number: number, more: Partial<HistoryRow> = {}): Hi
   record: `"${number}"`,
   ...more,
 });
+
+const append = (store: HistoryStore, rows: HistoryRow[], states: StateRow[], gone: number[]): Promise<void> =>
+  store.append({ rows, states, gone, claims: [] });
 
 describe.each(engines)('runtime database on %s', (engine) => {
   let places: TestPlaces;
@@ -33,7 +43,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
     const store = createHistoryStore(database);
     const reader = createHistoryReader(database);
     const rows = Array.from({ length: 250 }, (_, index) => row(1 + (index % 2), index));
-    await store.append(rows, [], []);
+    await append(store, rows, [], []);
     expect(await reader.page(1, undefined, 3)).toEqual(['"248"', '"246"', '"244"']);
     expect(await reader.page(1, idOf(244), 2)).toEqual(['"242"', '"240"']);
     expect(await reader.page(1, idOf(0), 2)).toEqual([]);
@@ -42,7 +52,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
   test('a cursor whose run retention removed goes on where it stood', async () => {
     const store = createHistoryStore(database);
     const reader = createHistoryReader(database);
-    await store.append([row(1, 1), row(1, 2), row(1, 3), row(1, 4)], [], []);
+    await append(store, [row(1, 1), row(1, 2), row(1, 3), row(1, 4)], [], []);
     await database.query.deleteFrom('execution').where('execution_id', '=', idOf(3)).execute();
     expect(await reader.page(1, idOf(3), 10)).toEqual(['"2"', '"1"']);
     expect(await reader.page(1, '00000000-0000-7000-8000-000000000000', 10)).toEqual([]);
@@ -51,7 +61,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
   test('decisions §2.1 a run that was stored late stands where its id says, and pages show each run once', async () => {
     const store = createHistoryStore(database);
     const reader = createHistoryReader(database);
-    await store.append([row(1, 1), row(1, 4), row(1, 5)], [], []);
+    await append(store, [row(1, 1), row(1, 4), row(1, 5)], [], []);
     await store.restore([row(1, 2), row(1, 3)]);
     expect(await reader.page(1, undefined, 3)).toEqual(['"5"', '"4"', '"3"']);
     expect(await reader.page(1, idOf(3), 3)).toEqual(['"2"', '"1"']);
@@ -78,7 +88,8 @@ describe.each(engines)('runtime database on %s', (engine) => {
     const store = createHistoryStore(database);
     const unchanged = Array.from({ length: 1005 }, (_, index) => row(1, index, { unchanged: true }));
     const acted = Array.from({ length: 12 }, (_, index) => row(1, 2000 + index, { outcome: 'acted' }));
-    await store.append(
+    await append(
+      store,
       [...acted.slice(0, 6), ...unchanged, ...acted.slice(6), row(2, 9000, { unchanged: true })],
       [],
       [],
@@ -96,7 +107,8 @@ describe.each(engines)('runtime database on %s', (engine) => {
 
   test('decisions §2.5 what is older than the limit goes, a chunk at a time', async () => {
     const store = createHistoryStore(database);
-    await store.append(
+    await append(
+      store,
       Array.from({ length: 10 }, (_, index) => row(1, index)),
       [],
       [],
@@ -110,7 +122,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
   test('what is oldest by its time goes first, whatever came in first: found by the index of ages, without a scan', async () => {
     const store = createHistoryStore(database);
     const startedAt = (ms: number) => ({ started_at: new Date(1_700_000_000_000 + ms).toISOString() });
-    await store.append([row(1, 1, startedAt(5)), row(1, 2, startedAt(3)), row(1, 3, startedAt(4))], [], []);
+    await append(store, [row(1, 1, startedAt(5)), row(1, 2, startedAt(3)), row(1, 3, startedAt(4))], [], []);
     const limit = new Date(1_700_000_001_000).toISOString();
     expect(await store.pruneBefore(limit, 1)).toBe(1);
     expect(await all(1)).toEqual(['"3"', '"1"']);
@@ -121,8 +133,8 @@ describe.each(engines)('runtime database on %s', (engine) => {
   test('decisions §2.5 a batch whose commit was not answered is appended again: each run once, and the newer states', async () => {
     const store = createHistoryStore(database);
     const batch = [row(1, 1), row(2, 2)];
-    await store.append(batch, [{ rule_id: 1, state: 'a' }], []);
-    await store.append([...batch, row(1, 3)], [{ rule_id: 1, state: 'b' }], []);
+    await append(store, batch, [{ rule_id: 1, state: 'a' }], []);
+    await append(store, [...batch, row(1, 3)], [{ rule_id: 1, state: 'b' }], []);
     expect(await all(1)).toEqual(['"3"', '"1"']);
     expect(await all(2)).toEqual(['"2"']);
     expect(await store.states()).toEqual([{ rule_id: 1, state: 'b' }]);
@@ -130,11 +142,12 @@ describe.each(engines)('runtime database on %s', (engine) => {
 
   test('runs and states are one transaction: a run that cannot be stored takes the states with it', async () => {
     const store = createHistoryStore(database);
-    await store.append([row(1, 1)], [{ rule_id: 1, state: 'a' }], []);
+    await append(store, [row(1, 1)], [{ rule_id: 1, state: 'a' }], []);
     // No engine takes a rule's number that is not whole.
-    await expect(store.append([row(1.5, 2)], [{ rule_id: 1, state: 'b' }], [])).rejects.toThrow();
+    await expect(append(store, [row(1.5, 2)], [{ rule_id: 1, state: 'b' }], [])).rejects.toThrow();
     expect(await store.states()).toEqual([{ rule_id: 1, state: 'a' }]);
-    await store.append(
+    await append(
+      store,
       [],
       [
         { rule_id: 1, state: 'c' },
@@ -142,7 +155,19 @@ describe.each(engines)('runtime database on %s', (engine) => {
       ],
       [],
     );
-    await store.append([], [], [2]);
+    await append(store, [], [], [2]);
     expect(await store.states()).toEqual([{ rule_id: 1, state: 'c' }]);
+  });
+
+  test('§6 the newest claim on each point is kept', async () => {
+    const store = createHistoryStore(database);
+    const claim = (point: string, state: string) => ({ rows: [], states: [], gone: [], claims: [{ point, state }] });
+    await store.append(claim('1:action:1', 'a'));
+    await store.append(claim('1:action:2', 'b'));
+    await store.append(claim('1:action:1', 'c'));
+    expect((await store.claims()).toSorted((x, y) => x.point.localeCompare(y.point))).toEqual([
+      { point: '1:action:1', state: 'c' },
+      { point: '1:action:2', state: 'b' },
+    ]);
   });
 });

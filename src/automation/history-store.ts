@@ -20,16 +20,33 @@ export interface StateRow {
   readonly state: string;
 }
 
+/** A claim on an action point: a priority hold, a write budget (decisions §6, "Arbitration state"). */
+export interface ClaimRow {
+  /** `instance:point_type:point`. */
+  readonly point: string;
+  /** The claim as JSON text. */
+  readonly state: string;
+}
+
+/** What is stored in one transaction. */
+export interface StoredBatch {
+  readonly rows: readonly HistoryRow[];
+  readonly states: readonly StateRow[];
+  /** Rules whose states are removed. */
+  readonly gone: readonly number[];
+  readonly claims: readonly ClaimRow[];
+}
+
 export interface HistoryStore {
   /**
-   * Stores executions and states and removes the states of `gone` rules, all or nothing. Executions have happened and are
-   * stored in any case, once, however often they come; states are those of the process that controls, and are left alone
-   * when that is another one by now.
+   * All or nothing. Executions have happened and are stored in any case, once, however often they come; states and claims
+   * are those of the process that controls, and are left alone when that is another one by now.
    */
-  append(rows: readonly HistoryRow[], states: readonly StateRow[], gone: readonly number[]): Promise<void>;
+  append(batch: StoredBatch): Promise<void>;
   /** Stores executions that were kept elsewhere meanwhile; those that are there already stay as they are. */
   restore(rows: readonly HistoryRow[]): Promise<void>;
   states(): Promise<StateRow[]>;
+  claims(): Promise<ClaimRow[]>;
   /** Keeps the newest `unchanged` unchanged runs and the newest `total` others of one rule. */
   pruneRule(ruleId: number, unchanged: number, total: number): Promise<void>;
   /** Removes at most `rows` runs that started before `startedAt`; returns how many. */
@@ -46,7 +63,7 @@ const rowsPerStatement = 100;
 
 export function createHistoryStore(database: RuntimeDatabase): HistoryStore {
   return {
-    append: (rows, states, gone) =>
+    append: ({ rows, states, gone, claims }) =>
       database.transaction(async (within) => {
         await insertOnce(within, rows);
         if (!(await database.isCurrent(within))) return;
@@ -57,10 +74,18 @@ export function createHistoryStore(database: RuntimeDatabase): HistoryStore {
             .onConflict((on) => on.column('rule_id').doUpdateSet((set) => ({ state: set.ref('excluded.state') })))
             .execute();
         }
+        for (const part of portions(claims)) {
+          await within
+            .insertInto('point_claim')
+            .values(part)
+            .onConflict((on) => on.column('point').doUpdateSet((set) => ({ state: set.ref('excluded.state') })))
+            .execute();
+        }
         for (const part of portions(gone)) await within.deleteFrom('rule_state').where('rule_id', 'in', part).execute();
       }),
     restore: (rows) => database.transaction((within) => insertOnce(within, rows)),
     states: () => database.query.selectFrom('rule_state').select(['rule_id', 'state']).execute(),
+    claims: () => database.query.selectFrom('point_claim').select(['point', 'state']).execute(),
     async pruneRule(ruleId, unchanged, total) {
       await pruneBeyond(database, ruleId, 1, unchanged);
       await pruneBeyond(database, ruleId, 0, total);

@@ -28,6 +28,10 @@ export const automationLimitsSchema = Type.Object(
     record_chunk_rows: whole(1, 100_000, 500),
     /** Executions that may wait to be stored; beyond it the oldest is dropped and counted. */
     record_queue: whole(1, 1_000_000, 50_000),
+    /** Bytes of executions that may wait to be stored; beyond it the oldest is dropped and counted. */
+    record_queue_bytes: whole(65_536, 1_073_741_824, 67_108_864),
+    /** Longest time that unchanged runs and growing memories (windows, sums) wait to be stored (decisions §6). */
+    state_flush_ms: whole(100, 60_000, 5000),
     history_days: whole(1, 36_500, 7),
     history_max_per_rule: whole(1, 10_000_000, 100_000),
     /** Unchanged `no_action` and `skipped` runs kept for each rule. */
@@ -68,6 +72,8 @@ export const automationLimits: AutomationLimits = {
   record_flush_ms: 100,
   record_chunk_rows: 500,
   record_queue: 50_000,
+  record_queue_bytes: 67_108_864,
+  state_flush_ms: 5000,
   history_days: 7,
   history_max_per_rule: 100_000,
   history_max_unchanged: 1000,

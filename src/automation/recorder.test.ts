@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { silentLog } from '../base/log.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
-import type { HistoryRow, HistoryStore, StateRow } from './history-store.ts';
+import type { HistoryStore, StateRow } from './history-store.ts';
 import { automationLimits } from './limits.ts';
+import { createRecordWriter } from './record-writer.ts';
 import { createRecorder } from './recorder.ts';
 
 const runOf = (ruleId: number, number: number) =>
@@ -28,13 +29,14 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
     whilePruning: () => undefined as void,
   };
   const store: HistoryStore = {
-    append(rows: readonly HistoryRow[], states, gone) {
+    append({ rows, states, gone }) {
       if (faults.failing) return Promise.reject(new Error('disk full'));
       if (faults.hanging) return new Promise((resolve) => void (faults.answered = resolve));
       transactions.push({ rows: rows.map((row) => row.execution_id), states: [...states], gone: [...gone] });
       return Promise.resolve();
     },
     states: () => Promise.resolve([]),
+    claims: () => Promise.resolve([]),
     async pruneRule(ruleId) {
       pruned.push(ruleId);
       faults.whilePruning();
@@ -49,20 +51,23 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
     close: () => Promise.resolve(),
   };
   const states = new Map<number, string>();
+  const parts = { limits: { ...automationLimits, ...limits }, clock, log: silentLog };
+  const writer = createRecordWriter({ ...parts, store, ruleLog });
   const recorder = createRecorder({
-    store,
-    ruleLog,
-    limits: { ...automationLimits, ...limits },
-    clock,
-    log: silentLog,
+    ...parts,
+    writer,
     stateOf: (ruleId) => states.get(ruleId) ?? null,
+    urgentStateOf: (ruleId) => states.get(ruleId) ?? '',
   });
+  /** What falls due now takes a turn to be handed over, and another one to be stored. */
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms);
     await settle();
+    clock.advance(0);
+    await settle();
   };
   const close = async (): Promise<string[]> => (await recorder.close()).map((row) => row.execution_id);
-  return { recorder, clock, close, transactions, states, faults, pruned, pass };
+  return { recorder, writer, clock, close, transactions, states, faults, pruned, pass };
 }
 
 describe('decisions §2.5 recorder', () => {
@@ -189,6 +194,7 @@ describe('decisions §2.5 recorder', () => {
     recorder.record(runOf(1, 2), false);
     let left: string[] | undefined;
     const closing = close().then((rows) => (left = rows));
+    await settle();
     await pass(automationLimits.engine_call_timeout_ms / 2 - 1);
     expect(left).toBeUndefined();
     await pass(1);
@@ -206,6 +212,7 @@ describe('decisions §2.5 recorder', () => {
     recorder.record(runOf(1, 2), false);
     faults.hanging = true;
     const closing = close();
+    await settle();
     await pass(automationLimits.engine_call_timeout_ms / 2);
     expect(await closing).toEqual(['run-1', 'run-2']);
     faults.hanging = false;
@@ -225,19 +232,70 @@ describe('decisions §2.5 recorder', () => {
   });
 
   test('retention of many rules takes a flush time at most, and no more once something is urgent; the rest has its turn', async () => {
-    const { recorder, clock, transactions, faults, pruned, pass } = setup({ history_prune_every: 1 });
+    const { recorder, writer, clock, transactions, faults, pruned, pass } = setup({ history_prune_every: 1 });
     const flushMs = automationLimits.record_flush_ms;
     faults.whilePruning = () => clock.advance(flushMs / 2);
     for (let ruleId = 1; ruleId <= 5; ruleId++) recorder.record(runOf(ruleId, 1), false);
     await pass(flushMs);
     expect(pruned).toEqual([1, 2]);
-    faults.whilePruning = () => recorder.hurry();
+    faults.whilePruning = () => {
+      faults.whilePruning = () => clock.advance(flushMs);
+      void writer.take({ rows: [], states: [{ rule_id: 9, state: 's' }], gone: [], claims: [] });
+    };
     recorder.record(runOf(6, 1), false);
     await pass(flushMs);
-    expect([pruned, transactions.length]).toEqual([[1, 2, 3], 2]);
+    expect([pruned, transactions.length]).toEqual([[1, 2, 3, 4], 3]);
     faults.whilePruning = () => undefined;
     recorder.record(runOf(7, 1), false);
     await pass(flushMs);
     expect(pruned).toEqual([1, 2, 3, 4, 5, 6, 7]);
+  });
+
+  test('§6 runs that changed nothing, and memories that only grow, wait for state_flush_ms; then they go together', async () => {
+    const { recorder, transactions, states, pass } = setup();
+    states.set(1, 'switched on');
+    recorder.record(runOf(1, 1), false);
+    await pass(automationLimits.record_flush_ms);
+    expect(transactions.splice(0)).toEqual([
+      { rows: ['run-1'], states: [{ rule_id: 1, state: 'switched on' }], gone: [] },
+    ]);
+    recorder.record(runOf(1, 2), true);
+    recorder.record(runOf(1, 3), true);
+    await pass(automationLimits.state_flush_ms - 1);
+    expect(transactions).toEqual([]);
+    await pass(1);
+    expect(transactions).toEqual([
+      { rows: ['run-2', 'run-3'], states: [{ rule_id: 1, state: 'switched on' }], gone: [] },
+    ]);
+  });
+
+  test('§6 what must be stored at once when it changes takes its rule along, and no other', async () => {
+    const { recorder, transactions, states, pass } = setup();
+    for (const ruleId of [1, 2]) states.set(ruleId, 'off');
+    recorder.touch([1, 2]);
+    recorder.record(runOf(1, 1), true);
+    recorder.record(runOf(2, 2), true);
+    await pass(automationLimits.record_flush_ms);
+    transactions.length = 0;
+    states.set(1, 'on');
+    recorder.record(runOf(1, 3), true);
+    recorder.record(runOf(2, 4), true);
+    await pass(automationLimits.record_flush_ms);
+    expect(transactions).toEqual([{ rows: [], states: [{ rule_id: 1, state: 'on' }], gone: [] }]);
+  });
+
+  test('§6 a claim on a point is stored at once', async () => {
+    const { recorder, transactions, pass } = setup();
+    recorder.claimed('1:action:1', 'held');
+    await pass(0);
+    expect(transactions).toHaveLength(1);
+  });
+
+  test('waiting for one run stores what waits beside it, unchanged runs too', async () => {
+    const { recorder, transactions, pass } = setup();
+    recorder.record(runOf(1, 1), true);
+    const stored = recorder.flushed();
+    await pass(0);
+    expect([await stored, transactions.flatMap(({ rows }) => rows)]).toEqual([true, ['run-1']]);
   });
 });

@@ -1,25 +1,28 @@
 /**
- * Stores what ran (decisions §2.5): execution records and the durable state of the rules that ran go to the runtime
- * database together, in one transaction at most every `record_flush_ms`, a bounded number of rows at a time. One
- * writer: the engine. What the disk does not take waits in a bounded queue; beyond it the oldest is dropped, counted.
+ * What the engine hands over to be stored (decisions §2.5, §6): batches, not single runs, and never a wait. What must hold
+ * after a crash (a cooldown, an anchor, a claim on a point) goes within `record_flush_ms`, a cooldown that begins at once;
+ * runs that changed nothing and memories that grow with each run go every `state_flush_ms`, which spares the disk.
  */
-import { type Clock, type Timer, within } from '../base/clock.ts';
+import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
-import type { HistoryRow, HistoryStore, StateRow } from './history-store.ts';
+import { BoundedRows } from './bounded-rows.ts';
+import type { HistoryRow } from './history-store.ts';
 import type { AutomationLimits } from './limits.ts';
-import type { RuleLog } from './rule-log.ts';
+import type { RecordBatch, RecordWriter } from './record-writer.ts';
 
 export interface Recorder {
-  /** Takes one execution; its rule's state is asked for (by `stateOf`) when it is stored. */
+  /** Takes one execution; its rule's state is asked for when it is handed over. */
   record(record: ExecutionRecord, unchanged: boolean): void;
   /** The state of these rules changed without a run: a reload edited them. */
   touch(ruleIds: readonly number[]): void;
   /** The rule is gone: its state is removed; its history stays for as long as history is kept. */
   forget(ruleIds: readonly number[]): void;
+  /** A claim on a point (a priority hold, a write budget) must outlive a crash. */
+  claimed(point: string, state: string): void;
   /** True when everything recorded before the call is stored; false when storing failed. */
   flushed(): Promise<boolean>;
-  /** Stores what waits without waiting for more. */
+  /** Hands over what waits without waiting for more. */
   hurry(): void;
   waiting(): number;
   dropped(): number;
@@ -27,202 +30,199 @@ export interface Recorder {
   close(): Promise<readonly HistoryRow[]>;
 }
 
-const dayMs = 86_400_000;
-/** Of the time that an engine has to end (`engine_call_timeout_ms`): it must answer what is not stored then. */
-const storingShare = 0.5;
-
-interface Waiter {
-  readonly upTo: number;
-  readonly settle: (stored: boolean) => void;
-}
-
 export interface RecorderParts {
-  readonly store: HistoryStore;
-  readonly ruleLog: RuleLog;
+  readonly writer: RecordWriter;
   readonly limits: AutomationLimits;
   readonly clock: Clock;
   readonly log: Log;
   /** The rule's durable state as JSON text, or null when the rule is not loaded any more. */
   readonly stateOf: (ruleId: number) => string | null;
+  /** The part of it that must be stored at once when it changes. */
+  readonly urgentStateOf: (ruleId: number) => string;
 }
 
+/** States of one batch: what is written in one turn of the tick thread is bounded in bytes too. */
+const stateBytesMaximum = 262_144;
+
 export function createRecorder(parts: RecorderParts): Recorder {
-  const { store, ruleLog, limits, clock, log, stateOf } = parts;
-  let queue: HistoryRow[] = [];
-  const touched = new Set<number>();
-  const forgotten = new Set<number>();
-  let waiters: Waiter[] = [];
-  let taken = 0;
-  let stored = 0;
-  let droppedRows = 0;
-  let timer: Timer | undefined;
-  let running: Promise<void> | undefined;
-  let hurried = false;
-  let closed = false;
-  let givenUp = false;
-  const sincePruned = new Map<number, number>();
+  return new BatchingRecorder(parts);
+}
 
-  const schedule = (delayMs: number): void => {
-    if (timer !== undefined || running !== undefined || closed) return;
-    timer = clock.after(delayMs, () => {
-      timer = undefined;
-      void flush();
+class BatchingRecorder implements Recorder {
+  readonly #parts: RecorderParts;
+  /** Runs that changed something, and runs that can wait. */
+  readonly #rows: BoundedRows;
+  readonly #unchanged: BoundedRows;
+  readonly #touched = new Set<number>();
+  /** Rules of which only memories changed that a crash may set back by `state_flush_ms`. */
+  readonly #grown = new Set<number>();
+  readonly #urgent = new Map<number, string>();
+  readonly #gone = new Set<number>();
+  readonly #claims = new Map<string, string>();
+  #timer: Timer | undefined;
+  #slowTimer: Timer | undefined;
+  #handingOver: Promise<boolean> | undefined;
+  #again = false;
+  /** The last batch was not taken: that is logged once. */
+  #refused = false;
+  #closed = false;
+
+  constructor(parts: RecorderParts) {
+    this.#parts = parts;
+    this.#rows = new BoundedRows(parts.limits);
+    this.#unchanged = new BoundedRows(parts.limits);
+  }
+
+  record(record: ExecutionRecord, unchanged: boolean): void {
+    const { limits, urgentStateOf } = this.#parts;
+    const { execution_id, rule_id, started_at, outcome } = record;
+    const row = { execution_id, rule_id, started_at, outcome, unchanged, record: JSON.stringify(record) };
+    (unchanged ? this.#unchanged : this.#rows).push(row);
+    const urgent = urgentStateOf(rule_id);
+    if (this.#urgent.get(rule_id) === urgent) this.#grown.add(rule_id);
+    else {
+      this.#urgent.set(rule_id, urgent);
+      this.#touched.add(rule_id);
+    }
+    if (!unchanged || this.#touched.has(rule_id)) this.#schedule(limits.record_flush_ms);
+    // Many runs that changed nothing are handed over before they fill the memory.
+    else if (this.#unchanged.length >= limits.record_chunk_rows) this.#ripen();
+    else this.#scheduleSlow();
+  }
+
+  touch(ruleIds: readonly number[]): void {
+    for (const ruleId of ruleIds) this.#touched.add(ruleId);
+    if (ruleIds.length > 0) this.#schedule(this.#parts.limits.record_flush_ms);
+  }
+
+  forget(ruleIds: readonly number[]): void {
+    for (const ruleId of ruleIds) {
+      this.#gone.add(ruleId);
+      this.#touched.delete(ruleId);
+      this.#grown.delete(ruleId);
+      this.#urgent.delete(ruleId);
+    }
+    if (ruleIds.length > 0) this.#schedule(this.#parts.limits.record_flush_ms);
+  }
+
+  claimed(point: string, state: string): void {
+    this.#claims.set(point, state);
+    this.hurry();
+  }
+
+  async flushed(): Promise<boolean> {
+    this.#ripen();
+    const upTo = this.#rows.left + this.#rows.length;
+    while (this.#rows.left < upTo) if (!(await this.#handOver())) return false;
+    return this.#parts.writer.flushed();
+  }
+
+  hurry(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#schedule(0);
+  }
+
+  waiting(): number {
+    return this.#rows.length + this.#unchanged.length + this.#parts.writer.counts().waiting;
+  }
+
+  dropped(): number {
+    return this.#rows.dropped + this.#unchanged.dropped + this.#parts.writer.counts().dropped;
+  }
+
+  async close(): Promise<readonly HistoryRow[]> {
+    this.#closed = true;
+    this.#timer?.cancel();
+    this.#slowTimer?.cancel();
+    this.#ripen();
+    while (!this.#isIdle()) if (!(await this.#handOver())) break;
+    const left = await this.#parts.writer.close();
+    return [...left, ...this.#rows.remove(this.#rows.length), ...this.#unchanged.remove(this.#unchanged.length)];
+  }
+
+  #isIdle(): boolean {
+    return this.#rows.length + this.#touched.size + this.#gone.size + this.#claims.size === 0;
+  }
+
+  /** What could wait need not wait any longer. */
+  #ripen(): void {
+    this.#slowTimer?.cancel();
+    this.#slowTimer = undefined;
+    for (const row of this.#unchanged.remove(this.#unchanged.length)) this.#rows.push(row);
+    for (const ruleId of this.#grown) this.#touched.add(ruleId);
+    this.#grown.clear();
+    if (!this.#isIdle()) this.hurry();
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#timer !== undefined || this.#closed) return;
+    this.#timer = this.#parts.clock.after(delayMs, () => {
+      this.#timer = undefined;
+      void this.#handOver();
     });
-  };
-  const idle = (): boolean => queue.length === 0 && touched.size === 0 && forgotten.size === 0;
+  }
 
-  const settleWaiters = (ok: boolean): void => {
-    const due = waiters.filter((waiter) => !ok || waiter.upTo <= stored);
-    waiters = waiters.filter((waiter) => !due.includes(waiter));
-    for (const waiter of due) waiter.settle(ok);
-  };
+  #scheduleSlow(): void {
+    if (this.#slowTimer !== undefined || this.#closed) return;
+    this.#slowTimer = this.#parts.clock.after(this.#parts.limits.state_flush_ms, () => this.#ripen());
+  }
 
-  const storeChunk = async (): Promise<void> => {
-    const rows = queue.slice(0, limits.record_chunk_rows);
-    const stateIds = [...touched].slice(0, limits.record_chunk_rows);
-    const gone = [...forgotten].slice(0, limits.record_chunk_rows);
-    const states: StateRow[] = [];
-    for (const ruleId of stateIds) {
+  /** One batch at a time: what the writer has not taken waits here, bounded. False when it was not taken. */
+  #handOver(): Promise<boolean> {
+    if (this.#handingOver !== undefined) {
+      this.#again = true;
+      return this.#handingOver;
+    }
+    this.#handingOver = this.#handOverOnce().finally(() => {
+      this.#handingOver = undefined;
+      if (!this.#isIdle()) this.#schedule(this.#again || this.#isFull() ? 0 : this.#parts.limits.record_flush_ms);
+      this.#again = false;
+    });
+    return this.#handingOver;
+  }
+
+  #isFull(): boolean {
+    return this.#rows.length >= this.#parts.limits.record_chunk_rows;
+  }
+
+  async #handOverOnce(): Promise<boolean> {
+    const batch = this.#batch();
+    const before = this.#rows.left;
+    try {
+      await this.#parts.writer.take(batch);
+    } catch (error) {
+      if (!this.#refused)
+        this.#parts.log.error('executions could not be handed over', { waiting: this.waiting(), error: String(error) });
+      this.#refused = true;
+      // The newest state of each goes with the next batch.
+      for (const { rule_id: ruleId } of batch.states) if (!this.#gone.has(ruleId)) this.#touched.add(ruleId);
+      for (const ruleId of batch.gone) this.#gone.add(ruleId);
+      for (const { point, state } of batch.claims) if (!this.#claims.has(point)) this.#claims.set(point, state);
+      return false;
+    }
+    this.#refused = false;
+    this.#rows.remove(Math.max(0, batch.rows.length - (this.#rows.left - before)));
+    return true;
+  }
+
+  #batch(): RecordBatch {
+    const { limits, stateOf } = this.#parts;
+    const states: { rule_id: number; state: string }[] = [];
+    let bytes = 0;
+    for (const ruleId of this.#touched) {
+      if (states.length >= limits.record_chunk_rows || bytes >= stateBytesMaximum) break;
+      this.#touched.delete(ruleId);
+      this.#grown.delete(ruleId);
       const state = stateOf(ruleId);
-      if (state !== null) states.push({ rule_id: ruleId, state });
+      if (state === null) continue;
+      states.push({ rule_id: ruleId, state });
+      bytes += state.length;
     }
-    // Taken out before the write: what changes during it is written by the next one.
-    for (const ruleId of stateIds) touched.delete(ruleId);
-    const first = stored;
-    try {
-      await store.append(rows, states, gone);
-    } catch (error) {
-      for (const ruleId of stateIds) touched.add(ruleId);
-      throw error;
-    }
-    for (const ruleId of gone) forgotten.delete(ruleId);
-    // Rows that a full queue dropped meanwhile have left its head already and count as done.
-    queue.splice(0, Math.max(0, rows.length - (stored - first)));
-    stored = Math.max(stored, first + rows.length);
-    for (const row of rows) sincePruned.set(row.rule_id, (sincePruned.get(row.rule_id) ?? 0) + 1);
-  };
-
-  /** As many as fit in the flush time, and none more while somebody waits for what is to be stored: the rest at the next flush. */
-  const pruneCrowded = async (): Promise<void> => {
-    const untilMs = clock.monotonicMs() + limits.record_flush_ms;
-    for (const [ruleId, count] of sincePruned) {
-      if (count < limits.history_prune_every) continue;
-      if (hurried || waiters.length > 0 || clock.monotonicMs() >= untilMs) return;
-      sincePruned.set(ruleId, 0);
-      await store.pruneRule(ruleId, limits.history_max_unchanged, limits.history_max_per_rule);
-    }
-  };
-
-  const flushOnce = async (): Promise<void> => {
-    try {
-      await storeChunk();
-      settleWaiters(true);
-      await pruneCrowded();
-    } catch (error) {
-      log.error('executions could not be stored', { waiting: queue.length, error: String(error) });
-      settleWaiters(false);
-    }
-  };
-  const flush = async (): Promise<void> => {
-    if (running !== undefined) return running;
-    timer?.cancel();
-    timer = undefined;
-    running = flushOnce();
-    await running;
-    running = undefined;
-    const urgent = hurried || waiters.length > 0 || queue.length >= limits.record_chunk_rows;
-    hurried = false;
-    if (!idle()) schedule(urgent ? 0 : limits.record_flush_ms);
-  };
-
-  const hurry = (): void => {
-    timer?.cancel();
-    timer = undefined;
-    hurried = running !== undefined;
-    schedule(0);
-  };
-
-  /** The last that is stored: until nothing waits, the store takes nothing more or what waits is kept elsewhere. */
-  const storeAll = async (): Promise<void> => {
-    await running;
-    while (!idle()) {
-      if (givenUp) return;
-      const before = queue.length + touched.size + forgotten.size;
-      await flushOnce();
-      // A store that takes nothing would keep a stop from ending.
-      if (queue.length + touched.size + forgotten.size >= before) return;
-    }
-  };
-
-  /** Removes what is older than `history_days`, a chunk a turn, until nothing is left to remove. */
-  const pruneOld = async (): Promise<void> => {
-    let full = false;
-    try {
-      const before = new Date(clock.wallMs() - limits.history_days * dayMs).toISOString();
-      full = (await store.pruneBefore(before, limits.record_chunk_rows)) >= limits.record_chunk_rows;
-    } catch (error) {
-      log.warn('old executions could not be removed', { error: String(error) });
-    }
-    if (!closed) schedulePrune(full ? limits.record_flush_ms : limits.history_prune_interval_ms);
-  };
-  const schedulePrune = (delayMs: number): void => {
-    pruneTimer = clock.after(delayMs, () => void pruneOld());
-  };
-  let pruneTimer: Timer | undefined;
-  schedulePrune(limits.history_prune_interval_ms);
-
-  return {
-    record(record, unchanged) {
-      const text = JSON.stringify(record);
-      ruleLog.append(record, text);
-      if (queue.length >= limits.record_queue) {
-        queue.shift();
-        stored++;
-        droppedRows++;
-      }
-      queue.push({
-        execution_id: record.execution_id,
-        rule_id: record.rule_id,
-        started_at: record.started_at,
-        outcome: record.outcome,
-        unchanged,
-        record: text,
-      });
-      taken++;
-      touched.add(record.rule_id);
-      schedule(limits.record_flush_ms);
-    },
-    touch(ruleIds) {
-      for (const ruleId of ruleIds) touched.add(ruleId);
-      if (ruleIds.length > 0) schedule(limits.record_flush_ms);
-    },
-    forget(ruleIds) {
-      for (const ruleId of ruleIds) {
-        forgotten.add(ruleId);
-        touched.delete(ruleId);
-        sincePruned.delete(ruleId);
-      }
-      if (ruleIds.length > 0) schedule(limits.record_flush_ms);
-    },
-    flushed() {
-      if (stored >= taken) return Promise.resolve(true);
-      return new Promise((resolve) => {
-        waiters.push({ upTo: taken, settle: resolve });
-        hurry();
-      });
-    },
-    hurry,
-    waiting: () => queue.length,
-    dropped: () => droppedRows + ruleLog.dropped(),
-    async close() {
-      closed = true;
-      timer?.cancel();
-      pruneTimer?.cancel();
-      await within(clock, limits.engine_call_timeout_ms * storingShare, storeAll());
-      givenUp = true;
-      settleWaiters(false);
-      // With those that are being stored, if the store does not answer: it takes each only once. An answer after this finds none.
-      return queue.splice(0);
-    },
-  };
+    const gone = [...this.#gone].slice(0, limits.record_chunk_rows);
+    for (const ruleId of gone) this.#gone.delete(ruleId);
+    const claims = [...this.#claims].slice(0, limits.record_chunk_rows).map(([point, state]) => ({ point, state }));
+    for (const { point } of claims) this.#claims.delete(point);
+    return { rows: this.#rows.head(limits.record_chunk_rows), states, gone, claims };
+  }
 }

@@ -3,12 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog } from '../base/log.ts';
-import type { ExecutionRecord } from '../rules/record.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { createRuleLog } from './rule-log.ts';
 
 const limits = { log_file_bytes: 100, log_files: 2, log_flush_ms: 500, log_queue_bytes: 1000 };
-const runOf = (ruleId: number) => ({ rule_id: ruleId }) as ExecutionRecord;
 const line = (text: string): string => text.padEnd(39, '.');
 
 describe('decisions §2.5 per-rule log', () => {
@@ -20,9 +18,9 @@ describe('decisions §2.5 per-rule log', () => {
 
   test('one line a run, one file a rule', async () => {
     const log = createRuleLog(join(folder, 'rules'), limits, simulatedClock(), silentLog);
-    log.append(runOf(7), '{"a":1}');
-    log.append(runOf(8), '{"b":2}');
-    log.append(runOf(7), '{"a":3}');
+    log.append(7, '{"a":1}');
+    log.append(8, '{"b":2}');
+    log.append(7, '{"a":3}');
     await log.close();
     expect(readFileSync(join(folder, 'rules', '7.log'), 'utf8')).toBe('{"a":1}\n{"a":3}\n');
     expect(readFileSync(join(folder, 'rules', '8.log'), 'utf8')).toBe('{"b":2}\n');
@@ -30,7 +28,7 @@ describe('decisions §2.5 per-rule log', () => {
 
   test('a file at its limit is rotated, and only so many are kept; none outgrows the limit', async () => {
     const log = createRuleLog(folder, limits, simulatedClock(), silentLog);
-    for (let number = 1; number <= 9; number++) log.append(runOf(1), line(`run ${number}`));
+    for (let number = 1; number <= 9; number++) log.append(1, line(`run ${number}`));
     await log.flush();
     expect(readdirSync(folder).toSorted()).toEqual(['1.log', '1.log.1', '1.log.2']);
     expect(readFileSync(join(folder, '1.log'), 'utf8')).toBe(`${line('run 9')}\n`);
@@ -41,7 +39,7 @@ describe('decisions §2.5 per-rule log', () => {
   test('a file left by an earlier start counts towards the limit', async () => {
     writeFileSync(join(folder, '1.log'), `${line('old 1')}\n${line('old 2')}\n`);
     const log = createRuleLog(folder, limits, simulatedClock(), silentLog);
-    log.append(runOf(1), line('new'));
+    log.append(1, line('new'));
     await log.flush();
     expect(readFileSync(join(folder, '1.log'), 'utf8')).toBe(`${line('new')}\n`);
     expect(readFileSync(join(folder, '1.log.1'), 'utf8')).toContain('old 2');
@@ -49,7 +47,7 @@ describe('decisions §2.5 per-rule log', () => {
 
   test('what finds no room, and what the disk refuses, is dropped and counted', async () => {
     const full = createRuleLog(folder, { ...limits, log_queue_bytes: 80 }, simulatedClock(), silentLog);
-    for (let number = 1; number <= 3; number++) full.append(runOf(1), line(`run ${number}`));
+    for (let number = 1; number <= 3; number++) full.append(1, line(`run ${number}`));
     expect(full.dropped()).toBe(1);
     await full.close();
 
@@ -57,18 +55,18 @@ describe('decisions §2.5 per-rule log', () => {
     const stalled = createRuleLog(folder, { ...limits, log_queue_bytes: 80 }, simulatedClock(), silentLog);
     const flushes: Promise<void>[] = [];
     for (let number = 1; number <= 5; number++) {
-      stalled.append(runOf(2), line(`run ${number}`));
+      stalled.append(2, line(`run ${number}`));
       flushes.push(stalled.flush());
     }
     expect(stalled.dropped()).toBe(3);
     await Promise.all(flushes);
-    stalled.append(runOf(2), line('run 6'));
+    stalled.append(2, line('run 6'));
     await stalled.close();
     expect(stalled.dropped()).toBe(3);
 
     writeFileSync(join(folder, 'file'), '');
     const refused = createRuleLog(join(folder, 'file'), limits, simulatedClock(), silentLog);
-    refused.append(runOf(1), 'x');
+    refused.append(1, 'x');
     await refused.close();
     expect(refused.dropped()).toBe(1);
   });

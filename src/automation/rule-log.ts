@@ -7,7 +7,6 @@ import { appendFile, mkdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import type { ExecutionRecord } from '../rules/record.ts';
 
 export interface RuleLogLimits {
   readonly log_file_bytes: number;
@@ -17,7 +16,8 @@ export interface RuleLogLimits {
 }
 
 export interface RuleLog {
-  append(record: ExecutionRecord, line: string): void;
+  /** One line without its end. */
+  append(ruleId: number, line: string): void;
   dropped(): number;
   /** Resolves when everything appended so far is written or dropped. */
   flush(): Promise<void>;
@@ -84,7 +84,7 @@ export function createRuleLog(folder: string, limits: RuleLogLimits, clock: Cloc
   };
 
   return {
-    append(record, line) {
+    append(ruleId, line) {
       const bytes = line.length + 1;
       if (waitingBytes + bytes > limits.log_queue_bytes) {
         droppedLines++;
@@ -92,8 +92,8 @@ export function createRuleLog(folder: string, limits: RuleLogLimits, clock: Cloc
       }
       waitingBytes += bytes;
       batchBytes += bytes;
-      const lines = waiting.get(record.rule_id);
-      if (lines === undefined) waiting.set(record.rule_id, [line]);
+      const lines = waiting.get(ruleId);
+      if (lines === undefined) waiting.set(ruleId, [line]);
       else lines.push(line);
       timer ??= clock.after(limits.log_flush_ms, () => void flush());
     },

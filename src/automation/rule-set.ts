@@ -8,7 +8,14 @@ import type { CompiledRule } from '../rules/compile.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import type { RuleExplanation, Scheduler } from '../rules/scheduler.ts';
 import type { Snapshot } from '../rules/snapshot.ts';
-import { carryRuleState, createRuleState, exportRuleState, type RuleState, restoreRuleState } from '../rules/state.ts';
+import {
+  carryRuleState,
+  createRuleState,
+  exportRuleState,
+  type RuleState,
+  restoreRuleState,
+  urgentRuleState,
+} from '../rules/state.ts';
 import type {
   EngineRule,
   EngineStatus,
@@ -42,6 +49,8 @@ export interface RuleSet {
   writers(points: readonly number[]): PointWriter[];
   /** Durable state of one rule as JSON text, null when it is not loaded. */
   exportState(ruleId: number): string | null;
+  /** The part of it that must be stored at once when it changes (decisions §6). */
+  urgentState(ruleId: number): string;
 }
 
 /** What is stored for a rule between two starts of the engine. */
@@ -57,6 +66,7 @@ export interface RuleSetParts {
   /** The site's catalogue with the given parameters. */
   readonly catalogueWith: (parameters: RuleSetChange['parameters']) => SiteCatalogue;
   readonly load: RuleLoader;
+  readonly limits: { readonly state_flush_ms: number };
   /** States stored by an earlier run, as JSON texts. */
   readonly stored: ReadonlyMap<number, string>;
   readonly now: () => { monotonicMs: number; wallMs: number };
@@ -179,6 +189,12 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
         last_run: rule.memory.lastRun,
       };
       return JSON.stringify(state);
+    },
+    urgentState(ruleId) {
+      const rule = rules.get(ruleId);
+      if (rule === undefined) return '';
+      const memory = rule.compiled === null || rule.state === null ? '' : urgentRuleState(rule.compiled, rule.state);
+      return scheduler.urgentState(ruleId, parts.limits.state_flush_ms) + memory;
     },
   };
 }

@@ -25,6 +25,20 @@ export interface Arbiter {
   ask(point: PointFacts, ruleId: number, priority: number, nowMs: number): Verdict;
   /** The write was accepted. */
   claim(point: PointFacts, ruleId: number, priority: number, nowMs: number): void;
+  /** Points claimed since the last call whose hold or write budget must outlive a restart. */
+  takeClaimed(): PointFacts[];
+  /** The claim on a point in its durable form; null when nobody has written it. */
+  exportClaim(point: PointFacts, nowMs: number, wallMs: number): StoredClaim | null;
+  /** Takes up a claim of an earlier process; a wall clock that jumped neither lengthens a hold nor frees a budget early. */
+  restoreClaim(point: PointFacts, stored: unknown, nowMs: number, wallMs: number): void;
+}
+
+/** Durable form; moments as wall milliseconds. */
+export interface StoredClaim {
+  readonly rule: number;
+  readonly priority: number;
+  readonly hold_until: number;
+  readonly written: readonly number[];
 }
 
 const minuteMs = 60_000;
@@ -34,6 +48,7 @@ export function createArbiter(): Arbiter {
   /** By point index; a point nobody has written has no claim. */
   const claims: (Claim | undefined)[] = [];
   let cycle = 0;
+  let claimed: PointFacts[] = [];
 
   return {
     beginCycle() {
@@ -63,6 +78,49 @@ export function createArbiter(): Arbiter {
       claim.priority = priority;
       claim.holdUntilMs = nowMs + point.priorityHoldMs;
       if (point.maxWritesPerMinute !== undefined) claim.writtenMs.push(nowMs);
+      if (point.priorityHoldMs > 0 || point.maxWritesPerMinute !== undefined) claimed.push(point);
+    },
+
+    takeClaimed() {
+      const taken = claimed;
+      if (taken.length > 0) claimed = [];
+      return taken;
+    },
+
+    exportClaim(point, nowMs, wallMs) {
+      const claim = claims[point.index];
+      if (claim === undefined) return null;
+      const label = (ms: number): number => wallMs + ms - nowMs;
+      return {
+        rule: claim.ruleId,
+        priority: claim.priority,
+        hold_until: label(claim.holdUntilMs),
+        written: claim.writtenMs.map(label),
+      };
+    },
+
+    restoreClaim(point, stored, nowMs, wallMs) {
+      if (!isStoredClaim(stored)) return;
+      const ageMs = (label: number): number => Math.max(0, wallMs - label);
+      claims[point.index] = {
+        // Of no cycle of this process.
+        cycle: -1,
+        ruleId: stored.rule,
+        priority: stored.priority,
+        holdUntilMs: nowMs + Math.min(stored.hold_until - wallMs, point.priorityHoldMs),
+        writtenMs: stored.written.map((label) => nowMs - ageMs(label)),
+      };
     },
   };
+}
+
+function isStoredClaim(value: unknown): value is StoredClaim {
+  if (typeof value !== 'object' || value === null) return false;
+  const numbers = ['rule', 'priority', 'hold_until'].map((name) => Reflect.get(value, name) as unknown);
+  const written: unknown = Reflect.get(value, 'written');
+  return (
+    numbers.every((each) => typeof each === 'number' && Number.isFinite(each)) &&
+    Array.isArray(written) &&
+    written.every((each) => typeof each === 'number' && Number.isFinite(each))
+  );
 }

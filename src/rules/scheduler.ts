@@ -79,6 +79,11 @@ export interface Scheduler {
   explain(ruleId: number, snapshot: Snapshot): RuleExplanation;
   exportState(ruleId: number, nowMs: number, wallMs: number): StoredSchedule | null;
   /**
+   * What of the state must be stored at once when it changes, as text: a cooldown, an anchor, a gate or an interval that
+   * lasts longer than `flushMs`. The rest may be older by that after a crash.
+   */
+  urgentState(ruleId: number, flushMs: number): string;
+  /**
    * Takes up state of an earlier process; ages are clamped so that a wall clock that jumped neither fires nor starves.
    * Under another trigger only the cooldown goes on: it protects the actuator.
    */
@@ -215,6 +220,17 @@ export function createScheduler({ event_min_interval_ms: eventMinMs }: Scheduler
           return { key: keyOf(point.ref), last: finiteOrNull(last), gap };
         }),
       };
+    },
+
+    urgentState(ruleId, flushMs) {
+      const entry = entries.get(ruleId);
+      if (entry === undefined) return '';
+      const { memory, rule } = entry;
+      const parts: (number | string)[] = [rule.cooldown_ms > 0 ? memory.lastActedMs : ''];
+      const gateMs = rule.trigger.type === 'interval' ? rule.trigger.interval_ms : rule.trigger.time_deadband_ms;
+      if (gateMs > flushMs) parts.push(memory.lastTriggerMs);
+      for (const { last, gap } of memory.points) parts.push(last, gap ? 'gap' : '');
+      return parts.join(' ');
     },
 
     restoreState(ruleId, stored, sameTrigger, nowMs, wallMs) {

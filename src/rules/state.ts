@@ -43,6 +43,20 @@ export function exportRuleState(rule: HasSites, state: RuleState): StoredRuleSta
   });
 }
 
+/**
+ * What of the memories must be stored at once when it changes: switch positions and period baselines. Sums and windows
+ * grow with every run and may be older by a flush time after a crash; what hangs on elapsed time is not kept at all.
+ */
+export function urgentRuleState(rule: HasSites, state: RuleState): string {
+  let text = '';
+  for (const [index, { kind }] of rule.sites.entries()) {
+    const memory = state[index] ?? [];
+    if (kind === 'hysteresis') text += ` ${memory[0] ?? ''}`;
+    else if (kind === 'period-delta') text += ` ${memory[0] ?? ''} ${memory[1] ?? ''} ${memory[2] ?? ''}`;
+  }
+  return text;
+}
+
 /** State after a restart: what hangs on elapsed time starts anew, everything else goes on (decisions §2.4). */
 export function restoreRuleState(rule: HasSites, stored: unknown): RuleState {
   const known = new Map<string, number[]>();

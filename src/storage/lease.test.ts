@@ -237,7 +237,7 @@ describe('the lease of the engine', () => {
     const first = contend();
     await leading(first);
     const old = openRuntimeDatabase({ ...place, epoch: 1 });
-    await createHistoryStore(old).append([], [{ rule_id: 1, state: 'mine' }], []);
+    await createHistoryStore(old).append({ rows: [], states: [{ rule_id: 1, state: 'mine' }], gone: [], claims: [] });
     await first.lease.release();
     const second = contend();
     await leading(second);
@@ -250,10 +250,20 @@ describe('the lease of the engine', () => {
       unchanged: false,
       record: '1',
     };
-    await createHistoryStore(old).append([row], [{ rule_id: 1, state: 'late' }], [1]);
+    await createHistoryStore(old).append({
+      rows: [row],
+      states: [{ rule_id: 1, state: 'late' }],
+      gone: [1],
+      claims: [],
+    });
     expect(await createHistoryStore(current).states()).toEqual([{ rule_id: 1, state: 'mine' }]);
     expect(await current.query.selectFrom('execution').select('record').execute()).toEqual([{ record: '1' }]);
-    await createHistoryStore(current).append([], [{ rule_id: 1, state: 'new' }], []);
+    await createHistoryStore(current).append({
+      rows: [],
+      states: [{ rule_id: 1, state: 'new' }],
+      gone: [],
+      claims: [],
+    });
     expect(await createHistoryStore(current).states()).toEqual([{ rule_id: 1, state: 'new' }]);
     await old.close();
     await current.close();

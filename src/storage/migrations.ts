@@ -99,6 +99,13 @@ const runtimeSteps: readonly MigrationStep[] = [
   DROP INDEX execution_of_rule;
   CREATE INDEX execution_of_rule ON execution (rule_id, execution_id);
   `,
+  // Priority holds and write budgets outlive a restart.
+  `
+  CREATE TABLE point_claim (
+    point TEXT PRIMARY KEY,
+    state TEXT NOT NULL
+  ) STRICT;
+  `,
 ];
 
 const historySteps: readonly string[] = [

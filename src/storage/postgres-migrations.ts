@@ -284,6 +284,14 @@ const runtimeTables = `
   CREATE INDEX mail_recipient ON mail (recipient, id);
 `;
 
+/** Priority holds and write budgets outlive a restart and a takeover. */
+const pointClaims = `
+  CREATE TABLE point_claim (
+    point text COLLATE "C" PRIMARY KEY,
+    state text NOT NULL
+  );
+`;
+
 /** A page of a rule's history begins at an id, whether or not that run is still there. */
 const runtimePages = `
   DROP INDEX execution_of_rule;
@@ -336,6 +344,6 @@ const historyTables = `
 
 export const postgresMigrations = {
   site: [`${siteTables} ${chainTriggers} ${eventTriggers}`],
-  runtime: [runtimeTables, runtimePages],
+  runtime: [runtimeTables, runtimePages, pointClaims],
   history: [historyTables],
 } as const;

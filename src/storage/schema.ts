@@ -98,6 +98,8 @@ export interface RuntimeTables {
     record: string;
   };
   rule_state: { rule_id: number; state: string };
+  /** Priority holds and write budgets, by `instance:point_type:point`. */
+  point_claim: { point: string; state: string };
   /** PostgreSQL only: one row. */
   engine_lease: { epoch: number };
 }

@@ -54,7 +54,12 @@ describe('a site that moves', () => {
       unchanged: true,
       record: '{"x":1}',
     };
-    await createHistoryStore(runtime).append([row], [{ rule_id: 1, state: '{"cooldown":1}' }], []);
+    await createHistoryStore(runtime).append({
+      rows: [row],
+      states: [{ rule_id: 1, state: '{"cooldown":1}' }],
+      gone: [],
+      claims: [{ point: '1:action:1', state: '{"rule":1}' }],
+    });
     await runtime.close();
   };
 
@@ -68,6 +73,7 @@ describe('a site that moves', () => {
       audit_details: 450,
       execution: 1,
       rule_state: 1,
+      point_claim: 1,
     });
     const [before, after] = [await events(trail.place), await events(place)];
     expect(after).toEqual(before);

@@ -30,7 +30,11 @@ const site: readonly Moved[] = [
   { table: 'audit_details' },
   { table: 'audit_mark' },
 ];
-const runtime: readonly Moved[] = [{ table: 'execution', counted: 'seq' }, { table: 'rule_state' }];
+const runtime: readonly Moved[] = [
+  { table: 'execution', counted: 'seq' },
+  { table: 'rule_state' },
+  { table: 'point_claim' },
+];
 const rowsPerStatement = 200;
 
 export async function moveToPostgres(

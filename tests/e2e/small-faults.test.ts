@@ -96,3 +96,94 @@ instances:
     await other.stop();
   }
 });
+
+/** A connection that holds the write lock: to the service its disk stands still. */
+function stalledDisk(file: string): { readonly release: () => void } {
+  const database = new DatabaseSync(file);
+  database.exec('BEGIN IMMEDIATE');
+  return {
+    release() {
+      database.exec('ROLLBACK');
+      database.close();
+    },
+  };
+}
+
+test('§6 ticks and commands never wait for a store: rules run on while the disk takes nothing, and all is stored after', async () => {
+  const folders = testFolders(virtualSite);
+  const service = await startTestService(folders);
+  try {
+    const trigger = { type: 'interval', interval_ms: 100 };
+    await newRule(service, 'level', { flow_json: feedFlow(), trigger_config: trigger, cooldown_ms: 1 });
+    const counters = async (): Promise<Record<string, number>> =>
+      (await service.read('/scheduler/status')).body['data'] as unknown as Record<string, number>;
+    await waitFor(async () => ((await counters())['executions'] ?? 0) > 5 || undefined);
+    const disk = stalledDisk(join(folders.data, 'runtime.sqlite'));
+    const before = await counters();
+    await waitFor(async () => ((await counters())['ticks'] ?? 0) > (before['ticks'] ?? 0) + 25 || undefined);
+    const during = await counters();
+    disk.release();
+    const executed = (during['executions'] ?? 0) - (before['executions'] ?? 0);
+    expect(executed).toBeGreaterThan(20);
+    expect((during['overruns'] ?? 0) - (before['overruns'] ?? 0)).toBeLessThan(5);
+    const first = before['executions'] ?? 0;
+    await waitFor(async () => {
+      const list = (await service.read('/rules/1/history?limit=100')).body['data']?.['list'] as unknown as unknown[];
+      return list.length > first + 20 || undefined;
+    });
+    expect(await counters()).toMatchObject({ records_dropped: 0, restarts: 0 });
+  } finally {
+    await service.stop();
+    folders.remove();
+  }
+});
+
+test('§6 a cooldown, a priority hold and a write budget outlive kill -9 right after the command', async () => {
+  const site = `${virtualSite}      - { id: 3, name: held, kind: action, unit: "1", channel: derived, priority_hold_ms: 3600000 }
+      - { id: 4, name: budgeted, kind: action, unit: "1", channel: derived, max_writes_per_minute: 1 }
+`;
+  const folders = testFolders(site);
+  let service = await startTestService(folders);
+  const writing = (point: number, value: number): Record<string, unknown> => {
+    const at = { x: 0, y: 0 };
+    const write = { writes: [{ instance: 1, point, value }], wires: { default: ['end'] } };
+    return {
+      nodes: [
+        { id: 'start', type: 'start', position: at, data: { config: { wires: { default: ['act'] } } } },
+        { id: 'act', type: 'action', position: at, data: { config: write } },
+        { id: 'end', type: 'end', position: at },
+      ],
+      edges: [],
+    };
+  };
+  const never = { type: 'interval', interval_ms: 86_400_000 };
+  const cooling = await newRule(service, 'cooling', { flow_json: feedFlow(), cooldown_ms: 3_600_000 });
+  const strong = Number((await service.command('POST', '/rules', { name: 'strong' })).body['data']?.['id']);
+  await service.command('PUT', `/rules/${strong}`, { flow_json: writing(3, 1), trigger_config: never, priority: 100 });
+  const weak = Number((await service.command('POST', '/rules', { name: 'weak' })).body['data']?.['id']);
+  await service.command('PUT', `/rules/${weak}`, { flow_json: writing(3, 0), trigger_config: never });
+  const often = Number((await service.command('POST', '/rules', { name: 'often' })).body['data']?.['id']);
+  await service.command('PUT', `/rules/${often}`, { flow_json: writing(4, 1), trigger_config: never });
+  await waitFor(
+    async () =>
+      ((await service.read(`/rules/${cooling}/status`)).body['data']?.['state'] as unknown as string) === 'cooldown' ||
+      undefined,
+  );
+  expect((await service.command('POST', `/rules/${strong}/execute`)).body['data']).toMatchObject({ outcome: 'acted' });
+  expect((await service.command('POST', `/rules/${often}/execute`)).body['data']).toMatchObject({ outcome: 'acted' });
+  await service.stop('SIGKILL');
+  service = await startTestService(folders);
+  try {
+    const execution = async (id: number) =>
+      (await service.command('POST', `/rules/${id}/execute`)).body['data']?.['execution'];
+    const after = await waitFor(async () => (await service.read(`/rules/${cooling}/status`)).body['data']);
+    expect(after).toMatchObject({ state: 'cooldown' });
+    expect(await execution(weak)).toMatchObject({
+      actions_executed: [{ success: false, reason: 'outranked', outranked_by: strong }],
+    });
+    expect(await execution(often)).toMatchObject({ actions_executed: [{ success: false, reason: 'rate-limited' }] });
+  } finally {
+    await service.stop();
+    folders.remove();
+  }
+});

@@ -1,0 +1,58 @@
+/** Rows that wait to be stored, bounded in number and in bytes: beyond either the oldest is dropped and counted. */
+import type { HistoryRow } from './history-store.ts';
+
+export interface RowLimits {
+  readonly record_queue: number;
+  readonly record_queue_bytes: number;
+}
+
+export class BoundedRows {
+  readonly #limits: RowLimits;
+  #rows: HistoryRow[] = [];
+  #bytes = 0;
+  #dropped = 0;
+  #taken = 0;
+
+  constructor(limits: RowLimits) {
+    this.#limits = limits;
+  }
+
+  push(row: HistoryRow): void {
+    this.#rows.push(row);
+    this.#bytes += row.record.length;
+    while (this.#rows.length > this.#limits.record_queue || this.#bytes > this.#limits.record_queue_bytes) {
+      this.remove(1);
+      this.#dropped++;
+    }
+  }
+
+  /** The oldest, at most so many; they stay. */
+  head(count: number): readonly HistoryRow[] {
+    return this.#rows.slice(0, count);
+  }
+
+  /** Takes the oldest away. */
+  remove(count: number): readonly HistoryRow[] {
+    const gone = this.#rows.splice(0, count);
+    for (const row of gone) this.#bytes -= row.record.length;
+    this.#taken += gone.length;
+    return gone;
+  }
+
+  get length(): number {
+    return this.#rows.length;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Rows that left it for whatever reason, since it was made. */
+  get left(): number {
+    return this.#taken;
+  }
+
+  get dropped(): number {
+    return this.#dropped;
+  }
+}

@@ -1,0 +1,26 @@
+/** Entry of the thread that stores executions: one record writer behind this thread's port (house, "Threads"). */
+import { parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '../base/clock.ts';
+import { createLog } from '../base/log.ts';
+import { answerCalls, sendEvent } from '../base/thread.ts';
+import { openRuntimeDatabase } from '../storage/database.ts';
+import { openRecordWriter, type WriterMethods, type WriterWorkerData } from './open-record-writer.ts';
+
+if (parentPort === null) throw new Error('the record thread was started as a program');
+const data = workerData as WriterWorkerData;
+const log = createLog(data.logLevel, { thread: 'records' });
+const port = parentPort;
+const database = openRuntimeDatabase(data.file);
+const writer = openRecordWriter(data, database, systemClock, log, (counts) => sendEvent(port, counts));
+answerCalls<WriterMethods>(port, {
+  async take(batch) {
+    await writer.take(batch);
+    return null;
+  },
+  flushed: () => writer.flushed(),
+  close: () => writer.close(),
+  async end() {
+    await writer.end();
+    return null;
+  },
+});

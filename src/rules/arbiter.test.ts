@@ -1,0 +1,78 @@
+/** Who may write a point, and what of that outlives a restart (decisions §2.5, §6 "Arbitration state"). */
+import { describe, expect, test } from 'vitest';
+import { testCatalogue } from '../testing/site-builder.ts';
+import { type Arbiter, createArbiter } from './arbiter.ts';
+import type { PointFacts } from './catalogue.ts';
+
+function pointWith(facts: Partial<PointFacts>): PointFacts {
+  const point = testCatalogue(facts).point({ instance: 1, point_type: 'action', point: 1 });
+  if (point === undefined) throw new Error('the site has lost its point');
+  return point;
+}
+const held = pointWith({ priorityHoldMs: 10_000 });
+const budgeted = pointWith({ maxWritesPerMinute: 2 });
+const plain = pointWith({});
+
+/** A restart after `downMs`, on another monotonic clock; the wall clock may have jumped meanwhile. */
+function restarted(before: Arbiter, point: PointFacts, nowMs: number, downMs: number, wallJumpMs = 0): Arbiter {
+  const text = JSON.stringify(before.exportClaim(point, nowMs, 1_000_000));
+  const after = createArbiter();
+  after.restoreClaim(point, JSON.parse(text), 5, 1_000_000 + downMs + wallJumpMs);
+  after.beginCycle();
+  return after;
+}
+
+describe('§6 arbitration state survives a restart', () => {
+  test('a priority hold goes on for the rest of its time, against lower priorities only', () => {
+    const before = createArbiter();
+    before.beginCycle();
+    before.claim(held, 7, 100, 1000);
+    expect(before.takeClaimed()).toEqual([held]);
+    const after = restarted(before, held, 3000, 2000);
+    expect(after.ask(held, 1, 50, 5)).toEqual({ allowed: false, reason: 'outranked', by: 7 });
+    expect(after.ask(held, 1, 50, 5 + 5999)).toMatchObject({ allowed: false });
+    expect(after.ask(held, 1, 50, 5 + 6000)).toEqual({ allowed: true });
+    expect(after.ask(held, 2, 100, 5)).toEqual({ allowed: true });
+  });
+
+  test('a wall clock that went back by an hour holds no longer than priority_hold_ms; one that went ahead ends it', () => {
+    const before = createArbiter();
+    before.beginCycle();
+    before.claim(held, 7, 100, 1000);
+    const back = restarted(before, held, 1000, 0, -3_600_000);
+    expect(back.ask(held, 1, 50, 5 + 9999)).toMatchObject({ allowed: false });
+    expect(back.ask(held, 1, 50, 5 + 10_000)).toEqual({ allowed: true });
+    expect(restarted(before, held, 1000, 0, 3_600_000).ask(held, 1, 50, 5)).toEqual({ allowed: true });
+  });
+
+  test('a write budget counts the writes of before', () => {
+    const before = createArbiter();
+    for (const atMs of [1000, 2000]) {
+      before.beginCycle();
+      before.claim(budgeted, 7, 0, atMs);
+    }
+    expect(before.takeClaimed()).toEqual([budgeted, budgeted]);
+    expect(before.takeClaimed()).toEqual([]);
+    const after = restarted(before, budgeted, 2000, 1000);
+    expect(after.ask(budgeted, 1, 0, 5)).toEqual({ allowed: false, reason: 'rate-limited' });
+    expect(after.ask(budgeted, 1, 0, 5 + 57_999)).toMatchObject({ reason: 'rate-limited' });
+    expect(after.ask(budgeted, 1, 0, 5 + 58_000)).toEqual({ allowed: true });
+  });
+
+  test('a point with neither is not stored, and a damaged claim counts as none', () => {
+    const arbiter = createArbiter();
+    arbiter.beginCycle();
+    arbiter.claim(plain, 7, 100, 1000);
+    expect(arbiter.takeClaimed()).toEqual([]);
+    expect(arbiter.exportClaim(held, 0, 0)).toMatchObject({ rule: 7 });
+    const fresh = createArbiter();
+    for (const stored of [
+      null,
+      {},
+      { rule: 1, priority: 1, hold_until: 'x', written: [] },
+      { rule: 1, priority: 1, hold_until: 1, written: [null] },
+    ])
+      fresh.restoreClaim(held, stored, 0, 0);
+    expect(fresh.exportClaim(held, 0, 0)).toBeNull();
+  });
+});
