@@ -1,8 +1,10 @@
 /** What the handlers of area A work with, and the small forms that all their answers share. */
 import type { CallContext } from '../api/capability.ts';
+import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import type { Parameter, SiteCatalogue } from '../rules/catalogue.ts';
+import type { FlowLimits } from '../rules/limits.ts';
 import type { Snapshot } from '../rules/snapshot.ts';
 import type { InstanceName } from './catalogue-view.ts';
 import type { EngineClient } from './engine-client.ts';
@@ -10,6 +12,8 @@ import type { HistoryReader } from './history-store.ts';
 import type { RuleStore } from './rule-store.ts';
 
 export interface AutomationParts {
+  readonly clock: Clock;
+  readonly flowLimits: FlowLimits;
   readonly store: RuleStore;
   readonly history: HistoryReader;
   readonly engine: EngineClient;

@@ -5,9 +5,10 @@
 import { automation } from '../api/automation.ts';
 import type { Answer, CallContext, HandledCapability } from '../api/capability.ts';
 import { Fault } from '../base/fault.ts';
+import { inTurns } from '../base/turns.ts';
 import { type AutomationParts, etag, notLoaded, ruleIdOf, ruleResource, succeeded } from './automation-parts.ts';
 import { catalogueView } from './catalogue-view.ts';
-import { topologyOf } from './rule-document.ts';
+import { topologySteps } from './rule-document.ts';
 import { createRuleMutations } from './rule-mutations.ts';
 import type { RuleRow, RuleStore, RuleSummary } from './rule-store.ts';
 import { variablesOf } from './rule-variables.ts';
@@ -49,7 +50,7 @@ function ruleQueries(parts: AutomationParts): HandledCapability[] {
       resource: ruleResource,
       async handler(context) {
         const row = await ruleOf(store, context);
-        return { data: succeeded({ rule_id: row.id, variables: variables(parts, row) }) };
+        return { data: succeeded({ rule_id: row.id, variables: await variables(parts, row) }) };
       },
     },
     {
@@ -127,8 +128,8 @@ async function statusesOf(parts: AutomationParts, rows: readonly RuleSummary[]):
   }
 }
 
-function variables(parts: AutomationParts, row: RuleRow): readonly unknown[] {
-  const topology = topologyOf(row.nodes_json, parts.catalogue());
+async function variables(parts: AutomationParts, row: RuleRow): Promise<readonly unknown[]> {
+  const topology = await inTurns(parts.clock, topologySteps(row.nodes_json, parts.catalogue()));
   if (topology === null) return [];
   const snapshot = parts.snapshot();
   if (snapshot === null) throw new Fault('engine-unavailable', 'live values cannot be read now; try again');

@@ -80,7 +80,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
       rules: {
         async heads() {
           if (away) throw new Fault('storage-unavailable', 'the storage is away');
-          return stored.map(({ id, revision }) => ({ id, revision }));
+          return stored.map(({ id, revision, enabled, priority }) => ({ id, revision, enabled, priority }));
         },
         engineRules(ids) {
           asked.push(ids);
@@ -135,7 +135,44 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     });
     stored = [rule(3)];
     expect(await client.reload()).toMatchObject({ rules_loaded: 1, rules_failed: [] });
-    expect(asked).toEqual([[1, 2], [2, 3], []]);
+    expect(asked).toEqual([
+      [1, 2],
+      [2, 3],
+    ]);
+  });
+
+  test('§2.2 many rules come in portions: the first run at once, enabled ones by priority, disabled ones last', async () => {
+    stored = Array.from({ length: 900 }, (_, index) =>
+      rule(index + 1, { enabled: index % 3 > 0, priority: index % 7 }),
+    );
+    const first = await client.open();
+    expect(first.rules_loaded).toBe(200);
+    expect(starts).toBe(1);
+    await pass(0);
+    for (let turn = 0; turn < 20 && asked.flat().length < 900; turn++) await pass(0);
+    await client.reload();
+    const order = asked.flat().map((id) => stored[id - 1] as EngineRule);
+    expect(order).toHaveLength(900);
+    const sorted = stored.toSorted(
+      (a, b) => Number(b.enabled) - Number(a.enabled) || b.priority - a.priority || a.id - b.id,
+    );
+    expect(order.map(({ id }) => id)).toEqual(sorted.map(({ id }) => id));
+    expect(await client.status()).toMatchObject({ total_rules: 900, enabled_rules: 600, runnable_rules: 600 });
+  });
+
+  test('§2.2 an edit while rules are still loading is taken up with the next portion; states of those to come are kept', async () => {
+    const states = createHistoryStore(database);
+    await states.append({ rows: [], states: [{ rule_id: 900, state: 'kept' }], gone: [], claims: [] });
+    stored = Array.from({ length: 900 }, (_, index) => rule(index + 1));
+    await client.open();
+    stored = stored.with(0, rule(1, { revision: 2 }));
+    await client.reload();
+    expect(asked.flat().slice(200, 201)).toEqual([1]);
+    for (let turn = 0; turn < 20 && asked.flat().length < 901; turn++) await pass(0);
+    await client.reload();
+    await turnUntil(clock, client.close());
+    expect(await storedStates()).toContain(900);
+    client = make();
   });
 
   test('runs, history and log carry one record; execute answers when it is stored', async () => {

@@ -20,6 +20,7 @@ import type {
 } from './engine-contract.ts';
 import type { AutomationLimits } from './limits.ts';
 import type { EngineMeasures } from './measures.ts';
+import type { RuleHead } from './rule-store.ts';
 
 /** Of `engine_call_timeout_ms`, the rest of which storing what waits may take: an end takes no longer than a call. */
 const closingShare = 0.5;
@@ -39,7 +40,7 @@ export interface EngineThread {
 
 /** Where the client reads the rule set. */
 export interface RuleSource {
-  heads(): Promise<{ id: number; revision: number }[]>;
+  heads(): Promise<RuleHead[]>;
   engineRules(ids: readonly number[]): Promise<EngineRule[]>;
 }
 
@@ -93,11 +94,36 @@ interface Running {
   parameters: Readonly<Record<string, Parameter>>;
   /** Revision of each rule that this engine holds. */
   held: ReadonlyMap<number, number>;
+  /** More rules are to be loaded. */
+  partial: boolean;
   /** Of the last reload that it took. */
   report: ReloadReport | undefined;
   rehearsed: boolean;
   adopted: boolean;
   runs: boolean;
+}
+
+interface Portion {
+  readonly kept: readonly (readonly [number, number])[];
+  readonly ids: readonly number[];
+  readonly partial: boolean;
+}
+
+/** Rules of the first portion. */
+const portionMinimum = 200;
+/** Rules sent at once, and about how many bytes of them: what either thread does in one turn with a message. */
+const stageMinimum = 4;
+const stageMaximum = 100;
+const stageBytes = 262_144;
+
+/** Edited rules first, then enabled ones by priority: what waits longest is what does not run anyway. */
+function inLoadingOrder(held: ReadonlyMap<number, number>, a: RuleHead, b: RuleHead): number {
+  return (
+    Number(held.has(b.id)) - Number(held.has(a.id)) ||
+    Number(b.enabled) - Number(a.enabled) ||
+    b.priority - a.priority ||
+    a.id - b.id
+  );
 }
 
 /** An engine that lived this long is not dying in a loop: the pause before its restart starts small again. */
@@ -127,37 +153,64 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
     return target;
   };
 
-  /** What of the stored rules an engine does not hold yet; null when it holds all. */
-  const readRules = async (target: Running): Promise<{ held: Map<number, number>; changed: EngineRule[] } | null> => {
+  /** What of the stored rules an engine does not hold yet, the next portion of it; null when it holds all. */
+  const nextPortion = async (target: Running): Promise<Portion | null> => {
     const heads = await parts.rules.heads();
-    const changedIds = heads.filter(({ id, revision }) => target.held.get(id) !== revision).map(({ id }) => id);
-    if (target.report !== undefined && changedIds.length === 0 && heads.length === target.held.size) return null;
-    const changed = await parts.rules.engineRules(changedIds);
-    // A rule that was deleted between the two reads is not named; its own reload follows.
-    const found = new Map(changed.map((rule) => [rule.id, rule.revision]));
-    const asked = new Set(changedIds);
-    const held = new Map<number, number>();
-    for (const { id } of heads) {
-      const revision = found.get(id) ?? (asked.has(id) ? undefined : target.held.get(id));
-      if (revision !== undefined) held.set(id, revision);
+    const stored = new Map(heads.map((head) => [head.id, head.revision]));
+    const kept = [...target.held].filter(([id]) => stored.has(id));
+    const missing = heads.filter(({ id, revision }) => target.held.get(id) !== revision);
+    const isComplete = missing.length === 0 && kept.length === target.held.size;
+    if (isComplete && target.report !== undefined && !target.partial) return null;
+    // As many again as are held: few reloads, however many rules there are, and the first rules run soon.
+    const count = Math.max(portionMinimum, target.held.size);
+    const ids = missing.toSorted((a, b) => inLoadingOrder(target.held, a, b)).map(({ id }) => id);
+    return { kept, ids: ids.slice(0, count), partial: ids.length > count };
+  };
+  /** Has the engine compile these rules, a bounded number of bytes at a time; answers their revisions. */
+  const stage = async (target: Running, ids: readonly number[]): Promise<(readonly [number, number])[]> => {
+    const revisions: (readonly [number, number])[] = [];
+    let size = stageMinimum;
+    for (let from = 0; from < ids.length; ) {
+      const rows = await parts.rules.engineRules(ids.slice(from, from + size));
+      from += size;
+      // A rule that was deleted between the two reads is not named; its own reload follows.
+      for (const row of rows) revisions.push([row.id, row.revision]);
+      await orEnd(target, () => target.caller.call('stage', { rows }));
+      const bytes = rows.reduce((sum, row) => sum + row.nodes_json.length, 0);
+      size = Math.max(1, Math.min(stageMaximum, 2 * size, Math.floor((size * stageBytes) / Math.max(1, bytes))));
     }
-    return { held, changed };
+    return revisions;
+  };
+  /** Has the engine compile what it holds for other parameters, before they come into force. */
+  const restage = async (target: Running, inForce: Readonly<Record<string, Parameter>>): Promise<void> => {
+    const ids = [...target.held.keys()];
+    for (let from = 0; from < ids.length; from += stageMaximum) {
+      const order = { rows: [], ids: ids.slice(from, from + stageMaximum), parameters: inForce };
+      await orEnd(target, () => target.caller.call('stage', order));
+    }
   };
   const sendRules = async (target: Running): Promise<ReloadReport> => {
-    const found = await readRules(target).catch(async (error: unknown) => {
+    const found = await nextPortion(target).catch(async (error: unknown) => {
       if (parts.reloads !== true && current === target) await target.thread.terminate();
       throw error;
     });
     const inForce = parameters;
     const changedParameters = JSON.stringify(target.parameters) !== JSON.stringify(inForce);
     if (found === null && !changedParameters && target.report !== undefined) return target.report;
-    const held = found?.held ?? target.held;
-    const change = { ids: [...held.keys()], changed: found?.changed ?? [] };
+    const staged = found === null ? [] : await stage(target, found.ids);
+    if (changedParameters) await restage(target, inForce);
+    // An edited rule that was deleted meanwhile was not read any more: it is held no longer.
+    const asked = new Set(found?.ids);
+    const kept = (found?.kept ?? [...target.held]).filter(([id]) => !asked.has(id));
+    const held = new Map([...kept, ...staged]);
+    const partial = found?.partial ?? false;
+    const change = { ids: [...held.keys()], changed: [], partial };
     const report = await orEnd(target, () =>
       target.caller.call('reload', changedParameters ? { ...change, parameters: inForce } : change),
     );
     target.parameters = inForce;
     target.held = held;
+    target.partial = partial;
     target.report = report;
     return report;
   };
@@ -190,8 +243,23 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
   };
   const bring = async (target: Running): Promise<ReloadReport> => {
     const report = await sendRules(target);
+    // One that stands by is of use when it is ready as a whole; one that controls does what it can at once.
+    if (target.partial && wanted.epoch === undefined) return bring(target);
     await advance(target);
+    if (target.partial) loadOn(target);
     return target.report ?? report;
+  };
+  /** The next portion, in its turn: reloads that were asked for meanwhile come before it. */
+  const loadOn = (target: Running): void => {
+    clock.soon(() => {
+      if (current !== target || closed) return;
+      inTurn(async () => (current === target && target.partial ? void (await bring(target)) : undefined)).catch(
+        (error: unknown) => {
+          log.warn('the stored rules could not all be loaded yet', { error: String(error) });
+          if (current === target) clock.after(limits.engine_restart_max_ms, () => loadOn(target));
+        },
+      );
+    });
   };
   const inTurn = <T>(task: () => Promise<T>): Promise<T> => {
     const result = reloading.then(task, task);
@@ -230,6 +298,7 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
       caller,
       parameters,
       held: new Map(),
+      partial: true,
       report: undefined,
       rehearsed: false,
       adopted: false,

@@ -17,9 +17,19 @@ export interface EngineRule {
   readonly nodes_json: string;
 }
 
-/** The whole rule set, by difference: rules whose revision the engine holds already are named by id only. */
+/** Rules to be compiled before they become part of the set. */
+export interface StagedRules {
+  readonly rows: readonly EngineRule[];
+  /** Rules that the engine holds and that are compiled anew, because parameters change. */
+  readonly ids?: readonly number[];
+  readonly parameters?: Readonly<Record<string, Parameter>>;
+}
+
+/** The whole rule set, by difference: rules whose revision the engine holds or has staged are named by id only. */
 export interface RuleSetChange {
   readonly ids: readonly number[];
+  /** More rules are to come: what is not named is not gone. */
+  readonly partial?: boolean;
   readonly changed: readonly EngineRule[];
   /** Present when the site's parameters were read anew. */
   readonly parameters?: Readonly<Record<string, Parameter>>;
@@ -101,6 +111,8 @@ export interface EngineTerm {
 }
 
 export type EngineMethods = {
+  /** Compiles rules in bounded turns; ticks go on meanwhile. */
+  readonly stage: (rules: StagedRules) => null;
   /** Before `adopt` the rules are only compiled. */
   readonly reload: (change: RuleSetChange) => ReloadReport;
   /** Before `adopt`: does what that will do and throws it away, so that its code is loaded and compiled when it counts. */
@@ -137,7 +149,7 @@ export const engineQuestions = [
 /** What other processes of the site may ask of the one that controls. */
 export type SharedEngineMethods = Omit<
   EngineMethods,
-  'execute' | 'rehearse' | 'adopt' | 'run' | 'drain' | 'keep' | 'close'
+  'execute' | 'stage' | 'rehearse' | 'adopt' | 'run' | 'drain' | 'keep' | 'close'
 > & {
   /** Clocks of two processes have nothing in common: the one that controls gives the order its deadline. */
   readonly execute: (order: Omit<ExecuteOrder, 'untilMs'>) => ExecutionRecord;

@@ -25,15 +25,15 @@ import {
   engineQuestions,
   type RuleSetChange,
 } from './engine-contract.ts';
+import { createHeldRules, type HeldRules } from './held-rules.ts';
 import { type ClaimRow, createHistoryStore, type HistoryRow, type StateRow } from './history-store.ts';
 import type { AutomationLimits } from './limits.ts';
-import { type RuleLoader, ruleLoader } from './loaded-rule.ts';
+import { ruleLoader } from './loaded-rule.ts';
 import { type OpenRecordWriter, openRecordThread, openRecordWriter } from './open-record-writer.ts';
 import { recordSpool } from './record-spool.ts';
 import { createRecorder } from './recorder.ts';
 import { createRuleSet, type RuleSet } from './rule-set.ts';
 import { parsedOrNull } from './rule-view.ts';
-import { createStandbyRules } from './standby-rules.ts';
 
 /** What an engine is started with: plain data and shared memory. */
 export interface EngineSetup {
@@ -83,7 +83,7 @@ export function startEngineCore(
 ): EngineCore {
   const publisher = createPublisher(port, clock);
   const catalogueWith = catalogues(setup.site);
-  const standby = createStandbyRules(catalogueWith, ruleLoader(setup.limits));
+  const held = createHeldRules(catalogueWith, ruleLoader(setup.limits), clock);
   const spool = recordSpool(setup.dataFolder);
   let adopted: Promise<Assembled> | undefined;
   /** What the store did not take before the end, and how many of it are kept. */
@@ -100,12 +100,21 @@ export function startEngineCore(
   };
 
   const handlers: Parameters<typeof answerCalls<EngineMethods>>[1] = {
-    reload: async (change) => (adopted === undefined ? standby.take(change) : (await adopted).engine.reload(change)),
+    async stage(rules) {
+      await held.stage(rules);
+      return null;
+    },
+    async reload(change) {
+      const report = held.take(change);
+      if (adopted === undefined) return report;
+      const { changed } = held.all();
+      return (await adopted).engine.reload({ ...change, changed });
+    },
     async rehearse() {
       const database = openRuntimeDatabase(setup.database);
       try {
         const states = await createHistoryStore(database).states();
-        ruleSet(states, setup.limits, clock, catalogueWith, standby.load).replace(standby.all(), clock.monotonicMs());
+        ruleSet(states, setup.limits, clock, catalogueWith, held.load).replace(held.all(), clock.monotonicMs());
       } finally {
         await database.close();
       }
@@ -118,12 +127,12 @@ export function startEngineCore(
         log,
         term,
         catalogueWith,
-        load: standby.load,
+        load: held.load,
         publish: publisher.take,
         recordsOf,
       });
       try {
-        return (await adopted).engine.reload(standby.all());
+        return (await adopted).engine.reload(held.all());
       } catch (error) {
         // The states could not be read: whoever asks again may find the database there.
         adopted = undefined;
@@ -185,7 +194,7 @@ interface AssemblyParts {
   readonly log: Log;
   readonly term: EngineTerm;
   readonly catalogueWith: ReturnType<typeof catalogues>;
-  readonly load: RuleLoader;
+  readonly load: HeldRules['load'];
   readonly publish: (record: ExecutionRecord) => void;
   readonly recordsOf: RecordsOf;
 }
@@ -259,13 +268,19 @@ function ruleSet(
   });
 }
 
-/** The site's catalogue with given parameters; the same object for the same parameters. */
+/** Catalogues remembered: that in force, and that for which rules are being compiled. */
+const cataloguesKept = 2;
+
+/** The site's catalogue with given parameters; the same object for equal parameters. */
 function catalogues(site: Site): (parameters: RuleSetChange['parameters']) => SiteCatalogue {
-  let last: { readonly parameters: RuleSetChange['parameters']; readonly catalogue: SiteCatalogue } | undefined;
-  return (parameters) => {
-    if (last === undefined || last.parameters !== parameters)
-      last = { parameters, catalogue: siteCatalogue(parameters === undefined ? site : { ...site, parameters }) };
-    return last.catalogue;
+  const known = new Map<string, SiteCatalogue>();
+  return (parameters = site.parameters) => {
+    const key = JSON.stringify(parameters);
+    const catalogue = known.get(key) ?? siteCatalogue({ ...site, parameters });
+    known.delete(key);
+    known.set(key, catalogue);
+    for (const oldest of [...known.keys()].slice(0, -cataloguesKept)) known.delete(oldest);
+    return catalogue;
   };
 }
 

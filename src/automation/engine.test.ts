@@ -97,7 +97,7 @@ function setup(options: Setup = {}) {
   const rules = createRuleSet({
     scheduler: createScheduler(limits),
     catalogueWith,
-    load: ruleLoader(limits),
+    load: ruleLoader(limits).load,
     limits,
     stored: options.stored ?? new Map(),
     now: () => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() }),

@@ -16,6 +16,8 @@ export const automationLimitsSchema = Type.Object(
     max_concurrent_executions: whole(1, 1000, 4),
     /** Manual executions that may wait for the engine at once. */
     max_waiting_executions: whole(1, 10_000, 256),
+    /** Samples that all windows of one rule (`moving_avg`) may hold together; a flow that could need more is refused. */
+    window_samples_maximum: whole(1, 1_000_000, 20_000),
     max_rules: whole(1, 1_000_000, 20_000),
     /** How long the main thread waits for an answer of the engine. */
     engine_call_timeout_ms: whole(100, 600_000, 10_000),
@@ -65,6 +67,7 @@ export const automationLimits: AutomationLimits = {
   event_min_interval_ms: 20,
   max_concurrent_executions: 4,
   max_waiting_executions: 256,
+  window_samples_maximum: 20_000,
   max_rules: 20_000,
   engine_call_timeout_ms: 10_000,
   engine_restart_ms: 100,

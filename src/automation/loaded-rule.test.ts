@@ -6,7 +6,7 @@ import { ruleLoader } from './loaded-rule.ts';
 import { deriveColumns, topologyOf } from './rule-document.ts';
 
 const catalogue = testCatalogue();
-const loadRule = ruleLoader(automationLimits);
+const loadRule = ruleLoader(automationLimits).load;
 const listOf = (count: number, item: (index: number) => object): object[] =>
   Array.from({ length: count }, (_, index) => item(index));
 const block = (type: string, config: object) => ({

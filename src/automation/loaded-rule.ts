@@ -2,11 +2,11 @@
  * A stored row becomes a rule that can run, or says why it cannot (decisions §2.2: one broken row never stops the
  * others). The row was checked when it was stored; it is checked again here because a file can be edited by hand.
  */
-
+import { atOnce, type Steps } from '../base/turns.ts';
 import type { PointRef, SiteCatalogue } from '../rules/catalogue.ts';
-import { type CompiledRule, compileRule } from '../rules/compile.ts';
+import { type CompiledRule, compileSteps } from '../rules/compile.ts';
 import { storedFlowLimits } from '../rules/limits.ts';
-import { parseTopology } from '../rules/parse.ts';
+import { parseTopologySteps } from '../rules/parse.ts';
 import type { ScheduledRule } from '../rules/scheduler.ts';
 import { emptyTopologyText } from '../rules/serialise.ts';
 import { effectiveTrigger, parseTrigger, type Trigger } from '../rules/trigger/parse.ts';
@@ -24,15 +24,20 @@ export interface LoadedRule {
 const onChangePeriodMs = 60_000;
 
 /** How a row becomes a rule. */
-export type RuleLoader = (row: EngineRule, catalogue: SiteCatalogue) => LoadedRule;
-
-export function ruleLoader(limits: { readonly tick_interval_ms: number }): RuleLoader {
-  return (row, catalogue) => loadRule(row, catalogue, limits.tick_interval_ms);
+export interface RuleLoader {
+  load(row: EngineRule, catalogue: SiteCatalogue): LoadedRule;
+  /** As `load`, a node a step. */
+  steps(row: EngineRule, catalogue: SiteCatalogue): Steps<LoadedRule>;
 }
 
-function loadRule(row: EngineRule, catalogue: SiteCatalogue, tickMs: number): LoadedRule {
+export function ruleLoader(limits: { readonly tick_interval_ms: number }): RuleLoader {
+  const steps: RuleLoader['steps'] = (row, catalogue) => loadSteps(row, catalogue, limits.tick_interval_ms);
+  return { steps, load: (row, catalogue) => atOnce(steps(row, catalogue)) };
+}
+
+function* loadSteps(row: EngineRule, catalogue: SiteCatalogue, tickMs: number): Steps<LoadedRule> {
   const trigger = triggerOf(row, catalogue);
-  const compiled = trigger === null ? 'invalid-trigger' : compiledOf(row, trigger, catalogue, tickMs);
+  const compiled = trigger === null ? 'invalid-trigger' : yield* compiledOf(row, trigger, catalogue, tickMs);
   const failure = typeof compiled === 'string' ? compiled : null;
   const effective = trigger ?? effectiveTrigger(null, row.cooldown_ms);
   return {
@@ -60,14 +65,14 @@ function triggerOf(row: EngineRule, catalogue: SiteCatalogue): Trigger | null {
   return parsed.ok ? effectiveTrigger(parsed.trigger, row.cooldown_ms) : null;
 }
 
-function compiledOf(
+function* compiledOf(
   row: EngineRule,
   trigger: Trigger,
   catalogue: SiteCatalogue,
   tickMs: number,
-): CompiledRule | RuleFailureCode {
+): Steps<CompiledRule | RuleFailureCode> {
   if (row.nodes_json === emptyTopologyText) return 'no-runnable-flow';
-  const parsed = parseTopology(parsedJson(row.nodes_json), catalogue, storedFlowLimits);
+  const parsed = yield* parseTopologySteps(parsedJson(row.nodes_json), catalogue, storedFlowLimits);
   if (!parsed.ok) return 'invalid-flow';
   // A rule of 1 ms runs once a tick: what it remembers is continuous from tick to tick (decisions §6).
   const periodMs =
@@ -75,7 +80,7 @@ function compiledOf(
       ? Math.max(trigger.interval_ms, tickMs)
       : Math.max(trigger.time_deadband_ms, onChangePeriodMs);
   const source = { id: row.id, revision: row.revision, priority: row.priority, periodMs };
-  return compileRule(source, parsed.topology, catalogue);
+  return yield* compileSteps(source, parsed.topology, catalogue);
 }
 
 function subscribedPoints(trigger: Trigger, catalogue: SiteCatalogue): ScheduledRule['points'] {

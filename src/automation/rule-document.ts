@@ -3,10 +3,11 @@
  * an import of an editor document and an import of a compact-only rule all derive their columns here.
  */
 import { Fault } from '../base/fault.ts';
+import { atOnce, type Steps } from '../base/turns.ts';
 import type { SiteCatalogue } from '../rules/catalogue.ts';
 import { reachableFrom } from '../rules/graph.ts';
 import { type FlowLimits, storedFlowLimits } from '../rules/limits.ts';
-import { parseFlow, parseTopology } from '../rules/parse.ts';
+import { parseFlowSteps, parseTopologySteps } from '../rules/parse.ts';
 import { emptyTopologyText, serialiseTopology } from '../rules/serialise.ts';
 import type { Issue, Topology, Write } from '../rules/topology.ts';
 import { parseTrigger, type Trigger } from '../rules/trigger/parse.ts';
@@ -29,7 +30,16 @@ export interface DerivedColumns {
 
 /** Derives the columns, or throws a Fault `invalid-flow` or `invalid-trigger` that carries every issue of both. */
 export function deriveColumns(document: RuleDocument, catalogue: SiteCatalogue, limits?: FlowLimits): DerivedColumns {
-  const flow = deriveFlow(document, catalogue, limits);
+  return atOnce(deriveSteps(document, catalogue, limits));
+}
+
+/** As `deriveColumns`, a node a step. */
+export function* deriveSteps(
+  document: RuleDocument,
+  catalogue: SiteCatalogue,
+  limits?: FlowLimits,
+): Steps<DerivedColumns> {
+  const flow = yield* deriveFlow(document, catalogue, limits);
   const trigger = deriveTrigger(document, catalogue);
   const issues = [...flow.issues, ...trigger.issues];
   if (issues.length > 0) {
@@ -52,20 +62,25 @@ interface Part<T> {
   readonly warnings: readonly Issue[];
 }
 
-function deriveFlow(
+function* deriveFlow(
   document: RuleDocument,
   catalogue: SiteCatalogue,
   limits: FlowLimits | undefined,
-): Part<NonNullable<DerivedColumns['flow']>> {
+): Steps<Part<NonNullable<DerivedColumns['flow']>>> {
   const compact = document.flow_json === undefined;
   const submitted = compact ? document.nodes_json : document.flow_json;
   if (submitted === undefined) return { issues: [], warnings: [] };
-  const parsed = compact ? parseTopology(submitted, catalogue, limits) : parseFlow(submitted, catalogue, limits);
+  const parsed = yield* compact
+    ? parseTopologySteps(submitted, catalogue, limits)
+    : parseFlowSteps(submitted, catalogue, limits);
   const member = compact ? '/nodes_json' : '/flow_json';
   if (!parsed.ok) return { issues: parsed.issues.map((issue) => below(member, issue)), warnings: [] };
+  yield;
+  const flowJson = compact ? null : JSON.stringify(submitted);
+  yield;
   return {
     columns: {
-      flow_json: compact ? null : JSON.stringify(submitted),
+      flow_json: flowJson,
       nodes_json: serialiseTopology(parsed.topology),
       topology: parsed.topology,
     },
@@ -125,9 +140,14 @@ export function selfTriggerWarnings(topology: Topology, trigger: Trigger | null)
 
 /** The topology of a stored row; null for a stub and for a row that does not check any more. */
 export function topologyOf(nodesJson: string, catalogue: SiteCatalogue): Topology | null {
+  return atOnce(topologySteps(nodesJson, catalogue));
+}
+
+/** As `topologyOf`, a node a step. */
+export function* topologySteps(nodesJson: string, catalogue: SiteCatalogue): Steps<Topology | null> {
   const value = parsedJson(nodesJson);
   if (value === undefined || nodesJson === emptyTopologyText) return null;
-  const parsed = parseTopology(value, catalogue, storedFlowLimits);
+  const parsed = yield* parseTopologySteps(value, catalogue, storedFlowLimits);
   return parsed.ok ? parsed.topology : null;
 }
 

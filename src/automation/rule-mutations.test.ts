@@ -1,9 +1,11 @@
 /** What PUT and enable say beside the result (decisions §2.1, §2.3), with a real store and a real engine. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Answer } from '../api/capability.ts';
+import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
 import { beginGeneration, createPointMemory } from '../points/shared-memory.ts';
 import { siteCatalogue } from '../points/site.ts';
+import { flowLimits } from '../rules/limits.ts';
 import type { Issue } from '../rules/topology.ts';
 import { type Database, openDatabase, openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.ts';
 import { engines, type TestPlaces, testPlaces } from '../testing/engines.ts';
@@ -76,6 +78,8 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
     });
     await client.open();
     const bound = createRuleMutations({
+      clock: systemClock,
+      flowLimits,
       store,
       history: createHistoryReader(runtime),
       engine: client,

@@ -8,10 +8,11 @@ import { characters, type createBody, type updateBody } from '../api/automation-
 import type { Answer, CallContext, HandledCapability } from '../api/capability.ts';
 import { nameMax } from '../api/rule-limits.ts';
 import { Fault } from '../base/fault.ts';
+import { inTurns } from '../base/turns.ts';
 import type { SiteCatalogue } from '../rules/catalogue.ts';
 import type { Issue, Topology } from '../rules/topology.ts';
 import { type AutomationParts, etag, notLoaded, ruleIdOf, ruleResource, succeeded } from './automation-parts.ts';
-import { deriveColumns, selfTriggerWarnings, topologyOf, triggerOf, writesOf } from './rule-document.ts';
+import { deriveSteps, selfTriggerWarnings, topologySteps, triggerOf, writesOf } from './rule-document.ts';
 import type { RuleChanges, RuleRow } from './rule-store.ts';
 import { ruleView } from './rule-view.ts';
 
@@ -102,7 +103,8 @@ async function update(parts: AutomationParts, context: CallContext): Promise<Ans
   const existing = await store.get(id);
   if (existing === null) throw new Fault('not-found', `there is no rule ${id}`);
 
-  const derived = deriveColumns({ flow_json, trigger_config }, catalogue);
+  const steps = deriveSteps({ flow_json, trigger_config }, catalogue, parts.flowLimits);
+  const derived = await inTurns(parts.clock, steps);
   const changes: RuleChanges = {
     ...(name === undefined ? {} : { name: trimmedName(name) }),
     ...(description === undefined ? {} : { description }),
@@ -115,7 +117,7 @@ async function update(parts: AutomationParts, context: CallContext): Promise<Ans
   };
   const { before, after } = await store.update(id, changes, expected);
   await reload(parts);
-  const topology = derived.flow?.topology ?? topologyOf(after.nodes_json, catalogue);
+  const topology = derived.flow?.topology ?? (await storedTopology(parts, after));
   const warnings = [...derived.warnings, ...(await crossWarnings(parts, after, topology))];
   return {
     data: succeeded({ id, status: 'updated', warnings }),
@@ -135,8 +137,12 @@ function expectedRevision(ifMatch: string | undefined, inBody: number | undefine
   return inHeader;
 }
 
+function storedTopology(parts: AutomationParts, row: RuleRow): Promise<Topology | null> {
+  return inTurns(parts.clock, topologySteps(row.nodes_json, parts.catalogue()));
+}
+
 async function enableWarnings(parts: AutomationParts, row: RuleRow): Promise<Issue[]> {
-  const topology = topologyOf(row.nodes_json, parts.catalogue());
+  const topology = await storedTopology(parts, row);
   if (topology === null)
     return [{ code: 'no-runnable-flow', message: 'the rule has no flow that can run', path: '/flow_json' }];
   return crossWarnings(parts, row, topology);

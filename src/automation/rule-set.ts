@@ -25,7 +25,7 @@ import type {
   RuleSetChange,
   RuleStatus,
 } from './engine-contract.ts';
-import type { LoadedRule, RuleLoader } from './loaded-rule.ts';
+import type { LoadedRule } from './loaded-rule.ts';
 
 interface LiveRule extends LoadedRule {
   readonly state: RuleState | null;
@@ -61,11 +61,18 @@ interface StoredState {
   readonly last_run: LastRun | null;
 }
 
+interface NextSet {
+  readonly next: Map<number, LiveRule>;
+  readonly restored: Map<number, StoredState>;
+  /** Rules that were there before, in another revision. */
+  readonly edited: number[];
+}
+
 export interface RuleSetParts {
   readonly scheduler: Scheduler;
   /** The site's catalogue with the given parameters. */
   readonly catalogueWith: (parameters: RuleSetChange['parameters']) => SiteCatalogue;
-  readonly load: RuleLoader;
+  readonly load: (row: EngineRule, catalogue: SiteCatalogue) => LoadedRule;
   readonly limits: { readonly state_flush_ms: number };
   /** States stored by an earlier run, as JSON texts. */
   readonly stored: ReadonlyMap<number, string>;
@@ -91,10 +98,11 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
   };
 
   /** The new set; rules that neither changed nor depend on changed parameters are the same objects. */
-  const nextSet = (change: RuleSetChange): { next: Map<number, LiveRule>; restored: Map<number, StoredState> } => {
+  const nextSet = (change: RuleSetChange): NextSet => {
     const changed = new Map(change.changed.map((row) => [row.id, row]));
     const next = new Map<number, LiveRule>();
     const restored = new Map<number, StoredState>();
+    const edited: number[] = [];
     for (const id of change.ids) {
       const old = rules.get(id);
       const row: EngineRule | undefined = changed.get(id) ?? old?.row;
@@ -106,6 +114,7 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
       const loaded = load(row, catalogue);
       if (old !== undefined) {
         next.set(id, carried(loaded, old));
+        if (row !== old.row) edited.push(id);
         continue;
       }
       const { rule, saved } = fresh(loaded);
@@ -113,7 +122,7 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
       if (saved !== null) restored.set(id, saved);
       stored.delete(id);
     }
-    return { next, restored };
+    return { next, restored, edited };
   };
 
   const failures = (): ReloadReport['rules_failed'] =>
@@ -141,10 +150,11 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
     },
     replace(change, nowMs) {
       if (change.parameters !== undefined) catalogue = parts.catalogueWith(change.parameters);
-      const { next, restored } = nextSet(change);
-      const edited = change.changed.map(({ id }) => id).filter((id) => rules.has(id) && next.has(id));
-      // States of rules that were deleted while the engine was down are of no use to anyone.
-      const removed = [...rules.keys(), ...stored.keys()].filter((id) => !next.has(id));
+      const { next, restored, edited } = nextSet(change);
+      // States of rules that were deleted while the engine was down are of no use to anyone; but while more rules are to
+      // come, what is not named yet is not gone.
+      const gone = change.partial === true ? [] : [...rules.keys(), ...stored.keys()];
+      const removed = gone.filter((id) => !next.has(id));
       for (const id of removed) stored.delete(id);
       rules = next;
       scheduler.replace(

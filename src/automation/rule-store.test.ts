@@ -78,7 +78,7 @@ describe.each(engines)('rules table on %s', (engine) => {
     const { id } = await store.create('a', null);
     await store.update(id, { enabled: true });
     await store.update(id, { enabled: false });
-    expect(await store.heads()).toEqual([{ id, revision: 3 }]);
+    expect(await store.heads()).toMatchObject([{ id, revision: 3 }]);
   });
 
   test('unknown rules are not found', async () => {

@@ -19,6 +19,8 @@ export interface RuleRow extends EngineRule {
 /** One rule in a list; its documents may be large and are not read. */
 export type RuleSummary = Pick<RuleRow, 'id' | 'name' | 'description' | 'enabled' | 'priority'>;
 
+export type RuleHead = Pick<RuleRow, 'id' | 'revision' | 'enabled' | 'priority'>;
+
 export interface RuleFilter {
   readonly enabled?: boolean | undefined;
   /** Part of the name or description, upper and lower case alike. */
@@ -45,8 +47,8 @@ export interface RuleStore {
   update(id: number, changes: RuleChanges, expected?: number): Promise<{ before: RuleRow; after: RuleRow }>;
   /** Throws as `update` does. */
   remove(id: number, expected?: number): Promise<RuleRow>;
-  /** Which rules there are and in which revision: what a reload compares. */
-  heads(): Promise<{ id: number; revision: number }[]>;
+  /** Which rules there are and in which revision, by what a reload compares and in what order it loads them. */
+  heads(): Promise<RuleHead[]>;
   engineRules(ids: readonly number[]): Promise<EngineRule[]>;
   /** Every row, by id, for export and import. */
   all(): Promise<RuleRow[]>;
@@ -95,7 +97,14 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
         await within.deleteFrom('rules').where('id', '=', id).execute();
         return before;
       }),
-    heads: () => database.query.selectFrom('rules').select(['id', 'revision']).orderBy('id').execute(),
+    async heads() {
+      const rows = await database.query
+        .selectFrom('rules')
+        .select(['id', 'revision', 'enabled', 'priority'])
+        .orderBy('id')
+        .execute();
+      return rows.map((row) => ({ ...row, enabled: row.enabled !== 0 }));
+    },
     async engineRules(ids) {
       const rules: EngineRule[] = [];
       for (let from = 0; from < ids.length; from += idsPerQuery) {

@@ -33,6 +33,7 @@ import { createLiveTableReader } from '../points/live-table.ts';
 import { createPointMemory, type PointMemory } from '../points/shared-memory.ts';
 import { type Site, siteCatalogue } from '../points/site.ts';
 import type { Parameter, SiteCatalogue } from '../rules/catalogue.ts';
+import { flowLimits } from '../rules/limits.ts';
 import { createSnapshot, type Snapshot } from '../rules/snapshot.ts';
 import { isHalfRestored } from '../storage/backup.ts';
 import { copyBeforeMigration } from '../storage/data-files.ts';
@@ -154,6 +155,8 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const rules = await role.open();
 
   const handlers = automationCapabilities({
+    clock: systemClock,
+    flowLimits: { ...flowLimits, windowSamplesMaximum: limits.automation.window_samples_maximum },
     store,
     history: createHistoryReader(runtime),
     engine,

@@ -5,9 +5,10 @@
  * Each declaration has a slot of its own. Where several declarations of one name can reach a use, the last one in
  * topological order that ran is read, so that a name declared again shadows from there on, and only there.
  */
+import { atOnce, type Steps } from '../base/turns.ts';
 import type { PointFacts, PointRef, SiteCatalogue } from './catalogue.ts';
 import { compileExpression, type Frame, type Run, type Scope, slotOf } from './expression/compile.ts';
-import { type ExpressionNode, parseExpression } from './expression/parse.ts';
+import type { ExpressionNode, Formulas } from './expression/parse.ts';
 import { reachableFrom } from './graph.ts';
 import { advancePeriodDelta } from './period-delta.ts';
 import { createSnapshot } from './snapshot.ts';
@@ -120,6 +121,11 @@ interface Declaration {
 }
 
 export function compileRule(source: RuleSource, topology: Topology, catalogue: SiteCatalogue): CompiledRule {
+  return atOnce(compileSteps(source, topology, catalogue));
+}
+
+/** As `compileRule`, a node a step. */
+export function* compileSteps(source: RuleSource, topology: Topology, catalogue: SiteCatalogue): Steps<CompiledRule> {
   const reachable = reachableFrom(
     topology.start_node,
     new Map([...topology.nodes].map(([id, node]) => [id, { node }])),
@@ -127,7 +133,11 @@ export function compileRule(source: RuleSource, topology: Topology, catalogue: S
   // What no wire leads to never runs; without it, the start node comes first in topological order.
   const live = new Map([...topology.nodes].filter(([id]) => reachable.has(id)));
   const binding = new Binding({ ...topology, nodes: live }, catalogue);
-  const nodes = [...live].map(([id, node], position) => binding.compileNode(id, node, position));
+  const nodes: CompiledNode[] = [];
+  for (const [id, node] of live) {
+    nodes.push(binding.compileNode(id, node, nodes.length));
+    yield;
+  }
   const sites = binding.sites;
   const frame: Frame = {
     snapshot: createSnapshot(0),
@@ -168,6 +178,7 @@ class Binding {
   /** Constants stand in slots of their own, so that an operand is one whether it varies or not. */
   readonly #constants = new Map<number, number>();
   readonly #catalogue: SiteCatalogue;
+  readonly #formulas: Formulas;
   readonly #position: ReadonlyMap<string, number>;
   /** By node position: positions of all nodes upstream. */
   readonly #upstream: readonly ReadonlySet<number>[];
@@ -175,6 +186,7 @@ class Binding {
 
   constructor(topology: Topology, catalogue: SiteCatalogue) {
     this.#catalogue = catalogue;
+    this.#formulas = topology.formulas;
     this.#position = new Map([...topology.nodes.keys()].map((id, index) => [id, index]));
     this.#upstream = upstreamOf(topology, this.#position);
   }
@@ -198,7 +210,7 @@ class Binding {
       node.type === 'switch'
         ? node.branches.map((branch) => ({
             name: branch.name,
-            run: expression(branch.when, scope),
+            run: this.#expression(branch.when, scope),
             next: this.#targets(node, branch.name),
           }))
         : [];
@@ -222,6 +234,16 @@ class Binding {
       next,
       details,
     };
+  }
+
+  #parsed(text: string): ExpressionNode {
+    const result = this.#formulas.of(text);
+    if (!result.ok) throw new Error(`stored expression does not parse: ${result.issue.message}`);
+    return result.expression.root;
+  }
+
+  #expression(text: string, scope: Scope): Run {
+    return compileExpression(this.#parsed(text), scope);
   }
 
   #targets(node: TopologyNode, output: string): number[] {
@@ -265,13 +287,13 @@ class Binding {
    */
   #assignment(assignment: Assignment, position: number, scope: Scope, before: Advance[]): CompiledAssignment {
     // The expression is bound first: it may read an outer declaration of the very name.
-    const value = expression(assignment.expression, scope);
+    const value = this.#expression(assignment.expression, scope);
     const run = advancing(before.splice(0), value);
     return { name: assignment.name, slot: this.#declare(assignment.name, position), run };
   }
 
   #write(write: Write, nodeId: string, scope: Scope): CompiledWrite {
-    const root = typeof write.value === 'number' ? numberNode(write.value) : parsed(write.value);
+    const root = typeof write.value === 'number' ? numberNode(write.value) : this.#parsed(write.value);
     const slot = slotOf(root, scope) ?? -1;
     return { nodeId, point: this.#point(write), slot, run: compileExpression(root, scope) };
   }
@@ -382,14 +404,4 @@ function switchDetails(names: readonly string[]): readonly SwitchDetails[] {
     );
     return Object.freeze({ type: 'switch', branches: Object.freeze(branches), output: names[taken] ?? 'else' });
   });
-}
-
-function parsed(text: string): ExpressionNode {
-  const result = parseExpression(text);
-  if (!result.ok) throw new Error(`stored expression does not parse: ${result.issue.message}`);
-  return result.expression.root;
-}
-
-function expression(text: string, scope: Scope): Run {
-  return compileExpression(parsed(text), scope);
 }

@@ -3,7 +3,7 @@
  * carries its own variables; they become the node's reads and formulas, so both dialects give one topology.
  */
 import type { PointKind } from './catalogue.ts';
-import { parseExpression } from './expression/parse.ts';
+import type { Formulas } from './expression/parse.ts';
 import type { ParsedNode } from './graph.ts';
 import { isFields, pointerPart, type Reader } from './issues.ts';
 import {
@@ -280,7 +280,7 @@ function readChange(config: Reader, context: ContentContext): TopologyNode {
     return [];
   });
   const values = writes.map(({ value }) => value);
-  const reads = readsThatCount(declared, written, values, declared.formulas);
+  const reads = readsThatCount(config.issues.formulas, declared, written, values, declared.formulas);
   const wires = readWires(config, context.limits, ['default'], 'ignore');
   return { type: 'change', ...prelude({ ...declared, reads }), writes, wires };
 }
@@ -327,7 +327,7 @@ function readCalculation(config: Reader, context: ContentContext): TopologyNode 
     results.push(entry.placed({ name: result, expression }, 'formula'));
     writes.push(entry.placed({ ...ref, value: result }, 'output'));
   });
-  const reads = readsThatCount(declared, written, [], [...declared.formulas, ...results]);
+  const reads = readsThatCount(config.issues.formulas, declared, written, [], [...declared.formulas, ...results]);
   return {
     type: 'calculation',
     ...(reads.length === 0 ? {} : { variables: reads }),
@@ -391,6 +391,7 @@ function resultName(output: string, suffix: string): string {
 
 /** A variable that is only written to is not read: its live value must not be able to stop the write. */
 function readsThatCount(
+  parser: Formulas,
   declared: Declared,
   written: ReadonlySet<string>,
   values: readonly (number | string)[],
@@ -401,7 +402,7 @@ function readsThatCount(
   );
   const used = new Set(
     texts.flatMap((text) => {
-      const parsed = parseExpression(text);
+      const parsed = parser.of(text);
       return parsed.ok ? parsed.expression.variables : [];
     }),
   );

@@ -2,7 +2,8 @@
  * From parsed nodes to a checked topology (decisions §2.3): one start, an end, wires that lead somewhere, no cycle,
  * bounded depth, every variable declared on every path to its use; and the warnings about what can never matter.
  */
-import { type ExpressionNode, parseExpression } from './expression/parse.ts';
+import type { Steps } from '../base/turns.ts';
+import type { ExpressionNode } from './expression/parse.ts';
 import { Issues, pointerPart } from './issues.ts';
 import type { FlowLimits } from './limits.ts';
 import { comparisonsMaximum, implies } from './shadowed.ts';
@@ -26,13 +27,13 @@ export interface Unread {
 }
 
 /** Checks the graph and orders it; notes issues, and answers undefined when there is no order at all. */
-export function buildTopology(
+export function* buildTopology(
   nodes: readonly ParsedNode[],
   unread: Unread,
   limits: FlowLimits,
   issues: Issues,
   warnings: Issue[],
-): Topology | undefined {
+): Steps<Topology | undefined> {
   const byId = new Map(nodes.map((parsed) => [parsed.id, parsed]));
   const starts = nodes.filter(({ node }) => node.type === 'start');
   const [start] = starts;
@@ -51,9 +52,11 @@ export function buildTopology(
   if (order === undefined || start === undefined) return undefined;
   checkDepth(order, byId, limits, issues);
   const reachable = reachableFrom(start.id, byId);
-  checkVariables(order, start.id, reachable, unread, issues);
-  warnings.push(...graphWarnings(order, reachable, issues));
-  return { start_node: start.id, nodes: new Map(order.map((parsed) => [parsed.id, parsed.node])) };
+  yield* checkVariables(order, start.id, reachable, unread, issues);
+  checkWindows(order, limits, issues);
+  warnings.push(...(yield* graphWarnings(order, reachable, issues)));
+  const ordered = new Map(order.map((parsed) => [parsed.id, parsed.node]));
+  return { start_node: start.id, nodes: ordered, formulas: issues.formulas };
 }
 
 /** Ids of the nodes that a walk from `start` can visit. */
@@ -177,7 +180,7 @@ interface Step {
 function steps({ node, contentPath }: ParsedNode, issues: Issues): Step[] {
   const result: Step[] = [];
   const step = (part: object, text: number | string, declares?: string): void => {
-    const parsed = typeof text === 'string' ? parseExpression(text) : undefined;
+    const parsed = typeof text === 'string' ? issues.formulas.of(text) : undefined;
     const path = placeOf(part, issues).expression;
     const uses = parsed?.ok ? parsed.expression.variables.map((name) => ({ name, path })) : [];
     result.push({ uses, declares });
@@ -200,38 +203,73 @@ function placeOf(part: object, issues: Issues): { readonly part: string; readonl
   return { part: place.path, expression: `${place.path}/${place.field}` };
 }
 
+/** Windows are held in memory and written to the disk: all of a rule together are bounded (decisions §6). */
+function checkWindows(order: readonly ParsedNode[], limits: FlowLimits, issues: Issues): void {
+  let samples = 0;
+  for (const parsed of order) {
+    const before = samples;
+    for (const text of expressionsOf(parsed.node)) {
+      const formula = issues.formulas.of(text);
+      if (formula.ok) samples += formula.expression.windowSamples;
+    }
+    if (before > limits.windowSamplesMaximum || samples <= limits.windowSamplesMaximum) continue;
+    const message = `the windows of moving_avg hold ${samples} samples up to this node; at most ${limits.windowSamplesMaximum} are allowed in a rule`;
+    const hint = 'make the windows smaller, or run the rule less often';
+    issues.add('windows-too-large', parsed.contentPath, message, hint, parsed.id);
+  }
+}
+
+function expressionsOf(node: TopologyNode): string[] {
+  const texts: (string | number)[] = [];
+  if ('assignments' in node) texts.push(...(node.assignments ?? []).map(({ expression }) => expression));
+  if (node.type === 'switch') texts.push(...node.branches.map(({ when }) => when));
+  if ('writes' in node) texts.push(...(node.writes ?? []).map(({ value }) => value));
+  return texts.filter((text) => typeof text === 'string');
+}
+
 /** A variable must be declared on every path to its use, and at most once in one node. */
-function checkVariables(
+function* checkVariables(
   order: readonly ParsedNode[],
   start: string,
   reachable: ReadonlySet<string>,
   unread: Unread,
   issues: Issues,
-): void {
+): Steps<void> {
   const runs = sureRuns(order, start);
-  const declares = order.map(
-    (parsed) => new Set(steps(parsed, issues).flatMap(({ declares: name }) => (name === undefined ? [] : [name]))),
-  );
+  /** By name: positions of the nodes that declare it, as bits. */
+  const declaring = new Map<string, bigint>();
+  const contents: (readonly Step[])[] = [];
+  for (const [position, parsed] of order.entries()) {
+    const content = steps(parsed, issues);
+    contents.push(content);
+    for (const { declares } of content)
+      if (declares !== undefined) declaring.set(declares, (declaring.get(declares) ?? 0n) | (1n << BigInt(position)));
+    yield;
+  }
   for (const [position, parsed] of order.entries()) {
     if (!reachable.has(parsed.id)) continue;
     const ran = runs.before[position] ?? 0n;
-    const certain = new Set(declares.flatMap((names, other) => ((ran >> BigInt(other)) & 1n ? [...names] : [])));
     // Each branch may declare the name in a node of its own: asked only where no single node surely does.
-    const isDeclared = (name: string): boolean =>
-      certain.has(name) || runs.anyBefore(position, (other) => declares[other]?.has(name) === true);
-    checkNodeVariables(parsed, isDeclared, unread, issues);
+    const isDeclared = (name: string): boolean => {
+      const places = declaring.get(name) ?? 0n;
+      if ((places & ran) !== 0n) return true;
+      return places !== 0n && runs.anyBefore(position, (other) => ((places >> BigInt(other)) & 1n) === 1n);
+    };
+    checkNodeVariables(parsed, contents[position] ?? [], isDeclared, unread, issues);
+    yield;
   }
 }
 
 /** Uses and declarations of one node, in order; `isDeclared` tells what arrives at it. */
 function checkNodeVariables(
   parsed: ParsedNode,
+  content: readonly Step[],
   isDeclared: (name: string) => boolean,
   unread: Unread,
   issues: Issues,
 ): void {
   const own = new Set<string>();
-  for (const { uses, declares } of steps(parsed, issues)) {
+  for (const { uses, declares } of content) {
     for (const { name, path } of uses) {
       if (own.has(name) || unread.names.has(name) || isDeclared(name)) continue;
       const message = `variable '${name}' is not declared on every path to node '${parsed.id}'`;
@@ -248,7 +286,7 @@ function checkNodeVariables(
   }
 }
 
-function graphWarnings(order: readonly ParsedNode[], reachable: ReadonlySet<string>, issues: Issues): Issue[] {
+function* graphWarnings(order: readonly ParsedNode[], reachable: ReadonlySet<string>, issues: Issues): Steps<Issue[]> {
   const warnings = new Issues();
   const budget = { comparisons: comparisonsMaximum };
   for (const parsed of order) {
@@ -262,6 +300,7 @@ function graphWarnings(order: readonly ParsedNode[], reachable: ReadonlySet<stri
         id,
       );
     if (node.type !== 'switch') continue;
+    yield;
     const earlier: ExpressionNode[] = [];
     for (const branch of node.branches) {
       const at = placeOf(branch, issues).part;
@@ -270,7 +309,7 @@ function graphWarnings(order: readonly ParsedNode[], reachable: ReadonlySet<stri
         const message = `branch '${branch.name}' leads nowhere; the run ends there`;
         warnings.add('branch-without-wire', at, message, 'wire it to an end node if that is meant', id);
       }
-      const parsedWhen = parseExpression(branch.when);
+      const parsedWhen = issues.formulas.of(branch.when);
       if (!parsedWhen.ok) continue;
       const { root } = parsedWhen.expression;
       if (earlier.some((condition) => implies(root, condition, budget))) {

@@ -2,6 +2,7 @@
  * Collecting issues while reading an unknown document: every reader notes what is wrong and goes on, so that one
  * answer carries all of them (decisions §2.1).
  */
+import { Formulas } from './expression/parse.ts';
 import { flowLimits } from './limits.ts';
 import type { Issue } from './topology.ts';
 
@@ -27,6 +28,8 @@ export class Issues {
   readonly list: Issue[] = [];
   /** Of what readers made: parts that were refused are left out, so that positions say nothing about places. */
   readonly places = new WeakMap<object, Place>();
+  /** The expressions of the document. */
+  readonly formulas = new Formulas();
 
   /** Every issue says what to do about it: the hint is not optional. */
   add(code: string, path: string, message: string, hint: string, nodeId?: string): void {

@@ -11,6 +11,8 @@ export interface FlowLimits {
   readonly fanOutMaximum: number;
   /** Characters of a variable's or branch's name. */
   readonly nameLengthMaximum: number;
+  /** Samples that all windows of a rule (`moving_avg`) may hold together. */
+  readonly windowSamplesMaximum: number;
   /** Issues in one answer: a document of 1 MiB could have 100 000. */
   readonly issuesMaximum: number;
 }
@@ -22,6 +24,7 @@ export const flowLimits: FlowLimits = {
   listMaximum: 256,
   fanOutMaximum: 200,
   nameLengthMaximum: 128,
+  windowSamplesMaximum: 20_000,
   issuesMaximum: 1000,
 };
 
@@ -33,6 +36,8 @@ export const storedFlowLimits: FlowLimits = {
   ...flowLimits,
   nodeBytesMaximum: 2 * flowLimits.nodeBytesMaximum,
   listMaximum: 2 * flowLimits.listMaximum,
+  // What is stored runs, whatever the limit is now.
+  windowSamplesMaximum: Number.POSITIVE_INFINITY,
 };
 
 /** Limits of a trigger (decisions §2.2). */

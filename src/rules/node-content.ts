@@ -3,7 +3,7 @@
  * `config` and the compact form (`nodes_json`) share (decisions §2.3).
  */
 import type { PointKind, SiteCatalogue } from './catalogue.ts';
-import { type ExpressionNode, isVariableName, parseExpression } from './expression/parse.ts';
+import { type ExpressionNode, isVariableName, type ParsedExpression } from './expression/parse.ts';
 import type { Reader } from './issues.ts';
 import type { FlowLimits } from './limits.ts';
 import { isTimeZone } from './local-time.ts';
@@ -145,7 +145,7 @@ export function readExpression(reader: Reader, field: string): string | undefine
 }
 
 export function checkExpression(reader: Reader, field: string, text: string): boolean {
-  const parsed = parseExpression(text);
+  const parsed = reader.issues.formulas.of(text);
   if (parsed.ok) return true;
   reader.fault(
     parsed.issue.code,
@@ -212,7 +212,7 @@ export function checkConstant(
   context: ContentContext,
 ): void {
   const facts = context.catalogue.point(ref);
-  const value = typeof written === 'number' ? written : constantOf(written);
+  const value = typeof written === 'number' ? written : constantOf(reader.issues.formulas.of(written));
   if (facts === undefined || value === undefined) return;
   if (settled(value, facts) !== null) return;
   const { min, max, step } = facts;
@@ -227,8 +227,7 @@ export function checkConstant(
   );
 }
 
-function constantOf(text: string): number | undefined {
-  const parsed = parseExpression(text);
+function constantOf(parsed: ParsedExpression): number | undefined {
   return parsed.ok ? literalOf(parsed.expression.root) : undefined;
 }
 

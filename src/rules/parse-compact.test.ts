@@ -34,7 +34,7 @@ describe('decisions §2.3 accepted', () => {
       start_node: 's',
       nodes: { s: { type: 'start', wires: { default: ['e'] } }, e: { type: 'end' } },
     };
-    expect(parseTopology(smallest, catalogue)).toEqual({
+    expect(parseTopology(smallest, catalogue)).toMatchObject({
       ok: true,
       warnings: [],
       topology: {

@@ -1,8 +1,9 @@
 /** Every refusal and limit of a flow document, sentence by sentence (decisions §2.3). */
 import { describe, expect, test } from 'vitest';
 import { editorNode, flowDocument, inputNode, testCatalogue } from '../testing/site-builder.ts';
-import { flowLimits } from './limits.ts';
+import { flowLimits, storedFlowLimits } from './limits.ts';
 import { type ParsedFlow, parseFlow, parseTopology } from './parse.ts';
+import { serialiseTopology } from './serialise.ts';
 import type { Issue, Topology } from './topology.ts';
 
 type Fields = Record<string, unknown>;
@@ -66,7 +67,7 @@ describe('decisions §2.3 accepted', () => {
       ],
       edges: [],
     };
-    expect(parseFlow(minimal, catalogue)).toEqual({
+    expect(parseFlow(minimal, catalogue)).toMatchObject({
       ok: true,
       warnings: [],
       topology: {
@@ -727,5 +728,33 @@ describe('decisions §2.3 limits, each at its edge', () => {
     expect(issuesOf(parseFlow(strange(1000), catalogue))).toHaveLength(1000);
     const issues = issuesOf(parseFlow(strange(1002), catalogue));
     expect([issues.length, issues[999]?.code, issues[1000]?.code]).toEqual([1001, 'unknown-field', 'too-many-issues']);
+  });
+});
+
+describe('§6 windows are bounded', () => {
+  const averaging = (...sizes: number[]) =>
+    flowDocument('in', [
+      inputNode(['n0'], ['x']),
+      ...sizes.map((size, index) =>
+        editorNode(`n${index}`, 'calculation', {
+          assignments: [{ name: `a${index}`, expression: `moving_avg(x, ${size})` }],
+          wires: { default: [index === sizes.length - 1 ? 'end' : `n${index + 1}`] },
+        }),
+      ),
+    ]);
+
+  test('20 000 samples in a rule are taken, one more is refused at the node that goes over', () => {
+    expect(parseFlow(averaging(10_000, 10_000), catalogue)).toMatchObject({ ok: true });
+    expect(parseFlow(averaging(10_000, 10_000, 1), catalogue)).toMatchObject({
+      ok: false,
+      issues: [{ code: 'windows-too-large', node_id: 'n2', message: expect.stringContaining('20001 samples') }],
+    });
+  });
+
+  test('what was stored under another limit still loads', () => {
+    const wide = parseFlow(averaging(10_000, 10_000, 1), catalogue, { ...flowLimits, windowSamplesMaximum: 30_000 });
+    if (!wide.ok) throw new Error('the wider limit was not used');
+    const compact = JSON.parse(serialiseTopology(wide.topology));
+    expect(parseTopology(compact, catalogue, storedFlowLimits)).toMatchObject({ ok: true });
   });
 });

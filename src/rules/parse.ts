@@ -2,6 +2,7 @@
  * The parser (§2.1, decisions §2.3): an editor document, or a compact topology, becomes a checked topology, or the
  * list of everything that is wrong with it. It never throws on any JSON value. Wires are the truth, edges the drawing.
  */
+import { atOnce, type Steps } from '../base/turns.ts';
 import type { SiteCatalogue } from './catalogue.ts';
 import { readCustomNode } from './custom-dialect.ts';
 import { edgeWarnings } from './edges.ts';
@@ -29,6 +30,15 @@ const nodeIdHint = 'use 1 to 128 letters, digits, _ or -';
 
 /** Parses an editor document in either dialect. */
 export function parseFlow(document: unknown, catalogue: SiteCatalogue, limits: FlowLimits = flowLimits): ParsedFlow {
+  return atOnce(parseFlowSteps(document, catalogue, limits));
+}
+
+/** As `parseFlow`, a node a step. */
+export function* parseFlowSteps(
+  document: unknown,
+  catalogue: SiteCatalogue,
+  limits: FlowLimits = flowLimits,
+): Steps<ParsedFlow> {
   const issues = new Issues();
   const warnings: Issue[] = [];
   const context = { catalogue, limits };
@@ -38,8 +48,8 @@ export function parseFlow(document: unknown, catalogue: SiteCatalogue, limits: F
     reader.fault('invalid-field', 'edges', "'edges' must be a list", 'leave it out or send []');
   const entries = documentNodes(reader, limits);
   if (entries === undefined) return { ok: false, issues: issues.list };
-  const { nodes, unread } = readNodes(entries, issues, (entry) => readEditorNode(entry, context, warnings));
-  const topology = buildTopology(nodes, unread, limits, issues, warnings);
+  const { nodes, unread } = yield* readNodes(entries, issues, (entry) => readEditorNode(entry, context, warnings));
+  const topology = yield* buildTopology(nodes, unread, limits, issues, warnings);
   if (issues.list.length > 0 || topology === undefined) return { ok: false, issues: issues.list };
   warnings.push(...edgeWarnings(reader.get('edges'), topology));
   return { ok: true, topology, warnings };
@@ -47,6 +57,15 @@ export function parseFlow(document: unknown, catalogue: SiteCatalogue, limits: F
 
 /** Parses the compact form `{start_node, nodes}`: a legacy rule, or a stored `nodes_json`. */
 export function parseTopology(compact: unknown, catalogue: SiteCatalogue, limits: FlowLimits = flowLimits): ParsedFlow {
+  return atOnce(parseTopologySteps(compact, catalogue, limits));
+}
+
+/** As `parseTopology`, a node a step. */
+export function* parseTopologySteps(
+  compact: unknown,
+  catalogue: SiteCatalogue,
+  limits: FlowLimits = flowLimits,
+): Steps<ParsedFlow> {
   const issues = new Issues();
   const warnings: Issue[] = [];
   const context = { catalogue, limits };
@@ -56,11 +75,11 @@ export function parseTopology(compact: unknown, catalogue: SiteCatalogue, limits
   const startNode = reader.text('start_node', 128);
   const entries = compactNodes(reader, limits);
   if (entries === undefined) return { ok: false, issues: issues.list };
-  const { nodes, unread } = readNodes(entries, issues, ({ id, reader: own }) => {
+  const { nodes, unread } = yield* readNodes(entries, issues, ({ id, reader: own }) => {
     const node = readCompactNode(own, context);
     return node === undefined ? undefined : { id, node, path: own.path, contentPath: own.path };
   });
-  const topology = buildTopology(nodes, unread, limits, issues, warnings);
+  const topology = yield* buildTopology(nodes, unread, limits, issues, warnings);
   if (topology !== undefined && topology.start_node !== startNode) {
     const message = `start_node must name the start node '${topology.start_node}'`;
     issues.add('wrong-start', '/start_node', message, 'name the one node of type start');
@@ -86,15 +105,16 @@ interface ReadNodes {
   readonly unread: Unread;
 }
 
-function readNodes(
+function* readNodes(
   entries: readonly DocumentNode[],
   issues: Issues,
   read: (entry: DocumentNode) => ParsedNode | undefined,
-): ReadNodes {
+): Steps<ReadNodes> {
   const nodes: ParsedNode[] = [];
   const unreadNodes = new Map<string, unknown>();
   const unreadNames = new Set<string>();
   for (const entry of entries) {
+    yield;
     const before = issues.list.length;
     const parsed = read(entry);
     if (issues.list.length > before || !entry.first)

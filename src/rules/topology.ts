@@ -3,6 +3,7 @@
  * drawing are discarded. Both dialects parse into it; the executor compiles it.
  */
 import type { PointRef } from './catalogue.ts';
+import type { Formulas } from './expression/parse.ts';
 
 /** Output name -> ids of the next nodes. */
 export type Wires = Readonly<Record<string, readonly string[]>>;
@@ -105,6 +106,8 @@ export interface Topology {
   readonly start_node: string;
   /** In topological order, ties by code unit. A Map, because plain objects reorder integer-like keys. */
   readonly nodes: ReadonlyMap<string, TopologyNode>;
+  /** The expressions of its nodes, parsed when it was read. */
+  readonly formulas: Formulas;
 }
 
 /** A fault of a flow or trigger, as `details.issues[]` carries it (decisions §2.1). */

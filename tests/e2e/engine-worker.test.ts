@@ -56,7 +56,7 @@ test.each(engines)(
         return thread;
       },
       rules: {
-        heads: () => Promise.resolve([{ id: 1, revision: 1 }]),
+        heads: () => Promise.resolve([{ id: 1, revision: 1, enabled: true, priority: 0 }]),
         engineRules: (ids) => Promise.resolve(ids.length === 0 ? [] : [rule]),
       },
       parameters: site.parameters,

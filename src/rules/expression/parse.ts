@@ -33,6 +33,8 @@ export interface Expression {
   readonly root: ExpressionNode;
   /** Names it reads, in order of first use. */
   readonly variables: readonly string[];
+  /** Samples that its windows hold together. */
+  readonly windowSamples: number;
 }
 
 export interface ExpressionIssue {
@@ -72,8 +74,10 @@ export function parseExpression(text: string): ParsedExpression {
     return { ok: false, issue: { code: 'expression-too-long', message, at: expressionLimits.lengthMaximum } };
   }
   try {
-    const root = new Descent(tokenize(text)).whole();
-    return { ok: true, expression: { text, root, variables: Array.from(variablesOf(root, new Set())) } };
+    const descent = new Descent(tokenize(text));
+    const root = descent.whole();
+    const variables = Array.from(variablesOf(root, new Set()));
+    return { ok: true, expression: { text, root, variables, windowSamples: descent.windowSamples } };
   } catch (error) {
     if (error instanceof ParseStop) return { ok: false, issue: error.issue };
     throw error;
@@ -85,27 +89,51 @@ export function isVariableName(name: string): boolean {
   return /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(name) && !isFunctionName(name) && name !== '__proto__';
 }
 
-const tokenPattern =
-  /\s*(?:(?<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?<name>[A-Za-z_][A-Za-z0-9_]*)|(?<symbol>&&|\|\||==|!=|<=|>=|[-+*/%^<>!?:(),]))/y;
+const numberPattern = /(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?/y;
+const namePattern = /[A-Za-z_][A-Za-z0-9_]*/y;
+const doubleSymbols = new Set(['&&', '||', '==', '!=', '<=', '>=']);
+const singleSymbols = '-+*/%^<>!?:(),';
+
+/** What a character can begin: decided once for the characters of the language, which all lie below 128. */
+const beginnings: readonly ('space' | 'number' | 'name' | 'symbol' | null)[] = Array.from(
+  { length: 128 },
+  (_, code) => {
+    const character = String.fromCharCode(code);
+    if (/\s/.test(character)) return 'space';
+    if (/[0-9.]/.test(character)) return 'number';
+    if (/[A-Za-z_]/.test(character)) return 'name';
+    return /[-+*/%^<>!?:(),&|=]/.test(character) ? 'symbol' : null;
+  },
+);
 
 function tokenize(text: string): Token[] {
   const tokens: Token[] = [];
-  tokenPattern.lastIndex = 0;
-  let at = 0;
-  while (at < text.length) {
-    tokenPattern.lastIndex = at;
-    const match = tokenPattern.exec(text);
-    if (match === null) {
-      if (text.slice(at).trim() === '') break;
-      throw unreadable(text, at);
+  for (let at = 0; at < text.length; ) {
+    const code = text.charCodeAt(at);
+    const kind = (code < 128 ? beginnings[code] : /\s/.test(text.charAt(at)) ? 'space' : null) ?? null;
+    if (kind === 'space') {
+      at++;
+      continue;
     }
-    const kind = match.groups?.number !== undefined ? 'number' : match.groups?.name !== undefined ? 'name' : 'symbol';
-    const word = match[0].trimStart();
-    tokens.push({ kind, text: word, at: tokenPattern.lastIndex - word.length });
-    at = tokenPattern.lastIndex;
+    const word = kind === 'symbol' ? symbolAt(text, at) : kind === null ? '' : wordAt(text, at, kind);
+    if (word === '' || kind === null) throw unreadable(text, at);
+    tokens.push({ kind, text: word, at });
+    at += word.length;
   }
   tokens.push({ kind: 'end', text: 'the end', at: text.length });
   return tokens;
+}
+
+function symbolAt(text: string, at: number): string {
+  const pair = text.slice(at, at + 2);
+  if (doubleSymbols.has(pair)) return pair;
+  return singleSymbols.includes(text.charAt(at)) ? text.charAt(at) : '';
+}
+
+function wordAt(text: string, at: number, kind: 'number' | 'name'): string {
+  const pattern = kind === 'number' ? numberPattern : namePattern;
+  pattern.lastIndex = at;
+  return pattern.test(text) ? text.slice(at, pattern.lastIndex) : '';
 }
 
 function unreadable(text: string, from: number): ParseStop {
@@ -126,9 +154,14 @@ class Descent {
   readonly #tokens: readonly Token[];
   #position = 0;
   #depth = 0;
+  #windowSamples = 0;
 
   constructor(tokens: readonly Token[]) {
     this.#tokens = tokens;
+  }
+
+  get windowSamples(): number {
+    return this.#windowSamples;
   }
 
   whole(): ExpressionNode {
@@ -282,6 +315,7 @@ class Descent {
         token.at,
       );
     }
+    if (name === 'moving_avg' && window?.kind === 'number') this.#windowSamples += window.value;
     if (name === 'integrate' && window !== undefined && !(window.kind === 'number' && window.value > 0)) {
       throw new ParseStop(
         'expression-syntax',
@@ -327,4 +361,18 @@ function variablesOf(node: ExpressionNode, found: Set<string>): Set<string> {
       break;
   }
   return found;
+}
+
+/** Expressions of one document: each text is parsed once, whoever asks for it. */
+export class Formulas {
+  readonly #parsed = new Map<string, ParsedExpression>();
+
+  of(text: string): ParsedExpression {
+    let parsed = this.#parsed.get(text);
+    if (parsed === undefined) {
+      parsed = parseExpression(text);
+      this.#parsed.set(text, parsed);
+    }
+    return parsed;
+  }
 }

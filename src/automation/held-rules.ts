@@ -1,0 +1,87 @@
+/**
+ * The stored rules as the engine's thread holds them: rows, and what each compiles to. They are staged in bounded turns, so
+ * that neither a site of many rules nor a large one keeps a tick waiting (decisions §2.2, §8), and so that an engine that takes
+ * over has only their states to read (docs/guides/several-machines.md).
+ */
+import type { Clock } from '../base/clock.ts';
+import { createPace } from '../base/turns.ts';
+import type { SiteCatalogue } from '../rules/catalogue.ts';
+import type { EngineRule, ReloadReport, RuleSetChange, StagedRules } from './engine-contract.ts';
+import type { LoadedRule, RuleLoader } from './loaded-rule.ts';
+
+export interface HeldRules {
+  /** Compiles the rows, and those of the named rules that are held already, in turns. They do not belong to the set yet. */
+  stage(staged: StagedRules): Promise<void>;
+  /** Makes the change the set: rows that were staged need not come again. */
+  take(change: RuleSetChange): ReloadReport;
+  /** Everything in the set, as a first load. */
+  all(): RuleSetChange;
+  /** What was compiled here is not compiled again. */
+  readonly load: (row: EngineRule, catalogue: SiteCatalogue) => LoadedRule;
+}
+
+export function createHeldRules(
+  catalogueWith: (parameters: RuleSetChange['parameters']) => SiteCatalogue,
+  loader: RuleLoader,
+  clock: Clock,
+): HeldRules {
+  const compiled = new WeakMap<EngineRule, { readonly catalogue: SiteCatalogue; readonly loaded: LoadedRule }>();
+  const staged = new Map<number, EngineRule>();
+  let rows: ReadonlyMap<number, EngineRule> = new Map();
+  let parameters: RuleSetChange['parameters'];
+  let partial = false;
+
+  const known = (row: EngineRule, catalogue: SiteCatalogue): LoadedRule | undefined => {
+    const entry = compiled.get(row);
+    return entry?.catalogue === catalogue ? entry.loaded : undefined;
+  };
+  const load: HeldRules['load'] = (row, catalogue) => {
+    const loaded = known(row, catalogue) ?? loader.load(row, catalogue);
+    compiled.set(row, { catalogue, loaded });
+    return loaded;
+  };
+  return {
+    load,
+    async stage(order) {
+      const catalogue = catalogueWith(order.parameters ?? parameters);
+      const pace = createPace(clock);
+      const held = (order.ids ?? []).flatMap((id) => staged.get(id) ?? rows.get(id) ?? []);
+      for (const row of order.rows) staged.set(row.id, row);
+      for (const row of [...held, ...order.rows]) {
+        if (known(row, catalogue) !== undefined) continue;
+        const steps = loader.steps(row, catalogue);
+        for (let step = steps.next(); ; step = steps.next()) {
+          if (step.done === true) {
+            compiled.set(row, { catalogue, loaded: step.value });
+            break;
+          }
+          await pace();
+        }
+        await pace();
+      }
+    },
+    take(change) {
+      parameters = change.parameters ?? parameters;
+      partial = change.partial ?? false;
+      const changed = new Map(change.changed.map((row) => [row.id, row]));
+      const next = new Map<number, EngineRule>();
+      for (const id of change.ids) {
+        const row = changed.get(id) ?? staged.get(id) ?? rows.get(id);
+        if (row === undefined) throw new Error(`a reload names rule ${id} without its row`);
+        next.set(id, row);
+      }
+      rows = next;
+      staged.clear();
+      const catalogue = catalogueWith(parameters);
+      const loaded = [...rows.values()].filter(({ enabled }) => enabled).map((row) => load(row, catalogue));
+      return {
+        rules_loaded: loaded.filter(({ failure }) => failure === null).length,
+        rules_failed: loaded.flatMap(({ row, failure }) => (failure === null ? [] : [{ id: row.id, code: failure }])),
+      };
+    },
+    all() {
+      const all = { ids: [...rows.keys()], changed: [...rows.values()], partial };
+      return parameters === undefined ? all : { ...all, parameters };
+    },
+  };
+}

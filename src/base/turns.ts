@@ -1,0 +1,43 @@
+/**
+ * Long work in short turns: work is written as steps (a generator that yields where it may be interrupted), and whoever
+ * runs it decides how much of it is done before the event loop turns.
+ */
+import type { Clock } from './clock.ts';
+
+/** Yields where it may be interrupted; what it returns is the result. */
+export type Steps<T> = Generator<undefined, T, undefined>;
+
+/** Between two turns of a thread that must stay responsive, in milliseconds. */
+export const turnMs = 5;
+
+/** All steps in this turn. */
+export function atOnce<T>(steps: Steps<T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** The steps in turns of about `turnMs`, the event loop turning in between. */
+export async function inTurns<T>(clock: Clock, steps: Steps<T>): Promise<T> {
+  const pace = createPace(clock);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    await pace();
+  }
+}
+
+/** To be awaited between two pieces of work: it turns the event loop where the present turn has lasted `turnMs`. */
+export function createPace(clock: Clock): () => Promise<void> | undefined {
+  let begunMs = clock.monotonicMs();
+  return () => {
+    if (clock.monotonicMs() - begunMs < turnMs) return undefined;
+    return new Promise((resolve) =>
+      clock.soon(() => {
+        begunMs = clock.monotonicMs();
+        resolve();
+      }),
+    );
+  };
+}
