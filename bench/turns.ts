@@ -1,0 +1,237 @@
+/**
+ * The longest turns of the thread that serves HTTP and of the thread that ticks, from outside, while the service does what
+ * once made them stall. A turn shows as the round trip of `/health` on a connection of its own, and as the lateness of a tick
+ * of 10 ms. Limit: 25 ms at p99.9. The round trips include this process and its share of two cores.
+ *
+ * BENCH_SECONDS and BENCH_RULES make it smaller.
+ */
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Worker } from 'node:worker_threads';
+import { WebSocket } from 'ws';
+import { type RunningSite, siteFolders, startSite } from './fixture/running-site.ts';
+
+const limitMs = 25;
+const seconds = Number(process.env['BENCH_SECONDS'] ?? 10);
+const ruleCount = Number(process.env['BENCH_RULES'] ?? 20_000);
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+const site = `schema: svc.site.v1
+site: { id: plant, name: Plant, timezone: Europe/Amsterdam }
+parameters:
+  limit: { value: 10, unit: m }
+channels:
+  - { id: derived, driver: virtual }
+instances:
+  - id: 1
+    name: tank
+    points:
+      - { id: 1, name: level, kind: measurement, unit: m, channel: derived }
+      - { id: 1, name: pump, kind: action, unit: kW, channel: derived }
+`;
+
+const at = { x: 0, y: 0 };
+/** Reads the level and a parameter, decides, writes: as most rules do. `length` makes it large. */
+function flow(length = 0) {
+  const calculations = Array.from({ length }, (_, index) => ({
+    id: `c${index}`,
+    type: 'calculation',
+    position: at,
+    data: {
+      config: {
+        assignments: Array.from({ length: 40 }, (__, k) => ({
+          name: `v${index}_${k}`,
+          expression: `x * ${k}${index} + (x - 3.25) / 2 + max(x, ${k}, 4) + if(x > 3, 1, x ^ 2) + clamp(x, 0, ${k + 1})`,
+        })),
+        wires: { default: [index === length - 1 ? 'decide' : `c${index + 1}`] },
+      },
+    },
+  }));
+  const read = {
+    variables: [{ name: 'x', instance: 1, point_type: 'measurement', point: 1 }],
+    parameters: [{ name: 'limit', parameter: 'limit' }],
+    wires: { default: [length === 0 ? 'decide' : 'c0'] },
+  };
+  const decide = { branches: [{ name: 'high', when: 'x > limit' }], wires: { high: ['act'], else: ['end'] } };
+  const act = { writes: [{ instance: 1, point: 1, value: 5 }], wires: { default: ['end'] } };
+  return {
+    nodes: [
+      { id: 'start', type: 'start', position: at, data: { config: { wires: { default: ['read'] } } } },
+      { id: 'read', type: 'input', position: at, data: { config: read } },
+      ...calculations,
+      { id: 'decide', type: 'decision', position: at, data: { config: decide } },
+      { id: 'act', type: 'action', position: at, data: { config: act } },
+      { id: 'end', type: 'end', position: at },
+    ],
+    edges: [],
+  };
+}
+
+/** Round trips of `/health`, one after the other, on a thread of their own. */
+function watchHealth(base: string): { stop(): Promise<number[]> } {
+  const worker = new Worker(new URL(import.meta.url), { workerData: { base } });
+  return {
+    stop: () =>
+      new Promise((resolve) => {
+        worker.once('message', (trips: number[]) => resolve(trips));
+        worker.postMessage('stop');
+      }),
+  };
+}
+
+interface Ticks {
+  readonly counts: readonly { readonly le: number; readonly count: number }[];
+  readonly maxMs: number;
+}
+
+async function ticksOf(running: RunningSite): Promise<Ticks> {
+  const text = await (await fetch(`${running.base}/metrics`)).text();
+  const counts = [...text.matchAll(/^setpoint_scheduler_tick_lateness_seconds_bucket\{le="([^"]+)"\} (\d+)/gm)].map(
+    ([, le = '', count = '']) => ({ le: le === '+Inf' ? Number.POSITIVE_INFINITY : Number(le) * 1000, count: Number(count) }),
+  );
+  const status = (await running.call('GET', '/scheduler/status')) as { max_lateness_ms: number };
+  return { counts, maxMs: status.max_lateness_ms };
+}
+
+/** The bound of the histogram below which all but one in a thousand of the ticks since `before` lie. */
+function tickQuantile(before: Ticks, after: Ticks): string {
+  const since = after.counts.map(({ le, count }, index) => ({ le, count: count - (before.counts[index]?.count ?? 0) }));
+  const total = since.at(-1)?.count ?? 0;
+  const found = since.find(({ count }) => count >= total * 0.999);
+  return `${found?.le ?? '?'} ms (${total} ticks, longest since the start ${after.maxMs.toFixed(1)} ms)`;
+}
+
+async function measure(name: string, running: RunningSite, work: () => Promise<unknown>): Promise<void> {
+  const before = await ticksOf(running);
+  const health = watchHealth(running.base);
+  await work();
+  const trips = (await health.stop()).toSorted((a, b) => a - b);
+  const after = await ticksOf(running);
+  const p999 = trips[Math.floor((trips.length - 1) * 0.999)] ?? Number.NaN;
+  console.log(`${name}:`);
+  console.log(
+    `  HTTP thread: p99.9 ${p999.toFixed(1)} ms, longest ${trips.at(-1)?.toFixed(1)} ms of ${trips.length} round trips, ${(p999 / limitMs).toFixed(2)} of the limit`,
+  );
+  console.log(`  tick thread: p99.9 below ${tickQuantile(before, after)}`);
+}
+
+/** Rules as a PUT stores them, straight into the table. */
+function storeRules(data: string, count: number, stored: { flow_json: string; nodes_json: string }): void {
+  const database = new DatabaseSync(join(data, 'site.sqlite'));
+  const insert = database.prepare(
+    `INSERT INTO rules (name, enabled, priority, cooldown_ms, trigger_config, flow_json, nodes_json, revision, created_at, updated_at)
+     VALUES (?, 1, 0, 0, '{"type":"interval","interval_ms":60000}', ?, ?, 1, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z')`,
+  );
+  database.exec('BEGIN');
+  for (let index = 0; index < count; index++) insert.run(`rule ${index}`, stored.flow_json, stored.nodes_json);
+  database.exec('COMMIT');
+  database.close();
+}
+
+async function newRule(running: RunningSite, document: unknown): Promise<number> {
+  const { id } = (await running.call('POST', '/rules', { name: 'bench', confirmed: true })) as { id: number };
+  await running.call('PUT', `/rules/${id}`, { flow_json: document, confirmed: true });
+  return id;
+}
+
+async function loaded(running: RunningSite, count: number): Promise<void> {
+  for (;;) {
+    const status = (await running.call('GET', '/scheduler/status')) as { runnable_rules?: number };
+    if ((status.runnable_rules ?? 0) >= count) return;
+    await pause(100);
+  }
+}
+
+/** Stream clients that follow a rule which runs at every tick; every fifth reads nothing any more. */
+function follow(running: RunningSite, count: number, ruleId: number): WebSocket[] {
+  return Array.from({ length: count }, (_, index) => {
+    const socket = new WebSocket(`${running.base.replace('http', 'ws')}/ws`);
+    socket.on('error', () => undefined);
+    socket.on('open', () => {
+      socket.send(JSON.stringify({ type: 'authenticate', token: running.token }));
+      socket.send(JSON.stringify({ type: 'subscribe', data: { source: 'rule', channels: [ruleId] } }));
+      if (index % 5 === 0) socket.pause();
+    });
+    return socket;
+  });
+}
+
+async function run(): Promise<void> {
+  const folders = siteFolders(site, 'automation: { tick_interval_ms: 10, stream_clients: 400 }\n');
+  let running = await startSite(folders);
+  const small = await newRule(running, flow());
+  const stored = (await running.call('GET', `/rules/${small}`)) as { flow_json: unknown; nodes_json: unknown };
+  await running.stop();
+  storeRules(folders.data, ruleCount - 3, {
+    flow_json: JSON.stringify(stored.flow_json),
+    nodes_json: JSON.stringify(stored.nodes_json),
+  });
+  const begunMs = performance.now();
+  running = await startSite(folders);
+  console.log(`${ruleCount} rules: answers after ${((performance.now() - begunMs) / 1000).toFixed(1)} s`);
+  await measure(`loading ${ruleCount} rules`, running, () => loaded(running, ruleCount - 3));
+  console.log(`  all run after ${((performance.now() - begunMs) / 1000).toFixed(1)} s`);
+  const large = await newRule(running, flow());
+  const document = flow(150);
+  const megabytes = (JSON.stringify(document).length / 1_048_576).toFixed(2);
+  await measure(`PUTs of ${megabytes} MiB, one after the other`, running, async () => {
+    const until = performance.now() + seconds * 1000;
+    while (performance.now() < until)
+      await running.call('PUT', `/rules/${large}`, { flow_json: document, confirmed: true });
+  });
+  await measure(`reload of ${ruleCount} rules with other parameters`, running, async () => {
+    const { writeFileSync } = await import('node:fs');
+    writeFileSync(join(folders.config, 'site.yaml'), site.replace('value: 10', 'value: 11'));
+    await running.call('POST', '/scheduler/reload', { confirmed: true });
+  });
+  const ticking = await newRule(running, flow());
+  await running.call('PUT', `/rules/${ticking}`, { trigger_config: { type: 'interval', interval_ms: 10 }, confirmed: true });
+  await running.call('POST', `/rules/${ticking}/enable`, { confirmed: true });
+  const clients = follow(running, 200, ticking);
+  await pause(1000);
+  await measure('200 stream clients, 40 of which read nothing', running, () => pause(seconds * 1000));
+  for (const client of clients) client.terminate();
+  await measure('a disk that takes nothing for 2 s at a time', running, async () => {
+    const until = performance.now() + seconds * 1000;
+    while (performance.now() < until) {
+      const disk = new DatabaseSync(join(folders.data, 'runtime.sqlite'));
+      disk.exec('BEGIN IMMEDIATE');
+      await pause(2000);
+      disk.exec('ROLLBACK');
+      disk.close();
+      await pause(200);
+    }
+  });
+  await running.stop();
+  folders.remove();
+}
+
+async function sample(): Promise<void> {
+  const { parentPort, workerData } = await import('node:worker_threads');
+  const { Agent } = await import('node:http');
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const trips: number[] = [];
+  let stopped = false;
+  parentPort?.on('message', () => void (stopped = true));
+  while (!stopped) {
+    const begunMs = performance.now();
+    await new Promise<void>((resolve, reject) => {
+      request(`${(workerData as { base: string }).base}/health`, { agent }, (answer) => {
+        answer.resume();
+        answer.on('end', resolve);
+      })
+        .on('error', reject)
+        .end();
+    });
+    trips.push(performance.now() - begunMs);
+    await pause(1);
+  }
+  agent.destroy();
+  parentPort?.postMessage(trips);
+  parentPort?.close();
+}
+
+const { isMainThread } = await import('node:worker_threads');
+if (isMainThread) await run();
+else await sample();
