@@ -5,12 +5,12 @@
  *
  * BENCH_SECONDS and BENCH_RULES make it smaller.
  */
-import { request } from 'node:http';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { WebSocket } from 'ws';
-import { type RunningSite, siteFolders, startSite } from './fixture/running-site.ts';
+import { type RunningSite, type SiteFolders, siteFolders, startSite } from './fixture/running-site.ts';
 
 const limitMs = 25;
 const seconds = Number(process.env['BENCH_SECONDS'] ?? 10);
@@ -70,7 +70,7 @@ function flow(length = 0) {
 
 /** Round trips of `/health`, one after the other, on a thread of their own. */
 function watchHealth(base: string): { stop(): Promise<number[]> } {
-  const worker = new Worker(new URL(import.meta.url), { workerData: { base } });
+  const worker = new Worker(new URL('./fixture/health-thread.ts', import.meta.url), { workerData: { base } });
   return {
     stop: () =>
       new Promise((resolve) => {
@@ -88,7 +88,10 @@ interface Ticks {
 async function ticksOf(running: RunningSite): Promise<Ticks> {
   const text = await (await fetch(`${running.base}/metrics`)).text();
   const counts = [...text.matchAll(/^setpoint_scheduler_tick_lateness_seconds_bucket\{le="([^"]+)"\} (\d+)/gm)].map(
-    ([, le = '', count = '']) => ({ le: le === '+Inf' ? Number.POSITIVE_INFINITY : Number(le) * 1000, count: Number(count) }),
+    ([, le = '', count = '']) => ({
+      le: le === '+Inf' ? Number.POSITIVE_INFINITY : Number(le) * 1000,
+      count: Number(count),
+    }),
   );
   const status = (await running.call('GET', '/scheduler/status')) as { max_lateness_ms: number };
   return { counts, maxMs: status.max_lateness_ms };
@@ -157,21 +160,38 @@ function follow(running: RunningSite, count: number, ruleId: number): WebSocket[
   });
 }
 
-async function run(): Promise<void> {
+/** A site with so many rules, started; what `onStart` measures begins when it answers. */
+async function startWith(
+  rules: number,
+  onStart: (running: RunningSite, begunMs: number) => Promise<void>,
+): Promise<{ readonly folders: SiteFolders; readonly running: RunningSite }> {
   const folders = siteFolders(site, 'automation: { tick_interval_ms: 10, stream_clients: 400 }\n');
-  let running = await startSite(folders);
-  const small = await newRule(running, flow());
-  const stored = (await running.call('GET', `/rules/${small}`)) as { flow_json: unknown; nodes_json: unknown };
-  await running.stop();
-  storeRules(folders.data, ruleCount - 3, {
-    flow_json: JSON.stringify(stored.flow_json),
-    nodes_json: JSON.stringify(stored.nodes_json),
-  });
+  const first = await startSite(folders);
+  const small = await newRule(first, flow());
+  const stored = (await first.call('GET', `/rules/${small}`)) as { flow_json: unknown; nodes_json: unknown };
+  await first.stop();
+  const [flowJson, nodesJson] = [JSON.stringify(stored.flow_json), JSON.stringify(stored.nodes_json)];
+  storeRules(folders.data, rules - 1, { flow_json: flowJson, nodes_json: nodesJson });
   const begunMs = performance.now();
-  running = await startSite(folders);
-  console.log(`${ruleCount} rules: answers after ${((performance.now() - begunMs) / 1000).toFixed(1)} s`);
-  await measure(`loading ${ruleCount} rules`, running, () => loaded(running, ruleCount - 3));
-  console.log(`  all run after ${((performance.now() - begunMs) / 1000).toFixed(1)} s`);
+  const running = await startSite(folders);
+  await onStart(running, begunMs);
+  return { folders, running };
+}
+
+async function loading(): Promise<void> {
+  const { folders, running } = await startWith(ruleCount, async (started, begunMs) => {
+    const elapsed = (): string => ((performance.now() - begunMs) / 1000).toFixed(1);
+    console.log(`${ruleCount} rules: answers after ${elapsed()} s`);
+    await measure(`loading ${ruleCount} rules`, started, () => loaded(started, ruleCount - 1));
+    console.log(`  all run after ${elapsed()} s`);
+  });
+  await running.stop();
+  folders.remove();
+}
+
+async function busy(): Promise<void> {
+  const rules = Math.ceil(ruleCount / 4);
+  const { folders, running } = await startWith(rules, (started) => loaded(started, rules - 1));
   const large = await newRule(running, flow());
   const document = flow(150);
   const megabytes = (JSON.stringify(document).length / 1_048_576).toFixed(2);
@@ -180,13 +200,15 @@ async function run(): Promise<void> {
     while (performance.now() < until)
       await running.call('PUT', `/rules/${large}`, { flow_json: document, confirmed: true });
   });
-  await measure(`reload of ${ruleCount} rules with other parameters`, running, async () => {
-    const { writeFileSync } = await import('node:fs');
+  await measure(`reload of ${rules} rules with other parameters`, running, async () => {
     writeFileSync(join(folders.config, 'site.yaml'), site.replace('value: 10', 'value: 11'));
     await running.call('POST', '/scheduler/reload', { confirmed: true });
   });
   const ticking = await newRule(running, flow());
-  await running.call('PUT', `/rules/${ticking}`, { trigger_config: { type: 'interval', interval_ms: 10 }, confirmed: true });
+  await running.call('PUT', `/rules/${ticking}`, {
+    trigger_config: { type: 'interval', interval_ms: 10 },
+    confirmed: true,
+  });
   await running.call('POST', `/rules/${ticking}/enable`, { confirmed: true });
   const clients = follow(running, 200, ticking);
   await pause(1000);
@@ -207,31 +229,5 @@ async function run(): Promise<void> {
   folders.remove();
 }
 
-async function sample(): Promise<void> {
-  const { parentPort, workerData } = await import('node:worker_threads');
-  const { Agent } = await import('node:http');
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const trips: number[] = [];
-  let stopped = false;
-  parentPort?.on('message', () => void (stopped = true));
-  while (!stopped) {
-    const begunMs = performance.now();
-    await new Promise<void>((resolve, reject) => {
-      request(`${(workerData as { base: string }).base}/health`, { agent }, (answer) => {
-        answer.resume();
-        answer.on('end', resolve);
-      })
-        .on('error', reject)
-        .end();
-    });
-    trips.push(performance.now() - begunMs);
-    await pause(1);
-  }
-  agent.destroy();
-  parentPort?.postMessage(trips);
-  parentPort?.close();
-}
-
-const { isMainThread } = await import('node:worker_threads');
-if (isMainThread) await run();
-else await sample();
+await loading();
+await busy();

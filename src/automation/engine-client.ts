@@ -61,8 +61,8 @@ export interface EngineClientParts {
 export interface EngineClient {
   /** Starts the engine with the stored rules. */
   open(): Promise<ReloadReport>;
-  /** `parameters` are those in force from now on; without them they stay. */
-  reload(parameters?: Readonly<Record<string, Parameter>>): Promise<ReloadReport>;
+  /** `parameters` are those in force from now on; without them they stay. `changed`: only these rules are looked at. */
+  reload(parameters?: Readonly<Record<string, Parameter>>, changed?: readonly number[]): Promise<ReloadReport>;
   execute(ruleId: number, correlationId: string): Promise<ExecutionRecord>;
   explain(ruleIds: readonly number[]): Promise<(RuleStatus | null)[]>;
   writers(points: readonly number[]): Promise<PointWriter[]>;
@@ -154,7 +154,12 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
   };
 
   /** What of the stored rules an engine does not hold yet, the next portion of it; null when it holds all. */
-  const nextPortion = async (target: Running): Promise<Portion | null> => {
+  const nextPortion = async (target: Running, named: readonly number[] | undefined): Promise<Portion | null> => {
+    if (named !== undefined && target.report !== undefined && !target.partial) {
+      // Which of them are gone shows when they are read.
+      const asked = new Set(named);
+      return { kept: [...target.held].filter(([id]) => !asked.has(id)), ids: named, partial: false };
+    }
     const heads = await parts.rules.heads();
     const stored = new Map(heads.map((head) => [head.id, head.revision]));
     const kept = [...target.held].filter(([id]) => stored.has(id));
@@ -189,8 +194,8 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
       await orEnd(target, () => target.caller.call('stage', order));
     }
   };
-  const sendRules = async (target: Running): Promise<ReloadReport> => {
-    const found = await nextPortion(target).catch(async (error: unknown) => {
+  const sendRules = async (target: Running, named?: readonly number[]): Promise<ReloadReport> => {
+    const found = await nextPortion(target, named).catch(async (error: unknown) => {
       if (parts.reloads !== true && current === target) await target.thread.terminate();
       throw error;
     });
@@ -241,8 +246,8 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
     target.runs = true;
     parts.onStart();
   };
-  const bring = async (target: Running): Promise<ReloadReport> => {
-    const report = await sendRules(target);
+  const bring = async (target: Running, named?: readonly number[]): Promise<ReloadReport> => {
+    const report = await sendRules(target, named);
     // One that stands by is of use when it is ready as a whole; one that controls does what it can at once.
     if (target.partial && wanted.epoch === undefined) return bring(target);
     await advance(target);
@@ -327,9 +332,9 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
       wanted.runs = true;
       return inTurn(() => advance(alive()));
     },
-    reload(changed) {
-      if (changed !== undefined) parameters = changed;
-      return inTurn(() => bring(alive()));
+    reload(inForce, changed) {
+      if (inForce !== undefined) parameters = inForce;
+      return inTurn(() => bring(alive(), changed));
     },
     async execute(ruleId, correlationId) {
       const untilMs = clock.monotonicMs() + limits.engine_call_timeout_ms * orderShare;

@@ -207,11 +207,11 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
       }
     },
     open: async () => here().open(),
-    async reload(parameters) {
+    async reload(parameters, changed) {
       announce(parameters === undefined ? 'rules' : 'parameters');
       return local === undefined
         ? remote.call('reload', { ids: [], changed: [], ...(parameters === undefined ? {} : { parameters }) })
-        : local.reload(parameters);
+        : local.reload(parameters, changed);
     },
     execute: async (ruleId, correlationId) =>
       local === undefined ? remote.call('execute', { ruleId, correlationId }) : local.execute(ruleId, correlationId),

@@ -21,7 +21,7 @@ export function createRuleMutations(parts: AutomationParts): HandledCapability[]
   const setEnabled = async (context: CallContext, enabled: boolean): Promise<Answer> => {
     const expected = expectedRevision(context.ifMatch, undefined);
     const { before, after } = await store.update(ruleIdOf(context), { enabled }, expected);
-    await reload(parts);
+    await reload(parts, after.id);
     const warnings = enabled ? await enableWarnings(parts, after) : [];
     return {
       data: succeeded({
@@ -41,7 +41,7 @@ export function createRuleMutations(parts: AutomationParts): HandledCapability[]
       async handler(context) {
         const { name, description } = context.body as Static<typeof createBody>;
         const row = await store.create(trimmedName(name), description ?? null);
-        await reload(parts);
+        await reload(parts, row.id);
         return {
           data: succeeded({ id: row.id, name: row.name, status: 'created' }),
           headers: { etag: etag(row.revision) },
@@ -60,7 +60,7 @@ export function createRuleMutations(parts: AutomationParts): HandledCapability[]
       resource: ruleResource,
       async handler(context) {
         const before = await store.remove(ruleIdOf(context), expectedRevision(context.ifMatch, undefined));
-        await reload(parts);
+        await reload(parts, before.id);
         return {
           data: succeeded({ id: before.id, status: 'deleted' }),
           auditDetails: { before: ruleView(before), after: null },
@@ -74,9 +74,9 @@ export function createRuleMutations(parts: AutomationParts): HandledCapability[]
 }
 
 /** What is stored stays stored: an engine that cannot take it up now is started again with it. */
-async function reload({ engine, log }: AutomationParts): Promise<void> {
+async function reload({ engine, log }: AutomationParts, ruleId: number): Promise<void> {
   try {
-    await engine.reload();
+    await engine.reload(undefined, [ruleId]);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     log.warn('a stored change waits for the rule engine', { code: error.code });
@@ -116,7 +116,7 @@ async function update(parts: AutomationParts, context: CallContext): Promise<Ans
       : { flow: { flow_json: derived.flow.flow_json, nodes_json: derived.flow.nodes_json } }),
   };
   const { before, after } = await store.update(id, changes, expected);
-  await reload(parts);
+  await reload(parts, id);
   const topology = derived.flow?.topology ?? (await storedTopology(parts, after));
   const warnings = [...derived.warnings, ...(await crossWarnings(parts, after, topology))];
   return {

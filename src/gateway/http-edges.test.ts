@@ -1,5 +1,5 @@
 /** The edges of HTTP (decisions §1): one envelope for every failure, correlation, security headers, header and body limits. */
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import Type from 'typebox';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { BoundCapability } from '../api/capability.ts';
@@ -376,5 +376,101 @@ describe('decisions §1 trusted proxies', () => {
     await new Promise((resolve) => silent.once('connect', resolve));
     expect((await ask('GET /open HTTP/1.1', 'host: x', closing)).status).toBe(200);
     silent.destroy();
+  });
+
+  test('§6 a valid token is not refused for the failures of others at its address', async () => {
+    await start({ failed_authentications_per_minute: 2 });
+    for (const status of [401, 401, 429, 429]) expect((await fail('10.0.0.1')).status).toBe(status);
+    expect((await ask('GET /look HTTP/1.1', 'host: x', engineer, closing)).status).toBe(200);
+  });
+});
+
+describe('§6 connections', () => {
+  const silent = (): Promise<Socket> =>
+    new Promise((resolve) => {
+      const socket = connect(gateway.port, '127.0.0.1', () => resolve(socket));
+      socket.on('error', () => undefined);
+    });
+  const closed = (socket: Socket): Promise<void> =>
+    socket.closed ? Promise.resolve() : new Promise((resolve) => socket.once('close', () => resolve()));
+  const count = (): Promise<number> =>
+    new Promise((resolve, reject) => {
+      gateway.server.fastify.server.getConnections((error, open) => (error ? reject(error) : resolve(open)));
+    });
+
+  test('at most connections_per_loopback from this machine: one more is closed at once, and another one fits when one ends', async () => {
+    await start({ connections_per_loopback: 3 });
+    const sockets = await Promise.all([silent(), silent(), silent()]);
+    await closed(await silent());
+    sockets[0]?.destroy();
+    await expect.poll(count).toBe(2);
+    expect((await ask('GET /open HTTP/1.1', 'host: x', closing)).status).toBe(200);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  test('a trusted proxy speaks for many clients and is bounded by the total only', async () => {
+    await start({ connections_per_loopback: 1, trusted_proxies: ['loopback'] });
+    const sockets = await Promise.all([silent(), silent(), silent()]);
+    expect((await ask('GET /open HTTP/1.1', 'host: x', closing)).status).toBe(200);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  test.each([
+    ['CONNECT', 'CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n'],
+    ['what is not HTTP', 'GARBAGE\r\n\r\n'],
+    ['an upgrade that is not spoken', 'GET /open HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n'],
+  ])('a connection that is refused is not left half open, though the client keeps its end: %s', async (_, text) => {
+    await start();
+    // A client that never closes: what the server ended is only read.
+    const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.on('error', () => undefined);
+    let received = '';
+    socket.on('data', (chunk) => (received += chunk.toString()));
+    socket.write(text);
+    await expect.poll(() => received).toMatch(/^HTTP\/1\.1 \d{3} /);
+    await expect.poll(count, { timeout: 5000 }).toBe(0);
+    socket.destroy();
+  });
+
+  test('a connection that says nothing is ended after request_timeout_ms', async () => {
+    await start({ request_timeout_ms: 100 });
+    const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.on('error', () => undefined);
+    await expect.poll(count, { timeout: 5000 }).toBe(1);
+    await expect.poll(count, { timeout: 5000 }).toBe(0);
+    socket.destroy();
+  });
+});
+
+describe('§1 a route that is open to this machine', () => {
+  const local = testCapability({
+    method: 'GET',
+    path: '/local',
+    params: none,
+    query: none,
+    permission: 'automation.read',
+    openTo: 'loopback',
+  });
+  const statusOf = async (...headers: string[]) => (await ask('GET /local HTTP/1.1', ...headers, closing)).status;
+
+  test('needs no token from loopback; a proxy shows by a header, a foreign Host or HTTP/1.0', async () => {
+    await start({}, [local]);
+    expect(await statusOf('host: 127.0.0.1:8080')).toBe(200);
+    expect(await statusOf('host: localhost')).toBe(200);
+    for (const header of [
+      'x-forwarded-for: 10.0.0.1',
+      'via: 1.1 proxy',
+      'x-forwarded-proto: https',
+      'forwarded: for=x',
+    ])
+      expect(await statusOf('host: localhost', header)).toBe(401);
+    expect(await statusOf('host: plant.example')).toBe(401);
+    expect((await ask('GET /local HTTP/1.0', 'host: localhost')).status).toBe(401);
+    expect(await statusOf('host: plant.example', engineer)).toBe(200);
+  });
+
+  test('where a proxy is configured, loopback says nothing', async () => {
+    await start({ trusted_proxies: ['127.0.0.1'] }, [local]);
+    expect(await statusOf('host: localhost')).toBe(401);
   });
 });

@@ -64,15 +64,12 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
 
   return {
     async admit(call) {
-      if (descriptor.permission === null) {
-        if (bound.identify !== undefined) await parts.rateLimits.checkAddress(call.address);
-        return null;
-      }
+      if (descriptor.permission === null) return null;
       if (descriptor.openTo === 'loopback' && call.local && call.header('authorization') === undefined) return null;
       const subject = await authenticate(call, parts);
       // Before authorization: a refusal of a command is recorded too, and what is recorded must be bounded.
-      if (descriptor.kind === 'command') await parts.rateLimits.countMutation(subject.subjectId);
-      if (descriptor.rate === 'processing') await parts.rateLimits.countProcessing(subject.subjectId);
+      if (descriptor.kind === 'command') await parts.rateLimits.countMutation(subject);
+      if (descriptor.rate === 'processing') await parts.rateLimits.countProcessing(subject);
       try {
         authorize(descriptor, subject, parts.site);
         confirmHeader(descriptor, call);
@@ -179,7 +176,6 @@ async function resolved(
 }
 
 async function authenticate(call: Call, parts: PipelineParts): Promise<Subject> {
-  await parts.rateLimits.checkAddress(call.address);
   const subject = await parts.identity.authenticate(call.header('authorization'));
   if (subject === null) return refuseCredential(call, parts);
   return subject;
@@ -198,8 +194,8 @@ async function identify(
 
 /** Counted and logged, never recorded: the audit store is not for strangers to fill. */
 async function refuseCredential(call: Call, parts: PipelineParts): Promise<never> {
-  await parts.rateLimits.countFailedAuthentication(call.address);
   parts.log.warn('authentication failed', { correlation_id: call.correlationId });
+  await parts.rateLimits.countFailedAuthentication(call.address);
   throw unauthenticated();
 }
 

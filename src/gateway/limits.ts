@@ -33,6 +33,19 @@ export const gatewayLimitsSchema = Type.Object(
       default: 1000,
       description: 'open connections, those of live streams included; more are closed at once',
     }),
+    connections_per_address: Type.Integer({
+      minimum: 1,
+      maximum: 65_536,
+      default: 100,
+      description:
+        'open connections from one address (IPv6: one /64); more are closed at once; trusted proxies are exempt',
+    }),
+    connections_per_loopback: Type.Integer({
+      minimum: 1,
+      maximum: 65_536,
+      default: 500,
+      description: 'the same for the loopback addresses of this machine',
+    }),
     request_timeout_ms: Type.Integer({
       minimum: 100,
       maximum: 600_000,
@@ -43,7 +56,7 @@ export const gatewayLimitsSchema = Type.Object(
       minimum: 1,
       maximum: 1_000_000,
       default: 1200,
-      description: 'mutations of one subject',
+      description: 'mutations of one subject of one tenant and project',
     }),
     processing_calls_per_minute: Type.Integer({
       minimum: 1,
@@ -55,7 +68,7 @@ export const gatewayLimitsSchema = Type.Object(
       minimum: 1,
       maximum: 1_000_000,
       default: 600,
-      description: 'failed authentications from one address',
+      description: 'failed authentications from one address (IPv6: one /64); a valid token is never refused for them',
     }),
     trusted_proxies: Type.Array(Type.String({ minLength: 1 }), {
       maxItems: 64,
@@ -99,6 +112,8 @@ export const gatewayLimits: GatewayLimits = {
   processing_body_bytes: 65_536,
   header_bytes: 16_384,
   connections: 1000,
+  connections_per_address: 100,
+  connections_per_loopback: 500,
   request_timeout_ms: 30_000,
   mutations_per_minute: 1200,
   processing_calls_per_minute: 1200,

@@ -1,17 +1,27 @@
-/** Rate limits of decisions §1: mutations and calls of data processing by subject, failed authentications by address. */
+/**
+ * Rate limits of decisions §1 and §6: mutations and calls of data processing by subject of a tenant and project, failed
+ * authentications by address. Only failures are refused for the failures of an address, never a valid token.
+ */
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import type { Subject } from '../api/capability.ts';
 import { Fault } from '../base/fault.ts';
+import { addressKey } from './client-address.ts';
 import type { GatewayLimits } from './limits.ts';
 
 export interface RateLimits {
   /** Throws `rate-limited` when the subject has used up its minute. */
-  countMutation(subjectId: string): Promise<void>;
+  countMutation(subject: BudgetOwner): Promise<void>;
   /** The same for calls of data processing: each costs a frame and two durable records. */
-  countProcessing(subjectId: string): Promise<void>;
-  /** Throws `rate-limited` when the address failed too often. */
-  checkAddress(address: string): Promise<void>;
+  countProcessing(subject: BudgetOwner): Promise<void>;
+  /** Counts a failure, and throws `rate-limited` when the address had too many before. */
   countFailedAuthentication(address: string): Promise<void>;
 }
+
+/** Whose budget it is: subjects of two tenants may have one name. */
+export type BudgetOwner = Pick<Subject, 'tenantId' | 'projectId' | 'subjectId'>;
+
+const keyOf = ({ tenantId, projectId, subjectId }: BudgetOwner): string =>
+  JSON.stringify([tenantId, projectId, subjectId]);
 
 const minuteSeconds = 60;
 
@@ -27,17 +37,10 @@ export function createRateLimits(
   const processing = new RateLimiterMemory({ points: limits.processing_calls_per_minute, duration: windowSeconds });
   const failures = new RateLimiterMemory({ points: limits.failed_authentications_per_minute, duration: windowSeconds });
   return {
-    countMutation: (subjectId) => consumed(mutations, subjectId, 'too many changes in a minute; slow down'),
-    countProcessing: (subjectId) => consumed(processing, subjectId, 'too many calls in a minute; slow down'),
-    async checkAddress(address) {
-      const used = await failures.get(address);
-      if (used !== null && used.consumedPoints >= limits.failed_authentications_per_minute) {
-        throw refused(used, 'too many failed authentications from this address; wait');
-      }
-    },
-    async countFailedAuthentication(address) {
-      await failures.penalty(address);
-    },
+    countMutation: (subject) => consumed(mutations, keyOf(subject), 'too many changes in a minute; slow down'),
+    countProcessing: (subject) => consumed(processing, keyOf(subject), 'too many calls in a minute; slow down'),
+    countFailedAuthentication: (address) =>
+      consumed(failures, addressKey(address), 'too many failed authentications from this address; wait'),
   };
 }
 

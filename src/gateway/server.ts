@@ -9,6 +9,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { BoundCapability, Subject } from '../api/capability.ts';
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import { isLoopback, proxyCheck } from './client-address.ts';
 import { trackConnections } from './connections.ts';
 import { envelopeOf, faultOf, refusalHeaders } from './envelope.ts';
 import { type Call, createPipeline, type PipelineParts } from './invoke.ts';
@@ -73,7 +74,8 @@ export function createServer(parts: ServerParts): Server {
     if (draining) reply.header('connection', 'close');
   });
   fastify.server.maxConnections = limits.connections;
-  const connections = trackConnections(fastify.server, parts.clock);
+  const isProxy = proxyCheck(limits.trusted_proxies);
+  const connections = trackConnections(fastify.server, parts.clock, limits, isProxy);
   answerOddities(fastify);
   for (const bound of parts.capabilities) addRoute(fastify, bound, parts);
   return {
@@ -178,11 +180,11 @@ function addRoute(fastify: FastifyInstance, bound: BoundCapability, parts: Serve
     url: descriptor.path,
     bodyLimit: parts.limits[`${descriptor.bodyLimit ?? 'rule'}_body_bytes`],
     async onRequest(request, reply) {
-      request.subject = await pipeline.admit(callOf(request, reply));
+      request.subject = await pipeline.admit(callOf(request, reply, parts.limits));
     },
     async handler(request, reply) {
       const body = Buffer.isBuffer(request.body) ? request.body : undefined;
-      const answer = await pipeline.perform(callOf(request, reply), request.subject, body);
+      const answer = await pipeline.perform(callOf(request, reply, parts.limits), request.subject, body);
       return reply
         .headers(answer.headers ?? {})
         .type(answer.content?.type ?? 'application/json; charset=utf-8')
@@ -191,13 +193,13 @@ function addRoute(fastify: FastifyInstance, bound: BoundCapability, parts: Serve
   });
 }
 
-function callOf(request: FastifyRequest, reply: FastifyReply): Call {
+function callOf(request: FastifyRequest, reply: FastifyReply, limits: GatewayLimits): Call {
   // Every line of a header: Node's own view keeps the first of some and drops the rest.
   const { headersDistinct } = request.raw;
   return {
     correlationId: request.correlationId,
     address: request.ip,
-    local: isFromThisMachine(request),
+    local: isFromThisMachine(request, limits),
     traceId: request.traceId,
     header: (name) => headersDistinct[name]?.join(', '),
     params: request.params as Readonly<Record<string, string>>,
@@ -206,13 +208,21 @@ function callOf(request: FastifyRequest, reply: FastifyReply): Call {
   };
 }
 
-/** What any proxy leaves behind: one on this machine speaks for callers that are not. */
-const proxyHeaders = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'];
+/** What proxies leave behind: one on this machine speaks for callers that are not. */
+const proxyHeaders = ['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'forwarded', 'x-real-ip', 'via'];
+const localHost = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i;
 
-function isFromThisMachine(request: FastifyRequest): boolean {
-  const address = request.raw.socket.remoteAddress ?? '';
-  const loopback = /^(::ffff:)?127\.|^::1$/.test(address);
-  return loopback && proxyHeaders.every((name) => request.headers[name] === undefined);
+/**
+ * A caller of this very machine, as far as that can be seen. A site with a proxy says so in `trusted_proxies`, and then a
+ * loopback address says nothing; a proxy that nobody named mostly shows by a header, a foreign Host or HTTP/1.0.
+ */
+function isFromThisMachine({ raw, headers }: FastifyRequest, { trusted_proxies: proxies }: GatewayLimits): boolean {
+  if (proxies.length > 0 || raw.httpVersion !== '1.1') return false;
+  return (
+    isLoopback(raw.socket.remoteAddress ?? '') &&
+    localHost.test(headers.host ?? '') &&
+    proxyHeaders.every((name) => headers[name] === undefined)
+  );
 }
 
 function queryOf(url: string): URLSearchParams {

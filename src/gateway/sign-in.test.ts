@@ -220,8 +220,10 @@ describe('decisions §1.1 the sign-in link', () => {
     await start({ failed_authentications_per_minute: 3 });
     const code = signIn.issueCode();
     for (let count = 0; count < 3; count++) expect((await send({ code: 'guess' })).status).toBe(401);
-    const limited = await send({ code });
+    const limited = await send({ code: 'wrong' });
     expect(limited.status).toBe(429);
     expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0);
+    // Whoever has the link is not refused for the guesses of others.
+    expect((await send({ code })).status).toBe(200);
   });
 });

@@ -134,25 +134,23 @@ export function createScheduler({ event_min_interval_ms: eventMinMs }: Scheduler
   return {
     replace(rules, _nowMs) {
       const next = new Map<number, Entry>();
+      const renewed: Entry[] = [];
       for (const rule of rules) {
         const old = entries.get(rule.id);
-        next.set(rule.id, { rule, memory: carried(old, rule), rank: 0, changed: -1, touched: false });
+        // One that did not change goes on as it is, with what events asked of it.
+        const entry = old?.rule === rule ? old : fresh(rule, old);
+        if (entry !== old) renewed.push(entry);
+        next.set(rule.id, entry);
       }
-      // What events asked for and was not judged yet still stands.
-      const asking = touched.flatMap((entry) => {
-        const renewed = next.get(entry.rule.id);
-        if (renewed === undefined || renewed.rule.triggerText !== entry.rule.triggerText) return [];
-        renewed.changed = entry.changed;
-        renewed.touched = true;
-        return [renewed];
-      });
-      order = [...next.values()].sort((a, b) => b.rule.priority - a.rule.priority || a.rule.id - b.rule.id);
+      const gone = order.filter((entry) => next.get(entry.rule.id) !== entry);
+      // Mostly in order already: what changed is put behind, and the sort moves little else.
+      order = [...order.filter((entry) => next.get(entry.rule.id) === entry), ...renewed].sort(byRank);
       order.forEach((entry, rank) => {
         entry.rank = rank;
       });
-      subscribers = subscribersOf(order);
+      if ([...gone, ...renewed].some(({ rule }) => rule.points.length > 0)) subscribers = subscribersOf(order);
       entries = next;
-      touched = asking;
+      touched = order.filter((entry) => entry.touched);
     },
 
     observe(pointIndex, value, isUsable) {
@@ -251,6 +249,17 @@ export function createScheduler({ event_min_interval_ms: eventMinMs }: Scheduler
       });
     },
   };
+}
+
+function byRank(a: Entry, b: Entry): number {
+  return b.rule.priority - a.rule.priority || a.rule.id - b.rule.id;
+}
+
+/** The entry of a rule that is new or was edited; what events asked for and was not judged yet still stands. */
+function fresh(rule: ScheduledRule, old: Entry | undefined): Entry {
+  const stands = old?.touched === true && old.rule.triggerText === rule.triggerText;
+  const changed = stands ? old.changed : -1;
+  return { rule, memory: carried(old, rule), rank: 0, changed, touched: stands };
 }
 
 function carried(old: Entry | undefined, rule: ScheduledRule): Memory {
