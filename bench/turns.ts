@@ -229,5 +229,6 @@ async function busy(): Promise<void> {
   folders.remove();
 }
 
-await loading();
-await busy();
+const only = process.argv[2];
+if (only !== 'busy') await loading();
+if (only !== 'loading') await busy();

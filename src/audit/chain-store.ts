@@ -3,9 +3,10 @@
  * and hashes the new events behind it, stores them with their details. Several processes on one site therefore share one
  * gap-free sequence.
  */
-import { canonicalJson } from '../base/canonical-json.ts';
+import { canonicalSteps } from '../base/canonical-json.ts';
 import { sha256Hex } from '../base/digest.ts';
 import { newId } from '../base/id.ts';
+import { atOnce, type Steps } from '../base/turns.ts';
 import { type AuditLogName, type ChainOwner, chainedEventOf, chainHash, chainStart } from '../storage/audit-chain.ts';
 import type { Transaction } from '../storage/database.ts';
 import { type AuditEntry, type AuditScope, isRecordable } from './event.ts';
@@ -28,12 +29,23 @@ export interface ChainHead {
 export interface PreparedEntry {
   readonly entry: AuditEntry;
   readonly details: string | null;
+  readonly detailsDigest: string | null;
 }
 
 /** Throws for an entry that is malformed: before it meets others in one transaction. */
 export function prepareEntry(entry: AuditEntry): PreparedEntry {
+  return atOnce(prepareSteps(entry));
+}
+
+/** As `prepareEntry`, in steps: the details of a large rule are some megabytes. */
+export function* prepareSteps(entry: AuditEntry): Steps<PreparedEntry> {
   if (!isRecordable(entry)) throw new Error('the audit entry is malformed');
-  return { entry, details: entry.details === undefined ? null : canonicalJson(entry.details) };
+  if (entry.details === undefined) return { entry, details: null, detailsDigest: null };
+  const details = yield* canonicalSteps(entry.details);
+  yield;
+  const detailsDigest = sha256Hex(details);
+  yield;
+  return { entry, details, detailsDigest };
 }
 
 /** Rows of one INSERT statement: few sizes, so that their statements stay prepared. */
@@ -97,7 +109,7 @@ interface Place {
   readonly previous: string;
 }
 
-function rowOf(owner: ChainOwner, chainId: number, { entry, details }: PreparedEntry, place: Place) {
+function rowOf(owner: ChainOwner, chainId: number, { entry, detailsDigest }: PreparedEntry, place: Place) {
   const row = {
     chain_id: chainId,
     sequence: place.sequence,
@@ -114,7 +126,7 @@ function rowOf(owner: ChainOwner, chainId: number, { entry, details }: PreparedE
     confirmation: entry.confirmation,
     correlation_id: entry.correlationId,
     trace_id: entry.traceId ?? null,
-    details_digest: details === null ? null : sha256Hex(details),
+    details_digest: detailsDigest,
     accepted_event_id: entry.acceptedEventId ?? null,
     previous_hash: place.previous,
   };

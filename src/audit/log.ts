@@ -5,9 +5,17 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { Fault, type FaultCode } from '../base/fault.ts';
+import { inTurns } from '../base/turns.ts';
 import type { AuditLogName } from '../storage/audit-chain.ts';
 import type { Database, Transaction } from '../storage/database.ts';
-import { type Appended, appendToChain, chainHead, type PreparedEntry, prepareEntry } from './chain-store.ts';
+import {
+  type Appended,
+  appendToChain,
+  chainHead,
+  type PreparedEntry,
+  prepareEntry,
+  prepareSteps,
+} from './chain-store.ts';
 import type { AuditEntry, AuditScope } from './event.ts';
 import { type AuditLimits, auditLimits } from './limits.ts';
 
@@ -71,6 +79,8 @@ function createQueue(parts: AuditLogParts, log: AuditLogName, refusal: FaultCode
   const { database, clock, limits = auditLimits, onAppended } = parts;
   const waiting: Waiting[] = [];
   let flushing = false;
+  /** Appends whose details are being written out. */
+  let preparing = 0;
 
   const store = (batch: readonly Waiting[]): Promise<ReadonlyMap<Waiting, Appended>> =>
     database.transaction(async (within) => {
@@ -99,20 +109,23 @@ function createQueue(parts: AuditLogParts, log: AuditLogName, refusal: FaultCode
     flushing = false;
   };
 
-  return (scope: AuditScope, entry: AuditEntry): Promise<Appended> =>
-    new Promise((resolve, reject) => {
-      try {
-        if (waiting.length >= limits.waiting_appends_max) throw new Error('too many appends are waiting');
-        waiting.push({ scope, prepared: prepareEntry(entry), resolve, reject });
-      } catch (error) {
-        reject(unavailable(refusal, error));
-        return;
-      }
+  return async (scope: AuditScope, entry: AuditEntry): Promise<Appended> => {
+    if (waiting.length + preparing >= limits.waiting_appends_max)
+      throw unavailable(refusal, new Error('too many appends are waiting'));
+    preparing++;
+    const prepared = await inTurns(clock, prepareSteps(entry))
+      .catch((error: unknown) => {
+        throw unavailable(refusal, error);
+      })
+      .finally(() => preparing--);
+    return new Promise((resolve, reject) => {
+      waiting.push({ scope, prepared, resolve, reject });
       if (flushing) return;
       flushing = true;
       // After pending input was read: calls that arrived together share one commit.
       clock.soon(() => void flush());
     });
+  };
 }
 
 /** The items of each scope, in their order. */

@@ -8,7 +8,7 @@ import { characters, type createBody, type updateBody } from '../api/automation-
 import type { Answer, CallContext, HandledCapability } from '../api/capability.ts';
 import { nameMax } from '../api/rule-limits.ts';
 import { Fault } from '../base/fault.ts';
-import { inTurns } from '../base/turns.ts';
+import { inTurns, nextTurn } from '../base/turns.ts';
 import type { SiteCatalogue } from '../rules/catalogue.ts';
 import type { Issue, Topology } from '../rules/topology.ts';
 import { type AutomationParts, etag, notLoaded, ruleIdOf, ruleResource, succeeded } from './automation-parts.ts';
@@ -119,10 +119,13 @@ async function update(parts: AutomationParts, context: CallContext): Promise<Ans
   await reload(parts, id);
   const topology = derived.flow?.topology ?? (await storedTopology(parts, after));
   const warnings = [...derived.warnings, ...(await crossWarnings(parts, after, topology))];
+  // Two large documents are parsed in two turns.
+  const beforeView = ruleView(before);
+  await nextTurn(parts.clock);
   return {
     data: succeeded({ id, status: 'updated', warnings }),
     headers: { etag: etag(after.revision) },
-    auditDetails: { before: ruleView(before), after: ruleView(after) },
+    auditDetails: { before: beforeView, after: ruleView(after) },
   };
 }
 

@@ -2,8 +2,9 @@
 import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { canonicalJson } from './canonical-json.ts';
+import { canonicalJson, canonicalSteps } from './canonical-json.ts';
 import { sha256Hex } from './digest.ts';
+import { atOnce } from './turns.ts';
 
 describe('§2.3 input_digest: RFC 8785 canonical JSON', () => {
   test('equals the reference library on every JSON value, integer-like and astral names included', () => {
@@ -23,6 +24,7 @@ describe('§2.3 input_digest: RFC 8785 canonical JSON', () => {
     fc.assert(
       fc.property(value, (each) => {
         expect(canonicalJson(each)).toBe(canonicalize(each));
+        expect(atOnce(canonicalSteps(each))).toBe(canonicalJson(each));
       }),
       { numRuns: 500 },
     );

@@ -4,6 +4,8 @@
  * walk does; a property test holds it to the `canonicalize` library, byte for byte.
  */
 
+import type { Steps } from './turns.ts';
+
 export function canonicalJson(value: unknown): string {
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? arrayText(value) : objectText(value);
   return scalarText(value);
@@ -42,12 +44,37 @@ function isPlain(values: readonly unknown[]): boolean {
   return true;
 }
 
-function objectText(value: object): string {
+function sortedMembers(value: object): [string, unknown][] {
   if ('toJSON' in value && typeof value.toJSON === 'function') throw new Error('only plain data has a canonical form');
   // `<` compares UTF-16 code units, which is the order that RFC 8785 asks for.
   const members: [string, unknown][] = Object.entries(value);
+  return members.sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function objectText(value: object): string {
   let text = '{';
-  for (const [name, member] of members.sort(([a], [b]) => (a < b ? -1 : 1)))
+  for (const [name, member] of sortedMembers(value))
     if (member !== undefined) text += `${text === '{' ? '' : ','}${scalarText(name)}:${canonicalJson(member)}`;
+  return `${text}}`;
+}
+
+/** Below this depth a value is written in one step: above it lie the members of documents, which can be many. */
+const stepDepth = 4;
+
+/** As `canonicalJson`, a member near the root a step: what is written may be as large as two requests. */
+export function* canonicalSteps(value: unknown, depth = 0): Steps<string> {
+  if (depth >= stepDepth || typeof value !== 'object' || value === null) return canonicalJson(value);
+  yield;
+  if (Array.isArray(value)) {
+    if (isPlain(value)) return canonicalJson(value);
+    let text = '[';
+    for (const [index, member] of value.entries())
+      text += `${index === 0 ? '' : ','}${yield* canonicalSteps(member, depth + 1)}`;
+    return `${text}]`;
+  }
+  let text = '{';
+  for (const [name, member] of sortedMembers(value))
+    if (member !== undefined)
+      text += `${text === '{' ? '' : ','}${scalarText(name)}:${yield* canonicalSteps(member, depth + 1)}`;
   return `${text}}`;
 }

@@ -41,3 +41,8 @@ export function createPace(clock: Clock): () => Promise<void> | undefined {
     );
   };
 }
+
+/** Resolves in a later turn of the event loop. */
+export function nextTurn(clock: Clock): Promise<void> {
+  return new Promise((resolve) => clock.soon(resolve));
+}
