@@ -24,8 +24,8 @@ import { embeddedHistory } from '../src/processing/source/embedded-history.ts';
 import { noLiveState } from '../src/processing/source/live-state.ts';
 import { digestOf } from '../src/processing/wire/digest.ts';
 import { quality } from '../src/rules/snapshot.ts';
+import { fallbackProcessor, processBody } from '../src/testing/fallback-processor.ts';
 import { type Edit, fixtureFile, loadRoute } from '../src/testing/load-site.ts';
-import { fallbackProcessor, processBody } from '../src/testing/processing-gateway.ts';
 import { simulatedClock } from '../src/testing/simulated-clock.ts';
 
 const minuteMs = 60_000;

@@ -23,6 +23,10 @@ const description = Type.String({ maxLength: 2000 });
 const confirmed = Type.Literal(true);
 const word = <S extends string>(value: S) => Type.Literal(value);
 const warning = Type.Object({ code: Type.String() });
+/** A JSON object whose members are the parser's business. */
+const document = mapOf(Type.Unknown());
+/** The same where it is sent: any object will do. */
+const sentDocument = Type.Unsafe<object>(document);
 const executionId = Type.String({ pattern: '^[0-9a-f-]{36}$', description: 'an execution id' });
 const pointKind = Type.Union([Type.Literal('measurement'), Type.Literal('action')]);
 
@@ -57,8 +61,8 @@ export const updateBody = Type.Object(
     priority: Type.Optional(Type.Integer({ minimum: 0, maximum: priorityMax })),
     cooldown_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: cooldownMsMax })),
     // Shape and meaning are the parser's business: its issues come back as 422, all at once.
-    trigger_config: Type.Optional(nullable(Type.Object({}))),
-    flow_json: Type.Optional(Type.Object({})),
+    trigger_config: Type.Optional(nullable(sentDocument)),
+    flow_json: Type.Optional(sentDocument),
     expected_revision: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
     confirmed,
   },
@@ -116,9 +120,9 @@ export const ruleAnswer = succeeded(
     enabled: Type.Boolean(),
     priority: Type.Integer(),
     cooldown_ms: Type.Integer(),
-    trigger_config: nullable(Type.Object({})),
-    flow_json: nullable(Type.Object({})),
-    nodes_json: Type.Object({}),
+    trigger_config: nullable(document),
+    flow_json: nullable(document),
+    nodes_json: document,
     revision: Type.Integer(),
     created_at: time,
     updated_at: time,
@@ -242,5 +246,6 @@ export const reloadAnswer = succeeded(
   strict({
     rules_loaded: Type.Integer(),
     rules_failed: Type.Array(strict({ id: ruleId, code: Type.String() })),
+    warnings: Type.Optional(Type.Array(warning)),
   }),
 );

@@ -27,7 +27,8 @@ type InputOf<S extends TSchema> =
     ? Readonly<Record<string, string>>
     : keyof Static<S> extends never
       ? { readonly [name: string]: never }
-      : { readonly [K in keyof Static<S>]: Static<S>[K] };
+      : // A path is text; whoever has a number need not write it out.
+        { readonly [K in keyof Static<S>]: string extends Static<S>[K] ? string | number : Static<S>[K] };
 /** The confirmation in the body is the client's work: it says there what `confirmed` says. */
 type BodyOf<S> = S extends TSchema ? Omit<Static<S> & object, 'confirmed'> : undefined;
 
@@ -149,7 +150,8 @@ export function createClient(options: ClientOptions): Client {
 function pathOf(capability: Capability, input: GivenInput): string {
   const params = new Map(membersOf(input.params));
   const path = capability.path.replaceAll(/:([A-Za-z]+)/g, (_, name: string) => {
-    const value = params.get(name);
+    const given = params.get(name);
+    const value = typeof given === 'number' ? String(given) : given;
     if (typeof value !== 'string') throw new Error(`${capability.name} needs the path parameter ${name}`);
     return encodeURIComponent(value);
   });

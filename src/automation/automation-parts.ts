@@ -21,8 +21,14 @@ export interface AutomationParts {
   /** The catalogue as the rules see it now; a reload with changed parameters replaces it. */
   readonly catalogue: () => SiteCatalogue;
   readonly parameters: () => Readonly<Record<string, Parameter>>;
-  /** Reads the site's parameters from its file; throws a Fault `invalid-site`. */
-  readonly readParameters: () => Promise<Readonly<Record<string, Parameter>>>;
+  /**
+   * Reads the site's parameters from its file, and what else in it differs from the site that runs and needs a restart;
+   * throws a Fault `invalid-site`.
+   */
+  readonly readParameters: () => Promise<{
+    readonly parameters: Readonly<Record<string, Parameter>>;
+    readonly needsRestart: readonly string[];
+  }>;
   /** Makes them the parameters in force. */
   readonly useParameters: (parameters: Readonly<Record<string, Parameter>>) => void;
   /** Live values now, or null when no consistent copy could be had. */

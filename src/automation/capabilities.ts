@@ -166,12 +166,17 @@ function schedulerCapabilities(parts: AutomationParts): HandledCapability[] {
       resource: schedulerResource,
       async handler() {
         const before = parts.parameters();
-        const after = await parts.readParameters();
+        const { parameters: after, needsRestart } = await parts.readParameters();
         // On a shared site the engine may have others than this process had, which another one has told it.
         const report = await engine.reload(after);
         parts.useParameters(after);
+        const warnings = needsRestart.map((section) => ({
+          code: 'restart-needed',
+          message: `'${section}' of site.yaml has changed; a reload takes up its parameters only`,
+          hint: 'restart the service to take up the rest',
+        }));
         return {
-          data: succeeded(report),
+          data: succeeded(warnings.length === 0 ? report : { ...report, warnings }),
           auditDetails: { before: { parameters: before }, after: { parameters: after }, ...report },
         };
       },

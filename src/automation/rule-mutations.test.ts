@@ -86,7 +86,7 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
       instances: site.instances,
       catalogue: () => siteCatalogue(site),
       parameters: () => site.parameters,
-      readParameters: () => Promise.resolve(site.parameters),
+      readParameters: () => Promise.resolve({ parameters: site.parameters, needsRestart: [] }),
       useParameters: () => undefined,
       snapshot: () => null,
       log: silentLog,

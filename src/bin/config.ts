@@ -51,6 +51,8 @@ export interface ServiceConfig {
   readonly replaySpeed?: number;
   /** Where processors that this process started itself listen, by id; without it, the endpoints of routes.yaml. */
   readonly processorEndpoints?: Readonly<Record<string, string>>;
+  /** Start on files although the site was moved from them to a database. */
+  readonly force?: boolean;
 }
 
 const defaultHost = '127.0.0.1';
@@ -156,9 +158,10 @@ export function readSiteFile(configDir: string, replaySpeed?: number): Site {
 }
 
 /** The parameters as site.yaml has them now. The whole file must be valid; a Fault tells the caller what is not. */
-export async function readParametersNow(configDir: string): Promise<Readonly<Record<string, Parameter>>> {
+export async function readParametersNow(configDir: string): Promise<ReadParameters> {
   try {
-    return readSite(await readFile(join(configDir, siteFile), 'utf8'), siteFile).parameters;
+    const site = readSite(await readFile(join(configDir, siteFile), 'utf8'), siteFile);
+    return { parameters: site.parameters, site };
   } catch (error) {
     // Lines of the file may be shown; the system's own words, which name paths, may not.
     const issues = error instanceof YamlError ? error.lines : [`${siteFile} cannot be read`];
@@ -167,6 +170,12 @@ export async function readParametersNow(configDir: string): Promise<Readonly<Rec
       cause: error,
     });
   }
+}
+
+/** What a reload takes from the site file, and the rest of it, which a restart takes. */
+export interface ReadParameters {
+  readonly parameters: Readonly<Record<string, Parameter>>;
+  readonly site: Site;
 }
 
 function readOptional(path: string): string | null {

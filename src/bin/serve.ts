@@ -1,5 +1,10 @@
-/** `npm run serve`: the plain service, configured by `SVC_*` (decisions §1, Commands). */
-import { readConfig } from './config.ts';
+/** `npm run serve`: the plain service, configured by `SVC_*` (decisions §1, Commands); `-- --force` uses files that were moved. */
+import { readConfig, StartError } from './config.ts';
 import { runService } from './run-service.ts';
 
-await runService(() => readConfig(process.env));
+await runService(() => {
+  const [flag, ...more] = process.argv.slice(2);
+  if ((flag !== undefined && flag !== '--force') || more.length > 0)
+    throw new StartError('usage: npm run serve [-- --force]');
+  return { ...readConfig(process.env), force: flag === '--force' };
+});

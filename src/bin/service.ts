@@ -2,7 +2,7 @@
  * The service put together (house, "Threads"): site, device layer, engine, store, audit, HTTP. Used by `serve` and
  * `start`; nothing here decides anything.
  */
-import { accessSync, constants, mkdirSync } from 'node:fs';
+import { accessSync, chmodSync, constants, mkdirSync, statSync } from 'node:fs';
 import { auditCapabilities } from '../audit/capabilities.ts';
 import type { AuditScope } from '../audit/event.ts';
 import type { AuditLog } from '../audit/log.ts';
@@ -36,7 +36,7 @@ import type { Parameter, SiteCatalogue } from '../rules/catalogue.ts';
 import { flowLimits } from '../rules/limits.ts';
 import { createSnapshot, type Snapshot } from '../rules/snapshot.ts';
 import { isHalfRestored } from '../storage/backup.ts';
-import { copyBeforeMigration } from '../storage/data-files.ts';
+import { copyBeforeMigration, takeBack, wasMoved } from '../storage/data-files.ts';
 import { type Database, openDatabase, openRuntimeDatabase } from '../storage/database.ts';
 import { prepareHistory } from '../storage/history-server.ts';
 import {
@@ -101,12 +101,22 @@ export async function startService(config: ServiceConfig): Promise<RunningServic
 async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promise<RunningService> {
   const limits = readLimits(config.configDir);
   const site = readSiteFile(config.configDir, config.replaySpeed);
+  const siteInFile = readSiteFile(config.configDir);
   prepareDataFolder(config.dataDir);
   if (isHalfRestored(config.dataDir))
     throw new StartError(`a restore into the data dir ${config.dataDir} did not end: do it again`);
+  const moved = config.databaseUrl === null && wasMoved(config.dataDir);
+  if (moved && config.force !== true)
+    throw new StartError(
+      `the data dir ${config.dataDir} was moved to a database: set SVC_DATABASE_URL, or go back to these files with npm run serve -- --force`,
+    );
   const lock = lockDataFolder(config.dataDir);
   if (lock === null) throw new StartError(`another service uses the data dir ${config.dataDir}`);
   opened.add(() => lock.release());
+  if (moved) {
+    takeBack(config.dataDir);
+    log.warn('the files of a moved site are in use again; what changed in the database since is not in them');
+  }
   const identity = orStartError(() => identityOf(config, limits, log));
   for (const copy of orStartError(() => copyBeforeMigration(config.dataDir, systemClock.wallMs())))
     log.info('a database of an older format was copied before it is brought forward', { copy });
@@ -138,7 +148,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     store,
     history: records,
     parameters: parameters.current,
-    readParameters: () => readParametersNow(config.configDir),
+    readParameters: async () => (await readParametersNow(config.configDir)).parameters,
     useParameters: parameters.use,
     log,
     recording: () => history.shared,
@@ -163,7 +173,10 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     instances: site.instances,
     catalogue: parameters.catalogue,
     parameters: parameters.current,
-    readParameters: () => readParametersNow(config.configDir),
+    async readParameters() {
+      const read = await readParametersNow(config.configDir);
+      return { parameters: read.parameters, needsRestart: changedSections(siteInFile, read.site) };
+    },
     useParameters: parameters.use,
     snapshot: snapshotReader(site, memory),
     log,
@@ -315,12 +328,39 @@ function openedThings(log: Log): Opened {
   };
 }
 
+/** Sections of the site file that a running service does not take up: all but the parameters. */
+function changedSections(running: Site, read: Site): string[] {
+  const sections = [
+    'channels',
+    'instances',
+    'points',
+    'timezone',
+    'holidays',
+    'history',
+    'latitude',
+    'longitude',
+  ] as const;
+  return sections.filter((name) => JSON.stringify(running[name]) !== JSON.stringify(read[name]));
+}
+
+/** The service's account, and nobody else. */
+const privateFolder = 0o700;
+
 function prepareDataFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    mkdirSync(folder, { recursive: true, mode: privateFolder });
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new StartError(`the data dir ${folder} is not writable: ${codeOf(error)}`);
+  }
+  // Keys and databases lie in it: whoever may open a database may also lock it.
+  if ((statSync(folder).mode & 0o077) === 0) return;
+  try {
+    chmodSync(folder, privateFolder);
+  } catch (error) {
+    throw new StartError(
+      `other accounts may use the data dir ${folder}, and its mode cannot be changed: ${codeOf(error)}; run chmod 700`,
+    );
   }
 }
 

@@ -12,6 +12,8 @@ import { siteDatabase } from './databases.ts';
 import { processTerminal } from './terminal.ts';
 import { packageVersion } from './version.ts';
 
+// What a command writes in the data dir is for the service's account.
+process.umask(0o077);
 const interruption = new AbortController();
 
 /** The service brings all its areas: only who runs it loads them. */

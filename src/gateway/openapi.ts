@@ -156,9 +156,16 @@ function parametersOf(capability: Capability, schema: TSchema, place: 'path' | '
     in: place,
     required: place === 'path' || required.includes(name),
     ...(typeof description === 'string' ? { description } : {}),
-    schema: rest,
-    ...(Object.hasOwn(given, name) ? { example: given[name] } : {}),
+    schema: asNumber(rest) ?? rest,
+    ...(Object.hasOwn(given, name) ? { example: asNumber(rest) === null ? given[name] : Number(given[name]) } : {}),
   }));
+}
+
+/** A text that holds a whole number without leading zero is a number to whoever reads the description; null for others. */
+function asNumber({ pattern }: Json): Json | null {
+  const digits = typeof pattern === 'string' ? /^\^\[1-9\]\[0-9\]\{0,(\d+)\}\$$/.exec(pattern)?.[1] : undefined;
+  if (digits === undefined) return null;
+  return { type: 'integer', minimum: 1, maximum: Math.min(Number.MAX_SAFE_INTEGER, 10 ** (Number(digits) + 1) - 1) };
 }
 
 function headersOf(capability: Capability): Json[] {

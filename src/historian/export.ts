@@ -1,5 +1,5 @@
 /** Reads recorded rows back as they are, and as they were known at a past moment (decisions §4 "Data cut"). */
-import { quality } from '../rules/snapshot.ts';
+import { recordedQuality } from '../rules/snapshot.ts';
 import type { HistoryDatabase, HistoryQuery } from '../storage/history-database.ts';
 import type { ExportRequest, HistoryRow } from './historian.ts';
 import { seriesFinder } from './window.ts';
@@ -11,7 +11,7 @@ export interface Exporter {
 /** Rows that are handed over at a time. */
 export const exportPortionRows = 2000;
 
-const qualityCodes = Object.values(quality);
+const qualityCodes = Object.values(recordedQuality);
 
 type ExportName = 'series' | 'from' | 'to' | 'known';
 
@@ -47,7 +47,7 @@ export function exportedRow(series: HistoryRow['series'], row: readonly unknown[
     eventMs: Number(eventMs),
     ingestedMs: Number(ingestedMs),
     value: typeof value === 'number' ? value : null,
-    quality: qualityCodes.find((known) => known === code) ?? quality.missing,
+    quality: qualityCodes.find((known) => known === code) ?? recordedQuality.missing,
   };
 }
 

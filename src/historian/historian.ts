@@ -3,7 +3,7 @@
  * measured values with event and ingestion time, read in windows out of one snapshot. Reads throw
  * `Fault('source-unavailable')` when the store is missing or broken, and a later call may recover.
  */
-import type { QualityCode } from '../rules/snapshot.ts';
+import type { RecordedQuality } from '../rules/snapshot.ts';
 
 export type Aggregation = 'mean' | 'sum' | 'min' | 'max' | 'last';
 
@@ -80,7 +80,7 @@ export interface HistoryRow {
   readonly ingestedMs: number;
   /** Null: the point had no usable value at that moment. */
   readonly value: number | null;
-  readonly quality: QualityCode;
+  readonly quality: RecordedQuality;
 }
 
 export interface AppendReport {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseTimestamp } from '../base/timestamp.ts';
-import { quality } from '../rules/snapshot.ts';
+import { quality, recordedQuality } from '../rules/snapshot.ts';
 import { engines } from '../testing/engines.ts';
 import { exportedRows, historyOn } from '../testing/histories.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
@@ -202,7 +202,7 @@ describe.each(engines)('decisions §4 History import: the store, on %s', (engine
     const row = fc.record({
       second: fc.integer({ min: 0, max: 86_400_000 - 1 }),
       value: fc.double({ noNaN: true, noDefaultInfinity: true }),
-      code: fc.constantFrom(...Object.values(quality)),
+      code: fc.constantFrom(...Object.values(recordedQuality)),
     });
     await fc.assert(
       fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 20 }), async (given) => {

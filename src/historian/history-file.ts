@@ -5,7 +5,7 @@
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { formatTimestamp, parseTimestamp } from '../base/timestamp.ts';
-import { type QualityCode, quality } from '../rules/snapshot.ts';
+import { type RecordedQuality, recordedQuality } from '../rules/snapshot.ts';
 import type { HistoryRow } from './historian.ts';
 
 /** A longer line is no line of such a file. */
@@ -16,7 +16,7 @@ export const faultsMax = 20;
 export interface FileRow {
   readonly eventMs: number;
   readonly value: number | null;
-  readonly quality: QualityCode;
+  readonly quality: RecordedQuality;
 }
 
 /** Every fault as `file:line: reason`. */
@@ -29,8 +29,8 @@ export class HistoryFileError extends Error {
 
 const number = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/;
 
-function isQualityWord(word: string): word is keyof typeof quality {
-  return Object.hasOwn(quality, word);
+function isQualityWord(word: string): word is keyof typeof recordedQuality {
+  return Object.hasOwn(recordedQuality, word);
 }
 
 /** One line of a file with `columns` columns; a string says what is wrong with it. */
@@ -43,10 +43,10 @@ export function readLine(line: string, columns: 2 | 3, nowMs: number): FileRow |
   if (eventMs > nowMs) return 'the time lies in the future';
   if (text !== '' && (!number.test(text) || !Number.isFinite(Number(text))))
     return 'the value must be a finite number, or empty where there is none';
-  if (!isQualityWord(word)) return `the quality must be one of ${Object.keys(quality).join(', ')}`;
+  if (!isQualityWord(word)) return `the quality must be one of ${Object.keys(recordedQuality).join(', ')}`;
   const numeric = word === 'good' || word === 'uncertain';
   if (numeric !== (text !== '')) return numeric ? `a ${word} row needs a value` : `a ${word} row has no value`;
-  return { eventMs, value: numeric ? Number(text) : null, quality: quality[word] };
+  return { eventMs, value: numeric ? Number(text) : null, quality: recordedQuality[word] };
 }
 
 export interface HistoryFile {
@@ -118,7 +118,7 @@ function bounded(line: string): string | null {
   return text.length > lineBytesMax ? null : text;
 }
 
-const qualityWords = Object.fromEntries(Object.entries(quality).map(([word, code]) => [code, word]));
+const qualityWords = Object.fromEntries(Object.entries(recordedQuality).map(([word, code]) => [code, word]));
 
 export const csvHeader = 'time,value,quality\n';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import Type from 'typebox';
 import type { Clock } from '../base/clock.ts';
 import { decoder } from '../base/decode.ts';
-import { quality } from '../rules/snapshot.ts';
+import { recordedQuality } from '../rules/snapshot.ts';
 import { openSpool, type Spool } from '../storage/spool.ts';
 import type { Historian, HistoryRow } from './historian.ts';
 
@@ -20,7 +20,7 @@ const rowSchema = Type.Object({
   eventMs: Type.Integer(),
   ingestedMs: Type.Integer(),
   value: Type.Union([Type.Number(), Type.Null()]),
-  quality: Type.Enum(Object.values(quality)),
+  quality: Type.Enum(Object.values(recordedQuality)),
 });
 
 export function historySpool(dataFolder: string): HistorySpool {

@@ -4,7 +4,7 @@
  * moment at which the value was observed, as wall time; a reading is recorded once.
  */
 import type { SitePoint } from '../points/site.ts';
-import { type QualityCode, quality, type Snapshot, usable } from '../rules/snapshot.ts';
+import { quality, type RecordedQuality, type Snapshot, usable } from '../rules/snapshot.ts';
 import type { HistoryRow } from './historian.ts';
 
 export type RecordedPoint = Pick<SitePoint, 'index' | 'instance' | 'id' | 'maxAgeMs'>;
@@ -13,7 +13,7 @@ export type RecordedPoint = Pick<SitePoint, 'index' | 'instance' | 'id' | 'maxAg
 interface Recorded {
   observedMs: number;
   value: number;
-  quality: QualityCode;
+  quality: RecordedQuality;
   available: boolean;
 }
 
@@ -85,7 +85,7 @@ function rowOf(
   snapshot: Snapshot,
   atMonotonicMs: number,
   value: number | null,
-  code: QualityCode,
+  code: RecordedQuality,
 ): HistoryRow {
   return {
     series: { instance: point.instance, point: point.id },

@@ -3,13 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { processorsHealthSchema, taskListSchema } from '../api/processing-discovery.ts';
 import { decoder } from '../base/decode.ts';
 import { engines } from '../testing/engines.ts';
+import { fallbackProcessor, processBody } from '../testing/fallback-processor.ts';
 import {
   derivedOf,
-  fallbackProcessor,
   type GatewayChanges,
   gatewaysOn,
   outcomes,
-  processBody,
   refusalOf,
   told,
 } from '../testing/processing-gateway.ts';

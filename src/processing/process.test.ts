@@ -1,16 +1,9 @@
 /** A process call after it was admitted (§4.3, decisions §1.2 and §4): audit that fails closed, every refusal, limits. */
 import { describe, expect, test } from 'vitest';
 import { engines } from '../testing/engines.ts';
+import { processBody } from '../testing/fallback-processor.ts';
 import { type Edit, fixtureRows, loadSeries } from '../testing/load-site.ts';
-import {
-  type GatewayChanges,
-  gatewaysOn,
-  hanging,
-  outcomes,
-  processBody,
-  refusalOf,
-  told,
-} from '../testing/processing-gateway.ts';
+import { type GatewayChanges, gatewaysOn, hanging, outcomes, refusalOf, told } from '../testing/processing-gateway.ts';
 import { httpProcessor } from './processor/http-processor.ts';
 import type { ProcessorAnswer } from './processor/processor.ts';
 

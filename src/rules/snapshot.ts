@@ -11,6 +11,15 @@
 export const quality = { missing: 0, good: 1, uncertain: 2, bad: 3, invalid: 4, outOfRange: 5 } as const;
 export type QualityCode = (typeof quality)[keyof typeof quality];
 
+/** What a recorded sample can be: why a reading was not usable is for the live table to say. */
+export const recordedQuality = {
+  missing: quality.missing,
+  good: quality.good,
+  uncertain: quality.uncertain,
+  bad: quality.bad,
+} as const;
+export type RecordedQuality = (typeof recordedQuality)[keyof typeof recordedQuality];
+
 /** A quality in the words of the API; `stale` is a usable reading that has become too old. */
 export type QualityWord = 'missing' | 'good' | 'uncertain' | 'bad' | 'invalid' | 'out-of-range' | 'stale';
 

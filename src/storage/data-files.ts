@@ -2,9 +2,10 @@
  * The databases of a data dir (docs/formats): where they are, and in which data format. An older format is brought forward
  * when the service starts, after a copy of the file was kept; a newer one is refused by whoever opens it.
  */
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { timeLabel } from '../base/timestamp.ts';
 import { migrations } from './migrations.ts';
 
 export type DatabaseName = keyof typeof migrations;
@@ -81,4 +82,20 @@ export function damageOf(file: string): string | null {
   } finally {
     database.close();
   }
+}
+
+/** Says that the site lives in a database now. Its files stay, and nothing uses them by mistake. */
+const movedMark = 'moved-to-a-database.json';
+
+export function markMoved(dataDir: string, wallMs: number): void {
+  writeFileSync(join(dataDir, movedMark), `${JSON.stringify({ moved_at: timeLabel(wallMs) })}\n`, { mode: 0o600 });
+}
+
+export function wasMoved(dataDir: string): boolean {
+  return existsSync(join(dataDir, movedMark));
+}
+
+/** The files are the site again. */
+export function takeBack(dataDir: string): void {
+  rmSync(join(dataDir, movedMark), { force: true });
 }

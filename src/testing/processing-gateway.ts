@@ -4,37 +4,25 @@
  */
 import { onTestFinished } from 'vitest';
 import type { Subject } from '../api/capability.ts';
-import { type DerivedData, derivedDataSchema, type ProcessTaskRequest } from '../api/processing.ts';
+import { type DerivedData, derivedDataSchema } from '../api/processing.ts';
 import { decoder } from '../base/decode.ts';
 import { silentLog } from '../base/log.ts';
 import type { HistoryRow } from '../historian/historian.ts';
 import { processingCapabilities } from '../processing/capabilities.ts';
 import type { CommissionedRoute } from '../processing/commission/commissioned.ts';
 import { timeIsUp } from '../processing/outbound/deadline.ts';
-import { inProcessProcessor } from '../processing/processor/in-process.ts';
 import type { Processor, ProcessorAnswer } from '../processing/processor/processor.ts';
-import { requestAnswerer } from '../processing/server/answer-request.ts';
-import { fallbackWork } from '../processing/server/fallback-work.ts';
-import { defaultServerLimits } from '../processing/server/limits.ts';
 import { routeSlots } from '../processing/slots.ts';
 import { covariateFiles } from '../processing/source/covariate-file.ts';
 import { embeddedHistory } from '../processing/source/embedded-history.ts';
 import { type LiveState, noLiveState } from '../processing/source/live-state.ts';
 import type { NormalisedRequest } from '../processing/wire/request-decode.ts';
 import type { Engine } from './engines.ts';
+import { fallbackProcessor, processBody } from './fallback-processor.ts';
 import { historyOn, type TestHistory } from './histories.ts';
 import { at, fixtureRows, type LoadEdits, loadRoute } from './load-site.ts';
 import { type SimulatedClock, simulatedClock } from './simulated-clock.ts';
 import { startTestGateway, type TestGateway, testSubject } from './test-gateway.ts';
-
-export const processBody: ProcessTaskRequest = {
-  task_id: 'energy.site-load-forecast',
-  expected_task_revision: 1,
-  binding_id: 'energy.example-site',
-  expected_binding_revision: 1,
-  as_of: '2026-07-11T12:00:00Z',
-  options: { kind: 'forecast', horizon_steps: 2 },
-};
 
 const subjects: Readonly<Record<string, Subject>> = {
   ada: testSubject('ada', ['data_processing.read', 'data_processing.run']),
@@ -70,31 +58,6 @@ export interface GatewayChanges {
   readonly callsPerMinute?: number;
   /** Called before each read of history. */
   readonly beforeRead?: (gateway: TestGateway) => void;
-}
-
-/** The named fallbacks in this process, over the bytes of the wire. */
-export function fallbackProcessor({ task, processor }: CommissionedRoute, clock: SimulatedClock): Processor {
-  const { id, version, contract } = processor;
-  const answerer = requestAnswerer({
-    processor: { id, version, contract },
-    declarations: [task],
-    limits: defaultServerLimits,
-    bearerToken: null,
-    clock,
-    log: silentLog,
-    work: fallbackWork,
-    condition: () => 'ok',
-    knowsArtifact: () => true,
-  });
-  return inProcessProcessor(
-    processor,
-    async (route, request, signal) => {
-      const reply = route === 'health' ? answerer.health(request.headers) : await answerer.process(request, signal);
-      const { status, headers, body } = reply;
-      return { status, contentType: headers['content-type'], contentEncoding: undefined, body };
-    },
-    { clock, bearerToken: null },
-  );
 }
 
 async function startProcessingGateway(stored: TestHistory, changes: GatewayChanges): Promise<ProcessingGateway> {

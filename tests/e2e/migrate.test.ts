@@ -30,7 +30,14 @@ describe('setpoint migrate', () => {
     const moved = migrate('--confirmed');
     expect([moved.status, moved.stderr]).toEqual([0, '']);
     expect(moved.stdout).toMatch(/^rules: 1 rows$[^]*The audit trail holds/m);
-    expect(migrate('--confirmed').stderr).toContain('holds a site already');
+    const again = migrate('--confirmed');
+    expect([again.status, again.stderr]).toEqual([1, expect.stringMatching(/^[^\n]*holds a site already[^\n]*\n$/)]);
+
+    // The old files control nothing by mistake, and no command changes them.
+    const onFiles = runCommand('serve.ts', [], serviceEnvironment(folders));
+    expect([onFiles.status, onFiles.stderr]).toEqual([1, expect.stringContaining('was moved to a database')]);
+    const refused = history({}, 'import', file);
+    expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('was moved to a database')]);
 
     const exported = history({}, 'export').stdout;
     expect(exported).toContain('2026-07-11T10:46:00Z,2.5,good');

@@ -1,4 +1,5 @@
 /** Single ordinary faults leave the site under control (decisions §6): each was once enough to end it. */
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
@@ -182,6 +183,40 @@ test('§6 a cooldown, a priority hold and a write budget outlive kill -9 right a
       actions_executed: [{ success: false, reason: 'outranked', outranked_by: strong }],
     });
     expect(await execution(often)).toMatchObject({ actions_executed: [{ success: false, reason: 'rate-limited' }] });
+  } finally {
+    await service.stop();
+    folders.remove();
+  }
+});
+
+test('§6 the data directory and what is in it are for the service alone', async () => {
+  const folders = testFolders(virtualSite);
+  mkdirSync(folders.data, { mode: 0o755 });
+  const service = await startTestService(folders);
+  try {
+    expect(statSync(folders.data).mode & 0o777).toBe(0o700);
+    const open = readdirSync(folders.data).filter((name) => (statSync(join(folders.data, name)).mode & 0o077) !== 0);
+    expect(open).toEqual([]);
+  } finally {
+    await service.stop();
+    folders.remove();
+  }
+});
+
+test('a reload takes up parameters, and says what of site.yaml needs a restart', async () => {
+  const folders = testFolders(virtualSite);
+  const service = await startTestService(folders);
+  try {
+    const reload = async () => (await service.command('POST', '/scheduler/reload')).body['data'] as unknown;
+    folders.write('site.yaml', virtualSite.replace('value: 10', 'value: 11'));
+    expect(await reload()).toEqual({ rules_loaded: 0, rules_failed: [] });
+    folders.write(
+      'site.yaml',
+      `${virtualSite}      - { id: 9, name: new, kind: measurement, unit: m, channel: derived }\n`,
+    );
+    expect(await reload()).toMatchObject({
+      warnings: [{ code: 'restart-needed', message: expect.stringContaining('points') }],
+    });
   } finally {
     await service.stop();
     folders.remove();

@@ -8,7 +8,7 @@ import type { Clock } from '../../base/clock.ts';
 import { identityConfig } from '../../gateway/identity-config.ts';
 import { localScope } from '../../gateway/local-keys.ts';
 import type { Site } from '../../points/site.ts';
-import { databaseFormats } from '../../storage/data-files.ts';
+import { databaseFormats, wasMoved } from '../../storage/data-files.ts';
 import { type Database, type DatabasePlace, openDatabase } from '../../storage/database.ts';
 import { CommandError } from '../exit.ts';
 import type { Environment } from '../remote.ts';
@@ -46,6 +46,7 @@ export async function withDatabase<T>(
   const older = databaseFormats(dataDir).find(({ found, known }) => found > 0 && found < known);
   if (older !== undefined)
     throw new CommandError(`the data dir has an older format: start the service of this version once, then try again`);
+  refuseMoved(dataDir, siteDatabase());
   const scope = identityConfig(env).scope ?? forPerson(() => localScope(dataDir));
   const database = forPerson(() => openDatabase(siteDatabase()));
   try {
@@ -58,6 +59,12 @@ export async function withDatabase<T>(
   } finally {
     await database.close();
   }
+}
+
+/** Files whose site lives in a database now are not changed by any command. */
+export function refuseMoved(dataDir: string, place: DatabasePlace): void {
+  if (typeof place === 'string' && wasMoved(dataDir))
+    throw new CommandError(`the data dir ${dataDir} was moved to a database: set SVC_DATABASE_URL`);
 }
 
 /** What a file of the data dir has against being read, as one line: damage, a format of a newer program. */

@@ -22,7 +22,7 @@ import { unreadable } from '../command-line.ts';
 import { CommandError } from '../exit.ts';
 import { prefixed } from '../failure.ts';
 import { showProgress } from '../terminal.ts';
-import { type DataDirParts, type Settings, withDatabase } from './data-dir.ts';
+import { type DataDirParts, refuseMoved, type Settings, withDatabase } from './data-dir.ts';
 
 /** An import may wait longer for a service that is storing than a service waits for an import. */
 const importLimits = { ...historyLimits, lock_wait_ms: 5000 };
@@ -101,6 +101,7 @@ async function importCommand(parts: DataDirParts, path: string, options: ImportO
   try {
     const checked = checkFile(file);
     const store = async (onStored: (rows: number) => void): Promise<ImportReport> => {
+      refuseMoved(parts.settings().dataDir, parts.siteDatabase());
       const historian = openHistorian(historyPlace(parts), importLimits);
       const ingestedAt = options.ingestedAtEventTime === true ? 'event-time' : nowMs;
       try {

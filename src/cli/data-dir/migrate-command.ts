@@ -7,6 +7,7 @@ import { createAuditLog } from '../../audit/log.ts';
 import { newId } from '../../base/id.ts';
 import { identityConfig } from '../../gateway/identity-config.ts';
 import { localScope } from '../../gateway/local-keys.ts';
+import { markMoved } from '../../storage/data-files.ts';
 import { openDatabase } from '../../storage/database.ts';
 import { moveToPostgres } from '../../storage/to-postgres.ts';
 import { CommandError, exitCodes } from '../exit.ts';
@@ -44,7 +45,10 @@ async function migrate(parts: DataDirParts, options: Options): Promise<void> {
   if (lock === null) throw new CommandError(`a service uses the data dir ${dataDir}: stop it first`);
   const progress = showProgress(terminal);
   try {
-    const moved = await moveToPostgres(dataDir, place, (text) => progress.at(text));
+    const moved = await moveToPostgres(dataDir, place, (text) => progress.at(text)).catch((error: unknown) => {
+      throw new CommandError(error instanceof Error ? error.message : String(error));
+    });
+    markMoved(dataDir, clock.wallMs());
     const database = openDatabase(place);
     try {
       const scope = identityConfig(env).scope ?? localScope(dataDir);
@@ -75,7 +79,9 @@ async function migrate(parts: DataDirParts, options: Options): Promise<void> {
         ? `${JSON.stringify(moved)}\n`
         : `${Object.entries(moved)
             .map(([table, rows]) => `${table}: ${rows} rows\n`)
-            .join('')}The audit trail holds. The files of the data dir stay as they are.\n`,
+            .join(
+              '',
+            )}The audit trail holds. The files of the data dir stay as they are, and no service starts on them without --force.\n`,
     );
   } finally {
     progress.end();
