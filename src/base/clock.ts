@@ -17,6 +17,8 @@ export interface Clock {
   after(delayMs: number, task: () => void): Timer;
   /** Runs `task` in a later turn of the event loop, after pending I/O was read. */
   soon(task: () => void): void;
+  /** Runs `task` once in a later turn: when the shared cell is not `seen` any more, or after `renewMs`. */
+  onChange(cells: Int32Array<SharedArrayBuffer>, index: number, seen: number, renewMs: number, task: () => void): void;
 }
 
 const nanosecondsPerMs = 1e6;
@@ -40,6 +42,11 @@ export const systemClock: Clock = {
   },
   soon(task) {
     setImmediate(task);
+  },
+  onChange(cells, index, seen, renewMs, task) {
+    const waiting = Atomics.waitAsync(cells, index, seen, renewMs);
+    if (waiting.async) void waiting.value.then(task);
+    else setImmediate(task);
   },
 };
 

@@ -28,9 +28,7 @@ export function listen(
   let seen = Atomics.load(cells, index);
   const next = (): void => {
     if (stopped) return;
-    const waiting = Atomics.waitAsync(cells, index, seen, renewMs);
-    if (waiting.async) void waiting.value.then(answer);
-    else clock.soon(answer);
+    clock.onChange(cells, index, seen, renewMs, answer);
   };
   const answer = (): void => {
     if (stopped) return;

@@ -1,6 +1,7 @@
 /** The registry of drivers: one line for each name of the grammar of site.yaml. */
 import type { Channel, DriverName } from '../../points/channel.ts';
 import type { Driver, DriverContext } from '../driver.ts';
+import type { OpenWire } from './modbus-client.ts';
 import { createModbusDriver } from './modbus-tcp.ts';
 import { createMqttDriver, type MqttCredentials } from './mqtt.ts';
 import { createSimulatedDriver, type SimulatedOptions } from './simulated.ts';
@@ -10,6 +11,8 @@ import { createVirtualDriver } from './virtual.ts';
 export interface DriverMaterials {
   readonly simulated: ReadonlyMap<string, SimulatedOptions>;
   readonly mqtt: ReadonlyMap<string, MqttCredentials>;
+  /** In a simulation: what the Modbus channels run over instead of TCP. */
+  readonly modbusWire?: OpenWire;
 }
 
 type Create<Name extends DriverName> = (
@@ -19,7 +22,7 @@ type Create<Name extends DriverName> = (
 ) => Driver;
 
 const drivers: { readonly [Name in DriverName]: Create<Name> } = {
-  'modbus-tcp': createModbusDriver,
+  'modbus-tcp': (channel, context, { modbusWire }) => createModbusDriver(channel, context, modbusWire),
   mqtt: (channel, context, { mqtt }) => createMqttDriver(channel, ofChannel(mqtt, channel.id), context),
   simulated: (channel, context, { simulated }) =>
     createSimulatedDriver(channel, ofChannel(simulated, channel.id), context),

@@ -14,6 +14,40 @@ export interface ModbusPlace {
   readonly timeout_ms: number;
 }
 
+/** The connection under the protocol: a TCP socket, or what stands in for one in a simulation. */
+export interface Wire {
+  readonly isOpen: boolean;
+  write(bytes: Buffer): void;
+  /** Ends the connection; `closed` follows, in a later turn. */
+  destroy(): void;
+}
+
+export interface WireEvents {
+  connected(): void;
+  data(chunk: Buffer): void;
+  failed(reason: string): void;
+  closed(): void;
+}
+
+export type OpenWire = (place: ModbusPlace, events: WireEvents) => Wire;
+
+export const openTcp: OpenWire = ({ host, port }, events) => {
+  const socket = new Socket();
+  socket.setNoDelay(true);
+  socket.on('connect', () => events.connected());
+  socket.on('data', (chunk) => events.data(chunk));
+  socket.on('error', (error) => events.failed(error.message));
+  socket.on('close', () => events.closed());
+  socket.connect({ host, port });
+  return {
+    get isOpen() {
+      return socket.readyState === 'open';
+    },
+    write: (bytes) => void socket.write(bytes),
+    destroy: () => void socket.destroy(),
+  };
+};
+
 export interface ModbusEvents {
   connected(): void;
   /** Once, after `connected` or instead of it. */
@@ -32,33 +66,33 @@ const transactions = 0x1_0000;
 export class ModbusClient {
   readonly #place: ModbusPlace;
   readonly #clock: Clock;
-  readonly #socket = new Socket();
+  readonly #wire: Wire;
   #open: Open | undefined;
   #received: Buffer = Buffer.alloc(0);
   #transaction = 0;
   #reason: string | null = null;
 
-  constructor(place: ModbusPlace, clock: Clock, events: ModbusEvents) {
+  constructor(place: ModbusPlace, clock: Clock, events: ModbusEvents, open: OpenWire = openTcp) {
     this.#place = place;
     this.#clock = clock;
     const deadline = clock.after(place.timeout_ms, () => this.end('no connection in time'));
-    this.#socket.setNoDelay(true);
-    this.#socket.on('connect', () => {
-      deadline.cancel();
-      events.connected();
+    this.#wire = open(place, {
+      connected() {
+        deadline.cancel();
+        events.connected();
+      },
+      data: (chunk) => this.#take(chunk),
+      failed: (reason) => (this.#reason ??= reason),
+      closed: () => {
+        deadline.cancel();
+        this.#settle(null);
+        events.ended(this.#reason);
+      },
     });
-    this.#socket.on('data', (chunk) => this.#take(chunk));
-    this.#socket.on('error', (error) => (this.#reason ??= error.message));
-    this.#socket.on('close', () => {
-      deadline.cancel();
-      this.#settle(null);
-      events.ended(this.#reason);
-    });
-    this.#socket.connect({ host: place.host, port: place.port });
   }
 
   get isOpen(): boolean {
-    return this.#socket.readyState === 'open';
+    return this.#wire.isOpen;
   }
 
   /** The device's answer; null when there was none, and then the connection has ended. */
@@ -70,14 +104,14 @@ export class ModbusClient {
     return new Promise((settle) => {
       const deadline = this.#clock.after(this.#place.timeout_ms, () => this.end('no answer in time'));
       this.#open = { transaction, request, deadline, settle };
-      this.#socket.write(requestFrame(transaction, this.#place.unit_id, request));
+      this.#wire.write(requestFrame(transaction, this.#place.unit_id, request));
     });
   }
 
   end(reason: string): void {
     this.#reason ??= reason;
     this.#settle(null);
-    this.#socket.destroy();
+    this.#wire.destroy();
   }
 
   #take(chunk: Buffer): void {

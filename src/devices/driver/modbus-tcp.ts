@@ -7,17 +7,18 @@ import { type ModbusAddress, type ModbusChannel, modbusAddressOf, registersOf } 
 import type { TakenCommand } from '../../points/command-slots.ts';
 import { quality } from '../../rules/snapshot.ts';
 import type { Driver, DriverContext, RawReading } from '../driver.ts';
-import { ModbusClient } from './modbus-client.ts';
+import { ModbusClient, type ModbusEvents, type OpenWire } from './modbus-client.ts';
 import { decodeRegisters, encodeRegisters, halves, type PollBlock, pollBlocks } from './modbus-codec.ts';
 import { bitAt, exceptionName, isTransient, type ModbusRequest, type ReadCode } from './modbus-frame.ts';
 
-export function createModbusDriver(channel: ModbusChannel, context: DriverContext): Driver {
-  return new ModbusDriver(channel, context);
+export function createModbusDriver(channel: ModbusChannel, context: DriverContext, open?: OpenWire): Driver {
+  return new ModbusDriver(channel, context, open);
 }
 
 class ModbusDriver implements Driver {
   readonly #channel: ModbusChannel;
   readonly #context: DriverContext;
+  readonly #open: OpenWire | undefined;
   readonly #addresses: ReadonlyMap<number, ModbusAddress>;
   readonly #wholeBlocks: readonly PollBlock[];
   /** What one poll reads. A block that the device refuses is read in halves until the connection ends. */
@@ -32,9 +33,10 @@ class ModbusDriver implements Driver {
   #pollTimer: Timer | undefined;
   #reconnectTimer: Timer | undefined;
 
-  constructor(channel: ModbusChannel, context: DriverContext) {
+  constructor(channel: ModbusChannel, context: DriverContext, open: OpenWire | undefined) {
     this.#channel = channel;
     this.#context = context;
+    this.#open = open;
     this.#addresses = new Map(context.points.map((point) => [point.index, modbusAddressOf(point)]));
     this.#wholeBlocks = pollBlocks([...this.#addresses].map(([index, address]) => ({ index, address })));
     this.#backOffMs = context.limits.reconnect_min_ms;
@@ -57,7 +59,7 @@ class ModbusDriver implements Driver {
   }
 
   #connect(): void {
-    const client = new ModbusClient(this.#channel, this.#context.clock, {
+    const events: ModbusEvents = {
       connected: () => {
         this.#blocks = this.#wholeBlocks;
         this.#poll();
@@ -67,7 +69,8 @@ class ModbusDriver implements Driver {
         if (reason !== null && !this.#stopped) this.#context.log.warn('channel failed', { reason });
         this.#disconnected();
       },
-    });
+    };
+    const client = new ModbusClient(this.#channel, this.#context.clock, events, this.#open);
     this.#client = client;
   }
 
