@@ -82,6 +82,8 @@ function setup(options: Setup = {}) {
   const records: ExecutionRecord[] = [];
   const changes: [number, number][] = [];
   const unchangedRuns: string[] = [];
+  /** What must be stored at once of a rule, as it is when a run is recorded. */
+  const urgentStates: string[] = [];
   const touched: number[] = [];
   let onRing = (): void => undefined;
   const set = (index: number, value: number): void => {
@@ -144,7 +146,10 @@ function setup(options: Setup = {}) {
       },
     },
     recorder: {
-      record: (record, unchanged) => void (unchanged && unchangedRuns.push(record.execution_id)),
+      record(record, unchanged) {
+        urgentStates.push(rules.urgentState(record.rule_id));
+        if (unchanged) unchangedRuns.push(record.execution_id);
+      },
       touch: (ids) => void touched.push(...ids),
       forget: () => undefined,
       claimed: (point, state) => void world.claims.set(point, state),
@@ -161,7 +166,22 @@ function setup(options: Setup = {}) {
   const runs = (id: number): ExecutionRecord[] => records.filter((record) => record.rule_id === id);
   const order = (ruleId: number, correlationId: string, forMs = 5000) =>
     engine.execute({ ruleId, correlationId, untilMs: clock.monotonicMs() + forMs });
-  return { clock, engine, rules, world, commands, records, set, lose, load, runs, order, unchangedRuns, touched };
+  return {
+    clock,
+    engine,
+    rules,
+    world,
+    commands,
+    records,
+    set,
+    lose,
+    load,
+    runs,
+    order,
+    unchangedRuns,
+    urgentStates,
+    touched,
+  };
 }
 
 describe('decisions §2.5 cycles', () => {
@@ -675,6 +695,18 @@ describe('§6 a cooldown that begins is stored', () => {
 
   test('at once, on one machine as on several', () => {
     expect(after({ cooldown_ms: 60_000 })).toBe(1);
+  });
+
+  test('with the run that began it: what is recorded then has the cooldown in it, and changes with each run that acts', () => {
+    const { clock, engine, set, load, urgentStates } = setup();
+    set(0, 20);
+    const trigger = '{"type":"interval","interval_ms":100}';
+    load(rule(1, { trigger_config: trigger, cooldown_ms: 250 }));
+    engine.start();
+    clock.advance(1000);
+    expect(urgentStates).toHaveLength(4);
+    expect(new Set(urgentStates).size).toBe(4);
+    expect(urgentStates[0]).toContain('1100');
   });
 
   test('no cooldown, or a run that did nothing, is no haste', () => {

@@ -208,15 +208,19 @@ export function createEngine(parts: EngineParts): Engine {
     const rule = rules.get(due.ruleId);
     if (rule === undefined || rule.compiled === null || !rule.row.enabled) return;
     const id = newId();
-    const record = run(due.ruleId, id, id, due.trigger);
+    const record = run(due.ruleId, id, id, due.trigger, due.dueAtMs);
     const cools = acted(record) && rule.row.cooldown_ms > 0;
-    const endedMs = clock.monotonicMs();
-    scheduler.finished(due.ruleId, { scheduled: true, acted: acted(record), snapshot, dueAtMs: due.dueAtMs, endedMs });
     // Stored at once: whoever controls after a crash or a takeover must know of it (decisions §6).
     if (cools) recorder.hurry();
   };
 
-  const run = (ruleId: number, executionId: string, correlationId: string, trigger: RunTrigger): ExecutionRecord => {
+  const run = (
+    ruleId: number,
+    executionId: string,
+    correlationId: string,
+    trigger: RunTrigger,
+    dueAtMs: number,
+  ): ExecutionRecord => {
     const { compiled, state } = rules.runnable(ruleId);
     const startedMs = clock.monotonicMs();
     const record = executeRule(compiled, snapshot, state, arbiter, port, plan, {
@@ -229,6 +233,10 @@ export function createEngine(parts: EngineParts): Engine {
     counts.executions++;
     measures.executed(record);
     const unchanged = rules.finished(ruleId, record);
+    const scheduled = trigger.type !== 'manual';
+    const endedMs = clock.monotonicMs();
+    // Before the run is recorded: with it goes the state that it left behind, its cooldown included.
+    scheduler.finished(ruleId, { scheduled, acted: acted(record), snapshot, dueAtMs, endedMs });
     recorder.record(record, unchanged);
     for (const point of arbiter.takeClaimed()) {
       const claim = arbiter.exportClaim(point, clock.monotonicMs(), clock.wallMs());
@@ -257,10 +265,7 @@ export function createEngine(parts: EngineParts): Engine {
       return;
     }
     arbiter.beginCycle();
-    const record = run(order.ruleId, newId(), order.correlationId, { type: 'manual' });
-    const dueAtMs = snapshot.monotonicMs;
-    const endedMs = clock.monotonicMs();
-    scheduler.finished(order.ruleId, { scheduled: false, acted: acted(record), snapshot, dueAtMs, endedMs });
+    const record = run(order.ruleId, newId(), order.correlationId, { type: 'manual' }, snapshot.monotonicMs);
     // Stored first, so that whoever asks next finds it; but a disk that hangs must not make a refusal of what was done.
     const stored = recorder.flushed().then(() => undefined);
     void within(clock, Math.max(0, order.untilMs - clock.monotonicMs()), stored).then(() => order.resolve(record));

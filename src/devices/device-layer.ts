@@ -11,6 +11,7 @@ import { beginGeneration, currentGeneration, type PointMemory } from '../points/
 import type { Site } from '../points/site.ts';
 import { type CommandCounts, type DeviceSetup, idleDeviceCore } from './device-core.ts';
 import type { DeviceMethods } from './device-protocol.ts';
+import type { OpenWire } from './driver/modbus-client.ts';
 import type { DeviceLimits } from './limits.ts';
 import { type MaterialSources, readMaterials } from './materials.ts';
 
@@ -49,6 +50,8 @@ export interface DeviceLayerParts extends MaterialSources {
   readonly idle?: boolean;
   /** True: in this thread, for tests. */
   readonly inProcess?: boolean;
+  /** In a simulation, in this thread: what Modbus channels run over instead of TCP. */
+  readonly modbusWire?: OpenWire;
 }
 
 /** One running generation. */
@@ -63,7 +66,8 @@ interface Instance {
 /** Throws an Error with one line for the operator when a channel cannot be started at all. */
 export function startDeviceLayer(parts: DeviceLayerParts): DeviceLayer {
   const { site, memory, clock, log, limits } = parts;
-  const materials = readMaterials(site, parts);
+  const read = readMaterials(site, parts);
+  const materials = parts.modbusWire === undefined ? read : { ...read, modbusWire: parts.modbusWire };
   let ended = false;
   let connects = parts.idle !== true;
   let instance: Instance | undefined;

@@ -1,0 +1,274 @@
+/**
+ * One life of the service in the world: the real stores, pipeline, engine and device layer on one simulated clock, over files
+ * that outlive it. What it puts between them is faulty: the ports of the threads, the disk, the wires.
+ */
+import { copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Answer, Subject } from '../../api/capability.ts';
+import { createAuditLog } from '../../audit/log.ts';
+import { automationCapabilities } from '../../automation/capabilities.ts';
+import { createEngineClient } from '../../automation/engine-client.ts';
+import { type EngineCore, startEngineCore } from '../../automation/engine-core.ts';
+import { createHistoryReader, createHistoryStore, type HistoryStore } from '../../automation/history-store.ts';
+import { automationLimits } from '../../automation/limits.ts';
+import { createRecordWriter } from '../../automation/record-writer.ts';
+import { createRuleStore } from '../../automation/rule-store.ts';
+import { Fault } from '../../base/fault.ts';
+import { type Log, silentLog } from '../../base/log.ts';
+import { startDeviceLayer } from '../../devices/device-layer.ts';
+import { deviceLimits } from '../../devices/limits.ts';
+import { type Call, createPipeline } from '../../gateway/invoke.ts';
+import { createLiveTableReader } from '../../points/live-table.ts';
+import { createPointMemory } from '../../points/shared-memory.ts';
+import { siteCatalogue } from '../../points/site.ts';
+import type { Parameter } from '../../rules/catalogue.ts';
+import { flowLimits } from '../../rules/limits.ts';
+import type { ExecutionRecord } from '../../rules/record.ts';
+import { createSnapshot, type Snapshot } from '../../rules/snapshot.ts';
+import { openDatabase, openRuntimeDatabase } from '../../storage/database.ts';
+import type { Plant } from './plant.ts';
+import type { Random } from './random.ts';
+import { portPair } from './thread-port.ts';
+import type { ProcessClock } from './world-clock.ts';
+import { worldSite } from './world-site.ts';
+
+export interface Disk {
+  /** How long a commit takes, in milliseconds. */
+  delayMs: number;
+  /** A commit is refused. */
+  isFull: boolean;
+}
+
+export interface SiteEvents {
+  /** A rule ran. */
+  onRecord(record: ExecutionRecord): void;
+  /** A thread of the engine ended though nobody killed it. */
+  onDeath(reason: string): void;
+  /** An engine that had been busy for too long was ended and is started anew. */
+  onEnded(): void;
+  /** Something was committed to the runtime database. */
+  onCommit(): void;
+}
+
+export interface SiteParts {
+  readonly folder: string;
+  readonly clock: ProcessClock;
+  readonly random: Random;
+  readonly plant: Plant;
+  readonly disk: Disk;
+  readonly events: SiteEvents;
+}
+
+export type SiteProcess = Awaited<ReturnType<typeof startSite>>;
+
+/** After a stall its consequences last for as long as a call may take. */
+const answerMs = 2 * automationLimits.engine_call_timeout_ms;
+const scope = { tenantId: 'world', projectId: 'world' };
+const engineer: Subject = {
+  kind: 'user',
+  subjectId: 'engineer',
+  ...scope,
+  roles: ['Engineer'],
+  permissions: new Set(['automation.read', 'automation.rule.manage', 'automation.rule.execute'] as const),
+};
+
+export async function startSite({ folder, clock, random, plant, disk, events }: SiteParts) {
+  const log: Log = silentLog;
+  const places = { site: join(folder, 'site.sqlite'), runtime: join(folder, 'runtime.sqlite') };
+  const database = openDatabase(places.site, clock);
+  const runtime = openRuntimeDatabase(places.runtime, clock);
+  const faulty = <T>(work: () => Promise<T>): Promise<T> =>
+    new Promise((resolve, reject) => {
+      clock.after(disk.delayMs, () => {
+        if (disk.isFull) reject(new Fault('storage-unavailable', 'the disk is full'));
+        else work().then(resolve, reject);
+      });
+    });
+  const site = {
+    ...database,
+    transaction: ((work) => faulty(() => database.transaction(work))) as typeof database.transaction,
+  };
+  const memory = createPointMemory(worldSite.points, worldSite.channels.length);
+  const devices = startDeviceLayer({
+    site: worldSite,
+    memory,
+    clock,
+    log,
+    logLevel: 'silent',
+    limits: deviceLimits,
+    configDir: folder,
+    dataDir: folder,
+    secret: () => undefined,
+    inProcess: true,
+    modbusWire: plant.open,
+  });
+  const audit = createAuditLog({ database: site, clock, scope });
+  await audit.closeDangling();
+  const store = createRuleStore(site, clock, 1000);
+  const parameters: { current: Readonly<Record<string, Parameter>> } = { current: worldSite.parameters };
+  const reader = createLiveTableReader(memory);
+  const snapshot = (): Snapshot | null => {
+    const now = createSnapshot(worldSite.points.length);
+    return reader.copyInto(now, clock) ? now : null;
+  };
+  const slow = (inner: HistoryStore): HistoryStore => ({
+    ...inner,
+    append: (batch) =>
+      faulty(async () => {
+        await inner.append(batch);
+        events.onCommit();
+      }),
+  });
+  let stopping = false;
+  const cores: EngineCore[] = [];
+  let stall = (_untilMs: number): void => undefined;
+  let stalledUntilMs = 0;
+  const engine = createEngineClient({
+    start(inForce) {
+      const listeners: ((reason: string) => void)[] = [];
+      const pair = portPair(clock, random, (message) => {
+        if (isExecutions(message)) for (const record of message.event.records) events.onRecord(record);
+      });
+      const setup = {
+        site: { ...worldSite, parameters: inForce },
+        memory,
+        database: places.runtime,
+        dataFolder: folder,
+        limits: automationLimits,
+      };
+      const core = startEngineCore(pair.far, setup, clock, log, (_, opened, ownClock, ownLog) => {
+        const ruleLog = { append: () => undefined, dropped: () => 0, flush: settled, close: settled };
+        const parts = {
+          store: slow(createHistoryStore(opened)),
+          ruleLog,
+          limits: automationLimits,
+          clock: ownClock,
+          log: ownLog,
+        };
+        const writer = createRecordWriter(parts);
+        return {
+          take: (batch) => writer.take(batch),
+          counts: () => writer.counts(),
+          flushed: () => writer.flushed(),
+          close: () => writer.close(),
+          end: () => opened.close(),
+        };
+      });
+      cores.push(core);
+      stall = pair.stall;
+      return {
+        port: pair.near,
+        onDeath: (listener) => void listeners.push(listener),
+        async terminate() {
+          pair.cut();
+          await core.stop();
+          // An engine that did not answer in time is ended and started anew, by design.
+          if (!stopping && stalledUntilMs < clock.monotonicMs() - answerMs)
+            events.onDeath('the engine client ended its engine');
+          else if (!stopping) events.onEnded();
+          for (const listener of listeners.splice(0)) listener('terminated');
+        },
+      };
+    },
+    rules: store,
+    parameters: parameters.current,
+    clock,
+    log,
+    limits: automationLimits,
+    onExecutions: () => undefined,
+    onStart: () => engine.watch(Array.from({ length: 1000 }, (_, index) => index + 1)),
+  });
+  const capabilities = automationCapabilities({
+    clock,
+    flowLimits,
+    store,
+    history: createHistoryReader(runtime),
+    engine,
+    instances: worldSite.instances,
+    catalogue: () => siteCatalogue({ ...worldSite, parameters: parameters.current }),
+    parameters: () => parameters.current,
+    readParameters: () =>
+      Promise.resolve({
+        parameters: { threshold: { value: 40 + random.below(20), unit: undefined } },
+        needsRestart: [],
+      }),
+    useParameters: (inForce) => void (parameters.current = inForce),
+    snapshot,
+    log,
+  });
+  const free = async (): Promise<void> => undefined;
+  const parts = {
+    identity: { authenticate: async () => engineer, authenticateToken: async () => null },
+    audit,
+    site: scope,
+    rateLimits: { countMutation: free, countProcessing: free, countFailedAuthentication: free },
+    clock,
+    log,
+  };
+  const pipelines = new Map(capabilities.map((bound) => [bound.descriptor.name, createPipeline(bound, parts)]));
+  await engine.open();
+
+  return {
+    memory,
+    devices,
+    engine,
+    store,
+    database,
+    runtime,
+    snapshot,
+    /** One call through the pipeline, as an HTTP request makes it. */
+    async call(name: string, id: number | null, body: object | null, correlationId: string): Promise<Answer> {
+      const pipeline = pipelines.get(name);
+      if (pipeline === undefined) throw new Error(`there is no operation ${name}`);
+      const headers: Readonly<Record<string, string>> = {
+        'x-svc-confirmed': 'true',
+        'content-type': 'application/json',
+      };
+      const call: Call = {
+        correlationId,
+        address: '127.0.0.1',
+        local: true,
+        traceId: undefined,
+        header: (header) => headers[header],
+        params: id === null ? {} : { id: String(id) },
+        query: new URLSearchParams(name === 'automation.rule.list' ? 'include=status' : ''),
+        onAudit: () => undefined,
+      };
+      const subject = await pipeline.admit(call);
+      const bytes = body === null ? undefined : Buffer.from(JSON.stringify({ ...body, confirmed: true }));
+      return pipeline.perform(call, subject, bytes);
+    },
+    /** What is on the disk at this very moment becomes the next life's; this one does nothing any more. */
+    async kill(next: string): Promise<void> {
+      stopping = true;
+      mkdirSync(next, { recursive: true });
+      for (const name of ['site.sqlite', 'runtime.sqlite'])
+        for (const end of ['', '-wal']) {
+          const file = join(folder, name + end);
+          if (existsSync(file)) copyFileSync(file, join(next, name + end));
+        }
+      clock.kill();
+      await devices.terminate();
+      await Promise.all(cores.map((core) => core.stop())).catch(() => undefined);
+      await Promise.all([database.close(), runtime.close()]).catch(() => undefined);
+      rmSync(folder, { recursive: true, force: true });
+    },
+    /** The engine's thread takes no message until then. */
+    stallEngine(untilMs: number): void {
+      stalledUntilMs = untilMs;
+      stall(untilMs);
+    },
+    async restartDevices(): Promise<void> {
+      await devices.restart();
+    },
+  };
+}
+
+const settled = (): Promise<void> => Promise.resolve();
+
+function isExecutions(message: unknown): message is { event: { records: readonly ExecutionRecord[] } } {
+  if (typeof message !== 'object' || message === null || !('tag' in message) || message.tag !== 'event') return false;
+  return (
+    'event' in message && typeof message.event === 'object' && message.event !== null && 'records' in message.event
+  );
+}

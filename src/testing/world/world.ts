@@ -1,0 +1,482 @@
+/**
+ * The world: a seed decides what engineers do, what fails and when the service is killed, on simulated time. The same seed and
+ * the same code give the same trace. What must hold is in `invariants.ts`.
+ */
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Fault } from '../../base/fault.ts';
+import { usable } from '../../rules/snapshot.ts';
+import { Invariants } from './invariants.ts';
+import { isMember } from './member.ts';
+import { createPlant, type DeviceFault } from './plant.ts';
+import { type Random, seededRandom } from './random.ts';
+import { type Disk, type SiteProcess, startSite } from './site-process.ts';
+import { type ProcessClock, WorldClock } from './world-clock.ts';
+import { drawBranches, drawRule, worldSite } from './world-site.ts';
+
+export interface WorldResult {
+  readonly seed: number;
+  readonly simulatedMs: number;
+  readonly realMs: number;
+  readonly faults: number;
+  readonly kills: number;
+  readonly executions: number;
+  readonly calls: number;
+  readonly violations: readonly string[];
+  /** SHA-256 of the trace: what happened, and when. */
+  readonly digest: string;
+}
+
+const rulesMost = 12;
+const tickMs = 100;
+
+/** Hears the trace as it is made. */
+export type TraceListener = (atMs: number, kind: string, what: string) => void;
+
+export async function runWorld(
+  seed: number,
+  hours: number,
+  realNow: () => number,
+  listen?: TraceListener,
+): Promise<WorldResult> {
+  const world = new World(seed, listen);
+  const begunMs = realNow();
+  try {
+    await world.run(hours * 3_600_000);
+  } finally {
+    await world.end();
+  }
+  return { ...world.result(), realMs: realNow() - begunMs };
+}
+
+class World {
+  readonly #seed: number;
+  readonly #clock = new WorldClock();
+  readonly #outside: ProcessClock = this.#clock.process();
+  readonly #trace = createHash('sha256');
+  readonly #invariants = new Invariants(() => this.#clock.nowMs);
+  readonly #folder = mkdtempSync(join(tmpdir(), 'setpoint-world-'));
+  readonly #disk: Disk = { delayMs: 1, isFull: false };
+  readonly #random: Random;
+  readonly #plant;
+  /** Rules by id, with the revision that was last acknowledged; null when they were deleted. */
+  readonly #rules = new Map<number, number | null>();
+  /** Rules that somebody asked to delete, and whether that was done is not known. */
+  readonly #deleting = new Set<number>();
+  #life = 0;
+  #site: SiteProcess | undefined;
+  #alive: ProcessClock | undefined;
+  #killAtCommit = 0;
+  #killing = false;
+  #startedMs = 0;
+  /** The engine of this life's start still runs: its ticks are those since then. */
+  #isFirstEngine = true;
+  #counts = { faults: 0, kills: 0, executions: 0, calls: 0 };
+  #orders = 0;
+  #uncaught = (error: unknown): void => this.#invariants.violate(`an error that nobody caught: ${String(error)}`);
+
+  readonly #listen: TraceListener | undefined;
+
+  constructor(seed: number, listen: TraceListener | undefined) {
+    this.#seed = seed;
+    this.#listen = listen;
+    this.#random = seededRandom(seed);
+    this.#plant = createPlant(this.#random.fork('plant'), this.#outside, (write) => {
+      this.#note('write', `${write.device} ${write.register} ${write.raw}`);
+      this.#invariants.written(write);
+    });
+  }
+
+  async run(durationMs: number): Promise<void> {
+    const untilMs = this.#clock.nowMs + durationMs;
+    await this.#start();
+    this.#every(1000, () => this.#plant.live());
+    this.#sometimes(1500, 'clients', (random) => void this.#engineer(random));
+    this.#sometimes(60_000, 'devices', (random) => this.#breakDevice(random));
+    this.#sometimes(120_000, 'disk', (random) => this.#breakDisk(random));
+    this.#sometimes(300_000, 'layer', () => void this.#restartDevices());
+    this.#sometimes(200_000, 'stall', (random) => this.#stall(random));
+    this.#sometimes(400_000, 'kill', (random) => this.#planKill(random));
+    this.#every(10_000, () => {
+      // An engine that is being started anew answers nothing for a moment.
+      this.#look().catch((error: unknown) => error instanceof Fault || this.#uncaught(error));
+    });
+    this.#every(1000, () => this.#watchSteady());
+    this.#every(5000, () => this.#watchReads());
+    for (;;) {
+      try {
+        if (!this.#clock.step(untilMs)) return;
+      } catch (error) {
+        this.#uncaught(error);
+      }
+      await settled();
+      if (this.#killing) await this.#kill();
+      if (this.#invariants.violations.length > 0) return;
+    }
+  }
+
+  async end(): Promise<void> {
+    await this.#site?.kill(join(this.#folder, 'end'));
+    this.#outside.kill();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  result(): Omit<WorldResult, 'realMs'> {
+    return {
+      seed: this.#seed,
+      simulatedMs: this.#clock.nowMs,
+      ...this.#counts,
+      violations: this.#invariants.violations,
+      digest: this.#trace.digest('hex'),
+    };
+  }
+
+  #note(kind: string, what: string): void {
+    this.#listen?.(this.#clock.nowMs, kind, what);
+    this.#trace.update(`${this.#clock.nowMs} ${kind} ${what}\n`);
+  }
+
+  #every(ms: number, task: () => void): void {
+    this.#outside.after(ms, () => {
+      task();
+      this.#every(ms, task);
+    });
+  }
+
+  #sometimes(meanMs: number, name: string, task: (random: Random) => void): void {
+    const random = this.#random.fork(name);
+    const next = (): void => {
+      this.#outside.after(Math.ceil(random.wait(meanMs)), () => {
+        task(random);
+        next();
+      });
+    };
+    next();
+  }
+
+  async #start(): Promise<void> {
+    const folder = join(this.#folder, String(this.#life));
+    mkdirSync(folder, { recursive: true });
+    const clock = this.#clock.process();
+    this.#alive = clock;
+    const starting = startSite({
+      folder,
+      clock,
+      random: this.#random.fork(`life ${this.#life}`),
+      plant: this.#plant,
+      disk: this.#disk,
+      events: {
+        onRecord: (record) => {
+          this.#counts.executions++;
+          const actions = record.actions_executed.map(({ point, written, reason }) => [
+            point,
+            written ?? null,
+            reason ?? null,
+          ]);
+          this.#note('run', JSON.stringify([record.rule_id, record.trigger.type, record.outcome, actions]));
+          this.#invariants.record(record);
+        },
+        onDeath: (reason) => this.#invariants.violate(`the engine's thread ended: ${reason}`),
+        onEnded: () => {
+          this.#note('ended', '');
+          this.#invariants.engineEnded();
+          this.#isFirstEngine = false;
+        },
+        onCommit: () => {
+          if (this.#killAtCommit > 0 && --this.#killAtCommit === 0) this.#killing = true;
+        },
+      },
+    }).then(
+      (site) => {
+        this.#site = site;
+        this.#isFirstEngine = true;
+        this.#startedMs = this.#clock.nowMs;
+      },
+      (error: unknown) => this.#invariants.violate(`the service did not start: ${String(error)}`),
+    );
+    const done = isDone(starting);
+    while (!done.is && this.#clock.step(this.#clock.nowMs + 60_000)) await settled();
+  }
+
+  #planKill(random: Random): void {
+    // At a commit of its choice, or at once where nothing is being stored.
+    this.#killAtCommit = 1 + random.below(5);
+    this.#outside.after(5000, () => (this.#killing ||= this.#killAtCommit > 0));
+  }
+
+  async #kill(): Promise<void> {
+    this.#killing = false;
+    this.#killAtCommit = 0;
+    const site = this.#site;
+    if (site === undefined) return;
+    this.#site = undefined;
+    this.#counts.kills++;
+    this.#counts.faults++;
+    this.#note('kill', '');
+    this.#life++;
+    this.#disk.delayMs = 1;
+    this.#disk.isFull = false;
+    this.#invariants.killed();
+    await site.kill(join(this.#folder, String(this.#life)));
+    await this.#start();
+    await this.#compare();
+  }
+
+  /** No change that was acknowledged is lost, and no run that was stored. */
+  async #compare(): Promise<void> {
+    const site = this.#site;
+    if (site === undefined) return;
+    for (const [id, revision] of this.#rules) {
+      const row = await site.store.get(id);
+      if (revision === null && row !== null) this.#invariants.violate(`rule ${id} was deleted and is there again`);
+      // One that was being deleted may be gone, whether that was answered or not.
+      const mayBeGone = row === null && this.#deleting.has(id);
+      if (revision !== null && !mayBeGone && (row === null || row.revision < revision))
+        this.#invariants.violate(`rule ${id}: revision ${revision} was acknowledged and is lost`);
+    }
+    for (const id of this.#deleting) if ((await site.store.get(id)) === null) this.#rules.set(id, null);
+    this.#deleting.clear();
+    await this.#storedRuns(site, 0);
+  }
+
+  async #storedRuns(site: SiteProcess, olderThanMs: number): Promise<void> {
+    const due = this.#invariants.dueInStore();
+    const ids = [...due].filter(([, atMs]) => this.#clock.nowMs - atMs >= olderThanMs).map(([id]) => id);
+    if (ids.length === 0) return;
+    const rows = await site.runtime.query.selectFrom('execution').select('execution_id').execute();
+    const found = new Set(rows.map((row) => row.execution_id));
+    // Those that are too young to be judged are as if found.
+    for (const [id, atMs] of due) if (this.#clock.nowMs - atMs < olderThanMs) found.add(id);
+    this.#invariants.stored(found);
+  }
+
+  #breakDevice(random: Random): void {
+    const device = random.pick(this.#plant.devices);
+    const fault = random.pick<DeviceFault>(['exception', 'silent', 'garbage', 'doubled', 'slow', 'away']);
+    device.fault = fault;
+    device.exception = random.below(256);
+    device.doubledConnections = 0;
+    this.#counts.faults++;
+    this.#note('device', `${device.name} ${fault} ${device.exception}`);
+    this.#invariants.gap();
+    this.#outside.after(500 + random.below(15_000), () => {
+      device.fault = 'none';
+      this.#invariants.gap();
+      const { reads } = device;
+      // A device that is well again is read again, whatever it did before.
+      this.#outside.after(20_000, () => {
+        if (device.fault === 'none' && device.reads === reads && this.#site !== undefined)
+          this.#invariants.violate(`${device.name} is well and was not read for 20 s`);
+      });
+    });
+  }
+
+  #breakDisk(random: Random): void {
+    const isFull = random.chance(0.5);
+    this.#disk.isFull = isFull;
+    this.#disk.delayMs = isFull ? 1 : 200 + random.below(3000);
+    this.#counts.faults++;
+    this.#note('disk', `${isFull} ${this.#disk.delayMs}`);
+    this.#invariants.disk(true);
+    this.#outside.after(500 + random.below(6000), () => {
+      this.#disk.isFull = false;
+      this.#disk.delayMs = 1;
+      // What waited is stored within a second.
+      this.#outside.after(4000, () => this.#invariants.disk(false));
+    });
+  }
+
+  #stall(random: Random): void {
+    const untilMs = this.#clock.nowMs + 1000 + random.below(14_000);
+    this.#counts.faults++;
+    this.#note('stall', String(untilMs));
+    this.#site?.stallEngine(untilMs);
+  }
+
+  /** By point: its value and since when it has been that. */
+  readonly #steady = new Map<number, { value: number; sinceMs: number }>();
+
+  #watchSteady(): void {
+    const snapshot = this.#site?.snapshot();
+    if (snapshot === undefined || snapshot === null) return this.#steady.clear();
+    for (const point of worldSite.points) {
+      const value = snapshot.values[point.index] ?? Number.NaN;
+      const isUsable = usable(snapshot, point.index, point.maxAgeMs);
+      const known = this.#steady.get(point.index);
+      if (!isUsable) this.#steady.delete(point.index);
+      else if (known?.value !== value) this.#steady.set(point.index, { value, sinceMs: this.#clock.nowMs });
+    }
+  }
+
+  /** On-change rules that nothing holds back have seen what their point has been for three seconds. */
+  async #checkSeen(site: SiteProcess): Promise<void> {
+    const statuses = await site.engine.explain([...this.#rules.keys()]);
+    for (const status of statuses) {
+      const row = status === null ? null : await site.store.get(status.rule_id);
+      if (status === null || row === null || !status.enabled || status.state !== 'waiting' || row.cooldown_ms > 0)
+        continue;
+      const trigger = row.trigger_config ?? '';
+      if (!trigger.includes('"time_deadband_ms":0') || !trigger.includes('"value_deadband":null')) continue;
+      const [point] = status.points;
+      const facts = worldSite.points.find(
+        (each) => each.instance === point?.instance && each.kind === point.point_type && each.id === point.point,
+      );
+      const steady = facts === undefined ? undefined : this.#steady.get(facts.index);
+      if (steady === undefined || this.#clock.nowMs - steady.sinceMs < 3000) continue;
+      if (this.#site === site) this.#invariants.steady(row.id, trigger, steady.value);
+    }
+  }
+
+  readonly #readsBefore = new Map<string, number>();
+
+  /** A device that answers, however slowly, is read, whatever is commanded. */
+  #watchReads(): void {
+    for (const [position, device] of this.#plant.devices.entries()) {
+      const answers = ['none', 'slow', 'doubled'].includes(device.fault);
+      const isOnline = this.#site !== undefined && Atomics.load(this.#site.memory.online, position) === 1;
+      const before = this.#readsBefore.get(device.name);
+      if (answers && isOnline && before === device.reads)
+        this.#invariants.violate(`${device.name} answers and was not read for 5 s`);
+      if (device.doubledConnections > 1)
+        this.#invariants.violate(`${device.name}: a doubled answer ended the connection`);
+      this.#readsBefore.set(device.name, answers && isOnline ? device.reads : -1);
+    }
+  }
+
+  async #restartDevices(): Promise<void> {
+    if (this.#site === undefined) return;
+    this.#counts.faults++;
+    this.#note('layer', '');
+    this.#invariants.newGeneration();
+    await this.#site.restartDevices();
+  }
+
+  /** Now and then all is looked at: ticks, queues, what is stored. */
+  async #look(): Promise<void> {
+    const site = this.#site;
+    const alive = this.#alive;
+    if (site === undefined) return;
+    const status = await site.engine.status();
+    if (status === null || this.#alive !== alive) return;
+    const expected = (this.#clock.nowMs - this.#startedMs) / tickMs;
+    if (this.#isFirstEngine && Math.abs(status.ticks + status.overruns - expected) > 3)
+      this.#invariants.violate(`${status.ticks} ticks and ${status.overruns} overruns in ${expected} periods`);
+    if (status.overruns > 0) this.#invariants.violate(`${status.overruns} ticks never happened on simulated time`);
+    if (status.records_dropped > 0) this.#invariants.violate(`${status.records_dropped} records were dropped`);
+    await this.#checkSeen(site);
+    if (this.#disk.isFull || this.#disk.delayMs > 1) return;
+    if (status.records_waiting < 100) await this.#storedRuns(site, 12_000);
+  }
+
+  /** One call of an engineer, through the pipeline. */
+  async #engineer(random: Random): Promise<void> {
+    const site = this.#site;
+    if (site === undefined) return;
+    const alive = this.#alive;
+    const correlationId = `order-${++this.#orders}-0000`;
+    const ids = [...this.#rules].filter(([, revision]) => revision !== null).map(([id]) => id);
+    const operation = pickOperation(random, ids.length);
+    const id = operation === 'automation.rule.create' || ids.length === 0 ? null : random.pick(ids);
+    const rule = drawRule(random);
+    const isBranching = operation === 'automation.rule.update' && random.chance(0.05);
+    const bodies: Readonly<Record<string, object>> = {
+      'automation.rule.create': { name: `rule ${this.#orders}` },
+      'automation.rule.update': isBranching
+        ? drawBranches()
+        : random.chance(0.7)
+          ? rule
+          : { priority: rule.priority, cooldown_ms: rule.cooldown_ms },
+    };
+    const isQuery = queries.includes(operation);
+    const body = isQuery ? null : (bodies[operation] ?? {});
+    this.#counts.calls++;
+    if (operation === 'automation.rule.delete' && id !== null) this.#deleting.add(id);
+    try {
+      const answer = await site.call(operation, id, body, correlationId);
+      if (this.#alive !== alive) return;
+      this.#note('call', `${operation} ${id} ok`);
+      await this.#acknowledged(site, operation, id, answer, correlationId);
+    } catch (error) {
+      if (this.#alive !== alive) return;
+      if (!(error instanceof Fault)) return this.#uncaught(error);
+      this.#note('call', `${operation} ${id} ${error.code}`);
+      if (isBranching && error.code === 'invalid-flow')
+        this.#invariants.violate(`a flow was refused: ${error.message}`);
+      if (error.code === 'internal-error') this.#invariants.violate(`${operation}: internal error`);
+      if (operation === 'automation.rule.execute' && error.status === 503) this.#invariants.orderRefused(correlationId);
+    }
+  }
+
+  async #acknowledged(
+    site: SiteProcess,
+    operation: string,
+    asked: number | null,
+    answer: unknown,
+    correlationId: string,
+  ): Promise<void> {
+    if (queries.includes(operation) || operation === 'automation.scheduler.reload') return;
+    const made =
+      isMember(answer, 'data') && isMember(answer.data, 'data') && isMember(answer.data.data, 'id')
+        ? Number(answer.data.data.id)
+        : null;
+    const id = asked ?? made;
+    const events = await site.database.query
+      .selectFrom('audit_event')
+      .select('outcome')
+      .where('correlation_id', '=', correlationId)
+      .execute();
+    const outcomes = new Set(events.map(({ outcome }) => outcome));
+    if (!outcomes.has('accepted')) this.#invariants.violate(`${operation}: done without an accepted record`);
+    if (id === null || operation === 'automation.rule.execute') return;
+    if (operation === 'automation.rule.delete') {
+      this.#deleting.delete(id);
+      this.#rules.set(id, null);
+      return;
+    }
+    const row = await site.store.get(id);
+    if (row === null) return;
+    this.#rules.set(id, row.revision);
+    const facts = { cooldownMs: row.cooldown_ms, priority: row.priority, trigger: row.trigger_config ?? '' };
+    this.#invariants.knows(id, row.revision, facts);
+  }
+}
+
+const queries: readonly string[] = [
+  'automation.rule.list',
+  'automation.rule.get',
+  'automation.rule.status',
+  'automation.rule.variables',
+  'automation.rule.history',
+  'automation.scheduler.status',
+  'automation.instance.list',
+];
+
+function pickOperation(random: Random, rules: number): string {
+  if (rules === 0 || (rules < rulesMost && random.chance(0.2))) return 'automation.rule.create';
+  return random.pick([
+    'automation.rule.update',
+    'automation.rule.update',
+    'automation.rule.enable',
+    'automation.rule.enable',
+    'automation.rule.enable',
+    'automation.rule.disable',
+    'automation.rule.execute',
+    'automation.rule.delete',
+    'automation.scheduler.reload',
+    ...queries,
+  ]);
+}
+
+/** Everything that was promised so far is carried out. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function isDone(work: Promise<unknown>): { is: boolean } {
+  const done = { is: false };
+  const end = (): void => void (done.is = true);
+  work.then(end, end);
+  return done;
+}
