@@ -96,7 +96,7 @@ class World {
     this.#sometimes(1500, 'clients', (random) => void this.#engineer(random));
     this.#sometimes(60_000, 'devices', (random) => this.#breakDevice(random));
     this.#sometimes(120_000, 'disk', (random) => this.#breakDisk(random));
-    this.#sometimes(300_000, 'layer', () => void this.#restartDevices());
+    this.#sometimes(60_000, 'layer', () => void this.#restartDevices());
     this.#sometimes(200_000, 'stall', (random) => this.#stall(random));
     this.#sometimes(400_000, 'kill', (random) => this.#planKill(random));
     this.#every(10_000, () => {
