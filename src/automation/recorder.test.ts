@@ -269,6 +269,18 @@ describe('decisions §2.5 recorder', () => {
     ]);
   });
 
+  test('§6 memories of a rule whose every run is stored at once are stored within state_flush_ms too', async () => {
+    const { recorder, transactions, states, pass } = setup();
+    states.set(1, 'same');
+    for (let number = 1; number <= 40; number++) {
+      recorder.record(runOf(1, number), false);
+      await pass(automationLimits.record_flush_ms * 2);
+    }
+    const stored = transactions.filter((transaction) => transaction.states.length > 0);
+    expect(transactions.length).toBeGreaterThanOrEqual(40);
+    expect(stored.length).toBe(2);
+  });
+
   test('§6 what must be stored at once when it changes takes its rule along, and no other', async () => {
     const { recorder, transactions, states, pass } = setup();
     for (const ruleId of [1, 2]) states.set(ruleId, 'off');

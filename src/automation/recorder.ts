@@ -79,15 +79,16 @@ class BatchingRecorder implements Recorder {
     const row = { execution_id, rule_id, started_at, outcome, unchanged, record: JSON.stringify(record) };
     (unchanged ? this.#unchanged : this.#rows).push(row);
     const urgent = urgentStateOf(rule_id);
-    if (this.#urgent.get(rule_id) === urgent) this.#grown.add(rule_id);
-    else {
+    if (this.#urgent.get(rule_id) === urgent) {
+      this.#grown.add(rule_id);
+      this.#scheduleSlow();
+    } else {
       this.#urgent.set(rule_id, urgent);
       this.#touched.add(rule_id);
     }
     if (!unchanged || this.#touched.has(rule_id)) this.#schedule(limits.record_flush_ms);
     // Many runs that changed nothing are handed over before they fill the memory.
     else if (this.#unchanged.length >= limits.record_chunk_rows) this.#ripen();
-    else this.#scheduleSlow();
   }
 
   touch(ruleIds: readonly number[]): void {

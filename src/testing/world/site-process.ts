@@ -154,6 +154,9 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
           end: () => opened.close(),
         };
       });
+      // Before the first rule runs: what happens is heard from the beginning.
+      const ruleIds = Array.from({ length: 1000 }, (_, index) => index + 1);
+      pair.near.postMessage({ tag: 'call', id: 0, method: 'watch', argument: { ruleIds } });
       cores.push(core);
       stall = pair.stall;
       return {
@@ -176,7 +179,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
     log,
     limits: automationLimits,
     onExecutions: () => undefined,
-    onStart: () => engine.watch(Array.from({ length: 1000 }, (_, index) => index + 1)),
+    onStart: () => undefined,
   });
   const capabilities = automationCapabilities({
     clock,

@@ -61,7 +61,7 @@ const writable = [
 ];
 
 /** Reads the state of charge; both branches assign `target`, which is declared behind them (decisions §6). */
-export function drawBranches(): Pick<DrawnRule, 'flow_json'> {
+export function drawBranches(): Pick<DrawnRule, 'flow_json' | 'trigger_config'> {
   const assign = (id: string, value: string) =>
     node(id, 'calculation', { assignments: [{ name: 'target', expression: value }], wires: { default: ['act'] } });
   const nodes = [
@@ -79,7 +79,7 @@ export function drawBranches(): Pick<DrawnRule, 'flow_json'> {
     node('act', 'action', { writes: [{ instance: 1, point: 1, value: 'target' }], wires: { default: ['end'] } }),
     node('end', 'end', {}),
   ];
-  return { flow_json: { nodes, edges: [] } };
+  return { flow_json: { nodes, edges: [] }, trigger_config: { type: 'interval', interval_ms: 1000 } };
 }
 
 export interface DrawnRule {

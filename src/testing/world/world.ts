@@ -175,7 +175,16 @@ class World {
             written ?? null,
             reason ?? null,
           ]);
-          this.#note('run', JSON.stringify([record.rule_id, record.trigger.type, record.outcome, actions]));
+          this.#note(
+            'run',
+            JSON.stringify([
+              record.rule_id,
+              record.trigger.type,
+              record.variable_values['x'] ?? null,
+              record.outcome,
+              actions,
+            ]),
+          );
           this.#invariants.record(record);
         },
         onDeath: (reason) => this.#invariants.violate(`the engine's thread ended: ${reason}`),
@@ -215,6 +224,7 @@ class World {
     this.#counts.kills++;
     this.#counts.faults++;
     this.#note('kill', '');
+    for (const device of this.#plant.devices) device.doubledConnections = 0;
     this.#life++;
     this.#disk.delayMs = 1;
     this.#disk.isFull = false;
@@ -349,6 +359,7 @@ class World {
     if (this.#site === undefined) return;
     this.#counts.faults++;
     this.#note('layer', '');
+    for (const device of this.#plant.devices) device.doubledConnections = 0;
     this.#invariants.newGeneration();
     await this.#site.restartDevices();
   }
