@@ -2,10 +2,12 @@
  * `npm run world`: the deterministic world from the command line.
  *   --seed N --hours H   runs one seed and prints the digest of its trace; with --twice it runs it twice and compares
  *   --trace SECONDS      prints the trace from that moment on
- *   --search MINUTES     tries seeds and prints each that fails
+ *   --search MINUTES     tries seeds, prints each that fails, and stores its shortest form in `seeds/`; with --first it ends with
+ *                        the first one, and stores nothing
  */
 import { parseArgs } from 'node:util';
 import { runWorld, type TraceListener, type WorldResult } from '../../src/testing/world/world.ts';
+import { shortest, storeSeed } from './seeds.ts';
 
 const { values } = parseArgs({
   options: {
@@ -60,6 +62,7 @@ async function search(minutes: number, hours: number, from: number): Promise<voi
     failed++;
     print(shown(result));
     if (values.first) break;
+    print(`  stored: ${storeSeed(await shortest(result, now))}`);
   }
   print(
     `${seed - from} seeds tried, ${failed} failed, simulated time over real time ${(simulatedMs / realMs).toFixed(0)}`,
@@ -73,7 +76,7 @@ else {
   const listen: TraceListener = (atMs, kind, what) => {
     if (atMs >= from) print(`${(atMs / 1000).toFixed(3)} ${kind} ${what}`);
   };
-  const first = await runWorld(Number(values.seed ?? 1), Number(values.hours), now, listen);
+  const first = await runWorld(Number(values.seed ?? 1), Number(values.hours), now, { listen });
   print(shown(first));
   if (first.violations.length > 0) process.exitCode = 1;
   if (values.twice) {

@@ -2,6 +2,7 @@
  * What must hold in the world at every step, whatever fails (decisions §6, service specification §6): looked at from outside,
  * by what devices were told, what records say and what callers were answered.
  */
+import { automationLimits } from '../../automation/limits.ts';
 import type { SitePoint } from '../../points/site.ts';
 import type { ActionRecord, ExecutionRecord } from '../../rules/record.ts';
 import type { DeviceWrite } from './plant.ts';
@@ -11,6 +12,8 @@ import { worldSite } from './world-site.ts';
 const commandLifeMs = 1000 + 400 + 50;
 /** What was accepted in the last moment before a kill may not be stored yet (decisions §6, "Cooldown"). */
 const storedWithinMs = 60;
+/** The same of state that loses little: the next flush and its commit. */
+const softStoredWithinMs = automationLimits.state_flush_ms + 300;
 
 interface Accepted {
   readonly atMs: number;
@@ -34,7 +37,8 @@ export class Invariants {
   readonly #accepted = new Map<string, Accepted[]>();
   /** By rule and revision, as far as they are known from answers. */
   readonly #rules = new Map<string, RuleFacts>();
-  readonly #lastActed = new Map<number, number>();
+  /** When each rule last acted, and the cooldown that it had then. */
+  readonly #lastActed = new Map<number, { atMs: number; cooldownMs: number }>();
   /** What the last run of a rule read, and by which trigger it was then. */
   readonly #lastSeen = new Map<
     number,
@@ -86,13 +90,13 @@ export class Invariants {
     this.#change(record, facts);
     for (const action of record.actions_executed) this.#action(record, action, facts);
     if (record.success && record.actions_executed.some(({ success }) => success))
-      this.#lastActed.set(record.rule_id, this.#now());
+      this.#lastActed.set(record.rule_id, { atMs: this.#now(), cooldownMs: facts?.cooldownMs ?? 0 });
     if (record.outcome === 'acted' || record.outcome === 'failed') this.#recorded.set(record.execution_id, this.#now());
   }
 
   #cooldown(record: ExecutionRecord, { cooldownMs }: RuleFacts): void {
     if (record.trigger.type === 'manual' || cooldownMs === 0) return;
-    const last = this.#lastActed.get(record.rule_id);
+    const last = this.#lastActed.get(record.rule_id)?.atMs;
     if (last !== undefined && this.#now() - last < cooldownMs)
       this.violate(
         `rule ${record.rule_id} ran ${this.#now() - last} ms after it acted; its cooldown is ${cooldownMs} ms`,
@@ -155,10 +159,13 @@ export class Invariants {
       this.violate(`${key}: ${written} is no multiple of ${step}`);
   }
 
-  /** A point that kept its value for a while: an on-change rule without other gates must have seen it. */
-  steady(ruleId: number, trigger: string, value: number): void {
+  /**
+   * A point that had kept its value for a while at `watchedMs`: an on-change rule without other gates must have seen it then, or
+   * something newer since.
+   */
+  steady(ruleId: number, trigger: string, value: number, watchedMs: number): void {
     const last = this.#lastSeen.get(ruleId);
-    if (last === undefined || last.trigger !== trigger || last.value === null || Object.is(last.value, value)) return;
+    if (last === undefined || last.trigger !== trigger || last.value === null || last.atMs >= watchedMs) return;
     if (last.value !== value)
       this.violate(`rule ${ruleId} last saw ${last.value}, and its point has been ${value} since`);
   }
@@ -197,7 +204,9 @@ export class Invariants {
   /** The engine's thread is gone: what was not certain to be on the disk is forgotten here too. */
   engineEnded(): void {
     const certainMs = Math.min(this.#diskBadSinceMs ?? Number.POSITIVE_INFINITY, this.#now() - storedWithinMs);
-    for (const [ruleId, atMs] of this.#lastActed) if (atMs > certainMs) this.#lastActed.delete(ruleId);
+    // When a rule without a cooldown acted is stored with its other state: one that it is given later may know of an earlier run.
+    for (const [ruleId, { atMs, cooldownMs }] of this.#lastActed)
+      if (atMs > (cooldownMs > 0 ? certainMs : certainMs - softStoredWithinMs)) this.#lastActed.delete(ruleId);
     for (const list of this.#accepted.values())
       for (const command of list) if (command.atMs > certainMs) command.forgotten = true;
     // Runs wait for up to `record_flush_ms` and one commit.

@@ -6,15 +6,18 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
-import { usable } from '../../rules/snapshot.ts';
+import { nextTurn } from '../../base/turns.ts';
 import { Invariants } from './invariants.ts';
 import { isMember } from './member.ts';
+import { pickOperation, queries } from './operations.ts';
 import { createPlant, type DeviceFault } from './plant.ts';
 import { type Random, seededRandom } from './random.ts';
 import { type Disk, type SiteProcess, startSite } from './site-process.ts';
+import { Watches } from './watches.ts';
 import { type ProcessClock, WorldClock } from './world-clock.ts';
-import { drawBranches, drawRule, worldSite } from './world-site.ts';
+import { drawBranches, drawRule } from './world-site.ts';
 
 export interface WorldResult {
   readonly seed: number;
@@ -29,19 +32,27 @@ export interface WorldResult {
   readonly digest: string;
 }
 
-const rulesMost = 12;
 const tickMs = 100;
 
 /** Hears the trace as it is made. */
 export type TraceListener = (atMs: number, kind: string, what: string) => void;
 
+/** Whatever happens by chance; each draws from a sequence of its own, so that one may be left out. */
+export const happenings = ['clients', 'devices', 'disk', 'layer', 'stall', 'kill'] as const;
+export type Happening = (typeof happenings)[number];
+
+export interface WorldOptions {
+  readonly listen?: TraceListener;
+  readonly without?: readonly Happening[];
+}
+
 export async function runWorld(
   seed: number,
   hours: number,
   realNow: () => number,
-  listen?: TraceListener,
+  options: WorldOptions = {},
 ): Promise<WorldResult> {
-  const world = new World(seed, listen);
+  const world = new World(seed, options);
   const begunMs = realNow();
   try {
     await world.run(hours * 3_600_000);
@@ -61,6 +72,7 @@ class World {
   readonly #disk: Disk = { delayMs: 1, isFull: false };
   readonly #random: Random;
   readonly #plant;
+  readonly #watches;
   /** Rules by id, with the revision that was last acknowledged; null when they were deleted. */
   readonly #rules = new Map<number, number | null>();
   /** Rules that somebody asked to delete, and whether that was done is not known. */
@@ -77,16 +89,17 @@ class World {
   #orders = 0;
   #uncaught = (error: unknown): void => this.#invariants.violate(`an error that nobody caught: ${String(error)}`);
 
-  readonly #listen: TraceListener | undefined;
+  readonly #options: WorldOptions;
 
-  constructor(seed: number, listen: TraceListener | undefined) {
+  constructor(seed: number, options: WorldOptions) {
     this.#seed = seed;
-    this.#listen = listen;
+    this.#options = options;
     this.#random = seededRandom(seed);
     this.#plant = createPlant(this.#random.fork('plant'), this.#outside, (write) => {
       this.#note('write', `${write.device} ${write.register} ${write.raw}`);
       this.#invariants.written(write);
     });
+    this.#watches = new Watches(this.#plant, this.#invariants, () => this.#clock.nowMs);
   }
 
   async run(durationMs: number): Promise<void> {
@@ -103,15 +116,15 @@ class World {
       // An engine that is being started anew answers nothing for a moment.
       this.#look().catch((error: unknown) => error instanceof Fault || this.#uncaught(error));
     });
-    this.#every(1000, () => this.#watchSteady());
-    this.#every(5000, () => this.#watchReads());
+    this.#every(1000, () => this.#watches.points(this.#site));
+    this.#every(5000, () => this.#watches.reads(this.#site));
     for (;;) {
       try {
         if (!this.#clock.step(untilMs)) return;
       } catch (error) {
         this.#uncaught(error);
       }
-      await settled();
+      await nextTurn(systemClock);
       if (this.#killing) await this.#kill();
       if (this.#invariants.violations.length > 0) return;
     }
@@ -134,7 +147,7 @@ class World {
   }
 
   #note(kind: string, what: string): void {
-    this.#listen?.(this.#clock.nowMs, kind, what);
+    this.#options.listen?.(this.#clock.nowMs, kind, what);
     this.#trace.update(`${this.#clock.nowMs} ${kind} ${what}\n`);
   }
 
@@ -145,7 +158,8 @@ class World {
     });
   }
 
-  #sometimes(meanMs: number, name: string, task: (random: Random) => void): void {
+  #sometimes(meanMs: number, name: Happening, task: (random: Random) => void): void {
+    if (this.#options.without?.includes(name) === true) return;
     const random = this.#random.fork(name);
     const next = (): void => {
       this.#outside.after(Math.ceil(random.wait(meanMs)), () => {
@@ -206,7 +220,7 @@ class World {
       (error: unknown) => this.#invariants.violate(`the service did not start: ${String(error)}`),
     );
     const done = isDone(starting);
-    while (!done.is && this.#clock.step(this.#clock.nowMs + 60_000)) await settled();
+    while (!done.is && this.#clock.step(this.#clock.nowMs + 60_000)) await nextTurn(systemClock);
   }
 
   #planKill(random: Random): void {
@@ -270,6 +284,7 @@ class World {
     device.doubledConnections = 0;
     this.#counts.faults++;
     this.#note('device', `${device.name} ${fault} ${device.exception}`);
+    this.#watches.broken(device);
     this.#invariants.gap();
     this.#outside.after(500 + random.below(15_000), () => {
       device.fault = 'none';
@@ -305,56 +320,6 @@ class World {
     this.#site?.stallEngine(untilMs);
   }
 
-  /** By point: its value and since when it has been that. */
-  readonly #steady = new Map<number, { value: number; sinceMs: number }>();
-
-  #watchSteady(): void {
-    const snapshot = this.#site?.snapshot();
-    if (snapshot === undefined || snapshot === null) return this.#steady.clear();
-    for (const point of worldSite.points) {
-      const value = snapshot.values[point.index] ?? Number.NaN;
-      const isUsable = usable(snapshot, point.index, point.maxAgeMs);
-      const known = this.#steady.get(point.index);
-      if (!isUsable) this.#steady.delete(point.index);
-      else if (known?.value !== value) this.#steady.set(point.index, { value, sinceMs: this.#clock.nowMs });
-    }
-  }
-
-  /** On-change rules that nothing holds back have seen what their point has been for three seconds. */
-  async #checkSeen(site: SiteProcess): Promise<void> {
-    const statuses = await site.engine.explain([...this.#rules.keys()]);
-    for (const status of statuses) {
-      const row = status === null ? null : await site.store.get(status.rule_id);
-      if (status === null || row === null || !status.enabled || status.state !== 'waiting' || row.cooldown_ms > 0)
-        continue;
-      const trigger = row.trigger_config ?? '';
-      if (!trigger.includes('"time_deadband_ms":0') || !trigger.includes('"value_deadband":null')) continue;
-      const [point] = status.points;
-      const facts = worldSite.points.find(
-        (each) => each.instance === point?.instance && each.kind === point.point_type && each.id === point.point,
-      );
-      const steady = facts === undefined ? undefined : this.#steady.get(facts.index);
-      if (steady === undefined || this.#clock.nowMs - steady.sinceMs < 3000) continue;
-      if (this.#site === site) this.#invariants.steady(row.id, trigger, steady.value);
-    }
-  }
-
-  readonly #readsBefore = new Map<string, number>();
-
-  /** A device that answers, however slowly, is read, whatever is commanded. */
-  #watchReads(): void {
-    for (const [position, device] of this.#plant.devices.entries()) {
-      const answers = ['none', 'slow', 'doubled'].includes(device.fault);
-      const isOnline = this.#site !== undefined && Atomics.load(this.#site.memory.online, position) === 1;
-      const before = this.#readsBefore.get(device.name);
-      if (answers && isOnline && before === device.reads)
-        this.#invariants.violate(`${device.name} answers and was not read for 5 s`);
-      if (device.doubledConnections > 1)
-        this.#invariants.violate(`${device.name}: a doubled answer ended the connection`);
-      this.#readsBefore.set(device.name, answers && isOnline ? device.reads : -1);
-    }
-  }
-
   async #restartDevices(): Promise<void> {
     if (this.#site === undefined) return;
     this.#counts.faults++;
@@ -376,7 +341,7 @@ class World {
       this.#invariants.violate(`${status.ticks} ticks and ${status.overruns} overruns in ${expected} periods`);
     if (status.overruns > 0) this.#invariants.violate(`${status.overruns} ticks never happened on simulated time`);
     if (status.records_dropped > 0) this.#invariants.violate(`${status.records_dropped} records were dropped`);
-    await this.#checkSeen(site);
+    await this.#watches.seen(site, [...this.#rules.keys()], () => this.#site === site);
     if (this.#disk.isFull || this.#disk.delayMs > 1) return;
     if (status.records_waiting < 100) await this.#storedRuns(site, 12_000);
   }
@@ -452,37 +417,6 @@ class World {
     const facts = { cooldownMs: row.cooldown_ms, priority: row.priority, trigger: row.trigger_config ?? '' };
     this.#invariants.knows(id, row.revision, facts);
   }
-}
-
-const queries: readonly string[] = [
-  'automation.rule.list',
-  'automation.rule.get',
-  'automation.rule.status',
-  'automation.rule.variables',
-  'automation.rule.history',
-  'automation.scheduler.status',
-  'automation.instance.list',
-];
-
-function pickOperation(random: Random, rules: number): string {
-  if (rules === 0 || (rules < rulesMost && random.chance(0.2))) return 'automation.rule.create';
-  return random.pick([
-    'automation.rule.update',
-    'automation.rule.update',
-    'automation.rule.enable',
-    'automation.rule.enable',
-    'automation.rule.enable',
-    'automation.rule.disable',
-    'automation.rule.execute',
-    'automation.rule.delete',
-    'automation.scheduler.reload',
-    ...queries,
-  ]);
-}
-
-/** Everything that was promised so far is carried out. */
-function settled(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function isDone(work: Promise<unknown>): { is: boolean } {
