@@ -66,6 +66,7 @@ export interface EngineClient {
   execute(ruleId: number, correlationId: string): Promise<ExecutionRecord>;
   explain(ruleIds: readonly number[]): Promise<(RuleStatus | null)[]>;
   writers(points: readonly number[]): Promise<PointWriter[]>;
+  writeCycle(ruleId: number): Promise<readonly number[] | null>;
   /** Null while no engine runs. */
   status(): Promise<EngineStatus | null>;
   /** Null while no engine runs. */
@@ -342,6 +343,7 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
     },
     explain: async (ruleIds) => running().caller.call('explain', { ruleIds }),
     writers: async (points) => running().caller.call('writers', { points }),
+    writeCycle: async (ruleId) => running().caller.call('writeCycle', { ruleId }),
     status: async () => (current?.runs === true ? current.caller.call('status', null) : null),
     measures: async () => (current?.runs === true ? current.caller.call('measures', null) : null),
     watch(ruleIds) {

@@ -127,6 +127,8 @@ export type EngineMethods = {
   readonly measures: (question: null) => EngineMeasures;
   /** Enabled rules that write any of `points` (positions in the catalogue). */
   readonly writers: (question: { readonly points: readonly number[] }) => PointWriter[];
+  /** Enabled rules that start each other, this one among them, in that order; null when there are none such. */
+  readonly writeCycle: (question: { readonly ruleId: number }) => readonly number[] | null;
   /** Names the rules whose records the main thread wants as they happen. */
   readonly watch: (question: { readonly ruleIds: readonly number[] }) => null;
   /** Stops the ticks and stores what waits; returns how many executions the store did not take. */
@@ -143,6 +145,7 @@ export const engineQuestions = [
   'status',
   'measures',
   'writers',
+  'writeCycle',
   'watch',
 ] as const satisfies readonly (keyof EngineMethods)[];
 

@@ -147,6 +147,7 @@ export function startEngineCore(
     explain: async ({ ruleIds }) => (await running()).engine.explain(ruleIds),
     status: async () => (await running()).engine.status(),
     measures: async () => (await running()).engine.measures(),
+    writeCycle: async ({ ruleId }) => (await running()).engine.writeCycle(ruleId),
     writers: async ({ points }) => (await running()).engine.writers(points),
     watch({ ruleIds }) {
       publisher.watch(ruleIds);

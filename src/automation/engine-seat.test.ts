@@ -46,6 +46,7 @@ describe('the engine of a process that controls', () => {
     execute: unavailable,
     explain: async (ruleIds) => ruleIds.map(() => null),
     writers: async () => [],
+    writeCycle: async () => null,
     status: async () => null,
     measures: async () => null,
     watch: (ruleIds) => void watched.push(ruleIds),
@@ -104,6 +105,7 @@ describe('the engine of a process that controls', () => {
     ['an argument of another kind', 'watch', { ruleIds: 7 }],
     ['a rule of another kind', 'execute', { ruleId: '1', correlationId: 'x' }],
     ['points of another kind', 'writers', { points: ['1:1'] }],
+    ['a rule of another kind', 'writeCycle', { ruleId: '1' }],
     ['parameters of another kind', 'reload', { parameters: { limit: 3 } }],
     ['an error that is no refusal', 'execute', { ruleId: 1, correlationId: 'x' }],
   ] as const)('refuses %s, says so in the log, and goes on', async ([_what, method, argument]) => {

@@ -42,7 +42,7 @@ export interface EngineSeatParts {
 /** Whoever controls takes these. */
 const engineName = 'engine';
 /** What may be asked twice: a question that a process has fetched which died then is asked the one that follows it. */
-const repeatable = ['reload', 'explain', 'writers', 'status', 'measures', 'watch'] as const;
+const repeatable = ['reload', 'explain', 'writers', 'writeCycle', 'status', 'measures', 'watch'] as const;
 /**
  * Without parameters: it would be too late for them where the engine that follows was given newer ones meanwhile. It has those
  * of its own file, which it read after the lease of the one before had ended.
@@ -58,6 +58,7 @@ const parameter = Type.Object({ value: Type.Number(), unit: Type.Optional(Type.S
 const understand = {
   reload: understanding(Type.Object({ parameters: Type.Optional(Type.Record(Type.String(), parameter)) })),
   execute: understanding(Type.Object({ ruleId: Type.Integer(), correlationId: Type.String() })),
+  rule: understanding(Type.Object({ ruleId: Type.Integer() })),
   rules: understanding(Type.Object({ ruleIds: numbers })),
   points: understanding(Type.Object({ points: numbers })),
 };
@@ -144,6 +145,10 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
         understand.points(question);
         return here().writers(question.points);
       },
+      async writeCycle(question) {
+        understand.rule(question);
+        return here().writeCycle(question.ruleId);
+      },
       async status() {
         const status = await here().status();
         if (status === null) throw new Fault('engine-unavailable', 'the rule engine is not running; try again');
@@ -217,6 +222,8 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
       local === undefined ? remote.call('execute', { ruleId, correlationId }) : local.execute(ruleId, correlationId),
     explain: async (ruleIds) => (local === undefined ? remote.call('explain', { ruleIds }) : local.explain(ruleIds)),
     writers: async (points) => (local === undefined ? remote.call('writers', { points }) : local.writers(points)),
+    writeCycle: async (ruleId) =>
+      local === undefined ? remote.call('writeCycle', { ruleId }) : local.writeCycle(ruleId),
     async status() {
       if (local !== undefined) return local.status();
       try {

@@ -64,6 +64,7 @@ export interface Engine {
   status(): EngineStatus;
   measures(): EngineMeasures;
   writers(points: readonly number[]): PointWriter[];
+  writeCycle(ruleId: number): readonly number[] | null;
   /** No further cycle begins; one that runs ends after its slice. */
   stop(): void;
 }
@@ -315,6 +316,7 @@ export function createEngine(parts: EngineParts): Engine {
     }),
     measures: measures.read,
     writers: (wanted) => rules.writers(wanted),
+    writeCycle: (ruleId) => rules.writeCycle(ruleId),
     stop() {
       running = false;
       ticker.stop();

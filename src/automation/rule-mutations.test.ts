@@ -185,6 +185,19 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
     expect(warningsOf(await call('update', id, { trigger_config: null }))).toEqual([]);
   });
 
+  test('decisions §6 rules that start each other: said when the last of them is enabled or saved, naming all', async () => {
+    const first = await create(writing(write(1)), { trigger_config: onChangeOf(2) });
+    const second = await create(writing(write(2)), { trigger_config: onChangeOf(1) });
+    expect(warningsOf(await call('enable', first, {}))).toBeUndefined();
+    const answer = await call('enable', second, {});
+    expect(warningsOf(answer)).toEqual(['write-cycle /trigger_config -']);
+    expect(dataOf(answer).warnings?.[0]?.message).toBe(
+      `the rule writes a point that starts rule ${first}, which starts this rule again`,
+    );
+    expect(warningsOf(await call('update', first, { name: 'one' }))).toEqual(['write-cycle /trigger_config -']);
+    expect(warningsOf(await call('update', first, { trigger_config: null }))).toEqual([]);
+  });
+
   test('the flow’s own warnings come first', async () => {
     const id = await create(writing(write(1)), { trigger_config: onChangeOf(1) });
     const flow = writing(write(1));

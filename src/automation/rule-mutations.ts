@@ -159,7 +159,31 @@ async function crossWarnings(parts: AutomationParts, row: RuleRow, topology: Top
   if (topology === null) return [];
   const trigger = triggerOf(row.trigger_config, parts.catalogue());
   const own = selfTriggerWarnings(topology, trigger);
-  return row.enabled ? [...own, ...(await sharedPointWarnings(parts, row, topology, parts.catalogue()))] : own;
+  if (!row.enabled) return own;
+  try {
+    const shared = await sharedPointWarnings(parts, row, topology, parts.catalogue());
+    return [...own, ...shared, ...(await writeCycleWarnings(parts, row.id))];
+  } catch (error) {
+    // A warning that cannot be had does not undo the change it warns about.
+    if (!(error instanceof Fault)) throw error;
+    return own;
+  }
+}
+
+/** Rules that start each other run as often as `event_min_interval_ms` allows (decisions §6, "Event runs"). */
+async function writeCycleWarnings(parts: AutomationParts, id: number): Promise<Issue[]> {
+  const circle = await parts.engine.writeCycle(id);
+  if (circle === null) return [];
+  const [, ...others] = circle;
+  const way = others.map((other) => `rule ${other}`).join(', which starts ');
+  return [
+    {
+      code: 'write-cycle',
+      message: `the rule writes a point that starts ${way}, which starts this rule again`,
+      path: '/trigger_config',
+      hint: 'trigger one of the rules by an interval, or by the measurement that decides, or set a deadband or a cooldown',
+    },
+  ];
 }
 
 async function sharedPointWarnings(
@@ -173,26 +197,20 @@ async function sharedPointWarnings(
     const facts = catalogue.point(write);
     if (facts !== undefined && !nodeOf.has(facts.index)) nodeOf.set(facts.index, nodeId);
   }
-  try {
-    const writers = await parts.engine.writers([...nodeOf.keys()]);
-    return writers
-      .filter((writer) => writer.rule_id !== row.id)
-      .map((writer) => {
-        const facts = catalogue.points[writer.point];
-        const nodeId = nodeOf.get(writer.point);
-        return {
-          code: 'shared-point',
-          message: `rule ${writer.rule_id} is enabled and writes ${facts?.name ?? 'this point'} too`,
-          path: '/flow_json',
-          ...(nodeId === undefined ? {} : { node_id: nodeId }),
-          hint: 'give the two rules different priorities, or conditions that exclude each other',
-        };
-      });
-  } catch (error) {
-    // A warning that cannot be had does not undo the change it warns about.
-    if (!(error instanceof Fault)) throw error;
-    return [];
-  }
+  const writers = await parts.engine.writers([...nodeOf.keys()]);
+  return writers
+    .filter((writer) => writer.rule_id !== row.id)
+    .map((writer) => {
+      const facts = catalogue.points[writer.point];
+      const nodeId = nodeOf.get(writer.point);
+      return {
+        code: 'shared-point',
+        message: `rule ${writer.rule_id} is enabled and writes ${facts?.name ?? 'this point'} too`,
+        path: '/flow_json',
+        ...(nodeId === undefined ? {} : { node_id: nodeId }),
+        hint: 'give the two rules different priorities, or conditions that exclude each other',
+      };
+    });
 }
 
 /** The call's correlation id walks into the record (decisions §1, Correlation). */

@@ -16,6 +16,7 @@ import {
   restoreRuleState,
   urgentRuleState,
 } from '../rules/state.ts';
+import { writeCycle } from '../rules/write-cycle.ts';
 import type {
   EngineRule,
   EngineStatus,
@@ -47,6 +48,7 @@ export interface RuleSet {
   explain(ruleId: number, snapshot: Snapshot): RuleStatus | null;
   counts(): Pick<EngineStatus, 'total_rules' | 'enabled_rules' | 'runnable_rules' | 'rules_failed'>;
   writers(points: readonly number[]): PointWriter[];
+  writeCycle(ruleId: number): readonly number[] | null;
   /** Durable state of one rule as JSON text, null when it is not loaded. */
   exportState(ruleId: number): string | null;
   /** The part of it that must be stored at once when it changes (decisions §6). */
@@ -188,6 +190,15 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
         const written = new Set(compiled.writtenPoints);
         return points.filter((point) => written.has(point)).map((point) => ({ rule_id: row.id, point }));
       }),
+    writeCycle: (ruleId) =>
+      writeCycle(
+        ruleId,
+        [...rules.values()].flatMap(({ row, compiled, scheduled }) =>
+          row.enabled && compiled !== null && scheduled.points.length > 0
+            ? [{ id: row.id, startedBy: scheduled.points.map(({ index }) => index), writes: compiled.writtenPoints }]
+            : [],
+        ),
+      ),
     exportState(ruleId) {
       const rule = rules.get(ruleId);
       if (rule === undefined) return null;
