@@ -1,10 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
-import { silentLog } from '../base/log.ts';
+import { type Log, silentLog } from '../base/log.ts';
 import { addConsole } from './console-files.ts';
 import { gatewayLimits } from './limits.ts';
 import { createRateLimits } from './rate-limit.ts';
@@ -13,12 +14,15 @@ import { createServer } from './server.ts';
 
 let folder: string;
 let server: Server;
+let failures: string[] = [];
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'setpoint-console-'));
   mkdirSync(join(folder, 'assets'));
   writeFileSync(join(folder, 'index.html'), '<meta name="style-nonce" content="%STYLE_NONCE%">');
   writeFileSync(join(folder, 'assets', 'index-a1.js'), 'let a = 1;');
   writeFileSync(join(folder, 'assets', 'index-a1.js.gz'), gzipSync('let a = 1;'));
+  failures = [];
+  const log: Log = { ...silentLog, error: (message) => void failures.push(message) };
   server = createServer({
     capabilities: [],
     identity: { authenticate: async () => null, authenticateToken: async () => null },
@@ -29,7 +33,7 @@ beforeEach(() => {
     },
     site: { tenantId: 'tenant', projectId: 'project' },
     rateLimits: createRateLimits(gatewayLimits),
-    log: silentLog,
+    log,
     limits: gatewayLimits,
     clock: systemClock,
   });
@@ -102,6 +106,31 @@ describe('decisions §1 security headers of the console', () => {
     expect(await (await fetch(`${base}/assets/index-b2.js`)).text()).toBe('let b = 2;');
     const gone = await fetch(`${base}/assets/index-a1.js`);
     expect([gone.status, gone.headers.get('cache-control')]).toEqual([404, 'no-store']);
+  });
+
+  test.for([
+    '',
+    'sub/',
+    '%00',
+    '../index.html',
+    '..%2findex.html',
+    '/etc/passwd',
+    '%5Cx',
+    'x'.repeat(300),
+    'x/'.repeat(2000),
+  ])('what is no file of the console is a 404: /assets/%s', async (path) => {
+    mkdirSync(join(folder, 'assets', 'sub'));
+    expect(await addConsole(server, folder)).toBe(true);
+    const { port } = await server.listen('127.0.0.1', 0);
+    // fetch would resolve the dots itself.
+    const status = await new Promise((resolve, reject) => {
+      get({ host: '127.0.0.1', port, path: `/assets/${path}` }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      }).on('error', reject);
+    });
+    expect(status).toBe(404);
+    expect(failures).toEqual([]);
   });
 
   test('without a build there is no console, and the service runs', async () => {

@@ -269,6 +269,12 @@ function fromFramework(error: unknown): Fault {
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return new Fault('invalid-input', 'the path is malformed');
     default:
-      return faultOf(error);
+      return isRefusal(error) ? new Fault('not-found', 'there is no such file') : faultOf(error);
   }
+}
+
+/** The framework's own 403 and 404: what is served from a folder never tells why a path is none of it. */
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof Error) || !('statusCode' in error)) return false;
+  return error.statusCode === 403 || error.statusCode === 404;
 }
