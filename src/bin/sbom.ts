@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
  * `npm run sbom`: of npm's list of everything that is installed, on standard input, what ships: the packages that the service
- * runs and those that the console's files are built from, which npm knows as packages for development. With what each needs.
+ * runs and those that the console's files are built from, which npm knows as packages for development. With what each needs, and the
+ * Node that all of it runs on, with the digest that an installation compares it with.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,6 +32,11 @@ const decodePackage = decodeOrRefuse(
   'package.json',
 );
 
+const decodeBinaries = decodeOrRefuse(
+  Type.Object({ version: Type.String(), sha256: Type.Record(Type.String(), Type.String()) }),
+  'setup/node-binaries.json',
+);
+
 /** Packages that have the text of their licence but not its name. */
 const licences: Readonly<Record<string, string>> = { suncalc: 'BSD-2-Clause' };
 const development = 'cdx:npm:package:development';
@@ -50,6 +56,23 @@ function consolePackages(): string[] {
   );
 }
 
+/** Node itself, one component a platform whose binary is pinned. */
+function nodeBinaries(): Type.Static<typeof bill>['components'] {
+  const file = join(root, 'setup', 'node-binaries.json');
+  const { version, sha256 } = decodeBinaries(JSON.parse(readFileSync(file, 'utf8')));
+  return Object.entries(sha256).map(([platform, content]) => ({
+    type: 'platform',
+    'bom-ref': `node-${platform}@${version}`,
+    name: 'node',
+    version,
+    description: `the binary for ${platform}`,
+    purl: `pkg:generic/node@${version}?platform=${platform}`,
+    hashes: [{ alg: 'SHA-256', content }],
+    licenses: [{ license: { id: 'MIT' } }],
+    properties: [],
+  }));
+}
+
 function shipped(all: Type.Static<typeof bill>): Type.Static<typeof bill> {
   const { name, dependencies } = decodePackage(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
   const named = new Set([...Object.keys(dependencies), ...consolePackages()]);
@@ -63,15 +86,18 @@ function shipped(all: Type.Static<typeof bill>): Type.Static<typeof bill> {
     ...all,
     // npm calls it by the folder that it is in.
     metadata: { ...all.metadata, component: { ...all.metadata.component, name } },
-    components: all.components
-      .filter((component) => kept.has(component['bom-ref']))
-      .map(({ properties = [], ...component }) => ({
-        ...component,
-        ...(component.licenses === undefined && licences[component.name] !== undefined
-          ? { licenses: [{ license: { id: licences[component.name] } }] }
-          : {}),
-        properties: properties.filter((property) => property.name !== development),
-      })),
+    components: [
+      ...all.components
+        .filter((component) => kept.has(component['bom-ref']))
+        .map(({ properties = [], ...component }) => ({
+          ...component,
+          ...(component.licenses === undefined && licences[component.name] !== undefined
+            ? { licenses: [{ license: { id: licences[component.name] } }] }
+            : {}),
+          properties: properties.filter((property) => property.name !== development),
+        })),
+      ...nodeBinaries(),
+    ],
     dependencies: all.dependencies
       .filter(({ ref }) => ref === product || kept.has(ref))
       .map(({ ref, dependsOn }) => ({ ref, dependsOn: ref === product ? direct : dependsOn })),

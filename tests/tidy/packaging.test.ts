@@ -143,6 +143,7 @@ describe('packaging', () => {
       readonly components: readonly {
         readonly name: string;
         readonly licenses?: readonly unknown[];
+        readonly hashes?: readonly unknown[];
         readonly properties: readonly unknown[];
       }[];
     };
@@ -153,6 +154,9 @@ describe('packaging', () => {
     expect(names).toEqual(expect.arrayContaining([...Object.keys(dependencies), 'ws', 'zod', ...bundled]));
     expect(names.filter((name) => /^(vitest|vite|fast-check|typescript|playwright-core|knip)$/.test(name))).toEqual([]);
     expect(bill.components.filter(({ licenses = [] }) => licenses.length === 0).map(({ name }) => name)).toEqual([]);
+    const { sha256 } = JSON.parse(read('setup/node-binaries.json')) as { readonly sha256: Record<string, string> };
+    const digests = bill.components.filter(({ name }) => name === 'node').flatMap(({ hashes = [] }) => hashes);
+    expect(digests).toEqual(Object.values(sha256).map((content) => ({ alg: 'SHA-256', content })));
     expect(JSON.stringify(bill)).not.toContain('cdx:npm:package:development');
   });
 });
