@@ -54,7 +54,7 @@ test('§6 a device that answers an unknown exception code disturbs no other chan
   const device = await startModbusDevice();
   device.holding.writeUInt16BE(50, 0);
   const plc = (port: number, id: string) =>
-    `  - { id: ${id}, driver: modbus-tcp, host: 127.0.0.1, port: ${port}, unit_id: 1, poll_interval_ms: 20, timeout_ms: 500, word_order: big }`;
+    `  - { id: ${id}, driver: modbus-tcp, host: 127.0.0.1, port: ${port}, unit_id: 1, poll_interval_ms: 20, timeout_ms: 5000, word_order: big }`;
   const other = await startModbusDevice();
   const folders = testFolders(`schema: svc.site.v1
 site: { id: s, name: S, timezone: UTC }

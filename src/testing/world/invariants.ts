@@ -160,12 +160,12 @@ export class Invariants {
   }
 
   /**
-   * A point that had kept its value for a while at `watchedMs`: an on-change rule without other gates must have seen it then, or
-   * something newer since.
+   * A point that was looked at again and again and kept its value: an on-change rule without other gates must have seen it. One that
+   * saw another value in that time saw what the looks missed: the point went there and back in between.
    */
-  steady(ruleId: number, trigger: string, value: number, watchedMs: number): void {
+  steady(ruleId: number, trigger: string, { value, sinceMs }: { value: number; sinceMs: number }): void {
     const last = this.#lastSeen.get(ruleId);
-    if (last === undefined || last.trigger !== trigger || last.value === null || last.atMs >= watchedMs) return;
+    if (last === undefined || last.trigger !== trigger || last.value === null || last.atMs >= sinceMs) return;
     if (last.value !== value)
       this.violate(`rule ${ruleId} last saw ${last.value}, and its point has been ${value} since`);
   }

@@ -11,7 +11,6 @@ export class Watches {
   readonly #now: () => number;
   /** By point: its value and since when it has been that. */
   readonly #steady = new Map<number, { value: number; sinceMs: number }>();
-  #watchedMs = 0;
   readonly #readsBefore = new Map<string, number>();
 
   constructor(plant: Plant, invariants: Invariants, now: () => number) {
@@ -22,7 +21,6 @@ export class Watches {
 
   /** Once a second. */
   points(site: SiteProcess | undefined): void {
-    this.#watchedMs = this.#now();
     const snapshot = site?.snapshot();
     if (snapshot === undefined || snapshot === null) return this.#steady.clear();
     for (const point of worldSite.points) {
@@ -49,7 +47,7 @@ export class Watches {
       );
       const steady = facts === undefined ? undefined : this.#steady.get(facts.index);
       if (steady === undefined || this.#now() - steady.sinceMs < 3000) continue;
-      if (isAlive()) this.#invariants.steady(row.id, trigger, steady.value, this.#watchedMs);
+      if (isAlive()) this.#invariants.steady(row.id, trigger, steady);
     }
   }
 

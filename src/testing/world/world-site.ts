@@ -24,7 +24,7 @@ instances:
     points:
       - { id: 1, name: load, kind: measurement, unit: kW, scale: 0.1, channel: meter, address: { table: input, register: 0, type: int16 } }
       - { id: 2, name: grid, kind: measurement, unit: kW, scale: 0.1, channel: meter, address: { table: input, register: 1, type: int16 } }
-      - { id: 1, name: limit, kind: action, unit: kW, min: 0, max: 50, max_writes_per_minute: 20, channel: meter, address: { table: holding, register: 20, type: uint16 } }
+      - { id: 1, name: limit, kind: action, unit: kW, min: 0, max: 50, max_writes_per_minute: 6, channel: meter, address: { table: holding, register: 20, type: uint16 } }
   - id: 3
     name: derived
     points:
