@@ -238,6 +238,7 @@ class World {
     this.#counts.kills++;
     this.#counts.faults++;
     this.#note('kill', '');
+    const killedMs = this.#clock.nowMs;
     for (const device of this.#plant.devices) device.doubledConnections = 0;
     this.#life++;
     this.#disk.delayMs = 1;
@@ -245,11 +246,11 @@ class World {
     this.#invariants.killed();
     await site.kill(join(this.#folder, String(this.#life)));
     await this.#start();
-    await this.#compare();
+    await this.#compare(killedMs);
   }
 
   /** No change that was acknowledged is lost, and no run that was stored. */
-  async #compare(): Promise<void> {
+  async #compare(killedMs: number): Promise<void> {
     const site = this.#site;
     if (site === undefined) return;
     for (const [id, revision] of this.#rules) {
@@ -262,17 +263,18 @@ class World {
     }
     for (const id of this.#deleting) if ((await site.store.get(id)) === null) this.#rules.set(id, null);
     this.#deleting.clear();
-    await this.#storedRuns(site, 0);
+    await this.#storedRuns(site, killedMs);
   }
 
-  async #storedRuns(site: SiteProcess, olderThanMs: number): Promise<void> {
+  /** Those that ran up to `untilMs`; later ones may wait still. */
+  async #storedRuns(site: SiteProcess, untilMs: number): Promise<void> {
     const due = this.#invariants.dueInStore();
-    const ids = [...due].filter(([, atMs]) => this.#clock.nowMs - atMs >= olderThanMs).map(([id]) => id);
+    const ids = [...due].filter(([, atMs]) => atMs <= untilMs).map(([id]) => id);
     if (ids.length === 0) return;
     const rows = await site.runtime.query.selectFrom('execution').select('execution_id').execute();
     const found = new Set(rows.map((row) => row.execution_id));
     // Those that are too young to be judged are as if found.
-    for (const [id, atMs] of due) if (this.#clock.nowMs - atMs < olderThanMs) found.add(id);
+    for (const [id, atMs] of due) if (atMs > untilMs) found.add(id);
     this.#invariants.stored(found);
   }
 
@@ -343,7 +345,7 @@ class World {
     if (status.records_dropped > 0) this.#invariants.violate(`${status.records_dropped} records were dropped`);
     await this.#watches.seen(site, [...this.#rules.keys()], () => this.#site === site);
     if (this.#disk.isFull || this.#disk.delayMs > 1) return;
-    if (status.records_waiting < 100) await this.#storedRuns(site, 12_000);
+    if (status.records_waiting < 100) await this.#storedRuns(site, this.#clock.nowMs - 12_000);
   }
 
   /** One call of an engineer, through the pipeline. */
