@@ -31,7 +31,7 @@ test('§6 record_queue_bytes: few large records are bounded as many small ones a
   expect([ids(rows), rows.bytes, rows.dropped]).toEqual([[], 0, 4]);
 });
 
-test('what is taken away leaves room, and is no loss', () => {
+test('removing rows frees space and counts no drops', () => {
   const rows = new BoundedRows({ record_queue: 100, record_queue_bytes: 10 });
   rows.push(row('a', '12345'));
   rows.push(row('b', '12345'));

@@ -18,7 +18,7 @@ const rules = () =>
     systemClock,
   );
 
-test('what is held follows every change, and is told as an engine would tell it', () => {
+test('the rule set follows every change, and reports as an engine does', () => {
   const held = rules();
   expect(
     held.take({ ids: [1, 2, 3], changed: [rule(1), rule(2, { nodes_json: '{}' }), rule(3, { enabled: false })] }),

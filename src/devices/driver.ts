@@ -28,7 +28,7 @@ export interface DriverContext {
   nextCommand(): TakenCommand | null;
   /** How a taken command ended: confirmed by the device, or not. */
   commandDone(index: number, sent: boolean): void;
-  /** The device answered a request: it did what was asked, or it refused. */
+  /** The device answered a request, with success or with an exception. */
   answered(what: 'read' | 'write', refused: boolean): void;
 }
 

@@ -60,7 +60,7 @@ export function runChannel({ clock, log, limits, isolated, start, lost }: Channe
     current = undefined;
     if (old !== undefined) {
       old.seat.left = true;
-      // Whatever it still holds open is closed; that it cannot even stop is no news.
+      // Release its sockets. The channel has already failed, so a second error while stopping is ignored.
       isolated(() => void Promise.try(() => old.driver.stop()).catch(() => undefined));
       // A long uptime means the start was fine: reset the backoff.
       if (clock.monotonicMs() - old.sinceMs > limits.reconnect_max_ms) pauseMs = limits.reconnect_min_ms;

@@ -14,7 +14,7 @@ export interface ModbusPlace {
   readonly timeout_ms: number;
 }
 
-/** The connection under the protocol: a TCP socket, or what stands in for one in a simulation. */
+/** The transport: a TCP socket, or a simulated one. */
 export interface Wire {
   readonly isOpen: boolean;
   write(bytes: Buffer): void;

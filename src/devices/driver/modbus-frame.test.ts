@@ -36,7 +36,7 @@ describe('decisions §2.6 Modbus TCP: the eight function codes', () => {
     expect(requestFrame(1, 0x11, request).toString('hex')).toBe(bytes.replaceAll(' ', ''));
   });
 
-  test('data, confirmation and refusal are told apart, and fit their request exactly', () => {
+  test('decodes data, confirmations and exceptions, each only for its own request', () => {
     const read: ModbusRequest = { code: 3, start: 107, count: 2 };
     expect(answerTo(read, hex('03 04 022b 0064'))).toEqual({ kind: 'data', bytes: hex('022b 0064') });
     for (const other of ['03 02 022b', '03 04 022b', '03 04 022b 0064 00', '04 04 022b 0064', '', '03'])

@@ -94,7 +94,7 @@ export function bitAt(bytes: Buffer, at: number): boolean | undefined {
   return byte === undefined ? undefined : ((byte >> (at & 7)) & 1) === 1;
 }
 
-/** Takes whole frames off the front of a stream; `rest` is the begin of the next one. Null when it is not Modbus TCP. */
+/** Splits a stream into complete frames; `rest` is the start of the next one. Returns null when the bytes are not Modbus TCP. */
 export function takeFrames(stream: Buffer): { readonly frames: ModbusFrame[]; readonly rest: Buffer } | null {
   const frames: ModbusFrame[] = [];
   let rest = stream;
