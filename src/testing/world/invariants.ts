@@ -215,11 +215,12 @@ export class Invariants {
     this.gap();
   }
 
-  /** Runs of which nothing was found in the store though they were certain to be there. */
-  stored(found: ReadonlySet<string>): void {
-    for (const [id] of this.#recorded)
-      if (!found.has(id)) this.violate(`execution ${this.#recorded.size} is not in the history`);
-    this.#recorded.clear();
+  /** Each of `ids` must be among the executions found in the store; none of them is checked again. */
+  stored(ids: readonly string[], found: ReadonlySet<string>): void {
+    for (const id of ids) {
+      if (!found.has(id)) this.violate(`execution ${id} is not in the history`);
+      this.#recorded.delete(id);
+    }
   }
 
   /** To be asked while all is well: the executions that must be stored by now. */

@@ -272,10 +272,7 @@ class World {
     const ids = [...due].filter(([, atMs]) => atMs <= untilMs).map(([id]) => id);
     if (ids.length === 0) return;
     const rows = await site.runtime.query.selectFrom('execution').select('execution_id').execute();
-    const found = new Set(rows.map((row) => row.execution_id));
-    // Those that are too young to be judged are as if found.
-    for (const [id, atMs] of due) if (atMs > untilMs) found.add(id);
-    this.#invariants.stored(found);
+    this.#invariants.stored(ids, new Set(rows.map((row) => row.execution_id)));
   }
 
   #breakDevice(random: Random): void {
