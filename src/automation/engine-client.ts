@@ -261,7 +261,7 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
       if (current !== target || closed) return;
       inTurn(async () => (current === target && target.partial ? void (await bring(target)) : undefined)).catch(
         (error: unknown) => {
-          log.warn('the stored rules could not all be loaded yet', { error: String(error) });
+          log.warn('cannot load all stored rules yet', { error: String(error) });
           if (current === target) clock.after(limits.engine_restart_max_ms, () => loadOn(target));
         },
       );

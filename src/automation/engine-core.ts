@@ -173,7 +173,7 @@ export function startEngineCore(
   };
   answerCalls<EngineMethods>(port, handlers, {
     questions: engineQuestions,
-    onError: (method, error) => log.error('a question to the rule engine failed', { method, error: stackOf(error) }),
+    onError: (method, error) => log.error('engine query failed', { method, error: stackOf(error) }),
   });
   return {
     async stop() {

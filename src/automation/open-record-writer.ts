@@ -88,7 +88,7 @@ export function openRecordThread(data: WriterWorkerData, clock: Clock, log: Log)
       caller.close(gone());
       if (current !== started || ended) return;
       current = undefined;
-      log.error('the thread that stores executions died; it is started again', { reason, pauseMs });
+      log.error('record thread failed; restarting it', { reason, pauseMs });
       timer = clock.after(pauseMs, begin);
       pauseMs = Math.min(pauseMs * 2, limits.engine_restart_max_ms);
     });
@@ -102,7 +102,7 @@ export function openRecordThread(data: WriterWorkerData, clock: Clock, log: Log)
   return {
     async take(batch) {
       await running().call('take', batch);
-      // One that works is not dying in a loop.
+      // A successful call means the start was fine: reset the backoff.
       pauseMs = limits.engine_restart_ms;
     },
     counts: () => counts,
@@ -121,7 +121,7 @@ export function openRecordThread(data: WriterWorkerData, clock: Clock, log: Log)
       const last = current;
       current = undefined;
       await last?.caller.call('end', null).catch((error: unknown) => {
-        log.warn('the thread that stores executions did not close its files', { error: String(error) });
+        log.warn('record thread did not close its files', { error: String(error) });
       });
       await last?.worker.terminate();
     },

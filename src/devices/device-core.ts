@@ -123,7 +123,8 @@ function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log, isolated: I
           if (!isCurrent()) return;
           const refuses = refusals.answered(what, refused, clock.monotonicMs());
           const before = Atomics.exchange(memory.refusing, position, refuses ? 1 : 0);
-          if (refuses && before === 0) log.error('the device refuses what it is asked', { channel: channel.id, what });
+          if (refuses && before === 0)
+            log.error('the device answers every request of this kind with an exception', { channel: channel.id, what });
         },
       });
       return createDriver(channel, context, setup.materials);

@@ -30,6 +30,6 @@ answerCalls<DeviceMethods>(
   },
   {
     questions: ['counts'],
-    onError: (method, error) => log.error('a question to the device layer failed', { method, error: String(error) }),
+    onError: (method, error) => log.error('device layer query failed', { method, error: String(error) }),
   },
 );

@@ -53,7 +53,7 @@ export function runChannel({ clock, log, limits, isolated, start, lost }: Channe
       driver.start();
     });
   const failed = (error: unknown): void => {
-    log.error('a driver failed; its channel starts anew', {
+    log.error('driver failed; restarting its channel', {
       error: error instanceof Error ? (error.stack ?? error.message) : String(error),
     });
     const old = current;
