@@ -1,16 +1,24 @@
 import { describe, expect, test } from 'vitest';
-import { runWorld } from '../../src/testing/world/world.ts';
+import { operations } from '../../src/testing/world/operations.ts';
+import { runWorld, type TraceListener } from '../../src/testing/world/world.ts';
 import { storedSeeds } from './seeds.ts';
 
 const realNow = (): number => performance.now();
 
 describe('the deterministic world', () => {
   test('a seed gives the same trace again, and breaks nothing', async () => {
-    const [first, second] = [await runWorld(7, 0.1, realNow), await runWorld(7, 0.1, realNow)];
+    const answered = new Set<string>();
+    const listen: TraceListener = (_, kind, what) => {
+      const [operation, , outcome] = what.split(' ');
+      if (kind === 'call' && outcome === 'ok') answered.add(operation ?? '');
+    };
+    const [first, second] = [await runWorld(7, 0.1, realNow, { listen }), await runWorld(7, 0.1, realNow)];
     expect(first.violations).toEqual([]);
     expect(first.executions).toBeGreaterThan(100);
     expect(first.faults).toBeGreaterThan(3);
     expect(second.digest).toBe(first.digest);
+    // An operation that is always refused tests nothing.
+    expect([...answered].toSorted()).toEqual(['automation.rule.create', ...operations].toSorted());
   });
 
   test.for(storedSeeds())('seed $seed breaks nothing any more: $violation', async ({ seed, hours, without }) => {

@@ -4,6 +4,7 @@
  */
 import { copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import type { Answer, Subject } from '../../api/capability.ts';
 import { createAuditLog } from '../../audit/log.ts';
 import { automationCapabilities } from '../../automation/capabilities.ts';
@@ -77,6 +78,8 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
   const places = { site: join(folder, 'site.sqlite'), runtime: join(folder, 'runtime.sqlite') };
   const database = openDatabase(places.site, clock);
   const runtime = openRuntimeDatabase(places.runtime, clock);
+  // What a kill leaves is a copy of the bytes as they were: nothing is gained by waiting for the real disk.
+  for (const each of [database, runtime]) await sql`PRAGMA synchronous = OFF`.execute(each.query);
   const faulty = <T>(work: () => Promise<T>): Promise<T> =>
     new Promise((resolve, reject) => {
       clock.after(disk.delayMs, () => {

@@ -38,6 +38,7 @@ export class WorldClock {
   /** Does the next task that is due by `untilMs`; false when there is none, and then it is that late. */
   step(untilMs: number): boolean {
     this.#ringChanged();
+    while (this.#heap[0]?.done === true) this.#pop();
     const task = this.#heap[0];
     if (task === undefined || task.dueMs > untilMs) {
       this.#nowMs = untilMs;
@@ -45,10 +46,8 @@ export class WorldClock {
     }
     this.#pop();
     this.#nowMs = Math.max(this.#nowMs, task.dueMs);
-    if (!task.done) {
-      task.done = true;
-      task.run();
-    }
+    task.done = true;
+    task.run();
     return true;
   }
 

@@ -50,9 +50,10 @@ const readable = [
   ref(3, 'measurement', 2),
   ref(3, 'action', 1),
 ];
+const setpoint = ref(1, 'action', 1);
 const writable = [
-  ref(1, 'action', 1),
-  ref(1, 'action', 1),
+  setpoint,
+  setpoint,
   ref(1, 'action', 2),
   ref(2, 'action', 1),
   ref(3, 'measurement', 1),
@@ -92,10 +93,10 @@ export interface DrawnRule {
 const at = { x: 0, y: 0 };
 const node = (id: string, type: string, config: object) => ({ id, type, position: at, data: { config } });
 
-/** Reads one point as `x`, decides, writes one point; `x` is what an on-change rule is triggered by. */
+/** Reads one point as `x`, decides, writes one to three points; `x` is what an on-change rule is triggered by. */
 export function drawRule(random: Random): DrawnRule {
   const source = random.pick(readable);
-  const target = random.pick(writable);
+  const targets = new Set(Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, () => random.pick(writable)));
   const conditions = [
     'x > threshold',
     'x < 30',
@@ -118,7 +119,10 @@ export function drawRule(random: Random): DrawnRule {
         branches: [{ name: 'yes', when: random.pick(conditions) }],
         wires: { yes: ['act'], else: ['end'] },
       }),
-      node('act', 'action', { writes: [{ ...target, value: random.pick(values) }], wires: { default: ['end'] } }),
+      node('act', 'action', {
+        writes: [...targets].map((target) => ({ ...target, value: random.pick(values) })),
+        wires: { default: ['end'] },
+      }),
       node('end', 'end', {}),
     ],
     edges: [],

@@ -8,10 +8,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
+import { timeLabel } from '../../base/timestamp.ts';
 import { nextTurn } from '../../base/turns.ts';
 import { Invariants } from './invariants.ts';
 import { isMember } from './member.ts';
-import { pickOperation, queries } from './operations.ts';
+import { isOfOneRule, pickOperation, queries } from './operations.ts';
 import { createPlant, type DeviceFault } from './plant.ts';
 import { type Random, seededRandom } from './random.ts';
 import { type Disk, type SiteProcess, startSite } from './site-process.ts';
@@ -109,7 +110,7 @@ class World {
     this.#sometimes(1500, 'clients', (random) => void this.#engineer(random));
     this.#sometimes(60_000, 'devices', (random) => this.#breakDevice(random));
     this.#sometimes(120_000, 'disk', (random) => this.#breakDisk(random));
-    this.#sometimes(60_000, 'layer', () => void this.#restartDevices());
+    this.#sometimes(30_000, 'layer', () => void this.#restartDevices());
     this.#sometimes(200_000, 'stall', (random) => this.#stall(random));
     this.#sometimes(400_000, 'kill', (random) => this.#planKill(random));
     this.#every(10_000, () => {
@@ -269,9 +270,15 @@ class World {
   /** Those that ran up to `untilMs`; later ones may wait still. */
   async #storedRuns(site: SiteProcess, untilMs: number): Promise<void> {
     const due = this.#invariants.dueInStore();
-    const ids = [...due].filter(([, atMs]) => atMs <= untilMs).map(([id]) => id);
+    const asked = [...due].filter(([, atMs]) => atMs <= untilMs);
+    const ids = asked.map(([id]) => id);
     if (ids.length === 0) return;
-    const rows = await site.runtime.query.selectFrom('execution').select('execution_id').execute();
+    const firstMs = this.#outside.wallMs() - (this.#clock.nowMs - Math.min(...asked.map(([, atMs]) => atMs)));
+    const rows = await site.runtime.query
+      .selectFrom('execution')
+      .select('execution_id')
+      .where('started_at', '>=', timeLabel(firstMs - 1000))
+      .execute();
     this.#invariants.stored(ids, new Set(rows.map((row) => row.execution_id)));
   }
 
@@ -285,7 +292,7 @@ class World {
     this.#note('device', `${device.name} ${fault} ${device.exception}`);
     this.#watches.broken(device);
     this.#invariants.gap();
-    this.#outside.after(500 + random.below(15_000), () => {
+    this.#outside.after(500 + random.below(fault === 'slow' ? 40_000 : 15_000), () => {
       device.fault = 'none';
       this.#invariants.gap();
       const { reads } = device;
@@ -353,7 +360,7 @@ class World {
     const correlationId = `order-${++this.#orders}-0000`;
     const ids = [...this.#rules].filter(([, revision]) => revision !== null).map(([id]) => id);
     const operation = pickOperation(random, ids.length);
-    const id = operation === 'automation.rule.create' || ids.length === 0 ? null : random.pick(ids);
+    const id = isOfOneRule(operation) && ids.length > 0 ? random.pick(ids) : null;
     const rule = drawRule(random);
     const isBranching = operation === 'automation.rule.update' && random.chance(0.05);
     const bodies: Readonly<Record<string, object>> = {
