@@ -24,9 +24,12 @@ import {
   fillLog,
   median,
 } from './fixture/audit-site.ts';
+import { sizes } from './fixture/sizes.ts';
 
-const events = 200_000;
-const rounds = 5;
+const { events, rounds, appended, single } = sizes(
+  { events: 200_000, rounds: 5, appended: 20_000, single: 500 },
+  { events: 2000, rounds: 1, appended: 512, single: 20 },
+);
 
 /** Of processor time: this work waits for nothing, and on a shared machine the wall clock measures the neighbours. */
 async function secondsOf(work: () => unknown): Promise<number> {
@@ -95,12 +98,10 @@ async function appends(): Promise<void> {
   const log = emptyLog();
   const audit = createAuditLog({ ...log, clock: systemClock, scope: benchScope });
   const inFlight = 256;
-  const count = 20_000;
-  const single = 500;
   const grouped: number[] = [];
   const alone: number[] = [];
   for (let round = 0; round < rounds; round++) {
-    grouped.push((await secondsOfAsync(() => appendTogether([audit], inFlight, count))) / count);
+    grouped.push((await secondsOfAsync(() => appendTogether([audit], inFlight, appended))) / appended);
     const one = async (): Promise<void> => {
       for (let index = 0; index < single; index++)
         await log.database.transaction((within) => audit.appendWithin(within, benchEntry(index)));

@@ -7,10 +7,12 @@ import { createLiveTableWriter } from '../src/points/live-table.ts';
 import { doorbells, slotState } from '../src/points/shared-memory.ts';
 import { quality } from '../src/rules/snapshot.ts';
 import { benchRule, quantile, startBenchEngine } from './fixture/engine-site.ts';
+import { sizes } from './fixture/sizes.ts';
 
-const rules = 1000;
-const warmUp = 500;
-const samples = 5000;
+const { rules, warmUp, samples } = sizes(
+  { rules: 1000, warmUp: 500, samples: 5000 },
+  { rules: 20, warmUp: 5, samples: 50 },
+);
 const limitsMs = { p50: 1, p99: 5 };
 const patienceMs = 1000;
 

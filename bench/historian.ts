@@ -17,13 +17,19 @@ import { startRecording } from '../src/historian/recording.ts';
 import { createLiveTableWriter } from '../src/points/live-table.ts';
 import { createPointMemory } from '../src/points/shared-memory.ts';
 import { quality } from '../src/rules/snapshot.ts';
+import { sizes } from './fixture/sizes.ts';
 
 const minuteMs = 60_000;
 const quarterMs = 900_000;
 const seriesCount = 20;
 const frameLimitMs = 50;
-const rowsTotal = Number(process.argv[2] ?? 10_000_000);
-const rowsEach = Math.ceil(rowsTotal / seriesCount);
+const { rows, steps, reads, seconds } = sizes(
+  { rows: 10_000_000, steps: 2688, reads: 300, seconds: 10 },
+  { rows: 100_000, steps: 96, reads: 5, seconds: 1 },
+);
+const rowsEach = Math.ceil(rows / seriesCount);
+/** Of one frame: three series of one-minute values. */
+const rowsRead = 3 * steps * (quarterMs / minuteMs);
 const endMs = Date.UTC(2026, 6, 11);
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -50,34 +56,34 @@ async function fill(historian: Historian): Promise<void> {
 
 /** What one process request reads. */
 async function frame(snapshot: HistorySnapshot, asOfMs: number): Promise<number> {
-  let rows = 0;
+  let read = 0;
   for (const instance of [3, 8, 15]) {
     const answer = await snapshot.window({
       series: { instance, point: 1 },
       asOfMs,
       cadenceMs: quarterMs,
-      steps: 2688,
+      steps,
       aggregation: 'mean',
       duplicatePolicy: 'latest',
       maxSourceSkewMs: 5000,
       range: { minimum: -1000, maximum: 1000 },
     });
-    rows += answer.rows;
+    read += answer.rows;
   }
-  return rows;
+  return read;
 }
 
 async function timed(historian: Historian, times: number): Promise<number[]> {
   // Windows anywhere in the last part of the store that holds them.
-  const places = Math.floor((rowsEach * minuteMs - 2688 * quarterMs) / quarterMs);
+  const places = Math.floor((rowsEach * minuteMs - steps * quarterMs) / quarterMs);
   const taken: number[] = [];
   for (let index = 0; index < times; index++) {
     const asOfMs = Math.floor(endMs / quarterMs) * quarterMs - ((index * 7919) % Math.max(1, places)) * quarterMs;
     const begunMs = systemClock.monotonicMs();
     const snapshot = await historian.snapshot();
-    const rows = await frame(snapshot, asOfMs);
+    const read = await frame(snapshot, asOfMs);
     await snapshot.close();
-    if (rows < 100_000) throw new Error(`the window holds ${rows} rows only`);
+    if (read < 0.8 * rowsRead) throw new Error(`the window holds ${read} rows only`);
     taken.push(systemClock.monotonicMs() - begunMs);
   }
   return taken.toSorted((a, b) => a - b);
@@ -91,7 +97,7 @@ function told(name: string, sorted: readonly number[]): void {
 }
 
 /** How late a 10 ms tick of this thread comes, for `seconds`. */
-async function lateness(seconds: number, beside: () => void = () => undefined): Promise<number[]> {
+async function lateness(beside: () => void = () => undefined): Promise<number[]> {
   const late: number[] = [];
   const endsMs = systemClock.monotonicMs() + seconds * 1000;
   let nextReadMs = 0;
@@ -106,7 +112,7 @@ async function lateness(seconds: number, beside: () => void = () => undefined): 
 }
 
 /** How late a 10 ms tick of another thread comes while this one works. */
-async function latenessElsewhere(seconds: number, beside: () => void): Promise<number[]> {
+async function latenessElsewhere(beside: () => void): Promise<number[]> {
   const worker = new Worker(tickingThread, { eval: true, workerData: seconds });
   const work = setInterval(beside, 500);
   const [late] = (await once(worker, 'message')) as [number[]];
@@ -140,7 +146,7 @@ async function recording(historian: Historian): Promise<void> {
     systemClock,
     points.map((point) => point.maxAgeMs),
   );
-  told('a 10 ms tick, nothing beside it, is late by', await lateness(5));
+  told('a 10 ms tick, nothing beside it, is late by', await lateness());
   const setup = { points, tableSize: 1000, memory, recordIntervalMs: 1000, retentionDays: 400, limits: historyLimits };
   const recorder = startRecording({
     setup,
@@ -155,7 +161,7 @@ async function recording(historian: Historian): Promise<void> {
     round++;
     table.publish(points.map(({ index }) => ({ index, value: index + round, quality: quality.good })));
   }, 100);
-  told('1000 points of 100 ms being recorded', await lateness(10));
+  told('1000 points of 100 ms being recorded', await lateness());
   const counts = await recorder.counts();
   const asOfMs = Math.floor(endMs / quarterMs) * quarterMs;
   const read = async (): Promise<void> => {
@@ -163,21 +169,21 @@ async function recording(historian: Historian): Promise<void> {
     await frame(snapshot, asOfMs);
     await snapshot.close();
   };
-  told('and two frames a second read in this thread', await lateness(10, () => void read()));
-  told('the same, seen by another thread, as the engine is one', await latenessElsewhere(10, () => void read()));
+  told('and two frames a second read in this thread', await lateness(() => void read()));
+  told('the same, seen by another thread, as the engine is one', await latenessElsewhere(() => void read()));
   clearInterval(feed);
   await recorder.stop(true);
-  console.log(`recorded ${counts.recorded}, waiting ${counts.waiting}, dropped ${counts.dropped} after 10 s`);
+  console.log(`recorded ${counts.recorded}, waiting ${counts.waiting}, dropped ${counts.dropped} after ${seconds} s`);
 }
 
 const historian = openHistorian(file, historyLimits);
 const rawOnly = openHistorian(file, historyLimits, { useRollups: false });
 try {
   await fill(historian);
-  await timed(historian, 20);
-  const withRollups = await timed(historian, 300);
+  await timed(historian, Math.min(20, reads));
+  const withRollups = await timed(historian, reads);
   await timed(rawOnly, 3);
-  const without = await timed(rawOnly, 40);
+  const without = await timed(rawOnly, Math.ceil(reads / 8));
   told('a frame with rollups', withRollups);
   told('without', without);
   const ratio = percentile(without, 0.5) / percentile(withRollups, 0.5);

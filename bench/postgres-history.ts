@@ -1,7 +1,7 @@
 /**
  * The frame of a load task (§4.3) out of PostgreSQL beside SQLite, in one run and over the same rows: a day and 28 days of
- * quarter hours, three recorded features of one-minute values, in a store of ten million rows. `node bench/postgres-history.ts
- * ROWS CALLS`; the server comes with the tests, or is the one of SVC_TEST_POSTGRES_URL, in schemas that are dropped at the end.
+ * quarter hours, three recorded features of one-minute values, in a store of ten million rows. `npm run bench
+ * postgres-history`; the server comes with the tests, or is the one of SVC_TEST_POSTGRES_URL, in schemas that are dropped at the end.
  * Where that one has TimescaleDB, hypertables are measured beside the partitions.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -25,13 +25,17 @@ import { connectPostgres, type PostgresPlace } from '../src/storage/postgres.ts'
 import { hypertablesIn, lackingTimescale } from '../src/testing/hypertables.ts';
 import { type Edit, fixtureFile, loadRoute } from '../src/testing/load-site.ts';
 import { makePostgres } from '../src/testing/postgres-server.ts';
+import { sizes } from './fixture/sizes.ts';
 
 const minuteMs = 60_000;
 const asOfMs = Date.UTC(2026, 6, 11, 12);
 const horizonSteps = 96;
 const seriesCount = 20;
-const rowsEach = Math.ceil(Number(process.argv[2] ?? 10_000_000) / seriesCount);
-const calls = Number(process.argv[3] ?? 200);
+const { rows, steps, calls } = sizes(
+  { rows: 10_000_000, steps: 2688, calls: 200 },
+  { rows: 100_000, steps: 192, calls: 2 },
+);
+const rowsEach = Math.ceil(rows / seriesCount);
 const given = process.env['SVC_TEST_POSTGRES_URL'];
 
 /** The three recorded features, and seventeen other series of the same site. */
@@ -45,14 +49,14 @@ async function fill(name: string, historian: Historian): Promise<void> {
   const begunMs = systemClock.monotonicMs();
   const minutes = 1000;
   for (let from = 0; from < rowsEach; from += minutes) {
-    const rows = series.flatMap((each) =>
+    const part = series.flatMap((each) =>
       Array.from({ length: Math.min(minutes, rowsEach - from) }, (_, index): HistoryRow => {
         const eventMs = asOfMs - (rowsEach - 1 - from - index) * minuteMs;
         const value = 50 + 30 * Math.sin(eventMs / 13_750_987) + ((from + index) % 97) / 10;
         return { series: each, eventMs, ingestedMs: eventMs + 200, value, quality: quality.good };
       }),
     );
-    await historian.append(rows);
+    await historian.append(part);
   }
   const seconds = (systemClock.monotonicMs() - begunMs) / 1000;
   const total = rowsEach * seriesCount;
@@ -65,9 +69,9 @@ const rain: Edit[] = fixtureFile('load/tasks/site-load-forecast.yaml')
   .filter((line) => line.includes('name: rain'))
   .map((line) => [`${line}\n`, '']);
 
-const routeOf = (steps: number) =>
+const routeOf = (historySteps: number) =>
   loadRoute({
-    task: [...rain, ['history_steps: 4', `history_steps: ${steps}`]],
+    task: [...rain, ['history_steps: 4', `history_steps: ${historySteps}`]],
     routes: [['max_frame_cells: 5000', 'max_frame_cells: 200000']],
   });
 
@@ -106,8 +110,8 @@ async function timed(work: () => Promise<unknown>): Promise<readonly number[]> {
 
 const share = (sorted: readonly number[], part: number): number => sorted[Math.floor(sorted.length * part)] ?? 0;
 
-async function compare(what: string, steps: number, stores: Readonly<Record<string, Historian>>): Promise<void> {
-  const route = routeOf(steps);
+async function compare(what: string, historySteps: number, stores: Readonly<Record<string, Historian>>): Promise<void> {
+  const route = routeOf(historySteps);
   const frames: string[] = [];
   const medians: number[] = [];
   for (const [name, historian] of Object.entries(stores)) {
@@ -161,7 +165,7 @@ const stores: Readonly<Record<string, Historian>> = {
 try {
   for (const [name, historian] of Object.entries(stores)) await fill(name, historian);
   await compare('a day', 96, stores);
-  await compare('28 days', 2688, stores);
+  await compare(`${steps / 96} days`, steps, stores);
 } finally {
   for (const historian of Object.values(stores)) await historian.close();
   if (own === null)

@@ -1,7 +1,7 @@
 /**
  * PostgreSQL beside SQLite, in one run, with one site in both: an audit page of 50 for each filter, audit appends by 64 writers,
  * and what one more process over the same database costs (docs/guides/several-machines.md). The server is the one of the tests,
- * from npm, but with its commits on disk, as SQLite's are. `npm run bench postgres`, or `node bench/postgres.ts EVENTS`.
+ * from npm, but with its commits on disk, as SQLite's are. `npm run bench postgres`.
  */
 import { dirname } from 'node:path';
 import { createAuditLog } from '../src/audit/log.ts';
@@ -17,19 +17,36 @@ import { editorFlow } from '../tests/e2e/running-service.ts';
 import { auditPages, noCriteria, seldomMatches } from './fixture/audit-pages.ts';
 import { appendTogether, type BenchLog, benchScope, emptyLog, fillLog, median } from './fixture/audit-site.ts';
 import { databaseProcessorMs, processorMs, type Replica, startReplica } from './fixture/replicas.ts';
+import { sizes } from './fixture/sizes.ts';
 
-const events = Number(process.argv[2] ?? 1_000_000);
-const pageRounds = 100;
+const { events, pageRounds, appended, appendRounds, idleMs, settleMs, changesMade, readMs, readRounds, rules } = sizes(
+  {
+    events: 1_000_000,
+    pageRounds: 100,
+    appended: 10_000,
+    appendRounds: 5,
+    idleMs: 20_000,
+    settleMs: 5000,
+    changesMade: 100,
+    readMs: 5000,
+    readRounds: 3,
+    rules: 20,
+  },
+  {
+    events: 5000,
+    pageRounds: 2,
+    appended: 256,
+    appendRounds: 1,
+    idleMs: 500,
+    settleMs: 500,
+    changesMade: 3,
+    readMs: 300,
+    readRounds: 1,
+    rules: 2,
+  },
+);
 const writers = 64;
-const appended = 10_000;
-const appendRounds = 5;
-const idleMs = 20_000;
-const settleMs = 5000;
-const changesMade = 100;
 const readers = 32;
-const readMs = 5000;
-const readRounds = 3;
-const rules = 20;
 
 const quickest = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 10)] ?? Number.NaN;

@@ -27,14 +27,18 @@ import { quality } from '../src/rules/snapshot.ts';
 import { fallbackProcessor, processBody } from '../src/testing/fallback-processor.ts';
 import { type Edit, fixtureFile, loadRoute } from '../src/testing/load-site.ts';
 import { simulatedClock } from '../src/testing/simulated-clock.ts';
+import { limitMissed, sizes } from './fixture/sizes.ts';
 
 const minuteMs = 60_000;
 const quarterMs = 900_000;
 const asOfMs = Date.UTC(2026, 6, 11, 12);
 const horizonSteps = 96;
 const seriesCount = 20;
-const rowsEach = Math.ceil(Number(process.argv[2] ?? 10_000_000) / seriesCount);
-const calls = Number(process.argv[3] ?? 200);
+const { rows, steps, calls } = sizes(
+  { rows: 10_000_000, steps: 2688, calls: 200 },
+  { rows: 100_000, steps: 192, calls: 2 },
+);
+const rowsEach = Math.ceil(rows / seriesCount);
 
 const folder = mkdtempSync(join(tmpdir(), 'setpoint-bench-'));
 const file = join(folder, 'history.sqlite');
@@ -51,12 +55,12 @@ async function fill(): Promise<void> {
   const chunk = 20_000;
   for (let from = 0; from < rowsEach; from += chunk)
     for (const each of series) {
-      const rows = Array.from({ length: Math.min(chunk, rowsEach - from) }, (_, index): HistoryRow => {
+      const part = Array.from({ length: Math.min(chunk, rowsEach - from) }, (_, index): HistoryRow => {
         const eventMs = asOfMs - (rowsEach - 1 - from - index) * minuteMs;
         const value = 50 + 30 * Math.sin(eventMs / 13_750_987) + ((from + index) % 97) / 10;
         return { series: each, eventMs, ingestedMs: eventMs + 200, value, quality: quality.good };
       });
-      await historian.append(rows);
+      await historian.append(part);
     }
   await historian.close();
 }
@@ -77,7 +81,7 @@ const rain: Edit[] = fixtureFile('load/tasks/site-load-forecast.yaml')
   .map((line) => [`${line}\n`, '']);
 
 const route = loadRoute({
-  task: [...rain, ['history_steps: 4', 'history_steps: 2688']],
+  task: [...rain, ['history_steps: 4', `history_steps: ${steps}`]],
   binding: [['path: ../weather-nwp.json', `path: ${runs}`]],
   routes: [['max_frame_cells: 5000', 'max_frame_cells: 200000']],
 });
@@ -126,10 +130,9 @@ const share = (sorted: readonly number[], part: number): number => sorted[Math.f
 const shown = ({ wall, cpu }: Timing): string =>
   `p50 ${share(wall, 0.5).toFixed(1)} ms, p99 ${share(wall, 0.99).toFixed(1)} ms (of own work ` +
   `${share(cpu, 0.5).toFixed(1)} and ${share(cpu, 0.99).toFixed(1)} ms)`;
-let failed = false;
 function holds(what: string, figure: number, limit: number, unit: string, most: boolean): void {
   const held = most ? figure <= limit : figure >= limit;
-  failed ||= !held;
+  if (!held) limitMissed();
   console.log(
     `${held ? 'held  ' : 'BROKEN'} ${what}: ${figure.toFixed(1)} ${unit}, ${most ? 'at most' : 'at least'} ${limit}`,
   );
@@ -216,4 +219,3 @@ try {
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
-process.exitCode = failed ? 1 : 0;

@@ -6,13 +6,17 @@ import { systemClock } from '../src/base/clock.ts';
 import { createLiveTableWriter } from '../src/points/live-table.ts';
 import { quality } from '../src/rules/snapshot.ts';
 import { benchRule, startBenchEngine } from './fixture/engine-site.ts';
+import { sizes } from './fixture/sizes.ts';
 
-const seconds = 10;
+const { seconds, warmUpSeconds, rules } = sizes(
+  { seconds: 10, warmUpSeconds: 2, rules: 10_000 },
+  { seconds: 1, warmUpSeconds: 0.5, rules: 100 },
+);
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-async function measure(rules: number, intervalMs: number): Promise<void> {
+async function measure(count: number, intervalMs: number): Promise<void> {
   const trigger = { type: 'interval', interval_ms: intervalMs };
-  const list = Array.from({ length: rules }, (_, index) => benchRule(index + 1, (index % 100) + 1, 'x < 0', trigger));
+  const list = Array.from({ length: count }, (_, index) => benchRule(index + 1, (index % 100) + 1, 'x < 0', trigger));
   const engine = await startBenchEngine(100, list);
   const table = createLiveTableWriter(
     engine.memory,
@@ -25,7 +29,7 @@ async function measure(rules: number, intervalMs: number): Promise<void> {
     if (answer === null) throw new Error('the engine is gone');
     return answer;
   };
-  await pause(2000);
+  await pause(warmUpSeconds * 1000);
   const before = await status();
   const begunMs = systemClock.monotonicMs();
   await pause(seconds * 1000);
@@ -34,8 +38,8 @@ async function measure(rules: number, intervalMs: number): Promise<void> {
   const executed = (after.executions - before.executions) / tookSeconds;
   const waiting = (after.records_waiting - before.records_waiting) / tookSeconds;
   const dropped = (after.records_dropped - before.records_dropped) / tookSeconds;
-  const wanted = (rules * 1000) / intervalMs;
-  console.log(`${rules} rules of ${intervalMs} ms:`);
+  const wanted = (count * 1000) / intervalMs;
+  console.log(`${count} rules of ${intervalMs} ms:`);
   console.log(`  executed ${executed.toFixed(0)}/s, ${((executed / wanted) * 100).toFixed(0)}% of what is due`);
   console.log(`  recorded ${(executed - waiting - dropped).toFixed(0)}/s, dropped ${dropped.toFixed(0)}/s`);
   console.log(
@@ -45,9 +49,9 @@ async function measure(rules: number, intervalMs: number): Promise<void> {
 }
 
 export async function run(): Promise<void> {
-  await measure(1000, 1000);
-  await measure(10_000, 1000);
-  await measure(2000, 100);
+  await measure(rules / 10, 1000);
+  await measure(rules, 1000);
+  await measure(rules / 5, 100);
 }
 
 await run();

@@ -1,5 +1,6 @@
 /**
  * `npm run bench [NAME…]`: runs the measurements, each in a process of its own so that none warms or starves another.
+ * `npm run bench -- --smoke` runs them at small sizes, `npm run bench NAME size=value` at others (`fixture/sizes.ts`).
  * Every figure is a ratio to a peer, or a share of a limit, measured in the same run: the machines are shared.
  */
 import { spawnSync } from 'node:child_process';
@@ -8,7 +9,9 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 
 const folder = import.meta.dirname;
-const chosen = process.argv.slice(2);
+const given = process.argv.slice(2);
+const chosen = given.filter((each) => !isSize(each));
+const sizes = given.filter(isSize);
 const names = readdirSync(folder)
   .filter((file) => file.endsWith('.ts') && file !== 'run.ts')
   .map((file) => file.slice(0, -'.ts'.length))
@@ -18,7 +21,13 @@ console.log(`node ${process.version}, ${availableParallelism()} cores`);
 let failed = 0;
 for (const name of names) {
   console.log(`\n== ${name}`);
-  const result = spawnSync(process.execPath, ['--expose-gc', join(folder, `${name}.ts`)], { stdio: 'inherit' });
+  const result = spawnSync(process.execPath, ['--expose-gc', join(folder, `${name}.ts`), ...sizes], {
+    stdio: 'inherit',
+  });
   if (result.status !== 0) failed++;
 }
 process.exitCode = failed === 0 && names.length > 0 ? 0 : 1;
+
+function isSize(argument: string): boolean {
+  return argument === '--smoke' || argument.includes('=');
+}

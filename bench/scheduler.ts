@@ -1,9 +1,9 @@
 /** The due decision of a tick with 10 000 enabled rules of one second, against its limit of 10 ms (p99). */
 import { createScheduler, type ScheduledRule } from '../src/rules/scheduler.ts';
 import { createSnapshot } from '../src/rules/snapshot.ts';
+import { sizes } from './fixture/sizes.ts';
 
-const ruleCount = 10_000;
-const ticks = 1200;
+const { rules: ruleCount, ticks } = sizes({ rules: 10_000, ticks: 1200 }, { rules: 100, ticks: 20 });
 const limitMs = 10;
 
 const trigger = { type: 'interval', interval_ms: 1000 } as const;

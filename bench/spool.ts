@@ -1,7 +1,7 @@
 /**
  * What an outage of the database costs the event loop (docs/guides/several-machines.md): the longest time for which it stands still
  * while readings and executions are kept in files, and while the files are stored in PostgreSQL, beside the lease of a process that
- * controls, which lives on the same loop. `node bench/spool.ts READINGS EXECUTIONS`; the server comes with the tests.
+ * controls, which lives on the same loop. `npm run bench spool`; the server comes with the tests.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,12 +20,14 @@ import { openRuntimeDatabase } from '../src/storage/database.ts';
 import { prepareHistory } from '../src/storage/history-server.ts';
 import { storageLimits } from '../src/storage/limits.ts';
 import { makePostgres } from '../src/testing/postgres-server.ts';
+import { sizes } from './fixture/sizes.ts';
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const beginMs = Date.UTC(2026, 6, 11);
 const seriesCount = 20;
+const size = sizes({ readings: 200_000, executions: 50_000 }, { readings: 2000, executions: 500 });
 
-const readings = Array.from({ length: Number(process.argv[2] ?? 200_000) }, (_, index): Reading => {
+const readings = Array.from({ length: size.readings }, (_, index): Reading => {
   const eventMs = beginMs + Math.floor(index / seriesCount) * 1000;
   const series = { instance: (index % seriesCount) + 1, point: 1 };
   return { series, eventMs, ingestedMs: eventMs + 100, value: Math.sin(index) * 100, quality: quality.good };
@@ -34,7 +36,7 @@ const readings = Array.from({ length: Number(process.argv[2] ?? 200_000) }, (_, 
 const record = JSON.stringify({
   nodes: Array.from({ length: 12 }, (_, index) => ({ id: `node-${index}`, took_ms: 0.01, note: 'x'.repeat(90) })),
 });
-const executions = Array.from({ length: Number(process.argv[3] ?? 50_000) }, (_, index): HistoryRow => {
+const executions = Array.from({ length: size.executions }, (_, index): HistoryRow => {
   const started_at = new Date(beginMs + index).toISOString();
   return { execution_id: newId(), rule_id: (index % 100) + 1, started_at, outcome: 'acted', unchanged: false, record };
 });

@@ -2,8 +2,6 @@
  * The longest turns of the thread that serves HTTP and of the thread that ticks, from outside, while the service does what
  * once made them stall. A turn shows as the round trip of `/health` on a connection of its own, and as the lateness of a tick
  * of 10 ms. Limit: 25 ms at p99.9. The round trips include this process and its share of two cores.
- *
- * BENCH_SECONDS and BENCH_RULES make it smaller.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,10 +9,15 @@ import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { WebSocket } from 'ws';
 import { type RunningSite, type SiteFolders, siteFolders, startSite } from './fixture/running-site.ts';
+import { sizes } from './fixture/sizes.ts';
 
 const limitMs = 25;
-const seconds = Number(process.env['BENCH_SECONDS'] ?? 10);
-const ruleCount = Number(process.env['BENCH_RULES'] ?? 20_000);
+const {
+  rules: ruleCount,
+  seconds,
+  nodes,
+  clients: clientCount,
+} = sizes({ rules: 20_000, seconds: 10, nodes: 150, clients: 200 }, { rules: 40, seconds: 1, nodes: 2, clients: 10 });
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 const site = `schema: svc.site.v1
@@ -193,7 +196,7 @@ async function busy(): Promise<void> {
   const rules = Math.ceil(ruleCount / 4);
   const { folders, running } = await startWith(rules, (started) => loaded(started, rules - 1));
   const large = await newRule(running, flow());
-  const document = flow(150);
+  const document = flow(nodes);
   const megabytes = (JSON.stringify(document).length / 1_048_576).toFixed(2);
   await measure(`PUTs of ${megabytes} MiB, one after the other`, running, async () => {
     const until = performance.now() + seconds * 1000;
@@ -210,9 +213,11 @@ async function busy(): Promise<void> {
     confirmed: true,
   });
   await running.call('POST', `/rules/${ticking}/enable`, { confirmed: true });
-  const clients = follow(running, 200, ticking);
+  const clients = follow(running, clientCount, ticking);
   await pause(1000);
-  await measure('200 stream clients, 40 of which read nothing', running, () => pause(seconds * 1000));
+  await measure(`${clientCount} stream clients, one in five of which reads nothing`, running, () =>
+    pause(seconds * 1000),
+  );
   for (const client of clients) client.terminate();
   await measure('a disk that takes nothing for 2 s at a time', running, async () => {
     const until = performance.now() + seconds * 1000;
@@ -229,6 +234,5 @@ async function busy(): Promise<void> {
   folders.remove();
 }
 
-const only = process.argv[2];
-if (only !== 'busy') await loading();
-if (only !== 'loading') await busy();
+await loading();
+await busy();
