@@ -35,6 +35,11 @@ export class WorldClock {
     return this.#nowMs;
   }
 
+  /** Whether a task waits; without one, time stands still until somebody asks for one. */
+  get isWaiting(): boolean {
+    return this.#heap.some((task) => !task.done);
+  }
+
   /** Does the next task that is due by `untilMs`; false when there is none, and then it is that late. */
   step(untilMs: number): boolean {
     this.#ringChanged();
