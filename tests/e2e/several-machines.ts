@@ -44,6 +44,8 @@ export interface Cluster {
 
 export interface ClusterOptions {
   readonly roles?: Readonly<Record<string, string>>;
+  /** The text of site.yaml for the machine of this position, whose device listens on this port. */
+  readonly site?: (port: number, position: number) => string;
   /** The text of service.yaml. */
   readonly service?: string;
   /** One that runs already and is stopped by whoever started it; without it the cluster has one of its own. */
@@ -51,7 +53,7 @@ export interface ClusterOptions {
 }
 
 export async function startCluster(names: readonly string[], options: ClusterOptions = {}): Promise<Cluster> {
-  const { roles = {}, service } = options;
+  const { roles = {}, service, site = siteWith } = options;
   const postgres = options.postgres ?? (await makePostgres());
   const machines: Machine[] = [];
   const closers: (() => unknown)[] = [];
@@ -62,7 +64,7 @@ export async function startCluster(names: readonly string[], options: ClusterOpt
   for (const name of names) {
     const device = await startModbusDevice();
     device.holding.writeFloatBE(50, 0);
-    const folders = testFolders(siteWith(device.port));
+    const folders = testFolders(site(device.port, machines.length));
     if (service !== undefined) folders.write('service.yaml', service);
     // All processes of a site have the same identity.
     mkdirSync(folders.data);
@@ -122,7 +124,7 @@ export function standsBy({ service }: Machine): boolean {
   return logs.lastIndexOf('this process stands by') > Math.max(...busy);
 }
 
-export function setpointWrites({ device }: Machine): number[] {
+export function setpointWrites({ device }: Pick<Machine, 'device'>): number[] {
   return device.writes.filter(({ register }) => register === setpointRegister).map(({ atMs }) => atMs);
 }
 
