@@ -1,5 +1,5 @@
 /** Rows that wait to be stored, bounded in number and in bytes: beyond either the oldest is dropped and counted. */
-import type { HistoryRow } from './history-store.ts';
+import type { HistoryRow } from './run-blocks.ts';
 
 export interface RowLimits {
   readonly record_queue: number;

@@ -70,6 +70,7 @@ function ruleQueries(parts: AutomationParts): HandledCapability[] {
       async handler(context) {
         const row = await ruleOf(store, context);
         const limit = Number(context.query['limit'] ?? defaultHistoryLimit);
+        await engine.settle(row.id);
         // One more than asked for tells whether a further page exists.
         const texts = await history.page(row.id, context.query['before'], limit + 1);
         const records = texts.slice(0, limit).map((text) => parsedOrNull(text));

@@ -203,13 +203,23 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
       await client.open();
       const executing = client.execute(1, 'correlation-1').catch(() => undefined);
       await settle();
-      await rename('execution', 'gone');
+      await rename('execution_block', 'gone');
       await pass(0);
       await turnUntil(clock, client.close());
       await executing;
-      await rename('gone', 'execution');
+      await rename('gone', 'execution_block');
     };
     await endWithout();
+    if (engine === 'sqlite') {
+      // The journal has it; the next engine stores it.
+      expect(said).toEqual([]);
+      client = make();
+      await client.open();
+      await turnUntil(clock, client.settle(1));
+      const [text] = await createHistoryReader(database).page(1, undefined, 9);
+      expect(text).toContain('correlation-1');
+      return;
+    }
     const kept: unknown[] = [];
     expect(await recordSpool(places.folder).store(async (rows) => kept.push(...rows))).toBe(1);
     expect(kept).toMatchObject([{ rule_id: 1, record: expect.stringContaining('correlation-1') }]);

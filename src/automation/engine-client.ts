@@ -69,6 +69,8 @@ export interface EngineClient {
   writeCycle(ruleId: number): Promise<readonly number[] | null>;
   /** Null while no engine runs. */
   status(): Promise<EngineStatus | null>;
+  /** Runs of a rule that wait to be stored with more of it are in the history then, if an engine runs here and the store takes them. */
+  settle(ruleId: number): Promise<void>;
   /** Null while no engine runs. */
   measures(): Promise<EngineMeasures | null>;
   watch(ruleIds: readonly number[]): void;
@@ -346,6 +348,19 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
     writeCycle: async (ruleId) => running().caller.call('writeCycle', { ruleId }),
     status: async () => (current?.runs === true ? current.caller.call('status', null) : null),
     measures: async () => (current?.runs === true ? current.caller.call('measures', null) : null),
+    async settle(ruleId) {
+      // A page without the newest runs is no error.
+      const settling = current?.runs === true ? current.caller.call('settle', { ruleId }) : undefined;
+      if (settling !== undefined)
+        await within(
+          clock,
+          limits.history_read_wait_ms,
+          settling.then(
+            () => undefined,
+            () => undefined,
+          ),
+        );
+    },
     watch(ruleIds) {
       // Without an engine there is nothing to watch; a new one is told when it starts.
       current?.caller.call('watch', { ruleIds }).catch((error: unknown) => {

@@ -125,6 +125,8 @@ export type EngineMethods = {
   readonly explain: (question: { readonly ruleIds: readonly number[] }) => (RuleStatus | null)[];
   readonly status: (question: null) => EngineStatus;
   readonly measures: (question: null) => EngineMeasures;
+  /** Has the runs of a rule stored that wait for more of it; false when the store did not take them. */
+  readonly settle: (question: { readonly ruleId: number }) => boolean;
   /** Enabled rules that write any of `points` (positions in the catalogue). */
   readonly writers: (question: { readonly points: readonly number[] }) => PointWriter[];
   /** Enabled rules that start each other, this one among them, in that order; null when there are none such. */
@@ -144,6 +146,7 @@ export const engineQuestions = [
   'explain',
   'status',
   'measures',
+  'settle',
   'writers',
   'writeCycle',
   'watch',
@@ -152,7 +155,7 @@ export const engineQuestions = [
 /** What other processes of the site may ask of the one that controls. */
 export type SharedEngineMethods = Omit<
   EngineMethods,
-  'execute' | 'stage' | 'rehearse' | 'adopt' | 'run' | 'drain' | 'keep' | 'close'
+  'execute' | 'settle' | 'stage' | 'rehearse' | 'adopt' | 'run' | 'drain' | 'keep' | 'close'
 > & {
   /** Clocks of two processes have nothing in common: the one that controls gives the order its deadline. */
   readonly execute: (order: Omit<ExecuteOrder, 'untilMs'>) => ExecutionRecord;

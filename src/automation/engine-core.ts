@@ -26,7 +26,7 @@ import {
   type RuleSetChange,
 } from './engine-contract.ts';
 import { createHeldRules, type HeldRules } from './held-rules.ts';
-import { type ClaimRow, createHistoryStore, type HistoryRow, type StateRow } from './history-store.ts';
+import { type ClaimRow, createHistoryStore, type StateRow } from './history-store.ts';
 import type { AutomationLimits } from './limits.ts';
 import { ruleLoader } from './loaded-rule.ts';
 import { type OpenRecordWriter, openRecordThread, openRecordWriter } from './open-record-writer.ts';
@@ -34,6 +34,7 @@ import { recordSpool } from './record-spool.ts';
 import { createRecorder } from './recorder.ts';
 import { createRuleSet, type RuleSet } from './rule-set.ts';
 import { parsedOrNull } from './rule-view.ts';
+import type { HistoryRow } from './run-blocks.ts';
 
 /** What an engine is started with: plain data and shared memory. */
 export interface EngineSetup {
@@ -66,7 +67,7 @@ export function recordsApart(logLevel: LogLevel): RecordsOf {
     if (typeof setup.database !== 'string') return recordsHere(setup, database, clock, log);
     await database.close();
     const { dataFolder, limits } = setup;
-    return openRecordThread({ file: setup.database, dataFolder, limits, logLevel }, clock, log);
+    return openRecordThread({ database: setup.database, dataFolder, limits, logLevel }, clock, log);
   };
 }
 
@@ -147,6 +148,7 @@ export function startEngineCore(
     explain: async ({ ruleIds }) => (await running()).engine.explain(ruleIds),
     status: async () => (await running()).engine.status(),
     measures: async () => (await running()).engine.measures(),
+    settle: async ({ ruleId }) => (await running()).recorder.settled(ruleId),
     writeCycle: async ({ ruleId }) => (await running()).engine.writeCycle(ruleId),
     writers: async ({ points }) => (await running()).engine.writers(points),
     watch({ ruleIds }) {
@@ -222,6 +224,7 @@ async function assemble({ setup, clock, log, term, catalogueWith, load, publish,
     clock,
     log,
     stateOf: rules.exportState,
+    remembers: rules.remembers,
     urgentStateOf: rules.urgentState,
   });
   const live = createLiveTableReader(memory);

@@ -47,6 +47,7 @@ describe('the engine of a process that controls', () => {
     explain: async (ruleIds) => ruleIds.map(() => null),
     writers: async () => [],
     writeCycle: async () => null,
+    settle: async () => undefined,
     status: async () => null,
     measures: async () => null,
     watch: (ruleIds) => void watched.push(ruleIds),

@@ -234,6 +234,8 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
       }
     },
     measures: async () => (local === undefined ? null : local.measures()),
+    // Over a database that processes share, runs are stored as they come.
+    settle: async (ruleId) => local?.settle(ruleId),
     watch(ruleIds) {
       watched = ruleIds;
       if (local !== undefined) watchAll();

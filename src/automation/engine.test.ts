@@ -153,7 +153,7 @@ function setup(options: Setup = {}) {
       touch: (ids) => void touched.push(...ids),
       forget: () => undefined,
       claimed: (point, state) => void world.claims.set(point, state),
-      flushed: () => (world.diskHangs ? new Promise(() => undefined) : Promise.resolve(true)),
+      settled: () => (world.diskHangs ? new Promise(() => undefined) : Promise.resolve(true)),
       hurry: () => void world.hurried++,
       waiting: () => 0,
       dropped: () => 0,

@@ -268,7 +268,7 @@ export function createEngine(parts: EngineParts): Engine {
     arbiter.beginCycle();
     const record = run(order.ruleId, newId(), order.correlationId, { type: 'manual' }, snapshot.monotonicMs);
     // Store before answering, so that the next query finds the run. A hanging disk must not turn a finished run into an error.
-    const stored = recorder.flushed().then(() => undefined);
+    const stored = recorder.settled(order.ruleId).then(() => undefined);
     void within(clock, Math.max(0, order.untilMs - clock.monotonicMs()), stored).then(() => order.resolve(record));
   };
 

@@ -1,22 +1,22 @@
+import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { firstIdAt } from '../base/id.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.ts';
 import { engines, type TestPlaces, testPlaces } from '../testing/engines.ts';
 import {
+  blocksBefore,
   createHistoryReader,
   createHistoryStore,
-  type HistoryRow,
   type HistoryStore,
-  newestOf,
   type StateRow,
 } from './history-store.ts';
+import type { HistoryRow } from './run-blocks.ts';
 
 const idOf = (number: number): string => `0192a000-0000-7000-8000-${String(number).padStart(12, '0')}`;
 const row = (ruleId: number, number: number, more: Partial<HistoryRow> = {}): HistoryRow => ({
   execution_id: idOf(number),
   rule_id: ruleId,
-  started_at: new Date(1_700_000_000_000 + number).toISOString(),
-  outcome: 'no_action',
   unchanged: false,
   record: `"${number}"`,
   ...more,
@@ -52,9 +52,11 @@ describe.each(engines)('runtime database on %s', (engine) => {
   test('a cursor whose run retention removed goes on where it stood', async () => {
     const store = createHistoryStore(database);
     const reader = createHistoryReader(database);
-    await append(store, [row(1, 1), row(1, 2), row(1, 3), row(1, 4)], [], []);
-    await database.query.deleteFrom('execution').where('execution_id', '=', idOf(3)).execute();
-    expect(await reader.page(1, idOf(3), 10)).toEqual(['"2"', '"1"']);
+    await append(store, [row(1, 1), row(1, 2)], [], []);
+    await append(store, [row(1, 3), row(1, 4)], [], []);
+    await store.pruneRule(1, 0, 1);
+    expect(await reader.page(1, idOf(5), 10)).toEqual(['"4"']);
+    expect(await reader.page(1, idOf(3), 10)).toEqual([]);
     expect(await reader.page(1, '00000000-0000-7000-8000-000000000000', 10)).toEqual([]);
   });
 
@@ -65,6 +67,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
     await store.restore([row(1, 2), row(1, 3)]);
     expect(await reader.page(1, undefined, 3)).toEqual(['"5"', '"4"', '"3"']);
     expect(await reader.page(1, idOf(3), 3)).toEqual(['"2"', '"1"']);
+    expect(await database.query.selectFrom('execution_block').select('runs').execute()).toEqual([{ runs: 5 }]);
   });
 
   test('decisions §2.1 a page is found in the index at its cursor, however old: no walk and no sorting', async () => {
@@ -73,12 +76,14 @@ describe.each(engines)('runtime database on %s', (engine) => {
       engine === 'postgres' ? [sql`SET LOCAL enable_seqscan = off`, sql`SET LOCAL enable_bitmapscan = off`] : [];
     const plan = await database.query.transaction().execute(async (within) => {
       for (const each of scans) await each.execute(within);
-      const page = newestOf(within, 1, idOf(0)).select('record').limit(50);
+      const page = blocksBefore(within, 1, 0, idOf(0)).limit(50);
       return JSON.stringify(await page.explain(undefined, engine === 'sqlite' ? sql`query plan` : undefined));
     });
     const found = {
-      sqlite: /SEARCH execution USING INDEX execution_of_rule \(rule_id=\? AND execution_id<\?\)/,
-      postgres: /Index Scan Backward using execution_of_rule.*Index Cond: \(\(rule_id = .*\) AND \(execution_id < /,
+      sqlite:
+        /SEARCH execution_block USING INDEX execution_block_of_rule \(rule_id=\? AND unchanged=\? AND last_id<\?\)/,
+      postgres:
+        /Index Scan Backward using execution_block_of_rule.*Index Cond: \(\(rule_id = .*\) AND \(unchanged = .*\) AND \(last_id < /,
     };
     expect(plan).toMatch(found[engine]);
     expect(plan).not.toMatch(/sort|b-tree|filter/i);
@@ -87,7 +92,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
   test('decisions §2.5 retention: the newest 1000 unchanged runs stay, and all others up to their own limit', async () => {
     const store = createHistoryStore(database);
     const unchanged = Array.from({ length: 1005 }, (_, index) => row(1, index, { unchanged: true }));
-    const acted = Array.from({ length: 12 }, (_, index) => row(1, 2000 + index, { outcome: 'acted' }));
+    const acted = Array.from({ length: 12 }, (_, index) => row(1, 2000 + index));
     await append(
       store,
       [...acted.slice(0, 6), ...unchanged, ...acted.slice(6), row(2, 9000, { unchanged: true })],
@@ -105,29 +110,46 @@ describe.each(engines)('runtime database on %s', (engine) => {
     expect(await all(2)).toHaveLength(1);
   });
 
-  test('decisions §2.5 what is older than the limit goes, a chunk at a time', async () => {
+  test('decisions §2.5 blocks that are older than the limit go, the oldest first, a bounded number at a time', async () => {
     const store = createHistoryStore(database);
-    await append(
-      store,
-      Array.from({ length: 10 }, (_, index) => row(1, index)),
-      [],
-      [],
-    );
-    const limit = new Date(1_700_000_000_007).toISOString();
-    expect(await store.pruneBefore(limit, 5)).toBe(5);
-    expect(await store.pruneBefore(limit, 5)).toBe(2);
+    const at = (ms: number) => ({ execution_id: `${firstIdAt(1_700_000_000_000 + ms)}-7000-8000-000000000000` });
+    for (let number = 0; number < 10; number++) await append(store, [row(1, number, at(number))], [], []);
+    expect(await store.pruneBefore(1_700_000_000_007, 5)).toBe(5);
+    expect(await store.pruneBefore(1_700_000_000_007, 5)).toBe(2);
     expect(await all(1)).toEqual(['"9"', '"8"', '"7"']);
   });
 
-  test('what is oldest by its time goes first, whatever came in first: found by the index of ages, without a scan', async () => {
-    const store = createHistoryStore(database);
-    const startedAt = (ms: number) => ({ started_at: new Date(1_700_000_000_000 + ms).toISOString() });
-    await append(store, [row(1, 1, startedAt(5)), row(1, 2, startedAt(3)), row(1, 3, startedAt(4))], [], []);
-    const limit = new Date(1_700_000_001_000).toISOString();
-    expect(await store.pruneBefore(limit, 1)).toBe(1);
-    expect(await all(1)).toEqual(['"3"', '"1"']);
-    expect(await store.pruneBefore(limit, 1)).toBe(1);
-    expect(await all(1)).toEqual(['"1"']);
+  test('decisions §2.1 any batches in any order: each run once, pages of any size show all of them, the newest first', async () => {
+    const numbers = fc.uniqueArray(fc.integer({ min: 0, max: 60 }), { maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ numbers, unchanged: fc.boolean() }), { maxLength: 8 }),
+        fc.integer({ min: 1, max: 9 }),
+        async (batches, size) => {
+          await database.query.deleteFrom('execution_block').execute();
+          const store = createHistoryStore(database);
+          const reader = createHistoryReader(database);
+          // A run is of one kind, however often it comes.
+          const kinds = new Map<number, boolean>();
+          for (const batch of batches) {
+            for (const number of batch.numbers) kinds.set(number, kinds.get(number) ?? batch.unchanged);
+            await store.restore(
+              batch.numbers.map((number) => row(1, number, { unchanged: kinds.get(number) ?? false })),
+            );
+          }
+          const seen: string[] = [];
+          for (let before: string | undefined; ; ) {
+            const page = await reader.page(1, before, size);
+            if (page.length === 0) break;
+            seen.push(...page);
+            before = idOf(Number(JSON.parse(page.at(-1) ?? '')));
+          }
+          const expected = [...kinds.keys()].toSorted((a, b) => b - a).map((number) => `"${number}"`);
+          expect(seen).toEqual(expected);
+        },
+      ),
+      { numRuns: 40 },
+    );
   });
 
   test('decisions §2.5 a batch whose commit was not answered is appended again: each run once, and the newer states', async () => {

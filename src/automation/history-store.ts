@@ -2,18 +2,9 @@
  * The runtime database: execution history and the durable state of rules (decisions §2.5). Written by the engine only;
  * the main thread reads history through a handle of its own.
  */
+import { firstIdAt } from '../base/id.ts';
 import type { RuntimeDatabase } from '../storage/database.ts';
-
-export interface HistoryRow {
-  readonly execution_id: string;
-  readonly rule_id: number;
-  readonly started_at: string;
-  readonly outcome: string;
-  /** A `no_action` or `skipped` run whose predecessor ended the same way. */
-  readonly unchanged: boolean;
-  /** The execution record as JSON text. */
-  readonly record: string;
-}
+import { blocksOf, distinct, type HistoryRow, type RunBlock, rowsOf } from './run-blocks.ts';
 
 export interface StateRow {
   readonly rule_id: number;
@@ -49,8 +40,8 @@ export interface HistoryStore {
   claims(): Promise<ClaimRow[]>;
   /** Keeps the newest `unchanged` unchanged runs and the newest `total` others of one rule. */
   pruneRule(ruleId: number, unchanged: number, total: number): Promise<void>;
-  /** Removes at most `rows` runs that started before `startedAt`; returns how many. */
-  pruneBefore(startedAt: string, rows: number): Promise<number>;
+  /** Removes at most `blocks` blocks all of whose runs started before `wallMs`; returns how many. */
+  pruneBefore(wallMs: number, blocks: number): Promise<number>;
 }
 
 export interface HistoryReader {
@@ -60,12 +51,15 @@ export interface HistoryReader {
 
 /** Rows of one INSERT: the database bounds the parameters of a statement. */
 const rowsPerStatement = 100;
+/** Blocks read at once for a page. */
+const blocksPerRead = 8;
+const blockColumns = ['rule_id', 'unchanged', 'first_id', 'last_id', 'packing', 'records'] as const;
 
 export function createHistoryStore(database: RuntimeDatabase): HistoryStore {
   return {
     append: ({ rows, states, gone, claims }) =>
       database.transaction(async (within) => {
-        await insertOnce(within, rows);
+        await insertRuns(within, rows);
         if (!(await database.isCurrent(within))) return;
         for (const part of portions(states)) {
           await within
@@ -83,25 +77,25 @@ export function createHistoryStore(database: RuntimeDatabase): HistoryStore {
         }
         for (const part of portions(gone)) await within.deleteFrom('rule_state').where('rule_id', 'in', part).execute();
       }),
-    restore: (rows) => database.transaction((within) => insertOnce(within, rows)),
+    restore: (rows) => database.transaction((within) => insertRuns(within, rows)),
     states: () => database.query.selectFrom('rule_state').select(['rule_id', 'state']).execute(),
     claims: () => database.query.selectFrom('point_claim').select(['point', 'state']).execute(),
-    async pruneRule(ruleId, unchanged, total) {
-      await pruneBeyond(database, ruleId, 1, unchanged);
-      await pruneBeyond(database, ruleId, 0, total);
-    },
-    async pruneBefore(startedAt, rows) {
+    pruneRule: (ruleId, unchanged, total) =>
+      database.transaction(async (within) => {
+        await pruneBeyond(within, ruleId, 1, unchanged);
+        await pruneBeyond(within, ruleId, 0, total);
+      }),
+    async pruneBefore(wallMs, blocks) {
       const result = await database.transaction((within) =>
         within
-          .deleteFrom('execution')
+          .deleteFrom('execution_block')
           .where('seq', 'in', (on) =>
-            // By age, as the index is: in order of `seq` the whole table would be read when nothing is old enough.
             on
-              .selectFrom('execution')
+              .selectFrom('execution_block')
               .select('seq')
-              .where('started_at', '<', startedAt)
-              .orderBy('started_at')
-              .limit(rows),
+              .where('last_id', '<', firstIdAt(wallMs))
+              .orderBy('last_id')
+              .limit(blocks),
           )
           .executeTakeFirst(),
       );
@@ -110,56 +104,141 @@ export function createHistoryStore(database: RuntimeDatabase): HistoryStore {
   };
 }
 
-/** Those that are there already stay as they are: a transaction whose answer was lost is done again. */
-async function insertOnce(within: RuntimeDatabase['query'], rows: readonly HistoryRow[]): Promise<void> {
-  for (const part of portions(rows)) {
-    await within
-      .insertInto('execution')
-      .values(part.map((row) => ({ ...row, unchanged: row.unchanged ? 1 : 0 })))
-      .onConflict((on) => on.column('execution_id').doNothing())
-      .execute();
+type Within = RuntimeDatabase['query'];
+
+/**
+ * Each run once: a transaction whose answer was lost is done again. Runs that were kept elsewhere come late, among those that are
+ * there: blocks in whose time they lie are packed anew with them, so that blocks stay disjoint.
+ */
+async function insertRuns(within: Within, rows: readonly HistoryRow[]): Promise<void> {
+  const groups = Map.groupBy(rows, ({ rule_id, unchanged }) => `${rule_id} ${unchanged}`);
+  const fresh = [...groups.values()].map(distinct);
+  const replaced: number[] = [];
+  const blocks: RunBlock[] = [];
+  for (const part of portions(fresh)) {
+    const near = await overlapping(within, part);
+    for (const group of part) {
+      const [first, last] = [group[0], group.at(-1)];
+      if (first === undefined || last === undefined) continue;
+      const there = near.filter(
+        (block) =>
+          block.rule_id === first.rule_id &&
+          block.unchanged === Number(first.unchanged) &&
+          block.first_id <= last.execution_id &&
+          block.last_id >= first.execution_id,
+      );
+      replaced.push(...there.map(({ seq }) => seq));
+      blocks.push(...blocksOf(there.length === 0 ? group : distinct([...there.flatMap(rowsOf), ...group])));
+    }
   }
+  for (const part of portions(replaced)) await within.deleteFrom('execution_block').where('seq', 'in', part).execute();
+  for (const part of portions(blocks)) await within.insertInto('execution_block').values(part).execute();
 }
 
-async function pruneBeyond(database: RuntimeDatabase, ruleId: number, unchanged: 0 | 1, keep: number): Promise<void> {
-  await database.transaction((within) =>
-    within
-      .deleteFrom('execution')
-      .where('rule_id', '=', ruleId)
-      .where('unchanged', '=', unchanged)
-      .where('seq', '<=', (on) =>
-        on
-          .selectFrom('execution')
-          .select('seq')
-          .where('rule_id', '=', ruleId)
-          .where('unchanged', '=', unchanged)
-          .orderBy('seq', 'desc')
-          .limit(1)
-          .offset(keep),
-      )
-      .execute(),
-  );
+/** Blocks of the same rules and kinds that reach into the time of these runs. */
+async function overlapping(within: Within, groups: readonly (readonly HistoryRow[])[]) {
+  const ids = groups.flat().map(({ execution_id }) => execution_id);
+  const [least, most] = [ids.reduce((a, b) => (a < b ? a : b), '~'), ids.reduce((a, b) => (a > b ? a : b), '')];
+  return within
+    .selectFrom('execution_block')
+    .select(['seq', ...blockColumns])
+    .where(
+      'rule_id',
+      'in',
+      groups.map(([row]) => row?.rule_id ?? 0),
+    )
+    .where('unchanged', 'in', [0, 1])
+    .where('last_id', '>=', least)
+    .where('first_id', '<=', most)
+    .execute();
+}
+
+/** Of the block in which the limit falls only the newest runs stay. */
+async function pruneBeyond(within: Within, ruleId: number, unchanged: 0 | 1, keep: number): Promise<void> {
+  const ofKind = within.selectFrom('execution_block').where('rule_id', '=', ruleId).where('unchanged', '=', unchanged);
+  const beyond = await within
+    .selectFrom(
+      ofKind
+        .select((on) => [
+          'last_id',
+          on.fn
+            .sum<number | string>('runs')
+            .over((over) => over.orderBy('last_id', 'desc'))
+            .as('total'),
+        ])
+        .as('counted'),
+    )
+    .select(['last_id', 'total'])
+    .where('total', '>', keep)
+    .orderBy('last_id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  if (beyond === undefined) return;
+  const block = await ofKind.select(blockColumns).where('last_id', '=', beyond.last_id).executeTakeFirstOrThrow();
+  await within
+    .deleteFrom('execution_block')
+    .where('rule_id', '=', ruleId)
+    .where('unchanged', '=', unchanged)
+    .where('last_id', '<=', beyond.last_id)
+    .execute();
+  const kept = rowsOf(block).slice(Number(beyond.total) - keep);
+  if (kept.length > 0) await within.insertInto('execution_block').values(blocksOf(kept)).execute();
 }
 
 export function createHistoryReader(database: RuntimeDatabase): HistoryReader {
   return {
     async page(ruleId, before, limit) {
-      const rows = await newestOf(database.query, ruleId, before).select('record').limit(limit).execute();
-      return rows.map((row) => row.record);
+      const rows: HistoryRow[] = [];
+      for (const unchanged of [0, 1] as const)
+        rows.push(...(await newestRuns(database.query, ruleId, unchanged, before, limit)));
+      return distinct(rows)
+        .toReversed()
+        .slice(0, limit)
+        .map(({ record }) => record);
     },
   };
 }
 
-/**
- * Ids sort by time, so that a page begins where its cursor would lie, also when retention removed that run meanwhile; and
- * runs that were stored late (`restore`) stand where they belong.
- */
-export function newestOf(query: RuntimeDatabase['query'], ruleId: number, before: string | undefined) {
+/** The newest runs of one kind, at least `limit` where there are as many; whatever became of the run at the cursor. */
+async function newestRuns(
+  query: Within,
+  ruleId: number,
+  unchanged: 0 | 1,
+  before: string | undefined,
+  limit: number,
+): Promise<HistoryRow[]> {
+  const rows: HistoryRow[] = [];
+  if (before !== undefined) {
+    const [block] = await blocksFrom(query, ruleId, unchanged, before).limit(1).execute();
+    if (block !== undefined) rows.push(...rowsOf(block).filter(({ execution_id }) => execution_id < before));
+  }
+  for (let cursor = before; rows.length < limit; ) {
+    const blocks = await blocksBefore(query, ruleId, unchanged, cursor).limit(blocksPerRead).execute();
+    for (const block of blocks) rows.push(...rowsOf(block));
+    cursor = blocks.at(-1)?.last_id;
+    if (cursor === undefined) break;
+  }
+  return rows;
+}
+
+/** Blocks that lie wholly before the cursor, the newest first. */
+export function blocksBefore(query: Within, ruleId: number, unchanged: 0 | 1, cursor: string | undefined) {
+  return ofKindOf(query, ruleId, unchanged)
+    .$if(cursor !== undefined, (older) => older.where('last_id', '<', cursor ?? ''))
+    .orderBy('last_id', 'desc');
+}
+
+/** Blocks that end at the cursor or later, the oldest first: only the first one may hold runs before it. */
+export function blocksFrom(query: Within, ruleId: number, unchanged: 0 | 1, cursor: string) {
+  return ofKindOf(query, ruleId, unchanged).where('last_id', '>=', cursor).orderBy('last_id');
+}
+
+function ofKindOf(query: Within, ruleId: number, unchanged: 0 | 1) {
   return query
-    .selectFrom('execution')
+    .selectFrom('execution_block')
+    .select(blockColumns)
     .where('rule_id', '=', ruleId)
-    .$if(before !== undefined, (older) => older.where('execution_id', '<', before ?? ''))
-    .orderBy('execution_id', 'desc');
+    .where('unchanged', '=', unchanged);
 }
 
 function portions<T>(list: readonly T[]): T[][] {

@@ -24,16 +24,20 @@ export const automationLimitsSchema = Type.Object(
     /** Pause before a dead engine is started again; doubles up to the second figure while it keeps dying. */
     engine_restart_ms: whole(1, 60_000, 100),
     engine_restart_max_ms: whole(1, 600_000, 10_000),
-    /** Longest time a finished execution waits to be stored. */
+    /** Longest time a finished execution waits to be handed over to be stored. */
     record_flush_ms: whole(1, 10_000, 100),
     /** Rows stored in one transaction; more wait for a later turn. */
     record_chunk_rows: whole(1, 100_000, 500),
     /** Executions that may wait to be stored; beyond it the oldest is dropped and counted. */
-    record_queue: whole(1, 1_000_000, 50_000),
+    record_queue: whole(1, 1_000_000, 200_000),
     /** Bytes of executions that may wait to be stored; beyond it the oldest is dropped and counted. */
     record_queue_bytes: whole(65_536, 1_073_741_824, 67_108_864),
     /** Longest time that unchanged runs and growing memories (windows, sums) wait to be stored (decisions §6). */
     state_flush_ms: whole(100, 60_000, 5000),
+    /** Longest time that an execution waits for more of its rule to be stored with it, in files; a journal keeps it meanwhile. */
+    history_block_ms: whole(100, 3_600_000, 60_000),
+    /** How long a read of a rule's history waits for executions that are not stored yet. */
+    history_read_wait_ms: whole(1, 60_000, 2000),
     history_days: whole(1, 36_500, 7),
     history_max_per_rule: whole(1, 10_000_000, 100_000),
     /** Unchanged `no_action` and `skipped` runs kept for each rule. */
@@ -74,9 +78,11 @@ export const automationLimits: AutomationLimits = {
   engine_restart_max_ms: 10_000,
   record_flush_ms: 100,
   record_chunk_rows: 500,
-  record_queue: 50_000,
+  record_queue: 200_000,
   record_queue_bytes: 67_108_864,
   state_flush_ms: 5000,
+  history_block_ms: 60_000,
+  history_read_wait_ms: 2000,
   history_days: 7,
   history_max_per_rule: 100_000,
   history_max_unchanged: 1000,

@@ -8,11 +8,13 @@ import type { Clock, Timer } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log, LogLevel } from '../base/log.ts';
 import { type Caller, callThread } from '../base/thread.ts';
-import type { RuntimeDatabase } from '../storage/database.ts';
-import { createHistoryStore, type HistoryRow } from './history-store.ts';
+import type { DatabasePlace, RuntimeDatabase } from '../storage/database.ts';
+import { createHistoryStore } from './history-store.ts';
 import type { AutomationLimits } from './limits.ts';
 import { createRecordWriter, type RecordBatch, type RecordWriter, type WriterCounts } from './record-writer.ts';
 import { createRuleLog } from './rule-log.ts';
+import type { HistoryRow } from './run-blocks.ts';
+import { noJournal, openRunJournal } from './run-journal.ts';
 
 export interface OpenRecordWriter extends RecordWriter {
   /** Closes the files. The last call. */
@@ -26,7 +28,7 @@ export interface WriterSetup {
 
 /** In this thread. The writer owns the handle from now on. */
 export function openRecordWriter(
-  setup: WriterSetup,
+  setup: WriterSetup & { readonly database: DatabasePlace },
   database: RuntimeDatabase,
   clock: Clock,
   log: Log,
@@ -35,11 +37,15 @@ export function openRecordWriter(
   const ruleLog = createRuleLog(join(setup.dataFolder, 'logs', 'rules'), setup.limits, clock, log);
   const store = createHistoryStore(database);
   const told = onCounts === undefined ? {} : { onCounts };
-  const writer = createRecordWriter({ store, ruleLog, limits: setup.limits, clock, log, ...told });
+  // A server keeps what other machines must know at once, and its disk is not a gateway's flash.
+  const waits = typeof setup.database === 'string';
+  const journal = waits ? openRunJournal(join(setup.dataFolder, 'journal')) : noJournal;
+  const blockMs = waits ? setup.limits.history_block_ms : 0;
+  const writer = createRecordWriter({ store, ruleLog, journal, blockMs, limits: setup.limits, clock, log, ...told });
   return {
     take: (batch) => writer.take(batch),
     counts: () => writer.counts(),
-    flushed: () => writer.flushed(),
+    settled: (ruleId) => writer.settled(ruleId),
     close: () => writer.close(),
     async end() {
       await ruleLog.close();
@@ -49,13 +55,14 @@ export function openRecordWriter(
 }
 
 export interface WriterWorkerData extends WriterSetup {
-  readonly file: string;
+  /** A file. */
+  readonly database: string;
   readonly logLevel: LogLevel;
 }
 
 export type WriterMethods = {
   readonly take: (batch: RecordBatch) => null;
-  readonly flushed: (question: null) => boolean;
+  readonly settled: (ruleId: number) => boolean;
   readonly close: (question: null) => readonly HistoryRow[];
   readonly end: (question: null) => null;
 };
@@ -106,9 +113,9 @@ export function openRecordThread(data: WriterWorkerData, clock: Clock, log: Log)
       pauseMs = limits.engine_restart_ms;
     },
     counts: () => counts,
-    flushed: async () =>
+    settled: async (ruleId) =>
       running()
-        .call('flushed', null)
+        .call('settled', ruleId)
         .catch(() => false),
     async close() {
       ended = true;

@@ -4,19 +4,18 @@
  */
 import { join } from 'node:path';
 import Type from 'typebox';
-import { decoder } from '../base/decode.ts';
+import { type Decoded, decoder } from '../base/decode.ts';
 import { openSpool, type Spool } from '../storage/spool.ts';
-import type { HistoryRow } from './history-store.ts';
+import type { HistoryRow } from './run-blocks.ts';
 
 const rowSchema = Type.Object({
   execution_id: Type.String(),
   rule_id: Type.Integer(),
-  started_at: Type.String(),
-  outcome: Type.String(),
   unchanged: Type.Boolean(),
   record: Type.String(),
 });
+export const decodeRow: (value: unknown) => Decoded<HistoryRow> = decoder(rowSchema);
 
 export function recordSpool(dataFolder: string): Spool<HistoryRow> {
-  return openSpool({ folder: join(dataFolder, 'spool'), what: 'executions', decode: decoder(rowSchema) });
+  return openSpool({ folder: join(dataFolder, 'spool'), what: 'executions', decode: decodeRow });
 }

@@ -10,14 +10,14 @@ if (parentPort === null) throw new Error('the record thread was started as a pro
 const data = workerData as WriterWorkerData;
 const log = createLog(data.logLevel, { thread: 'records' });
 const port = parentPort;
-const database = openRuntimeDatabase(data.file);
+const database = openRuntimeDatabase(data.database);
 const writer = openRecordWriter(data, database, systemClock, log, (counts) => sendEvent(port, counts));
 answerCalls<WriterMethods>(port, {
   async take(batch) {
     await writer.take(batch);
     return null;
   },
-  flushed: () => writer.flushed(),
+  settled: (ruleId) => writer.settled(ruleId),
   close: () => writer.close(),
   async end() {
     await writer.end();

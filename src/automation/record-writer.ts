@@ -1,15 +1,16 @@
 /**
- * Stores what ran (decisions §2.5): executions, the durable state of rules and the claims on points go to the runtime
- * database together, in one transaction a batch, a bounded number of rows at a time. What the disk does not take waits in a
- * bounded queue. On files it runs in a thread of its own (`record-thread.ts`), so that no tick waits for a disk.
+ * Stores what ran (decisions §2.5). The durable state of rules and the claims on points go to the runtime database as they come.
+ * Executions wait for more of their rule, which spares the disk, and are kept in a journal meanwhile. What the disk does not take
+ * waits in a bounded queue. On files all this happens in a thread of its own (`record-thread.ts`), so that no tick waits for a disk.
  */
 import { type Clock, type Timer, within } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import { timeLabel } from '../base/timestamp.ts';
-import { BoundedRows } from './bounded-rows.ts';
-import type { HistoryRow, HistoryStore } from './history-store.ts';
+import type { HistoryStore } from './history-store.ts';
 import type { AutomationLimits } from './limits.ts';
 import type { RuleLog } from './rule-log.ts';
+import type { HistoryRow } from './run-blocks.ts';
+import type { RunJournal } from './run-journal.ts';
+import { WaitingRuns } from './waiting-runs.ts';
 
 /** What the engine hands over at once. */
 export interface RecordBatch {
@@ -30,9 +31,9 @@ export interface RecordWriter {
   take(batch: RecordBatch): Promise<void>;
   /** What waits and what was lost, as far as that is known here. */
   counts(): WriterCounts;
-  /** True when everything taken before the call is stored; false when storing failed. */
-  flushed(): Promise<boolean>;
-  /** Stores what waits, for as long as there is time; returns the executions that the store did not take. */
+  /** True when every run of the rule that was taken before the call is stored; false when storing failed. */
+  settled(ruleId: number): Promise<boolean>;
+  /** Stores what waits, for as long as there is time; returns the executions that neither the store nor the journal took. */
   close(): Promise<readonly HistoryRow[]>;
 }
 
@@ -41,6 +42,7 @@ const dayMs = 86_400_000;
 const storingShare = 0.5;
 
 interface Waiter {
+  readonly ruleId: number;
   readonly upTo: number;
   readonly settle: (stored: boolean) => void;
 }
@@ -48,6 +50,9 @@ interface Waiter {
 export interface RecordWriterParts {
   readonly store: HistoryStore;
   readonly ruleLog: RuleLog;
+  readonly journal: RunJournal;
+  /** How long a run waits for more of its rule, in milliseconds: `history_block_ms`, or 0 where a server stores. */
+  readonly blockMs: number;
   readonly limits: AutomationLimits;
   readonly clock: Clock;
   readonly log: Log;
@@ -61,32 +66,41 @@ export function createRecordWriter(parts: RecordWriterParts): RecordWriter {
 
 class StoringWriter implements RecordWriter {
   readonly #parts: RecordWriterParts;
-  readonly #queue: BoundedRows;
+  readonly #runs: WaitingRuns;
   /** The newest of each, until it is stored. */
   readonly #states = new Map<number, string>();
   readonly #claims = new Map<string, string>();
   readonly #gone = new Set<number>();
   readonly #sincePruned = new Map<number, number>();
   #waiters: Waiter[] = [];
-  #taken = 0;
   #timer: Timer | undefined;
+  /** When the timer is due. */
+  #dueMs = 0;
   #pruneTimer: Timer | undefined;
   #running: Promise<void> | undefined;
   #closed = false;
   #givenUp = false;
+  /** The journal refused something: that is logged once. */
+  #unkept = false;
+  /** What the journal of the process before holds is stored. */
+  #recovered = false;
 
   constructor(parts: RecordWriterParts) {
     this.#parts = parts;
-    this.#queue = new BoundedRows(parts.limits);
+    this.#runs = new WaitingRuns(parts.limits, parts.blockMs);
+    this.#schedule(0);
     this.#schedulePrune(parts.limits.history_prune_interval_ms);
   }
 
   take({ rows, states, gone, claims }: RecordBatch): Promise<void> {
+    const { ruleLog, clock } = this.#parts;
+    const isKept = this.#keep(rows);
     for (const row of rows) {
-      this.#parts.ruleLog.append(row.rule_id, row.record);
-      this.#queue.push(row);
-      this.#taken++;
+      ruleLog.append(row.rule_id, row.record);
+      this.#runs.push(row, clock.monotonicMs(), isKept);
     }
+    // A run that the journal did not take is stored as soon as the database does.
+    if (!isKept) this.#runs.ask();
     for (const { rule_id: ruleId, state } of states) this.#states.set(ruleId, state);
     for (const { point, state } of claims) this.#claims.set(point, state);
     for (const ruleId of gone) {
@@ -94,21 +108,21 @@ class StoringWriter implements RecordWriter {
       this.#states.delete(ruleId);
       this.#sincePruned.delete(ruleId);
     }
-    this.#schedule(0);
+    this.#scheduleNext();
     this.#parts.onCounts?.(this.counts());
     return Promise.resolve();
   }
 
   counts(): WriterCounts {
-    return { waiting: this.#queue.length, dropped: this.#queue.dropped + this.#parts.ruleLog.dropped() };
+    return { waiting: this.#runs.length, dropped: this.#runs.dropped + this.#parts.ruleLog.dropped() };
   }
 
-  flushed(): Promise<boolean> {
-    if (this.#isIdle() && this.#running === undefined) return Promise.resolve(true);
+  settled(ruleId: number): Promise<boolean> {
+    const upTo = this.#runs.last;
+    if (this.#recovered && !this.#runs.holds(ruleId, upTo)) return Promise.resolve(true);
+    this.#runs.ask(ruleId);
     return new Promise((resolve) => {
-      this.#waiters.push({ upTo: this.#taken, settle: resolve });
-      this.#timer?.cancel();
-      this.#timer = undefined;
+      this.#waiters.push({ ruleId, upTo, settle: resolve });
       this.#schedule(0);
     });
   }
@@ -116,45 +130,91 @@ class StoringWriter implements RecordWriter {
   async close(): Promise<readonly HistoryRow[]> {
     const { clock, limits } = this.#parts;
     this.#closed = true;
+    this.#runs.ask();
     this.#timer?.cancel();
     this.#pruneTimer?.cancel();
     await within(clock, limits.engine_call_timeout_ms * storingShare, this.#storeAll());
     this.#givenUp = true;
     this.#settleWaiters(false);
     // With those that are being stored, if the store does not answer: it takes each only once. An answer after this finds none.
-    return this.#queue.remove(this.#queue.length);
+    return this.#runs.remove();
   }
 
+  /** Nothing is due to be stored. */
   #isIdle(): boolean {
-    return this.#waitingCount() === 0;
+    return this.#recovered && this.#stateCount() === 0 && this.#runs.dueIn(this.#parts.clock.monotonicMs()) !== 0;
   }
 
-  #waitingCount(): number {
-    return this.#queue.length + this.#states.size + this.#gone.size + this.#claims.size;
+  #stateCount(): number {
+    return this.#states.size + this.#gone.size + this.#claims.size;
   }
 
+  #keep(rows: readonly HistoryRow[]): boolean {
+    try {
+      const isKept = this.#parts.journal.append(rows, this.#runs.last + rows.length);
+      this.#unkept = false;
+      return isKept;
+    } catch (error) {
+      if (!this.#unkept) this.#parts.log.error('the journal of executions takes nothing', { error: String(error) });
+      this.#unkept = true;
+      return false;
+    }
+  }
+
+  #scheduleNext(): void {
+    if (!this.#isIdle()) return this.#schedule(0);
+    const dueMs = this.#runs.dueIn(this.#parts.clock.monotonicMs());
+    if (dueMs !== null) this.#schedule(dueMs);
+  }
+
+  /** At the latest then. */
   #schedule(delayMs: number): void {
-    if (this.#timer !== undefined || this.#running !== undefined || this.#closed) return;
-    this.#timer = this.#parts.clock.after(delayMs, () => {
+    if (this.#running !== undefined || this.#closed) return;
+    const { clock } = this.#parts;
+    const dueMs = clock.monotonicMs() + delayMs;
+    if (this.#timer !== undefined && this.#dueMs <= dueMs) return;
+    this.#timer?.cancel();
+    this.#dueMs = dueMs;
+    this.#timer = clock.after(delayMs, () => {
       this.#timer = undefined;
       void this.#flush();
     });
   }
 
   #settleWaiters(ok: boolean): void {
-    const due = this.#waiters.filter((waiter) => !ok || waiter.upTo <= this.#queue.left);
+    const due = this.#waiters.filter(({ ruleId, upTo }) => !ok || (this.#recovered && !this.#runs.holds(ruleId, upTo)));
     this.#waiters = this.#waiters.filter((waiter) => !due.includes(waiter));
     for (const waiter of due) waiter.settle(ok);
   }
 
+  /** What the process before had taken and perhaps not stored. */
+  async #recover(): Promise<void> {
+    if (this.#recovered) return;
+    const { journal, store, limits, log } = this.#parts;
+    let rows: readonly HistoryRow[];
+    try {
+      rows = journal.left();
+    } catch (error) {
+      // It stays where it is, for the next start.
+      log.error('the journal of executions cannot be read', { error: String(error) });
+      this.#recovered = true;
+      return;
+    }
+    for (let from = 0; from < rows.length; from += limits.record_chunk_rows)
+      await store.restore(rows.slice(from, from + limits.record_chunk_rows));
+    if (rows.length > 0) log.info('executions of the journal are stored', { executions: rows.length });
+    journal.forget();
+    this.#recovered = true;
+  }
+
   async #storeChunk(): Promise<void> {
-    const { store, limits } = this.#parts;
+    const { store, limits, clock, journal } = this.#parts;
     const count = limits.record_chunk_rows;
-    const rows = this.#queue.head(count);
+    const rows = this.#runs.take(clock.monotonicMs(), count);
     const states = takenFrom(this.#states, count);
     const claims = takenFrom(this.#claims, count);
     const gone = [...this.#gone].slice(0, count);
-    const before = this.#queue.left;
+    if (rows.length + states.length + claims.length + gone.length === 0) return;
     try {
       await store.append({
         rows,
@@ -163,6 +223,7 @@ class StoringWriter implements RecordWriter {
         gone,
       });
     } catch (error) {
+      this.#runs.putBack(clock.monotonicMs());
       // What came meanwhile is newer.
       for (const [ruleId, state] of states)
         if (!this.#states.has(ruleId) && !this.#gone.has(ruleId)) this.#states.set(ruleId, state);
@@ -170,8 +231,8 @@ class StoringWriter implements RecordWriter {
       throw error;
     }
     for (const ruleId of gone) this.#gone.delete(ruleId);
-    // Rows that a full queue dropped meanwhile have left its head already.
-    this.#queue.remove(Math.max(0, rows.length - (this.#queue.left - before)));
+    this.#runs.stored();
+    journal.stored(this.#runs.settled);
     for (const { rule_id: ruleId } of rows) this.#sincePruned.set(ruleId, (this.#sincePruned.get(ruleId) ?? 0) + 1);
   }
 
@@ -189,12 +250,13 @@ class StoringWriter implements RecordWriter {
 
   async #flushOnce(): Promise<boolean> {
     try {
+      await this.#recover();
       await this.#storeChunk();
       this.#settleWaiters(true);
       await this.#pruneCrowded();
       return true;
     } catch (error) {
-      this.#parts.log.error('executions could not be stored', { waiting: this.#queue.length, error: String(error) });
+      this.#parts.log.error('executions could not be stored', { waiting: this.#runs.length, error: String(error) });
       this.#settleWaiters(false);
       return false;
     }
@@ -206,7 +268,8 @@ class StoringWriter implements RecordWriter {
     const ok = await flushing;
     this.#running = undefined;
     this.#parts.onCounts?.(this.counts());
-    if (!this.#isIdle()) this.#schedule(ok ? 0 : this.#parts.limits.record_flush_ms);
+    if (ok) this.#scheduleNext();
+    else this.#schedule(this.#parts.limits.record_flush_ms);
   }
 
   /** The last that is stored: until nothing waits, the store takes nothing more or what waits is kept elsewhere. */
@@ -214,10 +277,8 @@ class StoringWriter implements RecordWriter {
     await this.#running;
     while (!this.#isIdle()) {
       if (this.#givenUp) return;
-      const before = this.#waitingCount();
-      await this.#flushOnce();
       // A store that takes nothing would keep a stop from ending.
-      if (this.#waitingCount() >= before) return;
+      if (!(await this.#flushOnce())) return;
     }
   }
 
@@ -226,7 +287,7 @@ class StoringWriter implements RecordWriter {
     const { store, limits, clock, log } = this.#parts;
     let full = false;
     try {
-      const before = timeLabel(clock.wallMs() - limits.history_days * dayMs);
+      const before = clock.wallMs() - limits.history_days * dayMs;
       full = (await store.pruneBefore(before, limits.record_chunk_rows)) >= limits.record_chunk_rows;
     } catch (error) {
       log.warn('old executions could not be removed', { error: String(error) });

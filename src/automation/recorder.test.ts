@@ -6,6 +6,7 @@ import type { HistoryStore, StateRow } from './history-store.ts';
 import { automationLimits } from './limits.ts';
 import { createRecordWriter } from './record-writer.ts';
 import { createRecorder } from './recorder.ts';
+import { noJournal } from './run-journal.ts';
 
 const runOf = (ruleId: number, number: number) =>
   ({ rule_id: ruleId, execution_id: `run-${number}`, started_at: '', outcome: 'acted' }) as ExecutionRecord;
@@ -51,12 +52,15 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
     close: () => Promise.resolve(),
   };
   const states = new Map<number, string>();
+  /** Rules that remember nothing of their runs. */
+  const memoryless = new Set<number>();
   const parts = { limits: { ...automationLimits, ...limits }, clock, log: silentLog };
-  const writer = createRecordWriter({ ...parts, store, ruleLog });
+  const writer = createRecordWriter({ ...parts, store, ruleLog, journal: noJournal, blockMs: 0 });
   const recorder = createRecorder({
     ...parts,
     writer,
     stateOf: (ruleId) => states.get(ruleId) ?? null,
+    remembers: (ruleId) => !memoryless.has(ruleId),
     urgentStateOf: (ruleId) => states.get(ruleId) ?? '',
   });
   /** What falls due now takes a turn to be handed over, and another one to be stored. */
@@ -67,7 +71,7 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
     await settle();
   };
   const close = async (): Promise<string[]> => (await recorder.close()).map((row) => row.execution_id);
-  return { recorder, writer, clock, close, transactions, states, faults, pruned, pass };
+  return { recorder, writer, clock, close, transactions, states, memoryless, faults, pruned, pass };
 }
 
 describe('decisions §2.5 recorder', () => {
@@ -135,14 +139,14 @@ describe('decisions §2.5 recorder', () => {
     expect(transactions).toHaveLength(3);
   });
 
-  test('flushed waits for its own run and hastens it', async () => {
+  test('settled waits for its own run and hastens it', async () => {
     const { recorder, transactions, pass } = setup();
     recorder.record(runOf(1, 1), false);
-    const stored = recorder.flushed();
+    const stored = recorder.settled(1);
     await pass(0);
     expect(await stored).toBe(true);
     expect(transactions).toHaveLength(1);
-    expect(await recorder.flushed()).toBe(true);
+    expect(await recorder.settled(1)).toBe(true);
   });
 
   test('a store that fails says so, loses nothing and is tried again', async () => {
@@ -150,7 +154,7 @@ describe('decisions §2.5 recorder', () => {
     states.set(1, 's');
     faults.failing = true;
     recorder.record(runOf(1, 1), false);
-    const stored = recorder.flushed();
+    const stored = recorder.settled(1);
     await pass(0);
     expect(await stored).toBe(false);
     expect(recorder.waiting()).toBe(1);
@@ -281,6 +285,25 @@ describe('decisions §2.5 recorder', () => {
     expect(stored.length).toBe(2);
   });
 
+  test('§6 of a rule without memories, when it last ran is stored every history_block_ms only, and at the end', async () => {
+    const { recorder, transactions, states, memoryless, close, pass } = setup();
+    states.set(1, 's');
+    memoryless.add(1);
+    recorder.record(runOf(1, 1), true);
+    await pass(automationLimits.state_flush_ms);
+    expect(transactions.flatMap((each) => each.states)).toHaveLength(1);
+    for (let ms = 0; ms < automationLimits.history_block_ms; ms += automationLimits.state_flush_ms) {
+      recorder.record(runOf(1, ms + 2), true);
+      await pass(automationLimits.state_flush_ms);
+      expect(transactions.flatMap((each) => each.rows)).toContain(`run-${ms + 2}`);
+      const isLast = ms + automationLimits.state_flush_ms === automationLimits.history_block_ms;
+      expect(transactions.flatMap((each) => each.states)).toHaveLength(isLast ? 2 : 1);
+    }
+    recorder.record(runOf(1, 1), true);
+    await close();
+    expect(transactions.flatMap((each) => each.states)).toHaveLength(3);
+  });
+
   test('§6 what must be stored at once when it changes takes its rule along, and no other', async () => {
     const { recorder, transactions, states, pass } = setup();
     for (const ruleId of [1, 2]) states.set(ruleId, 'off');
@@ -306,7 +329,7 @@ describe('decisions §2.5 recorder', () => {
   test('waiting for one run stores what waits beside it, unchanged runs too', async () => {
     const { recorder, transactions, pass } = setup();
     recorder.record(runOf(1, 1), true);
-    const stored = recorder.flushed();
+    const stored = recorder.settled(1);
     await pass(0);
     expect([await stored, transactions.flatMap(({ rows }) => rows)]).toEqual([true, ['run-1']]);
   });

@@ -1,15 +1,16 @@
 /**
  * What the engine hands over to be stored (decisions §2.5, §6): batches, not single runs, and never a wait. What must hold
  * after a crash (a cooldown, an anchor, a claim on a point) goes within `record_flush_ms`, a cooldown that begins at once;
- * runs that changed nothing and memories that grow with each run go every `state_flush_ms`, which spares the disk.
+ * runs that changed nothing and memories that grow with each run go every `state_flush_ms`, and when a rule last ran, if that is all
+ * that changed, every `history_block_ms`, which spares the disk.
  */
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import { BoundedRows } from './bounded-rows.ts';
-import type { HistoryRow } from './history-store.ts';
 import type { AutomationLimits } from './limits.ts';
 import type { RecordBatch, RecordWriter } from './record-writer.ts';
+import type { HistoryRow } from './run-blocks.ts';
 
 export interface Recorder {
   /** Takes one execution; its rule's state is asked for when it is handed over. */
@@ -20,8 +21,8 @@ export interface Recorder {
   forget(ruleIds: readonly number[]): void;
   /** A claim on a point (a priority hold, a write budget) must outlive a crash. */
   claimed(point: string, state: string): void;
-  /** True when everything recorded before the call is stored; false when storing failed. */
-  flushed(): Promise<boolean>;
+  /** True when every run of the rule that was recorded before the call is stored; false when storing failed. */
+  settled(ruleId: number): Promise<boolean>;
   /** Hands over what waits without waiting for more. */
   hurry(): void;
   waiting(): number;
@@ -37,7 +38,9 @@ export interface RecorderParts {
   readonly log: Log;
   /** The rule's durable state as JSON text, or null when the rule is not loaded any more. */
   readonly stateOf: (ruleId: number) => string | null;
-  /** The part of it that must be stored at once when it changes. */
+  /** Whether the rule has memories that each run may change (windows, sums). */
+  readonly remembers: (ruleId: number) => boolean;
+  /** The part of its state that must be stored at once when it changes. */
   readonly urgentStateOf: (ruleId: number) => string;
 }
 
@@ -56,6 +59,9 @@ class BatchingRecorder implements Recorder {
   readonly #touched = new Set<number>();
   /** Rules of which only memories changed that a crash may set back by `state_flush_ms`. */
   readonly #grown = new Set<number>();
+  /** Rules without memories of their own: of their state only when they last ran changes. */
+  readonly #seen = new Set<number>();
+  #seenSinceMs = 0;
   readonly #urgent = new Map<number, string>();
   readonly #gone = new Set<number>();
   readonly #claims = new Map<string, string>();
@@ -75,12 +81,13 @@ class BatchingRecorder implements Recorder {
 
   record(record: ExecutionRecord, unchanged: boolean): void {
     const { limits, urgentStateOf } = this.#parts;
-    const { execution_id, rule_id, started_at, outcome } = record;
-    const row = { execution_id, rule_id, started_at, outcome, unchanged, record: JSON.stringify(record) };
+    const { execution_id, rule_id } = record;
+    const row = { execution_id, rule_id, unchanged, record: JSON.stringify(record) };
     (unchanged ? this.#unchanged : this.#rows).push(row);
     const urgent = urgentStateOf(rule_id);
     if (this.#urgent.get(rule_id) === urgent) {
-      this.#grown.add(rule_id);
+      if (this.#parts.remembers(rule_id)) this.#grown.add(rule_id);
+      else this.#see(rule_id);
       this.#scheduleSlow();
     } else {
       this.#urgent.set(rule_id, urgent);
@@ -89,6 +96,11 @@ class BatchingRecorder implements Recorder {
     if (!unchanged || this.#touched.has(rule_id)) this.#schedule(limits.record_flush_ms);
     // Many runs that changed nothing are handed over before they fill the memory.
     else if (this.#unchanged.length >= limits.record_chunk_rows) this.#ripen();
+  }
+
+  #see(ruleId: number): void {
+    if (this.#seen.size === 0) this.#seenSinceMs = this.#parts.clock.monotonicMs();
+    this.#seen.add(ruleId);
   }
 
   touch(ruleIds: readonly number[]): void {
@@ -101,6 +113,7 @@ class BatchingRecorder implements Recorder {
       this.#gone.add(ruleId);
       this.#touched.delete(ruleId);
       this.#grown.delete(ruleId);
+      this.#seen.delete(ruleId);
       this.#urgent.delete(ruleId);
     }
     if (ruleIds.length > 0) this.#schedule(this.#parts.limits.record_flush_ms);
@@ -111,11 +124,11 @@ class BatchingRecorder implements Recorder {
     this.hurry();
   }
 
-  async flushed(): Promise<boolean> {
-    this.#ripen();
+  async settled(ruleId: number): Promise<boolean> {
+    for (const row of this.#unchanged.remove(this.#unchanged.length)) this.#rows.push(row);
     const upTo = this.#rows.left + this.#rows.length;
     while (this.#rows.left < upTo) if (!(await this.#handOver())) return false;
-    return this.#parts.writer.flushed();
+    return this.#parts.writer.settled(ruleId);
   }
 
   hurry(): void {
@@ -153,6 +166,11 @@ class BatchingRecorder implements Recorder {
     for (const row of this.#unchanged.remove(this.#unchanged.length)) this.#rows.push(row);
     for (const ruleId of this.#grown) this.#touched.add(ruleId);
     this.#grown.clear();
+    const { clock, limits } = this.#parts;
+    if (this.#closed || clock.monotonicMs() - this.#seenSinceMs >= limits.history_block_ms) {
+      for (const ruleId of this.#seen) this.#touched.add(ruleId);
+      this.#seen.clear();
+    }
     if (!this.#isIdle()) this.hurry();
   }
 
@@ -215,6 +233,7 @@ class BatchingRecorder implements Recorder {
       if (states.length >= limits.record_chunk_rows || bytes >= stateBytesMaximum) break;
       this.#touched.delete(ruleId);
       this.#grown.delete(ruleId);
+      this.#seen.delete(ruleId);
       const state = stateOf(ruleId);
       if (state === null) continue;
       states.push({ rule_id: ruleId, state });

@@ -53,6 +53,8 @@ export interface RuleSet {
   exportState(ruleId: number): string | null;
   /** The part of it that must be stored at once when it changes (decisions §6). */
   urgentState(ruleId: number): string;
+  /** Whether the rule has memories that a run may change. */
+  remembers(ruleId: number): boolean;
 }
 
 /** What is stored for a rule between two starts of the engine. */
@@ -211,6 +213,7 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
       };
       return JSON.stringify(state);
     },
+    remembers: (ruleId) => rules.get(ruleId)?.compiled?.sites.length !== 0,
     urgentState(ruleId) {
       const rule = rules.get(ruleId);
       if (rule === undefined) return '';

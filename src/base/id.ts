@@ -28,6 +28,12 @@ export function newId(): string {
   return v7({ random, msecs: lastMs, seq: sequence });
 }
 
+/** Sorts before every identifier made at this time or later, and behind all made before it. */
+export function firstIdAt(wallMs: number): string {
+  const digits = Math.max(0, Math.floor(wallMs)).toString(16).padStart(12, '0');
+  return `${digits.slice(0, 8)}-${digits.slice(8, 12)}`;
+}
+
 const secretBytes = 32;
 
 /** A fresh secret of 32 random bytes as base64url. */

@@ -8,11 +8,14 @@ import { DatabaseSync } from 'node:sqlite';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
-import { engines, testPlaces } from '../testing/engines.ts';
+import { firstIdAt } from '../base/id.ts';
+import { engines, runOn, testPlaces } from '../testing/engines.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { openDatabase, openRuntimeDatabase } from './database.ts';
 import { fileLimits } from './limits.ts';
 import { migrations } from './migrations.ts';
+import { connectPostgres, migratePostgres } from './postgres.ts';
+import { postgresMigrations } from './postgres-migrations.ts';
 
 const databases = [
   ['site', openDatabase, 2],
@@ -212,4 +215,52 @@ test.each(engines)('decisions §2.1 ids of rules are never given again, not even
   expect(await insert()).toBe(3);
   await database.close();
   await places.remove();
+});
+
+describe.each(engines)('executions of before, on %s', (engine) => {
+  test('are packed into blocks, and read as they were', async () => {
+    const places = await testPlaces(engine);
+    const run = async (text: string): Promise<void> => {
+      if (typeof places.runtime !== 'string') return void (await runOn(places.runtime, text));
+      const file = new DatabaseSync(places.runtime);
+      file.exec(text);
+      file.close();
+    };
+    if (typeof places.runtime === 'string') {
+      const before = migrations.runtime.slice(0, -1);
+      for (const step of before) await run(String(step));
+      await run(`PRAGMA user_version = ${before.length}`);
+    } else {
+      const server = connectPostgres(places.runtime, 'runtime');
+      await migratePostgres(server, places.runtime.limits, 'runtime', postgresMigrations.runtime.slice(0, -1));
+      await server.close();
+    }
+    // Half a minute apart, so that they are of several blocks; written in no order.
+    const ids = Array.from(
+      { length: 40 },
+      (_, index) => `${firstIdAt(1_700_000_000_000 + index * 30_000)}-7000-8000-0`,
+    );
+    const rows = ids.map((_, index) => {
+      const id = ids[(index * 7) % 40] ?? '';
+      return `('${id}', 1, '', 'acted', ${index % 2}, '${JSON.stringify({ id, text: 'a b\nc' })}')`;
+    });
+    rows.push(`('${ids[0]}1', 2, '', 'acted', 0, '{"other":true}')`);
+    await run(
+      `INSERT INTO execution (execution_id, rule_id, started_at, outcome, unchanged, record) VALUES ${rows.join()}`,
+    );
+    const database = openRuntimeDatabase(places.runtime);
+    try {
+      await database.ready();
+      const { createHistoryReader } = await import('../automation/history-store.ts');
+      const reader = createHistoryReader(database);
+      const page = await reader.page(1, undefined, 100);
+      expect(page.map((text) => JSON.parse(text) as unknown)).toEqual(
+        ids.toReversed().map((id) => ({ id, text: 'a b\nc' })),
+      );
+      expect(await reader.page(2, undefined, 100)).toEqual(['{"other":true}']);
+    } finally {
+      await database.close();
+      await places.remove();
+    }
+  });
 });

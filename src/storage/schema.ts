@@ -88,14 +88,16 @@ export interface SiteTables {
 }
 
 export interface RuntimeTables {
-  execution: {
+  /** Consecutive runs of one rule, packed together (`automation/run-blocks.ts`). */
+  execution_block: {
     seq: Generated<number>;
-    execution_id: string;
     rule_id: number;
-    started_at: string;
-    outcome: string;
     unchanged: number;
-    record: string;
+    first_id: string;
+    last_id: string;
+    runs: number;
+    packing: number;
+    records: Uint8Array;
   };
   rule_state: { rule_id: number; state: string };
   /** Priority holds and write budgets, by `instance:point_type:point`. */

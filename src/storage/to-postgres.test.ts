@@ -49,7 +49,6 @@ describe('a site that moves', () => {
     const row = {
       execution_id: 'e-1',
       rule_id: 1,
-      started_at: '',
       outcome: 'acted',
       unchanged: true,
       record: '{"x":1}',
@@ -71,7 +70,7 @@ describe('a site that moves', () => {
       audit_chain: 1,
       audit_event: 450,
       audit_details: 450,
-      execution: 1,
+      execution_block: 1,
       rule_state: 1,
       point_claim: 1,
     });

@@ -31,7 +31,7 @@ const site: readonly Moved[] = [
   { table: 'audit_mark' },
 ];
 const runtime: readonly Moved[] = [
-  { table: 'execution', counted: 'seq' },
+  { table: 'execution_block', counted: 'seq' },
   { table: 'rule_state' },
   { table: 'point_claim' },
 ];

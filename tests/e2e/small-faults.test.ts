@@ -189,6 +189,32 @@ test('§6 a cooldown, a priority hold and a write budget outlive kill -9 right a
   }
 });
 
+test('§6 runs that wait to be stored together outlive kill -9', async () => {
+  const folders = testFolders(virtualSite);
+  let service = await startTestService(folders);
+  try {
+    const trigger = { type: 'interval', interval_ms: 100 };
+    const id = await newRule(service, 'level', { flow_json: feedFlow(), trigger_config: trigger });
+    const executions = async (): Promise<number> =>
+      Number((await service.read('/scheduler/status')).body['data']?.['executions']);
+    await waitFor(async () => (await executions()) > 10 || undefined);
+    const certain = await executions();
+    // Handed over within `record_flush_ms` (100), and kept in the journal then.
+    await waitFor(async () => (await executions()) > certain + 5 || undefined);
+    expect(readdirSync(join(folders.data, 'journal'))).toHaveLength(1);
+    await service.stop('SIGKILL');
+    service = await startTestService(folders);
+    const runs = async (): Promise<unknown[]> =>
+      (await service.read(`/rules/${id}/history?limit=100`)).body['data']?.['list'] as unknown as unknown[];
+    await waitFor(async () => (await runs()).length >= certain || undefined);
+    expect(await service.stop()).toBe(0);
+    expect(readdirSync(join(folders.data, 'journal'))).toEqual([]);
+  } finally {
+    await service.stop();
+    folders.remove();
+  }
+});
+
 test('§6 the data directory and what is in it are for the service alone', async () => {
   const folders = testFolders(virtualSite);
   mkdirSync(folders.data, { mode: 0o755 });

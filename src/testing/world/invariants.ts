@@ -161,13 +161,12 @@ export class Invariants {
 
   /**
    * A point that was looked at again and again and kept its value: an on-change rule without other gates must have seen it. One that
-   * saw another value in that time saw what the looks missed: the point went there and back in between.
+   * saw another value in that time saw what the looks missed: the point went there and back in between. Returns what is wrong.
    */
-  steady(ruleId: number, trigger: string, { value, sinceMs }: { value: number; sinceMs: number }): void {
+  missed(ruleId: number, trigger: string, { value, sinceMs }: { value: number; sinceMs: number }): string | null {
     const last = this.#lastSeen.get(ruleId);
-    if (last === undefined || last.trigger !== trigger || last.value === null || last.atMs >= sinceMs) return;
-    if (last.value !== value)
-      this.violate(`rule ${ruleId} last saw ${last.value}, and its point has been ${value} since`);
+    if (last === undefined || last.trigger !== trigger || last.value === null || last.atMs >= sinceMs) return null;
+    return last.value === value ? null : `rule ${ruleId} last saw ${last.value}, and its point has been ${value} since`;
   }
 
   /** A device was told something: it must be a command that was accepted a moment ago, under this generation. */

@@ -2,7 +2,7 @@
  * One life of the service in the world: the real stores, pipeline, engine and device layer on one simulated clock, over files
  * that outlive it. What it puts between them is faulty: the ports of the threads, the disk, the wires.
  */
-import { copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import type { Answer, Subject } from '../../api/capability.ts';
@@ -14,6 +14,7 @@ import { createHistoryReader, createHistoryStore, type HistoryStore } from '../.
 import { automationLimits } from '../../automation/limits.ts';
 import { createRecordWriter } from '../../automation/record-writer.ts';
 import { createRuleStore } from '../../automation/rule-store.ts';
+import { openRunJournal, type RunJournal } from '../../automation/run-journal.ts';
 import { Fault } from '../../base/fault.ts';
 import { type Log, silentLog } from '../../base/log.ts';
 import { startDeviceLayer } from '../../devices/device-layer.ts';
@@ -144,6 +145,8 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
         const parts = {
           store: slow(createHistoryStore(opened)),
           ruleLog,
+          journal: faultyJournal(openRunJournal(join(folder, 'journal')), disk),
+          blockMs: automationLimits.history_block_ms,
           limits: automationLimits,
           clock: ownClock,
           log: ownLog,
@@ -152,7 +155,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
         return {
           take: (batch) => writer.take(batch),
           counts: () => writer.counts(),
-          flushed: () => writer.flushed(),
+          settled: (ruleId) => writer.settled(ruleId),
           close: () => writer.close(),
           end: () => opened.close(),
         };
@@ -253,6 +256,8 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
           const file = join(folder, name + end);
           if (existsSync(file)) copyFileSync(file, join(next, name + end));
         }
+      if (existsSync(join(folder, 'journal')))
+        cpSync(join(folder, 'journal'), join(next, 'journal'), { recursive: true });
       clock.kill();
       await devices.terminate();
       await Promise.all(cores.map((core) => core.stop())).catch(() => undefined);
@@ -266,6 +271,17 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
     },
     async restartDevices(): Promise<void> {
       await devices.restart();
+    },
+  };
+}
+
+/** A full disk takes no more of the journal than of anything else. */
+function faultyJournal(journal: RunJournal, disk: Disk): RunJournal {
+  return {
+    ...journal,
+    append(rows, last) {
+      if (disk.isFull) throw new Fault('storage-unavailable', 'the disk is full');
+      return journal.append(rows, last);
     },
   };
 }

@@ -1,4 +1,5 @@
 /** What the world looks at again and again beside the records: that points are seen, and that devices are read. */
+import { rowsOf } from '../../automation/run-blocks.ts';
 import { usable } from '../../rules/snapshot.ts';
 import type { Invariants } from './invariants.ts';
 import type { Plant, PlantDevice } from './plant.ts';
@@ -12,6 +13,8 @@ export class Watches {
   /** By point: its value and since when it has been that. */
   readonly #steady = new Map<number, { value: number; sinceMs: number }>();
   readonly #readsBefore = new Map<string, number>();
+  /** Rules and revisions that had not seen their point's value, and when that was first noticed. */
+  readonly #missing = new Map<string, number>();
 
   constructor(plant: Plant, invariants: Invariants, now: () => number) {
     this.#plant = plant;
@@ -32,7 +35,10 @@ export class Watches {
     }
   }
 
-  /** On-change rules that nothing holds back have seen what their point has been for three seconds. */
+  /**
+   * On-change rules that nothing holds back have seen what their point has been for three seconds. One that has not is looked at
+   * once more: it may have been enabled a moment ago, by an order that a stalled engine took up together with this question.
+   */
   async seen(site: SiteProcess, ruleIds: readonly number[], isAlive: () => boolean): Promise<void> {
     const statuses = await site.engine.explain(ruleIds);
     for (const status of statuses) {
@@ -46,9 +52,32 @@ export class Watches {
         (each) => each.instance === point?.instance && each.kind === point.point_type && each.id === point.point,
       );
       const steady = facts === undefined ? undefined : this.#steady.get(facts.index);
-      if (steady === undefined || this.#now() - steady.sinceMs < 3000) continue;
-      if (isAlive()) this.#invariants.steady(row.id, trigger, steady);
+      if (steady === undefined || this.#now() - steady.sinceMs < 3000 || !isAlive()) continue;
+      const missed = this.#invariants.missed(row.id, trigger, steady);
+      const key = `${row.id}@${row.revision}`;
+      const sinceMs = this.#missing.get(key);
+      if (missed === null) this.#missing.delete(key);
+      else if (sinceMs === undefined) this.#missing.set(key, this.#now());
+      else if (this.#now() - sinceMs > 3000) this.#invariants.violate(missed);
     }
+  }
+
+  /** Those that ran up to `untilMs`; later ones may wait still. */
+  async storedRuns(site: SiteProcess, untilMs: number): Promise<void> {
+    const due = this.#invariants.dueInStore();
+    const ids = [...due].filter(([, atMs]) => atMs <= untilMs).map(([id]) => id);
+    if (ids.length === 0) return;
+    const blocks = await site.runtime.query
+      .selectFrom('execution_block')
+      .selectAll()
+      .where(
+        'last_id',
+        '>=',
+        ids.reduce((a, b) => (a < b ? a : b)),
+      )
+      .execute();
+    const found = new Set(blocks.flatMap((block) => rowsOf(block).map((row) => row.execution_id)));
+    this.#invariants.stored(ids, found);
   }
 
   broken(device: PlantDevice): void {

@@ -6,9 +6,9 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { automationLimits } from '../../automation/limits.ts';
 import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
-import { timeLabel } from '../../base/timestamp.ts';
 import { nextTurn } from '../../base/turns.ts';
 import { Invariants } from './invariants.ts';
 import { isMember } from './member.ts';
@@ -249,7 +249,6 @@ class World {
     this.#counts.kills++;
     this.#counts.faults++;
     this.#note('kill', '');
-    const killedMs = this.#clock.nowMs;
     for (const device of this.#plant.devices) device.doubledConnections = 0;
     this.#life++;
     this.#disk.delayMs = 1;
@@ -257,11 +256,11 @@ class World {
     this.#invariants.killed();
     await site.kill(join(this.#folder, String(this.#life)));
     await this.#start();
-    await this.#compare(killedMs);
+    await this.#compare();
   }
 
-  /** No change that was acknowledged is lost, and no run that was stored. */
-  async #compare(killedMs: number): Promise<void> {
+  /** No change that was acknowledged is lost. */
+  async #compare(): Promise<void> {
     const site = this.#site;
     if (site === undefined) return;
     for (const [id, revision] of this.#rules) {
@@ -274,22 +273,6 @@ class World {
     }
     for (const id of this.#deleting) if ((await site.store.get(id)) === null) this.#rules.set(id, null);
     this.#deleting.clear();
-    await this.#storedRuns(site, killedMs);
-  }
-
-  /** Those that ran up to `untilMs`; later ones may wait still. */
-  async #storedRuns(site: SiteProcess, untilMs: number): Promise<void> {
-    const due = this.#invariants.dueInStore();
-    const asked = [...due].filter(([, atMs]) => atMs <= untilMs);
-    const ids = asked.map(([id]) => id);
-    if (ids.length === 0) return;
-    const firstMs = this.#outside.wallMs() - (this.#clock.nowMs - Math.min(...asked.map(([, atMs]) => atMs)));
-    const rows = await site.runtime.query
-      .selectFrom('execution')
-      .select('execution_id')
-      .where('started_at', '>=', timeLabel(firstMs - 1000))
-      .execute();
-    this.#invariants.stored(ids, new Set(rows.map((row) => row.execution_id)));
   }
 
   #breakDevice(random: Random): void {
@@ -362,7 +345,10 @@ class World {
     if (status.records_dropped > 0) this.#invariants.violate(`${status.records_dropped} records were dropped`);
     await this.#watches.seen(site, [...this.#rules.keys()], () => this.#site === site);
     if (this.#disk.isFull || this.#disk.delayMs > 1) return;
-    if (status.records_waiting < 100) await this.#storedRuns(site, this.#clock.nowMs - 12_000);
+    // What waited for more of its rule, and what the journal of the life before held.
+    const sinceMs = this.#clock.nowMs - this.#startedMs;
+    if (sinceMs > 10_000)
+      await this.#watches.storedRuns(site, this.#clock.nowMs - automationLimits.history_block_ms - 15_000);
   }
 
   /** One call of an engineer, through the pipeline. */
