@@ -99,6 +99,8 @@ interface Running {
   held: ReadonlyMap<number, number>;
   /** More rules are to be loaded. */
   partial: boolean;
+  /** Those that are known to be missing, in loading order. */
+  missing: number[];
   /** Of the last reload that it took. */
   report: ReloadReport | undefined;
   rehearsed: boolean;
@@ -112,8 +114,9 @@ interface Portion {
   readonly partial: boolean;
 }
 
-/** Rules of the first portion. */
+/** Rules of the first portion, and of the largest: what the engine takes up in one turn. */
 const portionMinimum = 200;
+const portionMaximum = 1000;
 /** Rules sent at once, and about how many bytes of them: what either thread does in one turn with a message. */
 const stageMinimum = 4;
 const stageMaximum = 100;
@@ -163,16 +166,19 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
       const asked = new Set(named);
       return { kept: [...target.held].filter(([id]) => !asked.has(id)), ids: named, partial: false };
     }
+    // As many again as are held: few reloads at first, and the first rules run soon; then as many as one turn takes.
+    const count = Math.min(portionMaximum, Math.max(portionMinimum, target.held.size));
+    if (target.missing.length > 0)
+      return { kept: [...target.held], ids: target.missing.splice(0, count), partial: true };
     const heads = await parts.rules.heads();
     const stored = new Map(heads.map((head) => [head.id, head.revision]));
     const kept = [...target.held].filter(([id]) => stored.has(id));
     const missing = heads.filter(({ id, revision }) => target.held.get(id) !== revision);
     const isComplete = missing.length === 0 && kept.length === target.held.size;
     if (isComplete && target.report !== undefined && !target.partial) return null;
-    // As many again as are held: few reloads, however many rules there are, and the first rules run soon.
-    const count = Math.max(portionMinimum, target.held.size);
     const ids = missing.toSorted((a, b) => inLoadingOrder(target.held, a, b)).map(({ id }) => id);
-    return { kept, ids: ids.slice(0, count), partial: ids.length > count };
+    target.missing = ids.slice(count);
+    return { kept, ids: ids.slice(0, count), partial: target.missing.length > 0 };
   };
   /** Has the engine compile these rules, a bounded number of bytes at a time; answers their revisions. */
   const stage = async (target: Running, ids: readonly number[]): Promise<(readonly [number, number])[]> => {
@@ -307,6 +313,7 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
       parameters,
       held: new Map(),
       partial: true,
+      missing: [],
       report: undefined,
       rehearsed: false,
       adopted: false,
@@ -337,7 +344,12 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
     },
     reload(inForce, changed) {
       if (inForce !== undefined) parameters = inForce;
-      return inTurn(() => bring(alive(), changed));
+      return inTurn(() => {
+        const target = alive();
+        // Whatever was edited meanwhile comes before what is still to be loaded.
+        target.missing = [];
+        return bring(target, changed);
+      });
     },
     async execute(ruleId, correlationId) {
       const untilMs = clock.monotonicMs() + limits.engine_call_timeout_ms * orderShare;

@@ -106,9 +106,8 @@ export function startEngineCore(
       return null;
     },
     async reload(change) {
-      const report = held.take(change);
+      const { report, changed } = held.take(change);
       if (adopted === undefined) return report;
-      const { changed } = held.all();
       return (await adopted).engine.reload({ ...change, changed });
     },
     async rehearse() {

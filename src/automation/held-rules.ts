@@ -6,14 +6,14 @@
 import type { Clock } from '../base/clock.ts';
 import { createPace } from '../base/turns.ts';
 import type { SiteCatalogue } from '../rules/catalogue.ts';
-import type { EngineRule, ReloadReport, RuleSetChange, StagedRules } from './engine-contract.ts';
+import type { EngineRule, ReloadReport, RuleFailureCode, RuleSetChange, StagedRules } from './engine-contract.ts';
 import type { LoadedRule, RuleLoader } from './loaded-rule.ts';
 
 export interface HeldRules {
   /** Compiles the rows, and those of the named rules that are held already, in turns. They do not belong to the set yet. */
   stage(staged: StagedRules): Promise<void>;
-  /** Makes the change the set: rows that were staged need not come again. */
-  take(change: RuleSetChange): ReloadReport;
+  /** Makes the change the set: rows that were staged need not come again. `changed`: the rows that are new or other than before. */
+  take(change: RuleSetChange): { readonly report: ReloadReport; readonly changed: readonly EngineRule[] };
   /** Everything in the set, as a first load. */
   all(): RuleSetChange;
   /** What was compiled here is not compiled again. */
@@ -36,9 +36,22 @@ export function createHeldRules(
     return entry?.catalogue === catalogue ? entry.loaded : undefined;
   };
   const load: HeldRules['load'] = (row, catalogue) => {
-    const loaded = known(row, catalogue) ?? loader.load(row, catalogue);
+    const before = known(row, catalogue);
+    if (before !== undefined) return before;
+    const loaded = loader.load(row, catalogue);
     compiled.set(row, { catalogue, loaded });
     return loaded;
+  };
+  const reportOf = (all: Iterable<EngineRule>, catalogue: SiteCatalogue): ReloadReport => {
+    let loaded = 0;
+    const failed: { id: number; code: RuleFailureCode }[] = [];
+    for (const row of all) {
+      if (!row.enabled) continue;
+      const { failure } = load(row, catalogue);
+      if (failure === null) loaded++;
+      else failed.push({ id: row.id, code: failure });
+    }
+    return { rules_loaded: loaded, rules_failed: failed };
   };
   return {
     load,
@@ -63,21 +76,19 @@ export function createHeldRules(
     take(change) {
       parameters = change.parameters ?? parameters;
       partial = change.partial ?? false;
-      const changed = new Map(change.changed.map((row) => [row.id, row]));
+      const sent = new Map(change.changed.map((row) => [row.id, row]));
       const next = new Map<number, EngineRule>();
+      const changed: EngineRule[] = [];
       for (const id of change.ids) {
-        const row = changed.get(id) ?? staged.get(id) ?? rows.get(id);
+        const old = rows.get(id);
+        const row = sent.get(id) ?? staged.get(id) ?? old;
         if (row === undefined) throw new Error(`a reload names rule ${id} without its row`);
+        if (row !== old) changed.push(row);
         next.set(id, row);
       }
       rows = next;
       staged.clear();
-      const catalogue = catalogueWith(parameters);
-      const loaded = [...rows.values()].filter(({ enabled }) => enabled).map((row) => load(row, catalogue));
-      return {
-        rules_loaded: loaded.filter(({ failure }) => failure === null).length,
-        rules_failed: loaded.flatMap(({ row, failure }) => (failure === null ? [] : [{ id: row.id, code: failure }])),
-      };
+      return { report: reportOf(rows.values(), catalogueWith(parameters)), changed };
     },
     all() {
       const all = { ids: [...rows.keys()], changed: [...rows.values()], partial };

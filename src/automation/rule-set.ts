@@ -23,6 +23,7 @@ import type {
   LastRun,
   PointWriter,
   ReloadReport,
+  RuleFailureCode,
   RuleSetChange,
   RuleStatus,
 } from './engine-contract.ts';
@@ -129,18 +130,16 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
     return { next, restored, edited };
   };
 
-  const failures = (): ReloadReport['rules_failed'] =>
-    [...rules.values()].flatMap(({ row, failure }) =>
-      row.enabled && failure !== null ? [{ id: row.id, code: failure }] : [],
-    );
   const counts = (): ReturnType<RuleSet['counts']> => {
-    const enabled = [...rules.values()].filter((rule) => rule.row.enabled);
-    return {
-      total_rules: rules.size,
-      enabled_rules: enabled.length,
-      runnable_rules: enabled.filter((rule) => rule.failure === null).length,
-      rules_failed: failures(),
-    };
+    let [enabled, runnable] = [0, 0];
+    const failed: { id: number; code: RuleFailureCode }[] = [];
+    for (const { row, failure } of rules.values()) {
+      if (!row.enabled) continue;
+      enabled++;
+      if (failure === null) runnable++;
+      else failed.push({ id: row.id, code: failure });
+    }
+    return { total_rules: rules.size, enabled_rules: enabled, runnable_rules: runnable, rules_failed: failed };
   };
 
   return {
@@ -157,8 +156,9 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
       const { next, restored, edited } = nextSet(change);
       // States of rules that were deleted while the engine was down are of no use to anyone; but while more rules are to
       // come, what is not named yet is not gone.
-      const gone = change.partial === true ? [] : [...rules.keys(), ...stored.keys()];
-      const removed = gone.filter((id) => !next.has(id));
+      const removed: number[] = [];
+      if (change.partial !== true)
+        for (const known of [rules, stored]) for (const id of known.keys()) if (!next.has(id)) removed.push(id);
       for (const id of removed) stored.delete(id);
       rules = next;
       scheduler.replace(
@@ -170,7 +170,8 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
         const sameTrigger = saved.trigger === next.get(id)?.scheduled.triggerText;
         scheduler.restoreState(id, saved.schedule, sameTrigger, monotonicMs, wallMs);
       }
-      return { report: { rules_loaded: counts().runnable_rules, rules_failed: failures() }, edited, removed };
+      const { runnable_rules: loaded, rules_failed: failed } = counts();
+      return { report: { rules_loaded: loaded, rules_failed: failed }, edited, removed };
     },
     finished(ruleId, record) {
       const rule = rules.get(ruleId);

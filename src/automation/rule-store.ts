@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import { nextTurn } from '../base/turns.ts';
 import type { Database, Transaction } from '../storage/database.ts';
 import type { EngineRule } from './engine-contract.ts';
 
@@ -56,6 +57,8 @@ export interface RuleStore {
 
 /** Ids named in one question to the database. */
 const idsPerQuery = 500;
+/** Heads read in one turn of this thread. */
+const headsPerQuery = 1000;
 
 export function createRuleStore(database: Database, clock: Clock, rulesMax: number): RuleStore {
   const now = (): string => new Date(clock.wallMs()).toISOString();
@@ -98,12 +101,20 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
         return before;
       }),
     async heads() {
-      const rows = await database.query
-        .selectFrom('rules')
-        .select(['id', 'revision', 'enabled', 'priority'])
-        .orderBy('id')
-        .execute();
-      return rows.map((row) => ({ ...row, enabled: row.enabled !== 0 }));
+      const heads: RuleHead[] = [];
+      for (let last: number | undefined = -1; last !== undefined; ) {
+        const rows: { id: number; revision: number; enabled: number; priority: number }[] = await database.query
+          .selectFrom('rules')
+          .select(['id', 'revision', 'enabled', 'priority'])
+          .where('id', '>', last)
+          .orderBy('id')
+          .limit(headsPerQuery)
+          .execute();
+        for (const row of rows) heads.push({ ...row, enabled: row.enabled !== 0 });
+        last = rows.length < headsPerQuery ? undefined : rows.at(-1)?.id;
+        if (last !== undefined) await nextTurn(clock);
+      }
+      return heads;
     },
     async engineRules(ids) {
       const rules: EngineRule[] = [];

@@ -142,6 +142,9 @@ export function createScheduler({ event_min_interval_ms: eventMinMs }: Scheduler
         if (entry !== old) renewed.push(entry);
         next.set(rule.id, entry);
       }
+      const isSame = renewed.length === 0 && next.size === entries.size;
+      entries = next;
+      if (isSame) return;
       const gone = order.filter((entry) => next.get(entry.rule.id) !== entry);
       // Mostly in order already: what changed is put behind, and the sort moves little else.
       order = [...order.filter((entry) => next.get(entry.rule.id) === entry), ...renewed].sort(byRank);
@@ -149,7 +152,6 @@ export function createScheduler({ event_min_interval_ms: eventMinMs }: Scheduler
         entry.rank = rank;
       });
       if ([...gone, ...renewed].some(({ rule }) => rule.points.length > 0)) subscribers = subscribersOf(order);
-      entries = next;
       touched = order.filter((entry) => entry.touched);
     },
 

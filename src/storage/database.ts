@@ -48,10 +48,20 @@ export function openDatabase(place: DatabasePlace, clock = systemClock): Databas
     : openServer<SiteTables>(place, 'site');
 }
 
+/** The history of a thousand rules grows in a thousand places of an index. */
+const runtimePageBytes = 1024;
+
 /** History and rule state: a power cut may lose the last moments, never the order. */
 export function openRuntimeDatabase(place: DatabasePlace, clock = systemClock): RuntimeDatabase {
   if (typeof place === 'string') {
-    const file = openFile<RuntimeTables>(place, 'normal', migrations.runtime, 'the runtime database', clock);
+    const file = openFile<RuntimeTables>(
+      place,
+      'normal',
+      migrations.runtime,
+      'the runtime database',
+      clock,
+      runtimePageBytes,
+    );
     return { ...file, isCurrent: () => Promise.resolve(true) };
   }
   return {
@@ -71,8 +81,9 @@ function openFile<Tables>(
   steps: readonly MigrationStep[],
   what: string,
   clock: Clock,
+  pageBytes?: number,
 ): Handle<Tables> {
-  const sqlite = openSqlite(file, durability);
+  const sqlite = openSqlite(file, durability, pageBytes);
   orClose(sqlite, () => {
     migrate(sqlite, steps, what);
     sqlite.exec(`PRAGMA busy_timeout = ${fileLimits.busy_timeout_ms}`);

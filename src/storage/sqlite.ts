@@ -16,10 +16,16 @@ const busyTimeoutMs = 5000;
 const busyCode = 5;
 const cachedStatements = 500;
 
-export function openSqlite(file: string, durability: Durability): DatabaseSync {
+/** Bytes of the write-ahead log at which it is copied into the database. */
+const checkpointBytes = 4_096_000;
+
+/** `pageBytes`: of a database that is made now. Small ones suit small changes in many places, each of which writes a page. */
+export function openSqlite(file: string, durability: Durability, pageBytes = 4096): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(file, { timeout: busyTimeoutMs });
+    database.exec(`PRAGMA page_size = ${pageBytes}`);
+    database.exec(`PRAGMA wal_autocheckpoint = ${Math.floor(checkpointBytes / pageBytes)}`);
     database.exec('PRAGMA journal_mode = WAL');
     database.exec(`PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`);
     database.exec('PRAGMA foreign_keys = ON');
