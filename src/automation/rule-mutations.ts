@@ -14,7 +14,7 @@ import type { Issue, Topology } from '../rules/topology.ts';
 import { type AutomationParts, etag, notLoaded, ruleIdOf, ruleResource, succeeded } from './automation-parts.ts';
 import { deriveSteps, selfTriggerWarnings, topologySteps, triggerOf, writesOf } from './rule-document.ts';
 import type { RuleChanges, RuleRow } from './rule-store.ts';
-import { ruleView } from './rule-view.ts';
+import { ruleView, ruleViewSteps } from './rule-view.ts';
 
 export function createRuleMutations(parts: AutomationParts): HandledCapability[] {
   const { store } = parts;
@@ -119,14 +119,17 @@ async function update(parts: AutomationParts, context: CallContext): Promise<Ans
   await reload(parts, id);
   const topology = derived.flow?.topology ?? (await storedTopology(parts, after));
   const warnings = [...derived.warnings, ...(await crossWarnings(parts, after, topology))];
-  // Two large documents are parsed in two turns.
-  const beforeView = ruleView(before);
-  await nextTurn(parts.clock);
   return {
     data: succeeded({ id, status: 'updated', warnings }),
     headers: { etag: etag(after.revision) },
-    auditDetails: { before: beforeView, after: ruleView(after) },
+    auditDetails: { before: await viewed(parts, before), after: await viewed(parts, after) },
   };
+}
+
+/** Beginning in a turn of its own: what came before may have taken one. */
+async function viewed({ clock }: AutomationParts, row: RuleRow): Promise<ReturnType<typeof ruleView>> {
+  await nextTurn(clock);
+  return inTurns(clock, ruleViewSteps(row));
 }
 
 /** From `If-Match`, the body, or neither. The two must not contradict each other. */

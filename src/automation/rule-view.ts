@@ -1,7 +1,17 @@
 /** A stored rule as the API and the audit details show it (decisions §2.1, GET). */
+import { atOnce } from '../base/turns.ts';
 import type { RuleRow } from './rule-store.ts';
 
 export function ruleView(row: RuleRow) {
+  return atOnce(ruleViewSteps(row));
+}
+
+/** As `ruleView`, a document a step: each may be as large as a request. */
+export function* ruleViewSteps(row: RuleRow) {
+  const flow = row.flow_json === null ? null : parsedOrNull(row.flow_json);
+  yield;
+  const nodes = parsedOrNull(row.nodes_json);
+  yield;
   return {
     id: row.id,
     name: row.name,
@@ -10,8 +20,8 @@ export function ruleView(row: RuleRow) {
     priority: row.priority,
     cooldown_ms: row.cooldown_ms,
     trigger_config: row.trigger_config === null ? null : parsedOrNull(row.trigger_config),
-    flow_json: row.flow_json === null ? null : parsedOrNull(row.flow_json),
-    nodes_json: parsedOrNull(row.nodes_json),
+    flow_json: flow,
+    nodes_json: nodes,
     revision: row.revision,
     created_at: row.created_at,
     updated_at: row.updated_at,

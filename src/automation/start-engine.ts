@@ -14,6 +14,7 @@ export function startEngineWorker(setup: EngineSetup, logLevel: LogLevel): Engin
   const worker = new Worker(new URL('./engine-thread.ts', import.meta.url), {
     workerData: { setup, logLevel } satisfies EngineWorkerData,
     name: 'automation',
+    resourceLimits: { maxYoungGenerationSizeMb: 6 },
   });
   let reason = 'the thread ended';
   worker.on('error', (error) => {
