@@ -163,6 +163,14 @@ function follow(running: RunningSite, count: number, ruleId: number): WebSocket[
   });
 }
 
+/** Some wait for the disk and are done, some are refused. */
+async function editUntil(running: RunningSite, ruleId: number, untilMs: number): Promise<void> {
+  for (let count = 0; performance.now() < untilMs; count++)
+    await running
+      .call('PUT', `/rules/${ruleId}`, { description: `edit ${count}`, confirmed: true })
+      .catch(() => undefined);
+}
+
 /** A site with so many rules, started; what `onStart` measures begins when it answers. */
 async function startWith(
   rules: number,
@@ -219,16 +227,17 @@ async function busy(): Promise<void> {
     pause(seconds * 1000),
   );
   for (const client of clients) client.terminate();
-  await measure('a disk that takes nothing for 2 s at a time', running, async () => {
+  await measure('a disk that takes nothing for 2 s at a time, and edits', running, async () => {
     const until = performance.now() + seconds * 1000;
+    const edits = editUntil(running, ticking, until);
     while (performance.now() < until) {
-      const disk = new DatabaseSync(join(folders.data, 'runtime.sqlite'));
-      disk.exec('BEGIN IMMEDIATE');
+      const disks = ['runtime', 'site'].map((name) => new DatabaseSync(join(folders.data, `${name}.sqlite`)));
+      for (const disk of disks) disk.exec('PRAGMA busy_timeout = 1000; BEGIN IMMEDIATE');
       await pause(2000);
-      disk.exec('ROLLBACK');
-      disk.close();
+      for (const disk of disks) disk.close();
       await pause(200);
     }
+    await edits;
   });
   await running.stop();
   folders.remove();

@@ -4,7 +4,7 @@
  * gap-free sequence.
  */
 import { canonicalSteps } from '../base/canonical-json.ts';
-import { sha256Hex } from '../base/digest.ts';
+import { sha256Steps } from '../base/digest.ts';
 import { newId } from '../base/id.ts';
 import { atOnce, type Steps } from '../base/turns.ts';
 import { type AuditLogName, type ChainOwner, chainedEventOf, chainHash, chainStart } from '../storage/audit-chain.ts';
@@ -43,8 +43,7 @@ export function* prepareSteps(entry: AuditEntry): Steps<PreparedEntry> {
   if (entry.details === undefined) return { entry, details: null, detailsDigest: null };
   const details = yield* canonicalSteps(entry.details);
   yield;
-  const detailsDigest = sha256Hex(details);
-  yield;
+  const detailsDigest = yield* sha256Steps(details);
   return { entry, details, detailsDigest };
 }
 

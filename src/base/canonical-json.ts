@@ -58,8 +58,8 @@ function objectText(value: object): string {
   return `${text}}`;
 }
 
-/** Below this depth a value is written in one step: above it lie the members of documents, which can be many. */
-const stepDepth = 4;
+/** Below this depth a value is written in one step: above it lie the nodes of a rule's documents, which can be many. */
+const stepDepth = 5;
 
 /** As `canonicalJson`, a member near the root a step: what is written may be as large as two requests. */
 export function* canonicalSteps(value: unknown, depth = 0): Steps<string> {

@@ -3,6 +3,7 @@
  * that is too large into an infinity and an escaped half of a surrogate pair into a text that no file or digest can
  * hold. Each would let a document mean something else than it shows, so each is refused, as is nesting beyond a limit.
  */
+import { atOnce, type Steps } from './turns.ts';
 
 export const jsonDepthMaximum = 100;
 
@@ -22,21 +23,35 @@ export class JsonError extends Error {
 
 /** Parses `text` or throws a JsonError whose message may be shown to the caller. */
 export function parseJson(text: string, overflow: NumberOverflow = 'refused'): unknown {
+  return atOnce(parseJsonSteps(text, overflow));
+}
+
+/** As `parseJson`, in steps, for a text of up to a request. */
+export function* parseJsonSteps(text: string, overflow: NumberOverflow = 'refused'): Steps<unknown> {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     throw new JsonError('is not valid JSON', 'json');
   }
-  check(text, overflow);
+  yield;
+  yield* check(text, overflow);
   return value;
 }
 
+/** Characters that are looked at in one step. */
+const stepCharacters = 65_536;
+
 /** One pass over a text that is known to be valid JSON: depth, members, texts and numbers. */
-function check(text: string, overflow: NumberOverflow): void {
+function* check(text: string, overflow: NumberOverflow): Steps<void> {
   const open: (Set<string> | null)[] = [];
   let expectKey = false;
+  let stepEnd = stepCharacters;
   for (let at = 0; at < text.length; at++) {
+    if (at >= stepEnd) {
+      yield;
+      stepEnd = at + stepCharacters;
+    }
     const character = text[at];
     if (character === '"') {
       const end = endOfString(text, at);

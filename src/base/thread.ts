@@ -113,8 +113,15 @@ export interface Caller<M extends Methods, E> {
   close(reason: Fault): void;
 }
 
-/** Calls methods of the thread behind `port`; a call without an answer in `deadlineMs` is refused. */
-export function callThread<M extends Methods, E>(port: Port, clock: Clock, deadlineMs: number): Caller<M, E> {
+const engineLate = (): Fault => new Fault('engine-unavailable', 'the engine did not answer in time; try again');
+
+/** Calls methods of the thread behind `port`; a call without an answer in `deadlineMs` is refused with what `late` says. */
+export function callThread<M extends Methods, E>(
+  port: Port,
+  clock: Clock,
+  deadlineMs: number,
+  late: () => Fault = engineLate,
+): Caller<M, E> {
   interface Open {
     readonly message: CallMessage;
     readonly resolve: (value: never) => void;
@@ -151,8 +158,7 @@ export function callThread<M extends Methods, E>(port: Port, clock: Clock, deadl
           return;
         }
         const id = ++lastId;
-        const expire = (): void =>
-          settle(id)?.reject(new Fault('engine-unavailable', 'the engine did not answer in time; try again'));
+        const expire = (): void => settle(id)?.reject(late());
         const message: CallMessage = { tag: 'call', id, method, argument };
         open.set(id, { message, resolve, reject, timer: clock.after(deadlineMs, expire) });
         port.postMessage(message);

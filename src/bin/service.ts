@@ -37,7 +37,7 @@ import { flowLimits } from '../rules/limits.ts';
 import { createSnapshot, type Snapshot } from '../rules/snapshot.ts';
 import { isHalfRestored } from '../storage/backup.ts';
 import { copyBeforeMigration, takeBack, wasMoved } from '../storage/data-files.ts';
-import { type Database, openDatabase, openRuntimeDatabase } from '../storage/database.ts';
+import { type Database, openDatabaseApart, openRuntimeDatabase } from '../storage/database.ts';
 import { prepareHistory } from '../storage/history-server.ts';
 import {
   isForOperator,
@@ -120,7 +120,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const identity = orStartError(() => identityOf(config, limits, log));
   for (const copy of orStartError(() => copyBeforeMigration(config.dataDir, systemClock.wallMs())))
     log.info('a database of an older format was copied before it is brought forward', { copy });
-  const { database, runtime } = await openDatabases(config, limits, opened);
+  const { database, runtime } = await openDatabases(config, limits, log, opened);
   const { scope } = identity;
   const key = orStartError(() => auditKey(config.dataDir));
   const parts = { database, dataFolder: config.dataDir, clock: systemClock, limits: limits.audit, scope, key };
@@ -255,23 +255,20 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   };
 }
 
-async function openDatabases(config: ServiceConfig, limits: ServiceLimits, opened: Opened) {
-  const { database, runtime } = orStartError(() => {
-    const site = openDatabase(siteDatabase(config, limits.storage));
-    opened.add(() => site.close());
-    const rules = openRuntimeDatabase(runtimeDatabase(config, limits.storage));
-    opened.add(() => rules.close());
-    return { database: site, runtime: rules };
-  });
+async function openDatabases(config: ServiceConfig, limits: ServiceLimits, log: Log, opened: Opened) {
   try {
+    const database = await openDatabaseApart(siteDatabase(config, limits.storage), systemClock, log);
+    opened.add(() => database.close());
+    const runtime = openRuntimeDatabase(runtimeDatabase(config, limits.storage));
+    opened.add(() => runtime.close());
     await database.ready();
     await runtime.ready();
     const history = historyDatabase(config, limits.storage);
     if (typeof history !== 'string') await prepareHistory(history);
+    return { database, runtime };
   } catch (error) {
     throw new StartError(error instanceof Error ? error.message : String(error));
   }
-  return { database, runtime };
 }
 
 /** Spans of requests, when there is somewhere to send them. */

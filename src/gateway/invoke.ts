@@ -17,8 +17,9 @@ import type { AuditLog } from '../audit/log.ts';
 import type { Clock } from '../base/clock.ts';
 import { decodeOrRefuse } from '../base/decode.ts';
 import { Fault } from '../base/fault.ts';
-import { JsonError, parseJson } from '../base/json.ts';
+import { JsonError, parseJsonSteps } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
+import { inTurns, type Steps } from '../base/turns.ts';
 import { createRecords, type Records } from './call-records.ts';
 import { faultOf, unauthenticated } from './envelope.ts';
 import type { Identity } from './identity.ts';
@@ -81,7 +82,7 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
     },
 
     async perform(call, subject, bytes) {
-      const body = readBody(descriptor, call, bytes);
+      const body = await inTurns(parts.clock, bodySteps(descriptor, call, bytes));
       try {
         confirmBody(descriptor, call, body);
       } catch (error) {
@@ -222,7 +223,7 @@ function confirmHeader(descriptor: Capability, call: Call): void {
 }
 
 /** The parsed body; undefined when there is none. */
-function readBody(descriptor: Capability, call: Call, bytes: Buffer | undefined): unknown {
+function* bodySteps(descriptor: Capability, call: Call, bytes: Buffer | undefined): Steps<unknown> {
   if (bytes === undefined || bytes.length === 0) return undefined;
   // JSON is UTF-8 (RFC 8259); a body that says otherwise would be misread.
   if (!/^application\/json(\s*;\s*charset="?utf-8"?)?\s*$/i.test(call.header('content-type') ?? ''))
@@ -231,7 +232,7 @@ function readBody(descriptor: Capability, call: Call, bytes: Buffer | undefined)
     throw new Fault('unsupported-media-type', 'the body must not be compressed');
   if (descriptor.body === null) throw new Fault('invalid-input', 'this route takes no body');
   try {
-    return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return yield* parseJsonSteps(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
     if (error instanceof JsonError) throw new Fault('invalid-input', `the body ${error.message}`);
     if (error instanceof TypeError) throw new Fault('invalid-input', 'the body is not UTF-8');

@@ -2,6 +2,8 @@
 import { Kysely, type Transaction as KyselyTransaction, sql } from 'kysely';
 import { type Clock, sleep, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import type { Log } from '../base/log.ts';
+import { openDatabaseThread } from './database-apart.ts';
 import { fileLimits } from './limits.ts';
 import { migrations } from './migrations.ts';
 import { connectPostgres, migratePostgres, type PostgresPlace } from './postgres.ts';
@@ -48,6 +50,25 @@ export function openDatabase(place: DatabasePlace, clock = systemClock): Databas
     : openServer<SiteTables>(place, 'site');
 }
 
+/**
+ * As `openDatabase`, for a process that must not stand still while a disk does: a thread of its own carries out the statements of
+ * a file. The file is brought forward here, before that begins.
+ */
+export async function openDatabaseApart(place: DatabasePlace, clock: Clock, log: Log): Promise<Database> {
+  const here = openDatabase(place, clock);
+  if (typeof place !== 'string') return here;
+  await here.close();
+  const thread = openDatabaseThread(place, clock, log);
+  const query = new Kysely<SiteTables>({ dialect: thread.dialect });
+  return {
+    ...handleOf(query, clock),
+    async close() {
+      await query.destroy();
+      await thread.close();
+    },
+  };
+}
+
 /** The history of a thousand rules grows in a thousand places of an index. */
 const runtimePageBytes = 1024;
 
@@ -89,18 +110,20 @@ function openFile<Tables>(
     sqlite.exec(`PRAGMA busy_timeout = ${fileLimits.busy_timeout_ms}`);
   });
   const query = new Kysely<Tables>({ dialect: sqliteDialect(sqlite) });
-  const transaction = patientTransactions(query, clock);
   return {
-    query,
-    ready: () => Promise.resolve(),
-    commitNothing: () => transaction(rewriteFormat),
-    transaction,
+    ...handleOf(query, clock),
     async close() {
       await query.destroy();
       // The query layer closes only what it used; a handle left open would leave the write-ahead log behind.
       if (sqlite.isOpen) sqlite.close();
     },
   };
+}
+
+/** What is the same for files here and in another thread. */
+function handleOf<Tables>(query: Kysely<Tables>, clock: Clock): Omit<Handle<Tables>, 'close'> {
+  const transaction = patientTransactions(query, clock);
+  return { query, ready: () => Promise.resolve(), commitNothing: () => transaction(rewriteFormat), transaction };
 }
 
 /** Another connection's lock makes SQLite stand still and wait: so it is asked again and again for a moment only. */

@@ -87,6 +87,8 @@ export const fileLimits = {
   begin_retry_ms: 30,
   /** Time in which a transaction must have begun; then it is refused. */
   begin_deadline_ms: 5000,
+  /** How long a statement may take where a thread of its own carries it out. */
+  answer_deadline_ms: 10_000,
 } as const;
 
 /** Files of what a database did not take (`spool.ts`). Rows are of some hundred bytes, or of some thousand. */

@@ -15,6 +15,7 @@ const busyTimeoutMs = 5000;
 /** SQLite's code for a lock that another connection holds; its extended codes have this in their low byte. */
 const busyCode = 5;
 const cachedStatements = 500;
+const refusal = 'the storage did not take the request; try again';
 
 /** Bytes of the write-ahead log at which it is copied into the database. */
 const checkpointBytes = 4_096_000;
@@ -77,6 +78,11 @@ export function migrate(database: DatabaseSync, steps: readonly MigrationStep[],
 }
 
 export function sqliteDialect(database: DatabaseSync): SqliteDialect {
+  return new SqliteDialect({ database: { close: () => database.close(), prepare: statementsOf(database) } });
+}
+
+/** Statements by their text, prepared once. */
+export function statementsOf(database: DatabaseSync): (sql: string) => SqliteStatement {
   const statements = new Map<string, StatementSync>();
   const prepare = (sql: string): StatementSync => {
     const known = statements.get(sql);
@@ -86,22 +92,17 @@ export function sqliteDialect(database: DatabaseSync): SqliteDialect {
     statements.set(sql, statement);
     return statement;
   };
-  return new SqliteDialect({
-    database: {
-      close: () => database.close(),
-      prepare(sql) {
-        const statement = guarded(() => prepare(sql));
-        // A full disk ends the transaction by itself; refusing to end it once more would hide why.
-        if (sql === 'rollback' && !database.isTransaction) return nothing;
-        return {
-          reader: statement.columns().length > 0,
-          all: (parameters) => bound(parameters, (values) => statement.all(...values)),
-          run: (parameters) => bound(parameters, (values) => statement.run(...values)),
-          iterate: (parameters) => bound(parameters, (values) => statement.iterate(...values)),
-        };
-      },
-    },
-  });
+  return (sql) => {
+    const statement = guarded(() => prepare(sql));
+    // A full disk ends the transaction by itself; refusing to end it once more would hide why.
+    if (sql === 'rollback' && !database.isTransaction) return nothing;
+    return {
+      reader: statement.columns().length > 0,
+      all: (parameters) => bound(parameters, (values) => statement.all(...values)),
+      run: (parameters) => bound(parameters, (values) => statement.run(...values)),
+      iterate: (parameters) => bound(parameters, (values) => statement.iterate(...values)),
+    };
+  };
 }
 
 /** A statement that has been carried out already. */
@@ -116,6 +117,12 @@ const nothing: SqliteStatement = {
 export function isLocked(error: unknown): boolean {
   const cause = error instanceof Fault ? error.cause : undefined;
   return cause instanceof Error && 'errcode' in cause && (Number(cause.errcode) & 0xff) === busyCode;
+}
+
+/** The refusal of a lock that another connection holds, as `isLocked` knows it. */
+export function lockedFault(): Fault {
+  const cause = Object.assign(new Error('the database is locked'), { errcode: busyCode });
+  return new Fault('storage-unavailable', refusal, { cause });
 }
 
 /** A value that cannot be stored is a bug of ours, not trouble of the database. */
@@ -136,6 +143,6 @@ function guarded<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw new Fault('storage-unavailable', 'the storage did not take the request; try again', { cause: error });
+    throw new Fault('storage-unavailable', refusal, { cause: error });
   }
 }

@@ -12,8 +12,8 @@ import { worldSite } from './world-site.ts';
 const commandLifeMs = 1000 + 400 + 50;
 /** What was accepted in the last moment before a kill may not be stored yet (decisions §6, "Cooldown"). */
 const storedWithinMs = 60;
-/** The same of state that loses little: the next flush and its commit. */
-const softStoredWithinMs = automationLimits.state_flush_ms + 300;
+/** The same of when a rule without a cooldown last acted: the next flush after `history_block_ms`, and its commit. */
+const softStoredWithinMs = automationLimits.history_block_ms + automationLimits.state_flush_ms + 300;
 
 interface Accepted {
   readonly atMs: number;
@@ -62,6 +62,8 @@ export class Invariants {
 
   knows(ruleId: number, revision: number, facts: RuleFacts): void {
     this.#rules.set(`${ruleId}@${revision}`, facts);
+    // Under another trigger nothing is known of what the one before had seen, even if that comes back.
+    if (this.#lastSeen.get(ruleId)?.trigger !== facts.trigger) this.#lastSeen.delete(ruleId);
   }
 
   /** Some point was unavailable, or may have been: the next value of each may trigger, even if equal. */

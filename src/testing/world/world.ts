@@ -112,7 +112,7 @@ class World {
     const untilMs = this.#clock.nowMs + durationMs;
     await this.#start();
     this.#every(1000, () => this.#plant.live());
-    this.#sometimes(1500, 'clients', (random) => void this.#engineer(random));
+    this.#sometimes(2000, 'clients', (random) => void this.#engineer(random));
     this.#sometimes(60_000, 'devices', (random) => this.#breakDevice(random));
     this.#sometimes(120_000, 'disk', (random) => this.#breakDisk(random));
     this.#sometimes(30_000, 'layer', () => void this.#restartDevices());

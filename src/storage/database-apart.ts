@@ -1,0 +1,107 @@
+/**
+ * A database file whose statements a thread of its own carries out, so that a slow disk keeps none of this thread's other work
+ * waiting: the query layer's side of it. There is one connection. A thread that ends by itself takes its open transaction with it;
+ * from then on everything is refused, because the statements that follow would not belong to that transaction any more.
+ */
+import { Worker } from 'node:worker_threads';
+import {
+  CompiledQuery as Compiled,
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
+import type { Clock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import type { Log } from '../base/log.ts';
+import { callThread } from '../base/thread.ts';
+import { fileLimits } from './limits.ts';
+import { lockedFault } from './sqlite.ts';
+
+export interface DatabaseWorkerData {
+  readonly file: string;
+}
+
+interface Answer {
+  readonly rows: unknown[];
+  readonly changes?: bigint;
+  readonly lastId?: bigint;
+}
+
+export type DatabaseMethods = {
+  readonly run: (statement: {
+    readonly sql: string;
+    readonly parameters: readonly unknown[];
+  }) => Answer | { readonly isLocked: true };
+  /** The last call. */
+  readonly close: (question: null) => null;
+};
+
+export interface DatabaseThread {
+  readonly dialect: Dialect;
+  close(): Promise<void>;
+}
+
+export function openDatabaseThread(file: string, clock: Clock, log: Log): DatabaseThread {
+  const worker = new Worker(new URL('./database-thread.ts', import.meta.url), {
+    workerData: { file } satisfies DatabaseWorkerData,
+    name: 'database',
+  });
+  const late = (): Fault => new Fault('storage-unavailable', 'the storage did not answer in time; try again');
+  const caller = callThread<DatabaseMethods, never>(worker, clock, fileLimits.answer_deadline_ms, late);
+  let closing = false;
+  let reason = 'the thread ended';
+  worker.on('error', (error) => {
+    reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  });
+  worker.on('exit', () => {
+    caller.close(new Fault('storage-unavailable', 'the storage does not answer any more'));
+    if (!closing) log.error('database thread failed; restart the service', { reason });
+  });
+
+  const connection: DatabaseConnection = {
+    async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+      const answer = await caller.call('run', { sql, parameters });
+      if ('isLocked' in answer) throw lockedFault();
+      const { rows, changes, lastId } = answer;
+      return {
+        // The query layer knows the rows of its own statement.
+        rows: rows as Row[],
+        ...(changes === undefined ? {} : { numAffectedRows: changes }),
+        ...(lastId === undefined ? {} : { insertId: lastId }),
+      };
+    },
+    streamQuery() {
+      throw new Error('rows of another thread are not read one by one');
+    },
+  };
+  const run = async (sql: string): Promise<void> => void (await connection.executeQuery(Compiled.raw(sql)));
+  const driver: Driver = {
+    init: () => Promise.resolve(),
+    acquireConnection: () => Promise.resolve(connection),
+    beginTransaction: () => run('begin'),
+    commitTransaction: () => run('commit'),
+    rollbackTransaction: () => run('rollback'),
+    releaseConnection: () => Promise.resolve(),
+    destroy: () => Promise.resolve(),
+  };
+  return {
+    dialect: {
+      createDriver: () => driver,
+      createAdapter: () => new SqliteAdapter(),
+      createIntrospector: (database) => new SqliteIntrospector(database),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+    },
+    async close() {
+      closing = true;
+      await caller.call('close', null).catch((error: unknown) => {
+        log.warn('database thread did not close its file', { error: String(error) });
+      });
+      await worker.terminate();
+    },
+  };
+}

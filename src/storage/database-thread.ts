@@ -1,0 +1,36 @@
+/** Entry of the thread that carries out the statements of a database file, one after the other (`database-apart.ts`). */
+import { parentPort, workerData } from 'node:worker_threads';
+import { Fault } from '../base/fault.ts';
+import { answerCalls } from '../base/thread.ts';
+import type { DatabaseMethods, DatabaseWorkerData } from './database-apart.ts';
+import { fileLimits } from './limits.ts';
+import { isLocked, openSqlite, statementsOf } from './sqlite.ts';
+
+if (parentPort === null) throw new Error('the database thread was started as a program');
+const { file } = workerData as DatabaseWorkerData;
+const database = openSqlite(file, 'full');
+database.exec(`PRAGMA busy_timeout = ${fileLimits.busy_timeout_ms}`);
+const prepare = statementsOf(database);
+
+answerCalls<DatabaseMethods>(
+  parentPort,
+  {
+    run({ sql, parameters }) {
+      try {
+        const statement = prepare(sql);
+        if (statement.reader) return { rows: statement.all(parameters) };
+        const { changes, lastInsertRowid } = statement.run(parameters);
+        return { rows: [], changes: BigInt(changes), lastId: BigInt(lastInsertRowid) };
+      } catch (error) {
+        if (isLocked(error)) return { isLocked: true };
+        throw error;
+      }
+    },
+    close() {
+      database.close();
+      return null;
+    },
+  },
+  // A statement that cannot be carried out is its caller's trouble: the next one may be another's.
+  { refuse: (error) => (error instanceof Fault ? error : new Fault('internal-error', String(error))) },
+);
