@@ -106,8 +106,8 @@ export function startEngineCore(
       return null;
     },
     async reload(change) {
-      const { report, changed } = held.take(change);
-      if (adopted === undefined) return report;
+      const changed = held.take(change);
+      if (adopted === undefined) return held.report();
       return (await adopted).engine.reload({ ...change, changed });
     },
     async rehearse() {

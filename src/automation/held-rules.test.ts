@@ -20,16 +20,11 @@ const rules = () =>
 
 test('the rule set follows every change, and reports as an engine does', () => {
   const held = rules();
-  expect(
-    held.take({ ids: [1, 2, 3], changed: [rule(1), rule(2, { nodes_json: '{}' }), rule(3, { enabled: false })] })
-      .report,
-  ).toEqual({
-    rules_loaded: 1,
-    rules_failed: [{ id: 2, code: 'no-runnable-flow' }],
-  });
+  held.take({ ids: [1, 2, 3], changed: [rule(1), rule(2, { nodes_json: '{}' }), rule(3, { enabled: false })] });
+  expect(held.report()).toEqual({ rules_loaded: 1, rules_failed: [{ id: 2, code: 'no-runnable-flow' }] });
   const edited = rule(2, { revision: 2 });
-  const taken = held.take({ ids: [2, 3], changed: [edited] });
-  expect(taken).toEqual({ report: { rules_loaded: 1, rules_failed: [] }, changed: [edited] });
+  expect(held.take({ ids: [2, 3], changed: [edited] })).toEqual([edited]);
+  expect(held.report()).toEqual({ rules_loaded: 1, rules_failed: [] });
   expect(() => held.take({ ids: [9], changed: [] })).toThrow('names rule 9 without its row');
   expect(held.all()).toEqual({ ids: [2, 3], changed: [edited, rule(3, { enabled: false })], partial: false });
 });
@@ -52,13 +47,12 @@ test('§2.2 staged rules are compiled, and belong to the set only when a reload 
   const row = rule(1);
   await held.stage({ rows: [row, rule(2)] });
   expect(held.all()).toEqual({ ids: [], changed: [], partial: false });
-  expect(held.take({ ids: [1], changed: [], partial: true }).report).toEqual({ rules_loaded: 1, rules_failed: [] });
+  expect(held.take({ ids: [1], changed: [], partial: true })).toEqual([row]);
+  expect(held.report()).toEqual({ rules_loaded: 1, rules_failed: [] });
   expect(held.all()).toEqual({ ids: [1], changed: [row], partial: true });
   const first = held.load(row, base);
   await held.stage({ rows: [], ids: [1], parameters: changed });
   expect(held.load(row, other)).not.toBe(first);
-  expect(held.take({ ids: [1], changed: [], parameters: changed }).report).toEqual({
-    rules_loaded: 1,
-    rules_failed: [],
-  });
+  expect(held.take({ ids: [1], changed: [], parameters: changed })).toEqual([]);
+  expect(held.report()).toEqual({ rules_loaded: 1, rules_failed: [] });
 });

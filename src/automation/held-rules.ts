@@ -12,8 +12,10 @@ import type { LoadedRule, RuleLoader } from './loaded-rule.ts';
 export interface HeldRules {
   /** Compiles the rows, and those of the named rules that are held already, in turns. They do not belong to the set yet. */
   stage(staged: StagedRules): Promise<void>;
-  /** Makes the change the set: rows that were staged need not come again. `changed`: the rows that are new or other than before. */
-  take(change: RuleSetChange): { readonly report: ReloadReport; readonly changed: readonly EngineRule[] };
+  /** Makes the change the set: rows that were staged need not come again. Returns the rows that are new or other than before. */
+  take(change: RuleSetChange): readonly EngineRule[];
+  /** What an engine that took up the set would answer. */
+  report(): ReloadReport;
   /** Everything in the set, as a first load. */
   all(): RuleSetChange;
   /** What was compiled here is not compiled again. */
@@ -41,17 +43,6 @@ export function createHeldRules(
     const loaded = loader.load(row, catalogue);
     compiled.set(row, { catalogue, loaded });
     return loaded;
-  };
-  const reportOf = (all: Iterable<EngineRule>, catalogue: SiteCatalogue): ReloadReport => {
-    let loaded = 0;
-    const failed: { id: number; code: RuleFailureCode }[] = [];
-    for (const row of all) {
-      if (!row.enabled) continue;
-      const { failure } = load(row, catalogue);
-      if (failure === null) loaded++;
-      else failed.push({ id: row.id, code: failure });
-    }
-    return { rules_loaded: loaded, rules_failed: failed };
   };
   return {
     load,
@@ -88,7 +79,19 @@ export function createHeldRules(
       }
       rows = next;
       staged.clear();
-      return { report: reportOf(rows.values(), catalogueWith(parameters)), changed };
+      return changed;
+    },
+    report() {
+      const catalogue = catalogueWith(parameters);
+      let loaded = 0;
+      const failed: { id: number; code: RuleFailureCode }[] = [];
+      for (const row of rows.values()) {
+        if (!row.enabled) continue;
+        const { failure } = load(row, catalogue);
+        if (failure === null) loaded++;
+        else failed.push({ id: row.id, code: failure });
+      }
+      return { rules_loaded: loaded, rules_failed: failed };
     },
     all() {
       const all = { ids: [...rows.keys()], changed: [...rows.values()], partial };

@@ -23,8 +23,8 @@ export interface MeasuredEngine {
   read(): EngineMeasures;
 }
 
-/** A tick is 100 ms, and late from 20 ms on. */
-const latenessBounds = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1];
+/** A tick is 100 ms, and late from 25 ms on. */
+const latenessBounds = [0.001, 0.002, 0.005, 0.01, 0.02, 0.025, 0.05, 0.1, 0.25, 1];
 const eventPathBounds = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1];
 
 export function measureEngine(superseded: () => number): MeasuredEngine {

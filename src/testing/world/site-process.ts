@@ -115,10 +115,12 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
     const now = createSnapshot(worldSite.points.length);
     return reader.copyInto(now, clock) ? now : null;
   };
-  const slow = (inner: HistoryStore): HistoryStore => ({
+  /** The store of a thread that has ended answers nothing any more. */
+  const slow = (inner: HistoryStore, isOver: () => boolean): HistoryStore => ({
     ...inner,
     append: (batch) =>
       faulty(async () => {
+        if (isOver()) return new Promise<void>(() => undefined);
         await inner.append(batch);
         events.onCommit();
       }),
@@ -141,9 +143,10 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
         limits: automationLimits,
       };
       const core = startEngineCore(pair.far, setup, clock, log, (_, opened, ownClock, ownLog) => {
+        let ended = false;
         const ruleLog = { append: () => undefined, dropped: () => 0, flush: settled, close: settled };
         const parts = {
-          store: slow(createHistoryStore(opened)),
+          store: slow(createHistoryStore(opened), () => ended),
           ruleLog,
           journal: faultyJournal(openRunJournal(join(folder, 'journal')), disk),
           blockMs: automationLimits.history_block_ms,
@@ -157,7 +160,10 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
           counts: () => writer.counts(),
           settled: (ruleId) => writer.settled(ruleId),
           close: () => writer.close(),
-          end: () => opened.close(),
+          async end() {
+            ended = true;
+            await opened.close();
+          },
         };
       });
       // Before the first rule runs: what happens is heard from the beginning.

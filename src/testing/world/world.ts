@@ -79,7 +79,7 @@ class World {
   readonly #watches;
   /** Rules by id, with the revision that was last acknowledged; null when they were deleted. */
   readonly #rules = new Map<number, number | null>();
-  /** The last fault of each device, by its number. */
+  /** The last fault of each device and of the disk, by its number. */
   readonly #struck = new Map<string, number>();
   /** Rules that somebody asked to delete, and whether that was done is not known. */
   readonly #deleting = new Set<number>();
@@ -307,11 +307,15 @@ class World {
     this.#counts.faults++;
     this.#note('disk', `${isFull} ${this.#disk.delayMs}`);
     this.#invariants.disk(true);
+    const struck = this.#counts.faults;
+    this.#struck.set('disk', struck);
     this.#outside.after(500 + random.below(6000), () => {
       this.#disk.isFull = false;
       this.#disk.delayMs = 1;
-      // What waited is stored within a second.
-      this.#outside.after(4000, () => this.#invariants.disk(false));
+      // What waited is stored within some seconds, unless it was struck again.
+      this.#outside.after(4000, () => {
+        if (this.#struck.get('disk') === struck) this.#invariants.disk(false);
+      });
     });
   }
 
