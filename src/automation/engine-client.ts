@@ -116,7 +116,7 @@ interface Portion {
 
 /** Rules of the first portion, and of the largest: what the engine takes up in one turn. */
 const portionMinimum = 200;
-const portionMaximum = 1000;
+const portionMaximum = 500;
 /** Rules sent at once, and about how many bytes of them: what either thread does in one turn with a message. */
 const stageMinimum = 4;
 const stageMaximum = 100;

@@ -7,6 +7,7 @@ import { listen } from '../base/doorbell.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log, LogLevel } from '../base/log.ts';
 import { answerCalls, type Port, sendEvent } from '../base/thread.ts';
+import { nextTurn } from '../base/turns.ts';
 import { createCommandWriter } from '../points/command-slots.ts';
 import { createChangeReader, createLiveTableReader } from '../points/live-table.ts';
 import { doorbells, type PointMemory } from '../points/shared-memory.ts';
@@ -59,6 +60,9 @@ export type RecordsOf = (
   log: Log,
 ) => Promise<OpenRecordWriter> | OpenRecordWriter;
 
+/** So many are gone over twice in some milliseconds. */
+const rulesInOneTurn = 1000;
+
 const recordsHere: RecordsOf = openRecordWriter;
 
 /** Records in files are stored by a thread of their own: a tick never waits for a disk. A server's are stored from here. */
@@ -108,6 +112,8 @@ export function startEngineCore(
     async reload(change) {
       const changed = held.take(change);
       if (adopted === undefined) return held.report();
+      // Either goes over all rules: ticks come between the two.
+      if (change.ids.length > rulesInOneTurn) await nextTurn(clock);
       return (await adopted).engine.reload({ ...change, changed });
     },
     async rehearse() {

@@ -9,6 +9,7 @@ import { decoder } from '../base/decode.ts';
 import { Fault } from '../base/fault.ts';
 import { JsonError, parseJson } from '../base/json.ts';
 import type { SiteCatalogue } from '../rules/catalogue.ts';
+import { emptyTopologyText } from '../rules/serialise.ts';
 import { deriveColumns } from './rule-document.ts';
 import type { RuleChanges, RuleRow } from './rule-store.ts';
 import { parsedOrNull } from './rule-view.ts';
@@ -37,7 +38,7 @@ const ruleFile = Type.Object(
 type RuleEntry = Static<typeof ruleEntry>;
 const decodeFile = decoder(ruleFile);
 
-/** One rule of a file, checked and derived: all columns but the ones that the store sets. */
+/** One rule of a file, checked and derived. `changes` has the members that the file has: what is absent stays as it is, or is as in a new rule. */
 export interface ImportedRule {
   readonly name: string;
   readonly description: string | null;
@@ -83,22 +84,26 @@ function readRule(entry: RuleEntry, catalogue: SiteCatalogue): ImportedRule {
   const nodes =
     entry.nodes_json !== undefined && Object.keys(entry.nodes_json).length === 0 ? undefined : entry.nodes_json;
   const derived = deriveColumns(
-    { flow_json: flow, nodes_json: nodes, trigger_config: entry.trigger_config ?? null },
+    {
+      flow_json: flow,
+      nodes_json: nodes,
+      ...(entry.trigger_config === undefined ? {} : { trigger_config: entry.trigger_config }),
+    },
     catalogue,
   );
+  const { description, priority, cooldown_ms } = entry;
+  const hasFlow = entry.flow_json !== undefined || entry.nodes_json !== undefined;
+  const { flow_json, nodes_json } = derived.flow ?? { flow_json: null, nodes_json: emptyTopologyText };
   return {
     name,
-    description: entry.description ?? null,
+    description: description ?? null,
     changes: {
       name,
-      description: entry.description ?? null,
-      priority: entry.priority ?? 0,
-      cooldown_ms: entry.cooldown_ms ?? 0,
-      trigger_config: derived.trigger?.trigger_config ?? null,
-      flow: {
-        flow_json: derived.flow?.flow_json ?? null,
-        nodes_json: derived.flow?.nodes_json ?? '{}',
-      },
+      ...(description === undefined ? {} : { description }),
+      ...(priority === undefined ? {} : { priority }),
+      ...(cooldown_ms === undefined ? {} : { cooldown_ms }),
+      ...(derived.trigger === undefined ? {} : { trigger_config: derived.trigger.trigger_config }),
+      ...(hasFlow ? { flow: { flow_json, nodes_json } } : {}),
       enabled: false,
     },
   };

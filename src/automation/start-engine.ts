@@ -10,11 +10,14 @@ export interface EngineWorkerData {
   readonly logLevel: LogLevel;
 }
 
+/** Little survives a tick: a small young generation is collected in short pauses, also while rules load. */
+const youngMb = 6;
+
 export function startEngineWorker(setup: EngineSetup, logLevel: LogLevel): EngineThread {
   const worker = new Worker(new URL('./engine-thread.ts', import.meta.url), {
     workerData: { setup, logLevel } satisfies EngineWorkerData,
     name: 'automation',
-    resourceLimits: { maxYoungGenerationSizeMb: 6 },
+    resourceLimits: { maxYoungGenerationSizeMb: youngMb },
   });
   let reason = 'the thread ended';
   worker.on('error', (error) => {

@@ -266,6 +266,16 @@ describe.each(engines)('decisions §2.7 command line, with its data on %s', (eng
 
     const matched = setpoint('rules', 'import', path, '--confirmed', '--match', 'name', '--json');
     expect(JSON.parse(matched.stdout)).toMatchObject({ created: [], updated: [{ id: first }, { id: legacy }] });
+    // What a file does not mention stays as it is.
+    const part = join(of.config, 'part.json');
+    writeFileSync(part, JSON.stringify({ schema: 'svc.rules.v1', rules: [{ name: 'imported', priority: 9 }] }));
+    expect(setpoint('rules', 'import', part, '--confirmed', '--match', 'name').status).toBe(0);
+    expect((await service.read(`/rules/${first}`)).body['data']).toMatchObject({
+      priority: 9,
+      cooldown_ms: 5,
+      trigger_config: { type: 'interval', interval_ms: 200 },
+      flow_json: editorFlow(),
+    });
     const exported = setpoint('rules', 'export');
     expect((JSON.parse(exported.stdout) as { rules: unknown[] }).rules).toHaveLength(3);
     expect(existsSync(path)).toBe(true);
@@ -282,7 +292,7 @@ describe.each(engines)('decisions §2.7 command line, with its data on %s', (eng
       .where('action', '=', 'automation.rule.import')
       .execute();
     await database.close();
-    expect(events).toHaveLength(3);
+    expect(events).toHaveLength(4);
     expect(events[0]).toMatchObject({ subject_kind: 'system', outcome: 'succeeded', confirmation: 'explicit' });
   });
 
