@@ -40,7 +40,7 @@ const weights: Readonly<Record<string, number>> = {
   'automation.rule.update': 8,
   'automation.rule.enable': 10,
   'automation.rule.disable': 1,
-  'automation.rule.execute': 3,
+  'automation.rule.execute': 6,
   'automation.rule.delete': 1,
 };
 const urn = operations.flatMap((operation) => Array.from({ length: weights[operation] ?? 2 }, () => operation));

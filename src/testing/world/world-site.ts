@@ -83,6 +83,20 @@ export function drawBranches(): Pick<DrawnRule, 'flow_json' | 'trigger_config'> 
   return { flow_json: { nodes, edges: [] }, trigger_config: { type: 'interval', interval_ms: 1000 } };
 }
 
+/** Commands both action points of the battery at every tick, whatever is known of the plant. */
+export function drawBusy(): Omit<DrawnRule, 'priority'> {
+  const writes = [
+    { instance: 1, point: 1, value: 10 },
+    { instance: 1, point: 2, value: 1 },
+  ];
+  const nodes = [
+    node('start', 'start', { wires: { default: ['act'] } }),
+    node('act', 'action', { writes, wires: { default: ['end'] } }),
+    node('end', 'end', {}),
+  ];
+  return { flow_json: { nodes, edges: [] }, trigger_config: { type: 'interval', interval_ms: 100 }, cooldown_ms: 0 };
+}
+
 export interface DrawnRule {
   readonly flow_json: object;
   readonly trigger_config: object | null;
@@ -131,7 +145,7 @@ export function drawRule(random: Random): DrawnRule {
     flow_json: flow,
     trigger_config: random.chance(0.45)
       ? onChange(random, source)
-      : { type: 'interval', interval_ms: random.pick([100, 500, 1000, 5000]) },
+      : { type: 'interval', interval_ms: random.pick([100, 100, 500, 1000, 5000]) },
     priority: random.pick([0, 0, 10, 50, 100]),
     // The last is beyond what may be stored.
     cooldown_ms: random.pick([0, 0, 0, 0, 500, 500, 3000, 3000, 60_000, 60_000, Number.MAX_SAFE_INTEGER]),

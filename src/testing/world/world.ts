@@ -18,7 +18,7 @@ import { type Random, seededRandom } from './random.ts';
 import { type Disk, type SiteProcess, startSite } from './site-process.ts';
 import { Watches } from './watches.ts';
 import { type ProcessClock, WorldClock } from './world-clock.ts';
-import { drawBranches, drawRule } from './world-site.ts';
+import { drawBranches, drawBusy, drawRule } from './world-site.ts';
 
 export interface WorldResult {
   readonly seed: number;
@@ -116,7 +116,7 @@ class World {
     this.#sometimes(60_000, 'devices', (random) => this.#breakDevice(random));
     this.#sometimes(120_000, 'disk', (random) => this.#breakDisk(random));
     this.#sometimes(30_000, 'layer', () => void this.#restartDevices());
-    this.#sometimes(200_000, 'stall', (random) => this.#stall(random));
+    this.#sometimes(120_000, 'stall', (random) => this.#stall(random));
     this.#sometimes(400_000, 'kill', (random) => this.#planKill(random));
     this.#every(10_000, () => {
       // An engine that is being started anew answers nothing for a moment.
@@ -277,7 +277,7 @@ class World {
 
   #breakDevice(random: Random): void {
     const device = random.pick(this.#plant.devices);
-    const fault = random.pick<DeviceFault>(['exception', 'silent', 'garbage', 'doubled', 'slow', 'away']);
+    const fault = random.pick<DeviceFault>(['exception', 'silent', 'garbage', 'doubled', 'slow', 'slow', 'away']);
     device.fault = fault;
     device.exception = random.below(256);
     device.doubledConnections = 0;
@@ -370,9 +370,11 @@ class World {
       'automation.rule.create': { name: `rule ${this.#orders}` },
       'automation.rule.update': isBranching
         ? drawBranches()
-        : random.chance(0.7)
-          ? rule
-          : { priority: rule.priority, cooldown_ms: rule.cooldown_ms },
+        : random.chance(0.05)
+          ? drawBusy()
+          : random.chance(0.7)
+            ? rule
+            : { priority: rule.priority, cooldown_ms: rule.cooldown_ms },
     };
     const isQuery = queries.includes(operation);
     const body = isQuery ? null : (bodies[operation] ?? {});
