@@ -6,6 +6,9 @@ import type { Plant, PlantDevice } from './plant.ts';
 import type { SiteProcess } from './site-process.ts';
 import { worldSite } from './world-site.ts';
 
+/** How often all stored runs are unpacked. */
+const storedEveryMs = 60_000;
+
 export class Watches {
   readonly #plant: Plant;
   readonly #invariants: Invariants;
@@ -13,6 +16,8 @@ export class Watches {
   /** By point: its value and since when it has been that. */
   readonly #steady = new Map<number, { value: number; sinceMs: number }>();
   readonly #readsBefore = new Map<string, number>();
+  /** When stored runs were looked at. */
+  #lookedMs = 0;
   /** Rules and revisions that had not seen their point's value, and when that was first noticed. */
   readonly #missing = new Map<string, number>();
 
@@ -62,8 +67,10 @@ export class Watches {
     }
   }
 
-  /** Those that ran up to `untilMs`; later ones may wait still. */
+  /** Those that ran up to `untilMs`, once in a while; later ones may wait still. */
   async storedRuns(site: SiteProcess, untilMs: number): Promise<void> {
+    if (this.#now() - this.#lookedMs < storedEveryMs) return;
+    this.#lookedMs = this.#now();
     const due = this.#invariants.dueInStore();
     const ids = [...due].filter(([, atMs]) => atMs <= untilMs).map(([id]) => id);
     if (ids.length === 0) return;

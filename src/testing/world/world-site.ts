@@ -145,7 +145,7 @@ export function drawRule(random: Random): DrawnRule {
     flow_json: flow,
     trigger_config: random.chance(0.45)
       ? onChange(random, source)
-      : { type: 'interval', interval_ms: random.pick([100, 100, 500, 1000, 5000]) },
+      : { type: 'interval', interval_ms: random.pick([100, 500, 1000, 5000]) },
     priority: random.pick([0, 0, 10, 50, 100]),
     // The last is beyond what may be stored.
     cooldown_ms: random.pick([0, 0, 0, 0, 500, 500, 3000, 3000, 60_000, 60_000, Number.MAX_SAFE_INTEGER]),

@@ -112,7 +112,7 @@ class World {
     const untilMs = this.#clock.nowMs + durationMs;
     await this.#start();
     this.#every(1000, () => this.#plant.live());
-    this.#sometimes(2000, 'clients', (random) => void this.#engineer(random));
+    this.#sometimes(3000, 'clients', (random) => void this.#engineer(random));
     this.#sometimes(60_000, 'devices', (random) => this.#breakDevice(random));
     this.#sometimes(120_000, 'disk', (random) => this.#breakDisk(random));
     this.#sometimes(30_000, 'layer', () => void this.#restartDevices());
@@ -370,7 +370,7 @@ class World {
       'automation.rule.create': { name: `rule ${this.#orders}` },
       'automation.rule.update': isBranching
         ? drawBranches()
-        : random.chance(0.05)
+        : random.chance(0.03)
           ? drawBusy()
           : random.chance(0.7)
             ? rule
