@@ -361,7 +361,7 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
     status: async () => (current?.runs === true ? current.caller.call('status', null) : null),
     measures: async () => (current?.runs === true ? current.caller.call('measures', null) : null),
     async settle(ruleId) {
-      // A page without the newest runs is no error.
+      // If they cannot be stored in time, the page is shown without them.
       const settling = current?.runs === true ? current.caller.call('settle', { ruleId }) : undefined;
       if (settling !== undefined)
         await within(

@@ -232,7 +232,8 @@ class StoringWriter implements RecordWriter {
     }
     for (const ruleId of gone) this.#gone.delete(ruleId);
     this.#runs.stored();
-    journal.stored(this.#runs.settled);
+    // After a close that gave up, runs are gone from here and may be in the journal alone.
+    if (!this.#givenUp) journal.stored(this.#runs.settled);
     for (const { rule_id: ruleId } of rows) this.#sincePruned.set(ruleId, (this.#sincePruned.get(ruleId) ?? 0) + 1);
   }
 

@@ -210,6 +210,35 @@ describe('decisions §2.5 recorder', () => {
     expect(transactions).toEqual([]);
   });
 
+  test('an answer after a close that gave up removes nothing from the journal', async () => {
+    const clock = simulatedClock();
+    const removed: number[] = [];
+    let answered = (): void => undefined;
+    const store: HistoryStore = {
+      append: () => new Promise((resolve) => void (answered = resolve)),
+      restore: () => Promise.resolve(),
+      states: () => Promise.resolve([]),
+      claims: () => Promise.resolve([]),
+      pruneRule: () => Promise.resolve(),
+      pruneBefore: () => Promise.resolve(0),
+    };
+    const ruleLog = { append: () => undefined, dropped: () => 0, flush: settle, close: settle };
+    const journal = { ...noJournal, append: () => true, stored: (upTo: number) => void removed.push(upTo) };
+    const parts = { store, ruleLog, journal, blockMs: 0, limits: automationLimits, clock, log: silentLog };
+    const writer = createRecordWriter(parts);
+    const row = { execution_id: 'run-1', rule_id: 1, unchanged: false, record: '1' };
+    await writer.take({ rows: [row], states: [], gone: [], claims: [] });
+    clock.advance(0);
+    await settle();
+    const closing = writer.close();
+    clock.advance(automationLimits.engine_call_timeout_ms);
+    // The journal keeps it: nobody else has to.
+    expect(await closing).toEqual([]);
+    answered();
+    await settle();
+    expect(removed).toEqual([]);
+  });
+
   test('close that began to store and hangs gives back all too; an answer after that stores no more', async () => {
     const { recorder, faults, close, transactions, pass } = setup({ record_chunk_rows: 1 });
     recorder.record(runOf(1, 1), false);

@@ -106,7 +106,7 @@ export class WaitingRuns {
     this.#storing = [];
   }
 
-  /** They come before those that wait, and all of them are due: a store that failed is asked for everything. */
+  /** After a failure: puts the rows back ahead of the waiting ones and makes all of them due for the next attempt. */
   putBack(nowMs: number): void {
     const all = this.#removeAll();
     for (const each of all) this.#add(each, nowMs - this.#blockMs);

@@ -9,7 +9,7 @@ export interface WritingRule {
 
 /**
  * The shortest circle of several rules through `id`: their ids in the order in which they start each other, `id` first.
- * Null when there is none. A rule that only starts itself is no circle: it has a warning of its own.
+ * Null when there is none. A rule that triggers only itself is not a cycle; it has its own warning.
  */
 export function writeCycle(id: number, rules: readonly WritingRule[]): readonly number[] | null {
   const started = new Map<number, WritingRule[]>();

@@ -83,7 +83,15 @@ export function openDatabaseThread(file: string, clock: Clock, log: Log): Databa
   const driver: Driver = {
     init: () => Promise.resolve(),
     acquireConnection: () => Promise.resolve(connection),
-    beginTransaction: () => run('begin'),
+    async beginTransaction() {
+      try {
+        await run('begin');
+      } catch (error) {
+        // One that was late may have begun all the same. The thread carries this out before any later statement.
+        run('rollback').catch(() => undefined);
+        throw error;
+      }
+    },
     commitTransaction: () => run('commit'),
     rollbackTransaction: () => run('rollback'),
     releaseConnection: () => Promise.resolve(),
