@@ -21,7 +21,7 @@ const rules = Array.from(
   }),
 );
 const scheduler = createScheduler({ event_min_interval_ms: 20 });
-scheduler.replace(rules, 0);
+scheduler.change(rules, []);
 const snapshot = createSnapshot(1);
 const times: number[] = [];
 let due = 0;

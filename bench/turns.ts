@@ -1,7 +1,7 @@
 /**
  * The longest turns of the thread that serves HTTP and of the thread that ticks, while the service does what once made them
- * stall: the delay of a timer of 1 ms in the one, the lateness of a tick of 10 ms in the other. Limit: 25 ms at p99.9. Beside it the
- * round trips of `/health` on a connection of its own, which include this process and its share of the machine's cores.
+ * stall: the delay of a timer of 1 ms in each. Limit: 25 ms at p99.9. Beside them how late ticks of 10 ms came, and the round
+ * trips of `/health` on a connection of its own, which include this process and its share of the machine's cores.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import { Worker } from 'node:worker_threads';
 import { WebSocket } from 'ws';
 import { type RunningSite, type SiteFolders, siteFolders, startSite } from './fixture/running-site.ts';
 import { sizes } from './fixture/sizes.ts';
+import type { Turns } from './fixture/turn-watch.ts';
 
 const limitMs = 25;
 const {
@@ -108,6 +109,11 @@ function tickQuantile(before: Ticks, after: Ticks): string {
   return `${found?.le ?? '?'} ms (${total} ticks, longest since the start ${after.maxMs.toFixed(1)} ms)`;
 }
 
+function shown({ p999, longest, count }: Turns): string {
+  const share = (p999 / limitMs).toFixed(2);
+  return `p99.9 ${p999.toFixed(1)} ms, longest ${longest.toFixed(1)} ms of ${count} turns, ${share} of the limit`;
+}
+
 async function measure(name: string, running: RunningSite, work: () => Promise<unknown>): Promise<void> {
   const before = await ticksOf(running);
   const health = watchHealth(running.base);
@@ -118,11 +124,10 @@ async function measure(name: string, running: RunningSite, work: () => Promise<u
   const after = await ticksOf(running);
   const p999 = trips[Math.floor((trips.length - 1) * 0.999)] ?? Number.NaN;
   console.log(`${name}:`);
-  console.log(
-    `  HTTP thread: p99.9 ${turns.p999.toFixed(1)} ms, longest ${turns.longest.toFixed(1)} ms of ${turns.count} turns, ${(turns.p999 / limitMs).toFixed(2)} of the limit`,
-  );
+  console.log(`  HTTP thread: ${shown(turns.main)}`);
+  console.log(`  tick thread: ${turns.tick === null ? 'no answer' : shown(turns.tick)}`);
   console.log(`  round trips: p99.9 ${p999.toFixed(1)} ms, longest ${trips.at(-1)?.toFixed(1)} ms of ${trips.length}`);
-  console.log(`  tick thread: p99.9 below ${tickQuantile(before, after)}`);
+  console.log(`  late ticks: p99.9 below ${tickQuantile(before, after)}`);
 }
 
 /** Rules as a PUT stores them, straight into the table. */

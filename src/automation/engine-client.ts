@@ -96,7 +96,7 @@ interface Running {
   /** The site's parameters that this engine holds. */
   parameters: Readonly<Record<string, Parameter>>;
   /** Revision of each rule that this engine holds. */
-  held: ReadonlyMap<number, number>;
+  readonly held: Map<number, number>;
   /** More rules are to be loaded. */
   partial: boolean;
   /** Those that are known to be missing, in loading order. */
@@ -109,8 +109,10 @@ interface Running {
 }
 
 interface Portion {
-  readonly kept: readonly (readonly [number, number])[];
+  /** To be read. */
   readonly ids: readonly number[];
+  /** Held, and not stored any more. */
+  readonly removed: readonly number[];
   readonly partial: boolean;
 }
 
@@ -161,27 +163,28 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
 
   /** What of the stored rules an engine does not hold yet, the next portion of it; null when it holds all. */
   const nextPortion = async (target: Running, named: readonly number[] | undefined): Promise<Portion | null> => {
-    if (named !== undefined && target.report !== undefined && !target.partial) {
-      // Which of them are gone shows when they are read.
-      const asked = new Set(named);
-      return { kept: [...target.held].filter(([id]) => !asked.has(id)), ids: named, partial: false };
-    }
+    // Which of them are gone shows when they are read.
+    if (named !== undefined && target.report !== undefined && !target.partial)
+      return { ids: named, removed: [], partial: false };
     // As many again as are held: few reloads at first, and the first rules run soon; then as many as one turn takes.
     const count = Math.min(portionMaximum, Math.max(portionMinimum, target.held.size));
-    if (target.missing.length > 0)
-      return { kept: [...target.held], ids: target.missing.splice(0, count), partial: true };
+    if (target.missing.length > 0) return { ids: target.missing.splice(0, count), removed: [], partial: true };
     const heads = await parts.rules.heads();
-    const stored = new Map(heads.map((head) => [head.id, head.revision]));
-    const kept = [...target.held].filter(([id]) => stored.has(id));
+    const stored = new Set(heads.map(({ id }) => id));
+    const removed = [...target.held.keys()].filter((id) => !stored.has(id));
     const missing = heads.filter(({ id, revision }) => target.held.get(id) !== revision);
-    const isComplete = missing.length === 0 && kept.length === target.held.size;
+    const isComplete = missing.length === 0 && removed.length === 0;
     if (isComplete && target.report !== undefined && !target.partial) return null;
     const ids = missing.toSorted((a, b) => inLoadingOrder(target.held, a, b)).map(({ id }) => id);
     target.missing = ids.slice(count);
-    return { kept, ids: ids.slice(0, count), partial: target.missing.length > 0 };
+    return { ids: ids.slice(0, count), removed, partial: target.missing.length > 0 };
   };
   /** Has the engine compile these rules, a bounded number of bytes at a time; answers their revisions. */
-  const stage = async (target: Running, ids: readonly number[]): Promise<(readonly [number, number])[]> => {
+  const stage = async (
+    target: Running,
+    ids: readonly number[],
+    inForce: Readonly<Record<string, Parameter>>,
+  ): Promise<(readonly [number, number])[]> => {
     const revisions: (readonly [number, number])[] = [];
     let size = stageMinimum;
     for (let from = 0; from < ids.length; ) {
@@ -189,7 +192,7 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
       from += size;
       // A rule that was deleted between the two reads is not named; its own reload follows.
       for (const row of rows) revisions.push([row.id, row.revision]);
-      await orEnd(target, () => target.caller.call('stage', { rows }));
+      await orEnd(target, () => target.caller.call('stage', { rows, parameters: inForce }));
       const bytes = rows.reduce((sum, row) => sum + row.nodes_json.length, 0);
       size = Math.max(1, Math.min(stageMaximum, 2 * size, Math.floor((size * stageBytes) / Math.max(1, bytes))));
     }
@@ -211,19 +214,20 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
     const inForce = parameters;
     const changedParameters = JSON.stringify(target.parameters) !== JSON.stringify(inForce);
     if (found === null && !changedParameters && target.report !== undefined) return target.report;
-    const staged = found === null ? [] : await stage(target, found.ids);
+    const staged = found === null ? [] : await stage(target, found.ids, inForce);
     if (changedParameters) await restage(target, inForce);
+    const revisions = new Map(staged);
     // An edited rule that was deleted meanwhile was not read any more: it is held no longer.
-    const asked = new Set(found?.ids);
-    const kept = (found?.kept ?? [...target.held]).filter(([id]) => !asked.has(id));
-    const held = new Map([...kept, ...staged]);
+    const unread = (found?.ids ?? []).filter((id) => target.held.has(id) && !revisions.has(id));
+    const removed = [...(found?.removed ?? []), ...unread];
     const partial = found?.partial ?? false;
-    const change = { ids: [...held.keys()], changed: [], partial };
+    const change = { ids: [...revisions.keys()], removed, partial };
     const report = await orEnd(target, () =>
       target.caller.call('reload', changedParameters ? { ...change, parameters: inForce } : change),
     );
     target.parameters = inForce;
-    target.held = held;
+    for (const id of removed) target.held.delete(id);
+    for (const [id, revision] of staged) target.held.set(id, revision);
     target.partial = partial;
     target.report = report;
     return report;

@@ -25,14 +25,20 @@ export interface StagedRules {
   readonly parameters?: Readonly<Record<string, Parameter>>;
 }
 
-/** The whole rule set, by difference: rules whose revision the engine holds or has staged are named by id only. */
+/** How the set of rules changes. What is not named stays as it is, so a change costs what it names and no more. */
 export interface RuleSetChange {
+  /** New rules, and rules that are held in another revision. Each was staged. */
   readonly ids: readonly number[];
-  /** More rules are to come: what is not named is not gone. */
+  readonly removed: readonly number[];
+  /** More rules are to come: stored states that no rule has claimed yet are kept. */
   readonly partial?: boolean;
-  readonly changed: readonly EngineRule[];
   /** Present when the site's parameters were read anew. */
   readonly parameters?: Readonly<Record<string, Parameter>>;
+}
+
+/** A change with the rows that it names. */
+export interface RuleRowsChange extends Omit<RuleSetChange, 'ids'> {
+  readonly changed: readonly EngineRule[];
 }
 
 export type RuleFailureCode = 'no-runnable-flow' | 'invalid-flow' | 'invalid-trigger';

@@ -7,7 +7,6 @@ import { listen } from '../base/doorbell.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log, LogLevel } from '../base/log.ts';
 import { answerCalls, type Port, sendEvent } from '../base/thread.ts';
-import { nextTurn } from '../base/turns.ts';
 import { createCommandWriter } from '../points/command-slots.ts';
 import { createChangeReader, createLiveTableReader } from '../points/live-table.ts';
 import { doorbells, type PointMemory } from '../points/shared-memory.ts';
@@ -60,9 +59,6 @@ export type RecordsOf = (
   log: Log,
 ) => Promise<OpenRecordWriter> | OpenRecordWriter;
 
-/** So many are gone over twice in some milliseconds. */
-const rulesInOneTurn = 1000;
-
 const recordsHere: RecordsOf = openRecordWriter;
 
 /** Records in files are stored by a thread of their own: a tick never waits for a disk. A server's are stored from here. */
@@ -110,17 +106,14 @@ export function startEngineCore(
       return null;
     },
     async reload(change) {
-      const changed = held.take(change);
-      if (adopted === undefined) return held.report();
-      // Either goes over all rules: ticks come between the two.
-      if (change.ids.length > rulesInOneTurn) await nextTurn(clock);
-      return (await adopted).engine.reload({ ...change, changed });
+      const rows = held.take(change);
+      return adopted === undefined ? held.report() : (await adopted).engine.reload(rows);
     },
     async rehearse() {
       const database = openRuntimeDatabase(setup.database);
       try {
         const states = await createHistoryStore(database).states();
-        ruleSet(states, setup.limits, clock, catalogueWith, held.load).replace(held.all(), clock.monotonicMs());
+        ruleSet(states, setup.limits, clock, catalogueWith, held.load).change(held.all());
       } finally {
         await database.close();
       }

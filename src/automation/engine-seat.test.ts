@@ -85,7 +85,7 @@ describe('the engine of a process that controls', () => {
       { recipient: 'other', message: { tag: 'reply', id: 1, value: [null, null] } },
     ]);
     const parameters = { limit: { value: 1 }, power: { value: 2, unit: 'kW' } };
-    expect(await ask('reload', { ids: [], changed: [], parameters })).toMatchObject([
+    expect(await ask('reload', { ids: [], removed: [], parameters })).toMatchObject([
       { message: { value: { rules_loaded: 2 } } },
     ]);
     expect(warnings).toEqual([]);
@@ -94,7 +94,7 @@ describe('the engine of a process that controls', () => {
 
   test('parameters that its engine does not take are not in force', async () => {
     seat.sit({ ...engine, reload: unavailable });
-    await ask('reload', { ids: [], changed: [], parameters: { limit: { value: 1 } } });
+    await ask('reload', { ids: [], removed: [], parameters: { limit: { value: 1 } } });
     expect(inForce).toEqual({});
   });
 
@@ -158,7 +158,7 @@ describe('the engine of a process that controls', () => {
       expect(sent.splice(0)).toEqual([
         {
           recipient: 'engine',
-          message: { tag: 'call', id: 1, method: 'reload', argument: { ids: [], changed: [] } },
+          message: { tag: 'call', id: 1, method: 'reload', argument: { ids: [], removed: [] } },
         },
       ]);
     }

@@ -47,7 +47,7 @@ const repeatable = ['reload', 'explain', 'writers', 'writeCycle', 'status', 'mea
  * Without parameters: it would be too late for them where the engine that follows was given newer ones meanwhile. It has those
  * of its own file, which it read after the lease of the one before had ended.
  */
-const reloadAgain = { ids: [], changed: [] };
+const reloadAgain = { ids: [], removed: [] };
 /** Who asked within this time is believed to watch still; whoever watches says so more often. */
 const watchLeaseMs = 10_000;
 const watchRenewMs = 3000;
@@ -215,7 +215,7 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
     async reload(parameters, changed) {
       announce(parameters === undefined ? 'rules' : 'parameters');
       return local === undefined
-        ? remote.call('reload', { ids: [], changed: [], ...(parameters === undefined ? {} : { parameters }) })
+        ? remote.call('reload', { ...reloadAgain, ...(parameters === undefined ? {} : { parameters }) })
         : local.reload(parameters, changed);
     },
     execute: async (ruleId, correlationId) =>

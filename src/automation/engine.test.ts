@@ -162,7 +162,13 @@ function setup(options: Setup = {}) {
     publish: (record) => void records.push(record),
   });
   onRing = engine.pointsChanged;
-  const load = (...list: EngineRule[]) => engine.reload({ ids: list.map((item) => item.id), changed: list });
+  /** These are the rules from now on. */
+  let loaded: readonly EngineRule[] = [];
+  const load = (...list: EngineRule[]) => {
+    const removed = loaded.filter(({ id }) => !list.some((row) => row.id === id)).map(({ id }) => id);
+    loaded = list;
+    return engine.reload({ changed: list, removed });
+  };
   const runs = (id: number): ExecutionRecord[] => records.filter((record) => record.rule_id === id);
   const order = (ruleId: number, correlationId: string, forMs = 5000) =>
     engine.execute({ ruleId, correlationId, untilMs: clock.monotonicMs() + forMs });
@@ -523,17 +529,17 @@ describe('reload', () => {
       cooldown_ms: 2000,
     });
     set(0, 20);
-    const change = { ids: [1], changed: [withParameter], parameters: { limit: { value: 10, unit: undefined } } };
+    const change = { removed: [], changed: [withParameter], parameters: { limit: { value: 10, unit: undefined } } };
     expect(engine.reload(change)).toEqual({ rules_loaded: 1, rules_failed: [] });
     engine.start();
     clock.advance(100);
     expect(runs(1)[0]?.outcome).toBe('acted');
-    engine.reload({ ids: [1], changed: [], parameters: { limit: { value: 30, unit: undefined } } });
+    engine.reload({ removed: [], changed: [], parameters: { limit: { value: 30, unit: undefined } } });
     clock.advance(1900);
     expect(runs(1)).toHaveLength(1);
     clock.advance(100);
     expect(runs(1).at(-1)).toMatchObject({ outcome: 'no_action', variable_values: { x: 20, limit: 30 } });
-    expect(engine.reload({ ids: [1], changed: [], parameters: {} })).toMatchObject({
+    expect(engine.reload({ removed: [], changed: [], parameters: {} })).toMatchObject({
       rules_failed: [{ id: 1, code: 'invalid-flow' }],
     });
     expect(rules.get(1)?.compiled).toBeNull();
@@ -549,21 +555,21 @@ describe('reload', () => {
     });
     const before = setup();
     before.set(0, 20);
-    before.engine.reload({ ids: [1], changed: [hysteretic], parameters: limit });
+    before.engine.reload({ removed: [], changed: [hysteretic], parameters: limit });
     before.engine.start();
     before.clock.advance(100);
     before.set(0, 7);
-    before.engine.reload({ ids: [1], changed: [], parameters: {} });
+    before.engine.reload({ removed: [], changed: [], parameters: {} });
     before.clock.advance(5000);
     const stored = new Map([[1, before.rules.exportState(1) ?? '']]);
-    before.engine.reload({ ids: [1], changed: [], parameters: limit });
+    before.engine.reload({ removed: [], changed: [], parameters: limit });
     before.clock.advance(1000);
     expect(before.runs(1).map((record) => record.outcome)).toEqual(['acted', 'acted']);
 
     const after = setup({ stored });
     after.set(0, 7);
-    after.engine.reload({ ids: [1], changed: [hysteretic], parameters: {} });
-    after.engine.reload({ ids: [1], changed: [], parameters: limit });
+    after.engine.reload({ removed: [], changed: [hysteretic], parameters: {} });
+    after.engine.reload({ removed: [], changed: [], parameters: limit });
     after.engine.start();
     after.clock.advance(1000);
     expect(after.runs(1)[0]?.outcome).toBe('acted');
@@ -631,7 +637,7 @@ describe('restart', () => {
       cooldown_ms: 60_000,
       trigger_config: '{"type":"interval","interval_ms":500}',
     });
-    before.engine.reload({ ids: [1, 2], changed: [edited] });
+    before.engine.reload({ removed: [], changed: [edited] });
     expect(touchedAtFirst).toEqual([]);
     expect(before.touched).toEqual([1]);
     const stored = new Map([[1, before.rules.exportState(1) ?? '']]);

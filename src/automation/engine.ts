@@ -19,7 +19,7 @@ import type {
   ExecuteOrder,
   PointWriter,
   ReloadReport,
-  RuleSetChange,
+  RuleRowsChange,
   RuleStatus,
 } from './engine-contract.ts';
 import type { AutomationLimits } from './limits.ts';
@@ -58,7 +58,7 @@ export interface Engine {
   start(): void;
   /** Points changed: an event cycle follows. */
   pointsChanged(): void;
-  reload(change: RuleSetChange): ReloadReport;
+  reload(change: RuleRowsChange): ReloadReport;
   execute(order: ExecuteOrder): Promise<ExecutionRecord>;
   explain(ruleIds: readonly number[]): (RuleStatus | null)[];
   status(): EngineStatus;
@@ -282,7 +282,7 @@ export function createEngine(parts: EngineParts): Engine {
       if (!inCycle) ask();
     },
     reload: (change) => {
-      const { report, edited, removed } = rules.replace(change, clock.monotonicMs());
+      const { report, edited, removed } = rules.change(change);
       // What an edit dropped or kept must hold after a restart too, whether the rule ran in between or not.
       recorder.touch(edited);
       recorder.forget(removed);

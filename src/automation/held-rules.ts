@@ -6,18 +6,25 @@
 import type { Clock } from '../base/clock.ts';
 import { createPace } from '../base/turns.ts';
 import type { SiteCatalogue } from '../rules/catalogue.ts';
-import type { EngineRule, ReloadReport, RuleFailureCode, RuleSetChange, StagedRules } from './engine-contract.ts';
+import type {
+  EngineRule,
+  ReloadReport,
+  RuleFailureCode,
+  RuleRowsChange,
+  RuleSetChange,
+  StagedRules,
+} from './engine-contract.ts';
 import type { LoadedRule, RuleLoader } from './loaded-rule.ts';
 
 export interface HeldRules {
   /** Compiles the rows, and those of the named rules that are held already, in turns. They do not belong to the set yet. */
   stage(staged: StagedRules): Promise<void>;
-  /** Makes the change the set: rows that were staged need not come again. Returns the rows that are new or other than before. */
-  take(change: RuleSetChange): readonly EngineRule[];
+  /** Changes the set, and empties the stage. Returns the change with its rows. */
+  take(change: RuleSetChange): RuleRowsChange;
   /** What an engine that took up the set would answer. */
   report(): ReloadReport;
   /** Everything in the set, as a first load. */
-  all(): RuleSetChange;
+  all(): RuleRowsChange;
   /** What was compiled here is not compiled again. */
   readonly load: (row: EngineRule, catalogue: SiteCatalogue) => LoadedRule;
 }
@@ -29,7 +36,7 @@ export function createHeldRules(
 ): HeldRules {
   const compiled = new WeakMap<EngineRule, { readonly catalogue: SiteCatalogue; readonly loaded: LoadedRule }>();
   const staged = new Map<number, EngineRule>();
-  let rows: ReadonlyMap<number, EngineRule> = new Map();
+  const rows = new Map<number, EngineRule>();
   let parameters: RuleSetChange['parameters'];
   let partial = false;
 
@@ -64,22 +71,18 @@ export function createHeldRules(
         await pace();
       }
     },
-    take(change) {
+    take({ ids, ...change }) {
+      const changed = ids.map((id) => {
+        const row = staged.get(id);
+        if (row === undefined) throw new Error(`a reload names rule ${id}, which was not staged`);
+        return row;
+      });
+      for (const row of changed) rows.set(row.id, row);
+      for (const id of change.removed) rows.delete(id);
       parameters = change.parameters ?? parameters;
       partial = change.partial ?? false;
-      const sent = new Map(change.changed.map((row) => [row.id, row]));
-      const next = new Map<number, EngineRule>();
-      const changed: EngineRule[] = [];
-      for (const id of change.ids) {
-        const old = rows.get(id);
-        const row = sent.get(id) ?? staged.get(id) ?? old;
-        if (row === undefined) throw new Error(`a reload names rule ${id} without its row`);
-        if (row !== old) changed.push(row);
-        next.set(id, row);
-      }
-      rows = next;
       staged.clear();
-      return changed;
+      return { ...change, changed };
     },
     report() {
       const catalogue = catalogueWith(parameters);
@@ -94,7 +97,7 @@ export function createHeldRules(
       return { rules_loaded: loaded, rules_failed: failed };
     },
     all() {
-      const all = { ids: [...rows.keys()], changed: [...rows.values()], partial };
+      const all = { changed: [...rows.values()], removed: [], partial };
       return parameters === undefined ? all : { ...all, parameters };
     },
   };

@@ -1,6 +1,6 @@
 /**
- * The rules that the engine holds: compiled form, run-time state, schedule. A reload replaces the set in one
- * assignment and carries the state of every rule that it did not change (§6.6, decisions §2.2).
+ * The rules that the engine holds: compiled form, run-time state, schedule. A change is made in one turn, costs what it
+ * names, and leaves the state of every other rule alone (§6.6, decisions §2.2).
  */
 import { timeLabel } from '../base/timestamp.ts';
 import type { SiteCatalogue } from '../rules/catalogue.ts';
@@ -24,7 +24,7 @@ import type {
   PointWriter,
   ReloadReport,
   RuleFailureCode,
-  RuleSetChange,
+  RuleRowsChange,
   RuleStatus,
 } from './engine-contract.ts';
 import type { LoadedRule } from './loaded-rule.ts';
@@ -43,7 +43,7 @@ export interface RuleSet {
   /** The parts that execution needs; asking for a rule that cannot run is a bug. */
   runnable(ruleId: number): { compiled: CompiledRule; state: RuleState };
   /** `edited` are rules that were there before, in another revision; `removed` are those that are no more. */
-  replace(change: RuleSetChange, nowMs: number): { report: ReloadReport; edited: number[]; removed: number[] };
+  change(change: RuleRowsChange): { report: ReloadReport; edited: number[]; removed: number[] };
   /** Notes the run; true when it was a `no_action` or `skipped` like the one before. */
   finished(ruleId: number, record: ExecutionRecord): boolean;
   explain(ruleId: number, snapshot: Snapshot): RuleStatus | null;
@@ -66,17 +66,10 @@ interface StoredState {
   readonly last_run: LastRun | null;
 }
 
-interface NextSet {
-  readonly next: Map<number, LiveRule>;
-  readonly restored: Map<number, StoredState>;
-  /** Rules that were there before, in another revision. */
-  readonly edited: number[];
-}
-
 export interface RuleSetParts {
   readonly scheduler: Scheduler;
   /** The site's catalogue with the given parameters. */
-  readonly catalogueWith: (parameters: RuleSetChange['parameters']) => SiteCatalogue;
+  readonly catalogueWith: (parameters: RuleRowsChange['parameters']) => SiteCatalogue;
   readonly load: (row: EngineRule, catalogue: SiteCatalogue) => LoadedRule;
   readonly limits: { readonly state_flush_ms: number };
   /** States stored by an earlier run, as JSON texts. */
@@ -88,7 +81,10 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
   const { scheduler, now, load } = parts;
   const stored = new Map(parts.stored);
   let catalogue = parts.catalogueWith(undefined);
-  let rules: ReadonlyMap<number, LiveRule> = new Map();
+  const rules = new Map<number, LiveRule>();
+  /** Of the rules that are enabled. */
+  const failed = new Map<number, RuleFailureCode>();
+  let enabled = 0;
 
   const fresh = (loaded: LoadedRule): { rule: LiveRule; saved: StoredState | null } => {
     const saved = readStored(stored.get(loaded.row.id));
@@ -102,45 +98,20 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
     return { ...loaded, ...remembered(loaded, storedMemory(old)), memory };
   };
 
-  /** The new set; rules that neither changed nor depend on changed parameters are the same objects. */
-  const nextSet = (change: RuleSetChange): NextSet => {
-    const changed = new Map(change.changed.map((row) => [row.id, row]));
-    const next = new Map<number, LiveRule>();
-    const restored = new Map<number, StoredState>();
-    const edited: number[] = [];
-    for (const id of change.ids) {
-      const old = rules.get(id);
-      const row: EngineRule | undefined = changed.get(id) ?? old?.row;
-      if (row === undefined) throw new Error(`a reload names rule ${id} without its row`);
-      if (old !== undefined && row === old.row && change.parameters === undefined) {
-        next.set(id, old);
-        continue;
-      }
-      const loaded = load(row, catalogue);
-      if (old !== undefined) {
-        next.set(id, carried(loaded, old));
-        if (row !== old.row) edited.push(id);
-        continue;
-      }
-      const { rule, saved } = fresh(loaded);
-      next.set(id, rule);
-      if (saved !== null) restored.set(id, saved);
-      stored.delete(id);
-    }
-    return { next, restored, edited };
+  const drop = (id: number): void => {
+    if (rules.get(id)?.row.enabled === true) enabled--;
+    failed.delete(id);
+    rules.delete(id);
   };
-
-  const counts = (): ReturnType<RuleSet['counts']> => {
-    let [enabled, runnable] = [0, 0];
-    const failed: { id: number; code: RuleFailureCode }[] = [];
-    for (const { row, failure } of rules.values()) {
-      if (!row.enabled) continue;
-      enabled++;
-      if (failure === null) runnable++;
-      else failed.push({ id: row.id, code: failure });
-    }
-    return { total_rules: rules.size, enabled_rules: enabled, runnable_rules: runnable, rules_failed: failed };
+  const put = (id: number, rule: LiveRule): void => {
+    drop(id);
+    rules.set(id, rule);
+    if (!rule.row.enabled) return;
+    enabled++;
+    if (rule.failure !== null) failed.set(id, rule.failure);
   };
+  const failures = (): EngineStatus['rules_failed'] =>
+    [...failed].map(([id, code]) => ({ id, code })).toSorted((a, b) => a.id - b.id);
 
   return {
     scheduler,
@@ -151,27 +122,42 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
         throw new Error(`rule ${ruleId} cannot run`);
       return { compiled: rule.compiled, state: rule.state };
     },
-    replace(change, nowMs) {
-      if (change.parameters !== undefined) catalogue = parts.catalogueWith(change.parameters);
-      const { next, restored, edited } = nextSet(change);
-      // States of rules that were deleted while the engine was down are of no use to anyone; but while more rules are to
-      // come, what is not named yet is not gone.
-      const removed: number[] = [];
-      if (change.partial !== true)
-        for (const known of [rules, stored]) for (const id of known.keys()) if (!next.has(id)) removed.push(id);
-      for (const id of removed) stored.delete(id);
-      rules = next;
-      scheduler.replace(
-        [...next.values()].map((rule) => rule.scheduled),
-        nowMs,
-      );
+    change({ changed, removed, partial, parameters }) {
+      // Other parameters compile every rule anew.
+      const rows = new Map(parameters === undefined ? [] : [...rules].map(([id, { row }]) => [id, row]));
+      if (parameters !== undefined) catalogue = parts.catalogueWith(parameters);
+      for (const row of changed) rows.set(row.id, row);
+      for (const id of removed) rows.delete(id);
+      const gone = removed.filter((id) => rules.has(id));
+      for (const id of gone) drop(id);
+
+      const restored = new Map<number, StoredState>();
+      const edited: number[] = [];
+      for (const [id, row] of rows) {
+        const old = rules.get(id);
+        const loaded = load(row, catalogue);
+        if (old !== undefined) {
+          put(id, carried(loaded, old));
+          if (row !== old.row) edited.push(id);
+          continue;
+        }
+        const { rule, saved } = fresh(loaded);
+        put(id, rule);
+        if (saved !== null) restored.set(id, saved);
+        stored.delete(id);
+      }
+      const schedules = [...rows.keys()].flatMap((id) => rules.get(id)?.scheduled ?? []);
+      scheduler.change(schedules, gone);
       const { monotonicMs, wallMs } = now();
       for (const [id, saved] of restored) {
-        const sameTrigger = saved.trigger === next.get(id)?.scheduled.triggerText;
+        const sameTrigger = saved.trigger === rules.get(id)?.scheduled.triggerText;
         scheduler.restoreState(id, saved.schedule, sameTrigger, monotonicMs, wallMs);
       }
-      const { runnable_rules: loaded, rules_failed: failed } = counts();
-      return { report: { rules_loaded: loaded, rules_failed: failed }, edited, removed };
+      // States of rules that were deleted while the engine was down are of no use to anyone.
+      const unclaimed = partial === true ? [] : [...stored.keys()];
+      for (const id of unclaimed) stored.delete(id);
+      const report = { rules_loaded: enabled - failed.size, rules_failed: failures() };
+      return { report, edited, removed: [...gone, ...unclaimed] };
     },
     finished(ruleId, record) {
       const rule = rules.get(ruleId);
@@ -186,7 +172,12 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
       if (rule === undefined) return null;
       return statusOf(rule, scheduler.explain(ruleId, snapshot), snapshot);
     },
-    counts,
+    counts: () => ({
+      total_rules: rules.size,
+      enabled_rules: enabled,
+      runnable_rules: enabled - failed.size,
+      rules_failed: failures(),
+    }),
     writers: (points) =>
       [...rules.values()].flatMap(({ row, compiled }) => {
         if (!row.enabled || compiled === null) return [];

@@ -116,7 +116,7 @@ const rule = fc.record({
 function restartable(rules: readonly ScheduledRule[]) {
   let originMs = 0;
   let scheduler = createScheduler(unlimited);
-  scheduler.replace(rules, 0);
+  scheduler.change(rules, []);
   return {
     now: (modelMs: number): number => modelMs - originMs,
     get scheduler() {
@@ -127,7 +127,7 @@ function restartable(rules: readonly ScheduledRule[]) {
       const texts = stored.map((state) => JSON.stringify(state));
       originMs = modelMs + downMs - 77;
       scheduler = createScheduler(unlimited);
-      scheduler.replace(rules, 77);
+      scheduler.change(rules, []);
       rules.forEach(({ id }, index) => {
         scheduler.restoreState(id, JSON.parse(texts[index] ?? ''), true, 77, wallMs + downMs);
       });
@@ -157,7 +157,7 @@ describe('§6 the event path and the tick path give the same decisions', () => {
             modelMs += waitMs;
             wallMs += waitMs + wallJumpMs;
             values[point] = written;
-            if (then === 'reload') for (const each of both) each.scheduler.replace(all, each.now(modelMs));
+            if (then === 'reload') for (const each of both) each.scheduler.change(all, []);
             const nowMs = byEvent.now(modelMs);
             const snapshot = testSnapshot(values, nowMs, wallMs);
             const finish = (each: NaiveRule, how: { scheduled: boolean; acted: boolean }): void => {
@@ -201,7 +201,7 @@ describe('decisions §2.2 intervals', () => {
 
   test('never run: due at once; then when the time has passed; after a stall one run and no burst', () => {
     const scheduler = createScheduler(unlimited);
-    scheduler.replace([everySecond], 0);
+    scheduler.change([everySecond], []);
     expect([0, 900, 999, 1000, 1100, 2000, 9000, 9100, 9999, 10_000].map((ms) => run(scheduler, ms))).toEqual([
       true,
       false,
@@ -218,7 +218,7 @@ describe('decisions §2.2 intervals', () => {
 
   test('manual runs do not move the interval, but start the cooldown', () => {
     const scheduler = createScheduler(unlimited);
-    scheduler.replace([{ ...everySecond, cooldown_ms: 800 }], 0);
+    scheduler.change([{ ...everySecond, cooldown_ms: 800 }], []);
     run(scheduler, 0);
     scheduler.finished(1, {
       scheduled: false,
@@ -232,7 +232,7 @@ describe('decisions §2.2 intervals', () => {
 
   test('§6 the cooldown counts from the end of the execution that acted, not from its tick', () => {
     const scheduler = createScheduler(unlimited);
-    scheduler.replace([{ ...everySecond, cooldown_ms: 1000 }], 0);
+    scheduler.change([{ ...everySecond, cooldown_ms: 1000 }], []);
     const snapshot = testSnapshot([], 0);
     scheduler.finished(1, { scheduled: true, acted: true, snapshot, dueAtMs: 0, endedMs: 40 });
     expect([run(scheduler, 1000), run(scheduler, 1039), run(scheduler, 1040)]).toEqual([false, false, true]);
@@ -240,11 +240,11 @@ describe('decisions §2.2 intervals', () => {
 
   test('a stored state of another trigger keeps its cooldown and nothing else', () => {
     const before = createScheduler(unlimited);
-    before.replace([{ ...everySecond, cooldown_ms: 60_000 }], 0);
+    before.change([{ ...everySecond, cooldown_ms: 60_000 }], []);
     before.finished(1, { scheduled: true, acted: true, snapshot: testSnapshot([], 0), dueAtMs: 0, endedMs: 0 });
     const stored = JSON.parse(JSON.stringify(before.exportState(1, 1000, 1_001_000)));
     const scheduler = createScheduler(unlimited);
-    scheduler.replace([{ ...scheduled(1, { type: 'interval', interval_ms: 500 }), cooldown_ms: 60_000 }], 0);
+    scheduler.change([{ ...scheduled(1, { type: 'interval', interval_ms: 500 }), cooldown_ms: 60_000 }], []);
     scheduler.restoreState(1, stored, false, 100, 1_001_000);
     expect([run(scheduler, 200), run(scheduler, 59_099), run(scheduler, 59_100)]).toEqual([false, false, true]);
   });
@@ -252,22 +252,22 @@ describe('decisions §2.2 intervals', () => {
   test('editing, disabling or breaking one rule leaves the others as they were', () => {
     const scheduler = createScheduler(unlimited);
     const other = scheduled(2, { type: 'interval', interval_ms: 300 });
-    scheduler.replace([everySecond, other], 0);
+    scheduler.change([everySecond, other], []);
     run(scheduler, 0);
-    scheduler.replace([everySecond, { ...other, enabled: false }], 500);
+    scheduler.change([everySecond, { ...other, enabled: false }], []);
     expect([run(scheduler, 999), run(scheduler, 1000)]).toEqual([false, true]);
-    scheduler.replace([everySecond, { ...other, runnable: false }], 1500);
+    scheduler.change([everySecond, { ...other, runnable: false }], []);
     expect([run(scheduler, 1999), run(scheduler, 2000)]).toEqual([false, true]);
   });
 
   test('state survives a restart, and a wall clock that jumped neither fires nor starves', () => {
     const before = createScheduler(unlimited);
-    before.replace([everySecond], 0);
+    before.change([everySecond], []);
     run(before, 5000);
     const stored = JSON.parse(JSON.stringify(before.exportState(1, 5400, 1_000_400)));
     const restarted = (wallMs: number): boolean[] => {
       const scheduler = createScheduler(unlimited);
-      scheduler.replace([everySecond], 0);
+      scheduler.change([everySecond], []);
       scheduler.restoreState(1, stored, true, 100, wallMs);
       return [run(scheduler, 100), run(scheduler, 699), run(scheduler, 700), run(scheduler, 1100)];
     };
@@ -282,7 +282,7 @@ describe('decisions §2.2 intervals', () => {
     const entry = { key: '1:measurement:1', last: 5, gap: false };
     const fires = (stored: unknown): boolean => {
       const scheduler = createScheduler(unlimited);
-      scheduler.replace([watching], 0);
+      scheduler.change([watching], []);
       scheduler.restoreState(1, stored, true, 0, 0);
       return scheduler.due(testSnapshot([5]), 'tick', 1000).length > 0;
     };
@@ -298,7 +298,7 @@ describe('§6 event runs', () => {
   const watching = scheduled(1, onChange([1], 0, null));
   const paced = (): ReturnType<typeof createScheduler> => {
     const scheduler = createScheduler({ event_min_interval_ms: 20 });
-    scheduler.replace([watching], 0);
+    scheduler.change([watching], []);
     return scheduler;
   };
   const event = (scheduler: ReturnType<typeof createScheduler>, value: number, nowMs: number): boolean => {

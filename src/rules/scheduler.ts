@@ -67,8 +67,8 @@ export interface RuleExplanation {
 }
 
 export interface Scheduler {
-  /** Swaps the rule set in one assignment; state of rules whose trigger did not change is carried over. */
-  replace(rules: readonly ScheduledRule[], nowMs: number): void;
+  /** Takes up rules, new or edited, and lets others go. What a rule remembers outlives an edit that leaves its trigger alone. */
+  change(rules: readonly ScheduledRule[], removed: readonly number[]): void;
   /** One change event: the value that was written to a point, and whether it is usable. */
   observe(pointIndex: number, value: number, usable: boolean, nowMs: number): void;
   /** The rules that are due, by priority descending, then id. `nowMs` is the tick's nominal moment on ticks. */
@@ -119,9 +119,9 @@ interface Entry {
 }
 
 export function createScheduler({ event_min_interval_ms: eventMinMs }: SchedulerLimits): Scheduler {
-  let entries = new Map<number, Entry>();
+  const entries = new Map<number, Entry>();
   let order: readonly Entry[] = [];
-  let subscribers = new Map<number, { readonly entry: Entry; readonly position: number }[]>();
+  const subscribers: Subscribers = new Map();
   let touched: Entry[] = [];
   let heldUntilMs = Number.POSITIVE_INFINITY;
 
@@ -132,27 +132,24 @@ export function createScheduler({ event_min_interval_ms: eventMinMs }: Scheduler
   };
 
   return {
-    replace(rules, _nowMs) {
-      const next = new Map<number, Entry>();
-      const renewed: Entry[] = [];
-      for (const rule of rules) {
-        const old = entries.get(rule.id);
-        // One that did not change goes on as it is, with what events asked of it.
-        const entry = old?.rule === rule ? old : fresh(rule, old);
-        if (entry !== old) renewed.push(entry);
-        next.set(rule.id, entry);
+    change(rules, removed) {
+      const renewed = rules.map((rule) => fresh(rule, entries.get(rule.id)));
+      const named = [...removed, ...rules.map(({ id }) => id)];
+      const gone = new Set(named.flatMap((id) => entries.get(id) ?? []));
+      unsubscribe(subscribers, gone);
+      for (const id of removed) entries.delete(id);
+      for (const entry of renewed) {
+        entries.set(entry.rule.id, entry);
+        subscribe(subscribers, entry);
       }
-      const isSame = renewed.length === 0 && next.size === entries.size;
-      entries = next;
-      if (isSame) return;
-      const gone = order.filter((entry) => next.get(entry.rule.id) !== entry);
-      // Mostly in order already: what changed is put behind, and the sort moves little else.
-      order = [...order.filter((entry) => next.get(entry.rule.id) === entry), ...renewed].sort(byRank);
+      order = merged(
+        order.filter((entry) => !gone.has(entry)),
+        renewed.toSorted(byRank),
+      );
       order.forEach((entry, rank) => {
         entry.rank = rank;
       });
-      if ([...gone, ...renewed].some(({ rule }) => rule.points.length > 0)) subscribers = subscribersOf(order);
-      touched = order.filter((entry) => entry.touched);
+      touched = [...touched.filter((entry) => !gone.has(entry)), ...renewed.filter((entry) => entry.touched)];
     },
 
     observe(pointIndex, value, isUsable) {
@@ -275,16 +272,34 @@ function carried(old: Entry | undefined, rule: ScheduledRule): Memory {
   };
 }
 
-function subscribersOf(order: readonly Entry[]): Map<number, { entry: Entry; position: number }[]> {
-  const subscribers = new Map<number, { entry: Entry; position: number }[]>();
-  for (const entry of order) {
-    entry.rule.points.forEach((point, position) => {
-      const list = subscribers.get(point.index);
-      if (list === undefined) subscribers.set(point.index, [{ entry, position }]);
-      else list.push({ entry, position });
-    });
+type Subscribers = Map<number, { readonly entry: Entry; readonly position: number }[]>;
+
+function subscribe(subscribers: Subscribers, entry: Entry): void {
+  entry.rule.points.forEach((point, position) => {
+    const list = subscribers.get(point.index);
+    if (list === undefined) subscribers.set(point.index, [{ entry, position }]);
+    else list.push({ entry, position });
+  });
+}
+
+function unsubscribe(subscribers: Subscribers, gone: ReadonlySet<Entry>): void {
+  const points = new Set([...gone].flatMap(({ rule }) => rule.points.map(({ index }) => index)));
+  for (const point of points) {
+    const left = subscribers.get(point)?.filter(({ entry }) => !gone.has(entry)) ?? [];
+    if (left.length > 0) subscribers.set(point, left);
+    else subscribers.delete(point);
   }
-  return subscribers;
+}
+
+/** Two lists that are in order, as one. */
+function merged(some: readonly Entry[], others: readonly Entry[]): readonly Entry[] {
+  const all: Entry[] = [];
+  let at = 0;
+  for (const other of others) {
+    for (let entry = some[at]; entry !== undefined && byRank(entry, other) < 0; entry = some[++at]) all.push(entry);
+    all.push(other);
+  }
+  return all.concat(some.slice(at));
 }
 
 /** Takes note of one value of a subscribed point: a gap is remembered, a change asks for a run. */
