@@ -7,6 +7,7 @@ import { Kysely, sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
+import { simulatedClock } from '../testing/simulated-clock.ts';
 import { type Database, openDatabaseApart } from './database.ts';
 import { openDatabaseThread } from './database-apart.ts';
 import { fileLimits } from './limits.ts';
@@ -88,6 +89,28 @@ test('when the thread has ended by itself, everything is refused and the log say
   for (const attempt of [1, 2])
     await expect(sql`SELECT ${attempt}`.execute(query)).rejects.toMatchObject({ code: 'storage-unavailable' });
   expect(lines).toEqual(['database thread failed; restart the service']);
+  await query.destroy();
+  await thread.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('a transaction that began after its caller had gone is taken back before the next statement', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'setpoint-apart-'));
+  const file = join(folder, 'site.sqlite');
+  const clock = simulatedClock();
+  const thread = openDatabaseThread(file, clock, silentLog);
+  const query = new Kysely<Record<string, never>>({ dialect: thread.dialect });
+  await sql`CREATE TABLE scratch (n INTEGER)`.execute(query);
+  const begun = query.transaction().execute(() => Promise.resolve());
+  // The statement is on its way; the thread's answer comes in a later turn of the event loop.
+  for (let step = 0; step < 50; step++) await Promise.resolve();
+  clock.advance(fileLimits.answer_deadline_ms);
+  await expect(begun).rejects.toThrow('did not answer in time');
+
+  await sql`INSERT INTO scratch VALUES (1)`.execute(query);
+  const other = new DatabaseSync(file);
+  expect(other.prepare('SELECT n FROM scratch').all()).toEqual([{ n: 1 }]);
+  other.close();
   await query.destroy();
   await thread.close();
   rmSync(folder, { recursive: true, force: true });
