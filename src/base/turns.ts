@@ -28,11 +28,11 @@ export async function inTurns<T>(clock: Clock, steps: Steps<T>): Promise<T> {
   }
 }
 
-/** To be awaited between two pieces of work: it turns the event loop where the present turn has lasted `turnMs`. */
-export function createPace(clock: Clock): () => Promise<void> | undefined {
+/** To be awaited between two pieces of work: it turns the event loop where the present turn has lasted `ms`. */
+export function createPace(clock: Clock, ms = turnMs): () => Promise<void> | undefined {
   let begunMs = clock.monotonicMs();
   return () => {
-    if (clock.monotonicMs() - begunMs < turnMs) return undefined;
+    if (clock.monotonicMs() - begunMs < ms) return undefined;
     return new Promise((resolve) =>
       clock.soon(() => {
         begunMs = clock.monotonicMs();
