@@ -4,13 +4,16 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { compiledOnce } from './running-service.ts';
 
 const folder = join(import.meta.dirname, '..', '..', 'bench');
 const benches = readdirSync(folder).filter((file) => file.endsWith('.ts') && file !== 'run.ts');
 
 describe('each bench runs to its end at small sizes', () => {
   test.for(benches)('%s', { timeout: 120_000 }, async (file) => {
-    const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', join(folder, file), '--smoke']);
+    const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', join(folder, file), '--smoke'], {
+      env: { ...process.env, ...compiledOnce },
+    });
     expect(stdout).toMatch(/\d/);
   });
 

@@ -5,7 +5,8 @@ import { makePostgres, type TestPostgres } from '../../src/testing/postgres-serv
 import { editorFlow, runCommand, serviceEnvironment, waitFor } from './running-service.ts';
 import { type Cluster, controls, pairOf, startCluster, takeOvers, type Way } from './several-machines.ts';
 
-const rounds = 10;
+/** A hundred of each kind are for `npm run test:soak`. */
+const rounds = 4;
 const takeoverMs = 5000;
 const ways: readonly Way[] = ['kill', 'stop', 'cut'];
 
