@@ -19,7 +19,7 @@ import { openHistorian } from '../src/historian/open-historian.ts';
 import { quality } from '../src/rules/snapshot.ts';
 import { openRuntimeDatabase } from '../src/storage/database.ts';
 import { prepareHistory } from '../src/storage/history-server.ts';
-import { storageLimits } from '../src/storage/limits.ts';
+import { storageLimits } from '../src/storage/server-limits.ts';
 import { makePostgres } from '../src/testing/postgres-server.ts';
 import { sizes } from './fixture/sizes.ts';
 

@@ -3,19 +3,16 @@
  * (`storage/spool.ts`), stored when the database answers again (docs/guides/several-machines.md).
  */
 import { join } from 'node:path';
-import Type from 'typebox';
-import { type Decoded, decoder } from '../base/decode.ts';
 import { openSpool, type Spool } from '../storage/spool.ts';
 import type { HistoryRow } from './run-blocks.ts';
 
-const rowSchema = Type.Object({
-  execution_id: Type.String(),
-  rule_id: Type.Integer(),
-  unchanged: Type.Boolean(),
-  record: Type.String(),
-});
-export const decodeRow: (value: unknown) => Decoded<HistoryRow> = decoder(rowSchema);
+export function isHistoryRow(value: unknown): value is HistoryRow {
+  if (typeof value !== 'object' || value === null) return false;
+  const { execution_id, rule_id, unchanged, record }: Partial<Record<keyof HistoryRow, unknown>> = value;
+  const texts = [execution_id, record];
+  return texts.every((text) => typeof text === 'string') && Number.isInteger(rule_id) && typeof unchanged === 'boolean';
+}
 
 export function recordSpool(dataFolder: string): Spool<HistoryRow> {
-  return openSpool({ folder: join(dataFolder, 'spool'), what: 'executions', decode: decodeRow });
+  return openSpool({ folder: join(dataFolder, 'spool'), what: 'executions', isRow: isHistoryRow });
 }

@@ -4,7 +4,7 @@ import type { Answer } from '../api/capability.ts';
 import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
 import { beginGeneration, createPointMemory } from '../points/shared-memory.ts';
-import { siteCatalogue } from '../points/site.ts';
+import { siteCatalogue } from '../points/site-catalogue.ts';
 import { flowLimits } from '../rules/limits.ts';
 import type { Issue } from '../rules/topology.ts';
 import { type Database, openDatabase, openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.ts';

@@ -10,7 +10,7 @@ import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'no
 import { join } from 'node:path';
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { newId } from '../base/id.ts';
-import { decodeRow } from './record-spool.ts';
+import { isHistoryRow } from './record-spool.ts';
 import type { HistoryRow } from './run-blocks.ts';
 
 export interface RunJournal {
@@ -95,8 +95,8 @@ function rowsIn(bytes: Buffer): HistoryRow[] {
     const packed = bytes.subarray(at + headBytes, end);
     if (end > bytes.length || crc32(packed) !== bytes.readUInt32BE(at + 4)) break;
     for (const line of inflateRawSync(packed).toString('utf8').split('\n')) {
-      const row = decodeRow(JSON.parse(line));
-      if (row.ok) rows.push(row.value);
+      const row: unknown = JSON.parse(line);
+      if (isHistoryRow(row)) rows.push(row);
     }
     at = end;
   }

@@ -19,7 +19,7 @@ import type { Channel } from '../points/channel.ts';
 import { readSite, type Site } from '../points/site.ts';
 import { type ProcessingLimits, processingLimits, processingLimitsSchema } from '../processing/limits.ts';
 import type { Parameter } from '../rules/catalogue.ts';
-import { type StorageLimits, storageLimits, storageLimitsSchema } from '../storage/limits.ts';
+import { type StorageLimits, storageLimits, storageLimitsSchema } from '../storage/server-limits.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -3,9 +3,7 @@
  * (`storage/spool.ts`), stored when the database answers again (docs/guides/several-machines.md).
  */
 import { join } from 'node:path';
-import Type from 'typebox';
 import type { Clock } from '../base/clock.ts';
-import { decoder } from '../base/decode.ts';
 import { recordedQuality } from '../rules/snapshot.ts';
 import { openSpool, type Spool } from '../storage/spool.ts';
 import type { Historian, HistoryRow } from './historian.ts';
@@ -15,19 +13,25 @@ export interface HistorySpool extends Omit<Spool<HistoryRow>, 'store'> {
   store(historian: Pick<Historian, 'append'>, clock: Clock): Promise<number>;
 }
 
-const rowSchema = Type.Object({
-  series: Type.Object({ instance: Type.Integer(), point: Type.Integer() }),
-  eventMs: Type.Integer(),
-  ingestedMs: Type.Integer(),
-  value: Type.Union([Type.Number(), Type.Null()]),
-  quality: Type.Enum(Object.values(recordedQuality)),
-});
+const qualities: readonly unknown[] = Object.values(recordedQuality);
+
+function isHistoryRow(value: unknown): value is HistoryRow {
+  if (typeof value !== 'object' || value === null) return false;
+  const { series, eventMs, ingestedMs, value: reading, quality }: Partial<Record<keyof HistoryRow, unknown>> = value;
+  if (typeof series !== 'object' || series === null) return false;
+  const { instance, point }: Partial<Record<keyof HistoryRow['series'], unknown>> = series;
+  return (
+    [instance, point, eventMs, ingestedMs].every(Number.isInteger) &&
+    (reading === null || Number.isFinite(reading)) &&
+    qualities.includes(quality)
+  );
+}
 
 export function historySpool(dataFolder: string): HistorySpool {
   const { keep, recover, store } = openSpool({
     folder: join(dataFolder, 'spool-history'),
     what: 'readings',
-    decode: decoder(rowSchema),
+    isRow: isHistoryRow,
   });
   return {
     keep,

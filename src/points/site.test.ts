@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { YamlError } from '../base/yaml.ts';
-import { channelsMaximum, instancesMaximum, pointsMaximum, readSite, type SitePoint, siteCatalogue } from './site.ts';
+import { channelsMaximum, instancesMaximum, pointsMaximum, readSite, type SitePoint } from './site.ts';
+import { siteCatalogue } from './site-catalogue.ts';
 
 const example = readFileSync(new URL('./fixture/site.yaml', import.meta.url), 'utf8');
 

@@ -5,8 +5,9 @@
 import Type, { type Static } from 'typebox';
 import { decoder } from '../base/decode.ts';
 import { notFinite, parseYaml, YamlError, type YamlFile } from '../base/yaml.ts';
-import type { Parameter, PointFacts, PointKind, PointRef, RegisterFacts, SiteCatalogue } from '../rules/catalogue.ts';
+import type { Parameter, PointKind, PointRef, RegisterFacts } from '../rules/catalogue.ts';
 import { isTimeZone } from '../rules/local-time.ts';
+import { rawRangeOf, registersOf } from './address.ts';
 import {
   type Address,
   type Channel,
@@ -14,8 +15,6 @@ import {
   type DriverName,
   defaultMaxAgeMs,
   type ModbusAddress,
-  rawRangeOf,
-  registersOf,
   simulatedActions,
 } from './channel.ts';
 
@@ -365,33 +364,4 @@ function checkHolidays(holidays: readonly string[], file: YamlFile, faults: stri
 
 function keyOf(ref: PointRef): string {
   return `${ref.instance}:${ref.point_type}:${ref.point}`;
-}
-
-/** The site as rules see it. */
-export function siteCatalogue(site: Pick<Site, 'timezone' | 'points' | 'parameters'>): SiteCatalogue {
-  const points = site.points.map(
-    (point): PointFacts => ({
-      index: point.index,
-      instance: point.instance,
-      point_type: point.kind,
-      point: point.id,
-      name: point.name,
-      unit: point.unit,
-      min: point.min,
-      max: point.max,
-      step: point.step,
-      register: point.register,
-      writable: point.writable,
-      maxAgeMs: point.maxAgeMs,
-      maxWritesPerMinute: point.maxWritesPerMinute,
-      priorityHoldMs: point.priorityHoldMs,
-    }),
-  );
-  const byKey = new Map(points.map((point) => [keyOf(point), point]));
-  return {
-    timezone: site.timezone,
-    points,
-    point: (ref) => byKey.get(keyOf(ref)),
-    parameter: (name) => (Object.hasOwn(site.parameters, name) ? site.parameters[name] : undefined),
-  };
 }

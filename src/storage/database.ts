@@ -1,5 +1,5 @@
 /** One typed query layer over the site's databases. Nothing above knows which engine is underneath. */
-import { Kysely, type Transaction as KyselyTransaction, sql } from 'kysely';
+import { Kysely, type Transaction as KyselyTransaction, SqliteDialect, sql } from 'kysely';
 import { type Clock, sleep, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
@@ -9,15 +9,7 @@ import { migrations } from './migrations.ts';
 import { connectPostgres, migratePostgres, type PostgresPlace } from './postgres.ts';
 import { postgresMigrations } from './postgres-migrations.ts';
 import type { RuntimeTables, SiteTables } from './schema.ts';
-import {
-  type Durability,
-  isLocked,
-  type MigrationStep,
-  migrate,
-  openSqlite,
-  orClose,
-  sqliteDialect,
-} from './sqlite.ts';
+import { type Durability, isLocked, type MigrationStep, migrate, openSqlite, orClose, queryable } from './sqlite.ts';
 
 interface Handle<Tables> {
   readonly query: Kysely<Tables>;
@@ -109,7 +101,7 @@ function openFile<Tables>(
     migrate(sqlite, steps, what);
     sqlite.exec(`PRAGMA busy_timeout = ${fileLimits.busy_timeout_ms}`);
   });
-  const query = new Kysely<Tables>({ dialect: sqliteDialect(sqlite) });
+  const query = new Kysely<Tables>({ dialect: new SqliteDialect({ database: queryable(sqlite) }) });
   return {
     ...handleOf(query, clock),
     async close() {

@@ -5,10 +5,10 @@
  */
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
-import { type Compilable, type Expression, Kysely, type RawBuilder, sql } from 'kysely';
+import { type Compilable, type Expression, Kysely, type RawBuilder, SqliteDialect, sql } from 'kysely';
 import { migrations } from './migrations.ts';
 import type { HistoryTables } from './schema.ts';
-import { migrate, openSqlite, sqliteDialect } from './sqlite.ts';
+import { migrate, openSqlite, queryable } from './sqlite.ts';
 
 type Cell = SQLOutputValue | undefined;
 type Values<N extends string> = Readonly<Record<N, number | null>>;
@@ -72,7 +72,7 @@ export function openHistoryReader(file: string, lockWaitMs: number): HistoryData
 
 function wrap(sqlite: DatabaseSync, file: string): HistoryDatabase {
   // Only compiles: what it would run goes through the statements below.
-  const query = new Kysely<HistoryTables>({ dialect: sqliteDialect(sqlite) });
+  const query = new Kysely<HistoryTables>({ dialect: new SqliteDialect({ database: queryable(sqlite) }) });
   const openedAs = identityOf(file);
   const firstRead = sqlite.prepare('SELECT id FROM series LIMIT 1');
   return {

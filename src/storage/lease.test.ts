@@ -6,8 +6,8 @@ import { runOn, testSchema } from '../testing/engines.ts';
 import { startGate } from '../testing/gate.ts';
 import { openRuntimeDatabase } from './database.ts';
 import { type EngineLease, holdLease } from './lease.ts';
-import { storageLimits } from './limits.ts';
 import { connectPostgres, endHolder, lockKey, type PostgresPlace, takeLock } from './postgres.ts';
+import { storageLimits } from './server-limits.ts';
 
 const quick = { engine_lease_ms: 600, engine_renew_ms: 60, engine_poll_ms: 30 };
 const graceMs = 200;

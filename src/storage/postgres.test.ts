@@ -5,9 +5,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { decoder } from '../base/decode.ts';
 import { runOn, testSchema } from '../testing/engines.ts';
 import { type Database, openDatabase, openRuntimeDatabase } from './database.ts';
-import { storageLimits, storageLimitsSchema } from './limits.ts';
 import type { PostgresPlace } from './postgres.ts';
 import { postgresMigrations } from './postgres-migrations.ts';
+import { storageLimits, storageLimitsSchema } from './server-limits.ts';
 
 let place: PostgresPlace;
 const opened: Database[] = [];

@@ -7,7 +7,7 @@
 import { PostgresDialect, type PostgresPool, type PostgresPoolClient, type PostgresQueryResult } from 'kysely';
 import pg from 'pg';
 import { Fault } from '../base/fault.ts';
-import type { StorageLimits } from './limits.ts';
+import type { StorageLimits } from './server-limits.ts';
 
 /** A server, and the schema in it that holds a site's tables. */
 export interface PostgresPlace {

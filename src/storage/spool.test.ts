@@ -3,9 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import fc from 'fast-check';
-import Type from 'typebox';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { decoder } from '../base/decode.ts';
 import { Fault } from '../base/fault.ts';
 import { type SpoolLimits, spoolLimits } from './limits.ts';
 import { openSpool, type Spool } from './spool.ts';
@@ -14,7 +12,8 @@ interface Row {
   readonly n: number;
   readonly text?: string;
 }
-const decode = decoder(Type.Object({ n: Type.Integer(), text: Type.Optional(Type.String()) }));
+const isRow = (value: unknown): value is Row =>
+  typeof value === 'object' && value !== null && 'n' in value && Number.isInteger(value.n);
 const row = (n: number): Row => ({ n, text: 'Ä "😀"\n' });
 
 let folder = '';
@@ -24,7 +23,7 @@ beforeEach(() => {
 afterEach(() => rmSync(join(folder, '..'), { recursive: true, force: true }));
 
 const open = (limits: Partial<SpoolLimits> = {}): Spool<Row> =>
-  openSpool({ folder, what: 'rows', decode, limits: { ...spoolLimits, ...limits } });
+  openSpool({ folder, what: 'rows', isRow, limits: { ...spoolLimits, ...limits } });
 const files = (): string[] => readdirSync(folder);
 const only = (): string => join(folder, files()[0] ?? '');
 
@@ -210,12 +209,13 @@ describe('limits of the spool', () => {
     const rows = Array.from({ length: 1001 }, (_, n) => ({ n }));
     const written = await mostInOneTurn(async (count) => {
       const counted = rows.map(({ n }) => ({ toJSON: () => (count(), { n }), n }));
-      await openSpool({ folder, what: 'rows', decode, limits }).keep(counted);
+      await openSpool({ folder, what: 'rows', isRow, limits }).keep(counted);
     });
     expect(written).toBe(100);
     const batches: number[] = [];
     const read = await mostInOneTurn(async (count) => {
-      const counting = { folder, what: 'rows', decode: (value: unknown) => (count(), decode(value)), limits };
+      const counted = (value: unknown): value is Row => (count(), isRow(value));
+      const counting = { folder, what: 'rows', isRow: counted, limits };
       await openSpool(counting).store(async ({ length }) => batches.push(length));
     });
     expect(read).toBe(100);

@@ -6,7 +6,6 @@
 import { readdirSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { Decoded } from '../base/decode.ts';
 import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
 import { type SpoolLimits, spoolLimits } from './limits.ts';
@@ -28,7 +27,8 @@ export interface SpoolParts<T> {
   readonly folder: string;
   /** What the rows are, in the plural. */
   readonly what: string;
-  readonly decode: (value: unknown) => Decoded<T>;
+  /** Whether a line holds a row as it was kept: another edition's, or a damaged one, does not. */
+  readonly isRow: (value: unknown) => value is T;
   readonly limits?: SpoolLimits;
 }
 
@@ -36,10 +36,10 @@ const suffix = '.jsonl';
 const draftSuffix = `${suffix}.draft`;
 const newline = 10;
 
-export function openSpool<T>({ folder, what, decode, limits = spoolLimits }: SpoolParts<T>): Spool<T> {
+export function openSpool<T>({ folder, what, isRow, limits = spoolLimits }: SpoolParts<T>): Spool<T> {
   const storeFile = async (name: string, take: (rows: readonly T[]) => Promise<unknown>): Promise<number> => {
     const file = join(folder, name);
-    const found = await withFile(file, 'r', (handle) => storeRows(handle, { what, decode, take, limits }));
+    const found = await withFile(file, 'r', (handle) => storeRows(handle, { what, isRow, take, limits }));
     if (found.firstBad === null) {
       await rm(file, { force: true });
       return found.rows;
@@ -142,7 +142,7 @@ async function writeRows(
 
 interface Taking<T> {
   readonly what: string;
-  readonly decode: (value: unknown) => Decoded<T>;
+  readonly isRow: (value: unknown) => value is T;
   readonly take: (rows: readonly T[]) => Promise<unknown>;
   readonly limits: SpoolLimits;
 }
@@ -160,7 +160,7 @@ interface Line<T> {
 
 async function storeRows<T>(
   handle: FileHandle,
-  { what, decode, take, limits }: Taking<T>,
+  { what, isRow, take, limits }: Taking<T>,
 ): Promise<{ readonly rows: number; readonly firstBad: BadLine | null }> {
   let [rows, line] = [0, 0];
   let firstBad: BadLine | null = null;
@@ -172,8 +172,8 @@ async function storeRows<T>(
     for (const bytes of turn.lines) {
       line++;
       if (bytes.length === 0) continue;
-      const row = decode(parsed(bytes));
-      if (row.ok) good.push({ line, row: row.value });
+      const row = parsed(bytes);
+      if (isRow(row)) good.push({ line, row });
       else bad.push({ line, holds: `something else than ${what}` });
     }
     const refused = good.length > 0 ? await takeAll(good, take) : [];

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
-import { Kysely, sql } from 'kysely';
+import { Kysely, SqliteDialect, sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Durability, migrate, openSqlite, orClose, sqliteDialect } from './sqlite.ts';
+import { type Durability, migrate, openSqlite, orClose, queryable } from './sqlite.ts';
 
 let folder = '';
 let file = '';
@@ -155,7 +155,8 @@ async function writeLocked(statements: string): Promise<{ readonly ended: Promis
 interface Tables {
   t: { n: number | null; s: string | null };
 }
-const query = (database: DatabaseSync): Kysely<Tables> => new Kysely<Tables>({ dialect: sqliteDialect(database) });
+const query = (database: DatabaseSync): Kysely<Tables> =>
+  new Kysely<Tables>({ dialect: new SqliteDialect({ database: queryable(database) }) });
 
 describe('two handles on one file', () => {
   test('a transaction takes the write lock at once: the second one waits and sees what the first one wrote', async () => {
@@ -195,7 +196,7 @@ describe('two handles on one file', () => {
   test('a disk that is full is what the cause says, and the next transaction works', async () => {
     const database = open();
     database.exec('CREATE TABLE t (v TEXT) STRICT; PRAGMA max_page_count = 20');
-    const query = new Kysely<{ t: { v: string } }>({ dialect: sqliteDialect(database) });
+    const query = new Kysely<{ t: { v: string } }>({ dialect: new SqliteDialect({ database: queryable(database) }) });
     const insert = (v: string): Promise<unknown> =>
       query.transaction().execute((within) => within.insertInto('t').values({ v }).execute());
     const full = await insert('x'.repeat(200_000)).catch((error: unknown) => error);

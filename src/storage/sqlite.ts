@@ -5,7 +5,7 @@
  */
 import { basename } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { SqliteDialect, type SqliteStatement } from 'kysely';
+import type { SqliteDatabase, SqliteStatement } from 'kysely';
 import { Fault } from '../base/fault.ts';
 
 export type Durability = 'full' | 'normal';
@@ -77,8 +77,9 @@ export function migrate(database: DatabaseSync, steps: readonly MigrationStep[],
   database.exec('COMMIT');
 }
 
-export function sqliteDialect(database: DatabaseSync): SqliteDialect {
-  return new SqliteDialect({ database: { close: () => database.close(), prepare: statementsOf(database) } });
+/** The database as the query layer's dialect takes it. */
+export function queryable(database: DatabaseSync): SqliteDatabase {
+  return { close: () => database.close(), prepare: statementsOf(database) };
 }
 
 /** Statements by their text, prepared once. */

@@ -6,8 +6,8 @@ import { inject } from 'vitest';
 import { sleep, systemClock } from '../base/clock.ts';
 import { newId } from '../base/id.ts';
 import type { DatabasePlace } from '../storage/database.ts';
-import { type StorageLimits, storageLimits } from '../storage/limits.ts';
 import { connectPostgres, type PostgresPlace } from '../storage/postgres.ts';
+import { type StorageLimits, storageLimits } from '../storage/server-limits.ts';
 
 export type Engine = 'sqlite' | 'postgres';
 export const engines: readonly Engine[] = ['sqlite', 'postgres'];

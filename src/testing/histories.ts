@@ -12,8 +12,8 @@ import { historyLimits } from '../historian/limits.ts';
 import { openHistorian } from '../historian/open-historian.ts';
 import type { DatabasePlace } from '../storage/database.ts';
 import { prepareHistory } from '../storage/history-server.ts';
-import type { StorageLimits } from '../storage/limits.ts';
 import { connectPostgres, takeLock } from '../storage/postgres.ts';
+import type { StorageLimits } from '../storage/server-limits.ts';
 import { type Engine, engines, runOn, testSchema } from './engines.ts';
 import { hypertablesIn } from './hypertables.ts';
 

@@ -1,7 +1,7 @@
 /** Recorded history on hypertables of TimescaleDB, as docs/formats/history.md has an operator make them. */
 import { readFileSync } from 'node:fs';
-import { storageLimits } from '../storage/limits.ts';
 import { connectPostgres } from '../storage/postgres.ts';
+import { storageLimits } from '../storage/server-limits.ts';
 
 /** Makes the extension in a server's database, before tests would at the same time; or says why it cannot be had. */
 export async function lackingTimescale(url: string): Promise<string | null> {

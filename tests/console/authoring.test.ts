@@ -1,7 +1,7 @@
 /** Drawing a rule, from an empty canvas to its disabling, in a real browser on a real service: by mouse and by keyboard. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Json, type TestService } from '../e2e/running-service.ts';
+import type { Json, TestService } from '../e2e/running-service.ts';
 import { chromiumPath, launch, startDemo, visit } from './browser.ts';
 import { choose, confirm, drag, focusedName, inputOf, output, tabTo, untilText } from './steps.ts';
 

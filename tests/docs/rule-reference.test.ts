@@ -1,7 +1,8 @@
 /** The rule reference says what happens: its expressions are evaluated, its rule is parsed and run. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { readSite, siteCatalogue } from '../../src/points/site.ts';
+import { readSite } from '../../src/points/site.ts';
+import { siteCatalogue } from '../../src/points/site-catalogue.ts';
 import { createArbiter } from '../../src/rules/arbiter.ts';
 import type { SiteCatalogue } from '../../src/rules/catalogue.ts';
 import { compileRule } from '../../src/rules/compile.ts';

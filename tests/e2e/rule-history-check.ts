@@ -3,7 +3,7 @@
  * same (decisions §1.2, §3): every call has its two records, no sequence has a gap, the chains verify.
  */
 import { expect } from 'vitest';
-import { storageLimits } from '../../src/storage/limits.ts';
+import { storageLimits } from '../../src/storage/server-limits.ts';
 import { runOn } from '../../src/testing/engines.ts';
 import { troubleWithRules } from '../../src/testing/rule-model.ts';
 import type { RecordedCall } from './rule-clients.ts';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Historian, HistoryRow } from '../../src/historian/historian.ts';
 import { historyLimits } from '../../src/historian/limits.ts';
 import { openHistorian } from '../../src/historian/open-historian.ts';
-import { storageLimits } from '../../src/storage/limits.ts';
+import { storageLimits } from '../../src/storage/server-limits.ts';
 import { exportedRows } from '../../src/testing/histories.ts';
 import { runCommand, serviceEnvironment, waitFor } from './running-service.ts';
 import { type Cluster, controls, startCluster } from './several-machines.ts';

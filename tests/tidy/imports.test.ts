@@ -92,4 +92,21 @@ describe('import order', () => {
       .map(([library, folders]) => `${library}: ${[...folders].join(', ')}`);
     expect(wide).toEqual([]);
   });
+
+  test('a thread loads none of the libraries that read what people write: they are half of its start', () => {
+    const modules = new Map(result.modules.map((module) => [module.source, module]));
+    const loaded = (entry: string): Set<string> => {
+      const seen = new Set([entry]);
+      for (const source of seen)
+        for (const { resolved, dependencyTypes } of modules.get(source)?.dependencies ?? [])
+          if (!dependencyTypes.includes('type-only')) seen.add(resolved);
+      return seen;
+    };
+    const threads = [...modules.keys()].filter((source) => /^src\/.*-thread\.ts$/.test(source));
+    expect(threads.length).toBeGreaterThan(4);
+    const heavy = threads.flatMap((thread) =>
+      [...loaded(thread)].filter((file) => /node_modules\/(typebox|yaml)\//.test(file)).map((file) => [thread, file]),
+    );
+    expect(heavy).toEqual([]);
+  });
 });

@@ -1,7 +1,8 @@
 /** Modbus registers: types, word order, and requests that read neighbours together (decisions §2.6). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ModbusAddress, registersOf } from '../../points/channel.ts';
+import { registersOf } from '../../points/address.ts';
+import type { ModbusAddress } from '../../points/channel.ts';
 import { decodeRegisters, encodeRegisters, pollBlocks } from './modbus-codec.ts';
 
 const bytes = (hex: string): Buffer => Buffer.from(hex.replaceAll(' ', ''), 'hex');

@@ -3,7 +3,8 @@
  * ended when a request is not answered, reconnect with bounded back-off. What cannot be read is bad, never old dressed as new.
  */
 import type { Timer } from '../../base/clock.ts';
-import { type ModbusAddress, type ModbusChannel, modbusAddressOf, registersOf } from '../../points/channel.ts';
+import { modbusAddressOf, registersOf } from '../../points/address.ts';
+import type { ModbusAddress, ModbusChannel } from '../../points/channel.ts';
 import type { TakenCommand } from '../../points/command-slots.ts';
 import { quality } from '../../rules/snapshot.ts';
 import type { Driver, DriverContext, RawReading } from '../driver.ts';

@@ -6,7 +6,8 @@
 import mqtt, { type MqttClient } from 'mqtt';
 import type { Timer } from '../../base/clock.ts';
 import { newId } from '../../base/id.ts';
-import { type MqttChannel, mqttAddressOf } from '../../points/channel.ts';
+import { mqttAddressOf } from '../../points/address.ts';
+import type { MqttChannel } from '../../points/channel.ts';
 import type { TakenCommand } from '../../points/command-slots.ts';
 import { quality } from '../../rules/snapshot.ts';
 import type { Driver, DriverContext, RawReading } from '../driver.ts';

@@ -4,7 +4,8 @@
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { Timer } from '../../base/clock.ts';
-import { type SimulatedChannel, type SimulatedSignal, signalOf } from '../../points/channel.ts';
+import { signalOf } from '../../points/address.ts';
+import type { SimulatedChannel, SimulatedSignal } from '../../points/channel.ts';
 import { quality } from '../../rules/snapshot.ts';
 import type { Driver, DriverContext } from '../driver.ts';
 import { type Series, valueAt } from './series.ts';

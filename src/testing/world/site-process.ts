@@ -22,7 +22,7 @@ import { deviceLimits } from '../../devices/limits.ts';
 import { type Call, createPipeline } from '../../gateway/invoke.ts';
 import { createLiveTableReader } from '../../points/live-table.ts';
 import { createPointMemory } from '../../points/shared-memory.ts';
-import { siteCatalogue } from '../../points/site.ts';
+import { siteCatalogue } from '../../points/site-catalogue.ts';
 import type { Parameter } from '../../rules/catalogue.ts';
 import { flowLimits } from '../../rules/limits.ts';
 import type { ExecutionRecord } from '../../rules/record.ts';
