@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { sleep, systemClock } from '../../src/base/clock.ts';
+import { compiledOnce } from './running-service.ts';
 
 interface Demo {
   readonly process: ChildProcess;
@@ -31,7 +32,13 @@ const readyDeadlineMs = 10_000;
 let dataDir = '';
 let running: ChildProcess | undefined;
 
-const environment = () => ({ ...process.env, SVC_DATA_DIR: dataDir, SVC_HTTP_PORT: '0', SVC_LOG_LEVEL: 'warn' });
+const environment = () => ({
+  ...process.env,
+  ...compiledOnce,
+  SVC_DATA_DIR: dataDir,
+  SVC_HTTP_PORT: '0',
+  SVC_LOG_LEVEL: 'warn',
+});
 
 async function until<T>(deadlineMs: number, what: string, look: () => Promise<T | null> | T | null): Promise<T> {
   const endMs = systemClock.monotonicMs() + deadlineMs;
