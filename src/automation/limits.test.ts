@@ -12,12 +12,7 @@ describe('§8 limits of the scheduler', () => {
     expect(automationLimits).toMatchObject(kept);
   });
 
-  test('decisions §1 the defaults are those that the schema of service.yaml tells, and are within its bounds', () => {
+  test('decisions §1 the defaults are within the bounds that service.yaml has', () => {
     expect(Value.Check(automationLimitsSchema, automationLimits)).toBe(true);
-    const told = Object.entries(automationLimitsSchema.properties).map(([name, limit]) => [
-      name,
-      Reflect.get(limit, 'default') as unknown,
-    ]);
-    expect(Object.fromEntries(told)).toEqual(automationLimits);
   });
 });

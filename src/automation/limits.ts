@@ -1,101 +1,86 @@
 /** The named limits of area A, with unit and default; the section `automation` of service.yaml overrides them. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import { defaultsOf, limit, limitSection } from '../base/limits.ts';
 
-const whole = (minimum: number, maximum: number, standard: number) =>
-  Type.Integer({ minimum, maximum, default: standard });
-
-export const automationLimitsSchema = Type.Object(
-  {
-    /** The scheduler's period (§8). */
-    tick_interval_ms: whole(10, 10_000, 100),
-    /** A tick that starts later than this after its moment counts as late. */
-    late_tick_ms: whole(1, 10_000, 25),
-    /** An on-change rule runs at most once in this time (decisions §6, "Event runs"); a change in between is kept. */
-    event_min_interval_ms: whole(1, 60_000, 20),
-    /** Executions between two turns of the worker's event loop (§8, "Concurrent rule executions"). */
-    max_concurrent_executions: whole(1, 1000, 4),
-    /** Manual executions that may wait for the engine at once. */
-    max_waiting_executions: whole(1, 10_000, 256),
-    /** Samples that all windows of one rule (`moving_avg`) may hold together; a flow that could need more is refused. */
-    window_samples_maximum: whole(1, 1_000_000, 20_000),
-    max_rules: whole(1, 1_000_000, 20_000),
-    /** How long the main thread waits for an answer of the engine. */
-    engine_call_timeout_ms: whole(100, 600_000, 10_000),
-    /** Pause before a dead engine is started again; doubles up to the second figure while it keeps dying. */
-    engine_restart_ms: whole(1, 60_000, 100),
-    engine_restart_max_ms: whole(1, 600_000, 10_000),
-    /** Longest time a finished execution waits to be handed over to be stored. */
-    record_flush_ms: whole(1, 10_000, 100),
-    /** Rows stored in one transaction; more wait for a later turn. */
-    record_chunk_rows: whole(1, 100_000, 500),
-    /** Executions that may wait to be stored; beyond it the oldest is dropped and counted. */
-    record_queue: whole(1, 1_000_000, 200_000),
-    /** Bytes of executions that may wait to be stored; beyond it the oldest is dropped and counted. */
-    record_queue_bytes: whole(65_536, 1_073_741_824, 67_108_864),
-    /** Longest time that unchanged runs and growing memories (windows, sums) wait to be stored (decisions §6). */
-    state_flush_ms: whole(100, 60_000, 5000),
-    /** Longest time that an execution waits for more of its rule to be stored with it, in files; a journal keeps it meanwhile. */
-    history_block_ms: whole(100, 3_600_000, 60_000),
-    /** How long a read of a rule's history waits for executions that are not stored yet. */
-    history_read_wait_ms: whole(1, 60_000, 2000),
-    history_days: whole(1, 36_500, 7),
-    history_max_per_rule: whole(1, 10_000_000, 100_000),
-    /** Unchanged `no_action` and `skipped` runs kept for each rule. */
-    history_max_unchanged: whole(1, 1_000_000, 1000),
-    /** Runs of one rule stored between two looks at its retention. */
-    history_prune_every: whole(1, 1_000_000, 100),
-    history_prune_interval_ms: whole(100, 86_400_000, 60_000),
-    log_file_bytes: whole(1024, 1_073_741_824, 1_048_576),
-    /** Rotated files kept beside a rule's current log. */
-    log_files: whole(1, 100, 2),
-    log_flush_ms: whole(10, 60_000, 500),
-    /** Log bytes that may wait for the disk; beyond it lines are dropped and counted. */
-    log_queue_bytes: whole(1024, 1_073_741_824, 16_777_216),
-    stream_clients: whole(1, 10_000, 64),
-    stream_channels: whole(1, 100_000, 1000),
-    stream_message_bytes: whole(256, 1_048_576, 65_536),
-    /** Records that wait for one slow reader; beyond it they are missed and counted. */
-    stream_buffer: whole(1, 100_000, 256),
-    /** Bytes on one socket that its reader has not taken, above which records wait in the buffer. */
-    stream_socket_bytes: whole(1024, 67_108_864, 262_144),
-    stream_authenticate_ms: whole(100, 60_000, 5000),
-  },
-  { additionalProperties: false },
-);
+export const automationLimitsSchema = limitSection({
+  tick_interval_ms: limit(100, [10, 10_000], "the scheduler's period"),
+  late_tick_ms: limit(25, [1, 10_000], 'a tick that starts later than this after its moment counts as late'),
+  event_min_interval_ms: limit(
+    20,
+    [1, 60_000],
+    'an on-change rule runs at most once in this time; a change in between is kept',
+  ),
+  max_concurrent_executions: limit(4, [1, 1000], "executions between two turns of the worker's event loop"),
+  max_waiting_executions: limit(256, [1, 10_000], 'manual executions that may wait for the engine at once'),
+  window_samples_maximum: limit(
+    20_000,
+    [1, 1_000_000],
+    'samples that all windows of one rule (`moving_avg`) may hold together; a flow that could need more is refused',
+  ),
+  max_rules: limit(20_000, [1, 1_000_000], 'rules of the site'),
+  engine_call_timeout_ms: limit(10_000, [100, 600_000], 'how long the main thread waits for an answer of the engine'),
+  engine_restart_ms: limit(
+    100,
+    [1, 60_000],
+    'pause before a dead engine is started again; it doubles while the engine keeps dying',
+  ),
+  engine_restart_max_ms: limit(10_000, [1, 600_000], 'longest pause before a dead engine is started again'),
+  record_flush_ms: limit(100, [1, 10_000], 'longest time a finished execution waits to be handed over to be stored'),
+  record_chunk_rows: limit(500, [1, 100_000], 'rows stored in one transaction; more wait for a later turn'),
+  record_queue: limit(
+    200_000,
+    [1, 1_000_000],
+    'executions that may wait to be stored; beyond it the oldest is dropped and counted',
+  ),
+  record_queue_bytes: limit(
+    67_108_864,
+    [65_536, 1_073_741_824],
+    'bytes of executions that may wait to be stored; beyond it the oldest is dropped and counted',
+  ),
+  state_flush_ms: limit(
+    5000,
+    [100, 60_000],
+    'longest time that unchanged runs and growing memories (windows, sums) wait to be stored',
+  ),
+  history_block_ms: limit(
+    60_000,
+    [100, 3_600_000],
+    'longest time that an execution waits for more of its rule to be stored with it, in files; a journal keeps it meanwhile',
+  ),
+  history_read_wait_ms: limit(
+    2000,
+    [1, 60_000],
+    "how long a read of a rule's history waits for executions that are not stored yet",
+  ),
+  history_days: limit(7, [1, 36_500], 'age at which executions are removed'),
+  history_max_per_rule: limit(100_000, [1, 10_000_000], 'executions kept of each rule'),
+  history_max_unchanged: limit(1000, [1, 1_000_000], 'unchanged `no_action` and `skipped` runs kept for each rule'),
+  history_prune_every: limit(100, [1, 1_000_000], 'runs of one rule stored between two looks at its retention'),
+  history_prune_interval_ms: limit(60_000, [100, 86_400_000], 'time between two looks for executions that are too old'),
+  log_file_bytes: limit(1_048_576, [1024, 1_073_741_824], "size at which a rule's log file is rotated"),
+  log_files: limit(2, [1, 100], "rotated files kept beside a rule's current log"),
+  log_flush_ms: limit(500, [10, 60_000], 'longest time that a line waits to be written to a log'),
+  log_queue_bytes: limit(
+    16_777_216,
+    [1024, 1_073_741_824],
+    'log bytes that may wait for the disk; beyond it lines are dropped and counted',
+  ),
+  stream_clients: limit(64, [1, 10_000], 'live streams open at once'),
+  stream_channels: limit(1000, [1, 100_000], 'rules that one stream may follow'),
+  stream_message_bytes: limit(65_536, [256, 1_048_576], 'longest message of a client'),
+  stream_buffer: limit(
+    256,
+    [1, 100_000],
+    'records that wait for one slow reader; beyond it they are missed and counted',
+  ),
+  stream_socket_bytes: limit(
+    262_144,
+    [1024, 67_108_864],
+    'bytes on one socket that its reader has not taken, above which records wait in the buffer',
+  ),
+  stream_authenticate_ms: limit(5000, [100, 60_000], 'time that a client has to authenticate'),
+});
 
 export type AutomationLimits = Static<typeof automationLimitsSchema>;
 
-export const automationLimits: AutomationLimits = {
-  tick_interval_ms: 100,
-  late_tick_ms: 25,
-  event_min_interval_ms: 20,
-  max_concurrent_executions: 4,
-  max_waiting_executions: 256,
-  window_samples_maximum: 20_000,
-  max_rules: 20_000,
-  engine_call_timeout_ms: 10_000,
-  engine_restart_ms: 100,
-  engine_restart_max_ms: 10_000,
-  record_flush_ms: 100,
-  record_chunk_rows: 500,
-  record_queue: 200_000,
-  record_queue_bytes: 67_108_864,
-  state_flush_ms: 5000,
-  history_block_ms: 60_000,
-  history_read_wait_ms: 2000,
-  history_days: 7,
-  history_max_per_rule: 100_000,
-  history_max_unchanged: 1000,
-  history_prune_every: 100,
-  history_prune_interval_ms: 60_000,
-  log_file_bytes: 1_048_576,
-  log_files: 2,
-  log_flush_ms: 500,
-  log_queue_bytes: 16_777_216,
-  stream_clients: 64,
-  stream_channels: 1000,
-  stream_message_bytes: 65_536,
-  stream_buffer: 256,
-  stream_socket_bytes: 262_144,
-  stream_authenticate_ms: 5000,
-};
+export const automationLimits: AutomationLimits = defaultsOf(automationLimitsSchema);

@@ -1,21 +1,14 @@
 /** The named limits of data processing, with unit and default; `processing` in service.yaml (decisions §1 "Limits"). */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import { defaultsOf, limit, limitSection } from '../base/limits.ts';
 
-export const processingLimitsSchema = Type.Object(
-  {
-    probe_timeout_ms: Type.Integer({
-      minimum: 10,
-      maximum: 60_000,
-      default: 2000,
-      description: 'time that a processor has to say how it is',
-    }),
-  },
-  { additionalProperties: false },
-);
+export const processingLimitsSchema = limitSection({
+  probe_timeout_ms: limit(2000, [10, 60_000], 'time that a processor has to say how it is'),
+});
 
 export type ProcessingLimits = Static<typeof processingLimitsSchema>;
 
-export const processingLimits: ProcessingLimits = { probe_timeout_ms: 2000 };
+export const processingLimits: ProcessingLimits = defaultsOf(processingLimitsSchema);
 
 export const configurationLimits = {
   /** YAML files of one kind. */

@@ -1,0 +1,21 @@
+/** Limits of service.yaml, each stated once: its default, what may be set instead, and what it bounds. The name ends in the unit. */
+import Type, { type Static, type TObject } from 'typebox';
+
+/** A whole number from `least` to `most`. */
+export function limit(standard: number, [least, most]: readonly [number, number], description: string) {
+  return Type.Integer({ minimum: least, maximum: most, default: standard, description });
+}
+
+/** The limits of one section, for a file in which each may be absent and none may be unknown. */
+export function limitSection<P extends Type.TProperties>(limits: P) {
+  return Type.Object(limits, { additionalProperties: false });
+}
+
+/** What holds where the file says nothing. */
+export function defaultsOf<S extends TObject>(section: S): Static<S> {
+  const defaults = Object.entries(section.properties).map(([name, schema]) => {
+    if (!('default' in schema)) throw new Error(`the limit ${name} has no default`);
+    return [name, schema.default];
+  });
+  return Object.fromEntries(defaults) as Static<S>;
+}
