@@ -1,8 +1,7 @@
 /** The audit routes as data (§4.2, decisions §3): the query and its stream, with one set of parameters. */
 import * as Type from 'typebox';
+import { strict } from '../base/schema.ts';
 import type { Capability } from './capability.ts';
-
-const strict = <P extends Type.TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 
 /**
  * `svc` wire name of a parameter's grammar; ranges that a pattern cannot say are checked by the handler. Descriptions say

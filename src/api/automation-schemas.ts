@@ -1,10 +1,9 @@
 /** The wire of area A (§4.1, decisions §2.1) as schemas: requests are validated by them, answers are described. */
-import type { TProperties } from 'typebox';
 import * as Type from 'typebox';
+import { strict } from '../base/schema.ts';
 import { mapOf } from './map-schema.ts';
 import { cooldownMsMax, priorityMax } from './rule-limits.ts';
 
-const strict = <P extends TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const succeeded = <T extends Type.TSchema>(data: T) => strict({ success: Type.Literal(true), data });
 

@@ -1,10 +1,10 @@
 /** The public platform routes as data (§4.2, decisions §3 "health", "platform"): no authentication, no tenant data, no I/O. */
 import type { TSchema } from 'typebox';
 import * as Type from 'typebox';
+import { strict } from '../base/schema.ts';
 import type { Capability } from './capability.ts';
 
 const none = Type.Object({}, { additionalProperties: false });
-const strict = <P extends Type.TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 
 function publicQuery<A extends TSchema>(name: string, summary: string, path: string, answer: A) {
   return {

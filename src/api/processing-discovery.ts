@@ -1,6 +1,7 @@
 /** What area C tells about itself (§2.3 "Task discovery entry", decisions §4 "Discovery" and "Processor health"). */
-import type { Static, TProperties } from 'typebox';
+import type { Static } from 'typebox';
 import * as Type from 'typebox';
+import { strict } from '../base/schema.ts';
 import {
   digestSchema,
   featureNameSchema,
@@ -12,7 +13,6 @@ import {
   unitSchema,
 } from './processing.ts';
 
-const strict = <P extends TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 const optional = Type.Optional;
 const count = Type.Integer({ minimum: 0 });
 const aggregation = Type.Enum(['mean', 'sum', 'min', 'max', 'last']);

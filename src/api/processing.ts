@@ -2,11 +2,11 @@
  * The wire of area C (§2.3, decisions §4 "Lexical rules" and "Collection limits") as schemas, and the types derived
  * from them. What a schema cannot say (real dates, exact grids, sums that agree) is checked where the message is used.
  */
-import type { Static, TProperties } from 'typebox';
+import type { Static } from 'typebox';
 import * as Type from 'typebox';
+import { strict } from '../base/schema.ts';
 import { mapOf } from './map-schema.ts';
 
-const strict = <P extends TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 const words = <W extends string[]>(...values: W): Type.TEnum<W> => Type.Enum<W>([...values]);
 /** A member that may be absent, and is never null. */
 const optional = Type.Optional;

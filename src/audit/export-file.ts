@@ -4,6 +4,7 @@
  */
 import Type, { type Static } from 'typebox';
 import { decoder } from '../base/decode.ts';
+import { strict } from '../base/schema.ts';
 import type { ChainedEvent } from '../storage/audit-chain.ts';
 import type { AuditScan } from '../storage/audit-scan.ts';
 import { type ChainRecord, type ChainReport, type ChainWalk, walkChain } from './chain-walk.ts';
@@ -12,7 +13,6 @@ import { believedMark, type Evidence, gatherEvidence, lostChains, type TrailRepo
 
 const text = Type.String();
 const nullable = Type.Union([Type.String(), Type.Null()]);
-const strict = <P extends Type.TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 const sequence = Type.String({ pattern: '^(0|[1-9][0-9]{0,15})$' });
 
 const headerSchema = strict({

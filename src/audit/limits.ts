@@ -1,8 +1,9 @@
 /** Limits of the audit (decisions §1 "Limits", §3); the section `audit` of service.yaml. */
 import type { Static } from 'typebox';
-import { defaultsOf, limit, limitSection } from '../base/limits.ts';
+import { defaultsOf, limit } from '../base/limits.ts';
+import { strict } from '../base/schema.ts';
 
-export const auditLimitsSchema = limitSection({
+export const auditLimitsSchema = strict({
   waiting_appends_max: limit(10_000, [1, 1_000_000], 'appends that may wait for the next commit'),
   batch_max: limit(500, [1, 10_000], 'events in one transaction'),
   checkpoint_events: limit(1000, [1, 1_000_000], 'events after which a checkpoint is signed'),

@@ -8,6 +8,7 @@ import { canonicalJson } from '../base/canonical-json.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import { newId } from '../base/id.ts';
 import type { Log } from '../base/log.ts';
+import { dayMs } from '../base/timestamp.ts';
 import type { Database } from '../storage/database.ts';
 import type { AuditChainRow } from '../storage/schema.ts';
 import { appendToChain, prepareEntry } from './chain-store.ts';
@@ -25,7 +26,6 @@ export interface Retention {
   close(): Promise<void>;
 }
 
-const dayMs = 86_400_000;
 const eventsPerRead = 2000;
 
 export function createRetention(parts: {

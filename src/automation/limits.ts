@@ -1,8 +1,9 @@
 /** The named limits of area A, with unit and default; the section `automation` of service.yaml overrides them. */
 import type { Static } from 'typebox';
-import { defaultsOf, limit, limitSection } from '../base/limits.ts';
+import { defaultsOf, limit } from '../base/limits.ts';
+import { strict } from '../base/schema.ts';
 
-export const automationLimitsSchema = limitSection({
+export const automationLimitsSchema = strict({
   tick_interval_ms: limit(100, [10, 10_000], "the scheduler's period"),
   late_tick_ms: limit(25, [1, 10_000], 'a tick that starts later than this after its moment counts as late'),
   event_min_interval_ms: limit(

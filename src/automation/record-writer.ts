@@ -5,6 +5,7 @@
  */
 import { type Clock, type Timer, within } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { dayMs } from '../base/timestamp.ts';
 import type { HistoryStore } from './history-store.ts';
 import type { AutomationLimits } from './limits.ts';
 import type { RuleLog } from './rule-log.ts';
@@ -37,7 +38,6 @@ export interface RecordWriter {
   close(): Promise<readonly HistoryRow[]>;
 }
 
-const dayMs = 86_400_000;
 /** Of the time that an engine has to end (`engine_call_timeout_ms`): it must answer what is not stored then. */
 const storingShare = 0.5;
 

@@ -4,6 +4,7 @@
  */
 import type { TSchema } from 'typebox';
 import { Settings } from 'typebox/system';
+import { isObject } from './json.ts';
 
 export interface DecodeIssue {
   /** JSON Pointer into the decoded value; `` is the value itself. */
@@ -61,7 +62,7 @@ function choiceOf(error: SchemaError, schema: TSchema, value: unknown): Choice {
   const given = valueAt(value, path);
   const objects = [...shapes.entries()].filter(([, shape]) => properties(shape) !== null);
   const one = objects.length === 1 ? objects[0]?.[0] : undefined;
-  if (!isRecord(given)) return { error, meant: null, issue: { path, message: plainChoice(shapes) ?? error.message } };
+  if (!isObject(given)) return { error, meant: null, issue: { path, message: plainChoice(shapes) ?? error.message } };
   if (one !== undefined) return { error, meant: one, issue: null };
   const name = tellingMember(objects.map(([, shape]) => shape));
   if (name === null) return { error, meant: null, issue: { path, message: error.message } };
@@ -87,11 +88,11 @@ function tellingMember(shapes: readonly unknown[]): string | null {
 
 function constantAt(shape: unknown, name: string): unknown {
   const member = properties(shape)?.[name];
-  return isRecord(member) ? member.const : undefined;
+  return isObject(member) ? member.const : undefined;
 }
 
 function properties(shape: unknown): Record<string, unknown> | null {
-  return isRecord(shape) && isRecord(shape.properties) ? shape.properties : null;
+  return isObject(shape) && isObject(shape.properties) ? shape.properties : null;
 }
 
 /** What may stand in place of a value that is no object; null when the alternatives are more than words and objects. */
@@ -99,7 +100,7 @@ function plainChoice(shapes: readonly unknown[]): string | null {
   const words: unknown[] = [];
   let objects = false;
   for (const shape of shapes) {
-    if (!isRecord(shape)) return null;
+    if (!isObject(shape)) return null;
     const listed: readonly unknown[] = Array.isArray(shape.enum) ? shape.enum : [];
     if ('const' in shape) words.push(shape.const);
     else if (listed.length > 0) words.push(...listed);
@@ -131,7 +132,7 @@ function oneOf(values: readonly unknown[]): string {
 /** The part of a schema that an error's path (`#/properties/…`) points to; empty when there is none. */
 function schemaAt(schema: TSchema, path: string): Record<string, unknown> {
   const place = valueAt(schema, path);
-  return isRecord(place) ? place : {};
+  return isObject(place) ? place : {};
 }
 
 /** What a JSON Pointer, with or without `#` before it, points to; undefined when there is nothing. */
@@ -143,8 +144,4 @@ function valueAt(whole: unknown, path: string): unknown {
       typeof place === 'object' && place !== null && Object.hasOwn(place, name) ? Reflect.get(place, name) : undefined;
   }
   return place;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

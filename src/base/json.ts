@@ -7,6 +7,11 @@ import { atOnce, type Steps } from './turns.ts';
 
 export const jsonDepthMaximum = 100;
 
+/** Neither an array nor null. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** Which rule a text breaks, by name. */
 type JsonRule = 'json' | 'depth' | 'proto_member' | 'duplicate_member' | 'number_overflow' | 'lone_surrogate';
 

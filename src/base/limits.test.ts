@@ -2,9 +2,10 @@
 import Type from 'typebox';
 import { expect, test } from 'vitest';
 import { decoder } from './decode.ts';
-import { defaultsOf, limit, limitSection } from './limits.ts';
+import { defaultsOf, limit } from './limits.ts';
+import { strict } from './schema.ts';
 
-const section = limitSection({
+const section = strict({
   wait_ms: limit(500, [10, 60_000], 'how long it waits'),
   names: Type.Array(Type.String(), { default: ['a'] }),
 });
@@ -23,5 +24,5 @@ test('a value at either end is taken, one beyond it, a fraction and an unknown l
 });
 
 test('a limit without a default is a mistake', () => {
-  expect(() => defaultsOf(limitSection({ free: Type.Integer() }))).toThrow('the limit free has no default');
+  expect(() => defaultsOf(strict({ free: Type.Integer() }))).toThrow('the limit free has no default');
 });

@@ -6,11 +6,6 @@ export function limit(standard: number, [least, most]: readonly [number, number]
   return Type.Integer({ minimum: least, maximum: most, default: standard, description });
 }
 
-/** The limits of one section, for a file in which each may be absent and none may be unknown. */
-export function limitSection<P extends Type.TProperties>(limits: P) {
-  return Type.Object(limits, { additionalProperties: false });
-}
-
 /** What holds where the file says nothing. */
 export function defaultsOf<S extends TObject>(section: S): Static<S> {
   const defaults = Object.entries(section.properties).map(([name, schema]) => {

@@ -1,8 +1,9 @@
 /** Limits of the device layer; the section `devices` of service.yaml. */
 import type { Static } from 'typebox';
-import { defaultsOf, limit, limitSection } from '../base/limits.ts';
+import { defaultsOf, limit } from '../base/limits.ts';
+import { strict } from '../base/schema.ts';
 
-export const deviceLimitsSchema = limitSection({
+export const deviceLimitsSchema = strict({
   command_max_age_ms: limit(1000, [1, 60_000], 'a command older than this is dropped, not sent'),
   reconnect_min_ms: limit(200, [10, 60_000], 'first wait before a channel is connected again'),
   reconnect_max_ms: limit(5000, [10, 600_000], 'longest wait before a channel is connected again'),

@@ -1,8 +1,9 @@
 /** Limits of the HTTP side (decisions §1 "Limits"); the section `http` of service.yaml. */
 import Type, { type Static } from 'typebox';
-import { defaultsOf, limit, limitSection } from '../base/limits.ts';
+import { defaultsOf, limit } from '../base/limits.ts';
+import { strict } from '../base/schema.ts';
 
-export const gatewayLimitsSchema = limitSection({
+export const gatewayLimitsSchema = strict({
   rule_body_bytes: limit(1_048_576, [1024, 16_777_216], 'body of a rules request'),
   session_body_bytes: limit(4096, [256, 65_536], 'body of a sign-in'),
   processing_body_bytes: limit(65_536, [1024, 1_048_576], 'body of a data processing request'),

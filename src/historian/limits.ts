@@ -1,8 +1,9 @@
 /** Limits of the historian; the section `history` of service.yaml. What is recorded, and for how long, is in site.yaml. */
 import type { Static } from 'typebox';
-import { defaultsOf, limit, limitSection } from '../base/limits.ts';
+import { defaultsOf, limit } from '../base/limits.ts';
+import { strict } from '../base/schema.ts';
 
-export const historyLimitsSchema = limitSection({
+export const historyLimitsSchema = strict({
   look_interval_ms: limit(
     100,
     [10, 60_000],

@@ -7,6 +7,7 @@ import { type Clock, type Timer, within } from '../base/clock.ts';
 import { listen } from '../base/doorbell.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
+import { dayMs } from '../base/timestamp.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
 import { doorbells, mayCommand, type PointMemory } from '../points/shared-memory.ts';
 import { createSnapshot } from '../rules/snapshot.ts';
@@ -49,8 +50,6 @@ export interface Recorder {
   /** Takes a last look; with `store`, stores what waits. Returns what is not known to be stored. */
   stop(store: boolean): Promise<readonly HistoryRow[]>;
 }
-
-const dayMs = 86_400_000;
 
 export function startRecorder(setup: RecorderSetup, historian: Historian, clock: Clock, log: Log): Recorder {
   const { limits } = setup;

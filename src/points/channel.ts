@@ -4,8 +4,8 @@
  */
 import Type, { type Static } from 'typebox';
 import { type Decoded, decoder } from '../base/decode.ts';
+import { strict } from '../base/schema.ts';
 
-const strict = <P extends Type.TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 const identifier = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$' });
 const variableName = Type.String({ pattern: '^[A-Z_][A-Z0-9_]{0,127}$' });
 const milliseconds = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum });

@@ -4,6 +4,7 @@
  */
 import Type, { type Static } from 'typebox';
 import { decoder } from '../base/decode.ts';
+import { strict } from '../base/schema.ts';
 import { notFinite, parseYaml, YamlError, type YamlFile } from '../base/yaml.ts';
 import type { Parameter, PointKind, PointRef, RegisterFacts } from '../rules/catalogue.ts';
 import { isTimeZone } from '../rules/local-time.ts';
@@ -18,7 +19,6 @@ import {
   simulatedActions,
 } from './channel.ts';
 
-const strict = <P extends Type.TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 const identifier = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$' });
 const wireId = Type.Integer({ minimum: 0, maximum: 4_294_967_295 });
 const finite = Type.Number();

@@ -2,12 +2,9 @@
  * The words of area C's configuration files (decisions §4 "Lexical rules"), beside those of the wire: what a key of a
  * task, a binding or a route may be spelled like.
  */
-import Type, { type TProperties } from 'typebox';
+import Type from 'typebox';
 import { wireLimits } from '../api/processing.ts';
 
-/** Unknown keys are refused. */
-export const strict = <P extends TProperties>(properties: P) =>
-  Type.Object(properties, { additionalProperties: false });
 export const words = <W extends string>(...values: W[]) => Type.Enum<W[]>(values);
 export const optional = Type.Optional;
 

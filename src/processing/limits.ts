@@ -1,8 +1,9 @@
 /** The named limits of data processing, with unit and default; `processing` in service.yaml (decisions §1 "Limits"). */
 import type { Static } from 'typebox';
-import { defaultsOf, limit, limitSection } from '../base/limits.ts';
+import { defaultsOf, limit } from '../base/limits.ts';
+import { strict } from '../base/schema.ts';
 
-export const processingLimitsSchema = limitSection({
+export const processingLimitsSchema = strict({
   probe_timeout_ms: limit(2000, [10, 60_000], 'time that a processor has to say how it is'),
 });
 

@@ -4,9 +4,9 @@
  * differs (offsets change on quarter hours, and never twice in a day), and the rest is integer arithmetic, so that days
  * of 23 and 25 hours come out right.
  */
+import { dayMs } from '../base/timestamp.ts';
 
 const quarterHourMs = 900_000;
-const dayMs = 86_400_000;
 
 /** A day's offset, or one for each of its quarter hours. */
 type DayOffset = number | readonly number[];

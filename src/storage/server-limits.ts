@@ -1,8 +1,9 @@
 /** The named limits of a PostgreSQL connection, with unit and default: the section `storage` of service.yaml. */
 import Type, { type Static } from 'typebox';
-import { defaultsOf, limit, limitSection } from '../base/limits.ts';
+import { defaultsOf, limit } from '../base/limits.ts';
+import { strict } from '../base/schema.ts';
 
-export const storageLimitsSchema = limitSection({
+export const storageLimitsSchema = strict({
   postgres_schema: Type.String({
     // Names of 63 characters are the server's limit, and those of channels are this and a few more.
     pattern: '^[a-z_][a-z0-9_]{0,57}$',

@@ -1,5 +1,5 @@
 /** Rules in a file: `{"schema":"svc.rules.v1","rules":[…]}` (decisions §2.5), read strictly and written by the editor. */
-import { JsonError, parseJson } from '../../../src/base/json.ts';
+import { isObject, JsonError, parseJson } from '../../../src/base/json.ts';
 import { t } from '../strings/index.ts';
 
 const words = t.rules.importDialog;
@@ -42,8 +42,4 @@ function readRule(rule: unknown, at: number): FileRule {
 
 export function ruleFileText(rules: readonly FileRule[]): string {
   return `${JSON.stringify({ schema, rules }, null, 2)}\n`;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

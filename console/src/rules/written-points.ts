@@ -1,4 +1,6 @@
 /** Which points a stored topology may write, by name; what a dialog tells before a rule is let loose. */
+
+import { isObject } from '../../../src/base/json.ts';
 import type { SiteView } from '../server/queries.ts';
 
 /** Null for a rule without a flow. */
@@ -18,8 +20,4 @@ function nameOf(write: unknown, site: SiteView): string {
   const instance = site.instances.find(({ id }) => id === write['instance']);
   const point = instance?.points.find((candidate) => candidate.id === write['point'] && candidate.kind === kind);
   return `${instance?.name ?? String(write['instance'])} · ${point?.name ?? String(write['point'])}`;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

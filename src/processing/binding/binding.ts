@@ -5,8 +5,9 @@
 import Type, { type Static } from 'typebox';
 import { digestSchema, identifierSchema, revisionSchema, sourceRefSchema, unitSchema } from '../../api/processing.ts';
 import { decoder } from '../../base/decode.ts';
+import { strict } from '../../base/schema.ts';
 import { notFinite, parseYaml, YamlError } from '../../base/yaml.ts';
-import { optional, strict, wholeSchema, wordSchema, words } from '../lexical.ts';
+import { optional, wholeSchema, wordSchema, words } from '../lexical.ts';
 import type { Placed } from '../task/read.ts';
 
 const wireIdSchema = wholeSchema(0, 4_294_967_295);

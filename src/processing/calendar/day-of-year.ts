@@ -1,7 +1,7 @@
 /** The place in the year as a point on a circle: sine and cosine of 2π(day−1)/365.25 (decisions §4 "Calendar"). */
-import { fromLocalTime } from './transform.ts';
 
-const dayMs = 86_400_000;
+import { dayMs } from '../../base/timestamp.ts';
+import { fromLocalTime } from './transform.ts';
 
 function angle(local: number): number {
   const newYear = Date.UTC(new Date(local).getUTCFullYear(), 0, 1);

@@ -11,7 +11,7 @@ import {
   type Segment,
   type Series,
 } from '../../api/processing.ts';
-import { formatTimestamp } from '../../base/timestamp.ts';
+import { dayMs, formatTimestamp } from '../../base/timestamp.ts';
 import { calendarTransforms, isCalendarTransform } from '../calendar/index.ts';
 import { buildRequest } from '../processor/request-bytes.ts';
 import type { TaskDeclaration, TaskInput } from '../task/declaration.ts';
@@ -85,8 +85,6 @@ function sampleSeries(input: TaskInput, labelsMs: readonly number[], task: TaskD
   const at = valueAt(input, task);
   return { value_type: 'number', unit: input.unit ?? '1', values: labelsMs.map(at), quality };
 }
-
-const dayMs = 86_400_000;
 
 /** The calendar's own value, or a daily wave inside the declared range. */
 function valueAt(input: TaskInput, task: TaskDeclaration): (labelMs: number) => number {

@@ -5,8 +5,9 @@
 import Type, { type Static } from 'typebox';
 import { forecastContractId, identifierSchema, revisionSchema } from '../../api/processing.ts';
 import { decoder } from '../../base/decode.ts';
+import { strict } from '../../base/schema.ts';
 import { notFinite, parseYaml, YamlError } from '../../base/yaml.ts';
-import { environmentNameSchema, optional, strict, wholeSchema, words } from '../lexical.ts';
+import { environmentNameSchema, optional, wholeSchema, words } from '../lexical.ts';
 import type { Placed } from '../task/read.ts';
 
 /** Most bytes that any key of this file may allow for one message. */

@@ -6,9 +6,10 @@ import Type, { type Static } from 'typebox';
 import { timestampSchema, unitSchema } from '../../api/processing.ts';
 import { decoder } from '../../base/decode.ts';
 import { JsonError, parseJson } from '../../base/json.ts';
+import { strict } from '../../base/schema.ts';
 import { parseTimestamp } from '../../base/timestamp.ts';
 import { type Cells, emptyCells, mark, setCell } from '../frame/cells.ts';
-import { strict, words } from '../lexical.ts';
+import { words } from '../lexical.ts';
 import { sourceLimits } from '../limits.ts';
 
 export interface CovariateRun {

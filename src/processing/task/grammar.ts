@@ -9,12 +9,12 @@ import {
   unitSchema,
   wireLimits,
 } from '../../api/processing.ts';
+import { strict } from '../../base/schema.ts';
 import {
   aggregationSchema,
   duplicatePolicySchema,
   optional,
   secondsSchema,
-  strict,
   wholeSchema,
   wordSchema,
   words,

@@ -8,7 +8,7 @@ import Type from 'typebox';
 import { digestSchema } from '../../api/processing.ts';
 import { decoder } from '../../base/decode.ts';
 import { JsonError, parseJson } from '../../base/json.ts';
-import { strict } from '../lexical.ts';
+import { strict } from '../../base/schema.ts';
 import type { KeptDigests } from './revision.ts';
 
 const schemaId = 'svc.data-processing-task-digests.v1';

@@ -18,6 +18,7 @@ import {
   stringStaticSchema,
   wireLimits,
 } from '../../api/processing.ts';
+import { isObject } from '../../base/json.ts';
 import { bad, below, good, step, unknownMember, type Wire, type WireIssue } from './issue.ts';
 import { NormalTimes } from './normal-times.ts';
 import { shape } from './shape.ts';
@@ -117,10 +118,6 @@ function normalEntry(entry: ProvenanceEntry, path: string, times: NormalTimes): 
     watermark: times.normal(entry.watermark, `${path}/watermark`),
     ...(entry.issued_at !== undefined && { issued_at: times.normal(entry.issued_at, `${path}/issued_at`) }),
   };
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function member(value: unknown, name: string): unknown {
