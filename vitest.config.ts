@@ -28,7 +28,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           globalSetup: 'tests/setup/postgres.ts',
-          include: ['tests/{e2e,simulation,golden,world}/**/*.test.ts', 'tests/docs/guides.test.ts'],
+          include: ['tests/{e2e,simulation,world}/**/*.test.ts', 'tests/docs/guides.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
           // They mostly wait for processes and timers of their own.
