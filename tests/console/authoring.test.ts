@@ -25,7 +25,7 @@ describe.runIf(chromiumPath !== undefined)('issue of a rule, drawn', () => {
     const { page, context, complaints } = await visit(browser, service, { role: null });
     await page.getByLabel('Access token').fill('not-a-token');
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText('does not accept this token').waitFor();
+    await page.getByText('rejected this token').waitFor();
     await page.getByLabel('Access token').fill(await service.token('Admin'));
     await page.getByRole('button', { name: 'Sign in' }).click();
 

@@ -235,7 +235,7 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
     await again.page.addInitScript({ content: axe });
     await again.page.goto('about:blank');
     await again.page.goto(link);
-    await untilText(again.page.locator('body'), /does not work any more/);
+    await untilText(again.page.locator('body'), /no longer valid/);
     expect(await violations(again.page)).toEqual([]);
     await again.context.close();
     await context.close();
@@ -245,7 +245,7 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
     const { page, context } = await visit(browser, service);
     await page.goto(`${service.base}/#/forecasts`);
     await page.getByLabel('Data up to').fill('2020-01-01T00:07:00Z');
-    await untilText(page.locator('form'), /not a time on a whole step of 15 min/);
+    await untilText(page.locator('form'), /a past time on a whole step of 15 min/);
     expect(await page.getByRole('button', { name: 'Run the forecast' }).isDisabled()).toBe(true);
     await page.getByLabel('Data up to').fill('2020-01-01 00:15');
     await page.getByRole('button', { name: 'Run the forecast' }).click();
@@ -262,13 +262,13 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
     const events = page.getByTestId('audit-events');
     // Its middle, which holds no button: the whole row opens.
     await events.locator('tr[data-outcome="succeeded"]').first().click();
-    await page.getByRole('button', { name: 'Everything with this correlation' }).click();
-    await untilText(page.locator('body'), /Everything with the correlation/);
+    await page.getByRole('button', { name: 'Show all events with this correlation id' }).click();
+    await untilText(page.locator('body'), /Events with correlation id/);
     await expect.poll(() => events.locator('tbody tr').count()).toBe(2);
     expect(page.url()).toMatch(/correlation=/);
     await page.reload();
     await expect.poll(() => events.locator('tbody tr').count()).toBe(2);
-    await page.getByRole('button', { name: 'Show all events' }).click();
+    await page.getByRole('button', { name: 'Show all events', exact: true }).click();
     await expect.poll(() => events.locator('tbody tr').count()).toBeGreaterThan(2);
     await context.close();
   });

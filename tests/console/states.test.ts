@@ -36,10 +36,10 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await openRule(page, ids[0]);
     await priority(page).fill('7');
     await page.locator('[data-node="level"]').click();
-    await untilText(page.getByRole('alert'), /part of the console could not be fetched/);
+    await untilText(page.getByRole('alert'), /Could not load this part of the console/);
     await untilText(page.getByTestId('dirty'), /Unsaved changes/);
     await page.unroute('**/assets/inspector-*.js');
-    await page.getByRole('button', { name: 'Load the page again' }).click();
+    await page.getByRole('button', { name: 'Reload the page' }).click();
     await page.locator('[data-node="level"]').click();
     await page.getByTestId('inspector').waitFor();
     await page.getByRole('tab', { name: 'Rule' }).click();
@@ -63,7 +63,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     expect(await priority(page).inputValue()).toBe('42');
     const interval = page.getByLabel('Interval (milliseconds)');
     await interval.fill('soon');
-    await page.getByText('This is no number.').waitFor();
+    await page.getByText('Enter a number.').waitFor();
     await expect.poll(() => page.getByRole('button', { name: 'Save…' }).isDisabled()).toBe(true);
     for (let left = 0; left < 5 && (await page.getByTestId('dirty').innerText()) !== 'No changes'; left++)
       await page.getByRole('button', { name: 'Undo' }).click();
@@ -98,7 +98,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await page.getByRole('menuitem', { name: 'Export to a file' }).click();
     const file = await (await download).path();
     await page.getByTestId('import-file').setInputFiles(file);
-    await untilText(page.locator('body'), /file’s rule is now your draft/);
+    await untilText(page.locator('body'), /rule in the file is now your draft/);
     // The file holds what is stored: the same rule, and no change.
     await untilText(page.getByTestId('dirty'), /No changes/);
     await page.getByTestId('flow-list').or(page.getByTestId('canvas')).first().waitFor();
@@ -127,7 +127,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     }
     await page.reload();
     await page.getByTestId('rule-form').waitFor();
-    await untilText(page.locator('body'), /your draft from before/);
+    await untilText(page.locator('body'), /your unsaved draft/);
     expect(await priority(page).inputValue()).toBe('23');
     await page.keyboard.press('Control+z');
     await expect.poll(() => priority(page).inputValue()).toBe('22');
@@ -150,9 +150,9 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     const dialog = page.getByRole('dialog');
     await untilText(
       dialog,
-      /Somebody else has saved[\s\S]*Cooldown[\s\S]*You began with:\s+0[\s\S]*The other version:\s+250/,
+      /Someone else saved[\s\S]*Cooldown[\s\S]*Your starting point:\s+0[\s\S]*Other version:\s+250/,
     );
-    await dialog.getByRole('button', { name: 'Keep mine' }).click();
+    await dialog.getByRole('button', { name: 'Keep my version' }).click();
     expect(await priority(page).inputValue()).toBe('40');
     await page.getByRole('button', { name: 'Save…' }).click();
     await confirm(page, 'Save');
@@ -162,7 +162,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await service.command('PUT', `/rules/${ids[2]}`, { cooldown_ms: 0, priority: 5 });
     await page.getByRole('button', { name: 'Save…' }).click();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await dialog.getByRole('button', { name: 'Take the other version' }).click();
+    await dialog.getByRole('button', { name: 'Use the other version' }).click();
     await expect.poll(() => priority(page).inputValue()).toBe('5');
     await page.getByRole('button', { name: 'Undo' }).click();
     expect(await priority(page).inputValue()).toBe('41');
@@ -193,7 +193,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     expect(await page.getByRole('button', { name: /Enable|Disable|New rule/ }).count()).toBe(0);
     expect(await page.getByRole('link', { name: 'Audit' }).count()).toBe(0);
     await openRule(page, ids[0]);
-    await untilText(page.locator('body'), /needs the role Engineer or Admin/);
+    await untilText(page.locator('body'), /need the role Engineer or Admin/);
     expect(await page.getByRole('button', { name: 'Save…' }).count()).toBe(0);
     await context.close();
   });
@@ -226,15 +226,15 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await priority(page).fill('55');
     const port = new URL(service.base).port;
     await service.stop();
-    await untilText(page.locator('body'), /service cannot be reached/, 20_000);
+    await untilText(page.locator('body'), /Cannot reach the service/, 20_000);
     await untilText(page.getByTestId('stream'), /Reconnecting/);
     await page.getByRole('button', { name: 'Save…' }).click();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await untilText(page.getByRole('dialog'), /cannot be reached/);
+    await untilText(page.getByRole('dialog'), /Cannot reach/);
     await page.getByRole('button', { name: 'Cancel' }).click();
     service = await startDemo(folders, { SVC_HTTP_PORT: port });
     await untilText(page.getByTestId('stream'), /Live/, 30_000);
-    await expect.poll(() => page.getByText('service cannot be reached').count(), { timeout: 15_000 }).toBe(0);
+    await expect.poll(() => page.getByText('Cannot reach the service').count(), { timeout: 15_000 }).toBe(0);
     expect(await priority(page).inputValue()).toBe('55');
     await page.getByRole('button', { name: 'Save…' }).click();
     await confirm(page, 'Save');
@@ -250,7 +250,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await page.route('**/api/rules?*', (route) => route.fulfill({ status: 503, json: envelope }));
     await page.goto(`${service.base}/#/`);
     await page.reload();
-    await untilText(page.locator('body'), /not available right now \(503\)/);
+    await untilText(page.locator('body'), /temporarily unavailable \(503\)/);
     await untilText(page.locator('body'), /cannot do this now: the engine starts[\s\S]*e2e-00001/);
     await page.unroute('**/api/rules?*');
     await page.getByRole('link', { name: 'Peak shaving' }).waitFor();

@@ -78,7 +78,7 @@ describe('the page evaluates as the service does', () => {
     const { page, context, complaints } = await visit(browser, service);
     await page.goto(`${service.base}/#/rules/${ids[0]}?panel=%22try%22`);
     const trial = page.getByTestId('trial');
-    await untilText(trial, /Nothing leaves the page/);
+    await untilText(trial, /sends no write and records nothing/);
     const sent: string[] = [];
     page.on('request', (request) => request.method() !== 'GET' && sent.push(`${request.method()} ${request.url()}`));
     await trial.getByLabel(/^soc /).fill('15');
@@ -92,7 +92,7 @@ describe('the page evaluates as the service does', () => {
     await untilText(page.getByTestId('shown-run'), /your trial\. Nothing was sent/);
     expect(await page.locator('[data-node="back_up"]').getAttribute('data-run')).toBe('visited');
     expect(await page.locator('[data-node="store_surplus"]').getAttribute('data-run')).toBe('passed');
-    await trial.getByRole('button', { name: 'Take the values it last saw' }).click();
+    await trial.getByRole('button', { name: 'Use current values' }).click();
     await expect.poll(() => trial.getByLabel(/^soc /).inputValue()).toMatch(/^5[0-9]/);
     expect(sent).toEqual([]);
     expect(complaints).toEqual([]);

@@ -62,7 +62,7 @@ describe('the rule in words', () => {
     [content('soc < lower', null, 60_000), `Every 60 s, ${body}`],
     [
       content('soc < lower', { type: 'interval', interval_ms: 60_000 }, 5000),
-      `Every 60 s, ${body} After acting it rests for 5 s.`,
+      `Every 60 s, ${body} After a write it pauses for 5 s.`,
     ],
     [
       content('soc < lower', {
@@ -126,7 +126,7 @@ describe('what a draft changes', () => {
     expect(differences(before, after).map(({ what }) => what)).toEqual([
       'New node more',
       'Removed node “Read”',
-      'One node was moved',
+      'Moved one node',
     ]);
     expect(differences(before, before)).toEqual([]);
   });

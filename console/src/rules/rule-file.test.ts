@@ -18,7 +18,7 @@ describe('decisions §2.5 a file of rules', () => {
   test.each([
     ['no JSON', '{', /not valid JSON/],
     ['a member twice', '{"schema":"svc.rules.v1","schema":"x","rules":[]}', /twice/],
-    ['another schema', '{"schema":"svc.rules.v2","rules":[]}', /has no rules/],
+    ['another schema', '{"schema":"svc.rules.v2","rules":[]}', /does not contain rules/],
     ['a rule without a flow', '{"schema":"svc.rules.v1","rules":[{"name":"A"}]}', /“A” has no flow/],
     [
       'a priority in words',

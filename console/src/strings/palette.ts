@@ -2,11 +2,11 @@
 
 export const palette = {
   title: 'Commands',
-  placeholder: 'Go to a rule, a page, or do something…',
-  none: (text: string) => `Nothing is called “${text}”.`,
+  placeholder: 'Search rules, pages and commands…',
+  none: (text: string) => `No results for “${text}”.`,
   page: 'Page',
   rule: 'Rule',
-  action: 'Do',
+  action: 'Command',
   here: 'On this page',
   with: (action: string, name: string) => `${action}: ${name}`,
 };
