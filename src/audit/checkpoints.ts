@@ -57,7 +57,7 @@ export function createCheckpointer(parts: {
       if (chain.sequence === 0 || (last?.sequence === chain.sequence && last.hash === chain.hash)) continue;
       const wrong = await brokenSince(database, clock, chain, last);
       if (wrong !== null) {
-        log.error('the audit chain is broken; it gets no checkpoint until this is cleared up', {
+        log.error('audit chain broken: no checkpoints until this is resolved', {
           ...owner,
           ...wrong,
         });

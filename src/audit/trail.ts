@@ -76,7 +76,9 @@ export async function openAuditTrail(parts: {
   let timer: Timer | undefined;
   const closeLater = (): void => {
     timer = clock.after(Math.min(sharedForMs, closeIntervalMs), () => {
-      closeDangling().catch((error: unknown) => log.warn('audit records left open stay so', { error: String(error) }));
+      closeDangling().catch((error: unknown) =>
+        log.warn('could not close unfinished audit records', { error: String(error) }),
+      );
       closeLater();
     });
   };

@@ -223,14 +223,17 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     const kept: unknown[] = [];
     expect(await recordSpool(places.folder).store(async (rows) => kept.push(...rows))).toBe(1);
     expect(kept).toMatchObject([{ rule_id: 1, record: expect.stringContaining('correlation-1') }]);
-    expect(said).toEqual(['executions that could not be stored are kept until the database answers']);
+    expect(said).toEqual(['unsaved executions spooled until the database is back']);
 
     rmSync(join(places.folder, 'spool'), { recursive: true });
     writeFileSync(join(places.folder, 'spool'), 'not a folder');
     client = make();
     await endWithout();
-    expect(said.at(-1)).toBe('executions are lost: they could neither be stored nor kept');
-    expect(fields.at(-1)).toMatchObject({ rows: 1, error: expect.stringContaining('the data dir takes nothing') });
+    expect(said.at(-1)).toBe('executions lost: neither stored nor spooled');
+    expect(fields.at(-1)).toMatchObject({
+      rows: 1,
+      error: expect.stringContaining('cannot write to the data directory'),
+    });
   });
 
   test('only records of watched rules are sent', async () => {
@@ -277,9 +280,9 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     await expect.poll(() => starts).toBe(2);
     expect([threads.length, client.restarts()]).toEqual([2, 1]);
     expect(said).toEqual([
-      'the rule engine died and is started again',
-      'the rule engine has no thread; it is tried again',
-      'the rule engine has no thread; it is tried again',
+      'rule engine failed; restarting it',
+      'cannot start the rule engine thread; retrying',
+      'cannot start the rule engine thread; retrying',
     ]);
   });
 

@@ -292,7 +292,7 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
     if (closed) return;
     deaths++;
     if (clock.monotonicMs() - startedMs > steadyMs) pauseMs = limits.engine_restart_ms;
-    restartLater('the rule engine died and is started again', reason);
+    restartLater('rule engine failed; restarting it', reason);
   };
   const restartLater = (what: string, reason: string): void => {
     log.error(what, { reason, pauseMs });
@@ -302,7 +302,7 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
         start().catch((error: unknown) => log.error('the rule engine could not start', { error: String(error) }));
       } catch (error) {
         // There is no thread that could die: too many of them, or no memory for one more.
-        restartLater('the rule engine has no thread; it is tried again', String(error));
+        restartLater('cannot start the rule engine thread; retrying', String(error));
       }
     });
     pauseMs = Math.min(pauseMs * 2, limits.engine_restart_max_ms);
@@ -380,7 +380,7 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
     watch(ruleIds) {
       // Without an engine there is nothing to watch; a new one is told when it starts.
       current?.caller.call('watch', { ruleIds }).catch((error: unknown) => {
-        log.warn('the engine was not told what to watch', { error: String(error) });
+        log.warn('could not tell the engine which rules to watch', { error: String(error) });
       });
     },
     restarts: () => deaths,
@@ -405,10 +405,9 @@ async function drain({ call }: Running['caller'], limits: AutomationLimits, cloc
     left = await call('drain', null);
     const rows = left;
     while (left > 0) left = await call('keep', null);
-    if (rows > 0) log.warn('executions that could not be stored are kept until the database answers', { rows });
+    if (rows > 0) log.warn('unsaved executions spooled until the database is back', { rows });
   } catch (error) {
-    if (left > 0)
-      log.error('executions are lost: they could neither be stored nor kept', { rows: left, error: String(error) });
+    if (left > 0) log.error('executions lost: neither stored nor spooled', { rows: left, error: String(error) });
     else log.warn('the rule engine did not drain', { error: String(error) });
     return;
   }

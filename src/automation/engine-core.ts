@@ -163,7 +163,9 @@ export function startEngineCore(
       try {
         kept = await spool.keep(left, kept);
       } catch (error) {
-        throw new Fault('storage-unavailable', `the data dir takes nothing: ${String(error)}`, { cause: error });
+        throw new Fault('storage-unavailable', `cannot write to the data directory: ${String(error)}`, {
+          cause: error,
+        });
       }
       return left.length - kept;
     },

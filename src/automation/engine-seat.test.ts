@@ -115,7 +115,7 @@ describe('the engine of a process that controls', () => {
     expect(await ask(method, argument)).toMatchObject([
       { recipient: 'other', message: { tag: 'reply', id: 1, fault: { code: 'engine-unavailable' } } },
     ]);
-    expect(warnings).toEqual(['a request of another process was not understood']);
+    expect(warnings).toEqual(['cannot decode a request from another process']);
     expect(watched).toEqual([]);
     expect(await ask('explain', { ruleIds: [1] })).toMatchObject([{ message: { value: [null] } }]);
   });

@@ -80,7 +80,7 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
   const post = (recipient: string, message: unknown): void => {
     mailbox.send(recipient, message).catch((error: unknown) => {
       // Its sender waits for an answer no longer than its deadline.
-      log.debug('a message to another process was not sent', { error: String(error) });
+      log.debug('could not send a message to another process', { error: String(error) });
     });
   };
   const remote: Caller<SharedEngineMethods, EngineEvent> = callThread<SharedEngineMethods, EngineEvent>(
@@ -94,7 +94,7 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
   const announce = (what: News): void => {
     mailbox.announce(what).catch((error: unknown) => {
       // Whoever stands by looks for changed rules now and then.
-      log.debug('the other processes were not told', { what, error: String(error) });
+      log.debug('could not notify the other processes', { what, error: String(error) });
     });
   };
   mailbox.onNews((what) => {
@@ -168,7 +168,7 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
     };
     answerCalls<SharedEngineMethods>(port, handlers, {
       refuse(error) {
-        log.warn('a request of another process was not understood', { sender: name, error: String(error) });
+        log.warn('cannot decode a request from another process', { sender: name, error: String(error) });
         return new Fault('engine-unavailable', 'the process that controls does not understand this request');
       },
     });
@@ -181,7 +181,7 @@ export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
       if (isCall(message)) callerOf(sender).deliver(message);
       else for (const listener of toEngine) listener(message);
     } catch (error) {
-      log.warn('a message of another process was not understood', { sender, error: String(error) });
+      log.warn('cannot decode a message from another process', { sender, error: String(error) });
     }
   });
   const renewWatch = (): void => {

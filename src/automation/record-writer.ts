@@ -155,7 +155,7 @@ class StoringWriter implements RecordWriter {
       this.#unkept = false;
       return isKept;
     } catch (error) {
-      if (!this.#unkept) this.#parts.log.error('the journal of executions takes nothing', { error: String(error) });
+      if (!this.#unkept) this.#parts.log.error('cannot write the execution journal', { error: String(error) });
       this.#unkept = true;
       return false;
     }
@@ -196,13 +196,13 @@ class StoringWriter implements RecordWriter {
       rows = journal.left();
     } catch (error) {
       // It stays where it is, for the next start.
-      log.error('the journal of executions cannot be read', { error: String(error) });
+      log.error('cannot read the execution journal', { error: String(error) });
       this.#recovered = true;
       return;
     }
     for (let from = 0; from < rows.length; from += limits.record_chunk_rows)
       await store.restore(rows.slice(from, from + limits.record_chunk_rows));
-    if (rows.length > 0) log.info('executions of the journal are stored', { executions: rows.length });
+    if (rows.length > 0) log.info('journaled executions stored', { executions: rows.length });
     journal.forget();
     this.#recovered = true;
   }

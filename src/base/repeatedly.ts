@@ -50,7 +50,7 @@ export function repeatedly(
           log.warn(refusal, { error: error.cause instanceof Error ? error.cause.message : error.message });
         told = refusal ?? told;
       } else if (text !== told) {
-        log.error('what is done again and again failed', { error: text });
+        log.error('periodic task failed', { error: text });
         told = text;
       }
     }

@@ -116,7 +116,7 @@ test('a process that cannot stand by again does not contend, tries until it can,
   await expect.poll(() => recorded, patience).toEqual([1]);
   rmSync(join(folder, 'ca.pem'));
   gate.shut();
-  await expect.poll(() => errors, patience).toEqual(['this process cannot stand by; it tries again']);
+  await expect.poll(() => errors, patience).toEqual(['cannot become a standby; retrying']);
   gate.reopen();
   // It would have been the next to control long before, and with nothing to control with.
   await sleep(systemClock, 2 * quick.engine_lease_ms);
@@ -134,7 +134,7 @@ test('a file of the site that cannot be read leaves the parameters as they are, 
   });
   await expect.poll(() => recorded, patience).toEqual([1]);
   expect(inForce).toBe(site.parameters);
-  expect(warnings).toContain('the parameters cannot be read anew; those of before stay in force');
+  expect(warnings).toContain('cannot reload parameters; keeping the previous values');
 });
 
 test('what is measured is recorded although the engine did not run at once', async () => {
@@ -147,7 +147,7 @@ test('what is measured is recorded although the engine did not run at once', asy
   start(async () => site.parameters, renew);
   await expect.poll(() => recorded, patience).toEqual([1]);
   // Told by whichever lets the engine run first: control, or the look for changed rules that happens to come just then.
-  const tellings = ['control was not taken over or given up in order', 'what is done again and again failed'];
+  const tellings = ['handover failed', 'periodic task failed'];
   expect(tellings).toContain(errors[0]);
   expect(errors).toHaveLength(1);
 });

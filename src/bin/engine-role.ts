@@ -160,7 +160,7 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
   let turn: Promise<void> = Promise.resolve();
   const inTurn = (task: () => Promise<void>): Promise<void> => {
     turn = turn.then(task).catch((error: unknown) => {
-      log.error('control was not taken over or given up in order', { error: String(error) });
+      log.error('handover failed', { error: String(error) });
     });
     return turn;
   };
@@ -203,7 +203,7 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
       parts.useParameters(await parts.readParameters());
     } catch (error) {
       const issues = error instanceof Fault ? error.details : undefined;
-      log.warn('the parameters cannot be read anew; those of before stay in force', {
+      log.warn('cannot reload parameters; keeping the previous values', {
         error: String(error),
         ...issues,
       });
@@ -223,7 +223,7 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
       await standing.client.adopt(epoch, parts.parameters());
       log.info('the rule engine is ready', { epoch });
     } catch (error) {
-      log.warn('the states of the rules cannot be read', { error: String(error) });
+      log.warn('cannot read rule states', { error: String(error) });
       await sleep(systemClock, adoptRetryMs);
       await getReady(epoch);
     }
@@ -259,7 +259,7 @@ function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
       trouble = '';
     } catch (error) {
       const reason = String(error);
-      if (reason !== trouble) log.error('this process cannot stand by; it tries again', { reason });
+      if (reason !== trouble) log.error('cannot become a standby; retrying', { reason });
       trouble = reason;
       await sleep(systemClock, standByRetryMs);
     }
@@ -315,13 +315,13 @@ function storeSpool({ config, history, log }: EngineRoleParts): Timer & { recove
   const spool = recordSpool(config.dataDir);
   const storeKept = async (): Promise<void> => {
     const executions = await spool.store(history.restore);
-    if (executions > 0) log.info('executions kept while the database was away are stored', { executions });
+    if (executions > 0) log.info('spooled executions stored', { executions });
   };
-  const waiting = 'executions that were kept cannot be stored yet; they wait';
+  const waiting = 'cannot store spooled executions yet; retrying';
   const { cancel } = repeatedly(systemClock, spoolPollMs, log, storeKept, waiting);
   const recover = (): Promise<void> =>
     spool.recover().catch((error: unknown) => {
-      log.error('executions that were kept cannot be recovered', { error: String(error) });
+      log.error('cannot recover spooled executions', { error: String(error) });
     });
   // Of a process that was killed while it kept them.
   void recover();

@@ -32,10 +32,10 @@ try {
   const workers = Math.max(1, availableParallelism());
   running = await startForecaster({ ...config, version: packageVersion(), workers, clock: systemClock, log });
   if (config.bearerToken === null && !isLoopback(config.host))
-    log.warn('the forecaster is reachable from other machines and asks for no token: set SVC_FORECASTER_BEARER_TOKEN');
+    log.warn('the forecaster accepts remote requests without a token: set SVC_FORECASTER_BEARER_TOKEN');
   const short = config.declarations.filter((task) => isTooShort(task)).map(({ id }) => id);
   if (short.length > 0)
-    log.warn('tasks whose history is too short for a forecast: only their fallbacks', { tasks: short });
+    log.warn('tasks with too little history for a forecast; using their fallbacks', { tasks: short });
   const tasks = config.declarations.map(({ id, revision }) => `${id}@${revision}`);
   log.info('listening', { host: config.host, port: running.port, workers, tasks });
 } catch (error) {

@@ -98,7 +98,8 @@ function secretsOf(env: Environment, log: Log) {
   return (name: string | null, boundary: 'local' | 'remote'): string | null => {
     const bearer = readBearer(name, boundary, env);
     if (!bearer.ok) throw new StartError(bearer.reason);
-    if (bearer.missing) log.warn('a bearer token is named and not set; calls go without one', { variable: name });
+    if (bearer.missing)
+      log.warn('bearer_token_env is not set; calling the processor without a token', { variable: name });
     return bearer.token;
   };
 }

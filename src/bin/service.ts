@@ -116,11 +116,11 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   opened.add(() => lock.release());
   if (moved) {
     takeBack(config.dataDir);
-    log.warn('the files of a moved site are in use again; what changed in the database since is not in them');
+    log.warn('using the files of a migrated site: later changes in the database are missing');
   }
   const identity = orStartError(() => identityOf(config, limits, log));
   for (const copy of orStartError(() => copyBeforeMigration(config.dataDir, systemClock.wallMs())))
-    log.info('a database of an older format was copied before it is brought forward', { copy });
+    log.info('copied a database of an older format before migrating it', { copy });
   const { database, runtime } = await openDatabases(config, limits, log, opened);
   const { scope } = identity;
   const key = orStartError(() => auditKey(config.dataDir));
@@ -226,7 +226,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   await addApiDescription(server, described, packageVersion());
   const messageBytesMax = limits.automation.stream_message_bytes;
   await addLiveSocket(server, { stream, rateLimits, log, messageBytesMax });
-  if (!(await addConsole(server))) log.warn('there is no console: it was not built; run npm run prepare');
+  if (!(await addConsole(server))) log.warn('console not built; run npm run prepare');
   opened.add(() => server.close());
   // Before the server, which waits for its connections to end.
   opened.add(() => stream.close());
@@ -319,7 +319,7 @@ function openedThings(log: Log): Opened {
         try {
           await close();
         } catch (error) {
-          log.error('a part of the service did not close', { error: String(error) });
+          log.error('a component did not close', { error: String(error) });
         }
       }
     },

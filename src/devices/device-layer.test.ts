@@ -122,7 +122,7 @@ test('a device thread that cannot be started is one that died: it is tried again
       .toEqual(Array(2).fill('the device layer has no thread; it is tried again'));
     expect(layer.up()).toBe(false);
     Reflect.deleteProperty(limits, 'uncopied');
-    await expect.poll(() => errors.at(-1), { timeout: 10_000 }).toBe('the device layer died; it is started again');
+    await expect.poll(() => errors.at(-1), { timeout: 10_000 }).toBe('device layer failed; restarting it');
   } finally {
     await layer.stop();
   }

@@ -89,7 +89,7 @@ export function startDeviceLayer(parts: DeviceLayerParts): DeviceLayer {
       if (clock.monotonicMs() - startedMs > limits.restart_max_ms) restartDelayMs = limits.restart_delay_ms;
       instance = undefined;
       beginGeneration(memory);
-      beginLater('the device layer died; it is started again', { reason, generation });
+      beginLater('device layer failed; restarting it', { reason, generation });
     });
     instance = started;
   };
@@ -166,7 +166,7 @@ function startWorker(setup: DeviceSetup, connects: boolean, logLevel: LogLevel, 
       try {
         await caller.call('stop', null);
       } catch (error) {
-        log.warn('the device layer did not stop in time; it is ended', { reason: String(error) });
+        log.warn('device layer did not stop in time; terminating it', { reason: String(error) });
       }
       await kill();
     },

@@ -89,7 +89,7 @@ export function createServer(parts: ServerParts): Server {
     async close() {
       draining = true;
       const { cut } = await connections.drain(() => fastify.close(), limits.drain_timeout_ms);
-      if (cut > 0) log.warn('connections that did not end in time were cut', { connections: cut });
+      if (cut > 0) log.warn('closed connections that did not finish in time', { connections: cut });
     },
   };
 }

@@ -31,7 +31,7 @@ export function startRecorderAt({ setup, place, spoolFolder }: RecorderWorkerDat
       void historian.close();
       const counts = recorder.counts();
       if (left.length === 0 || spool !== null) return { counts, left: left.length };
-      log.error('history is lost: it could not be stored before the end', { rows: left.length });
+      log.error('history lost: not stored before shutdown', { rows: left.length });
       return { counts: { ...counts, dropped: counts.dropped + left.length }, left: 0 };
     },
     async keep() {
@@ -39,10 +39,11 @@ export function startRecorderAt({ setup, place, spoolFolder }: RecorderWorkerDat
       try {
         kept = await spool.keep(left, kept);
       } catch (error) {
-        throw new Fault('storage-unavailable', `the data dir takes nothing: ${String(error)}`, { cause: error });
+        throw new Fault('storage-unavailable', `cannot write to the data directory: ${String(error)}`, {
+          cause: error,
+        });
       }
-      if (kept === left.length)
-        log.warn('readings that could not be stored are kept until the database answers', { rows: kept });
+      if (kept === left.length) log.warn('unsaved readings spooled until the database is back', { rows: kept });
       return left.length - kept;
     },
   };

@@ -170,11 +170,11 @@ describe.each(engines)('decisions §2.6 recorder, on %s', (engine) => {
     await seconds(2);
     state.full = true;
     await seconds(5, 2);
-    expect(said).toEqual(['history cannot be stored; it waits']);
+    expect(said).toEqual(['cannot store history; retrying']);
     expect(recorder.counts()).toMatchObject({ failedFlushes: 5, dropped: 0 });
     state.full = false;
     await seconds(2, 7);
-    expect(said).toEqual(['history cannot be stored; it waits', 'history is stored again']);
+    expect(said).toEqual(['cannot store history; retrying', 'history is being stored again']);
     await recorder.stop(true);
     expect(await values()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
   });
@@ -186,7 +186,7 @@ describe.each(engines)('decisions §2.6 recorder, on %s', (engine) => {
     expect(recorder.counts()).toMatchObject({ waiting: 4, dropped: 0 });
     await seconds(3, 4);
     expect(recorder.counts()).toMatchObject({ waiting: 4, dropped: 3 });
-    expect(said).toContain('history is lost: more rows wait than may');
+    expect(said).toContain('history queue full: dropping the oldest rows');
     state.full = false;
     await recorder.stop(true);
     expect(await values()).toEqual([3, 4, 5, 6]);

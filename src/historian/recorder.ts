@@ -94,7 +94,7 @@ function createQueue(historian: Historian, limits: HistoryLimits, clock: Clock, 
   const dropExcess = (): void => {
     const excess = storing.length + waiting.length - limits.queue_rows;
     if (excess <= 0) return;
-    if (counts.dropped === 0) log.error('history is lost: more rows wait than may', { limit: limits.queue_rows });
+    if (counts.dropped === 0) log.error('history queue full: dropping the oldest rows', { limit: limits.queue_rows });
     const before = waiting.length;
     waiting = waiting.slice(excess);
     counts.dropped += before - waiting.length;
@@ -115,13 +115,13 @@ function createQueue(historian: Historian, limits: HistoryLimits, clock: Clock, 
       storing = [];
       dropExcess();
       counts.failedFlushes++;
-      if (!failing) log.error('history cannot be stored; it waits', { waiting: waiting.length, ...reasonOf(error) });
+      if (!failing) log.error('cannot store history; retrying', { waiting: waiting.length, ...reasonOf(error) });
       failing = true;
       return false;
     }
     counts.stored += storing.length;
     storing = [];
-    if (failing) log.info('history is stored again', { waiting: waiting.length, dropped: counts.dropped });
+    if (failing) log.info('history is being stored again', { waiting: waiting.length, dropped: counts.dropped });
     failing = false;
     return true;
   };

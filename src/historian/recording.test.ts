@@ -77,7 +77,7 @@ describe.each(engines)('recording, on %s', (engine) => {
     // Nobody may hand it such a value: a bug, which ends the thread.
     const columns = { series, eventMs: Float64Array.of(1000), values: Float64Array.of(Number.POSITIVE_INFINITY) };
     await expect(recording.append([columns])).rejects.toThrow();
-    await expect.poll(() => said, { timeout: 10_000 }).toEqual(['the historian thread died; it is started again']);
+    await expect.poll(() => said, { timeout: 10_000 }).toEqual(['historian thread failed; restarting it']);
     await expect
       .poll(
         async () => {
@@ -135,8 +135,8 @@ test('where it cannot be kept either, how much is lost is said and counted', asy
   expect(counts.dropped).toBe(counts.recorded);
   expect(said).toEqual([
     [
-      'history is lost: it could neither be stored nor kept',
-      { rows: counts.recorded, error: expect.stringContaining('the data dir takes nothing') },
+      'history lost: neither stored nor spooled',
+      { rows: counts.recorded, error: expect.stringContaining('cannot write to the data directory') },
     ],
   ]);
 });

@@ -35,7 +35,7 @@ export function startRecording(parts: RecordingParts): Recording {
     instance = started;
     started.onDeath((reason) => {
       if (ended || instance !== started) return;
-      log.error('the historian thread died; it is started again', { reason });
+      log.error('historian thread failed; restarting it', { reason });
       instance = undefined;
       timer = clock.after(setup.limits.restart_delay_ms, begin);
     });
@@ -68,7 +68,7 @@ async function endOf(instance: RecorderAt, store: boolean, log: Log): Promise<Re
   try {
     end = await instance.stop(store);
   } catch (error) {
-    log.error('the recorder did not end in time; what it had not stored is lost', { error: String(error) });
+    log.error('recorder did not stop in time; unsaved readings are lost', { error: String(error) });
     return noCounts;
   }
   let { left } = end;
@@ -76,7 +76,7 @@ async function endOf(instance: RecorderAt, store: boolean, log: Log): Promise<Re
     while (left > 0) left = await instance.keep();
     return end.counts;
   } catch (error) {
-    log.error('history is lost: it could neither be stored nor kept', { rows: left, error: String(error) });
+    log.error('history lost: neither stored nor spooled', { rows: left, error: String(error) });
     return { ...end.counts, dropped: end.counts.dropped + left };
   }
 }

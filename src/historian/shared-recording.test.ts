@@ -136,7 +136,7 @@ test('the database is away: readings wait, are kept at the end of control and st
   reading(2);
   await lose();
   expect(kept()).toHaveLength(1);
-  expect(said).toContain('readings that could not be stored are kept until the database answers');
+  expect(said).toContain('unsaved readings spooled until the database is back');
   expect(await values()).toEqual([]);
   const beforeMs = clock.wallMs();
   clock.advance(2000);
@@ -155,7 +155,7 @@ test('queue_rows: the file of an outage holds as many, the oldest are dropped an
   for (const value of [1, 2, 3, 4, 5]) reading(value);
   await lose();
   expect(await recording.counts()).toMatchObject({ recorded: 5, dropped: 2, stored: 0 });
-  expect(said).toContain('history is lost: more rows wait than may');
+  expect(said).toContain('history queue full: dropping the oldest rows');
   expect(await historySpool(history.folder).store(history.historian, simulatedClock())).toBe(3);
   expect(await values()).toEqual([3, 4, 5]);
   await recording.stop(true);
@@ -182,7 +182,7 @@ test('a former epoch writes nothing; what it read while it controlled is kept', 
   reading(1);
   await history.run('UPDATE engine_lease SET epoch = 2');
   await recording.stop(true);
-  expect(said).toContain('history cannot be stored; it waits');
+  expect(said).toContain('cannot store history; retrying');
   expect(await values()).toEqual([]);
   expect(kept()).toHaveLength(1);
 });
@@ -213,7 +213,7 @@ test('that kept readings are not taken is told once', async () => {
     clock.advance(2000);
     await expect.poll(() => clock.pendingCount()).toBe(1);
   }
-  expect(said).toEqual(['readings that were kept cannot be stored yet; they wait']);
+  expect(said).toEqual(['cannot store spooled readings yet; retrying']);
   await recording.stop(true);
 });
 

@@ -37,15 +37,15 @@ export function shareRecording(parts: SharedRecordingParts): SharedRecording {
   let past = noCounts;
   const recover = (): Promise<void> =>
     parts.spool.recover().catch((error: unknown) => {
-      parts.log.error('readings that were kept cannot be recovered', { error: String(error) });
+      parts.log.error('cannot recover spooled readings', { error: String(error) });
     });
   // Of a process that was killed.
   void recover();
   const storeKept = async (): Promise<void> => {
     const rows = await parts.spool.store(parts.historian, parts.clock);
-    if (rows > 0) parts.log.info('readings kept while the database was away are stored', { rows });
+    if (rows > 0) parts.log.info('spooled readings stored', { rows });
   };
-  const waiting = 'readings that were kept cannot be stored yet; they wait';
+  const waiting = 'cannot store spooled readings yet; retrying';
   const spool = repeatedly(parts.clock, spoolPollMs, parts.log, storeKept, waiting);
   const end = async (store: boolean): Promise<RecorderCounts> => {
     const ended = current;

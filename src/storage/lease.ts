@@ -70,7 +70,7 @@ export function holdLease(parts: LeaseParts): EngineLease {
   /** Trouble is told once, not at every look. */
   const note = (error: unknown): void => {
     const text = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-    if (text !== trouble) log.warn('the database of the lease does not answer', { reason: text });
+    if (text !== trouble) log.warn('lease database not responding', { reason: text });
     trouble = text;
   };
 

@@ -106,7 +106,7 @@ export function openMailbox(
         told = false;
         await receive(connection);
       } catch (error) {
-        if (!told) log.warn('messages of other processes do not arrive', { error: String(error) });
+        if (!told) log.warn('not receiving messages from other processes', { error: String(error) });
         told = true;
       }
       connection?.release(true);

@@ -89,7 +89,7 @@ instances:
     expect(await metric('device_channel_refusing', 'good')).toBe('0');
     other.refuse(null);
     await waitFor(async () => (await metric('device_channel_refusing', 'refusing')) === '0' || undefined);
-    expect(service.logs()).not.toContain('the device layer died');
+    expect(service.logs()).not.toContain('device layer failed');
   } finally {
     await service.stop();
     folders.remove();

@@ -177,7 +177,7 @@ class MqttDriver implements Driver {
 
   #deadline(client: MqttClient, reason: string): Timer {
     return this.#context.clock.after(this.#context.limits.mqtt_timeout_ms, () => {
-      this.#context.log.warn('the connection is ended', { reason });
+      this.#context.log.warn('closing the connection', { reason });
       client.stream.destroy();
     });
   }

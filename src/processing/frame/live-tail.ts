@@ -24,7 +24,7 @@ export function withLiveTail(
     const sample = live.sample(source.pointIndex);
     const obstacle = obstacleTo(sample, feature, plan);
     if (sample !== null && obstacle === null) return replaceTail(feature, sample);
-    log.info('the live tail was not used', { feature: feature.input.name, reason: obstacle });
+    log.info('live tail not used', { feature: feature.input.name, reason: obstacle });
     return feature;
   });
 }

@@ -67,7 +67,7 @@ export function requestAnswerer(served: ServedProcessor): RequestAnswerer {
     } catch (error) {
       if (timeIsUp(limit.signal)) return refuse('DEADLINE_EXCEEDED', { requestId });
       if (limit.signal.aborted) return refuse('PROCESSOR_INTERNAL', { requestId });
-      log.error('a valid request could not be worked on', { error: error instanceof Error ? error.name : 'unknown' });
+      log.error('valid request failed', { error: error instanceof Error ? error.name : 'unknown' });
       return result(accepted, runtimeUnavailable(accepted));
     } finally {
       limit.cancel();
