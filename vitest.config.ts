@@ -20,7 +20,7 @@ export default defineConfig({
           testTimeout: 20_000,
           // No module keeps state between tests: files share what is loaded, which saves a third of the work.
           isolate: false,
-          // By itself vitest leaves a processor idle.
+          // By default Vitest leaves one core idle.
           maxWorkers: '100%',
         },
       },

@@ -25,7 +25,7 @@ export interface StagedRules {
   readonly parameters?: Readonly<Record<string, Parameter>>;
 }
 
-/** How the set of rules changes. What is not named stays as it is, so a change costs what it names and no more. */
+/** A change of the rule set. Rules that it does not name are untouched, so its cost depends mostly on the rules that it names. */
 export interface RuleSetChange {
   /** New rules, and rules that are held in another revision. Each was staged. */
   readonly ids: readonly number[];

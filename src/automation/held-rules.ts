@@ -16,7 +16,7 @@ import type {
 } from './engine-contract.ts';
 import type { LoadedRule, RuleLoader } from './loaded-rule.ts';
 
-/** Of compiling, in milliseconds: with a pause of the garbage collector and a tick in it, a turn stays below 25 ms. */
+/** Compile budget per turn, in milliseconds: with a garbage collection pause and a tick, a turn stays below 25 ms. */
 const turnMs = 2;
 
 export interface HeldRules {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.ts';
 import { engines, type TestPlaces, testPlaces } from '../testing/engines.ts';
 import { createHistoryReader, createHistoryStore } from './history-store.ts';
-import { recordSpool } from './record-spool.ts';
+import { isHistoryRow, recordSpool } from './record-spool.ts';
 import type { HistoryRow } from './run-blocks.ts';
 
 const row = (number: number): HistoryRow => ({
@@ -56,4 +56,12 @@ describe.each(engines)('the spool of executions, stored on %s', (engine) => {
     );
     expect(await createHistoryReader(database).page(1, undefined, 9)).toEqual([row(1).record]);
   });
+});
+
+test('a row counts as one only with every field of its type', () => {
+  const row = { execution_id: 'a', rule_id: 1, unchanged: false, record: '{}' };
+  expect(isHistoryRow(row)).toBe(true);
+  const damaged = [null, 'row', [], { ...row, execution_id: 1 }, { ...row, rule_id: 1.5 }, { ...row, rule_id: '1' }];
+  expect([...damaged, { ...row, unchanged: 0 }, { ...row, record: {} }].filter(isHistoryRow)).toEqual([]);
+  for (const name of Object.keys(row)) expect(isHistoryRow({ ...row, [name]: undefined }), name).toBe(false);
 });

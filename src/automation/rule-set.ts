@@ -1,5 +1,5 @@
 /**
- * The rules that the engine holds: compiled form, run-time state, schedule. A change is made in one turn, costs what it
+ * The rules that the engine holds: compiled form, run-time state, schedule. A change is made in one turn, costs mostly what it
  * names, and leaves the state of every other rule alone (§6.6, decisions §2.2).
  */
 import { timeLabel } from '../base/timestamp.ts';

@@ -1,4 +1,4 @@
-/** Limits of service.yaml, each stated once: its default, what may be set instead, and what it bounds. The name ends in the unit. */
+/** Limits of service.yaml, each stated once: default, allowed range and meaning. The name ends in the unit. */
 import Type, { type Static, type TObject } from 'typebox';
 
 /** A whole number from `least` to `most`. */
@@ -6,7 +6,7 @@ export function limit(standard: number, [least, most]: readonly [number, number]
   return Type.Integer({ minimum: least, maximum: most, default: standard, description });
 }
 
-/** What holds where the file says nothing. */
+/** The value of each limit when service.yaml does not set it. */
 export function defaultsOf<S extends TObject>(section: S): Static<S> {
   const defaults = Object.entries(section.properties).map(([name, schema]) => {
     if (!('default' in schema)) throw new Error(`the limit ${name} has no default`);

@@ -1,7 +1,7 @@
-/** What the schemas of every area share. */
+/** Schema helpers shared by all areas. */
 import * as Type from 'typebox';
 
-/** An object whose members are all known: whatever else it has is refused. */
+/** An object schema that rejects unknown members. */
 export function strict<P extends Type.TProperties>(properties: P) {
   return Type.Object(properties, { additionalProperties: false });
 }

@@ -99,7 +99,9 @@ function secretsOf(env: Environment, log: Log) {
     const bearer = readBearer(name, boundary, env);
     if (!bearer.ok) throw new StartError(bearer.reason);
     if (bearer.missing)
-      log.warn('bearer_token_env is not set; calling the processor without a token', { variable: name });
+      log.warn('the variable named by bearer_token_env is not set; calling the processor without a token', {
+        variable: name,
+      });
     return bearer.token;
   };
 }

@@ -1,4 +1,4 @@
-/** What the device layer asks of the address of a point, which the site's reader has checked (`channel.ts`). */
+/** Typed access to the address of a point, which the site parser has validated (`channel.ts`). */
 import type { Address, ModbusAddress, MqttAddress, SimulatedSignal } from './channel.ts';
 
 /** Registers (of 16 bits each) or bits that a Modbus value takes. */

@@ -1,4 +1,4 @@
-/** The points and parameters of a site as rules see them. It reads no file: every thread has one. */
+/** The points and parameters of a site as rules see them. It does not load the site parser, so every thread can use it. */
 import type { PointFacts, PointRef, SiteCatalogue } from '../rules/catalogue.ts';
 import type { Site } from './site.ts';
 

@@ -349,3 +349,35 @@ describe('§6 event runs', () => {
     expect(judged(scheduler, 2, 1020, 'event')).toBe(true);
   });
 });
+
+test('a scheduler that was changed step by step decides as one that was given the final rules at once', () => {
+  const change = fc.record({
+    id: fc.integer({ min: 1, max: 6 }),
+    priority: fc.integer({ min: 0, max: 2 }),
+    point: fc.integer({ min: 0, max: 2 }),
+    isRemoved: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 20 }), (changes) => {
+      const stepwise = createScheduler(unlimited);
+      const rules = new Map<number, ScheduledRule>();
+      for (const { id, priority, point, isRemoved } of changes) {
+        const rule = { ...scheduled(id, onChange([point + 1], 0, null)), priority };
+        if (isRemoved) rules.delete(id);
+        else rules.set(id, rule);
+        stepwise.change(isRemoved ? [] : [rule], isRemoved ? [id] : []);
+      }
+      const whole = createScheduler(unlimited);
+      whole.change([...rules.values()], []);
+      const snapshot = testSnapshot([1, 2, 3], 1000);
+      const decided = [stepwise, whole].map((scheduler) => {
+        const byPoint = [0, 1, 2].flatMap((point) => {
+          scheduler.observe(point, point + 1, true, 1000);
+          return scheduler.due(snapshot, 'event').map(({ ruleId }) => [point, ruleId]);
+        });
+        return { byPoint, byTick: scheduler.due(snapshot, 'tick', 1000).map(({ ruleId }) => ruleId) };
+      });
+      expect(decided[0]).toEqual(decided[1]);
+    }),
+  );
+});

@@ -9,7 +9,7 @@ export interface WritingRule {
 
 /**
  * The shortest circle of several rules through `id`: their ids in the order in which they start each other, `id` first.
- * Null when there is none. A rule that triggers only itself is not a cycle; it has its own warning.
+ * Null without such a cycle. A rule that triggers only itself is not a cycle; it has its own warning.
  */
 export function writeCycle(id: number, rules: readonly WritingRule[]): readonly number[] | null {
   const started = new Map<number, WritingRule[]>();

@@ -1,4 +1,4 @@
-/** The limits of the embedded engine and of what waits for a database. They are fixed. */
+/** Fixed limits of the embedded engine, of spool files and of migrations. */
 
 /** A file of the embedded engine, whose write lock another process may hold. */
 export const fileLimits = {

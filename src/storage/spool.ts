@@ -27,7 +27,7 @@ export interface SpoolParts<T> {
   readonly folder: string;
   /** What the rows are, in the plural. */
   readonly what: string;
-  /** Whether a line holds a row as it was kept: another edition's, or a damaged one, does not. */
+  /** Type guard for a stored row; rejects damaged rows and rows of another version. */
   readonly isRow: (value: unknown) => value is T;
   readonly limits?: SpoolLimits;
 }

@@ -77,7 +77,7 @@ export function migrate(database: DatabaseSync, steps: readonly MigrationStep[],
   database.exec('COMMIT');
 }
 
-/** The database as the query layer's dialect takes it. */
+/** The database in the form that Kysely's SQLite dialect expects. */
 export function queryable(database: DatabaseSync): SqliteDatabase {
   return { close: () => database.close(), prepare: statementsOf(database) };
 }

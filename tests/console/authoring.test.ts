@@ -146,7 +146,7 @@ describe.runIf(chromiumPath !== undefined)('issue of a rule, drawn', () => {
     const pick = async (text: string): Promise<void> => {
       await keyboard.type(text);
       await page.getByRole('option').first().waitFor();
-      // What opens the list sets its position once more, in a timer of no delay: this one comes after it.
+      // Opening the list resets the highlighted option in a zero-delay timer. Wait until it has run.
       await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 0)));
       await keyboard.press('ArrowDown');
       await keyboard.press('Enter');

@@ -5,7 +5,7 @@ import { makePostgres, type TestPostgres } from '../../src/testing/postgres-serv
 import { editorFlow, runCommand, serviceEnvironment, waitFor } from './running-service.ts';
 import { type Cluster, controls, pairOf, startCluster, takeOvers, type Way } from './several-machines.ts';
 
-/** A hundred of each kind are for `npm run test:soak`. */
+/** `npm run test:soak` runs 100 of each. */
 const rounds = 4;
 const takeoverMs = 5000;
 const ways: readonly Way[] = ['kill', 'stop', 'cut'];

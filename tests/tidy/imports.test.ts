@@ -93,7 +93,7 @@ describe('import order', () => {
     expect(wide).toEqual([]);
   });
 
-  test('a thread loads none of the libraries that read what people write: they are half of its start', () => {
+  test('worker threads do not load the schema and YAML libraries', () => {
     const modules = new Map(result.modules.map((module) => [module.source, module]));
     const loaded = (entry: string): Set<string> => {
       const seen = new Set([entry]);

@@ -126,7 +126,7 @@ export class Invariants {
     const point = pointOf(action);
     const key = `${action.instance}:${action.point_type}:${action.point}`;
     const before = this.#accepted.get(key) ?? [];
-    // A revision may run a moment before the one who stored it is told: compared with that, nothing is wrong.
+    // A new revision can run before its writer gets the answer. Its priority is unknown then: NaN makes every comparison false.
     const priority = facts?.priority ?? Number.NaN;
     const last = before.at(-1);
     if (!action.success) {
