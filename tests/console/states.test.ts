@@ -140,6 +140,24 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await context.close();
   });
 
+  test('a page that is gone before the browser has stored the draft loses none of it', async () => {
+    const { page, context } = await visit(browser, service);
+    await openRule(page, ids[1]);
+    await page.evaluate(() => {
+      IDBTransaction.prototype.commit = IDBTransaction.prototype.abort;
+    });
+    await priority(page).fill('24');
+    await page.reload();
+    await page.getByTestId('rule-form').waitFor();
+    expect(await priority(page).inputValue()).toBe('24');
+    await page.keyboard.press('Control+z');
+    await expect.poll(() => page.getByTestId('dirty').innerText()).toBe('No changes');
+    await page.reload();
+    await page.getByTestId('rule-form').waitFor();
+    expect(await page.getByTestId('dirty').innerText()).toBe('No changes');
+    await context.close();
+  });
+
   test('a conflict offers the other version, and keeps mine', async () => {
     const { page, context } = await visit(browser, service);
     await openRule(page, ids[2]);

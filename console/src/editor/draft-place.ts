@@ -1,8 +1,12 @@
 /**
  * Where drafts are kept in this browser (IndexedDB), so that a reload loses nothing. A structured clone keeps what the
  * states share, so a long history costs little more than its last state. Without it the editor works, and forgets.
+ *
+ * A page that is being left may be gone before IndexedDB has its write, so what is not known to be kept by then is also
+ * written to localStorage, which answers before the page is gone: the content alone, which joins its history on return.
  */
-import type { Content, DraftHistory } from './draft-history.ts';
+import { nowMs } from '../clock.ts';
+import { beginHistory, type Content, type DraftHistory, edited, sameContent } from './draft-history.ts';
 
 export interface KeptDraft {
   /** The revision that the draft was begun on, and what it held. */
@@ -41,34 +45,88 @@ function database(): Promise<IDBDatabase | null> {
   return opening;
 }
 
-async function inStore<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore) => IDBRequest<T>): Promise<T | null> {
+/** What the request gave once its transaction is complete; null where there is no database, or it failed. */
+async function inStore<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore) => IDBRequest<T>) {
   const db = opened ?? (await database());
   if (db === null) return null;
-  return new Promise((resolve) => {
+  return new Promise<{ readonly result: T } | null>((resolve) => {
     const transaction = db.transaction(storeName, mode);
     const request = work(transaction.objectStore(storeName));
     // Written without waiting for an answer, which a page that is left does not hear.
     transaction.commit();
-    request.addEventListener('success', () => resolve(request.result));
-    request.addEventListener('error', () => resolve(null));
+    transaction.addEventListener('complete', () => resolve({ result: request.result }));
+    transaction.addEventListener('abort', () => resolve(null));
   });
 }
 
 export async function keptDraft(ruleId: number): Promise<KeptDraft | null> {
-  const kept: unknown = await inStore('readonly', (store) => store.get(ruleId));
-  return isKept(kept) ? kept : null;
+  const found = await inStore('readonly', (store) => store.get(ruleId));
+  const kept: unknown = found?.result;
+  return withLeft(isKept(kept) ? kept : null, leftDraft(ruleId));
 }
 
-export async function keepDraft(ruleId: number, draft: KeptDraft): Promise<void> {
+/** Whether the draft is kept now. */
+export async function keepDraft(ruleId: number, draft: KeptDraft): Promise<boolean> {
   const kept: Kept = { ...draft, format };
-  await inStore('readwrite', (store) => store.put(kept, ruleId));
+  return (await inStore('readwrite', (store) => store.put(kept, ruleId))) !== null;
 }
 
-export async function forgetDraft(ruleId: number): Promise<void> {
-  await inStore('readwrite', (store) => store.delete(ruleId));
+/** Whether no draft is kept now. */
+export async function forgetDraft(ruleId: number): Promise<boolean> {
+  return (await inStore('readwrite', (store) => store.delete(ruleId))) !== null;
 }
 
 /** Written by this very file in this very format: its inner form is not looked at again. */
 function isKept(value: unknown): value is Kept {
   return typeof value === 'object' && value !== null && 'format' in value && value.format === format;
+}
+
+/** What the page held when it was left. */
+export interface LeftDraft {
+  readonly revision: number;
+  readonly base: Content;
+  readonly present: Content;
+}
+
+const leftAt = (ruleId: number): string => `setpoint.draft.${ruleId}`;
+
+/** At once, for a page that is being left; a full or forbidden store leaves it to IndexedDB alone. */
+export function leaveDraft(ruleId: number, { revision, base, history }: KeptDraft): void {
+  const left: LeftDraft & { readonly format: number } = { format, revision, base, present: history.present };
+  try {
+    localStorage.setItem(leftAt(ruleId), JSON.stringify(left));
+  } catch {
+    // Nothing else can be done while the page goes.
+  }
+}
+
+/** What was left is kept by now, or out of date. */
+export function dropLeftDraft(ruleId: number): void {
+  try {
+    localStorage.removeItem(leftAt(ruleId));
+  } catch {
+    // A browser that forbids the store holds nothing in it.
+  }
+}
+
+function leftDraft(ruleId: number): LeftDraft | null {
+  try {
+    const left: unknown = JSON.parse(localStorage.getItem(leftAt(ruleId)) ?? 'null');
+    return isLeft(left) ? left : null;
+  } catch {
+    return null;
+  }
+}
+
+function isLeft(value: unknown): value is LeftDraft {
+  return typeof value === 'object' && value !== null && 'format' in value && value.format === format;
+}
+
+/** What was left is newer than what was kept: one more step after it, which can be undone. */
+export function withLeft(kept: KeptDraft | null, left: LeftDraft | null): KeptDraft | null {
+  if (left === null) return kept;
+  const { revision, base, present } = left;
+  const before = kept?.history ?? beginHistory(base);
+  const history = sameContent(before.present, present) ? before : edited(before, present, null, nowMs());
+  return { revision, base, history };
 }

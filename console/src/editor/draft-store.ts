@@ -3,7 +3,7 @@ import { createContext, useContext, useSyncExternalStore } from 'react';
 import { after, nowMs } from '../clock.ts';
 import type { StoredRule } from '../server/queries.ts';
 import { beginHistory, type Content, type DraftHistory, edited, redone, sameContent, undone } from './draft-history.ts';
-import { forgetDraft, type KeptDraft, keepDraft } from './draft-place.ts';
+import { dropLeftDraft, forgetDraft, type KeptDraft, keepDraft, leaveDraft } from './draft-place.ts';
 import { type FlowDocument, newDocument, readDocument } from './flow-document.ts';
 
 const keepAfterMs = 300;
@@ -36,6 +36,8 @@ export interface DraftStore {
   noteStored(base: Content, revision: number): void;
   /** Writes what is not kept yet. */
   flush(): void;
+  /** The same for a page that is being left, and may be gone before a write is done. */
+  leave(): void;
 }
 
 export function contentOf(rule: StoredRule): Content {
@@ -58,12 +60,21 @@ export function createDraftStore(ruleId: number, rule: StoredRule, kept: KeptDra
       ? { history: beginHistory(stored), base: stored, revision: rule.revision, isDirty: false, restored: false }
       : restoredState(kept, stored, rule.revision);
 
+  /** The state that this browser is known to hold. */
+  let held = state;
+
   const keep = (): void => {
-    const { history, base, revision, isDirty } = state;
+    const now = state;
+    const { history, base, revision, isDirty } = now;
     cancelKeep = () => undefined;
     // Undo survives a save, so the history is kept beyond it; a rule that was only looked at leaves nothing.
-    if (!isDirty && history.past.length === 0 && history.future.length === 0) void forgetDraft(ruleId);
-    else void keepDraft(ruleId, { revision, base, history });
+    const unused = !isDirty && history.past.length === 0 && history.future.length === 0;
+    const kept = unused ? forgetDraft(ruleId) : keepDraft(ruleId, { revision, base, history });
+    void kept.then((done) => {
+      if (!done) return;
+      held = now;
+      if (held === state) dropLeftDraft(ruleId);
+    });
   };
   const become = (next: Omit<DraftState, 'isDirty'>): void => {
     state = { ...next, isDirty: !sameContent(next.history.present, next.base) };
@@ -106,6 +117,13 @@ export function createDraftStore(ruleId: number, rule: StoredRule, kept: KeptDra
         become({ ...state, history: edited(state.history, base, null, nowMs()), base, revision });
     },
     flush() {
+      cancelKeep();
+      keep();
+    },
+    leave() {
+      if (held === state) return;
+      const { history, base, revision } = state;
+      leaveDraft(ruleId, { revision, base, history });
       cancelKeep();
       keep();
     },

@@ -63,11 +63,11 @@ function DraftOf({ rule, kept, catalogue: given }: DraftParts) {
   const [catalogue] = useState(given);
   useEffect(() => store.noteStored(contentOf(rule), rule.revision), [store, rule]);
   useEffect(() => {
-    const onHide = (): void => store.flush();
+    const onHide = (): void => store.leave();
     window.addEventListener('pagehide', onHide);
     return () => {
       window.removeEventListener('pagehide', onHide);
-      onHide();
+      store.flush();
     };
   }, [store]);
   return (
