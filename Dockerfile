@@ -14,6 +14,7 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/src ./src
 COPY --from=build /app/console/dist ./console/dist
+COPY --from=build /app/docs/contract ./docs/contract
 RUN install -d -o node -g node -m 0700 /data && install -d /config
 # For `docker exec CONTAINER setpoint …`: npm exec would write into a home.
 RUN ln -s /app/src/bin/setpoint.ts /usr/local/bin/setpoint

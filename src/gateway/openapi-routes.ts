@@ -1,16 +1,20 @@
 /**
- * `GET /openapi.json` and the page `/docs` (decisions §1 "OpenAPI"): public, without data of the site, and without a host
- * other than the service itself.
+ * `GET /openapi.json`, the page `/docs` and the contract that it links to [platform §2.5]: public, without data of the
+ * site, and without a host other than the service itself.
  */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import apiReference from '@scalar/fastify-api-reference';
 import type { FastifyInstance } from 'fastify';
 import type { Capability } from '../api/capability.ts';
 import { newId } from '../base/id.ts';
-import { describeApi } from './openapi.ts';
+import { contractPath, describeApi } from './openapi.ts';
 import type { Server } from './server.ts';
 
 const pagePath = '/docs';
 const scriptPath = `${pagePath}/js/scalar.js`;
+/** The contract's pages, seen from this file. */
+const contractFolder = join(import.meta.dirname, '..', '..', 'docs', 'contract');
 
 export async function addApiDescription(
   { fastify }: Server,
@@ -20,6 +24,8 @@ export async function addApiDescription(
   const text = JSON.stringify(describeApi(capabilities, version));
   answerHead(fastify);
   fastify.get('/openapi.json', (_request, reply) => reply.type('application/json; charset=utf-8').send(text));
+  for (const [name, page] of contractPages())
+    fastify.get(`${contractPath}/${name}`, (_request, reply) => reply.type('text/plain; charset=utf-8').send(page));
   // One inline script starts the page; nothing else may run in it.
   const nonce = newId();
   const policy = [
@@ -58,6 +64,10 @@ export async function addApiDescription(
       },
     },
   });
+}
+
+function contractPages(): (readonly [name: string, text: string])[] {
+  return readdirSync(contractFolder).map((name) => [name, readFileSync(join(contractFolder, name), 'utf8')] as const);
 }
 
 /** Every page that is added from here on answers HEAD as it answers GET, without the body. */

@@ -1,5 +1,5 @@
 /**
- * The API description (decisions §1 "OpenAPI"): OpenAPI 3.1, made from the very descriptors and schemas that validate
+ * The API description [platform §2.5]: OpenAPI 3.1, made from the very descriptors and schemas that validate
  * requests, so that it cannot say anything else than the service does.
  */
 import type { TSchema } from 'typebox';
@@ -31,6 +31,7 @@ export function describeApi(capabilities: readonly Capability[], version: string
       description: introduction,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
+    externalDocs: { description: 'The contract: behaviour sentence by sentence', url: `${contractPath}/README.md` },
     servers: [{ url: '/' }],
     tags: tagsOf(capabilities),
     paths,
@@ -60,12 +61,15 @@ export function describeApi(capabilities: readonly Capability[], version: string
   };
 }
 
+/** Where the service shows the contract. */
+export const contractPath = '/docs/contract';
+
 const introduction = `Rule automation, audit and forecasts for one energy or IoT site.
 
 Every call needs \`Authorization: Bearer …\` unless it says otherwise. A call that changes something is confirmed twice, by the
 header \`x-svc-confirmed: true\` and by \`"confirmed": true\` in the body, and is recorded in the audit trail before anything
 is done. Every failure has one envelope; its \`correlationId\` leads to the audit events and the log. Unknown fields and
-parameters are refused.`;
+parameters are refused. The [contract](${contractPath}/README.md) states the behaviour sentence by sentence.`;
 
 const errorEnvelope: Json = {
   type: 'object',

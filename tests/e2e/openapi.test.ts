@@ -1,4 +1,5 @@
-/** Decisions §1 "OpenAPI": the description is valid, says what the service does, and its examples work as they stand. */
+/** [platform §2.5]: the description is valid, says what the service does, and its examples work as they stand. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -38,7 +39,7 @@ afterAll(async () => {
   folders.remove();
 });
 
-describe('decisions §1 the description', () => {
+describe('[platform §2.5] the description', () => {
   test('is valid OpenAPI 3.1, public, and the same for everybody', async () => {
     const answer = await fetch(`${service.base}/openapi.json`, { headers: { authorization: 'Bearer none' } });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
@@ -76,7 +77,7 @@ describe('decisions §1 the description', () => {
   });
 });
 
-describe('decisions §1 the examples', () => {
+describe('[platform §2.5] the examples', () => {
   const sent = always.flatMap((capability) =>
     (examples[capability.name] ?? []).map((example) => ({ capability, example })),
   );
@@ -115,7 +116,7 @@ describe('decisions §1 the examples', () => {
   );
 });
 
-describe('decisions §1 the page', () => {
+describe('[platform §2.5] the page', () => {
   test('is public, loads from the service alone, and its policy lets nothing else in', async () => {
     const page = await fetch(`${service.base}/docs`);
     expect([page.status, new URL(page.url).pathname]).toEqual([200, '/docs/']);
@@ -134,13 +135,16 @@ describe('decisions §1 the page', () => {
       ]);
       expect(await head?.text()).toBe('');
     }
+    const contract = await fetch(`${service.base}/docs/contract/rules.md`);
+    expect([contract.status, contract.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
+    expect(await contract.text()).toBe(readFileSync(join(root, 'docs', 'contract', 'rules.md'), 'utf8'));
     const script = await fetch(`${service.base}/docs/js/scalar.js`);
     expect([script.status, script.headers.get('content-type')]).toEqual([200, 'application/javascript; charset=utf-8']);
     expect((await script.text()).length).toBeGreaterThan(100_000);
   });
 });
 
-describe('§4.3 data processing, where it is switched on', () => {
+describe('[data-processing §2.1] data processing, where it is switched on', () => {
   test('is described too, and its examples work', async () => {
     const demo = testFolders(demoPoints);
     const running = await startTestService(demo, {

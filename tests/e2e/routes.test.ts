@@ -1,15 +1,17 @@
 /**
- * Every route of the running service, as the server itself lists them, against the specification (§4) and decisions.md: no
- * more and no less. A new route is added here, with the sentence that asks for it, or it does not ship.
+ * Every route of the running service, as the server itself lists them, against the contract: no more and
+ * no less. A new route is added here, with the sentence that asks for it, or it does not ship.
  */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../../src/bin/config.ts';
 import { type RunningService, startService } from '../../src/bin/service.ts';
-import { serviceEnvironment, type TestFolders, testFolders, virtualSite } from './running-service.ts';
+import { root, serviceEnvironment, type TestFolders, testFolders, virtualSite } from './running-service.ts';
 
 const rules = '/api/v1/automation/api';
 
-/** §4.1 and §4.2. */
+/** [rules §2] and [audit §4]. */
 const specified = [
   `GET ${rules}/rules`,
   `POST ${rules}/rules`,
@@ -28,7 +30,7 @@ const specified = [
   'GET /api/v1/audit/events/stream',
 ];
 
-/** What decisions.md adds: §2.1 "History", "Explain", "Catalogue" and §2.5 "Live stream". */
+/** [rules §2.6] history, explanation, catalogue; [rules §8] live stream. */
 const decided = [
   `GET ${rules}/rules/:id/history`,
   `GET ${rules}/rules/:id/status`,
@@ -36,7 +38,7 @@ const decided = [
   'GET /ws',
 ];
 
-/** What decisions.md asks for and other areas bring: §1 "Operations" and "OpenAPI", §1.1 "Token issue", §1 the console's files. */
+/** [platform §2.5], [platform §4.1] and [platform §4.2] operations; [identity §2] sign-in; [platform §2.3] console files. */
 const decidedElsewhere = [
   'GET /ready',
   'GET /metrics',
@@ -55,9 +57,12 @@ const decidedElsewhere = [
   'HEAD /docs',
   'HEAD /docs/',
   'HEAD /docs/js/scalar.js',
+  ...readdirSync(join(root, 'docs', 'contract')).flatMap((page) =>
+    ['GET', 'HEAD'].map((method) => `${method} /docs/contract/${page}`),
+  ),
 ];
 
-/** §4.3: only when data processing is enabled. `/v1/*` belongs to the processor's own server. */
+/** [data-processing §5.1]: only when data processing is enabled. `/v1/*` belongs to the processor's own server. */
 const dataProcessing = [
   'GET /api/v1/data-processing/tasks',
   'GET /api/v1/data-processing/processors/health',
@@ -78,13 +83,13 @@ afterAll(async () => {
   folders.remove();
 });
 
-test('§4 the routes are those of the specification and of decisions.md, and no other', () => {
+test('the routes are those of the contract, and no other', () => {
   const known = new Set([...specified, ...decided, ...decidedElsewhere]);
   expect([...service.routes].filter((route) => !known.has(route))).toEqual([]);
   expect([...specified, ...decided].filter((route) => !service.routes.has(route))).toEqual([]);
 });
 
-test('§1 route families that are not exposed answer 404 in the envelope, with any method', async () => {
+test('[platform §2.1] route families that are not exposed answer 404 in the envelope, with any method', async () => {
   const families = [
     '/api/v1/fleet',
     '/api/v1/fleet/devices',
@@ -120,7 +125,7 @@ test('§1 route families that are not exposed answer 404 in the envelope, with a
     }
 });
 
-test('§4.2 the audit routes have no other method', async () => {
+test('[audit §4] the audit routes have no other method', async () => {
   for (const path of ['/api/v1/audit/events', '/api/v1/audit/events/stream', '/health', '/api/v1/platform'])
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])
       expect((await fetch(`${base}${path}`, { method })).status, `${method} ${path}`).toBe(404);
