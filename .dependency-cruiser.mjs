@@ -83,7 +83,8 @@ export default {
     },
     {
       name: 'derived-data-never-commands',
-      comment: 'processing reads points and cannot reach a command slot, a device or a rule that runs (§1 area C)',
+      comment:
+        'processing reads points and cannot reach a command slot, a device or a rule that runs [data-processing §7]',
       severity: 'error',
       from: { path: '^src/processing/', pathNot: test },
       to: {

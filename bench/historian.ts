@@ -1,5 +1,5 @@
 /**
- * The read behind a frame (§4.3 "History reads"): 28 days of quarter hours, three series of one-minute values, in a store of
+ * The read behind a frame [data-processing §4.2]: 28 days of quarter hours, three series of one-minute values, in a store of
  * ten million rows, with rollups and without. Then what recording costs: rows stored a second, and how late a 10 ms tick of
  * the main thread comes while the recorder's thread stores and while windows are read beside it.
  */

@@ -1,5 +1,5 @@
 /**
- * A process call of a load task (§4.3): 28 days of quarter hours from one-minute values, three recorded features and a
+ * A process call of a load task [data-processing §5.1]: 28 days of quarter hours from one-minute values, three recorded features and a
  * calendar, one day ahead with a run of covariates, in a store of ten million rows. Assembly with rollups and without, canonical
  * JSON and its digest against JSON.stringify and SHA-256 over the same frame, and the whole call except the processor.
  */

@@ -1,4 +1,4 @@
-/** The audit routes as data (§4.2, decisions §3): the query and its stream, with one set of parameters. */
+/** The audit routes as data [audit §4]: the query and its stream, with one set of parameters. */
 import * as Type from 'typebox';
 import { strict } from '../base/schema.ts';
 import type { Capability } from './capability.ts';
@@ -62,7 +62,7 @@ const base = {
   permission: 'audit.event.read',
   confirmation: 'never',
   confirmedIn: 'header',
-  // Searches have a log of their own (decisions §3 "Names").
+  // Searches have a log of their own [audit §2].
   audit: 'not-required',
   idempotent: true,
   params: strict({}),

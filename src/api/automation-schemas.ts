@@ -1,4 +1,4 @@
-/** The wire of area A (§4.1, decisions §2.1) as schemas: requests are validated by them, answers are described. */
+/** The wire of area A [rules §2] as schemas: requests are validated by them, answers are described. */
 import * as Type from 'typebox';
 import { strict } from '../base/schema.ts';
 import { mapOf } from './map-schema.ts';
@@ -137,7 +137,7 @@ export const disableAnswer = succeeded(strict({ id: ruleId, status: word('disabl
 
 const pointOfRun = { instance: Type.Integer(), point_type: pointKind, point: Type.Integer() };
 const numberOrNull = nullable(Type.Number());
-/** What one run read, decided and tried to write (decisions §2.5). */
+/** What one run read, decided and tried to write [rules §7.4]. */
 export const executionRecord = Type.Object({
   execution_id: executionId,
   rule_id: ruleId,

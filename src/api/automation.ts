@@ -1,4 +1,4 @@
-/** The operations of area A (§4.1, decisions §1.2 and §2.1) as descriptors: the pipeline and the tools are driven by them. */
+/** The operations of area A [rules §2] as descriptors: the pipeline and the tools are driven by them. */
 import type { TSchema } from 'typebox';
 import * as wire from './automation-schemas.ts';
 import type { Capability } from './capability.ts';

@@ -1,5 +1,5 @@
 /**
- * Capabilities (decisions §1.2): every operation is one descriptor, data that the pipeline, the API description, the
+ * Capabilities [platform §3]: every operation is one descriptor, data that the pipeline, the API description, the
  * command line and the tools are driven by; and a handler bound to it by the area that carries it out.
  */
 import type { TSchema } from 'typebox';

@@ -51,7 +51,7 @@ async function failureOf(call: Promise<unknown>): Promise<ApiError> {
   throw new Error(`an ApiError was expected, not ${String(error)}`);
 }
 
-describe('decisions §1.2 a call by its descriptor', () => {
+describe('[platform §3] a call by its descriptor', () => {
   test('a confirmed command carries path, both confirmations and the expected revision', async () => {
     const { calls, client } = await serving(automation.update, () => ({
       success: true,
@@ -114,7 +114,7 @@ describe('decisions §1.2 a call by its descriptor', () => {
   });
 });
 
-describe('decisions §1 every failure is one typed error', () => {
+describe('[platform §2.1] every failure is one typed error', () => {
   test('a refusal keeps code, message, correlation id, details and when to come back', async () => {
     const { client } = await serving(automation.get, () => {
       throw new Fault('engine-unavailable', 'the engine starts', { retryAfterMs: 250, details: { rule: 3 } });

@@ -1,5 +1,5 @@
 /**
- * The HTTP client of every operation (decisions §1.2): a call is a descriptor and its input, the answer has the
+ * The HTTP client of every operation [platform §3]: a call is a descriptor and its input, the answer has the
  * descriptor's type. It needs `fetch` and nothing else, so it runs in a browser, in the command line and in the tools.
  * Streams (`/ws`, `text/event-stream`) are not calls and have clients of their own.
  */

@@ -1,4 +1,4 @@
-/** What a client says on the live stream `/ws` (decisions §2.5), and its decoder. */
+/** What a client says on the live stream `/ws` [rules §8], and its decoder. */
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { decodeOrRefuse } from '../base/decode.ts';

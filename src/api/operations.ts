@@ -1,5 +1,5 @@
 /**
- * Every operation that the service may offer, as one list (decisions §1.2): what the API description, the command line and the
+ * Every operation that the service may offer, as one list [platform §3]: what the API description, the command line and the
  * tools are derived from. A test holds it against the routes of the running service, so none is forgotten.
  */
 import { audit } from './audit.ts';

@@ -1,4 +1,4 @@
-/** The public platform routes as data (§4.2, decisions §3 "health", "platform"): no authentication, no tenant data, no I/O. */
+/** The public platform routes as data [platform §4.1], [platform §5]: no authentication, no tenant data, no I/O. */
 import type { TSchema } from 'typebox';
 import * as Type from 'typebox';
 import { strict } from '../base/schema.ts';
@@ -36,7 +36,7 @@ const authority = strict({
 });
 
 const word = Type.Enum(['ok', 'unavailable']);
-/** What `/ready` looks at (decisions §1 "Operations"): words only. */
+/** What `/ready` looks at [platform §4.1]: words only. */
 export const readyChecks = strict({ storage: word, audit: word, scheduler: word, devices: word });
 
 export const platform = {

@@ -1,4 +1,4 @@
-/** The operations of area C (§2.3 "Capability descriptors", §4.3) as descriptors. */
+/** The operations of area C [data-processing §5.1] as descriptors. */
 import type { TSchema } from 'typebox';
 import * as Type from 'typebox';
 import type { Capability } from './capability.ts';

@@ -1,5 +1,5 @@
 /**
- * The wire of area C (§2.3, decisions §4 "Lexical rules" and "Collection limits") as schemas, and the types derived
+ * The wire of area C [data-processing §1.3] as schemas, and the types derived
  * from them. What a schema cannot say (real dates, exact grids, sums that agree) is checked where the message is used.
  */
 import type { Static } from 'typebox';
@@ -22,10 +22,10 @@ export const errorSchemaId = 'svc.data-processing.error.v1';
 export const forecastContractId = 'svc.data-processing.forecast.v1';
 export const taskListSchemaId = 'svc.data-processing.tasks.v1';
 export const processorsHealthSchemaId = 'svc.data-processing.processors-health.v1';
-/** Of both processor-facing routes, in both directions (§4.3). */
+/** Of both processor-facing routes, in both directions [processor §1]. */
 export const processorMediaType = 'application/vnd.svc.data-processing+json;version=1';
 
-/** Collection limits of decisions §4; counts unless a unit is in the name. */
+/** Collection limits of [data-processing §1.4]; counts unless a unit is in the name. */
 export const wireLimits = {
   identifierCharsMax: 256,
   nameCharsMax: 128,
@@ -58,7 +58,7 @@ export const timestampSchema = Type.String({
   pattern:
     '^(19[7-9][0-9]|[2-9][0-9]{3})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,3})?Z$',
 });
-/** UUID in any case, on the processor wire (decisions §4). */
+/** UUID in any case, on the processor wire [processor §2]. */
 const uuidSchema = Type.String({ pattern: '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$' });
 /** The caller's `x-request-id`. */
 export const requestIdSchema = Type.String({ pattern: '^[A-Za-z0-9._:-]{1,128}$' });
@@ -163,7 +163,7 @@ export const processingFrameSchema = strict({
 });
 /** As it may arrive; what the service builds and hashes is a `NormalisedFrame`. */
 export type ProcessingFrame = Static<typeof processingFrameSchema>;
-/** Timestamps in their one spelling, `static_features` always there (decisions §4 "Digest"). */
+/** Timestamps in their one spelling, `static_features` always there [data-processing §3.6]. */
 export type NormalisedFrame = ProcessingFrame & { readonly static_features: Record<string, StaticFeature> };
 
 /* ---- requests ---- */
@@ -226,7 +226,7 @@ const requestMembers = {
   artifact: optional(artifactRefSchema),
   input_digest: digestSchema,
 };
-/** The request around its frame and options, which have faults of their own (decisions §4). */
+/** The request around its frame and options, which have faults of their own [processor §5]. */
 export const requestEnvelopeSchema = strict({
   ...requestMembers,
   frame: Type.Object({}),
@@ -346,7 +346,7 @@ export const derivedDataSchema = strict({
 });
 export type DerivedData = Static<typeof derivedDataSchema>;
 
-/** A non-2xx answer of the processor-facing routes (§7). */
+/** A non-2xx answer of the processor-facing routes [processor §5]. */
 export const processorErrorSchema = strict({
   schema: Type.Literal(errorSchemaId),
   request_id: Type.String({ maxLength: wireLimits.nameCharsMax }),
@@ -358,7 +358,7 @@ export const processorErrorSchema = strict({
 });
 export type ProcessorError = Static<typeof processorErrorSchema>;
 
-/** The answer of the processor-facing `GET /v1/health` (decisions §4). */
+/** The answer of the processor-facing `GET /v1/health` [processor §1]. */
 export const processorHealthSchema = strict({
   status: words('ok', 'degraded', 'unavailable'),
   processor: identifierSchema,

@@ -1,4 +1,4 @@
-/** Bounds of a rule's own fields (decisions §2.1, §6): for the schemas, for rule files and for the console's forms. */
+/** Bounds of a rule's own fields [rules §1.1]: for the schemas, for rule files and for the console's forms. */
 
 export const priorityMax = 4_294_967_295;
 /** 366 days in milliseconds. A row stored with more stays readable and editable. */

@@ -1,4 +1,4 @@
-/** `POST /session` (decisions §1.1): the one-time code of a sign-in link becomes an access token. */
+/** `POST /session` [identity §2]: the one-time code of a sign-in link becomes an access token. */
 import * as Type from 'typebox';
 import type { Capability } from './capability.ts';
 

@@ -1,4 +1,4 @@
-/** The audit and platform routes from outside (§4.2, §5, §7, decisions §3): real server, real identity, real store. */
+/** The audit and platform routes from outside [audit §4], [identity §4], [platform §2.1]: real server, real identity, real store. */
 import { generateKeyPairSync } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { SignJWT } from 'jose';
@@ -102,7 +102,7 @@ describe.each(engines)('area B over HTTP, on %s', (engine) => {
       .orderBy('audit_event.sequence')
       .execute();
 
-  test('§4.2 health and platform are public, exact, and the same for everyone', async () => {
+  test('[platform §4.1] health and platform are public, exact, and the same for everyone', async () => {
     const health = await send('/health', {}, null);
     expect([health.status, health.text]).toEqual([200, '{"status":"ok","service":"svc-cloud-api","version":"1.2.3"}']);
     const platform = await send('/api/v1/platform', {}, null);
@@ -116,7 +116,7 @@ describe.each(engines)('area B over HTTP, on %s', (engine) => {
     expect((await send('/api/v1/platform')).text).toBe(platform.text);
   });
 
-  test('§4.2 health and platform answer when the store is gone: they do no I/O', async () => {
+  test('[platform §4.1] health and platform answer when the store is gone: they do no I/O', async () => {
     await trail.database.query.schema.dropTable('audit_chain').execute();
     expect((await send('/health', {}, null)).status).toBe(200);
     expect((await send('/api/v1/platform', {}, null)).status).toBe(200);
@@ -128,7 +128,7 @@ describe.each(engines)('area B over HTTP, on %s', (engine) => {
     expect(refused.text).not.toMatch(/sqlite|database|select|destroy/i);
   });
 
-  test('§3 an item has its keys in order, optional ones left out, times with 3 digits', async () => {
+  test('[audit §1] an item has its keys in order, optional ones left out, times with 3 digits', async () => {
     const traceId = 'ab'.repeat(16);
     await log.append(auditEntry({ traceId, details: { b: 1 } }));
     await log.append(auditEntry({ outcome: 'failed' }));
@@ -160,7 +160,7 @@ describe.each(engines)('area B over HTTP, on %s', (engine) => {
     expect(items[1].detailsDigest).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test('§4.2 the stream is the same page, byte by byte, and ends with snapshot-complete', async () => {
+  test('[audit §5] the stream is the same page, byte by byte, and ends with snapshot-complete', async () => {
     for (let index = 0; index < 12; index++) await log.append(auditEntry());
     for (const query of ['', '?limit=5', '?limit=5&cursor=9', '?action=none', '?limit=100&cursor=1']) {
       const page = JSON.parse((await send(`${events}${query}`)).text) as { items: { sequence: string }[] };
@@ -174,7 +174,7 @@ describe.each(engines)('area B over HTTP, on %s', (engine) => {
     }
   });
 
-  test('§4.2 Last-Event-ID resumes the stream, agrees with a cursor, and follows its grammar', async () => {
+  test('[audit §5] Last-Event-ID resumes the stream, agrees with a cursor, and follows its grammar', async () => {
     for (let index = 0; index < 12; index++) await log.append(auditEntry());
     const ids = async (path: string, id: string): Promise<string[]> =>
       [...(await send(path, { 'last-event-id': id })).text.matchAll(/^id: (\d+)$/gm)].map((match) => match[1] ?? '');
@@ -206,7 +206,7 @@ describe.each(engines)('area B over HTTP, on %s', (engine) => {
     expect(JSON.parse((await send(events, { 'last-event-id': 'x' })).text).items).toHaveLength(12);
   });
 
-  test('§3 the grammar of every parameter, at its edges', async () => {
+  test('[audit §4] the grammar of every parameter, at its edges', async () => {
     for (let index = 0; index < 3; index++) await log.append(auditEntry());
     const good = [
       'limit=1',
@@ -286,13 +286,13 @@ describe.each(engines)('area B over HTTP, on %s', (engine) => {
       }
   });
 
-  test('§3 the default limit is 50', async () => {
+  test('[audit §4] the default limit is 50', async () => {
     await Promise.all(Array.from({ length: 60 }, () => log.append(auditEntry())));
     const page = JSON.parse((await send(events)).text);
     expect([page.items.length, page.nextCursor]).toEqual([50, '11']);
   });
 
-  test('§4.2 every audit answer carries x-correlation-id; 401 before 403 before 400', async () => {
+  test('[audit §4] every audit answer carries x-correlation-id; 401 before 403 before 400', async () => {
     const viewer = await jwt({ role: 'Viewer' });
     const bad = `${events}?limit=0`;
     const order: [string | null, number, string][] = [
@@ -316,7 +316,7 @@ describe.each(engines)('area B over HTTP, on %s', (engine) => {
     expect((await send(events, { 'x-correlation-id': 'short' })).headers['x-correlation-id']).not.toBe('short');
   });
 
-  test('§5 missing configuration denies every request of the opaque token', async () => {
+  test('[identity §4] missing configuration denies every request of the opaque token', async () => {
     for (const name of Object.keys(environment)) {
       for (const value of [undefined, '']) {
         await server.close();
@@ -331,7 +331,7 @@ describe.each(engines)('area B over HTTP, on %s', (engine) => {
     expect((await send(events)).status).toBe(403);
   });
 
-  test('§4.2 the scope is the token’s own pair; nothing tells that other tenants have events', async () => {
+  test('[audit §4] the scope is the token’s own pair; nothing tells that other tenants have events', async () => {
     await Promise.all(Array.from({ length: 7 }, () => log.append(auditEntry())));
     const own = await jwt({ role: 'Admin' });
     const other = await jwt({ role: 'Admin', tenant_id: 'tenant-2', project_id: testScope.projectId });
@@ -349,7 +349,7 @@ describe.each(engines)('area B over HTTP, on %s', (engine) => {
     expect(JSON.parse((await send(events, {}, other)).text).items).toMatchObject([{ sequence: '1' }]);
   });
 
-  test('§3 each search leaves one record in the access log and none in the result; refused ones too', async () => {
+  test('[audit §4] each search leaves one record in the access log and none in the result; refused ones too', async () => {
     await log.append(auditEntry());
     await send(events, { 'x-correlation-id': 'search-number-1' });
     await send(`${stream}?limit=2`, { 'x-correlation-id': 'search-number-2' });
@@ -387,7 +387,7 @@ describe.each(engines)('area B over HTTP, on %s', (engine) => {
     });
   });
 
-  test('§4.2 a search whose record cannot be written gets no result', async () => {
+  test('[audit §4] a search whose record cannot be written gets no result', async () => {
     await log.append(auditEntry({ action: 'secret.action' }));
     await trail.database.query.schema.dropTable('audit_details').execute();
     const answer = await send(events);

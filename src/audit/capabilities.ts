@@ -1,5 +1,5 @@
 /**
- * The two audit routes (§4.2, decisions §3). The search covers the tenant and project of the subject, whatever the request
+ * The two audit routes [audit §4]. The search covers the tenant and project of the subject, whatever the request
  * says. Each search leaves one record in the access log before its result leaves the service; a refused one too.
  */
 import { audit } from '../api/audit.ts';

@@ -1,5 +1,5 @@
 /**
- * The one way into a chain (decisions §3 "Sequence", "Store"): finds its head under the database's write lock, numbers
+ * The one way into a chain [audit §6]: finds its head under the database's write lock, numbers
  * and hashes the new events behind it, stores them with their details. Several processes on one site therefore share one
  * gap-free sequence.
  */

@@ -1,5 +1,5 @@
 /**
- * Verification of one chain (decisions §3 "Store"), event by event, wherever they come from. It names the first sequence
+ * Verification of one chain [audit §6], event by event, wherever they come from. It names the first sequence
  * that breaks. Every event holds the hash of the one before, so an event that was changed together with its own hash is
  * betrayed by its successor; whatever was rewritten up to the end is betrayed by an anchor only.
  */

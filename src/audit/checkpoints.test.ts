@@ -1,4 +1,4 @@
-/** When checkpoints are signed, and that they never vouch for what is broken (decisions §3 "Store"). */
+/** When checkpoints are signed, and that they never vouch for what is broken [audit §7]. */
 import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';

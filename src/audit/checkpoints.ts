@@ -1,5 +1,5 @@
 /**
- * Signs checkpoints while the service runs (decisions §3 "Store"): after every so many events, after some time, at the
+ * Signs checkpoints while the service runs [audit §7]: after every so many events, after some time, at the
  * start and at a clean stop. Before it signs, it verifies what came since the last checkpoint, so that it never vouches
  * for a chain that was broken underneath it.
  */

@@ -1,5 +1,5 @@
 /**
- * What a search asks for (decisions §3 "Order and cursor", "limit", "from, to", "Stream"): query parameters whose
+ * What a search asks for [audit §4]: query parameters whose
  * patterns fitted become exact values; what no pattern can say is refused here.
  */
 import { Fault } from '../base/fault.ts';

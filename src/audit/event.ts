@@ -1,4 +1,4 @@
-/** The audit event (§2.2, decisions §3 "Item"): who did what to which resource, and how it ended. */
+/** The audit event [audit §1]: who did what to which resource, and how it ended. */
 
 export type SubjectKind = 'user' | 'service-account' | 'gateway' | 'system';
 export type AuditOutcome = 'accepted' | 'succeeded' | 'failed' | 'denied' | 'unknown';

@@ -1,5 +1,5 @@
 /**
- * The export (decisions §3 "Store"; docs/formats/audit.md): JSON Lines with every event, its details and its hashes, the
+ * The export ([audit §7]; docs/formats/audit.md): JSON Lines with every event, its details and its hashes, the
  * marks and the checkpoints, so that it can be verified without the database.
  */
 import Type, { type Static } from 'typebox';

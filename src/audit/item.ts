@@ -1,4 +1,4 @@
-/** The audit item of the wire (decisions §3 "Item"), its keys in the contract's order. */
+/** The audit item of the wire [audit §1], its keys in the contract's order. */
 import type { AuditEventTable } from '../storage/schema.ts';
 
 export interface AuditItem {

@@ -1,4 +1,4 @@
-/** Limits of the audit (decisions §1 "Limits", §3); the section `audit` of service.yaml. */
+/** Limits of the audit [platform §2.4], [audit §4]; the section `audit` of service.yaml. */
 import type { Static } from 'typebox';
 import { defaultsOf, limit } from '../base/limits.ts';
 import { strict } from '../base/schema.ts';

@@ -1,4 +1,4 @@
-/** The audit store (decisions §1.2, §3): durable, append-only, one gap-free sequence per scope. */
+/** The audit store [platform §3], [audit §6]: durable, append-only, one gap-free sequence per scope. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { sha256Hex } from '../base/digest.ts';
@@ -44,7 +44,7 @@ describe.each(engines)('audit log on %s', (engine) => {
     ).map((row) => row.sequence);
   const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 
-  test('§3 one gap-free sequence under concurrent appends, from two writers on one file', async () => {
+  test('[audit §3] one gap-free sequence under concurrent appends, from two writers on one file', async () => {
     const other = openDatabase(places.site);
     const a = createAuditLog({ database, clock: systemClock, scope });
     const b = createAuditLog({ database: other, clock: systemClock, scope });
@@ -63,7 +63,7 @@ describe.each(engines)('audit log on %s', (engine) => {
     expect([await sequences('t'), await sequences('u')]).toEqual([[1], [1]]);
   });
 
-  test('§3 the database refuses to change or delete events and details', async () => {
+  test('[audit §6] the database refuses to change or delete events and details', async () => {
     await createAuditLog({ database, clock: systemClock, scope }).append(entry({ details: { a: 1 } }));
     await expect(database.query.updateTable('audit_event').set({ subject_id: 'eve' }).execute()).rejects.toMatchObject({
       code: 'storage-unavailable',

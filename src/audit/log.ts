@@ -1,5 +1,5 @@
 /**
- * The append-only audit logs (decisions §1.2, §3): the events that the query answers from, and the access log of the
+ * The append-only audit logs [platform §3], [audit §6]: the events that the query answers from, and the access log of the
  * searches themselves. Appends that arrive together share one durable transaction. The one writer of the audit tables is
  * `chain-store.ts`, which both use.
  */

@@ -1,4 +1,4 @@
-/** Retention (decisions §3 "Store"): off by default; removes at or below a signed, audited mark, and what is left verifies. */
+/** Retention [audit §8]: off by default; removes at or below a signed, audited mark, and what is left verifies. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog } from '../base/log.ts';
 import { scanAudit } from '../storage/audit-scan.ts';

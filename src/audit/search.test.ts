@@ -1,4 +1,4 @@
-/** Pages of audit events (decisions §3): every event once, newest first, whatever the limit, filters, times and appends. */
+/** Pages of audit events [audit §4]: every event once, newest first, whatever the limit, filters, times and appends. */
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import type { CompiledQuery } from 'kysely';
@@ -41,7 +41,7 @@ describe.each(engines)('audit search on %s', (engine) => {
     return seen;
   }
 
-  test('§3 a full walk returns every event exactly once across 9→10, 99→100, 999→1000, with any limit, while events are appended', async () => {
+  test('[audit §4] a full walk returns every event exactly once across 9→10, 99→100, 999→1000, with any limit, while events are appended', async () => {
     await appendMany(1003);
     let last = 1003;
     for (const limit of [1, 2, 7, 9, 10, 11, 50, 99, 100]) {
@@ -56,12 +56,12 @@ describe.each(engines)('audit search on %s', (engine) => {
     }
   });
 
-  test('§3 every limit from 1 to 100 walks the same events', async () => {
+  test('[audit §4] every limit from 1 to 100 walks the same events', async () => {
     await appendMany(101);
     for (let limit = 1; limit <= 100; limit++) expect(await walk(limit)).toEqual(downFrom(101));
   });
 
-  test('§3 resuming at every possible sequence gives exactly the next page', async () => {
+  test('[audit §4] resuming at every possible sequence gives exactly the next page', async () => {
     await appendMany(120);
     const search = searchOf();
     for (let cursor = 0; cursor <= 122; cursor++) {
@@ -71,19 +71,19 @@ describe.each(engines)('audit search on %s', (engine) => {
     }
   });
 
-  test('§3 a cursor above 2^63-1 acts as none', async () => {
+  test('[audit §4] a cursor above 2^63-1 acts as none', async () => {
     await appendMany(3);
     for (const cursor of ['9223372036854775808', '18446744073709551615', '9223372036854775807'])
       expect((await searchOf().page(testScope, criteriaOf({ cursor }))).items).toHaveLength(3);
   });
 
-  test('§3 nextCursor is null when nothing more matches, also when a page is exactly full', async () => {
+  test('[audit §4] nextCursor is null when nothing more matches, also when a page is exactly full', async () => {
     await appendMany(4);
     expect((await searchOf().page(testScope, criteriaOf({ limit: '4' }))).nextCursor).toBeNull();
     expect((await searchOf().page(testScope, criteriaOf({ limit: '3' }))).nextCursor).toBe('2');
   });
 
-  test('§4.2 another tenant or project, and the access log, are not in the result, and leave no gaps', async () => {
+  test('[audit §4] another tenant or project, and the access log, are not in the result, and leave no gaps', async () => {
     const scopes = [testScope, { ...testScope, tenantId: 'other' }, { ...testScope, projectId: 'other' }];
     const logs = scopes.map((scope) => createAuditLog({ ...trail, scope }));
     const access = createAccessLog(trail);
@@ -102,7 +102,7 @@ describe.each(engines)('audit search on %s', (engine) => {
     });
   });
 
-  test('§3 each filter reads its own index in sequence order, and no more of it than the page', async () => {
+  test('[audit §4] each filter reads its own index in sequence order, and no more of it than the page', async () => {
     await appendMany(3);
     const compiled: CompiledQuery[] = [];
     const query = trail.database.query.withPlugin({
@@ -137,7 +137,7 @@ describe.each(engines)('audit search on %s', (engine) => {
     raw.close();
   });
 
-  test('§3 filters and times agree with a naive search over all events, also when the clock was set back', async () => {
+  test('[audit §4] filters and times agree with a naive search over all events, also when the clock was set back', async () => {
     const day = Date.UTC(2026, 0, 1);
     const pick = <T>(...values: T[]) => fc.constantFrom(...values);
     const event = fc.record({

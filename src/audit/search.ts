@@ -1,5 +1,5 @@
 /**
- * One page of audit events (§4.2, decisions §3 "Order and cursor", "Filters"), newest first. Each filter has an index in
+ * One page of audit events [audit §4], newest first. Each filter has an index in
  * sequence order, so a page costs the same in a log of a thousand or a million events. Times need not follow sequences
  * (clocks are set back), so a time range becomes one range of sequences per era. A search of several filters walks the
  * rarest one in windows, so that no search keeps other work waiting.

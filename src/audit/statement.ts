@@ -1,5 +1,5 @@
 /**
- * Signed statements about a chain (decisions §3 "Store"): a checkpoint says how far it had come and with which hash; a
+ * Signed statements about a chain [audit §6]: a checkpoint says how far it had come and with which hash; a
  * mark says up to where events may be removed. Ed25519 over the canonical JSON of all members but the signature. A
  * statement names the key that signed it, so that it can be checked wherever it is kept.
  */

@@ -1,5 +1,5 @@
 /**
- * The audit trail of one data dir put together (decisions §3): its log, its search, its checkpoints and its retention,
+ * The audit trail of one data dir put together [audit §6]: its log, its search, its checkpoints and its retention,
  * with the key that signs both. The key is not the one that signs tokens: whoever may issue tokens must not thereby be
  * able to vouch for the log.
  */

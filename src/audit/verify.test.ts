@@ -1,4 +1,4 @@
-/** Every attack on the log that decisions §3 "Store" names is caught, with the first bad sequence; what is not covered is told. */
+/** Every attack on the log that [audit §7] names is caught, with the first bad sequence; what is not covered is told. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { chainHash } from '../storage/audit-chain.ts';
 import { scanAudit } from '../storage/audit-scan.ts';

@@ -1,5 +1,5 @@
 /**
- * Verification of a whole trail (decisions §3 "Store"): every chain of a database or of an export, against the checkpoints
+ * Verification of a whole trail [audit §7]: every chain of a database or of an export, against the checkpoints
  * of the data dir and against anchors kept elsewhere. Which keys are believed is decided once, here.
  */
 

@@ -1,4 +1,4 @@
-/** Whether the audit trail could take an event now (decisions §1 "Operations"): one is appended, and taken back. */
+/** Whether the audit trail could take an event now [platform §4.1]: one is appended, and taken back. */
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/id.ts';
 import type { Database } from '../storage/database.ts';

@@ -1,4 +1,4 @@
-/** The queue of records (decisions §2.5, §6): bounded in rows and in bytes. */
+/** The queue of records [rules §7.5]: bounded in rows and in bytes. */
 import { expect, test } from 'vitest';
 import { BoundedRows } from './bounded-rows.ts';
 
@@ -20,7 +20,7 @@ test('record_queue: at its limit all stay, beyond it the oldest goes and is coun
   expect([ids(rows), rows.dropped, rows.left]).toEqual([['b', 'c'], 1, 1]);
 });
 
-test('§6 record_queue_bytes: few large records are bounded as many small ones are', () => {
+test('[rules §7.5] record_queue_bytes: few large records are bounded as many small ones are', () => {
   const rows = new BoundedRows({ record_queue: 100, record_queue_bytes: 10 });
   rows.push(row('a', '12345'));
   rows.push(row('b', '12345'));

@@ -1,5 +1,5 @@
 /**
- * The handlers of area A (§4.1, decisions §2.1). Each runs after the pipeline has authenticated, authorized, confirmed,
+ * The handlers of area A [rules §2]. Each runs after the pipeline has authenticated, authorized, confirmed,
  * validated and recorded the call; a mutation changes the store first and reloads the engine after.
  */
 import { automation } from '../api/automation.ts';

@@ -1,4 +1,4 @@
-/** The site as editors see it: `GET /api/instances` (decisions §2.1, Catalogue). No live values. */
+/** The site as editors see it: `GET /api/instances` [rules §2.6]. No live values. */
 import type { Parameter, SiteCatalogue } from '../rules/catalogue.ts';
 
 export interface InstanceName {

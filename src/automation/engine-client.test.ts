@@ -125,7 +125,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
   const storedStates = async (): Promise<number[]> =>
     (await createHistoryStore(database).states()).map(({ rule_id }) => rule_id);
 
-  test('decisions §2.5 a reload sends only what changed, and names the rest', async () => {
+  test('[rules §6.4] a reload sends only what changed, and names the rest', async () => {
     stored = [rule(1), rule(2)];
     expect(await client.open()).toEqual({ rules_loaded: 2, rules_failed: [] });
     stored = [rule(1), rule(2, { revision: 2, nodes_json: '{}' }), rule(3)];
@@ -141,7 +141,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     ]);
   });
 
-  test('§2.2 many rules come in portions: the first run at once, enabled ones by priority, disabled ones last', async () => {
+  test('[rules §6.4] many rules come in portions: the first run at once, enabled ones by priority, disabled ones last', async () => {
     stored = Array.from({ length: 900 }, (_, index) =>
       rule(index + 1, { enabled: index % 3 > 0, priority: index % 7 }),
     );
@@ -160,7 +160,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     expect(await client.status()).toMatchObject({ total_rules: 900, enabled_rules: 600, runnable_rules: 600 });
   });
 
-  test('§2.2 an edit while rules are still loading is taken up with the next portion; states of those to come are kept', async () => {
+  test('[rules §6.4] an edit while rules are still loading is taken up with the next portion; states of those to come are kept', async () => {
     const states = createHistoryStore(database);
     await states.append({ rows: [], states: [{ rule_id: 900, state: 'kept' }], gone: [], claims: [] });
     stored = Array.from({ length: 900 }, (_, index) => rule(index + 1));
@@ -297,7 +297,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     await expect(running).rejects.toMatchObject({ code: 'engine-unavailable' });
   });
 
-  test('decisions §2.1 changed parameters reach every rule, and an engine that starts later', async () => {
+  test('[rules §2.7] changed parameters reach every rule, and an engine that starts later', async () => {
     stored = [rule(1, { enabled: false })];
     await client.open();
     write(20);

@@ -27,7 +27,7 @@ const closingShare = 0.5;
 
 /**
  * Of `engine_call_timeout_ms`, the time in which the engine begins an order or drops it; the rest is for its answer, so that an
- * order that was answered 503 is not carried out later (decisions §6, "Execute").
+ * order that was answered 503 is not carried out later [rules §2.5].
  */
 const orderShare = 0.5;
 

@@ -48,7 +48,7 @@ export interface ReloadReport {
   readonly rules_failed: readonly { readonly id: number; readonly code: RuleFailureCode }[];
 }
 
-/** Wire form of `GET /api/rules/{id}/status` (decisions §2.1, Explain). */
+/** Wire form of `GET /api/rules/{id}/status` [rules §2.6]. */
 export interface RuleStatus {
   readonly rule_id: number;
   readonly enabled: boolean;
@@ -103,7 +103,7 @@ export interface PointWriter {
   readonly point: number;
 }
 
-/** A manual execution. It is carried out before its deadline or never (decisions §6, "Execute"). */
+/** A manual execution. It is carried out before its deadline or never [rules §2.5]. */
 export interface ExecuteOrder {
   readonly ruleId: number;
   readonly correlationId: string;
@@ -147,7 +147,7 @@ export type EngineMethods = {
   readonly close: (question: null) => null;
 };
 
-/** Methods that read and change nothing: an error in one answers 500 and the engine goes on (decisions §6). */
+/** Methods that read and change nothing: an error in one answers 500 and the engine goes on [rules §2.6]. */
 export const engineQuestions = [
   'explain',
   'status',

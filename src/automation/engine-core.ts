@@ -247,7 +247,7 @@ async function assemble({ setup, clock, log, term, catalogueWith, load, publish,
   return { engine, recorder, records, bell };
 }
 
-/** Holds and write budgets go on where they were (decisions §6); of a point that the site has no more, nothing is left. */
+/** Holds and write budgets go on where they were [rules §6.2]; of a point that the site has no more, nothing is left. */
 function restoreClaims(arbiter: Arbiter, claims: readonly ClaimRow[], catalogue: SiteCatalogue, clock: Clock): void {
   const byKey = new Map(claims.map(({ point, state }) => [point, state]));
   for (const point of catalogue.points) {

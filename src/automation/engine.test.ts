@@ -190,7 +190,7 @@ function setup(options: Setup = {}) {
   };
 }
 
-describe('decisions §2.5 cycles', () => {
+describe('[rules §6.2] cycles', () => {
   test('a tick runs what is due, in priority order, ties by id, each once', () => {
     const { clock, engine, load, records, set } = setup();
     set(0, 20);
@@ -314,7 +314,7 @@ describe('decisions §2.5 cycles', () => {
   });
 });
 
-describe('§6 scheduling', () => {
+describe('[rules §6] scheduling', () => {
   test('after a stall one run and no burst: a timer 250 ms late is one late tick and two overruns, and the grid of ticks stays', () => {
     const base = simulatedClock();
     let late = false;
@@ -440,7 +440,7 @@ describe('manual execution', () => {
     expect(await code).toBe('engine-unavailable');
   });
 
-  test('§6 an order whose deadline has passed is dropped, and says that nothing was carried out', async () => {
+  test('[rules §2.5] an order whose deadline has passed is dropped, and says that nothing was carried out', async () => {
     const { clock, engine, load, order, runs, set } = setup();
     set(0, 20);
     load(rule(1, { enabled: false }));
@@ -454,7 +454,7 @@ describe('manual execution', () => {
     expect((await inTime).outcome).toBe('acted');
   });
 
-  test('§6 a disk that hangs makes no refusal of what was carried out: the answer waits for it until the deadline only', async () => {
+  test('[rules §6.3] a disk that hangs makes no refusal of what was carried out: the answer waits for it until the deadline only', async () => {
     const { clock, engine, load, order, set, world } = setup();
     set(0, 20);
     world.diskHangs = true;
@@ -472,7 +472,7 @@ describe('manual execution', () => {
 });
 
 describe('reload', () => {
-  test('§6.6, decisions §2.2 a broken row is reported and the others run; a stub is no-runnable-flow', () => {
+  test('[rules §6.4], [rules §3.4] a broken row is reported and the others run; a stub is no-runnable-flow', () => {
     const { clock, engine, load, records, set } = setup();
     set(0, 20);
     const report = load(
@@ -500,7 +500,7 @@ describe('reload', () => {
     ]);
   });
 
-  test('decisions §2.2 editing, enabling or breaking one rule leaves the others as they were', () => {
+  test('[rules §3.4] editing, enabling or breaking one rule leaves the others as they were', () => {
     const { clock, engine, load, runs, set } = setup();
     set(0, 20);
     load(rule(1, { cooldown_ms: 3000 }), rule(2));
@@ -545,7 +545,7 @@ describe('reload', () => {
     expect(rules.get(1)?.compiled).toBeNull();
   });
 
-  test('§6 what a rule remembers outlives a parameter that was gone for a while, also over a restart meanwhile', () => {
+  test('[rules §5.2] what a rule remembers outlives a parameter that was gone for a while, also over a restart meanwhile', () => {
     const limit = { limit: { value: 10, unit: undefined } };
     const hysteretic = rule(1, {
       nodes_json: flow('hysteresis(x, limit, 5)', 5).replace(
@@ -575,7 +575,7 @@ describe('reload', () => {
     expect(after.runs(1)[0]?.outcome).toBe('acted');
   });
 
-  test('§6 a rule of 1 ms remembers from tick to tick: the gap counts in ticks', () => {
+  test('[rules §5.2] a rule of 1 ms remembers from tick to tick: the gap counts in ticks', () => {
     const { clock, engine, load, runs, set } = setup();
     set(0, 20);
     const each = (id: number, when: string) =>
@@ -596,7 +596,7 @@ describe('reload', () => {
 });
 
 describe('restart', () => {
-  test('decisions §2.2 cooldowns, intervals and last runs survive; an edited trigger starts anew', () => {
+  test('[rules §3.4] cooldowns, intervals and last runs survive; an edited trigger starts anew', () => {
     const before = setup();
     before.set(0, 20);
     before.load(rule(1, { cooldown_ms: 60_000 }), rule(2, { cooldown_ms: 60_000 }));
@@ -625,7 +625,7 @@ describe('restart', () => {
     expect(after.runs(1)).toHaveLength(1);
   });
 
-  test('decisions §2.2 a cooldown stands over an edited trigger and the restart after it', () => {
+  test('[rules §3.4] a cooldown stands over an edited trigger and the restart after it', () => {
     const before = setup();
     before.set(0, 20);
     before.load(rule(1, { cooldown_ms: 60_000 }), rule(2));
@@ -664,7 +664,7 @@ describe('restart', () => {
   });
 });
 
-describe('decisions §1 measures', () => {
+describe('[platform §4.2] measures', () => {
   test('executions by outcome, commands by answer, ticks, and how long a change takes to become commands', () => {
     const { clock, engine, load, set, world } = setup();
     load(rule(1, { trigger_config: onChange('measurement', 1) }), rule(2, { enabled: false }));
@@ -689,7 +689,7 @@ describe('decisions §1 measures', () => {
   });
 });
 
-describe('§6 a cooldown that begins is stored', () => {
+describe('[rules §6.3] a cooldown that begins is stored', () => {
   const after = (more: Partial<EngineRule>, level = 20): number => {
     const { clock, engine, set, load, world } = setup();
     set(0, level);
@@ -720,7 +720,7 @@ describe('§6 a cooldown that begins is stored', () => {
   });
 });
 
-describe('§6 labels and event runs', () => {
+describe('[rules §6.3] labels and event runs', () => {
   test('a cooldown of 2^53-1 ms in a stored row is explained with a label in year 9999', () => {
     const { clock, engine, load, set } = setup();
     set(0, 20);

@@ -1,5 +1,5 @@
 /**
- * The engine: what is due runs (§6, decisions §2.5). A cycle is one tick or one batch of point changes or one manual
+ * The engine: what is due runs [rules §6.1], [rules §6.2]. A cycle is one tick or one batch of point changes or one manual
  * order; it sees one snapshot, and its rules run in priority order, each at most once. A cycle is done in slices of
  * `max_concurrent_executions` between which the event loop turns, so an execution never waits for more than a slice.
  */
@@ -211,7 +211,7 @@ export function createEngine(parts: EngineParts): Engine {
     const id = newId();
     const record = run(due.ruleId, id, id, due.trigger, due.dueAtMs);
     const cools = acted(record) && rule.row.cooldown_ms > 0;
-    // Stored at once: whoever controls after a crash or a takeover must know of it (decisions §6).
+    // Stored at once: whoever controls after a crash or a takeover must know of it [rules §6.3].
     if (cools) recorder.hurry();
   };
 
@@ -331,7 +331,7 @@ function expired(): Fault {
   return new Fault('engine-unavailable', message, { details: { order: 'expired' } });
 }
 
-/** Cooldown starts after a successful execution that performed at least one action (§6); an outranked write is none. */
+/** Cooldown starts after a successful execution that performed at least one action [rules §6.3]; an outranked write is none. */
 function acted(record: ExecutionRecord): boolean {
   return record.success && record.actions_executed.some((action) => action.success);
 }

@@ -49,7 +49,7 @@ test('a rule is compiled once for the same parameters, and again for others', as
   expect(held.all()).toEqual({ changed: [row], removed: [], partial: false, parameters: changed });
 });
 
-test('§2.2 staged rules are compiled, and belong to the set only when a reload names them', async () => {
+test('[rules §3.4] staged rules are compiled, and belong to the set only when a reload names them', async () => {
   const held = rules();
   const row = rule(1);
   await held.stage({ rows: [row, rule(2)] });

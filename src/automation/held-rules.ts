@@ -1,6 +1,6 @@
 /**
  * The stored rules as the engine's thread holds them: rows, and what each compiles to. They are staged in bounded turns, so
- * that neither a site of many rules nor a large one keeps a tick waiting (decisions §2.2, §8), and so that an engine that takes
+ * that neither a site of many rules nor a large one keeps a tick waiting [rules §6.4], and so that an engine that takes
  * over has only their states to read (docs/guides/several-machines.md).
  */
 import type { Clock } from '../base/clock.ts';

@@ -39,7 +39,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
   });
   const all = async (ruleId: number) => createHistoryReader(database).page(ruleId, undefined, 100_000);
 
-  test('decisions §2.1 history: newest first, pages by cursor, one rule only', async () => {
+  test('[rules §2.6] history: newest first, pages by cursor, one rule only', async () => {
     const store = createHistoryStore(database);
     const reader = createHistoryReader(database);
     const rows = Array.from({ length: 250 }, (_, index) => row(1 + (index % 2), index));
@@ -60,7 +60,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
     expect(await reader.page(1, '00000000-0000-7000-8000-000000000000', 10)).toEqual([]);
   });
 
-  test('decisions §2.1 a run that was stored late stands where its id says, and pages show each run once', async () => {
+  test('[rules §2.6] a run that was stored late stands where its id says, and pages show each run once', async () => {
     const store = createHistoryStore(database);
     const reader = createHistoryReader(database);
     await append(store, [row(1, 1), row(1, 4), row(1, 5)], [], []);
@@ -70,7 +70,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
     expect(await database.query.selectFrom('execution_block').select('runs').execute()).toEqual([{ runs: 5 }]);
   });
 
-  test('decisions §2.1 a page is found in the index at its cursor, however old: no walk and no sorting', async () => {
+  test('[rules §2.6] a page is found in the index at its cursor, however old: no walk and no sorting', async () => {
     // The planner would read a table this small from one end to the other.
     const scans =
       engine === 'postgres' ? [sql`SET LOCAL enable_seqscan = off`, sql`SET LOCAL enable_bitmapscan = off`] : [];
@@ -89,7 +89,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
     expect(plan).not.toMatch(/sort|b-tree|filter/i);
   });
 
-  test('decisions §2.5 retention: the newest 1000 unchanged runs stay, and all others up to their own limit', async () => {
+  test('[rules §7.5] retention: the newest 1000 unchanged runs stay, and all others up to their own limit', async () => {
     const store = createHistoryStore(database);
     const unchanged = Array.from({ length: 1005 }, (_, index) => row(1, index, { unchanged: true }));
     const acted = Array.from({ length: 12 }, (_, index) => row(1, 2000 + index));
@@ -110,7 +110,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
     expect(await all(2)).toHaveLength(1);
   });
 
-  test('decisions §2.5 blocks that are older than the limit go, the oldest first, a bounded number at a time', async () => {
+  test('[rules §7.5] blocks that are older than the limit go, the oldest first, a bounded number at a time', async () => {
     const store = createHistoryStore(database);
     const at = (ms: number) => ({ execution_id: `${firstIdAt(1_700_000_000_000 + ms)}-7000-8000-000000000000` });
     for (let number = 0; number < 10; number++) await append(store, [row(1, number, at(number))], [], []);
@@ -119,7 +119,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
     expect(await all(1)).toEqual(['"9"', '"8"', '"7"']);
   });
 
-  test('decisions §2.1 any batches in any order: each run once, pages of any size show all of them, the newest first', async () => {
+  test('[rules §2.6] any batches in any order: each run once, pages of any size show all of them, the newest first', async () => {
     const numbers = fc.uniqueArray(fc.integer({ min: 0, max: 60 }), { maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(
@@ -152,7 +152,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
     );
   });
 
-  test('decisions §2.5 a batch whose commit was not answered is appended again: each run once, and the newer states', async () => {
+  test('[rules §7.5] a batch whose commit was not answered is appended again: each run once, and the newer states', async () => {
     const store = createHistoryStore(database);
     const batch = [row(1, 1), row(2, 2)];
     await append(store, batch, [{ rule_id: 1, state: 'a' }], []);
@@ -181,7 +181,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
     expect(await store.states()).toEqual([{ rule_id: 1, state: 'c' }]);
   });
 
-  test('§6 the newest claim on each point is kept', async () => {
+  test('[rules §6.2] the newest claim on each point is kept', async () => {
     const store = createHistoryStore(database);
     const claim = (point: string, state: string) => ({ rows: [], states: [], gone: [], claims: [{ point, state }] });
     await store.append(claim('1:action:1', 'a'));

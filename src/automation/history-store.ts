@@ -1,5 +1,5 @@
 /**
- * The runtime database: execution history and the durable state of rules (decisions §2.5). Written by the engine only;
+ * The runtime database: execution history and the durable state of rules [rules §7.5]. Written by the engine only;
  * the main thread reads history through a handle of its own.
  */
 import { firstIdAt } from '../base/id.ts';
@@ -11,7 +11,7 @@ export interface StateRow {
   readonly state: string;
 }
 
-/** A claim on an action point: a priority hold, a write budget (decisions §6, "Arbitration state"). */
+/** A claim on an action point: a priority hold, a write budget [rules §6.2]. */
 export interface ClaimRow {
   /** `instance:point_type:point`. */
   readonly point: string;

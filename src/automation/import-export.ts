@@ -1,5 +1,5 @@
 /**
- * Import of rules beside a running service (decisions §2.5): all files in one transaction together with its audit
+ * Import of rules beside a running service [rules §9]: all files in one transaction together with its audit
  * event. What arrives is disabled and takes effect at the next reload.
  */
 import type { AuditLog } from '../audit/log.ts';

@@ -1,5 +1,5 @@
 /**
- * Rule files (decisions §2.5, "Out-of-band writes"): `{"schema":"svc.rules.v1","rules":[…]}`, each rule in the editor
+ * Rule files [rules §9]: `{"schema":"svc.rules.v1","rules":[…]}`, each rule in the editor
  * form or, for a legacy compact-only rule, as `nodes_json`.
  */
 import Type, { type Static } from 'typebox';

@@ -83,7 +83,7 @@ async function openSocket(stream: ReturnType<typeof setup>['stream'], channels: 
   return socket;
 }
 
-describe('decisions §2.5 live stream', () => {
+describe('[rules §8] live stream', () => {
   test('authenticate, subscribe to several rules, then each record as it happens', async () => {
     const { stream, watched } = setup();
     const socket = await openSocket(stream, [1, 2]);

@@ -1,5 +1,5 @@
 /**
- * The live stream `/ws` (decisions §2.5): a client authenticates, names rules, and gets each of their execution records
+ * The live stream `/ws` [rules §8]: a client authenticates, names rules, and gets each of their execution records
  * as it happens. The engine never waits for a reader: what a slow one does not take is missed, and it is told how much.
  */
 

@@ -1,4 +1,4 @@
-/** What was accepted can be loaded (§2.1 "Invariant"), also where a document is as large as it may be. */
+/** What was accepted can be loaded [rules §1.3], also where a document is as large as it may be. */
 import { describe, expect, test } from 'vitest';
 import { editorNode, flowDocument, inputNode, testCatalogue } from '../testing/site-builder.ts';
 import { automationLimits } from './limits.ts';
@@ -33,7 +33,7 @@ function failureOf(node: Record<string, unknown>): string | null {
   return loadRule(row(text), catalogue).failure;
 }
 
-describe('decisions §2.3 a document at its limits is a rule that runs', () => {
+describe('[rules §4.4] a document at its limits is a rule that runs', () => {
   test('256 writes in 64 KiB, none of which says the type of its point', () => {
     const node = (length: number) =>
       editorNode('b', 'action', {
@@ -73,7 +73,7 @@ describe('decisions §2.3 a document at its limits is a rule that runs', () => {
   });
 });
 
-describe('decisions §2.2 a broken row says why it cannot run', () => {
+describe('[rules §3.4] a broken row says why it cannot run', () => {
   const text = deriveColumns({ flow_json: flowDocument('in', [inputNode(['end'])]) }, catalogue).flow?.nodes_json ?? '';
   test.each<[string, string, string | null, string]>([
     ['a stub', '{}', null, 'no-runnable-flow'],

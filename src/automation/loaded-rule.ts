@@ -1,5 +1,5 @@
 /**
- * A stored row becomes a rule that can run, or says why it cannot (decisions §2.2: one broken row never stops the
+ * A stored row becomes a rule that can run, or says why it cannot ([rules §3.4]: one broken row never stops the
  * others). The row was checked when it was stored; it is checked again here because a file can be edited by hand.
  */
 import { atOnce, type Steps } from '../base/turns.ts';
@@ -74,7 +74,7 @@ function* compiledOf(
   if (row.nodes_json === emptyTopologyText) return 'no-runnable-flow';
   const parsed = yield* parseTopologySteps(parsedJson(row.nodes_json), catalogue, storedFlowLimits);
   if (!parsed.ok) return 'invalid-flow';
-  // A rule of 1 ms runs once a tick: what it remembers is continuous from tick to tick (decisions §6).
+  // A rule of 1 ms runs once a tick: what it remembers is continuous from tick to tick [rules §5.2].
   const periodMs =
     trigger.type === 'interval'
       ? Math.max(trigger.interval_ms, tickMs)

@@ -1,5 +1,5 @@
 /**
- * What the engine measures of itself (decisions §1 "Operations"): executions by outcome, command answers by reason, how late
+ * What the engine measures of itself [platform §4.2]: executions by outcome, command answers by reason, how late
  * ticks are, and how long a change takes to become commands. Counters since the engine started.
  */
 import { countDurations, type DurationCounts } from '../base/duration-counts.ts';

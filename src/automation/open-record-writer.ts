@@ -1,6 +1,6 @@
 /**
  * Where the engine's records are stored: beside it, where a server stores them, or by a thread of their own, where the disk of
- * this machine does. Either way the tick thread waits for neither (decisions §6, "Cooldown").
+ * this machine does. Either way the tick thread waits for neither [rules §6.3].
  */
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';

@@ -1,5 +1,5 @@
 /**
- * Stores what ran (decisions §2.5). The durable state of rules and the claims on points go to the runtime database as they come.
+ * Stores what ran [rules §7.5]. The durable state of rules and the claims on points go to the runtime database as they come.
  * Executions wait for more of their rule, which spares the disk, and are kept in a journal meanwhile. What the disk does not take
  * waits in a bounded queue. On files all this happens in a thread of its own (`record-thread.ts`), so that no tick waits for a disk.
  */

@@ -74,7 +74,7 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
   return { recorder, writer, clock, close, transactions, states, memoryless, faults, pruned, pass };
 }
 
-describe('decisions §2.5 recorder', () => {
+describe('[rules §7.5] recorder', () => {
   test('the state of a rule that a reload edited is stored without a run', async () => {
     const { recorder, transactions, states, pass } = setup();
     states.set(1, 'edited');
@@ -284,7 +284,7 @@ describe('decisions §2.5 recorder', () => {
     expect(pruned).toEqual([1, 2, 3, 4, 5, 6, 7]);
   });
 
-  test('§6 runs that changed nothing, and memories that only grow, wait for state_flush_ms; then they go together', async () => {
+  test('[rules §5.2] runs that changed nothing, and memories that only grow, wait for state_flush_ms; then they go together', async () => {
     const { recorder, transactions, states, pass } = setup();
     states.set(1, 'switched on');
     recorder.record(runOf(1, 1), false);
@@ -302,7 +302,7 @@ describe('decisions §2.5 recorder', () => {
     ]);
   });
 
-  test('§6 memories of a rule whose every run is stored at once are stored within state_flush_ms too', async () => {
+  test('[rules §5.2] memories of a rule whose every run is stored at once are stored within state_flush_ms too', async () => {
     const { recorder, transactions, states, pass } = setup();
     states.set(1, 'same');
     for (let number = 1; number <= 40; number++) {
@@ -314,7 +314,7 @@ describe('decisions §2.5 recorder', () => {
     expect(stored.length).toBe(2);
   });
 
-  test('§6 of a rule without memories, when it last ran is stored every history_block_ms only, and at the end', async () => {
+  test('[rules §7.5] of a rule without memories, when it last ran is stored every history_block_ms only, and at the end', async () => {
     const { recorder, transactions, states, memoryless, close, pass } = setup();
     states.set(1, 's');
     memoryless.add(1);
@@ -333,7 +333,7 @@ describe('decisions §2.5 recorder', () => {
     expect(transactions.flatMap((each) => each.states)).toHaveLength(3);
   });
 
-  test('§6 what must be stored at once when it changes takes its rule along, and no other', async () => {
+  test('[rules §5.2] what must be stored at once when it changes takes its rule along, and no other', async () => {
     const { recorder, transactions, states, pass } = setup();
     for (const ruleId of [1, 2]) states.set(ruleId, 'off');
     recorder.touch([1, 2]);
@@ -348,7 +348,7 @@ describe('decisions §2.5 recorder', () => {
     expect(transactions).toEqual([{ rows: [], states: [{ rule_id: 1, state: 'on' }], gone: [] }]);
   });
 
-  test('§6 a claim on a point is stored at once', async () => {
+  test('[rules §6.2] a claim on a point is stored at once', async () => {
     const { recorder, transactions, pass } = setup();
     recorder.claimed('1:action:1', 'held');
     await pass(0);

@@ -1,5 +1,5 @@
 /**
- * What the engine hands over to be stored (decisions §2.5, §6): batches, not single runs, and never a wait. What must hold
+ * What the engine hands over to be stored [rules §7.5]: batches, not single runs, and never a wait. What must hold
  * after a crash (a cooldown, an anchor, a claim on a point) goes within `record_flush_ms`, a cooldown that begins at once;
  * runs that changed nothing and memories that grow with each run go every `state_flush_ms`, and when a rule last ran, if that is all
  * that changed, every `history_block_ms`, which spares the disk.

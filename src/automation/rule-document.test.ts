@@ -1,4 +1,4 @@
-/** The one way of a flow or trigger into the store (§2.1 "Invariant", decisions §2.1, §2.3). */
+/** The one way of a flow or trigger into the store [rules §1.3]. */
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../base/fault.ts';
 import { flowLimits } from '../rules/limits.ts';
@@ -23,7 +23,7 @@ function refusal(...args: Parameters<typeof deriveColumns>): { code: string; mes
   throw new Error('the document was accepted');
 }
 
-describe('§2.1 both columns of a flow come from one document', () => {
+describe('[rules §1.3] both columns of a flow come from one document', () => {
   test('an editor document: kept as it was sent, and its topology beside it', () => {
     const { flow: columns, trigger, warnings } = deriveColumns({ flow_json: flow }, catalogue);
     expect(JSON.parse(columns?.flow_json ?? '')).toEqual(flow);
@@ -68,7 +68,7 @@ describe('§2.1 both columns of a flow come from one document', () => {
   });
 });
 
-describe('decisions §2.1 nothing that is wrong is stored, and all of it is said at once', () => {
+describe('[rules §2.3] nothing that is wrong is stored, and all of it is said at once', () => {
   test('the issues of flow and trigger in one answer, named after the flow', () => {
     const wrong = flowDocument('in', [inputNode(['a'], ['x']), action('a', 77), action('b', 1, { value: 'nowhere' })]);
     const { code, message, issues } = refusal({ flow_json: wrong, trigger_config: { type: 'cron' } }, catalogue);
@@ -103,7 +103,7 @@ describe('decisions §2.1 nothing that is wrong is stored, and all of it is said
   });
 });
 
-describe('decisions §2.3 warning: a rule subscribed to a point that it writes', () => {
+describe('[rules §4.5] warning: a rule subscribed to a point that it writes', () => {
   const topologyFrom = (nodes: Record<string, unknown>[]): Topology => {
     const { flow: columns } = deriveColumns({ flow_json: flowDocument('in', nodes) }, catalogue);
     if (columns === undefined) throw new Error('no flow');

@@ -1,5 +1,5 @@
 /**
- * The one function through which a flow or a trigger enters the store (§2.1 "Invariant", decisions §2.1, §2.5): a PUT,
+ * The one function through which a flow or a trigger enters the store [rules §1.3]: a PUT,
  * an import of an editor document and an import of a compact-only rule all derive their columns here.
  */
 import { Fault } from '../base/fault.ts';
@@ -117,7 +117,7 @@ export function writesOf({ start_node, nodes }: Topology): { readonly nodeId: st
   );
 }
 
-/** A rule that its own write can trigger runs again and again (decisions §2.3, Warnings). */
+/** A rule that its own write can trigger runs again and again [rules §4.5]. */
 export function selfTriggerWarnings(topology: Topology, trigger: Trigger | null): Issue[] {
   if (trigger?.type !== 'on_change') return [];
   const { point_refs: refs } = trigger;

@@ -9,7 +9,7 @@ import { createRuleLog } from './rule-log.ts';
 const limits = { log_file_bytes: 100, log_files: 2, log_flush_ms: 500, log_queue_bytes: 1000 };
 const line = (text: string): string => text.padEnd(39, '.');
 
-describe('decisions §2.5 per-rule log', () => {
+describe('[rules §7.5] per-rule log', () => {
   let folder = '';
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'rule-log-'));

@@ -1,5 +1,5 @@
 /**
- * The per-rule log (§2.1, decisions §2.5): `<folder>/<id>.log`, one JSON line a run, rotated by size to `.1`, `.2`, …
+ * The per-rule log [rules §7.5]: `<folder>/<id>.log`, one JSON line a run, rotated by size to `.1`, `.2`, …
  * Lines wait in memory and are written a few files at a time; what finds no room is dropped and counted, because a
  * full disk must not slow the engine.
  */

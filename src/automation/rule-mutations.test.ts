@@ -1,4 +1,4 @@
-/** What PUT and enable say beside the result (decisions §2.1, §2.3), with a real store and a real engine. */
+/** What PUT and enable say beside the result [rules §2.3], [rules §4.5], with a real store and a real engine. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Answer } from '../api/capability.ts';
 import { systemClock } from '../base/clock.ts';
@@ -185,7 +185,7 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
     expect(warningsOf(await call('update', id, { trigger_config: null }))).toEqual([]);
   });
 
-  test('decisions §6 rules that start each other: said when the last of them is enabled or saved, naming all', async () => {
+  test('[rules §4.5] rules that start each other: said when the last of them is enabled or saved, naming all', async () => {
     const first = await create(writing(write(1)), { trigger_config: onChangeOf(2) });
     const second = await create(writing(write(2)), { trigger_config: onChangeOf(1) });
     expect(warningsOf(await call('enable', first, {}))).toBeUndefined();
@@ -208,7 +208,7 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
     ]);
   });
 
-  test('decisions §2.1 a name has 1 to 128 characters, whatever their width', async () => {
+  test('[rules §2.3] a name has 1 to 128 characters, whatever their width', async () => {
     const { id } = dataOf(await call('create', undefined, { name: ` ${'🔋'.repeat(128)} ` }));
     for (const name of ['🔋'.repeat(129), 'x'.repeat(129), '  ']) {
       await expect(call('create', undefined, { name })).rejects.toMatchObject({ code: 'invalid-input' });
@@ -217,7 +217,7 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
     await call('update', id, { name: 'x'.repeat(128) });
   });
 
-  test('decisions §2.5 a rule imported beside the service cannot be executed before the next reload, and says so', async () => {
+  test('[rules §9] a rule imported beside the service cannot be executed before the next reload, and says so', async () => {
     const { id } = await createRuleStore(database, clock, automationLimits.max_rules).create('imported', null);
     /** The engine takes an order up in its next turn. */
     const execute = (ruleId: number): Promise<unknown> =>

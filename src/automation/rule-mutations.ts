@@ -1,5 +1,5 @@
 /**
- * The rule mutations (§3.1, §4.1): store first, then reload. A reload that fails does not undo what is stored: the
+ * The rule mutations [rules §1.2], [rules §2.3]: store first, then reload. A reload that fails does not undo what is stored: the
  * engine is started again with the stored rules. Bodies are cast, not checked: the pipeline decoded them.
  */
 import type { Static } from 'typebox';
@@ -155,7 +155,7 @@ async function enableWarnings(parts: AutomationParts, row: RuleRow): Promise<Iss
 }
 
 /**
- * What only shows beside the rule's trigger and the other rules (decisions §2.3, Warnings). Asked after the reload: of
+ * What only shows beside the rule's trigger and the other rules [rules §4.5]. Asked after the reload: of
  * two rules that change at one moment, the one that was stored later then sees the other.
  */
 async function crossWarnings(parts: AutomationParts, row: RuleRow, topology: Topology | null): Promise<Issue[]> {
@@ -173,7 +173,7 @@ async function crossWarnings(parts: AutomationParts, row: RuleRow, topology: Top
   }
 }
 
-/** Rules that start each other run as often as `event_min_interval_ms` allows (decisions §6, "Event runs"). */
+/** Rules that start each other run as often as `event_min_interval_ms` allows [rules §4.5]. */
 async function writeCycleWarnings(parts: AutomationParts, id: number): Promise<Issue[]> {
   const circle = await parts.engine.writeCycle(id);
   if (circle === null) return [];
@@ -216,13 +216,13 @@ async function sharedPointWarnings(
     });
 }
 
-/** The call's correlation id walks into the record (decisions §1, Correlation). */
+/** The call's correlation id walks into the record [platform §2.2]. */
 async function execute(parts: AutomationParts, context: CallContext): Promise<Answer> {
   const id = ruleIdOf(context);
   const row = await parts.store.get(id);
   if (row === null) throw new Fault('not-found', `there is no rule ${id}`);
   const execution = await parts.engine.execute(id, context.correlationId).catch(async (error: unknown) => {
-    // Not known to the engine, but stored: imported beside the service (decisions §2.5).
+    // Not known to the engine, but stored: imported beside the service [rules §9].
     const waits = error instanceof Fault && error.code === 'not-found' && (await parts.store.get(id)) !== null;
     if (error instanceof Fault && error.code === 'engine-unavailable')
       context.audit.note({ order: error.details?.['order'] ?? 'not-answered' });

@@ -1,6 +1,6 @@
 /**
  * The rules that the engine holds: compiled form, run-time state, schedule. A change is made in one turn, costs mostly what it
- * names, and leaves the state of every other rule alone (§6.6, decisions §2.2).
+ * names, and leaves the state of every other rule alone [rules §6.4], [rules §3.4].
  */
 import { timeLabel } from '../base/timestamp.ts';
 import type { SiteCatalogue } from '../rules/catalogue.ts';
@@ -52,7 +52,7 @@ export interface RuleSet {
   writeCycle(ruleId: number): readonly number[] | null;
   /** Durable state of one rule as JSON text, null when it is not loaded. */
   exportState(ruleId: number): string | null;
-  /** The part of it that must be stored at once when it changes (decisions §6). */
+  /** The part of it that must be stored at once when it changes [rules §5.2]. */
   urgentState(ruleId: number): string;
   /** Whether the rule has memories that a run may change. */
   remembers(ruleId: number): boolean;

@@ -20,7 +20,7 @@ describe.each(engines)('rules table on %s', (engine) => {
     await places.remove();
   });
 
-  test('§2.1 a new rule is a disabled stub with an empty topology and no editor document', async () => {
+  test('[rules §1.3] a new rule is a disabled stub with an empty topology and no editor document', async () => {
     const row = await store.create('first', null);
     expect(row).toEqual({
       id: 1,
@@ -38,21 +38,21 @@ describe.each(engines)('rules table on %s', (engine) => {
     });
   });
 
-  test('decisions §2.1 ids are never reused, not even that of the newest deleted rule', async () => {
+  test('[rules §1.1] ids are never reused, not even that of the newest deleted rule', async () => {
     await store.create('a', null);
     const second = await store.create('b', null);
     await store.remove(second.id);
     expect((await store.create('c', null)).id).toBe(3);
   });
 
-  test('decisions §2.1 limits of priority and cooldown are stored exactly', async () => {
+  test('[rules §1.1] limits of priority and cooldown are stored exactly', async () => {
     const { id } = await store.create('a', null);
     const { after } = await store.update(id, { priority: 4_294_967_295, cooldown_ms: 2 ** 53 - 1 });
     expect([after.priority, after.cooldown_ms]).toEqual([4_294_967_295, 2 ** 53 - 1]);
     expect(await store.engineRules([id])).toMatchObject([{ priority: 4_294_967_295, cooldown_ms: 2 ** 53 - 1 }]);
   });
 
-  test('decisions §2.1 a stale revision is refused and changes nothing', async () => {
+  test('[rules §2.3] a stale revision is refused and changes nothing', async () => {
     const { id } = await store.create('a', null);
     const { after } = await store.update(id, { name: 'b' }, 1);
     expect(after.revision).toBe(2);
@@ -87,7 +87,7 @@ describe.each(engines)('rules table on %s', (engine) => {
     await expect(store.remove(7)).rejects.toMatchObject({ code: 'not-found' });
   });
 
-  test('decisions §2.1 list: priority descending then id, pages, filter and search', async () => {
+  test('[rules §2.2] list: priority descending then id, pages, filter and search', async () => {
     for (const name of ['low', 'Peak shaving', 'high', 'also low', '100% _literal_']) await store.create(name, null);
     await store.update(3, { priority: 9, description: 'PEAK of the day' });
     await store.update(2, { enabled: true, priority: 5 });
@@ -102,7 +102,7 @@ describe.each(engines)('rules table on %s', (engine) => {
     expect((await store.list({ enabled: undefined, search: '0% _' }, 1, 9)).rows.map((row) => row.id)).toEqual([5]);
   });
 
-  test('decisions §2.1 search: upper and lower case are alike in every script', async () => {
+  test('[rules §2.2] search: upper and lower case are alike in every script', async () => {
     await store.create('ÄRGER', 'Überschuss');
     await store.create('Ελλάδα', null);
     const found = async (search: string) => (await store.list({ search }, 1, 9)).rows.map((row) => row.id);
@@ -112,7 +112,7 @@ describe.each(engines)('rules table on %s', (engine) => {
     expect(await found('ΕΛΛΆΔΑ')).toEqual([2]);
   });
 
-  test('§2.1 a page of the list is read without the documents, which may be large', async () => {
+  test('[rules §2.2] a page of the list is read without the documents, which may be large', async () => {
     await store.create('a', 'b');
     expect((await store.list({}, 1, 9)).rows).toEqual([
       { id: 1, name: 'a', description: 'b', enabled: false, priority: 0 },

@@ -1,6 +1,6 @@
 /**
- * The rules table (§2.1). The one writer of `rules`. Every change raises the row's revision, so (id, revision) names a
- * content; ids are never used again (decisions §2.1).
+ * The rules table [rules §1.1]. The one writer of `rules`. Every change raises the row's revision, so (id, revision) names a
+ * content; ids are never used again [rules §1.1].
  */
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
@@ -132,7 +132,7 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
   };
 }
 
-/** A disabled rule with an empty topology and no document (§2.1). */
+/** A disabled rule with an empty topology and no document [rules §1.3]. */
 export async function insertStub(
   within: Transaction,
   stub: { readonly name: string; readonly description: string | null; readonly at: string },

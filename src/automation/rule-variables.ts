@@ -1,4 +1,4 @@
-/** What a rule reads, with what can be read now: `GET /api/rules/{id}/variables` (decisions §2.1). */
+/** What a rule reads, with what can be read now: `GET /api/rules/{id}/variables` [rules §2.6]. */
 import { timeLabel } from '../base/timestamp.ts';
 import type { PointKind, SiteCatalogue } from '../rules/catalogue.ts';
 import { type QualityWord, qualityWord, type Snapshot, usable } from '../rules/snapshot.ts';

@@ -19,11 +19,11 @@ const row: RuleRow = {
 };
 
 describe('a rule as GET answers it', () => {
-  test('decisions §2.3 nodes_json goes out byte for byte as stored, nodes named by numbers too', () => {
+  test('[rules §4.7] nodes_json goes out byte for byte as stored, nodes named by numbers too', () => {
     expect(ruleText(row)).toContain(`"nodes_json":${row.nodes_json},"revision":3`);
   });
 
-  test('decisions §2.1 its members are those of GET, in that order', () => {
+  test('[rules §2.2] its members are those of GET, in that order', () => {
     const members = 'id,name,description,enabled,priority,cooldown_ms,trigger_config,flow_json,nodes_json';
     expect(Object.keys(ruleView(row)).join()).toBe(`${members},revision,created_at,updated_at`);
     const shown: unknown = JSON.parse(ruleText(row));

@@ -1,4 +1,4 @@
-/** A stored rule as the API and the audit details show it (decisions §2.1, GET). */
+/** A stored rule as the API and the audit details show it [rules §2.2]. */
 import { atOnce } from '../base/turns.ts';
 import type { RuleRow } from './rule-store.ts';
 
@@ -30,7 +30,7 @@ export function* ruleViewSteps(row: RuleRow) {
 
 /**
  * The same view as JSON text, with the documents byte for byte as they are stored: parsed and written again, nodes whose
- * ids look like integers would change their places (decisions §2.3).
+ * ids look like integers would change their places [rules §4.7].
  */
 export function ruleText(row: RuleRow): string {
   const documents: Readonly<Record<string, string | null>> = {

@@ -1,6 +1,6 @@
 /**
  * Runs that are waiting to be stored together, kept in files meanwhile, so that an end of the process without warning loses none
- * of them (decisions §6): frames of compressed JSON lines, appended as they come. A file is removed once all its runs are stored.
+ * of them [rules §7.5]: frames of compressed JSON lines, appended as they come. A file is removed once all its runs are stored.
  * A server stores each run immediately and needs no journal (`noJournal`).
  *
  * Frame: its length and the CRC-32 of what follows (each 32 bits, big-endian), then the compressed lines. What a cut tore is left

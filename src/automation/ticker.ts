@@ -1,5 +1,5 @@
 /**
- * The grid of ticks (§8): each tick is counted from the one before, not from when it was noticed, so that the period
+ * The grid of ticks [rules §6.1]: each tick is counted from the one before, not from when it was noticed, so that the period
  * does not drift. A stall is one late tick; the ticks that it swallowed are counted, not made up for.
  */
 import type { Clock, Timer } from '../base/clock.ts';

@@ -6,7 +6,7 @@ import { canonicalJson, canonicalSteps } from './canonical-json.ts';
 import { sha256Hex } from './digest.ts';
 import { atOnce } from './turns.ts';
 
-describe('§2.3 input_digest: RFC 8785 canonical JSON', () => {
+describe('[data-processing §3.6] input_digest: RFC 8785 canonical JSON', () => {
   test('equals the reference library on every JSON value, integer-like and astral names included', () => {
     const name = fc.oneof(fc.string(), fc.integer().map(String), fc.string({ unit: 'grapheme' }));
     const value = fc.letrec((tie) => ({

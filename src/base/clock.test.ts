@@ -1,4 +1,4 @@
-/** The system's clock and the sleep on it (decisions §1, "Durations"). */
+/** The system's clock and the sleep on it [platform §1.4]. */
 import { getEventListeners } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
@@ -8,7 +8,7 @@ import { longestDelayMs, sleep, systemClock, within } from './clock.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => systemClock.soon(resolve));
 
-describe('decisions §1 the system’s clock', () => {
+describe('[platform §1.4] the system’s clock', () => {
   test('the wall clock is the time of day, the monotonic one never falls and is finer than a millisecond', () => {
     expect(Math.abs(systemClock.wallMs() - Date.now())).toBeLessThan(1000);
     const seen = Array.from({ length: 10_000 }, () => systemClock.monotonicMs());

@@ -1,5 +1,5 @@
 /**
- * The one door to time. Monotonic milliseconds measure durations, wall milliseconds label events (decisions §1,
+ * The one door to time. Monotonic milliseconds measure durations, wall milliseconds label events ([platform §1.4],
  * "Durations"). `systemClock` is the real one; `testing/simulated-clock.ts` is the one that tests turn by hand.
  */
 

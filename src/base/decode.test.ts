@@ -54,7 +54,7 @@ describe('decode', () => {
   });
 });
 
-test('decisions §1 codes are kebab-case, and only a passing state is worth a retry', () => {
+test('[platform §2.1] codes are kebab-case, and only a passing state is worth a retry', () => {
   for (const [code, { status, retryable }] of Object.entries(faultKinds)) {
     expect(code).toMatch(/^[a-z]+(-[a-z]+)*$/);
     expect(status).toBeGreaterThanOrEqual(400);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { countDurations } from './duration-counts.ts';
 
-test('decisions §1 durations are counted by class, bounds belonging to the class below', () => {
+test('[platform §4.2] durations are counted by class, bounds belonging to the class below', () => {
   const counter = countDurations([0.001, 0.01]);
   for (const ms of [0, 1, 1.1, 10, 11, 1000]) counter.add(ms);
   const before = counter.read();

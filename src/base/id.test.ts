@@ -1,9 +1,9 @@
-/** Identifiers and secrets (decisions §1, Correlation; §1.1, the sign-in link). */
+/** Identifiers and secrets [platform §2.2], [identity §2]. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { correlationIdPattern, newId, newSecret } from './id.ts';
 
-describe('decisions §1 identifiers', () => {
+describe('[platform §2.1] identifiers', () => {
   test('are UUIDv7: all different, in order of their making, with the time in front', () => {
     const beforeMs = Date.now();
     const ids = Array.from({ length: 10_000 }, newId);
@@ -23,7 +23,7 @@ describe('decisions §1 identifiers', () => {
   });
 });
 
-describe('decisions §1.1 secrets', () => {
+describe('[identity §2] secrets', () => {
   test('are 32 random bytes as base64url, no bit of them fixed', () => {
     const secrets = Array.from({ length: 500 }, newSecret);
     expect(new Set(secrets).size).toBe(secrets.length);
@@ -41,7 +41,7 @@ describe('decisions §1.1 secrets', () => {
   });
 });
 
-describe('decisions §1 correlation ids of a caller', () => {
+describe('[platform §2.2] correlation ids of a caller', () => {
   const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
   /** The sentence of the decision, without a regular expression. */
   const isValid = (text: string): boolean =>

@@ -41,5 +41,5 @@ export function newSecret(): string {
   return Buffer.from(crypto.getRandomValues(new Uint8Array(secretBytes))).toString('base64url');
 }
 
-/** Correlation identifiers that a caller may choose (decisions §1): 8..128 of `A-Za-z0-9._:-`, first alphanumeric. */
+/** Correlation identifiers that a caller may choose [platform §2.2]: 8..128 of `A-Za-z0-9._:-`, first alphanumeric. */
 export const correlationIdPattern = /^[A-Za-z0-9][A-Za-z0-9._:-]{7,127}$/;

@@ -1,4 +1,4 @@
-/** Strict JSON (decisions §1.2 "syntax"; decisions §4 "Lexical rules"). */
+/** Strict JSON ([platform §2.7]; [data-processing §1.3]). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { JsonError, jsonDepthMaximum, parseJson } from './json.ts';

@@ -1,4 +1,4 @@
-/** Structured logs (decisions §1, Operations): one JSON line each, on standard output, none lost at the end. */
+/** Structured logs [platform §4.2]: one JSON line each, on standard output, none lost at the end. */
 import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { silentLog } from './log.ts';
@@ -15,7 +15,7 @@ function logged(source: string): { readonly lines: readonly Line[]; readonly std
   return { lines: lines.map((line) => JSON.parse(line) as Line), stderr };
 }
 
-describe('decisions §1 structured logs', () => {
+describe('[platform §4.2] structured logs', () => {
   test('a line has its level, time, message and fields, those of its log included', () => {
     const { lines, stderr } = logged(`
       const log = createLog('debug', { service: 'setpoint' }).with({ area: 'devices' });

@@ -1,5 +1,5 @@
 /**
- * Structured logs: one JSON line each on standard output (decisions §1, Operations). The domain logs through the
+ * Structured logs: one JSON line each on standard output [platform §4.2]. The domain logs through the
  * small `Log` interface; pino is behind it.
  */
 import { destination, pino } from 'pino';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { formatTimestamp, parseTimestamp, timeLabel } from './timestamp.ts';
 
-describe('§2.3 common value rules: times', () => {
+describe('[data-processing §1.1] common value rules: times', () => {
   test.each([
     ['1970-01-01T00:00:00Z', 0],
     ['1970-01-01T00:00:00.5Z', 500],
@@ -52,7 +52,7 @@ describe('§2.3 common value rules: times', () => {
   });
 });
 
-describe('§6 labels of events', () => {
+describe('[rules §6.3] labels of events', () => {
   test('keep milliseconds, round, and stay within the years that RFC 3339 can spell', () => {
     expect(timeLabel(1_700_000_000_000.4)).toBe('2023-11-14T22:13:20.000Z');
     expect(timeLabel(253_402_300_799_999)).toBe('9999-12-31T23:59:59.999Z');

@@ -1,5 +1,5 @@
 /**
- * RFC 3339 UTC timestamps as the contract writes them (§2.3 rule 1, decisions §4 "Lexical rules"): real dates, years
+ * RFC 3339 UTC timestamps as the contract writes them [data-processing §1.3]: real dates, years
  * 1970..9999, seconds 00..59, at most milliseconds, `Z` only; one spelling for each instant when written.
  */
 

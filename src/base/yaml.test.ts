@@ -23,7 +23,7 @@ function read(text: string): unknown {
   }
 }
 
-describe('decisions §2.6 strict YAML', () => {
+describe('[points §1] strict YAML', () => {
   test('a valid file is read as it stands', () => {
     expect(read('name: a # comment\nlist: [{ id: 1 }]\n')).toEqual({ name: 'a', list: [{ id: 1 }] });
   });

@@ -1,5 +1,5 @@
 /**
- * What the service is started with (decisions §1, Process): `SVC_*` variables, service.yaml (optional) and site.yaml.
+ * What the service is started with [platform §1.1]: `SVC_*` variables, service.yaml (optional) and site.yaml.
  * Everything that is wrong is one clear line.
  */
 import { readFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 /**
- * The demo's past (decisions §1, Commands): what its recorded points would have shown before the service ran, from the
+ * The demo's past [platform §1.2]: what its recorded points would have shown before the service ran, from the
  * measured series that the simulated plant replays, shifted as the plant shifts them. Before the first start the plant
  * stands still: the battery rests, the generator is off. Before a later start only what follows from the series is known.
  */

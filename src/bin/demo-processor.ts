@@ -1,4 +1,4 @@
-/** The demo's processor (decisions §1, Commands): the forecaster, on loopback beside the service. */
+/** The demo's processor [platform §1.2]: the forecaster, on loopback beside the service. */
 import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { createLog } from '../base/log.ts';

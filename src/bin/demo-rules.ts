@@ -1,4 +1,4 @@
-/** The demo's rules enter the store (decisions §1, Commands): imported and enabled once, with their audit records. */
+/** The demo's rules enter the store [platform §1.2]: imported and enabled once, with their audit records. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { importRules } from '../automation/import-export.ts';

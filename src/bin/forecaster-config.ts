@@ -1,4 +1,4 @@
-/** What the forecaster is started with (decisions §1 "Commands"): `SVC_FORECASTER_*` and `SVC_LOG_LEVEL`. */
+/** What the forecaster is started with [platform §1.2]: `SVC_FORECASTER_*` and `SVC_LOG_LEVEL`. */
 import type { LogLevel } from '../base/log.ts';
 import { readTaskFolder } from '../forecaster/service/read-tasks.ts';
 import type { TaskDeclaration } from '../processing/task/declaration.ts';

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `npm run forecaster`: the reference processor, configured by `SVC_FORECASTER_*` (decisions §1, Commands). */
+/** `npm run forecaster`: the reference processor, configured by `SVC_FORECASTER_*` [platform §1.2]. */
 import { availableParallelism } from 'node:os';
 import { systemClock } from '../base/clock.ts';
 import { createLog } from '../base/log.ts';

@@ -3,7 +3,7 @@ import { longestRequestMs } from './longest-request.ts';
 
 const route = (deadline_ms: number) => ({ deadline_ms, audit_finalization_timeout_ms: 1000 });
 
-test('decisions §3 an accepted call stays open for 120 s, or for as long as its route or the engine may take, if that is longer', () => {
+test('[platform §3] an accepted call stays open for 120 s, or for as long as its route or the engine may take, if that is longer', () => {
   const engineCallMs = 10_000;
   expect(longestRequestMs({ engineCallMs, routes: [] })).toBe(120_000);
   expect(longestRequestMs({ engineCallMs, routes: [route(30_000), route(89_000)] })).toBe(120_000);

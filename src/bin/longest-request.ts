@@ -1,6 +1,6 @@
 /**
  * How long a request may be at work, by what the configuration lets it wait for: after that, what another process accepted in
- * the audit was left open by its end (decisions §3, docs/guides/several-machines.md).
+ * the audit was left open by its end ([platform §3], docs/guides/several-machines.md).
  */
 import type { RouteSettings } from '../processing/route/routes.ts';
 

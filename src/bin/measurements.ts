@@ -1,5 +1,5 @@
 /**
- * What the metrics ask the areas for (decisions §1 "Operations"): one table, a line each. The parts answer from their own threads;
+ * What the metrics ask the areas for [platform §4.2]: one table, a line each. The parts answer from their own threads;
  * one scrape asks each of them once.
  */
 import type { AuditLog } from '../audit/log.ts';

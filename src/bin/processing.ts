@@ -1,4 +1,4 @@
-/** Data processing of a running service (decisions §4 "Switch" and "Config"): read, commissioned, and bound to its sources. */
+/** Data processing of a running service [data-processing §2.1]: read, commissioned, and bound to its sources. */
 import { join } from 'node:path';
 import type { BoundCapability } from '../api/capability.ts';
 import { systemClock } from '../base/clock.ts';

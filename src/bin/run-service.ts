@@ -1,4 +1,4 @@
-/** Runs a service as a process: one clear line when it cannot start, a clean end on SIGINT and SIGTERM (decisions §1). */
+/** Runs a service as a process: one clear line when it cannot start, a clean end on SIGINT and SIGTERM [platform §1.3]. */
 import { systemClock } from '../base/clock.ts';
 import { isForOperator, type ServiceConfig } from './config.ts';
 import { type RunningService, startService } from './service.ts';

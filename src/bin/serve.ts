@@ -1,4 +1,4 @@
-/** `npm run serve`: the plain service, configured by `SVC_*` (decisions §1, Commands); `-- --force` uses files that were moved. */
+/** `npm run serve`: the plain service, configured by `SVC_*` [platform §1.2]; `-- --force` uses files that were moved. */
 import { readConfig, StartError } from './config.ts';
 import { runService } from './run-service.ts';
 

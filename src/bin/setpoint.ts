@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line as a process (decisions §2.7): environment, terminal, signals, exit code. The commands are in src/cli. */
+/** The command line as a process [platform §7]: environment, terminal, signals, exit code. The commands are in src/cli. */
 import { systemClock } from '../base/clock.ts';
 import { CommandError, exitCodes } from '../cli/exit.ts';
 import { failureOf } from '../cli/failure.ts';

@@ -1,5 +1,5 @@
 /**
- * `npm start`: the demo site of config/demo (decisions §1, Commands). It is the plain service with other defaults. When
+ * `npm start`: the demo site of config/demo [platform §1.2]. It is the plain service with other defaults. When
  * there are no rules, those of the demo are imported and enabled; a second start continues where the first one stopped.
  */
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * The exporter of traces (decisions §1 "Operations"): started only when an OTLP endpoint is configured, because loading it takes
+ * The exporter of traces [platform §4.2]: started only when an OTLP endpoint is configured, because loading it takes
  * longer than all the rest. It reads its settings from `OTEL_*` itself.
  */
 import { sleep, systemClock } from '../base/clock.ts';

@@ -1,5 +1,5 @@
 /**
- * `setpoint completion bash|zsh|fish` (decisions §2.7): the words of the program itself, written as a script for the shell.
+ * `setpoint completion bash|zsh|fish` [platform §7]: the words of the program itself, written as a script for the shell.
  * The script is complete in itself: a key press starts no process.
  */
 import type { Command, Option } from 'commander';

@@ -1,4 +1,4 @@
-/** How a command ends (decisions §2.7): its exit code, and the errors that carry one. The guide command-line.md lists them. */
+/** How a command ends [platform §7]: its exit code, and the errors that carry one. The guide command-line.md lists them. */
 
 export const exitCodes = {
   done: 0,

@@ -1,6 +1,6 @@
 /**
  * What the person sees of a failure: the server's own message with its code and correlation id, one line for each thing
- * that is wrong, and no stack (decisions §2.7).
+ * that is wrong, and no stack [platform §7].
  */
 import { ApiError, localCodes } from '../api/client.ts';
 import { CommandError, type ExitCode, exitCodes } from './exit.ts';

@@ -1,4 +1,4 @@
-/** The program against a real gateway, with a terminal of its own (decisions §2.7): questions, tables, colour, no stack. */
+/** The program against a real gateway, with a terminal of its own [platform §7]: questions, tables, colour, no stack. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { automation } from '../api/automation.ts';
 import type { BoundCapability, Capability } from '../api/capability.ts';
@@ -42,7 +42,7 @@ async function run(args: readonly string[], { bound = [], gateway: prepare, ...c
   return { exitCode, asked: shown.asked, out: shown.out(), error: shown.error() };
 }
 
-describe('§5 delete --force only skips the question', () => {
+describe('[identity §4] delete --force only skips the question', () => {
   const deleting = (calls: unknown[]) => [answering(automation.remove, { id: 1, status: 'deleted' }, calls)];
 
   test.each([
@@ -69,7 +69,7 @@ describe('§5 delete --force only skips the question', () => {
   });
 });
 
-describe('decisions §2.7 what is shown', () => {
+describe('[platform §7] what is shown', () => {
   const page = {
     list: [
       { id: 7, name: 'A\u001b]0;x\u0007B', enabled: true, description: null },
@@ -166,7 +166,7 @@ describe('decisions §2.7 what is shown', () => {
   });
 });
 
-describe('decisions §2.7 nothing is forgotten', () => {
+describe('[platform §7] nothing is forgotten', () => {
   test('every operation on rules, scheduler, site and audit has a command; data processing has none', () => {
     const program = createProgram(programParts(testTerminal().terminal));
     const paths = program.commands.flatMap((command) =>

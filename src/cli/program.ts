@@ -1,5 +1,5 @@
 /**
- * The program `setpoint` (decisions §2.7): every command under one roof. Commands on a running service go through the HTTP
+ * The program `setpoint` [platform §7]: every command under one roof. Commands on a running service go through the HTTP
  * client alone; those in `data-dir/` work on the data dir itself. What needs the environment is handed in by `bin`.
  */
 import { Argument, Command, CommanderError } from 'commander';

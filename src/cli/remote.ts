@@ -1,5 +1,5 @@
 /**
- * The running service as the commands see it (decisions §2.7): address and token from the environment, every call by its
+ * The running service as the commands see it [platform §7]: address and token from the environment, every call by its
  * descriptor, and for changes the rule that nothing is sent without `--confirmed`.
  */
 import type { Static } from 'typebox';

@@ -1,4 +1,4 @@
-/** `setpoint rules …` of a running service (decisions §2.7): a line of arguments becomes one call, its answer a table or JSON. */
+/** `setpoint rules …` of a running service [platform §7]: a line of arguments becomes one call, its answer a table or JSON. */
 import { type Command, Option } from 'commander';
 import { automation } from '../api/automation.ts';
 import {

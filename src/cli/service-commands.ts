@@ -1,4 +1,4 @@
-/** `setpoint scheduler …`, `instances` and `audit search`: what a running service says of itself (decisions §2.7, §3). */
+/** `setpoint scheduler …`, `instances` and `audit search`: what a running service says of itself [platform §7]. */
 import { type Command, Option } from 'commander';
 import type { Static } from 'typebox';
 import { audit } from '../api/audit.ts';
@@ -27,7 +27,7 @@ export function addSchedulerCommands(scheduler: Command, line: CommandLine): voi
   scheduler
     .command('reload')
     .description('read all rules and the site parameters anew')
-    // Only what changes a rule needs it (decisions §2.7); a habit of giving it is no mistake.
+    // Only what changes a rule needs it [platform §7]; a habit of giving it is no mistake.
     .addOption(new Option('--confirmed', 'not needed').hideHelp())
     .option(...jsonOption)
     .action(async (options: JsonOption) => {

@@ -1,4 +1,4 @@
-/** Rows as a table on a terminal, and as tab-separated lines without a header for a pipe (decisions §2.7). */
+/** Rows as a table on a terminal, and as tab-separated lines without a header for a pipe [platform §7]. */
 import { type Paint, painted, printable, type Terminal } from './terminal.ts';
 
 export type Cell = string | number | boolean | null | undefined;

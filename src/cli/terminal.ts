@@ -1,5 +1,5 @@
 /**
- * Where the command line reads and writes (decisions §2.7): tables and colour on a terminal, plain lines for whatever
+ * Where the command line reads and writes [platform §7]: tables and colour on a terminal, plain lines for whatever
  * reads a pipe. Text that came from elsewhere is cleaned before a terminal sees it.
  */
 import type { Writable } from 'node:stream';

@@ -1,4 +1,4 @@
-/** `--watch` while the service is away (decisions §2.7). */
+/** `--watch` while the service is away [platform §7]. */
 import { describe, expect, test } from 'vitest';
 import { ApiError, localCodes } from '../api/client.ts';
 import { settled } from '../testing/faulty-port.ts';
@@ -43,7 +43,7 @@ async function watching(isTerminal: boolean, fails: (question: number) => boolea
   return result;
 }
 
-describe('decisions §2.7 a service that is away while it is watched', () => {
+describe('[platform §7] a service that is away while it is watched', () => {
   test('into a pipe: ends after so many failures in a row, with the failure itself', async () => {
     const { end, questions, error } = await watching(false, () => true, 20);
     expect(questions).toBe(failuresMax);

@@ -1,4 +1,4 @@
-/** `--watch`: the same question again and again until the person has seen enough (decisions §2.7). */
+/** `--watch`: the same question again and again until the person has seen enough [platform §7]. */
 import { InvalidArgumentError } from 'commander';
 import { ApiError } from '../api/client.ts';
 import { sleep } from '../base/clock.ts';

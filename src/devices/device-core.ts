@@ -1,6 +1,6 @@
 /**
  * The device layer's own work, the same in its thread and in-process: one driver per channel, readings scaled into the
- * live table, commands taken from the slots, safe values written when commands stay away (decisions §2.6).
+ * live table, commands taken from the slots, safe values written when commands stay away [points §4.4].
  */
 import type { Clock } from '../base/clock.ts';
 import { listen } from '../base/doorbell.ts';
@@ -222,7 +222,7 @@ function contextOf(points: readonly SitePoint[], wiring: Wiring): DriverContext 
   };
 }
 
-/** A reading that says "not available", or lies outside its measurement point's range, is bad (decisions §6, "Readings"). */
+/** A reading that says "not available", or lies outside its measurement point's range, is bad [points §2]. */
 function judged(reading: RawReading, value: number, point: SitePoint): QualityCode {
   if (reading.quality !== quality.good && reading.quality !== quality.uncertain) return reading.quality;
   if (point.invalid.includes(reading.raw)) return quality.invalid;

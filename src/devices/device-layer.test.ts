@@ -38,17 +38,17 @@ function start(site: ReturnType<typeof siteOf>, dataDir = '.', idle = false, mor
   return { memory, layer: startDeviceLayer({ ...parts, configDir: dataDir, dataDir, secret: () => undefined }) };
 }
 
-test('decisions §2.6 a secret that is not in the environment stops the start with its name', () => {
+test('[points §5] a secret that is not in the environment stops the start with its name', () => {
   const site = siteOf('[{ id: broker, driver: mqtt, url: "mqtt://127.0.0.1:1883", password_env: SVC_MQTT_PASSWORD }]');
   expect(() => start(site)).toThrow('channel broker: the environment has no variable SVC_MQTT_PASSWORD');
 });
 
-test('decisions §2.6 a certificate that cannot be read stops the start with its name', () => {
+test('[points §5] a certificate that cannot be read stops the start with its name', () => {
   const site = siteOf('[{ id: broker, driver: mqtt, url: "mqtts://127.0.0.1:8883", ca_file: none.pem }]');
   expect(() => start(site)).toThrow('channel broker: the file none.pem cannot be read: ENOENT');
 });
 
-test('decisions §2.6 the thread restarts with a greater generation, and live values are unavailable until read again', async () => {
+test('[points §4.2] the thread restarts with a greater generation, and live values are unavailable until read again', async () => {
   const device = await startModbusDevice();
   const dataDir = mkdtempSync(join(tmpdir(), 'device-layer-'));
   device.holding.writeUInt16BE(50, 0);
@@ -128,7 +128,7 @@ test('a device thread that cannot be started is one that died: it is tried again
   }
 });
 
-test('§6 a reading that means "not available", or lies outside min..max of its point, is bad and says why', async () => {
+test('[points §2] a reading that means "not available", or lies outside min..max of its point, is bad and says why', async () => {
   const device = await startModbusDevice();
   const registers = [0xffff, 101, 100, 50];
   for (const [at, raw] of registers.entries()) device.holding.writeUInt16BE(raw, at * 2);

@@ -1,6 +1,6 @@
 /**
  * The device layer as the main thread sees it (house, "Threads"): it runs apart from the rule engine and may die. Each
- * start is a new generation: live values are unavailable until read again and commands in flight are dropped (§6.4).
+ * start is a new generation: live values are unavailable until read again and commands in flight are dropped [points §4.2].
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../base/clock.ts';

@@ -11,7 +11,7 @@ const port = parentPort;
 if (port === null) throw new Error('the device thread is started by the device layer');
 const { setup, connects, logLevel } = workerData as { setup: DeviceSetup; connects: boolean; logLevel: LogLevel };
 const log = createLog(logLevel, { thread: 'devices' });
-// A fault of one channel never reaches another (decisions §6); one that is of no channel ends the thread.
+// A fault of one channel never reaches another [points §3]; one that is of no channel ends the thread.
 const isolated = isolateWork<number>((channel, error) => core.failed(channel, error));
 const core = idleDeviceCore(setup, systemClock, log, isolated);
 if (connects) core.connect();

@@ -1,5 +1,5 @@
 /**
- * What drivers need beside site.yaml (decisions §2.6): measured series, secrets of the environment, certificates. Read
+ * What drivers need beside site.yaml [points §1]: measured series, secrets of the environment, certificates. Read
  * once at start, so that a missing file or variable stops the start with one line and not a channel in the night.
  */
 import { readFileSync } from 'node:fs';

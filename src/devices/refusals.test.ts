@@ -1,8 +1,8 @@
-/** A device that answers and refuses (decisions §6). */
+/** A device that answers and refuses [points §5]. */
 import { expect, test } from 'vitest';
 import { watchRefusals } from './refusals.ts';
 
-test('§6 refusing begins when every read was refused for refusing_after_ms, and ends with the first that was not', () => {
+test('[points §5] refusing begins when every read was refused for refusing_after_ms, and ends with the first that was not', () => {
   const refusals = watchRefusals(1000);
   expect(refusals.answered('read', true, 0)).toBe(false);
   expect(refusals.answered('read', true, 999)).toBe(false);
@@ -11,7 +11,7 @@ test('§6 refusing begins when every read was refused for refusing_after_ms, and
   expect(refusals.answered('read', true, 1200)).toBe(false);
 });
 
-test('§6 commands are judged apart from reads: a device that is read and refuses every command refuses', () => {
+test('[points §5] commands are judged apart from reads: a device that is read and refuses every command refuses', () => {
   const refusals = watchRefusals(1000);
   refusals.answered('write', true, 0);
   expect(refusals.answered('read', false, 500)).toBe(false);

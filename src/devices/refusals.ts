@@ -1,5 +1,5 @@
 /**
- * When a device that answers refuses what it is asked (decisions §6): every read, or every command, for
+ * When a device that answers refuses what it is asked [points §5]: every read, or every command, for
  * `refusing_after_ms`. Such a channel is online, and yet nothing that is commanded happens.
  */
 

@@ -1,4 +1,4 @@
-/** A channel whose driver fails starts anew and leaves the others alone (decisions §6). */
+/** A channel whose driver fails starts anew and leaves the others alone [points §3]. */
 import { expect, test } from 'vitest';
 import { silentLog } from '../base/log.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
@@ -31,7 +31,7 @@ function channel(faults: { start?: boolean; wake?: boolean; stop?: boolean } = {
   return { clock, events, seats, running, faults };
 }
 
-test('§6 a driver that throws is left behind; another one starts after a pause that grows to reconnect_max_ms', () => {
+test('[points §3] a driver that throws is left behind; another one starts after a pause that grows to reconnect_max_ms', () => {
   const { clock, events, seats, running } = channel({ start: true });
   running.start();
   expect(events).toEqual(['start', 'stop', 'lost']);
@@ -47,7 +47,7 @@ test('§6 a driver that throws is left behind; another one starts after a pause 
   expect(seats.slice(0, -1).every(({ left }) => left)).toBe(true);
 });
 
-test('§6 a failure in a callback, told from outside, does the same; a long uptime resets the pause', () => {
+test('[points §3] a failure in a callback, told from outside, does the same; a long uptime resets the pause', () => {
   const { clock, events, seats, running, faults } = channel({ start: true });
   running.start();
   clock.advance(5000);

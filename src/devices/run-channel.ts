@@ -1,5 +1,5 @@
 /**
- * One channel's driver, kept apart from those of all others (decisions §6): a driver that fails of an error which it did not
+ * One channel's driver, kept apart from those of all others [points §3]: a driver that fails of an error which it did not
  * catch is left behind and another one is started in its place, after a pause that grows while it keeps failing.
  */
 import type { Clock, Timer } from '../base/clock.ts';

@@ -1,6 +1,6 @@
 /**
  * Where each cell of a grid lies in the site's day and week. The middle of the interval counts, because labels are
- * interval ends (§2.3, time invariant 1): the cell that ends at midnight belongs to the day before.
+ * interval ends [data-processing §3.2]: the cell that ends at midnight belongs to the day before.
  */
 import { dayMs } from './sample.ts';
 

@@ -1,6 +1,6 @@
 /**
  * The feature columns of a range of cells. Every column of a cell at t reads targets at t − lagDays days or before, so
- * it can be computed for each step of the horizon (§2.3, time invariant 5: no future target is ever read).
+ * it can be computed for each step of the horizon ([data-processing §3.2]: no future target is ever read).
  */
 import type { Ground } from './ground.ts';
 

@@ -33,7 +33,7 @@ describe('a forecast', () => {
   const sample = plantSample(30);
   const answer = forecastSample(sample, ask);
 
-  test('§2.3 every step has a finite value and quantiles that do not fall', () => {
+  test('[data-processing §6.2] every step has a finite value and quantiles that do not fall', () => {
     expect(answer.value).toHaveLength(perDay);
     expect(answer.quantiles).toHaveLength(5);
     for (let step = 0; step < perDay; step++) {

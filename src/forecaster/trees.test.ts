@@ -133,7 +133,7 @@ describe('the forest', () => {
   const forest = growForest(binned, plan, block, { ...shape, depthMax: 10, trees: 30, bagShare: 0.63 });
   const around = new Neighbourhood(forest, goal);
 
-  test('§2.3 quantiles never fall as the probability rises, and stay inside what was seen', () => {
+  test('[data-processing §6.2] quantiles never fall as the probability rises, and stay inside what was seen', () => {
     for (let row = 0; row < count; row += 3) {
       const quantiles = around.quantiles(binned.bins, row, -1);
       for (let level = 1; level < levels.length; level++)

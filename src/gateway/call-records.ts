@@ -1,5 +1,5 @@
 /**
- * The audit records of one operation (decisions §1.2): what was refused, what was accepted and how it ended. A record that
+ * The audit records of one operation [platform §3]: what was refused, what was accepted and how it ended. A record that
  * must be there and cannot be written refuses the call; one about a refusal, or after the fact, says so in the log.
  */
 import type { Answer, BoundCapability, CallContext, Resolution, Subject } from '../api/capability.ts';

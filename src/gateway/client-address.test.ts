@@ -1,8 +1,8 @@
-/** What counts as one address, and which are proxies (decisions §6). */
+/** What counts as one address, and which are proxies [identity §6]. */
 import { describe, expect, test } from 'vitest';
 import { addressKey, isLoopback, proxyCheck } from './client-address.ts';
 
-describe('§6 address limits', () => {
+describe('[identity §6] address limits', () => {
   test.each([
     ['10.0.0.1', '10.0.0.1'],
     ['::ffff:10.0.0.1', '10.0.0.1'],

@@ -1,4 +1,4 @@
-/** Addresses of clients, for limits by address (decisions §6, "Address limits", "Connections"). */
+/** Addresses of clients, for limits by address [identity §6]. */
 import { BlockList, isIPv6 } from 'node:net';
 
 /**

@@ -1,5 +1,5 @@
 /**
- * The open connections of the server (decisions §1 Operations, §6 "Connections"): so many from one address, none half open
+ * The open connections of the server ([platform §2.4]): so many from one address, none half open
  * after its refusal, and at the end of the server a time for requests in flight, WebSockets that do not answer included.
  */
 import type { Server as HttpServer } from 'node:http';

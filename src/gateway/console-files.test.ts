@@ -49,7 +49,7 @@ async function listening(): Promise<string> {
   return `http://127.0.0.1:${port}`;
 }
 
-describe('decisions §1 security headers of the console', () => {
+describe('[platform §2.3] security headers of the console', () => {
   test('the page has a strict policy, and a nonce of its own each time', async () => {
     const base = await listening();
     const [first, second] = [await fetch(`${base}/`), await fetch(`${base}/`)];

@@ -1,4 +1,4 @@
-/** The end of the server (decisions §1, Operations): requests in flight end, those that never would are cut. */
+/** The end of the server [platform §1.3]: requests in flight end, those that never would are cut. */
 import { connect, type Socket } from 'node:net';
 import Type from 'typebox';
 import { Value } from 'typebox/value';
@@ -8,7 +8,7 @@ import { gatewayLimits, gatewayLimitsSchema } from './limits.ts';
 
 const none = Type.Object({}, { additionalProperties: false });
 
-test('decisions §1 a drain takes 5 s unless configured, and 8 s at most, so that a stop ends within 10', () => {
+test('[platform §1.3] a drain takes 5 s unless configured, and 8 s at most, so that a stop ends within 10', () => {
   expect(gatewayLimits.drain_timeout_ms).toBe(5000);
   const accepts = (drain_timeout_ms: number): boolean =>
     Value.Check(gatewayLimitsSchema, { ...gatewayLimits, drain_timeout_ms });
@@ -16,7 +16,7 @@ test('decisions §1 a drain takes 5 s unless configured, and 8 s at most, so tha
   expect([-1, 8001].map(accepts)).toEqual([false, false]);
 });
 
-describe('decisions §1 SIGTERM drains', () => {
+describe('[platform §1.3] SIGTERM drains', () => {
   let gateway: TestGateway;
   let release: () => void;
   let entered: Promise<void>;

@@ -1,4 +1,4 @@
-/** The one error envelope of every application route and every failure (decisions §1). */
+/** The one error envelope of every application route and every failure [platform §2.1]. */
 import { Fault } from '../base/fault.ts';
 
 export interface ErrorEnvelope {
@@ -25,7 +25,7 @@ export function envelopeOf(fault: Fault, correlationId: string): ErrorEnvelope {
   };
 }
 
-/** The one refusal of every credential that is missing, bad, expired or used up (decisions §1.1). */
+/** The one refusal of every credential that is missing, bad, expired or used up [identity §1]. */
 export function unauthenticated(): Fault {
   return new Fault('unauthenticated', 'valid credentials are required');
 }

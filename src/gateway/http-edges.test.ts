@@ -1,4 +1,4 @@
-/** The edges of HTTP (decisions §1): one envelope for every failure, correlation, security headers, header and body limits. */
+/** The edges of HTTP [platform §2]: one envelope for every failure, correlation, security headers, header and body limits. */
 import { connect, type Socket } from 'node:net';
 import Type from 'typebox';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -61,7 +61,7 @@ function expectEnvelope(answer: RawAnswer, status: number, code: string): void {
   expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
 }
 
-describe('decisions §1 the error envelope for failures of the framework', () => {
+describe('[platform §2.1] the error envelope for failures of the framework', () => {
   test.each<[string, number, string, readonly string[]]>([
     ['no HTTP at all', 400, 'invalid-input', ['GARBAGE']],
     ['an unknown version', 400, 'invalid-input', ['GET /open HTTP/9.9', 'host: x']],
@@ -138,7 +138,7 @@ describe('decisions §1 the error envelope for failures of the framework', () =>
   });
 });
 
-describe('decisions §1 correlation', () => {
+describe('[platform §2.2] correlation', () => {
   const correlated = async (...ids: readonly string[]): Promise<string> => {
     const answer = await ask('GET /open HTTP/1.1', 'host: x', closing, ...ids.map((id) => `x-correlation-id: ${id}`));
     expect(answer.status).toBe(200);
@@ -168,7 +168,7 @@ describe('decisions §1 correlation', () => {
   });
 });
 
-describe('decisions §1 security headers', () => {
+describe('[platform §2.3] security headers', () => {
   test('no CORS, whatever the origin', async () => {
     await start();
     for (const line of ['GET /open HTTP/1.1', 'OPTIONS /change HTTP/1.1']) {
@@ -209,7 +209,7 @@ describe('decisions §1 security headers', () => {
   });
 });
 
-describe('decisions §4 x-svc-confirmed', () => {
+describe('[platform §2.3] x-svc-confirmed', () => {
   test.each([
     [['x-svc-confirmed: true'], 428, 'the body'],
     [['x-svc-confirmed: false'], 428, 'the header'],
@@ -237,7 +237,7 @@ describe('decisions §4 x-svc-confirmed', () => {
   });
 });
 
-describe('decisions §1 limits of headers and bodies', () => {
+describe('[platform §2.4] limits of headers and bodies', () => {
   const withHeaders = (bytes: number): Promise<RawAnswer> =>
     ask('GET /open HTTP/1.1', 'host: x', closing, `x-large: ${'x'.repeat(bytes)}`);
 
@@ -302,7 +302,7 @@ describe('decisions §1 limits of headers and bodies', () => {
   });
 });
 
-describe('decisions §1 limits of connections', () => {
+describe('[platform §2.4] limits of connections', () => {
   test('one more than `connections` is closed at once, and taken again when another has gone', async () => {
     await start({ connections: 2 });
     const opened = async () => {
@@ -328,7 +328,7 @@ describe('decisions §1 limits of connections', () => {
   });
 });
 
-describe('decisions §1.1 tenant', () => {
+describe('[identity §5] tenant', () => {
   test('only the audit query takes a token of another pair: it is scoped to that pair itself', async () => {
     const foreign = { ...testSubject('foreign', ['automation.read', 'audit.event.read']), tenantId: 'other' };
     const audit = testCapability({ ...look.descriptor, path: '/audit', permission: 'audit.event.read' });
@@ -339,7 +339,7 @@ describe('decisions §1.1 tenant', () => {
   });
 });
 
-describe('decisions §1 the table of faults', () => {
+describe('[platform §2.1] the table of faults', () => {
   test('codes are kebab-case, statuses are those of errors', () => {
     for (const [code, { status }] of Object.entries(faultKinds)) {
       expect(code).toMatch(/^[a-z]+(-[a-z]+)*$/);
@@ -349,7 +349,7 @@ describe('decisions §1 the table of faults', () => {
   });
 });
 
-describe('decisions §1 trusted proxies', () => {
+describe('[platform §2.4] trusted proxies', () => {
   /** Fails once, as if it came from `forwarded`, through a proxy of which the gateway may not know. */
   const fail = (forwarded: string) => ask('GET /look HTTP/1.1', 'host: x', `x-forwarded-for: ${forwarded}`, closing);
 
@@ -378,14 +378,14 @@ describe('decisions §1 trusted proxies', () => {
     silent.destroy();
   });
 
-  test('§6 a valid token is not refused for the failures of others at its address', async () => {
+  test('[identity §6] a valid token is not refused for the failures of others at its address', async () => {
     await start({ failed_authentications_per_minute: 2 });
     for (const status of [401, 401, 429, 429]) expect((await fail('10.0.0.1')).status).toBe(status);
     expect((await ask('GET /look HTTP/1.1', 'host: x', engineer, closing)).status).toBe(200);
   });
 });
 
-describe('§6 connections', () => {
+describe('[platform §2.4] connections', () => {
   const silent = (): Promise<Socket> =>
     new Promise((resolve) => {
       const socket = connect(gateway.port, '127.0.0.1', () => resolve(socket));
@@ -442,7 +442,7 @@ describe('§6 connections', () => {
   });
 });
 
-describe('§1 a route that is open to this machine', () => {
+describe('[platform §4.2] a route that is open to this machine', () => {
   const local = testCapability({
     method: 'GET',
     path: '/local',

@@ -1,4 +1,4 @@
-/** Identity settings from the environment (decisions §1.1). Faults name the variable, never its value. */
+/** Identity settings from the environment [identity §1]. Faults name the variable, never its value. */
 
 export interface BearerConfig {
   readonly token: string;

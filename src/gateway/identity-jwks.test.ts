@@ -1,4 +1,4 @@
-/** Tokens of an identity provider (decisions §1.1, JWKS), against a real key server on loopback. */
+/** Tokens of an identity provider [identity §1], against a real key server on loopback. */
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -33,7 +33,7 @@ const jwk = ({ alg, kid, publicKey }: Key) => ({ ...publicKey.export({ format: '
 const signed = (key: Key, claims: Readonly<Record<string, unknown>> = good, kid = key.kid): Promise<string> =>
   new SignJWT({ ...claims }).setProtectedHeader({ alg: key.alg, kid }).sign(key.privateKey);
 
-describe('decisions §1.1 an identity provider through JWKS', () => {
+describe('[identity §1] an identity provider through JWKS', () => {
   let provider: Server;
   let keys: readonly unknown[];
   let asked: number;

@@ -1,4 +1,4 @@
-/** Identity, decisions §1.1 sentence by sentence: which credential becomes whom, and that every bad one is nobody. */
+/** Identity, [identity §1] sentence by sentence: which credential becomes whom, and that every bad one is nobody. */
 import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -46,7 +46,7 @@ const withSecret = (more: Readonly<Record<string, string>> = {}): Identity =>
 const accepted = async (identity: Identity, token: string): Promise<boolean> =>
   (await identity.authenticate(`Bearer ${token}`)) !== null;
 
-describe('decisions §1.1 a token signed with SVC_JWT_SECRET', () => {
+describe('[identity §1] a token signed with SVC_JWT_SECRET', () => {
   test('becomes its subject, for the site when it names no tenant', async () => {
     expect(await withSecret().authenticate(`Bearer ${await hs256(good)}`)).toMatchObject({
       kind: 'user',
@@ -134,7 +134,7 @@ describe('decisions §1.1 a token signed with SVC_JWT_SECRET', () => {
   });
 });
 
-describe('decisions §1.1 alg none and algorithm confusion are refused', () => {
+describe('[identity §1] alg none and algorithm confusion are refused', () => {
   test('none, in every spelling, with and without a signature', async () => {
     const identity = withSecret();
     for (const alg of ['none', 'None', 'NONE', 'nOnE']) {
@@ -182,7 +182,7 @@ describe('decisions §1.1 alg none and algorithm confusion are refused', () => {
   });
 });
 
-describe('decisions §1.1 Authorization: Bearer', () => {
+describe('[identity §1] Authorization: Bearer', () => {
   test('the scheme in any case, then one token', async () => {
     const identity = withSecret();
     const token = await hs256(good);
@@ -256,7 +256,7 @@ describe('decisions §1.1 Authorization: Bearer', () => {
   });
 });
 
-describe('decisions §1.1 the local key', () => {
+describe('[identity §1] the local key', () => {
   const claims = { subject: 'ada', role: 'Viewer', issuedAtSeconds: nowSeconds, lifetimeSeconds: 60 } as const;
 
   test('is made at first start, readable by its owner only, and used again at the second', async () => {
@@ -291,7 +291,7 @@ describe('decisions §1.1 the local key', () => {
   });
 });
 
-describe('decisions §1.1 one subject: what a role may', () => {
+describe('[identity §4] one subject: what a role may', () => {
   const table = {
     'automation.rule.manage': ['Admin', 'Engineer'],
     'automation.rule.execute': ['Admin', 'Engineer'],
@@ -307,7 +307,7 @@ describe('decisions §1.1 one subject: what a role may', () => {
   });
 });
 
-describe('decisions §1.1 the configured bearer', () => {
+describe('[identity §3] the configured bearer', () => {
   const opaque = 'opaque-token-of-at-least-32-chars';
   const env = {
     SVC_CLOUD_API_BEARER_TOKEN: opaque,

@@ -1,5 +1,5 @@
 /**
- * Identity (§5, decisions §1.1): a bearer credential becomes a subject, or nothing. A JWT is verified against exactly
+ * Identity [identity §4], [identity §1]: a bearer credential becomes a subject, or nothing. A JWT is verified against exactly
  * one key with explicitly named algorithms; anything else can only be the configured opaque token. Every failure looks
  * the same from outside.
  */

@@ -1,5 +1,5 @@
 /**
- * The one pipeline of every operation (decisions §1.2). `admit` runs before the body is read, `perform` after; together
+ * The one pipeline of every operation [platform §3]. `admit` runs before the body is read, `perform` after; together
  * they are the order of the contract: authenticate → authorize → confirmation header → body limit, media type, syntax
  * → body flag → schema → accepted record → handler → terminal record.
  */
@@ -156,7 +156,7 @@ function carrierOf(bound: BoundCapability, { resolution }: Run, context: CallCon
   return () => resolution.carryOut();
 }
 
-/** Between body and confirmation: what was resolved says whether one is needed (decisions §1.2). */
+/** Between body and confirmation: what was resolved says whether one is needed [platform §3]. */
 async function resolved(
   bound: ResolvedCapability,
   { call, caller }: Run,

@@ -1,4 +1,4 @@
-/** Limits of the HTTP side (decisions §1 "Limits"); the section `http` of service.yaml. */
+/** Limits of the HTTP side [platform §2.4]; the section `http` of service.yaml. */
 import Type, { type Static } from 'typebox';
 import { defaultsOf, limit } from '../base/limits.ts';
 import { strict } from '../base/schema.ts';

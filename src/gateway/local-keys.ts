@@ -1,5 +1,5 @@
 /**
- * What first start writes to the data dir for identity (decisions §1.1): the site's own Ed25519 signing key and its
+ * What first start writes to the data dir for identity [identity §1]: the site's own Ed25519 signing key and its
  * local tenant and project. Both are readable by the owner only.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';

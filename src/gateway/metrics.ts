@@ -1,5 +1,5 @@
 /**
- * Metrics for Prometheus (decisions §1 "Operations"): what the gateway counts itself, and what other areas are asked for when
+ * Metrics for Prometheus [platform §4.2]: what the gateway counts itself, and what other areas are asked for when
  * someone looks. A part that does not answer leaves its samples out; the names are always there.
  */
 import type { FastifyInstance } from 'fastify';

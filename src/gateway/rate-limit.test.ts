@@ -1,4 +1,4 @@
-/** Rate limits at their edges (decisions §1, Limits). */
+/** Rate limits at their edges [platform §2.4]. */
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../base/fault.ts';
 import { gatewayLimits } from './limits.ts';
@@ -18,7 +18,7 @@ async function refusalOf(call: Promise<void>): Promise<Fault | undefined> {
 const ada = { tenantId: 'tenant', projectId: 'project', subjectId: 'ada' };
 const grace = { ...ada, subjectId: 'grace' };
 
-describe('decisions §1 limits', () => {
+describe('[platform §2.4] limits', () => {
   test('the defaults: 1200 mutations and 1200 calls of data processing a minute of a subject, 600 failed authentications of an address', () => {
     expect(gatewayLimits.mutations_per_minute).toBe(1200);
     expect(gatewayLimits.processing_calls_per_minute).toBe(1200);
@@ -54,14 +54,14 @@ describe('decisions §1 limits', () => {
     expect(await refusalOf(limits.countFailedAuthentication('10.0.0.2'))).toBeUndefined();
   });
 
-  test('§6 IPv6 counts by /64', async () => {
+  test('[identity §6] IPv6 counts by /64', async () => {
     const limits = createRateLimits({ ...gatewayLimits, failed_authentications_per_minute: 2 });
     for (const end of ['1', '2']) await limits.countFailedAuthentication(`2001:db8:1:2::${end}`);
     expect((await refusalOf(limits.countFailedAuthentication('2001:db8:1:2:ffff::9')))?.code).toBe('rate-limited');
     expect(await refusalOf(limits.countFailedAuthentication('2001:db8:1:3::1'))).toBeUndefined();
   });
 
-  test('§6 the mutation budget belongs to tenant, project and subject: a namesake elsewhere has its own', async () => {
+  test('[identity §6] the mutation budget belongs to tenant, project and subject: a namesake elsewhere has its own', async () => {
     const limits = createRateLimits({ ...gatewayLimits, mutations_per_minute: 1 });
     await limits.countMutation(ada);
     expect((await refusalOf(limits.countMutation(ada)))?.code).toBe('rate-limited');

@@ -1,5 +1,5 @@
 /**
- * Rate limits of decisions §1 and §6: mutations and calls of data processing by subject of a tenant and project, failed
+ * Rate limits of [platform §2.4] and [identity §6]: mutations and calls of data processing by subject of a tenant and project, failed
  * authentications by address. Only failures are refused for the failures of an address, never a valid token.
  */
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';

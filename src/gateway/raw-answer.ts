@@ -1,5 +1,5 @@
 /**
- * Refusals written by hand, for requests that never reach the framework (decisions §1, error envelope): what is not
+ * Refusals written by hand, for requests that never reach the framework [platform §2.1]: what is not
  * HTTP, what takes too long to arrive, what asks for a protocol that is not spoken here. The connection is closed.
  */
 import { STATUS_CODES } from 'node:http';

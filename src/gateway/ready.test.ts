@@ -1,4 +1,4 @@
-/** `/ready` (decisions §1 "Operations") over a real server. */
+/** `/ready` [platform §4.1] over a real server. */
 import { describe, expect, test } from 'vitest';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { startTestGateway } from '../testing/test-gateway.ts';
@@ -16,7 +16,7 @@ async function ask(checks: ReadyChecks) {
   return { clock, get, close: () => gateway.server.close() };
 }
 
-describe('decisions §1 ready', () => {
+describe('[platform §4.1] ready', () => {
   test('200 with a word for each part, without a token', async () => {
     const { get, close } = await ask(fine);
     expect(await get()).toEqual([

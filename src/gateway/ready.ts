@@ -1,5 +1,5 @@
 /**
- * `GET /ready` (decisions §1 "Operations"): whether the service can do its work, in status words only. The route is public, so
+ * `GET /ready` [platform §4.1]: whether the service can do its work, in status words only. The route is public, so
  * what it looks at is looked at once a second however often it is asked.
  */
 import type { BoundCapability } from '../api/capability.ts';

@@ -1,4 +1,4 @@
-/** The pipeline and the envelope, over real HTTP on loopback (decisions §1, §1.2). */
+/** The pipeline and the envelope, over real HTTP on loopback [platform §2.1], [platform §3]. */
 import { connect } from 'node:net';
 import Type from 'typebox';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -60,7 +60,7 @@ const subjects: Record<string, Subject> = {
   stranger: subject(['automation.read', 'automation.rule.manage'], 'other'),
 };
 
-describe('decisions §1.2 one pipeline', () => {
+describe('[platform §3] one pipeline', () => {
   let server: Server;
   let base: string;
   const entries: AuditEntry[] = [];

@@ -1,5 +1,5 @@
 /**
- * The HTTP server (decisions §1): one address, one envelope for every failure, a correlation id on every answer. It
+ * The HTTP server [platform §2]: one address, one envelope for every failure, a correlation id on every answer. It
  * knows requests and replies; what an operation means is the pipeline's and its handler's business.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';

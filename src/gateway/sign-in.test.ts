@@ -1,4 +1,4 @@
-/** The one-time sign-in link and `POST /session` (decisions §1.1), over real HTTP. */
+/** The one-time sign-in link and `POST /session` [identity §2], over real HTTP. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { createSignIn, type SignIn, signInCodeMs } from './sign-in.ts';
 
 const wallMs = 1_700_000_000_000;
 
-describe('decisions §1.1 the sign-in link', () => {
+describe('[identity §2] the sign-in link', () => {
   let folder = '';
   let clock: SimulatedClock;
   let signIn: SignIn;

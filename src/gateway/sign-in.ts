@@ -1,5 +1,5 @@
 /**
- * The sign-in link (decisions §1.1): a code that works once, for ten minutes, and is exchanged at `POST /session` for a
+ * The sign-in link [identity §2]: a code that works once, for ten minutes, and is exchanged at `POST /session` for a
  * token that the site's own key signs. Of the code only the digest is kept, in memory: it dies with the process.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';

@@ -1,5 +1,5 @@
 /**
- * Traces (decisions §1 "Operations"): one span a request, named by its route, under the caller's trace. The library's interface
+ * Traces [platform §4.2]: one span a request, named by its route, under the caller's trace. The library's interface
  * does nothing until `bin` has started an exporter, and then this file is the only one that knows it.
  */
 import { context, propagation, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';

@@ -1,5 +1,5 @@
 /**
- * What an append writes, decided from the rows and from what is stored already (decisions §2.6): which row of its instant each
+ * What an append writes, decided from the rows and from what is stored already [points §6.1]: which row of its instant each
  * one is, and the rollups that change. The same for both engines; the shells around it read and write.
  */
 import type { AppendOptions, HistoryRow, SeriesId } from './historian.ts';

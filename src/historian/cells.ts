@@ -1,5 +1,5 @@
 /**
- * The cells of one window (§4.3 "History reads"): raw rows and rollups go in, in any mixture, and one value a label
+ * The cells of one window [data-processing §4.2]: raw rows and rollups go in, in any mixture, and one value a label
  * comes out. Knows nothing of where they came from.
  */
 import { quality } from '../rules/snapshot.ts';

@@ -68,15 +68,15 @@ const refused = async (work: () => Promise<unknown>): Promise<string> => {
   return 'not refused';
 };
 
-describe('§4.3 a missing or inaccessible store makes only that request unavailable', () => {
-  test('§4.3 no store yet, then one: a later call recovers', async () => {
+describe('[data-processing §4.2] a missing or inaccessible store makes only that request unavailable', () => {
+  test('[data-processing §4.2] no store yet, then one: a later call recovers', async () => {
     expect(await refused(() => historian.snapshot())).toBe('source-unavailable');
     expect(await refused(() => exportedRows(historian, { series }))).toBe('source-unavailable');
     await historian.append(minutes(15));
     expect((await read()).rows).toBe(15);
   });
 
-  test('§4.3 a store that is moved away and comes back', async () => {
+  test('[data-processing §4.2] a store that is moved away and comes back', async () => {
     await historian.append(minutes(15));
     expect((await read()).rows).toBe(15);
     const away = join(folder, 'away');
@@ -86,7 +86,7 @@ describe('§4.3 a missing or inaccessible store makes only that request unavaila
     expect((await read()).rows).toBe(15);
   });
 
-  test('§4.3 a file that is no database, or is cut off, or of a newer format', async () => {
+  test('[data-processing §4.2] a file that is no database, or is cut off, or of a newer format', async () => {
     writeFileSync(file, 'this is not a database, however long one looks at it; '.repeat(100));
     expect(await refused(() => read())).toBe('source-unavailable');
     expect(await refused(() => historian.append(minutes(1)))).toBe('storage-unavailable');

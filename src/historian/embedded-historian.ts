@@ -1,5 +1,5 @@
 /**
- * A historian over one SQLite file (§4.3 "History reads"). Each read and each append is done in one go, before its promise is
+ * A historian over one SQLite file [data-processing §4.2]. Each read and each append is done in one go, before its promise is
  * there: what it costs is what SQLite takes. Nothing is opened before it is needed and nothing that failed is
  * kept: a store that is missing, locked or broken makes one call fail, and the next one tries anew. Each snapshot has a
  * connection of its own.

@@ -1,4 +1,4 @@
-/** Reads recorded rows back as they are, and as they were known at a past moment (decisions §4 "Data cut"). */
+/** Reads recorded rows back as they are, and as they were known at a past moment [points §6.2]. */
 import { recordedQuality } from '../rules/snapshot.ts';
 import type { HistoryDatabase, HistoryQuery } from '../storage/history-database.ts';
 import type { ExportRequest, HistoryRow } from './historian.ts';

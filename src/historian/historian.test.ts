@@ -71,7 +71,7 @@ function rig(engine: HistoryEngine): void {
   beforeEach(() => history.clear());
 }
 
-describe.each(historyEngines)('§4.3 the store on %s', (engine) => {
+describe.each(historyEngines)('[data-processing §4.2] the store on %s', (engine) => {
   rig(engine);
 
   test('the store of a closed historian', async () => {
@@ -128,10 +128,10 @@ describe.each(historyEngines)('a reading is stored once on %s, however often it 
   });
 });
 
-describe.each(historyEngines)('decisions §4 Data cut, on %s', (engine) => {
+describe.each(historyEngines)('[points §6.2] Data cut, on %s', (engine) => {
   rig(engine);
 
-  test('§4.3 export tells rows of one instant from the oldest to the newest, in the span, ends included', async () => {
+  test('[points §6.2] export tells rows of one instant from the oldest to the newest, in the span, ends included', async () => {
     const late = row(minuteMs, 5, { ingestedMs: baseMs + quarterMs });
     await historian.append([
       row(3 * minuteMs, null),
@@ -151,7 +151,7 @@ describe.each(historyEngines)('decisions §4 Data cut, on %s', (engine) => {
     expect(await exportedRows(historian, { series: { instance: 2, point: 2 } })).toEqual([]);
   });
 
-  test('§4.3 what was known at a past moment is the same later, whatever came in between', async () => {
+  test('[points §6.2] what was known at a past moment is the same later, whatever came in between', async () => {
     const arrival = fc.record({
       slot: fc.integer({ min: 0, max: 90 }),
       fine: fc.constantFrom(0, 0, 1, 29_999),
@@ -186,7 +186,7 @@ describe.each(historyEngines)('decisions §4 Data cut, on %s', (engine) => {
   });
 });
 
-describe.each(historyEngines)('§4.3 retention, on %s', (engine) => {
+describe.each(historyEngines)('[points §6.3] retention, on %s', (engine) => {
   rig(engine);
 
   test('windows over what is left are right, and nothing tells of what is gone', async () => {
@@ -213,53 +213,56 @@ describe.each(historyEngines)('§4.3 retention, on %s', (engine) => {
   });
 });
 
-describe.each(historyEngines)('decisions §4 rollups are used only where they equal the rows, on %s', (engine) => {
-  rig(engine);
+describe.each(historyEngines)(
+  '[data-processing §4.2] rollups are used only where they equal the rows, on %s',
+  (engine) => {
+    rig(engine);
 
-  /** Makes every stored sum wrong, so that an answer shows what it was read from. */
-  const spoil = (): Promise<void> => history.run('UPDATE rollup SET sum = sum + 1000000');
-  const fromRollups = (cell: number | undefined): boolean => (cell ?? 0) > 500_000;
-  const source = async (more: Partial<WindowRequest> = {}, at = 0): Promise<'rollup' | 'rows'> =>
-    fromRollups((await read(more)).cells[at]) ? 'rollup' : 'rows';
+    /** Makes every stored sum wrong, so that an answer shows what it was read from. */
+    const spoil = (): Promise<void> => history.run('UPDATE rollup SET sum = sum + 1000000');
+    const fromRollups = (cell: number | undefined): boolean => (cell ?? 0) > 500_000;
+    const source = async (more: Partial<WindowRequest> = {}, at = 0): Promise<'rollup' | 'rows'> =>
+      fromRollups((await read(more)).cells[at]) ? 'rollup' : 'rows';
 
-  test.each<[string, readonly HistoryRow[], Partial<WindowRequest>, 'rollup' | 'rows']>([
-    ['plain rows', [], {}, 'rollup'],
-    ['one-minute cells', [], { cadenceMs: minuteMs, steps: 30 }, 'rollup'],
-    ['a grid of five minutes', [], { cadenceMs: 5 * minuteMs, steps: 6 }, 'rollup'],
-    ['an hour', [], { cadenceMs: 4 * quarterMs, steps: 1, asOfMs: baseMs + 4 * quarterMs }, 'rollup'],
-    ['a grid off the minute', [], { asOfMs: baseMs + 2 * quarterMs + 1 }, 'rows'],
-    ['a cadence that is no multiple', [], { cadenceMs: 90_500, steps: 10 }, 'rows'],
-    ['a duplicate', [row(minuteMs, 3)], {}, 'rows'],
-    ['a NULL at a new instant', [row(minuteMs + 1, null)], {}, 'rollup'],
-    ['a NULL over a value', [row(minuteMs, null)], {}, 'rows'],
-    ['a row from the future', [row(minuteMs + 1, 3, { ingestedMs: baseMs + minuteMs - 5000 })], {}, 'rows'],
-    ['a row at the limit of skew', [row(minuteMs + 1, 3, { ingestedMs: baseMs + minuteMs - 4999 })], {}, 'rollup'],
-    ['a value outside the range', [], { range: { exclusive_minimum: 1 } }, 'rows'],
-    ['values at the edge of the range', [], { range: { minimum: 1, maximum: 15 } }, 'rollup'],
-    ['a fraction where whole numbers are wanted', [row(minuteMs + 1, 3.5)], { range: { integer: true } }, 'rows'],
-    ['whole numbers where they are wanted', [], { range: { integer: true } }, 'rollup'],
-    ['a data cut before the newest row', [], { knownAtMs: baseMs + quarterMs - 1 }, 'rows'],
-    ['a data cut at the newest row', [], { knownAtMs: baseMs + quarterMs }, 'rollup'],
-  ])('%s', async (_, more, asked, expected) => {
-    await historian.append(minutes(30));
-    await historian.append(more);
-    await spoil();
-    expect(await source(asked)).toBe(expected);
-  });
+    test.each<[string, readonly HistoryRow[], Partial<WindowRequest>, 'rollup' | 'rows']>([
+      ['plain rows', [], {}, 'rollup'],
+      ['one-minute cells', [], { cadenceMs: minuteMs, steps: 30 }, 'rollup'],
+      ['a grid of five minutes', [], { cadenceMs: 5 * minuteMs, steps: 6 }, 'rollup'],
+      ['an hour', [], { cadenceMs: 4 * quarterMs, steps: 1, asOfMs: baseMs + 4 * quarterMs }, 'rollup'],
+      ['a grid off the minute', [], { asOfMs: baseMs + 2 * quarterMs + 1 }, 'rows'],
+      ['a cadence that is no multiple', [], { cadenceMs: 90_500, steps: 10 }, 'rows'],
+      ['a duplicate', [row(minuteMs, 3)], {}, 'rows'],
+      ['a NULL at a new instant', [row(minuteMs + 1, null)], {}, 'rollup'],
+      ['a NULL over a value', [row(minuteMs, null)], {}, 'rows'],
+      ['a row from the future', [row(minuteMs + 1, 3, { ingestedMs: baseMs + minuteMs - 5000 })], {}, 'rows'],
+      ['a row at the limit of skew', [row(minuteMs + 1, 3, { ingestedMs: baseMs + minuteMs - 4999 })], {}, 'rollup'],
+      ['a value outside the range', [], { range: { exclusive_minimum: 1 } }, 'rows'],
+      ['values at the edge of the range', [], { range: { minimum: 1, maximum: 15 } }, 'rollup'],
+      ['a fraction where whole numbers are wanted', [row(minuteMs + 1, 3.5)], { range: { integer: true } }, 'rows'],
+      ['whole numbers where they are wanted', [], { range: { integer: true } }, 'rollup'],
+      ['a data cut before the newest row', [], { knownAtMs: baseMs + quarterMs - 1 }, 'rows'],
+      ['a data cut at the newest row', [], { knownAtMs: baseMs + quarterMs }, 'rollup'],
+    ])('%s', async (_, more, asked, expected) => {
+      await historian.append(minutes(30));
+      await historian.append(more);
+      await spoil();
+      expect(await source(asked)).toBe(expected);
+    });
 
-  test('one quarter hour that may not be taken does not spoil its neighbours', async () => {
-    await historian.append([...minutes(45), row(20 * minuteMs, 1)]);
-    await spoil();
-    const { cells } = await read({ asOfMs: baseMs + 3 * quarterMs, steps: 3 });
-    expect([...cells].map(fromRollups)).toEqual([true, false, true]);
-  });
+    test('one quarter hour that may not be taken does not spoil its neighbours', async () => {
+      await historian.append([...minutes(45), row(20 * minuteMs, 1)]);
+      await spoil();
+      const { cells } = await read({ asOfMs: baseMs + 3 * quarterMs, steps: 3 });
+      expect([...cells].map(fromRollups)).toEqual([true, false, true]);
+    });
 
-  test('rows that come late and in any order bring their rollups up to date', async () => {
-    await historian.append(minutes(30));
-    await historian.append([row(7 * minuteMs + 500, 100)]);
-    await historian.append([row(500, 50)]);
-    expect([...(await read()).cells]).toEqual([120 + 150, 345]);
-    expect((await read({ aggregation: 'last' })).cells[0]).toBe(15);
-    expect((await read()).watermarkMs).toBe(baseMs + 30 * minuteMs);
-  });
-});
+    test('rows that come late and in any order bring their rollups up to date', async () => {
+      await historian.append(minutes(30));
+      await historian.append([row(7 * minuteMs + 500, 100)]);
+      await historian.append([row(500, 50)]);
+      expect([...(await read()).cells]).toEqual([120 + 150, 345]);
+      expect((await read({ aggregation: 'last' })).cells[0]).toBe(15);
+      expect((await read()).watermarkMs).toBe(baseMs + 30 * minuteMs);
+    });
+  },
+);

@@ -1,5 +1,5 @@
 /**
- * The historian as the rest of the service sees it, whichever engine is underneath (§4.3 "History reads", decisions §2.6):
+ * The historian as the rest of the service sees it, whichever engine is underneath [data-processing §4.2], [points §6.1]:
  * measured values with event and ingestion time, read in windows out of one snapshot. Reads throw
  * `Fault('source-unavailable')` when the store is missing or broken, and a later call may recover.
  */

@@ -1,4 +1,4 @@
-/** Files of values: strict, every fault with its line, bounded memory (decisions §4 "History import"). */
+/** Files of values: strict, every fault with its line, bounded memory [points §6.2]. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -54,7 +54,7 @@ function faultsOf(text: string | Uint8Array): string[] {
   return [];
 }
 
-describe('decisions §4 History import: the file', () => {
+describe('[points §6.2] History import: the file', () => {
   test('values, missing values and qualities; CRLF and a last line without an end', () => {
     const text = 'time,value,quality\r\n2026-07-11T10:45:00Z,-1.5e3,uncertain\r\n2026-07-11T10:46:00.5Z,,bad';
     expect(rowsOf(text)).toEqual([
@@ -95,7 +95,7 @@ describe('decisions §4 History import: the file', () => {
     ['2026-07-11T10:45:00Z,+1', 'finite number'],
     ['2026-07-11T10:45:00Z,01', 'finite number'],
     ['2026-07-11T10:45:00Z,\u0661', 'finite number'],
-  ])('decisions §4 the line "%s" is refused', (line, reason) => {
+  ])('[points §6.2] the line "%s" is refused', (line, reason) => {
     const [fault, ...more] = faultsOf(`time,value\n2026-07-11T10:45:00Z,1\n${line}\n2026-07-11T10:47:00Z,2\n`);
     expect(fault).toMatch(/^values\.csv:3: /);
     expect(fault).toContain(reason);
@@ -108,7 +108,7 @@ describe('decisions §4 History import: the file', () => {
     ['1,bad', 'a bad row has no value'],
     [',good', 'a good row needs a value'],
     [',', 'the quality must be one of'],
-  ])('decisions §4 value and quality "%s" are refused', (fields, reason) => {
+  ])('[points §6.2] value and quality "%s" are refused', (fields, reason) => {
     expect(faultsOf(`time,value,quality\n2026-07-11T10:45:00Z,${fields}\n`)).toEqual([
       expect.stringContaining(`values.csv:2: ${reason}`),
     ]);
@@ -164,7 +164,7 @@ describe('decisions §4 History import: the file', () => {
   });
 });
 
-describe.each(engines)('decisions §4 History import: the store, on %s', (engine) => {
+describe.each(engines)('[points §6.2] History import: the store, on %s', (engine) => {
   const history = historyOn(engine);
   const clock = simulatedClock();
 
@@ -179,7 +179,7 @@ describe.each(engines)('decisions §4 History import: the store, on %s', (engine
     return { checked, report, rows };
   }
 
-  test('decisions §4 equal times are all kept, the later row is the newer; ingestion is the moment of import', async () => {
+  test('[points §6.2] equal times are all kept, the later row is the newer; ingestion is the moment of import', async () => {
     const text = 'time,value\n2026-07-11T10:46:00Z,3\n2026-07-11T10:45:00Z,1\n2026-07-11T10:45:00Z,2\n';
     const { checked, report, rows } = await imported(text, nowMs);
     expect(rows.map((row) => [row.value, row.ingestedMs])).toEqual([
@@ -192,7 +192,7 @@ describe.each(engines)('decisions §4 History import: the store, on %s', (engine
     expect(checked.lastMs).toBe(parseTimestamp('2026-07-11T10:46:00Z'));
   });
 
-  test('decisions §4 --ingested-at-event-time: each row looks as if it had been recorded at its time', async () => {
+  test('[points §6.2] --ingested-at-event-time: each row looks as if it had been recorded at its time', async () => {
     const { rows } = await imported('time,value\n2026-07-11T10:45:00Z,1\n2026-07-11T10:46:00Z,2\n', 'event-time');
     for (const row of rows) expect(row.ingestedMs).toBe(row.eventMs);
     expect(rows).toHaveLength(2);
@@ -221,7 +221,7 @@ describe.each(engines)('decisions §4 History import: the store, on %s', (engine
     );
   });
 
-  test('decisions §4 a line of JSON names the ingestion time', () => {
+  test('[points §6.2] a line of JSON names the ingestion time', () => {
     const row: HistoryRow = { series, eventMs: nowMs - 1500, ingestedMs: nowMs, value: null, quality: quality.missing };
     expect(JSON.parse(jsonLine(row))).toEqual({
       time: '2026-07-11T23:59:58.500Z',

@@ -1,5 +1,5 @@
 /**
- * History as text (decisions §4 "History import"): CSV with the header `time,value` or `time,value,quality`, read line by
+ * History as text [points §6.2]: CSV with the header `time,value` or `time,value,quality`, read line by
  * line with bounded memory, every line checked before anything is stored; written as the same CSV, or as JSON Lines that
  * also name the ingestion time.
  */

@@ -1,5 +1,5 @@
 /**
- * Import of a file of values (decisions §4 "History import"), beside a running service or without one: the whole file is
+ * Import of a file of values [points §6.2], beside a running service or without one: the whole file is
  * checked before its first row is stored, then stored in batches, each a transaction. Rows of equal times are all kept,
  * the later one is the newer.
  */

@@ -1,4 +1,4 @@
-/** What one look at the live table records (decisions §2.6, §4 "Missing"). */
+/** What one look at the live table records [points §6.1]. */
 import { describe, expect, test } from 'vitest';
 import { type QualityCode, quality } from '../rules/snapshot.ts';
 import { testSnapshot } from '../testing/site-builder.ts';
@@ -19,8 +19,8 @@ function table(value: number | null, nowMs: number, observedMs = nowMs, code: Qu
 const shown = (rows: ReturnType<ReturnType<typeof createObserver>['look']>) =>
   rows.map((row) => [row.eventMs - wallMs, row.value, row.quality]);
 
-describe('decisions §2.6 what is recorded', () => {
-  test('§4.3 only measurement points with record: true', () => {
+describe('[points §6.1] what is recorded', () => {
+  test('[points §6.1] only measurement points with record: true', () => {
     const point = { index: 0, instance: 1, id: 1, maxAgeMs: 1000 };
     const site = [
       { ...point, kind: 'measurement', record: true },
@@ -30,7 +30,7 @@ describe('decisions §2.6 what is recorded', () => {
     expect(recordedPoints(site)).toEqual([point]);
   });
 
-  test('decisions §2.6 the event time is when the value was observed, the ingestion time is now', () => {
+  test('[points §6.1] the event time is when the value was observed, the ingestion time is now', () => {
     const rows = createObserver(points).look(table(7, 3000, 2400), false);
     expect(rows).toEqual([
       {
@@ -63,7 +63,7 @@ describe('decisions §2.6 what is recorded', () => {
   test.each([
     ['bad', quality.bad],
     ['missing', quality.missing],
-  ] as const)('decisions §4 a point that becomes %s is one row without a value, never 0', (_, code) => {
+  ] as const)('[points §6.1] a point that becomes %s is one row without a value, never 0', (_, code) => {
     const observer = createObserver(points);
     observer.look(table(7, 1000), false);
     expect(shown(observer.look(table(null, 1600, 1500, code), false))).toEqual([[1500, null, code]]);
@@ -75,14 +75,14 @@ describe('decisions §2.6 what is recorded', () => {
     expect(createObserver(points).look(table(null, 1000), true)).toEqual([]);
   });
 
-  test('§4.3 a reading that grows older than max_age_ms is lost at that age, at its limit not yet', () => {
+  test('[points §6.1] a reading that grows older than max_age_ms is lost at that age, at its limit not yet', () => {
     const observer = createObserver(points);
     observer.look(table(7, 1000), false);
     expect(observer.look(table(7, 6000, 1000), true)).toEqual([]);
     expect(shown(observer.look(table(7, 9000, 1000), true))).toEqual([[6000, null, quality.missing]]);
   });
 
-  test('decisions §2.6 when the device layer restarts, values are lost now, not when they were read', () => {
+  test('[points §6.1] when the device layer restarts, values are lost now, not when they were read', () => {
     const observer = createObserver(points);
     observer.look(table(7, 1000), false);
     const restarted = table(null, 3000, 900);

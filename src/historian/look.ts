@@ -1,5 +1,5 @@
 /**
- * What to record, decided from one look at the live table (decisions §2.6, §4 "Missing"): readings that changed, at
+ * What to record, decided from one look at the live table [points §6.1]: readings that changed, at
  * intervals also those that did not, and one row without a value when a point becomes unavailable. The event time is the
  * moment at which the value was observed, as wall time; a reading is recorded once.
  */

@@ -94,7 +94,7 @@ describe('partitions', () => {
     expect((await exportedRows(historian, { series })).map(({ value }) => value)).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
-  test('§4.3 a partition whose rows are all old is dropped whole, then rows at the edge go in portions', async () => {
+  test('[points §6.3] a partition whose rows are all old is dropped whole, then rows at the edge go in portions', async () => {
     await historian.append([...minutesBefore(borderMs, 100), ...minutesBefore(borderMs + quarterMs, 15)]);
     expect(await historian.prune(borderMs, 5)).toBe(100);
     expect(await partitions()).not.toContain(739);
@@ -106,7 +106,7 @@ describe('partitions', () => {
     expect((await read(borderMs, 1)).rows).toBe(1);
   });
 
-  test('§4.3 a snapshot goes on seeing a partition that is to be dropped; its edge is pruned meanwhile', async () => {
+  test('[points §6.3] a snapshot goes on seeing a partition that is to be dropped; its edge is pruned meanwhile', async () => {
     await historian.append(minutesBefore(borderMs, 15));
     const snapshot = await historian.snapshot();
     const asked = { series, asOfMs: borderMs, cadenceMs: quarterMs, steps: 1, aggregation: 'sum' } as const;
@@ -158,7 +158,7 @@ describe.each(hypertables)('TimescaleDB %s', (engine) => {
       'rows'
     ];
 
-  test('§4.3 a chunk whose rows are all old is dropped whole, and its border with it; the others are pruned', async () => {
+  test('[points §6.3] a chunk whose rows are all old is dropped whole, and its border with it; the others are pruned', async () => {
     await own.historian.append([...minutesBefore(borderMs, 100), ...minutesBefore(borderMs + quarterMs, 15)]);
     expect([await chunks(), await chunks('rollup')]).toEqual([
       [0, partitionMs],
@@ -178,14 +178,14 @@ describe.each(hypertables)('TimescaleDB %s', (engine) => {
     expect((await read(borderMs, 1, own.historian)).rows).toBe(1);
   });
 
-  test('§4.3 a rollup at the border goes also where its series has no row there', async () => {
+  test('[points §6.3] a rollup at the border goes also where its series has no row there', async () => {
     await own.historian.append([row(borderMs - minuteMs, 1), row(borderMs - 1, 2)]);
     expect(await own.historian.prune(borderMs, 1000)).toBe(2);
     expect([await chunks(), await rollups()]).toEqual([[], 0]);
     expect((await read(borderMs, 1, own.historian)).rows).toBe(0);
   });
 
-  test('§4.3 a snapshot goes on seeing a chunk that is to be dropped; its rows are pruned and chunks are made meanwhile', async () => {
+  test('[points §6.3] a snapshot goes on seeing a chunk that is to be dropped; its rows are pruned and chunks are made meanwhile', async () => {
     await own.historian.append(minutesBefore(borderMs, 15));
     const snapshot = await own.historian.snapshot();
     const asked = { series, asOfMs: borderMs, cadenceMs: quarterMs, steps: 1, aggregation: 'sum' } as const;
@@ -229,7 +229,7 @@ describe.each(hypertables)('TimescaleDB %s', (engine) => {
   });
 });
 
-test('§4.3 a window of more rows than one answer holds is the one of the file, also where an instant lies across the border', async () => {
+test('[data-processing §4.2] a window of more rows than one answer holds is the one of the file, also where an instant lies across the border', async () => {
   const file = await testHistory('sqlite');
   onTestFinished(() => file.remove());
   // 20 000 rows an answer: the last row of the first and the first of the second are of one instant.
@@ -295,7 +295,7 @@ describe('writers', () => {
   });
 });
 
-test('§4.3 a server that goes away makes calls fail, and a later one recovers', async () => {
+test('[data-processing §4.2] a server that goes away makes calls fail, and a later one recovers', async () => {
   const server = await makePostgres();
   await server.start();
   onTestFinished(() => server.stop());

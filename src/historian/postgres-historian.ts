@@ -1,5 +1,5 @@
 /**
- * A historian over a PostgreSQL server (§4.3 "History reads", docs/guides/several-machines.md), for every process of a site: a
+ * A historian over a PostgreSQL server ([data-processing §4.2], docs/guides/several-machines.md), for every process of a site: a
  * snapshot is one transaction that only reads. A server that is away makes one call fail, and the next one tries anew.
  */
 import { Fault } from '../base/fault.ts';

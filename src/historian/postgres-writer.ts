@@ -1,5 +1,5 @@
 /**
- * Writes recorded history to PostgreSQL (decisions §2.6) as `series-store.ts` writes the file: the same decisions, with what they
+ * Writes recorded history to PostgreSQL [points §6.1] as `series-store.ts` writes the file: the same decisions, with what they
  * ask for fetched in bulk and what they add written in bulk, because every statement is a journey. All of it runs inside one
  * transaction under the history's write lock.
  */

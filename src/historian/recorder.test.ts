@@ -79,7 +79,7 @@ async function rig(limits: Partial<typeof historyLimits> = {}, settings: { recor
 const stored = (): Promise<HistoryRow[]> => exportedRows(historian, { series });
 const values = async (): Promise<(number | null)[]> => (await stored()).map((row) => row.value);
 
-describe.each(engines)('decisions §2.6 recorder, on %s', (engine) => {
+describe.each(engines)('[points §6.1] recorder, on %s', (engine) => {
   // A lock that is waited for makes these tests no longer than this each time.
   const history = historyOn(engine, { lock_timeout_ms: 200 });
   beforeEach(async () => {
@@ -131,7 +131,7 @@ describe.each(engines)('decisions §2.6 recorder, on %s', (engine) => {
     expect(await values()).toEqual([1, 2]);
   });
 
-  test('decisions §2.6 ingestion is when a row is stored: before that moment nobody could have known it', async () => {
+  test('[points §6.1] ingestion is when a row is stored: before that moment nobody could have known it', async () => {
     const { clock, pass, publish, recorder } = await rig({ flush_interval_ms: 10_000 });
     const beganMs = clock.wallMs();
     publish(1);
@@ -203,7 +203,7 @@ describe.each(engines)('decisions §2.6 recorder, on %s', (engine) => {
     expect(await values()).toEqual([0, 1, 2, 3]);
   });
 
-  test('§4.3 retention_days: older rows go, in portions', async () => {
+  test('[points §6.3] retention_days: older rows go, in portions', async () => {
     const { clock, pass, recorder } = await rig({ prune_interval_ms: 60_000, prune_rows: 100 });
     const nowMs = clock.wallMs();
     const rows = Array.from({ length: 2 * 1440 }, (_, index): HistoryRow => {

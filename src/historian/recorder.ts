@@ -1,5 +1,5 @@
 /**
- * The recorder's own work, the same in its thread and in-process (decisions §2.6): it looks at the live table, keeps what
+ * The recorder's own work, the same in its thread and in-process [points §6.1]: it looks at the live table, keeps what
  * is to be recorded in a bounded queue, stores it in batches and removes what is older than the retention. A disk that
  * takes nothing is logged once, counted, and tried again: it stops neither acquisition nor rules.
  */

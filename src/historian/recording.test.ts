@@ -53,7 +53,7 @@ describe.each(engines)('recording, on %s', (engine) => {
   test.each([
     ['in its thread', false],
     ['in-process', true],
-  ])('decisions §2.6 values are recorded %s, and bulk rows are stored beside them', async (_, inProcess) => {
+  ])('[points §6.1] values are recorded %s, and bulk rows are stored beside them', async (_, inProcess) => {
     const { recording, values, publish } = rig(history(), inProcess);
     publish(1);
     await expect.poll(values, { timeout: 10_000 }).toEqual([1]);

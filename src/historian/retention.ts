@@ -1,5 +1,5 @@
 /**
- * How far old rows are removed (§4.3, docs/formats/history.md), the same for both engines: whole quarter hours, so that no
+ * How far old rows are removed ([points §6.3], docs/formats/history.md), the same for both engines: whole quarter hours, so that no
  * rollup speaks of rows that are gone, and not more of a series at a time than a transaction should hold.
  */
 import { rollupEndMs, widestRollupMs } from './rollup.ts';

@@ -1,6 +1,6 @@
 /**
  * Rollups: what is kept of all rows of one series in (end - width, end], so that a window need not read every row
- * (§4.3 "History reads"). A rollup also says when it must not be used: `equalsRows` is true only where reducing it is
+ * [data-processing §4.2]. A rollup also says when it must not be used: `equalsRows` is true only where reducing it is
  * provably the same as reducing the rows themselves.
  */
 import { quality } from '../rules/snapshot.ts';

@@ -1,5 +1,5 @@
 /**
- * Writes the history file (decisions §2.6): rows are only ever appended, each transaction brings the rollups of what
+ * Writes the history file [points §6.1]: rows are only ever appended, each transaction brings the rollups of what
  * it touched up to date, and retention removes whole rollups with their rows. Writers are the recorder and imports; both
  * go through this file, each transaction under the database's write lock.
  */

@@ -1,4 +1,4 @@
-/** Windowed reads against a naive reduction over all rows, and the specification's own examples. */
+/** Windowed reads against a naive reduction over all rows, and the contract's own examples. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { quality } from '../rules/snapshot.ts';
@@ -41,7 +41,7 @@ const read = async (more: Partial<WindowRequest> = {}): Promise<WindowAnswer> =>
   }
 };
 
-describe.each(historyEngines)('§4.3 History reads on %s', (engine) => {
+describe.each(historyEngines)('[data-processing §4.2] History reads on %s', (engine) => {
   beforeAll(async () => {
     store = await testHistory(engine);
     historian = store.historian;
@@ -57,43 +57,43 @@ describe.each(historyEngines)('§4.3 History reads on %s', (engine) => {
     ['min', [10, 30]],
     ['max', [20, 30]],
     ['last', [20, 30]],
-  ])('§4.3 a label reduces (t-c, t] with the aggregation %s', async (aggregation, values) => {
+  ])('[data-processing §4.2] a label reduces (t-c, t] with the aggregation %s', async (aggregation, values) => {
     await historian.append(three);
     const answer = await read({ aggregation });
     expect([...answer.cells]).toEqual(values);
     expect(answer.watermarkMs).toBe(at('11:05:00'));
   });
 
-  test('§4.3 a row exactly on the lower edge of the first bucket is not read, one on a label belongs to it', async () => {
+  test('[data-processing §4.2] a row exactly on the lower edge of the first bucket is not read, one on a label belongs to it', async () => {
     await historian.append([row('10:45:00', 1), row('11:00:00', 2), row('11:15:00', 3), row('11:15:00.001', 4)]);
     const answer = await read({ aggregation: 'sum' });
     expect([[...answer.cells], answer.rows, answer.watermarkMs]).toEqual([[2, 3], 2, at('11:15:00')]);
   });
 
-  test('decisions §4 latest takes the newest row of an instant', async () => {
+  test('[data-processing §4.3] latest takes the newest row of an instant', async () => {
     await historian.append([row('10:50:00', 10), row('10:50:00', 30), row('10:55:00', 20)]);
     const answer = await read();
     expect(answer.cells[0]).toBe(25);
     expect(answer.firstDuplicateMs).toBe(at('10:50:00'));
   });
 
-  test('decisions §4 a newest row that is NULL makes its instant contribute nothing', async () => {
+  test('[data-processing §4.3] a newest row that is NULL makes its instant contribute nothing', async () => {
     await historian.append([row('10:50:00', 10), row('10:50:00', null), row('10:55:00', 20)]);
     expect((await read({ aggregation: 'min' })).cells[0]).toBe(20);
   });
 
-  test('decisions §4 of rows of one instant the one ingested later is the newer, whichever was appended first', async () => {
+  test('[data-processing §4.3] of rows of one instant the one ingested later is the newer, whichever was appended first', async () => {
     await historian.append([row('10:50:00', 10, { ingestedMs: at('12:00:00') })]);
     await historian.append([row('10:50:00', 99, { ingestedMs: at('11:00:00') })]);
     expect((await read({ aggregation: 'last' })).cells[0]).toBe(10);
   });
 
-  test('§4.3 the watermark is the newest numeric observation, not a NULL row and not the label', async () => {
+  test('[data-processing §4.2] the watermark is the newest numeric observation, not a NULL row and not the label', async () => {
     await historian.append([row('11:07:30', 1), row('11:14:30', null)]);
     expect((await read()).watermarkMs).toBe(at('11:07:30'));
   });
 
-  test('§4.3 thirty rows of one bucket', async () => {
+  test('[data-processing §4.2] thirty rows of one bucket', async () => {
     const rows = Array.from({ length: 30 }, (_, index) =>
       row('10:45:00', index + 1, { eventMs: baseMs + (index + 1) * 30_000, ingestedMs: at('11:00:00') }),
     );
@@ -101,13 +101,13 @@ describe.each(historyEngines)('§4.3 History reads on %s', (engine) => {
     expect((await read()).cells[0]).toBe(15.5);
   });
 
-  test('§4.3 empty buckets stay missing, and so does a series that was never recorded', async () => {
+  test('[data-processing §4.2] empty buckets stay missing, and so does a series that was never recorded', async () => {
     await historian.append([row('10:50:00', 0)]);
     expect([...(await read()).cells]).toEqual([0, Number.NaN]);
     expect([...(await read({ series: { instance: 7, point: 7 } })).cells]).toEqual([Number.NaN, Number.NaN]);
   });
 
-  test('decisions §4 a row from the future never participates; its limit is inclusive', async () => {
+  test('[data-processing §4.6] a row from the future never participates; its limit is inclusive', async () => {
     await historian.append([
       row('10:50:00', 1, { ingestedMs: at('10:49:55') }),
       row('10:51:00', 100, { ingestedMs: at('10:50:54.999') }),
@@ -118,13 +118,13 @@ describe.each(historyEngines)('§4.3 History reads on %s', (engine) => {
     expect([answer.skewedRows, answer.rows, answer.watermarkMs]).toEqual([2, 3, at('10:50:00')]);
   });
 
-  test('decisions §4 a skewed row is no duplicate of the row that it came before', async () => {
+  test('[data-processing §4.6] a skewed row is no duplicate of the row that it came before', async () => {
     await historian.append([row('10:50:00', 5, { ingestedMs: at('10:40:00') }), row('10:50:00', 6)]);
     const answer = await read({ duplicatePolicy: 'reject', aggregation: 'sum' });
     expect([answer.cells[0], answer.firstDuplicateMs, answer.skewedRows]).toEqual([6, null, 1]);
   });
 
-  test('decisions §4 range leaves out single rows and counts them, also where a rollup is at hand', async () => {
+  test('[data-processing §4.5] range leaves out single rows and counts them, also where a rollup is at hand', async () => {
     await historian.append([row('10:50:00', -70), row('10:55:00', 20.5), row('11:05:00', 60)]);
     const answer = await read({ aggregation: 'sum', range: { minimum: -60, exclusive_maximum: 60 } });
     expect([...answer.cells]).toEqual([20.5, Number.NaN]);
@@ -132,13 +132,13 @@ describe.each(historyEngines)('§4.3 History reads on %s', (engine) => {
     expect((await read({ range: { integer: true } })).outOfRangeRows).toBe(1);
   });
 
-  test('decisions §4 only what was ingested by the data cut is read', async () => {
+  test('[data-processing §4.2] only what was ingested by the data cut is read', async () => {
     await historian.append([row('10:50:00', 1), row('10:55:00', 2, { ingestedMs: at('12:00:00') })]);
     expect((await read({ aggregation: 'sum', knownAtMs: at('11:59:59.999') })).cells[0]).toBe(1);
     expect((await read({ aggregation: 'sum', knownAtMs: at('12:00:00') })).cells[0]).toBe(3);
   });
 
-  test('§2.3 a cell in which an uncertain row participated is uncertain', async () => {
+  test('[data-processing §3.3] a cell in which an uncertain row participated is uncertain', async () => {
     await historian.append([row('10:50:00', 1, { quality: quality.uncertain }), row('11:05:00', 2)]);
     expect([...(await read()).uncertainCells]).toEqual([1, 0]);
   });
@@ -148,7 +148,7 @@ describe.each(historyEngines)('§4.3 History reads on %s', (engine) => {
     expect([...(await read({ aggregation: 'sum' })).cells]).toEqual([Number.NaN, 1]);
   });
 
-  test('§4.3 every read of one snapshot sees the same rows', async () => {
+  test('[data-processing §4.2] every read of one snapshot sees the same rows', async () => {
     await historian.append([row('10:50:00', 1)]);
     const snapshot = await historian.snapshot();
     await historian.append([row('10:55:00', 3)]);
@@ -158,103 +158,115 @@ describe.each(historyEngines)('§4.3 History reads on %s', (engine) => {
   });
 });
 
-describe.each(historyEngines)('§4.3 windows equal a naive reduction over all random rows on %s', (engine) => {
-  beforeAll(async () => {
-    store = await testHistory(engine);
-    historian = store.historian;
-  });
-  afterAll(() => store.remove());
+describe.each(historyEngines)(
+  '[data-processing §4.2] windows equal a naive reduction over all random rows on %s',
+  (engine) => {
+    beforeAll(async () => {
+      store = await testHistory(engine);
+      historian = store.historian;
+    });
+    afterAll(() => store.remove());
 
-  const spanMs = 8 * quarterMs;
-  const rowArbitrary = fc
-    .record({
-      // Coarse times collide often, fine ones lie on and around borders.
-      offset: fc.oneof(
-        fc.integer({ min: 0, max: spanMs / 30_000 }).map((n) => n * 30_000),
-        fc.integer({ min: 0, max: 8 }).map((n) => n * quarterMs),
-        fc.integer({ min: 0, max: spanMs }),
-      ),
-      value: fc.oneof(
-        { weight: 6, arbitrary: fc.double({ min: -1000, max: 1000, noNaN: true }) },
-        { weight: 3, arbitrary: fc.integer({ min: -5, max: 5 }) },
-        { weight: 2, arbitrary: fc.constant(null) },
-        { weight: 1, arbitrary: fc.constantFrom(0, -0, 1e15, -1e15, 1e-9) },
-      ),
-      lagMs: fc.oneof(
-        { weight: 10, arbitrary: fc.integer({ min: 0, max: 2000 }) },
-        { weight: 1, arbitrary: fc.integer({ min: 0, max: 5 * quarterMs }) },
-        { weight: 1, arbitrary: fc.constantFrom(-5000, -5001, -600_000, -1) },
-      ),
-      uncertain: fc.boolean(),
-      point: fc.constantFrom(1, 1, 1, 2),
-    })
-    .map(
-      ({ offset, value, lagMs, uncertain, point }): HistoryRow => ({
-        series: { instance: 2, point },
-        eventMs: baseMs + offset,
-        ingestedMs: baseMs + offset + lagMs,
-        value,
-        quality: value === null ? quality.missing : uncertain ? quality.uncertain : quality.good,
-      }),
+    const spanMs = 8 * quarterMs;
+    const rowArbitrary = fc
+      .record({
+        // Coarse times collide often, fine ones lie on and around borders.
+        offset: fc.oneof(
+          fc.integer({ min: 0, max: spanMs / 30_000 }).map((n) => n * 30_000),
+          fc.integer({ min: 0, max: 8 }).map((n) => n * quarterMs),
+          fc.integer({ min: 0, max: spanMs }),
+        ),
+        value: fc.oneof(
+          { weight: 6, arbitrary: fc.double({ min: -1000, max: 1000, noNaN: true }) },
+          { weight: 3, arbitrary: fc.integer({ min: -5, max: 5 }) },
+          { weight: 2, arbitrary: fc.constant(null) },
+          { weight: 1, arbitrary: fc.constantFrom(0, -0, 1e15, -1e15, 1e-9) },
+        ),
+        lagMs: fc.oneof(
+          { weight: 10, arbitrary: fc.integer({ min: 0, max: 2000 }) },
+          { weight: 1, arbitrary: fc.integer({ min: 0, max: 5 * quarterMs }) },
+          { weight: 1, arbitrary: fc.constantFrom(-5000, -5001, -600_000, -1) },
+        ),
+        uncertain: fc.boolean(),
+        point: fc.constantFrom(1, 1, 1, 2),
+      })
+      .map(
+        ({ offset, value, lagMs, uncertain, point }): HistoryRow => ({
+          series: { instance: 2, point },
+          eventMs: baseMs + offset,
+          ingestedMs: baseMs + offset + lagMs,
+          value,
+          quality: value === null ? quality.missing : uncertain ? quality.uncertain : quality.good,
+        }),
+      );
+    const rangeArbitrary: fc.Arbitrary<ValueRange | undefined> = fc.constantFrom(
+      undefined,
+      undefined,
+      { minimum: -500, maximum: 500 },
+      { exclusive_minimum: -5, exclusive_maximum: 5 },
+      { integer: true },
+      { minimum: -2000, maximum: 2000 },
     );
-  const rangeArbitrary: fc.Arbitrary<ValueRange | undefined> = fc.constantFrom(
-    undefined,
-    undefined,
-    { minimum: -500, maximum: 500 },
-    { exclusive_minimum: -5, exclusive_maximum: 5 },
-    { integer: true },
-    { minimum: -2000, maximum: 2000 },
-  );
-  const requestArbitrary = fc
-    .record({
-      cadenceMs: fc.constantFrom(quarterMs, quarterMs, 2 * quarterMs, minuteMs, 5 * minuteMs, 7 * minuteMs, 1000 * 37),
-      steps: fc.integer({ min: 1, max: 9 }),
-      // On borders of rollups and off them.
-      asOf: fc.oneof(
-        fc.integer({ min: 1, max: 9 }).map((n) => n * quarterMs),
-        fc.integer({ min: 1, max: 130 }).map((n) => n * minuteMs),
-        fc.integer({ min: 1, max: spanMs }),
-      ),
-      aggregation: fc.constantFrom<Aggregation>('mean', 'sum', 'min', 'max', 'last'),
-      duplicatePolicy: fc.constantFrom<'latest' | 'reject'>('latest', 'reject'),
-      maxSourceSkewMs: fc.constantFrom(0, 5000, 3_600_000),
-      range: rangeArbitrary,
-      knownAt: fc.option(fc.integer({ min: 0, max: spanMs + quarterMs }), { nil: undefined, freq: 3 }),
-    })
-    .map(
-      ({ asOf, knownAt, range, ...rest }): WindowRequest => ({
-        series,
-        asOfMs: baseMs + asOf,
-        ...rest,
-        ...(range === undefined ? {} : { range }),
-        ...(knownAt === undefined ? {} : { knownAtMs: baseMs + knownAt }),
-      }),
-    );
+    const requestArbitrary = fc
+      .record({
+        cadenceMs: fc.constantFrom(
+          quarterMs,
+          quarterMs,
+          2 * quarterMs,
+          minuteMs,
+          5 * minuteMs,
+          7 * minuteMs,
+          1000 * 37,
+        ),
+        steps: fc.integer({ min: 1, max: 9 }),
+        // On borders of rollups and off them.
+        asOf: fc.oneof(
+          fc.integer({ min: 1, max: 9 }).map((n) => n * quarterMs),
+          fc.integer({ min: 1, max: 130 }).map((n) => n * minuteMs),
+          fc.integer({ min: 1, max: spanMs }),
+        ),
+        aggregation: fc.constantFrom<Aggregation>('mean', 'sum', 'min', 'max', 'last'),
+        duplicatePolicy: fc.constantFrom<'latest' | 'reject'>('latest', 'reject'),
+        maxSourceSkewMs: fc.constantFrom(0, 5000, 3_600_000),
+        range: rangeArbitrary,
+        knownAt: fc.option(fc.integer({ min: 0, max: spanMs + quarterMs }), { nil: undefined, freq: 3 }),
+      })
+      .map(
+        ({ asOf, knownAt, range, ...rest }): WindowRequest => ({
+          series,
+          asOfMs: baseMs + asOf,
+          ...rest,
+          ...(range === undefined ? {} : { range }),
+          ...(knownAt === undefined ? {} : { knownAtMs: baseMs + knownAt }),
+        }),
+      );
 
-  test('cells, counts, watermark, uncertainty and the first duplicate', async () => {
-    // Each history is one of series that no other has.
-    let instance = 100;
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(rowArbitrary, { maxLength: 120 }),
-        fc.array(requestArbitrary, { minLength: 1, maxLength: 6 }),
-        fc.integer({ min: engine === 'sqlite' ? 1 : 15, max: 50 }),
-        async (given, requests, batch) => {
-          const own = instance++;
-          const rows = given.map((each) => ({ ...each, series: { ...each.series, instance: own } }));
-          for (let from = 0; from < rows.length; from += batch) await historian.append(rows.slice(from, from + batch));
-          const snapshot = await historian.snapshot();
-          for (const request of requests) {
-            const asked = { ...request, series: { ...request.series, instance: own } };
-            expectSame(await snapshot.window(asked), naive(rows, asked), asked.aggregation);
-          }
-          await snapshot.close();
-        },
-      ),
-      { numRuns: engine === 'sqlite' ? 150 : 60 },
-    );
-  });
-});
+    test('cells, counts, watermark, uncertainty and the first duplicate', async () => {
+      // Each history is one of series that no other has.
+      let instance = 100;
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(rowArbitrary, { maxLength: 120 }),
+          fc.array(requestArbitrary, { minLength: 1, maxLength: 6 }),
+          fc.integer({ min: engine === 'sqlite' ? 1 : 15, max: 50 }),
+          async (given, requests, batch) => {
+            const own = instance++;
+            const rows = given.map((each) => ({ ...each, series: { ...each.series, instance: own } }));
+            for (let from = 0; from < rows.length; from += batch)
+              await historian.append(rows.slice(from, from + batch));
+            const snapshot = await historian.snapshot();
+            for (const request of requests) {
+              const asked = { ...request, series: { ...request.series, instance: own } };
+              expectSame(await snapshot.window(asked), naive(rows, asked), asked.aggregation);
+            }
+            await snapshot.close();
+          },
+        ),
+        { numRuns: engine === 'sqlite' ? 150 : 60 },
+      );
+    });
+  },
+);
 
 interface Naive {
   readonly cells: readonly (number | null)[];
@@ -269,7 +281,7 @@ interface Naive {
   readonly firstDuplicateMs: number | null;
 }
 
-/** Label by label, row by row, as the specification says it. */
+/** Label by label, row by row, as the contract says it. */
 function naive(all: readonly HistoryRow[], asked: WindowRequest): Naive {
   const startMs = asked.asOfMs - asked.steps * asked.cadenceMs;
   const known = all

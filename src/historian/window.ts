@@ -1,5 +1,5 @@
 /**
- * A windowed read (§4.3 "History reads"). Where the labels fall on borders of rollups these are read, and each one that
+ * A windowed read [data-processing §4.2]. Where the labels fall on borders of rollups these are read, and each one that
  * does not provably equal its rows is replaced by the rows; on any other grid all rows are read. Queries and what is made of
  * their rows are shared by both engines.
  */

@@ -1,4 +1,4 @@
-/** What a server owes its answers to, by what passes its transport (decisions §2.7). */
+/** What a server owes its answers to, by what passes its transport [platform §8]. */
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { expect, test } from 'vitest';
@@ -33,7 +33,7 @@ function watched() {
   };
 }
 
-test('decisions §2.7 nothing was asked, or all of it answered: no wait', async () => {
+test('[platform §8] nothing was asked, or all of it answered: no wait', async () => {
   const { ask, answer, waiting, clock, received } = watched();
   await (await waiting()).ended;
   ask(1);
@@ -42,7 +42,7 @@ test('decisions §2.7 nothing was asked, or all of it answered: no wait', async 
   expect([received.length, clock.pendingCount()]).toEqual([1, 0]);
 });
 
-test('decisions §2.7 the last of several answers ends the wait, an error or a cancelled request too', async () => {
+test('[platform §8] the last of several answers ends the wait, an error or a cancelled request too', async () => {
   const { ask, answer, waiting, transport, clock } = watched();
   for (const id of [1, 2, 3]) ask(id);
   const { ended, isOver } = await waiting();
@@ -60,7 +60,7 @@ test('decisions §2.7 the last of several answers ends the wait, an error or a c
   await again.ended;
 });
 
-test('decisions §2.7 an answer that never comes is waited for until the deadline', async () => {
+test('[platform §8] an answer that never comes is waited for until the deadline', async () => {
   const { ask, waiting, clock } = watched();
   ask(1);
   const { ended, isOver } = await waiting();

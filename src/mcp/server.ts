@@ -1,5 +1,5 @@
 /**
- * The tool protocol (MCP) over any transport of its library (decisions §2.7): lists the tools, calls the service's HTTP API
+ * The tool protocol (MCP) over any transport of its library [platform §8]: lists the tools, calls the service's HTTP API
  * for each, and answers what the service said, refusals included. It holds no state and reaches nothing but that API.
  */
 // The high-level server wants schemas of another library; these tools have theirs already.

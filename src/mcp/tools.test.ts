@@ -1,4 +1,4 @@
-/** Which operations become tools, and what their arguments are (decisions §2.7, §4.3 rule 6). */
+/** Which operations become tools, and what their arguments are [platform §8]. */
 import { describe, expect, test } from 'vitest';
 import { automation } from '../api/automation.ts';
 import { operations } from '../api/operations.ts';
@@ -8,8 +8,8 @@ import { toolName, toolsOf } from './tools.ts';
 const tools = toolsOf(operations, true);
 const named = (name: string) => tools.find((tool) => tool.name === name);
 
-describe('decisions §2.7 tools', () => {
-  test('§4.3 data processing has none in version 1', () => {
+describe('[platform §8] tools', () => {
+  test('[platform §8] data processing has none in version 1', () => {
     expect(toolsOf(Object.values(dataProcessing), true)).toEqual([]);
     expect(operations.some(({ name }) => name.startsWith('data_processing.'))).toBe(true);
   });

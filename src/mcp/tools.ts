@@ -1,6 +1,6 @@
 /**
- * The tools of the tool protocol (decisions §2.7, §4.1 rule 2), derived from the operations: none is written by hand, so none
- * is forgotten. What the specification forbids is left out by a rule, not by a list: data processing (§4.3 rule 6), what
+ * The tools of the tool protocol [platform §8], derived from the operations: none is written by hand, so none
+ * is forgotten. What the contract forbids is left out by a rule, not by a list: data processing [platform §8], what
  * takes a credential, what answers text instead of an object.
  */
 import type { TSchema } from 'typebox';

@@ -1,5 +1,5 @@
 /**
- * An application contract (specification §1 area B): a use case that a composition calls and no route reaches. Its
+ * An application contract [platform §6]: a use case that a composition calls and no route reaches. Its
  * descriptor is a capability's without the wire: no method, path or schema of a request, but what the caller owes.
  */
 import type { Capability } from '../api/capability.ts';

@@ -33,7 +33,7 @@ export interface CommandContext extends QueryContext {
   readonly confirmedAtMs: number | null;
 }
 
-/** Tenants, projects, subjects and the ids of rows (decisions §1.1). */
+/** Tenants, projects, subjects and the ids of rows [platform §6.1]. */
 export const identifier = Type.String({ pattern: /^[A-Za-z0-9._:-]{1,128}$/ });
 
 const identity = {

@@ -1,4 +1,4 @@
-/** `GET /health` (§2.2, decisions §3): public, no I/O, says only that the process answers. */
+/** `GET /health` [platform §4.1]: public, no I/O, says only that the process answers. */
 import type { BoundCapability } from '../api/capability.ts';
 import { platform } from '../api/platform.ts';
 

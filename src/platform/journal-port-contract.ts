@@ -51,7 +51,7 @@ export function journalContract<Result, Data>(
     return journalFor(result, data, options);
   };
 
-  test('contracts §3 receipt, audit event and outgoing event are stored together', async () => {
+  test('[platform §6.4] receipt, audit event and outgoing event are stored together', async () => {
     const store = await open();
     const journal = fresh();
     expect(await store.receipt(contractScope, 'key-00000001')).toBeNull();
@@ -61,7 +61,7 @@ export function journalContract<Result, Data>(
     expect(await store.events()).toEqual([journal.event]);
   });
 
-  test('contracts §3 a key that is used stores nothing, and the first receipt stays', async () => {
+  test('[platform §6.4] a key that is used stores nothing, and the first receipt stays', async () => {
     const store = await open();
     const first = fresh();
     await store.commit(first);
@@ -74,7 +74,7 @@ export function journalContract<Result, Data>(
     expect(await store.events()).toHaveLength(1);
   });
 
-  test('contracts §3 of many concurrent commits with one key one is stored', async () => {
+  test('[platform §6.4] of many concurrent commits with one key one is stored', async () => {
     const store = await open();
     const stored = await Promise.all(Array.from({ length: 20 }, () => store.commit(fresh())));
     expect(stored.filter(Boolean)).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** Limits of the application contracts (application contracts without a route, decisions §3 "Not routed"). */
+/** Limits of the application contracts (application contracts without a route, [platform §6]). */
 
 export interface PlatformLimits {
   /** Nesting of a value from outside; the deepest legal one, a provider's answer, has 6 levels. */

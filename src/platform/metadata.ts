@@ -1,5 +1,5 @@
 /**
- * `GET /api/v1/platform` (§2.2, decisions §3): the product's boundaries, as constants. It proves nothing about a provider
+ * `GET /api/v1/platform` [platform §5]: the product's boundaries, as constants. It proves nothing about a provider
  * connection or an endpoint.
  */
 import type { BoundCapability } from '../api/capability.ts';

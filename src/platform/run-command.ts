@@ -185,7 +185,7 @@ function refusalEntry(
   };
 }
 
-/** When a refusal cannot be recorded, it stands all the same (decisions §1.2). */
+/** When a refusal cannot be recorded, it stands all the same [platform §6.1]. */
 async function record(
   parts: CommandParts,
   refusals: RefusalRecord,

@@ -1,5 +1,5 @@
 /**
- * Channels of site.yaml (decisions §2.6): the grammar of each driver's settings and point addresses. A registry; the
+ * Channels of site.yaml [points §1]: the grammar of each driver's settings and point addresses. A registry; the
  * device layer has one driver for each name in it.
  */
 import Type, { type Static } from 'typebox';
@@ -133,7 +133,7 @@ export type ModbusAddress = Static<typeof modbusAddress>;
 export type SimulatedAddress = Static<typeof simulatedAddress>;
 export type SimulatedSignal = SimulatedAddress['signal'];
 
-/** How old a reading of this channel may grow when its point does not say (decisions §2.6). */
+/** How old a reading of this channel may grow when its point does not say [points §2]. */
 export function defaultMaxAgeMs(channel: Channel): number {
   switch (channel.driver) {
     case 'modbus-tcp':

@@ -29,7 +29,7 @@ function slots() {
   return { clock, memory, generation, online, writer, taker, submit };
 }
 
-describe('§6.5, decisions §2.5 a command is accepted now or has failed', () => {
+describe('[points §4.1] a command is accepted now or has failed', () => {
   test('an accepted command is taken once, and the device layer is woken', () => {
     const { memory, submit, taker } = slots();
     expect(submit(0, 12.5)).toBe('accepted');
@@ -39,7 +39,7 @@ describe('§6.5, decisions §2.5 a command is accepted now or has failed', () =>
     expect(taker.dropped()).toBe(0);
   });
 
-  test('§6 a full slot gives way to equal or higher priority and refuses a lower one: one command or none', () => {
+  test('[points §4.1] a full slot gives way to equal or higher priority and refuses a lower one: one command or none', () => {
     const { generation, submit, taker, writer } = slots();
     const write = (value: number, priority: number) => submit(0, value, generation, priority);
     expect([write(1, 5), write(2, 4), write(3, 5), write(4, 100), write(5, 99)]).toEqual([
@@ -56,7 +56,7 @@ describe('§6.5, decisions §2.5 a command is accepted now or has failed', () =>
     expect([taker.take(0), writer.superseded(), taker.dropped()]).toEqual([{ index: 0, value: 6 }, 2, 0]);
   });
 
-  test('§6 a replaced command is as old as what replaced it', () => {
+  test('[points §4.1] a replaced command is as old as what replaced it', () => {
     const { clock, submit, taker } = slots();
     submit(0, 1);
     clock.advance(maxAgeMs);
@@ -113,7 +113,7 @@ describe('§6.5, decisions §2.5 a command is accepted now or has failed', () =>
   });
 });
 
-describe('§6.4 generations', () => {
+describe('[points §4.2] generations', () => {
   test('a decision of another generation is refused', () => {
     const { memory, generation, submit, taker } = slots();
     expect(submit(0, 1, generation - 1)).toBe('stale-generation');

@@ -1,7 +1,7 @@
 /**
- * Command slots: the local command path (§1, §6.3). One slot per point, written by the engine, emptied by the device
- * layer. That is no queue (§6.5): a slot holds one command or none. One that the device layer has not taken yet gives
- * way to a command of equal or higher priority and refuses a lower one (decisions §6, "Command slot").
+ * Command slots: the local command path [points §4.1]. One slot per point, written by the engine, emptied by the device
+ * layer. That is no queue [points §4.1]: a slot holds one command or none. One that the device layer has not taken yet gives
+ * way to a command of equal or higher priority and refuses a lower one [points §4.1].
  */
 import type { Clock } from '../base/clock.ts';
 import { ring } from '../base/doorbell.ts';
@@ -27,7 +27,7 @@ export function createCommandWriter(memory: PointMemory, clock: Clock): CommandW
         if (currentGeneration(memory) !== generation) return 'stale-generation';
         return Atomics.load(memory.online, memory.channelOf[slot] ?? 0) === 1 ? null : 'offline';
       };
-      // Before and after the write (§6.4): a decision made under another generation is dropped, and so is one whose
+      // Before and after the write [points §4.2]: a decision made under another generation is dropped, and so is one whose
       // channel went offline meanwhile: the device layer empties the slots right after it said so.
       const before = refused();
       if (before !== null) return before;

@@ -34,7 +34,7 @@ function table(count: number, maxAgesMs: readonly number[] = Array.from({ length
   return { clock, memory, writer, reader, snapshot, drained, put };
 }
 
-describe('decisions §2.5 all inputs come from one snapshot', () => {
+describe('[rules §7.1] all inputs come from one snapshot', () => {
   test('a new table has no value', () => {
     const { reader, snapshot, clock } = table(2);
     expect(reader.copyInto(snapshot, clock)).toBe(true);
@@ -113,7 +113,7 @@ describe('house, Threads: a device layer that dies in the middle of a batch', ()
     expect(snapshot.values[0]).toBe(8);
   });
 
-  test('§6.4 a new generation makes every value unavailable and tells the reader to sample', () => {
+  test('[points §4.2] a new generation makes every value unavailable and tells the reader to sample', () => {
     const { clock, memory, put, reader, snapshot, drained } = table(3);
     for (const index of [0, 1, 2]) put(index, index);
     drained();
@@ -125,7 +125,7 @@ describe('house, Threads: a device layer that dies in the middle of a batch', ()
   });
 });
 
-describe('§6 the ring of changes', () => {
+describe('[points §5] the ring of changes', () => {
   test('a change of value or quality is announced, an equal reading is not', () => {
     const { put, drained } = table(2);
     put(0, 1);
@@ -150,7 +150,7 @@ describe('§6 the ring of changes', () => {
     expect(drained().seen).toEqual([]);
   });
 
-  test('§6 +0 and -0 are equal; NaN after a value is a change, NaN after NaN is none', () => {
+  test('[rules §3.2] +0 and -0 are equal; NaN after a value is a change, NaN after NaN is none', () => {
     const { put, drained } = table(1);
     put(0, 0);
     put(0, -0);

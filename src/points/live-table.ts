@@ -1,6 +1,6 @@
 /**
  * The live table and its ring of changes. One writer: the device layer. Readers copy the whole table under a sequence
- * lock, so that all inputs of one execution come from one moment (§6.1, decisions §2.5).
+ * lock, so that all inputs of one execution come from one moment [rules §7.1].
  */
 import type { Clock } from '../base/clock.ts';
 import { ring } from '../base/doorbell.ts';

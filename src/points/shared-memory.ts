@@ -90,7 +90,7 @@ export function createPointMemory(
 
 /**
  * Begins a new generation, after the device layer that wrote the tables is gone: first the number grows, so that no
- * decision of the old one is accepted, then values become unavailable and commands in flight are dropped (§6.4).
+ * decision of the old one is accepted, then values become unavailable and commands in flight are dropped [points §4.2].
  */
 export function beginGeneration(memory: PointMemory): number {
   const generation = Atomics.add(memory.header, header.generation, 1) + 1;

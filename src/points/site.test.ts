@@ -43,7 +43,7 @@ const onlyPoint = (point: string): SitePoint => {
   return read;
 };
 
-describe('decisions §2.6 site.yaml, the example', () => {
+describe('[points §1] site.yaml, the example', () => {
   const site = readSite(example, 'site.yaml');
 
   test('reads whole', () => {
@@ -131,7 +131,7 @@ describe('decisions §2.6 site.yaml, the example', () => {
   });
 });
 
-describe('decisions §2.6 what follows from the channel', () => {
+describe('[points §1] what follows from the channel', () => {
   test('values go stale after 5 polls (Modbus), 5 steps (simulated), 60 s (MQTT), never (virtual)', () => {
     expect(onlyPoint(`id: 1, kind: measurement, ${holding}`).maxAgeMs).toBe(1000);
     expect(onlyPoint('id: 1, kind: measurement, channel: plant, address: { signal: load_kw }').maxAgeMs).toBe(2500);
@@ -140,7 +140,7 @@ describe('decisions §2.6 what follows from the channel', () => {
     expect(onlyPoint('id: 1, kind: measurement, channel: derived, max_age_ms: 5').maxAgeMs).toBe(5);
   });
 
-  test('§6 the range of an action point lies within what its register can hold', () => {
+  test('[points §2] the range of an action point lies within what its register can hold', () => {
     const range = (more: string) => {
       const { min, max, register } = onlyPoint(`id: 1, kind: action, channel: plc, ${more}`);
       return [min, max, register?.whole];
@@ -163,7 +163,7 @@ describe('decisions §2.6 what follows from the channel', () => {
   });
 });
 
-describe('decisions §2.6 refused with file, line and reason', () => {
+describe('[points §1] refused with file, line and reason', () => {
   const line = 12;
 
   test.each([
@@ -337,7 +337,7 @@ describe('decisions §2.6 refused with file, line and reason', () => {
   });
 });
 
-describe('decisions §4 limits of one site', () => {
+describe('[points §1] limits of one site', () => {
   const point = (id: number): string => `id: ${id}, kind: measurement, channel: derived`;
   const points = (count: number): string[] => Array.from({ length: count }, (_, index) => point(index));
 

@@ -1,5 +1,5 @@
 /**
- * site.yaml (decisions §2.6): text to a checked site, or every fault with file and line. Strict: unknown keys, duplicate
+ * site.yaml [points §1]: text to a checked site, or every fault with file and line. Strict: unknown keys, duplicate
  * ids, unknown channels and drivers, addresses that do not fit stop the start.
  */
 import Type, { type Static } from 'typebox';
@@ -24,7 +24,7 @@ const wireId = Type.Integer({ minimum: 0, maximum: 4_294_967_295 });
 const finite = Type.Number();
 const positiveMs = Type.Integer({ minimum: 1, maximum: 86_400_000 });
 
-/** Limits of one site. The number of points bounds the memory that threads share (decisions §4 "Collection limits"). */
+/** Limits of one site. The number of points bounds the memory that threads share [points §1]. */
 export const channelsMaximum = 1000;
 export const instancesMaximum = 4096;
 export const pointsMaximum = 4096;
@@ -286,7 +286,7 @@ function registerOf({ scale = 1, offset = 0 }: PointText, address: Address | und
   return raw === undefined ? undefined : { ...raw, scale, offset };
 }
 
-/** `min..max` of the point within what its register can hold (decisions §6, "Register range"). */
+/** `min..max` of the point within what its register can hold [points §2]. */
 function rangeWithin(
   { min, max }: PointText,
   register: RegisterFacts | undefined,

@@ -1,5 +1,5 @@
 /**
- * A process call once its route is known (§4.3 step 1): what the body selects, exactly, or a refusal before anything
+ * A process call once its route is known ([data-processing §5.1] step 1): what the body selects, exactly, or a refusal before anything
  * is read or recorded.
  */
 import type { ForecastOptions, ProcessTaskRequest } from '../api/processing.ts';
@@ -43,7 +43,7 @@ export function resolveCall(
   return { route, plan, options, callerId: requestId ?? newId(), arrivedWallMs, arrivedMonotonicMs };
 }
 
-/** A revision that is not the commissioned one fails the call closed (§7 case 3). */
+/** A revision that is not the commissioned one fails the call closed [data-processing §2.3]. */
 function selects(body: ProcessTaskRequest, { task, binding }: CommissionedRoute): boolean {
   return (
     task.id === body.task_id &&

@@ -1,4 +1,4 @@
-/** The routes of area C over HTTP (§4.3, decisions §1.2 and §4): order of checks, ids, discovery and health. */
+/** The routes of area C over HTTP [data-processing §5] and [data-processing §5.3]: order of checks, ids, discovery and health. */
 import { describe, expect, test } from 'vitest';
 import { processorsHealthSchema, taskListSchema } from '../api/processing-discovery.ts';
 import { decoder } from '../base/decode.ts';
@@ -16,7 +16,7 @@ import { sendRaw } from '../testing/test-gateway.ts';
 import type { Processor } from './processor/processor.ts';
 import type { NormalisedRequest } from './wire/request-decode.ts';
 
-describe.each(engines)('§4.3 a process call, on %s', (engine) => {
+describe.each(engines)('[data-processing §5.1] a process call, on %s', (engine) => {
   const start = gatewaysOn(engine);
 
   test('returns DerivedData; its two records tell what was asked and what came out', async () => {
@@ -64,7 +64,7 @@ describe.each(engines)('§4.3 a process call, on %s', (engine) => {
     ]);
   });
 
-  test('decisions §1.2: the accepted record comes before the first read of operational data', async () => {
+  test('[data-processing §5.3]: the accepted record comes before the first read of operational data', async () => {
     let before: string[] | undefined;
     const site = await start({
       beforeRead: (gateway) => (before = gateway.entries.map(({ outcome }) => outcome)),
@@ -73,7 +73,7 @@ describe.each(engines)('§4.3 a process call, on %s', (engine) => {
     expect(before).toEqual(['accepted']);
   });
 
-  test('decisions §5: the same x-request-id twice runs twice, with two audit pairs, never 409', async () => {
+  test('[data-processing §7]: the same x-request-id twice runs twice, with two audit pairs, never 409', async () => {
     const site = await start();
     const twice = [
       await site.process(processBody, { 'x-request-id': 'again' }),
@@ -95,7 +95,7 @@ describe.each(engines)('§4.3 a process call, on %s', (engine) => {
   });
 });
 
-describe.each(engines)('decisions §4 ids, on %s', (engine) => {
+describe.each(engines)('[data-processing §5.1] ids, on %s', (engine) => {
   const start = gatewaysOn(engine);
 
   const uuid = '0190AEE6-2139-7a87-8448-806f1b843201';
@@ -157,7 +157,7 @@ describe.each(engines)('decisions §4 ids, on %s', (engine) => {
   });
 });
 
-describe.each(engines)('decisions §4 refused before anything is read, on %s', (engine) => {
+describe.each(engines)('[data-processing §5.1] refused before anything is read, on %s', (engine) => {
   const start = gatewaysOn(engine);
 
   test.each<[string, Partial<typeof processBody>]>([
@@ -166,7 +166,7 @@ describe.each(engines)('decisions §4 refused before anything is read, on %s', (
     ['binding', { binding_id: 'energy.other' }],
     ['binding revision', { expected_binding_revision: 2 }],
     ['binding with a long id', { binding_id: 'b'.repeat(200) }],
-  ])('§7 cases 2 and 3: an unknown or stale %s is 404, recorded as denied', async (_name, change) => {
+  ])('[data-processing §5.1]: an unknown or stale %s is 404, recorded as denied', async (_name, change) => {
     const site = await start();
     const response = await site.process({ ...processBody, ...change });
     expect([response.status, (await refusalOf(response)).code]).toEqual([404, 'task-not-commissioned']);
@@ -178,7 +178,7 @@ describe.each(engines)('decisions §4 refused before anything is read, on %s', (
     expect(site.counts).toEqual({ reads: 0, asked: 0 });
   });
 
-  test('§5: Viewer may look and not run: 403, recorded as denied; without the read permission 403 too', async () => {
+  test('[identity §4]: Viewer may look and not run: 403, recorded as denied; without the read permission 403 too', async () => {
     const site = await start();
     const body = JSON.stringify(processBody);
     const init = { method: 'POST', body, headers: { 'content-type': 'application/json' } };
@@ -190,7 +190,7 @@ describe.each(engines)('decisions §4 refused before anything is read, on %s', (
     expect(outcomes(site)).toEqual(['denied']);
   });
 
-  test('decisions §1.2: confirmation follows the route: 404 first, then 428, then the call', async () => {
+  test('[data-processing §5.3]: confirmation follows the route: 404 first, then 428, then the call', async () => {
     const edits: GatewayChanges['edits'] = {
       routes: [['max_concurrency: 1', 'max_concurrency: 1\n    confirmation: required']],
     };
@@ -250,7 +250,7 @@ describe.each(engines)('decisions §4 refused before anything is read, on %s', (
   });
 });
 
-describe.each(engines)('decisions §4 discovery and health, on %s', (engine) => {
+describe.each(engines)('[data-processing §5.2] discovery and health, on %s', (engine) => {
   const start = gatewaysOn(engine);
 
   test('tasks: one entry a route, no observation, no audit', async () => {

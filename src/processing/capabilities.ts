@@ -1,4 +1,4 @@
-/** The handlers of area C (§4.3): discovery, health, and the process call with its route's policy. */
+/** The handlers of area C [data-processing §5]: discovery, health, and the process call with its route's policy. */
 import type { BoundCapability, CallContext, Resolution } from '../api/capability.ts';
 import { type ProcessTaskRequest, taskListSchemaId } from '../api/processing.ts';
 import { dataProcessing } from '../api/processing-capabilities.ts';

@@ -34,7 +34,7 @@ const lines = (): readonly string[] => {
   return found.ok ? [] : found.lines;
 };
 
-describe('decisions §4 Config', () => {
+describe('[data-processing §2.1] Config', () => {
   test('the example site commissions, with its defaults filled in', () => {
     const found = read();
     if (!found.ok) throw new Error(found.lines.join('\n'));
@@ -182,7 +182,7 @@ describe('decisions §4 Config', () => {
   });
 });
 
-describe('§9.7 a revision means one content for ever', () => {
+describe('[data-processing §2.3] a revision means one content for ever', () => {
   test('changed content under the same revision stops the start; under a new one it is taken', () => {
     expect(read().ok).toBe(true);
     change(taskFile, ['max_gap_seconds: 5400', 'max_gap_seconds: 5401']);

@@ -1,5 +1,5 @@
 /**
- * `<config>/processing/` as a whole (decisions §4 "Config"): every file read and checked, then commissioned. What is
+ * `<config>/processing/` as a whole [data-processing §2.1]: every file read and checked, then commissioned. What is
  * wrong anywhere is reported together, with file and line; a start with any of it fails.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Processor health as the application shows it (decisions §4 "Processor health"): all asked at once, always an answer. */
+/** Processor health as the application shows it [data-processing §5.2]: all asked at once, always an answer. */
 import { processorsHealthSchemaId } from '../api/processing.ts';
 import type { ProcessorHealthEntry, ProcessorsHealth } from '../api/processing-discovery.ts';
 import type { Clock } from '../base/clock.ts';

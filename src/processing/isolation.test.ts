@@ -1,5 +1,5 @@
 /**
- * What a processor may learn, and what a process call may change (§1 area C, §2.3 "DataProcessingRequest", §4.3 rule 5):
+ * What a processor may learn, and what a process call may change [data-processing §7], [data-processing §5.1]:
  * the raw bytes of a request, and the state of the site before and after.
  */
 import { afterEach, describe, expect, test } from 'vitest';
@@ -19,7 +19,7 @@ import { liveStateOf } from './source/live-state.ts';
 let server: RawServer | undefined;
 afterEach(() => server?.close());
 
-describe.each(engines)('§2.3 the actor is never sent to the processor, on %s', (engine) => {
+describe.each(engines)('[data-processing §7] the actor is never sent to the processor, on %s', (engine) => {
   const start = gatewaysOn(engine);
 
   test('nothing of actor, token, path, query, address or site configuration is in the raw request', async () => {
@@ -105,7 +105,7 @@ describe.each(engines)('§2.3 the actor is never sent to the processor, on %s', 
 describe.each(engines)('what a process call may change, on %s', (engine) => {
   const start = gatewaysOn(engine);
 
-  test('§4.3 rule 5: a process call leaves live state, command slots and history byte-identical', async () => {
+  test('[data-processing §7]: a process call leaves live state, command slots and history byte-identical', async () => {
     const { points, channels } = readSite(fixtureFile('load-site.yaml'), 'site.yaml');
     const memory = createPointMemory(points, channels.length);
     const bytes = (): Buffer[] =>

@@ -1,5 +1,5 @@
 /**
- * The words of area C's configuration files (decisions §4 "Lexical rules"), beside those of the wire: what a key of a
+ * The words of area C's configuration files [data-processing §1.3], beside those of the wire: what a key of a
  * task, a binding or a route may be spelled like.
  */
 import Type from 'typebox';
@@ -13,7 +13,7 @@ export const wordSchema = Type.String({ minLength: 1, maxLength: wireLimits.iden
 /** An environment variable's name, never its value. */
 export const environmentNameSchema = Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]{0,127}$' });
 export const wholeSchema = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum });
-/** Seconds, above zero (§2.3, common value rule 2); ten years bound what anybody can mean. */
+/** Seconds, above zero [data-processing §1.1]; ten years bound what anybody can mean. */
 export const secondsSchema = wholeSchema(1, 315_360_000);
 export const aggregationSchema = words('mean', 'sum', 'min', 'max', 'last');
 export const duplicatePolicySchema = words('latest', 'reject');

@@ -1,4 +1,4 @@
-/** The named limits of data processing, with unit and default; `processing` in service.yaml (decisions §1 "Limits"). */
+/** The named limits of data processing, with unit and default; `processing` in service.yaml [platform §2.4]. */
 import type { Static } from 'typebox';
 import { defaultsOf, limit } from '../base/limits.ts';
 import { strict } from '../base/schema.ts';
@@ -23,6 +23,6 @@ export const sourceLimits = {
   runs: 10_000,
   /** Valid times of one run. */
   run_times: 20_000,
-  /** Share of a window's raw rows that may come from a clock that runs ahead (decisions §4 "Skewed sources"). */
+  /** Share of a window's raw rows that may come from a clock that runs ahead [data-processing §4.6]. */
   skewed_ratio: 0.001,
 } as const;

@@ -1,4 +1,4 @@
-/** A process call after it was admitted (§4.3, decisions §1.2 and §4): audit that fails closed, every refusal, limits. */
+/** A process call after it was admitted [data-processing §5.1] and [data-processing §5.3]: audit that fails closed, every refusal, limits. */
 import { describe, expect, test } from 'vitest';
 import { engines } from '../testing/engines.ts';
 import { processBody } from '../testing/fallback-processor.ts';
@@ -18,7 +18,7 @@ const approved: GatewayChanges['edits'] = {
   routes: remote,
 };
 
-describe.each(engines)('§4.3 rule 3: the audit fails closed, on %s', (engine) => {
+describe.each(engines)('[data-processing §5.3]: the audit fails closed, on %s', (engine) => {
   const start = gatewaysOn(engine);
 
   test('an accepted record that cannot be written: 503, nothing read, nobody asked', async () => {
@@ -47,7 +47,7 @@ describe.each(engines)('§4.3 rule 3: the audit fails closed, on %s', (engine) =
     expect([response.status, (await refusalOf(response)).code]).toEqual([503, 'audit-unavailable']);
   });
 
-  test('decisions §1.2: a remote call records its egress with the digest before anything leaves', async () => {
+  test('[data-processing §5.3]: a remote call records its egress with the digest before anything leaves', async () => {
     let before: unknown[] = [];
     const { make } = told(async () => {
       before = site.gateway.entries.map(({ action, outcome, details }) => [action, outcome, details]);
@@ -104,7 +104,7 @@ describe.each(engines)('§4.3 rule 3: the audit fails closed, on %s', (engine) =
   });
 });
 
-describe.each(engines)('decisions §4 refusals after the call was accepted, on %s', (engine) => {
+describe.each(engines)('[data-processing §5.3] refusals after the call was accepted, on %s', (engine) => {
   const start = gatewaysOn(engine);
 
   test('422 lists every broken rule, and the terminal record names them', async () => {
@@ -168,7 +168,7 @@ describe.each(engines)('decisions §4 refusals after the call was accepted, on %
     });
   });
 
-  test('§8 deadline_ms is the hard budget: a hanging processor ends with 504 and its slot is free again', async () => {
+  test('[data-processing §5.5] deadline_ms is the hard budget: a hanging processor ends with 504 and its slot is free again', async () => {
     const { make } = hanging();
     const site = await start({ processor: make });
     const answered = site.process();
@@ -185,7 +185,7 @@ describe.each(engines)('decisions §4 refusals after the call was accepted, on %
     expect((await next).status).toBe(504);
   });
 
-  test('decisions §1 processing_calls_per_minute: one more is 429 at once, reads nothing and is not recorded', async () => {
+  test('[platform §2.4] processing_calls_per_minute: one more is 429 at once, reads nothing and is not recorded', async () => {
     const site = await start({ callsPerMinute: 2 });
     expect([(await site.process()).status, (await site.process()).status]).toEqual([200, 200]);
     const [reads, records] = [site.counts.reads, site.gateway.entries.length];
@@ -197,7 +197,7 @@ describe.each(engines)('decisions §4 refusals after the call was accepted, on %
     expect((await site.send('/tasks')).status).toBe(200);
   });
 
-  test('§8 max_concurrency: while the processor hangs, the excess of 64 callers is answered 429 at once', async () => {
+  test('[data-processing §5.5] max_concurrency: while the processor hangs, the excess of 64 callers is answered 429 at once', async () => {
     const { make, sent } = hanging();
     const edits: GatewayChanges['edits'] = { routes: [['max_concurrency: 1', 'max_concurrency: 2']] };
     const site = await start({ edits, processor: make });
@@ -219,7 +219,7 @@ describe.each(engines)('decisions §4 refusals after the call was accepted, on %
     expect(sent.length).toBe(2);
   });
 
-  test('decisions §4: a client that disconnects still gets a terminal record', async () => {
+  test('[data-processing §5.3]: a client that disconnects still gets a terminal record', async () => {
     const { make } = hanging();
     const site = await start({ processor: make });
     const gone = new AbortController();

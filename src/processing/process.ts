@@ -1,5 +1,5 @@
 /**
- * A process call from its route to derived data (§4.3 "Assembly steps per request"). Step 1 is the pipeline's and
+ * A process call from its route to derived data [data-processing §4.1]. Step 1 is the pipeline's and
  * `resolveCall`'s; the others are the lines of `processTask`. It reads, and writes nothing but audit records: no live
  * state, no history, no command can be reached from here.
  */
@@ -107,7 +107,7 @@ function resultRoute({ route }: ProcessCall) {
   return { processor: { id, version, contract }, requires_artifact, max_clock_skew_ms };
 }
 
-/** Before a frame leaves the site, and only then: a call that is refused here says so in its terminal record (decisions §1.2). */
+/** Before a frame leaves the site, and only then: a call that is refused here says so in its terminal record [data-processing §5.3]. */
 async function recordEgress({ route }: ProcessCall, request: NormalisedRequest, audit: CallAudit): Promise<void> {
   if (route.processor.boundary === 'local') return;
   await audit.record(egressAction, {

@@ -1,8 +1,8 @@
-/** How many calls of one route may run at once (§8 `max_concurrency`); the excess is refused at once, never queued. */
+/** How many calls of one route may run at once ([data-processing §5.5] `max_concurrency`); the excess is refused at once, never queued. */
 import { Fault } from '../base/fault.ts';
 import type { CommissionedRoute } from './commission/commissioned.ts';
 
-/** Advice to whoever is refused (decisions §4, "Application errors"). */
+/** Advice to whoever is refused [data-processing §5.4]. */
 const busyRetryMs = 250;
 
 export interface RouteSlots {

@@ -1,4 +1,4 @@
-/** Who may write a point, and what of that outlives a restart (decisions §2.5, §6 "Arbitration state"). */
+/** Who may write a point, and what of that outlives a restart [rules §6.2]. */
 import { describe, expect, test } from 'vitest';
 import { testCatalogue } from '../testing/site-builder.ts';
 import { type Arbiter, createArbiter } from './arbiter.ts';
@@ -22,7 +22,7 @@ function restarted(before: Arbiter, point: PointFacts, nowMs: number, downMs: nu
   return after;
 }
 
-describe('§6 arbitration state survives a restart', () => {
+describe('[rules §6.2] arbitration state survives a restart', () => {
   test('a priority hold goes on for the rest of its time, against lower priorities only', () => {
     const before = createArbiter();
     before.beginCycle();

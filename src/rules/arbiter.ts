@@ -1,5 +1,5 @@
 /**
- * Who may write an action point (decisions §2.5): within a cycle the first accepted write stands, and since rules
+ * Who may write an action point [rules §6.2]: within a cycle the first accepted write stands, and since rules
  * run in priority order that is the highest priority's; `priority_hold_ms` keeps it against lower ones for longer;
  * `max_writes_per_minute` bounds how often a point is written at all. Only accepted writes claim a point.
  */

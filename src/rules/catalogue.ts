@@ -5,7 +5,7 @@
 
 export type PointKind = 'measurement' | 'action';
 
-/** The wire form of a point reference (§2.1). (instance, point_type, point) names exactly one point. */
+/** The wire form of a point reference [rules §3.1]. (instance, point_type, point) names exactly one point. */
 export interface PointRef {
   readonly instance: number;
   readonly point_type: PointKind;

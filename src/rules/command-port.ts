@@ -1,6 +1,6 @@
 /**
  * The executor's only way out: one attempt to hand a value to the device layer, answered at once. Commands are
- * never queued (§6.5): what cannot be accepted now has failed.
+ * never queued [points §4.1]: what cannot be accepted now has failed.
  */
 
 export interface Command {

@@ -1,5 +1,5 @@
 /**
- * Topology to compiled rule (decisions §2.3, §2.4): every name becomes a slot, every reference a position, every
+ * Topology to compiled rule [rules §4.7], [rules §5.1]: every name becomes a slot, every reference a position, every
  * expression a closure, once. The topology was checked when it was stored; what does not hold here is a bug.
  *
  * Each declaration has a slot of its own. Where several declarations of one name can reach a use, the last one in
@@ -30,7 +30,7 @@ export interface RuleSource {
   readonly periodMs: number;
 }
 
-/** A gap of more periods than this ends continuity of stateful functions (decisions §2.4). */
+/** A gap of more periods than this ends continuity of stateful functions [rules §5.2]. */
 const gapPeriods = 5;
 
 export interface CompiledRead {

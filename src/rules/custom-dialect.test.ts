@@ -1,4 +1,4 @@
-/** The second dialect (decisions §2.3): the same flows in another form, and what only that form can get wrong. */
+/** The second dialect [rules §4.3]: the same flows in another form, and what only that form can get wrong. */
 import { describe, expect, test } from 'vitest';
 import { editorNode, flowDocument, testCatalogue } from '../testing/site-builder.ts';
 import { type ParsedFlow, parseFlow, parseTopology } from './parse.ts';
@@ -57,7 +57,7 @@ const issue = (code: string, path: string, node: string) => ({
   hint: expect.any(String),
 });
 
-describe('decisions §2.3 both dialects parse into one topology', () => {
+describe('[rules §4.3] both dialects parse into one topology', () => {
   test('a flow in both forms gives equal order, wires, conditions and writes', () => {
     const native = flowDocument('in', [
       editorNode('in', 'decision', {
@@ -271,7 +271,7 @@ describe('decisions §2.3 both dialects parse into one topology', () => {
   });
 });
 
-describe('decisions §2.3 refused in the second dialect: once, with node, place and hint', () => {
+describe('[rules §4.3] refused in the second dialect: once, with node, place and hint', () => {
   const config = '/nodes/1/data/config';
   const deciding = (...rule: object[]) =>
     block('d', 'function-switch', {
@@ -489,7 +489,7 @@ describe('decisions §2.3 refused in the second dialect: once, with node, place 
   ])('%s', (_, node, [code, path]) => expect(issuesOf(node)).toEqual([issue(code, path, 'd')]));
 });
 
-describe('decisions §2.3 warnings in the second dialect', () => {
+describe('[rules §4.5] warnings in the second dialect', () => {
   test('a wire without its branch is never taken, of any block; an empty one is no wire', () => {
     const node = block('d', 'function-switch', {
       variables: [measured('x', 1)],

@@ -1,5 +1,5 @@
 /**
- * The second dialect (decisions §2.3): nodes of type `custom` whose `data.type` names a function block. Each node
+ * The second dialect [rules §4.3]: nodes of type `custom` whose `data.type` names a function block. Each node
  * carries its own variables; they become the node's reads and formulas, so both dialects give one topology.
  */
 import type { PointKind } from './catalogue.ts';

@@ -1,4 +1,4 @@
-/** The drawing beside the wires (decisions §2.3, Warnings). */
+/** The drawing beside the wires [rules §4.5]. */
 import { describe, expect, test } from 'vitest';
 import { editorNode, flowDocument, inputNode, testCatalogue } from '../testing/site-builder.ts';
 import { parseFlow } from './parse.ts';
@@ -26,7 +26,7 @@ const warningsOf = (edges: unknown) => {
   return parsed.warnings;
 };
 
-describe('decisions §2.3 edges are the drawing', () => {
+describe('[rules §4.1] edges are the drawing', () => {
   test.each([
     ['an empty list', []],
     ['one edge for every wire', drawing],

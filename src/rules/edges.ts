@@ -1,4 +1,4 @@
-/** Edges are only the drawing of a flow (decisions §2.3); one that shows other connections than the wires misleads. */
+/** Edges are only the drawing of a flow [rules §4.1]; one that shows other connections than the wires misleads. */
 import { isFields } from './issues.ts';
 import { type Issue, outputNames, type Topology } from './topology.ts';
 

@@ -1,5 +1,5 @@
 /**
- * First phase of a run (§6 "Execution behavior", decisions §2.3, §2.5): the whole flow is evaluated on one snapshot
+ * First phase of a run [rules §7], [rules §4.1], [rules §7.1]: the whole flow is evaluated on one snapshot
  * into a plan, and nothing is written. Nodes are visited in topological order, each at most once, when a taken wire
  * leads to it. This is the hot path: it allocates nothing.
  */
@@ -65,7 +65,7 @@ export function evaluateRule(rule: CompiledRule, snapshot: Snapshot, state: Rule
 }
 
 /**
- * Names what is missing further on too (decisions §6, "Skipped"): in the nodes that this run has reached already and in
+ * Names what is missing further on too [rules §7.1]: in the nodes that this run has reached already and in
  * those that surely follow. Which branch a decision behind them would take, nobody knows.
  */
 function noteFurtherMissing({ nodes, frame, isPath }: CompiledRule, plan: Plan): void {

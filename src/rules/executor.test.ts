@@ -1,4 +1,4 @@
-/** One execution, from snapshot to record (§6 "Execution behavior", decisions §2.3, §2.5). */
+/** One execution, from snapshot to record [rules §7], [rules §4.1]. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { editorNode, flowDocument, inputNode, testCatalogue, testSnapshot } from '../testing/site-builder.ts';
@@ -88,7 +88,7 @@ describe('a run', () => {
     });
   });
 
-  test('§6.1 a missing, stale or not finite input ends the run; it is never zero', () => {
+  test('[rules §7.1] a missing, stale or not finite input ends the run; it is never zero', () => {
     const engine = bench();
     expect(engine.run(rule, testSnapshot([12, null, null]))).toMatchObject({
       outcome: 'skipped',
@@ -108,7 +108,7 @@ describe('a run', () => {
     expect(engine.commands.length).toBe(1);
   });
 
-  test('decisions §2.4 an intermediate that is not finite never decides a branch, and nothing is written', () => {
+  test('[rules §5.1] an intermediate that is not finite never decides a branch, and nothing is written', () => {
     const early = compiled([
       inputNode(['first']),
       action('first', [write(5)], ['calc']),
@@ -127,7 +127,7 @@ describe('a run', () => {
     expect(engine.commands).toEqual([]);
   });
 
-  test('§6.2 a value that is not finite or out of range fails its action only', () => {
+  test('[rules §7.3] a value that is not finite or out of range fails its action only', () => {
     const three = compiled([inputNode(['a']), action('a', [write('x / y'), write('x', 2), write(100, 3)])]);
     expect(bench().run(three, testSnapshot([101, 0, 0]))).toMatchObject({
       outcome: 'failed',
@@ -140,7 +140,7 @@ describe('a run', () => {
     });
   });
 
-  test('§6 the range is tested before rounding, then the nearest step inside the range is written', () => {
+  test('[rules §7.3] the range is tested before rounding, then the nearest step inside the range is written', () => {
     const one = compiled([inputNode(['a']), action('a', [write('x')])]);
     const outcome = (x: number) => bench().run(one, testSnapshot([x, 0, 0])).actions_executed[0];
     expect(outcome(99.96)).toMatchObject({ success: true, value: 99.96, written: 100 });
@@ -151,7 +151,7 @@ describe('a run', () => {
   });
 
   test.each(['unavailable', 'stale-generation', 'offline', 'no-route'] as const)(
-    '§6.5 a refused command is recorded as failed: %s',
+    '[rules §7.3] a refused command is recorded as failed: %s',
     (reason) => {
       expect(bench(reason).run(rule, testSnapshot([12, 1, 2]))).toMatchObject({
         outcome: 'failed',
@@ -162,7 +162,7 @@ describe('a run', () => {
   );
 });
 
-describe('§6 range, step and register of a write', () => {
+describe('[rules §7.3] range, step and register of a write', () => {
   const free = { min: undefined, max: undefined, step: undefined, register: undefined };
   const whole = { scale: 0.1, offset: 0, whole: true, low: 0, high: 65_535 };
 
@@ -215,7 +215,7 @@ describe('§6 range, step and register of a write', () => {
   });
 });
 
-describe('§6 skipped: every missing input of the run is named', () => {
+describe('[rules §7.1] skipped: every missing input of the run is named', () => {
   const reads = (id: string, names: Record<string, number>, next: string[]) =>
     editorNode(id, 'input', {
       variables: Object.entries(names).map(([name, point]) => ({
@@ -257,7 +257,7 @@ describe('§6 skipped: every missing input of the run is named', () => {
   });
 });
 
-describe('decisions §2.3 fan-out, fan-in and names', () => {
+describe('[rules §4.1] fan-out, fan-in and names', () => {
   test('a node runs once, after everything upstream was decided', () => {
     const rule = compiled(
       [
@@ -316,7 +316,7 @@ describe('decisions §2.3 fan-out, fan-in and names', () => {
   });
 });
 
-describe('decisions §2.5 two rules, one actuator', () => {
+describe('[rules §6.2] two rules, one actuator', () => {
   const writing = (id: number, priority: number, facts: Partial<PointFacts> = {}) =>
     compiled([inputNode(['a'], ['x']), action('a', [write(`x + ${id}`)])], { id, priority, facts });
 
@@ -374,7 +374,7 @@ describe('decisions §2.5 two rules, one actuator', () => {
   });
 });
 
-describe('decisions §2.3, §2.4 what a rule remembers', () => {
+describe('[rules §4.6], [rules §5.2] what a rule remembers', () => {
   const nodes = (threshold = 10) => [
     inputNode(['p'], ['x']),
     editorNode('p', 'period-delta', { input: 'x', period: 'daily', name: 'today', wires: { default: ['h'] } }),

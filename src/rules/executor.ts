@@ -1,5 +1,5 @@
 /**
- * The executor (§6 "Execution behavior", decisions §2.5). One run has two phases: the whole flow is evaluated on one
+ * The executor [rules §7]. One run has two phases: the whole flow is evaluated on one
  * snapshot into a plan, then the plan's writes are dispatched. A run that ends for want of an input, or on a value
  * that is not finite, dispatches nothing at all.
  */
@@ -72,7 +72,7 @@ function outcomeOf(plan: Plan, error: RunError | null, actions: number): Outcome
   return actions > 0 ? 'acted' : 'no_action';
 }
 
-/** One write through all checks, in the order of decisions §2.5; only an accepted one claims its point. */
+/** One write through all checks, in the order of [rules §7.3]; only an accepted one claims its point. */
 function dispatch(
   rule: CompiledRule,
   plan: Plan,

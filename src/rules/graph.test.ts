@@ -1,4 +1,4 @@
-/** Order, warnings and what has surely run: the graph of a flow (decisions §2.3). */
+/** Order, warnings and what has surely run: the graph of a flow [rules §4.1]. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { editorNode, flowDocument, inputNode, testCatalogue } from '../testing/site-builder.ts';
@@ -27,7 +27,7 @@ const warning = (code: string, path: string, node: string) => ({
   hint: expect.any(String),
 });
 
-describe('decisions §2.3 warnings: stored, and said', () => {
+describe('[rules §4.5] warnings: stored, and said', () => {
   test('an unreachable node, with what it leads to', () => {
     const flow = flowDocument('in', [inputNode(['end']), action('lost', ['next']), action('next')]);
     const { warnings, topology } = accepted(flow);
@@ -110,7 +110,7 @@ const randomFlow = fc
     return { nodes: order.map(({ node }) => node), edges: [] };
   });
 
-describe('decisions §2.3 topological order, ties by code unit', () => {
+describe('[rules §4.1] topological order, ties by code unit', () => {
   test('of any flow: the smallest free id comes next', () => {
     fc.assert(
       fc.property(randomFlow, (flow) => {
@@ -146,7 +146,7 @@ function* everyRun(topology: Topology): Generator<ReadonlySet<string>> {
   }
 }
 
-describe('decisions §2.3 a variable is declared on every path to its use', () => {
+describe('[rules §4.4] a variable is declared on every path to its use', () => {
   test('what is accepted has its variable in every run, whatever the decisions say', () => {
     let acceptedUses = 0;
     let refusedUses = 0;

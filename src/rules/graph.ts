@@ -1,5 +1,5 @@
 /**
- * From parsed nodes to a checked topology (decisions §2.3): one start, an end, wires that lead somewhere, no cycle,
+ * From parsed nodes to a checked topology [rules §4.1]: one start, an end, wires that lead somewhere, no cycle,
  * bounded depth, every variable declared on every path to its use; and the warnings about what can never matter.
  */
 import type { Steps } from '../base/turns.ts';
@@ -203,7 +203,7 @@ function placeOf(part: object, issues: Issues): { readonly part: string; readonl
   return { part: place.path, expression: `${place.path}/${place.field}` };
 }
 
-/** Windows are held in memory and written to the disk: all of a rule together are bounded (decisions §6). */
+/** Windows are held in memory and written to the disk: all of a rule together are bounded [rules §5.2]. */
 function checkWindows(order: readonly ParsedNode[], limits: FlowLimits, issues: Issues): void {
   let samples = 0;
   for (const parsed of order) {

@@ -1,6 +1,6 @@
 /**
  * Collecting issues while reading an unknown document: every reader notes what is wrong and goes on, so that one
- * answer carries all of them (decisions §2.1).
+ * answer carries all of them [rules §2.3].
  */
 import { Formulas } from './expression/parse.ts';
 import { flowLimits } from './limits.ts';

@@ -1,4 +1,4 @@
-/** Limits of a flow document (decisions §2.3). Counts unless the name says otherwise. */
+/** Limits of a flow document [rules §4.4]. Counts unless the name says otherwise. */
 export interface FlowLimits {
   readonly nodesMaximum: number;
   /** JSON text of one node, in UTF-8 bytes. */
@@ -40,5 +40,5 @@ export const storedFlowLimits: FlowLimits = {
   windowSamplesMaximum: Number.POSITIVE_INFINITY,
 };
 
-/** Limits of a trigger (decisions §2.2). */
+/** Limits of a trigger [rules §3.1]. */
 export const triggerLimits = { intervalMsMaximum: 86_400_000, pointsMaximum: 64 } as const;

@@ -1,4 +1,4 @@
-/** Local calendars (decisions §2.3, §2.4) on days when clocks change, and against the runtime's own calendar. */
+/** Local calendars [rules §4.6], [rules §5.2] on days when clocks change, and against the runtime's own calendar. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { hourOfDay, isTimeZone, localMs, monthOf, type Period, periodNumber, weekdayOf } from './local-time.ts';
@@ -11,7 +11,7 @@ const numberAt = (iso: string, period: Period, timezone = amsterdam): number =>
 const passed = (from: string, to: string, period: Period, timezone = amsterdam): number =>
   numberAt(to, period, timezone) - numberAt(from, period, timezone);
 
-describe('decisions §2.4 time_of_day follows the clocks on the wall', () => {
+describe('[rules §5.2] time_of_day follows the clocks on the wall', () => {
   test('the spring day of 23 hours leaves out 2 to 3 o’clock', () => {
     expect(hourAt('2026-03-28T23:00:00Z')).toBe(0);
     expect(hourAt('2026-03-29T00:59:59.999Z')).toBeCloseTo(2, 5);
@@ -40,7 +40,7 @@ describe('decisions §2.4 time_of_day follows the clocks on the wall', () => {
   });
 });
 
-describe('decisions §2.3 periods begin at local midnight', () => {
+describe('[rules §4.6] periods begin at local midnight', () => {
   test('a day begins at midnight of its zone, on the days when clocks change too', () => {
     for (const [last, first] of [
       ['2026-03-28T22:59:59.999Z', '2026-03-28T23:00:00Z'],
@@ -137,7 +137,7 @@ describe('against the runtime’s own calendar', () => {
   });
 });
 
-describe('decisions §2.3 timezone is an IANA name', () => {
+describe('[rules §4.6] timezone is an IANA name', () => {
   test.each(['Europe/Amsterdam', 'UTC', 'Etc/GMT+5', 'America/Argentina/Buenos_Aires'])('%s is', (name) =>
     expect(isTimeZone(name)).toBe(true),
   );

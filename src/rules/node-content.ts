@@ -1,6 +1,6 @@
 /**
  * The content of execution nodes: reading one node's members from JSON, in the grammar that the native dialect's
- * `config` and the compact form (`nodes_json`) share (decisions §2.3).
+ * `config` and the compact form (`nodes_json`) share [rules §4.7].
  */
 import type { PointKind, SiteCatalogue } from './catalogue.ts';
 import { type ExpressionNode, isVariableName, type ParsedExpression } from './expression/parse.ts';

@@ -1,4 +1,4 @@
-/** The compact form (decisions §2.3, `nodes_json`): the same grammar and checks, for a rule without a document. */
+/** The compact form ([rules §4.7], `nodes_json`): the same grammar and checks, for a rule without a document. */
 import { describe, expect, test } from 'vitest';
 import { testCatalogue } from '../testing/site-builder.ts';
 import { parseFlow, parseTopology } from './parse.ts';
@@ -28,7 +28,7 @@ function issuesOf(value: unknown): string[][] {
   return parsed.issues.map(({ code, path, node_id: nodeId }) => [code, path, nodeId ?? '-']);
 }
 
-describe('decisions §2.3 accepted', () => {
+describe('[rules §4.7] accepted', () => {
   test('the smallest topology: a start that is wired to an end', () => {
     const smallest = {
       start_node: 's',
@@ -89,7 +89,7 @@ describe('decisions §2.3 accepted', () => {
   });
 });
 
-describe('decisions §2.3 refused, with node, place and hint', () => {
+describe('[rules §4.7] refused, with node, place and hint', () => {
   test.each<[string, unknown, string[]]>([
     ['a type of the editor’s', changed('d', { type: 'decision' }), ['unknown-node-type', '/nodes/d/type', 'd']],
     ['an unknown field of a node', changed('a', { label: 'x' }), ['unknown-field', '/nodes/a/label', 'a']],
@@ -158,7 +158,7 @@ describe('decisions §2.3 refused, with node, place and hint', () => {
   });
 });
 
-describe('decisions §2.3 limits of the compact form', () => {
+describe('[rules §4.7] limits of the compact form', () => {
   test('64 KiB in one node are allowed, one byte more is not', () => {
     const sized = (bytes: number): Fields => {
       const node = (length: number) => ({

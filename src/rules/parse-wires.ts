@@ -1,4 +1,4 @@
-/** Reading `wires` (decisions §2.3): they are the truth of a flow; the edges are only its drawing. */
+/** Reading `wires` [rules §4.1]: they are the truth of a flow; the edges are only its drawing. */
 import type { Reader } from './issues.ts';
 import type { FlowLimits } from './limits.ts';
 import type { Wires } from './topology.ts';

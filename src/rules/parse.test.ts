@@ -1,4 +1,4 @@
-/** Every refusal and limit of a flow document, sentence by sentence (decisions §2.3). */
+/** Every refusal and limit of a flow document, sentence by sentence [rules §4.4]. */
 import { describe, expect, test } from 'vitest';
 import { editorNode, flowDocument, inputNode, testCatalogue } from '../testing/site-builder.ts';
 import { flowLimits, storedFlowLimits } from './limits.ts';
@@ -58,8 +58,8 @@ function expectRefusal(document: unknown, { code, path, node }: Refusal): void {
   ]);
 }
 
-describe('decisions §2.3 accepted', () => {
-  test('§2.1 the minimal document: a start whose wires.default lists the end', () => {
+describe('[rules §4.1] accepted', () => {
+  test('[rules §4.1] the minimal document: a start whose wires.default lists the end', () => {
     const minimal = {
       nodes: [
         { id: 's', type: 'start', position: { x: 0, y: 0 }, data: { config: { wires: { default: ['e'] } } } },
@@ -222,7 +222,7 @@ describe('decisions §2.3 accepted', () => {
   );
 });
 
-describe('decisions §2.3 refused, with the node’s id, the place and a hint', () => {
+describe('[rules §4.4] refused, with the node’s id, the place and a hint', () => {
   const refusals: readonly [string, unknown, Refusal][] = [
     [
       'unknown node type',
@@ -588,7 +588,7 @@ describe('decisions §2.3 refused, with the node’s id, the place and a hint', 
     ]);
   });
 
-  test('decisions §2.1 one answer carries every issue of the document', () => {
+  test('[rules §2.3] one answer carries every issue of the document', () => {
     const flow = {
       nodes: [
         editorNode('start', 'start', { wires: { default: ['in', 'gone'] } }),
@@ -624,7 +624,7 @@ describe('decisions §2.3 refused, with the node’s id, the place and a hint', 
   });
 });
 
-describe('decisions §2.3 limits, each at its edge', () => {
+describe('[rules §4.4] limits, each at its edge', () => {
   /** start → a chain of calculations → end, `count` nodes in all. */
   const chain = (count: number): Fields => {
     const inner = Array.from({ length: count - 2 }, (_, index) =>
@@ -731,7 +731,7 @@ describe('decisions §2.3 limits, each at its edge', () => {
   });
 });
 
-describe('§6 windows are bounded', () => {
+describe('[rules §4.4] windows are bounded', () => {
   const averaging = (...sizes: number[]) =>
     flowDocument('in', [
       inputNode(['n0'], ['x']),

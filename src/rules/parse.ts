@@ -1,5 +1,5 @@
 /**
- * The parser (§2.1, decisions §2.3): an editor document, or a compact topology, becomes a checked topology, or the
+ * The parser [rules §1.3], [rules §4]: an editor document, or a compact topology, becomes a checked topology, or the
  * list of everything that is wrong with it. It never throws on any JSON value. Wires are the truth, edges the drawing.
  */
 import { atOnce, type Steps } from '../base/turns.ts';

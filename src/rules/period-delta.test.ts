@@ -1,4 +1,4 @@
-/** Period deltas (decisions §2.3): baselines, counter resets, midnights and restarts. */
+/** Period deltas [rules §4.6]: baselines, counter resets, midnights and restarts. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { localMs, type Period, periodNumber } from './local-time.ts';
@@ -19,7 +19,7 @@ function counted(period: Period, timezone = amsterdam): (value: number, iso: str
   };
 }
 
-describe('decisions §2.3 a new period starts at local midnight, at 0', () => {
+describe('[rules §4.6] a new period starts at local midnight, at 0', () => {
   test('a day of 23 hours', () => {
     const today = counted('daily');
     expect(today(100, '2026-03-28T22:59:59Z')).toBe(0);
@@ -75,7 +75,7 @@ describe('decisions §2.3 a new period starts at local midnight, at 0', () => {
   });
 });
 
-describe('decisions §2.3 what was counted before a counter reset is kept', () => {
+describe('[rules §4.6] what was counted before a counter reset is kept', () => {
   test('over several resets, and over a restart between any two values', () => {
     const today = counted('daily');
     const at = (hour: number) => Date.parse('2026-05-01T04:00:00Z') + hour * hourMs;

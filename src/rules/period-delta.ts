@@ -1,5 +1,5 @@
 /**
- * Period delta (decisions §2.3): how much a counter grew since the period began. A new period starts at local
+ * Period delta [rules §4.6]: how much a counter grew since the period began. A new period starts at local
  * midnight of its zone and at 0. What was counted before a counter reset (a value below the last one) is kept.
  */
 import { localMs, type Period, periodNumber } from './local-time.ts';

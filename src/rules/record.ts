@@ -1,5 +1,5 @@
 /**
- * The execution record (§2.1, fields of decisions §2.5): what one run read, decided and tried to write. History,
+ * The execution record ([rules §7.4], fields of [rules §7.4]): what one run read, decided and tried to write. History,
  * per-rule log and live stream all carry this very object.
  */
 

@@ -1,5 +1,5 @@
 /**
- * What the record of a run says beside its actions (§2.1, decisions §2.5): path, condition, values, details and error,
+ * What the record of a run says beside its actions [rules §7.4]: path, condition, values, details and error,
  * read from the plan right after the evaluation. Paths and details of one and the same outcome are one frozen object,
  * shared by all records that carry it: records are read, never changed.
  */

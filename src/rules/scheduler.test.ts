@@ -1,4 +1,4 @@
-/** The scheduler against an obvious model of §6 and decisions §2.2, on simulated time. */
+/** The scheduler against an obvious model of [rules §6] and [rules §3], on simulated time. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { testSnapshot } from '../testing/site-builder.ts';
@@ -33,7 +33,7 @@ const onChange = (
   value_deadband: band,
 });
 
-/** §6 in plain words: one rule, its last values, gaps and gates. It knows one clock only, which never jumps. */
+/** [rules §3.2] in plain words: one rule, its last values, gaps and gates. It knows one clock only, which never jumps. */
 class NaiveRule {
   readonly rule: ScheduledRule;
   readonly last = new Map<number, number>();
@@ -135,7 +135,7 @@ function restartable(rules: readonly ScheduledRule[]) {
   };
 }
 
-describe('§6 the event path and the tick path give the same decisions', () => {
+describe('[rules §6.1] the event path and the tick path give the same decisions', () => {
   test('as a naive model does: random rules, changes, gaps, manual runs, reloads, restarts and jumps of the wall clock', () => {
     fc.assert(
       fc.property(
@@ -189,7 +189,7 @@ describe('§6 the event path and the tick path give the same decisions', () => {
   });
 });
 
-describe('decisions §2.2 intervals', () => {
+describe('[rules §3.3] intervals', () => {
   const everySecond = scheduled(1, { type: 'interval', interval_ms: 1000 });
   const run = (scheduler: ReturnType<typeof createScheduler>, nowMs: number): boolean => {
     const snapshot = testSnapshot([], nowMs);
@@ -230,7 +230,7 @@ describe('decisions §2.2 intervals', () => {
     expect([1000, 1200, 1300].map((ms) => run(scheduler, ms))).toEqual([false, false, true]);
   });
 
-  test('§6 the cooldown counts from the end of the execution that acted, not from its tick', () => {
+  test('[rules §6.3] the cooldown counts from the end of the execution that acted, not from its tick', () => {
     const scheduler = createScheduler(unlimited);
     scheduler.change([{ ...everySecond, cooldown_ms: 1000 }], []);
     const snapshot = testSnapshot([], 0);
@@ -276,7 +276,7 @@ describe('decisions §2.2 intervals', () => {
     expect(restarted(1_000_400 - 3_600_000)).toEqual([false, false, false, true]);
   });
 
-  test('§6 a stored state that is damaged counts as none', () => {
+  test('[rules §3.4] a stored state that is damaged counts as none', () => {
     const watching = scheduled(1, onChange([1], 0, null));
     const good = { last_scheduled: null, last_trigger: null, last_acted: null };
     const entry = { key: '1:measurement:1', last: 5, gap: false };
@@ -294,7 +294,7 @@ describe('decisions §2.2 intervals', () => {
   });
 });
 
-describe('§6 event runs', () => {
+describe('[rules §3.2] event runs', () => {
   const watching = scheduled(1, onChange([1], 0, null));
   const paced = (): ReturnType<typeof createScheduler> => {
     const scheduler = createScheduler({ event_min_interval_ms: 20 });

@@ -1,5 +1,5 @@
 /**
- * The scheduler (§6 "Scheduling behavior", decisions §2.2): data and now in, due rules out. All times are monotonic
+ * The scheduler [rules §6], [rules §3]: data and now in, due rules out. All times are monotonic
  * milliseconds. A tick judges every rule on the snapshot; an event judges only the rules whose points changed; both
  * by the same functions, so that the two paths decide alike.
  */
@@ -36,18 +36,18 @@ export interface DueRule {
 }
 
 export interface FinishedRun {
-  /** False for manual runs: they do not move the interval (decisions §2.2). */
+  /** False for manual runs: they do not move the interval [rules §3.3]. */
   readonly scheduled: boolean;
-  /** Successful, with at least one action performed: starts the cooldown (§6). */
+  /** Successful, with at least one action performed: starts the cooldown [rules §6.3]. */
   readonly acted: boolean;
   readonly snapshot: Snapshot;
   readonly dueAtMs: number;
-  /** When the execution was over: the cooldown counts from here (decisions §6). */
+  /** When the execution was over: the cooldown counts from here [rules §6.3]. */
   readonly endedMs: number;
 }
 
 export interface SchedulerLimits {
-  /** An on-change rule runs at most once in this time; a change in between is kept (decisions §6, "Event runs"). */
+  /** An on-change rule runs at most once in this time; a change in between is kept [rules §3.2]. */
   readonly event_min_interval_ms: number;
 }
 
@@ -349,7 +349,7 @@ function cooledDown({ rule, memory }: Entry, nowMs: number): boolean {
   return nowMs - memory.lastActedMs >= rule.cooldown_ms;
 }
 
-/** A run consumes the change: the last value becomes what the run's snapshot held (§6, decisions §2.2). */
+/** A run consumes the change: the last value becomes what the run's snapshot held [rules §3.2]. */
 function consume(memory: PointMemory | undefined, point: SubscribedPoint, snapshot: Snapshot): void {
   if (memory === undefined) throw new Error('point outside the trigger');
   if (!usable(snapshot, point.index, point.maxAgeMs)) {

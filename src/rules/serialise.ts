@@ -1,5 +1,5 @@
 /**
- * The one serialiser of `nodes_json` (decisions §2.3): explicit, because JavaScript objects reorder integer-like
+ * The one serialiser of `nodes_json` [rules §4.7]: explicit, because JavaScript objects reorder integer-like
  * keys. Nodes in topological order, members in the order in which the parser makes them: the same topology always
  * gives the same bytes.
  */

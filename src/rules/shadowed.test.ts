@@ -1,4 +1,4 @@
-/** Conditions that can only hold together (decisions §2.3, shadowed branch). */
+/** Conditions that can only hold together ([rules §4.5], shadowed branch). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseExpression } from './expression/parse.ts';
@@ -26,7 +26,7 @@ const operators: Readonly<Record<string, (a: number, b: number) => boolean>> = {
   '!=': (a, b) => a !== b,
 };
 
-describe('decisions §2.3 a branch is shadowed when an earlier one holds whenever it does', () => {
+describe('[rules §4.5] a branch is shadowed when an earlier one holds whenever it does', () => {
   test.each([
     ['x > 10', 'x > 5'],
     ['x > 5', 'x > 5'],

@@ -1,5 +1,5 @@
 /**
- * Whether one condition can only hold when another one does (decisions §2.3, shadowed branch). It looks at the form of
+ * Whether one condition can only hold when another one does ([rules §4.5], shadowed branch). It looks at the form of
  * comparisons of one variable with one number; where it cannot tell it says no, so that its yes can be relied on.
  */
 import type { ExpressionNode } from './expression/parse.ts';

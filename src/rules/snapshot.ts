@@ -1,12 +1,12 @@
 /**
  * A snapshot: the live values of all points at one moment, indexed by `PointFacts.index`. Every input of one
- * execution comes from one snapshot (§6, decisions §2.5). Plain typed arrays: the engine refills one and the same
+ * execution comes from one snapshot [rules §7.1]. Plain typed arrays: the engine refills one and the same
  * snapshot each cycle without allocating.
  */
 
 /**
  * Quality codes of the live table. Only `good` and `uncertain` are usable. A reading is `invalid` when its raw value is
- * listed as "not available", and `outOfRange` when it lies outside `min..max` of its point (decisions §6).
+ * listed as "not available", and `outOfRange` when it lies outside `min..max` of its point [points §2].
  */
 export const quality = { missing: 0, good: 1, uncertain: 2, bad: 3, invalid: 4, outOfRange: 5 } as const;
 export type QualityCode = (typeof quality)[keyof typeof quality];

@@ -1,4 +1,4 @@
-/** What a rule remembers over edits and restarts (decisions §2.3, §2.4). */
+/** What a rule remembers over edits and restarts [rules §4.6], [rules §5.2]. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
@@ -21,7 +21,7 @@ const rule = (...sites: SiteFacts[]) => ({ sites });
 const stored = (of: ReturnType<typeof rule>, state: number[][]): unknown =>
   JSON.parse(JSON.stringify(exportRuleState(of, state)));
 
-describe('decisions §2.4 state is dropped when its node is edited', () => {
+describe('[rules §5.2] state is dropped when its node is edited', () => {
   const before = rule(site('a', 'hysteresis'), site('a', 'integrate', { ordinal: 1 }), site('p', 'period-delta'));
 
   test('other nodes, and the order of nodes, may change', () => {
@@ -47,7 +47,7 @@ describe('decisions §2.4 state is dropped when its node is edited', () => {
   });
 });
 
-describe('decisions §2.4 state survives a restart', () => {
+describe('[rules §5.2] state survives a restart', () => {
   test('counters and on/off states go on', () => {
     const both = rule(site('p', 'period-delta'), site('h', 'hysteresis'));
     expect(restoreRuleState(both, stored(both, [[20_000, 100.5, -0.25, 130], [1]]))).toEqual([

@@ -1,6 +1,6 @@
 /**
- * What a rule remembers from run to run: the memory of each stateful call site and period delta (decisions §2.4,
- * §2.3). State belongs to one call site of one node and is dropped when that node is edited.
+ * What a rule remembers from run to run: the memory of each stateful call site and period delta ([rules §5.2],
+ * [rules §4.6]). State belongs to one call site of one node and is dropped when that node is edited.
  */
 
 import type { StatefulName } from './expression/function-table.ts';
@@ -57,7 +57,7 @@ export function urgentRuleState(rule: HasSites, state: RuleState): string {
   return text;
 }
 
-/** State after a restart: what hangs on elapsed time starts anew, everything else goes on (decisions §2.4). */
+/** State after a restart: what hangs on elapsed time starts anew, everything else goes on [rules §5.2]. */
 export function restoreRuleState(rule: HasSites, stored: unknown): RuleState {
   const known = new Map<string, number[]>();
   for (const entry of Array.isArray(stored) ? stored : []) {

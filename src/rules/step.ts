@@ -1,4 +1,4 @@
-/** What a written value becomes: range, step and register of its point (decisions §2.5 "Writes", §6 "Range of a write"). */
+/** What a written value becomes: range, step and register of its point [rules §7.3]. */
 import type { PointFacts, RegisterFacts } from './catalogue.ts';
 import { roundHalfAway } from './expression/function-table.ts';
 

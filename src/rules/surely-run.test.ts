@@ -27,7 +27,7 @@ function before(nodes: Record<string, TopologyNode>, id: string): string[] {
 }
 
 describe('what has surely run', () => {
-  test('decisions §2.3 start → several inputs → one decision: all inputs have run', () => {
+  test('[rules §4.1] start → several inputs → one decision: all inputs have run', () => {
     const flow = { start: input('a', 'b'), a: input('d'), b: input('d'), d: choice({ x: ['end'] }), end };
     expect(before(flow, 'd')).toEqual(['start', 'a', 'b']);
   });
@@ -76,7 +76,7 @@ function declared(nodes: Record<string, TopologyNode>, id: string, declaring: re
   );
 }
 
-describe('§6 declared on every path: of names, not of nodes', () => {
+describe('[rules §4.4] declared on every path: of names, not of nodes', () => {
   const branches = { s: choice({ x: ['a'], else: ['b'] }), a: input('c'), b: input('c'), c: input('end'), end };
 
   test('a name that every branch declares is declared behind them; one that only some declare is not', () => {

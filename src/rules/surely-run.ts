@@ -1,5 +1,5 @@
 /**
- * What has surely happened whenever a node runs (decisions §2.3 and §6, "Declared on every path"). An output may fan
+ * What has surely happened whenever a node runs [rules §4.4]. An output may fan
  * out, and then all its targets run: start → several inputs → one decision declares the variables of all inputs. Only
  * branches choose: a variable that every branch assigns is declared behind them.
  */

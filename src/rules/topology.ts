@@ -1,5 +1,5 @@
 /**
- * The execution topology (`nodes_json`, §2.1, decisions §2.3): what is left of a flow when positions, labels and
+ * The execution topology (`nodes_json`, [rules §4.7]): what is left of a flow when positions, labels and
  * drawing are discarded. Both dialects parse into it; the executor compiles it.
  */
 import type { PointRef } from './catalogue.ts';
@@ -110,7 +110,7 @@ export interface Topology {
   readonly formulas: Formulas;
 }
 
-/** A fault of a flow or trigger, as `details.issues[]` carries it (decisions §2.1). */
+/** A fault of a flow or trigger, as `details.issues[]` carries it [rules §2.3]. */
 export interface Issue {
   readonly code: string;
   readonly message: string;

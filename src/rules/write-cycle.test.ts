@@ -8,7 +8,7 @@ const rule = (id: number, startedBy: readonly number[], writes: readonly number[
   writes,
 });
 
-describe('decisions §6 rules that start each other', () => {
+describe('[rules §4.5] rules that start each other', () => {
   test('two, three, none', () => {
     const [a, b, c] = [rule(1, [10], [20]), rule(2, [20], [30]), rule(3, [30], [10])];
     expect(writeCycle(1, [a, b, c])).toEqual([1, 2, 3]);

@@ -1,4 +1,4 @@
-/** Rules that start each other: one writes a point that the next is triggered by (decisions §6, "Event runs"). */
+/** Rules that start each other: one writes a point that the next is triggered by [rules §4.5]. */
 
 export interface WritingRule {
   readonly id: number;

@@ -1,5 +1,5 @@
 /**
- * The bytes of the audit chain (decisions §3 "Store"; docs/formats/audit.md): one canonical text per event, which holds
+ * The bytes of the audit chain ([audit §6]; docs/formats/audit.md): one canonical text per event, which holds
  * the hash of the event before it, and its SHA-256. It stands here because the migration of older databases needs it too.
  * The text is RFC 8785: members sorted by code unit, written out by hand because millions of events are verified at once.
  */

@@ -1,4 +1,4 @@
-/** Databases of the first format are chained when they are opened (decisions §3 "Store"): nothing is lost, nothing excused. */
+/** Databases of the first format are chained when they are opened [audit §6]: nothing is lost, nothing excused. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * The second format of the audit tables (decisions §3 "Store"): chains with a hash per event, retention marks, and
+ * The second format of the audit tables [audit §6]: chains with a hash per event, retention marks, and
  * triggers that leave one way in (behind the last event) and one way out (the oldest, at or below a mark). Events of the
  * first format are chained as they are found: from then on they cannot be changed unseen.
  */

@@ -1,4 +1,4 @@
-/** What is said of a site database whose format is not this program's (decisions §3 "Store"). */
+/** What is said of a site database whose format is not this program's [audit §6]. */
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { engines, runOn, testPlaces, testSchema } from '../testing/engines.ts';
@@ -16,7 +16,7 @@ describe.each(engines)('a site database on %s', (engine) => {
   const known = (engine === 'sqlite' ? migrations : postgresMigrations).site.length;
 
   test.each(cases)(
-    'decisions §3 a data format that differs by %i is not verified, and what to do is said',
+    '[audit §7] a data format that differs by %i is not verified, and what to do is said',
     async (more, advice) => {
       const places = await testPlaces(engine);
       onTestFinished(() => places.remove());
@@ -34,7 +34,7 @@ describe.each(engines)('a site database on %s', (engine) => {
   );
 });
 
-test('decisions §3 a server on which no service has run yet is told so, and is left as it is', async () => {
+test('[audit §6] a server on which no service has run yet is told so, and is left as it is', async () => {
   const place = await testSchema();
   await expect(scanAudit(place)).rejects.toThrow(/data format 0, .*: start the service of this version once/);
   expect(await runOn(place, `SELECT to_regnamespace('${place.limits.postgres_schema}') AS there`)).toEqual([

@@ -1,4 +1,4 @@
-/** Backups of a data dir (decisions §1 "Operations"), on files of their own. */
+/** Backups of a data dir [platform §4.4], on files of their own. */
 import {
   chmodSync,
   existsSync,
@@ -48,7 +48,7 @@ const refusal = (work: () => unknown): string => {
   return 'nothing';
 };
 
-describe('decisions §1 a backup', () => {
+describe('[platform §4.4] a backup', () => {
   test('has databases, keys, checkpoints and small files; no lock, no log; for its owner alone', () => {
     const manifest = backUp(order());
     expect(manifest).toMatchObject({
@@ -187,7 +187,7 @@ describe('decisions §1 a backup', () => {
   });
 });
 
-describe('decisions §1 a data dir of an older format', () => {
+describe('[platform §4.4] a data dir of an older format', () => {
   test('is copied before it is brought forward, once, and only then', async () => {
     expect(copyBeforeMigration(dataDir, 0)).toEqual([]);
     const file = databaseFile(dataDir, 'site');

@@ -1,5 +1,5 @@
 /**
- * Backups of a data dir (decisions §1 "Operations"): one consistent copy of each database while the service writes, with the
+ * Backups of a data dir [platform §4.4]: one consistent copy of each database while the service writes, with the
  * small files beside them, and a manifest that is written last. What has no manifest is no backup.
  */
 

@@ -1,4 +1,4 @@
-/** The site's databases: their durability (decisions §1.2), their format, and that a clean end leaves one file each. */
+/** The site's databases: their durability [platform §3], their format, and that a clean end leaves one file each. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -141,7 +141,7 @@ describe.each(databases)('the %s database', (name, open, synchronous) => {
   });
 
   test.each([[false], [true]])(
-    'decisions §1 a clean end leaves the one file (used: %s), whichever handle is the last',
+    '[platform §1.1] a clean end leaves the one file (used: %s), whichever handle is the last',
     async (used) => {
       const handles = [open(file), open(file)];
       if (used) for (const handle of handles) await sql`SELECT * FROM sqlite_schema`.execute(handle.query);
@@ -196,7 +196,7 @@ describe.each(engines)('a commit of nothing on %s', (engine) => {
   });
 });
 
-test.each(engines)('decisions §2.1 ids of rules are never given again, not even the newest, on %s', async (engine) => {
+test.each(engines)('[rules §1.1] ids of rules are never given again, not even the newest, on %s', async (engine) => {
   const places = await testPlaces(engine);
   const database = openDatabase(places.site);
   await database.ready();

@@ -1,4 +1,4 @@
-/** PostgreSQL under the query layer behaves as the embedded engine does: locks, numbers, trouble, formats (decisions §1.2). */
+/** PostgreSQL under the query layer behaves as the embedded engine does: locks, numbers, trouble, formats [platform §3]. */
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';

@@ -38,7 +38,7 @@ describe('a handle', () => {
     ['full', 2],
     ['normal', 1],
   ] as const)(
-    'decisions §1.2 durability %s is really set, on a log that readers do not wait for',
+    '[platform §3] durability %s is really set, on a log that readers do not wait for',
     (durability, level) => {
       const database = open(durability);
       expect(pragma(database, 'synchronous')).toBe(level);

@@ -1,6 +1,6 @@
 /**
  * What every driver does the same, run through the device layer: the contract of `devices/driver.ts` and of the command
- * path (§6.4, §6.5, decisions §2.5, §2.6). Each driver's test calls it with a site of its own.
+ * path [points §4.1], [points §4.2], [points §4.3], [points §3]. Each driver's test calls it with a site of its own.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
@@ -126,7 +126,7 @@ export function driverContract(driver: string, open: () => Promise<ContractDevic
       expect(await devices.layer.counts()).toEqual({ sent: 2, failed: 0, dropped: 0 });
     });
 
-    test('§6.5 a command older than command_max_age_ms is dropped and counted, not sent', async () => {
+    test('[points §4.3] a command older than command_max_age_ms is dropped and counted, not sent', async () => {
       expect(devices.command(device.action, 12.5)).toBe('accepted');
       await arrives(12.5);
       expect(devices.agedCommand(device.action, 20, 1001)).toBe('accepted');
@@ -135,7 +135,7 @@ export function driverContract(driver: string, open: () => Promise<ContractDevic
       expect((await devices.layer.counts()).sent).toBe(1);
     });
 
-    test('§6.4 after a restart: another generation, old decisions dropped, new ones carried out', async () => {
+    test('[points §4.2] after a restart: another generation, old decisions dropped, new ones carried out', async () => {
       const old = currentGeneration(devices.memory);
       await devices.layer.restart();
       expect(currentGeneration(devices.memory)).toBeGreaterThan(old);
@@ -147,7 +147,7 @@ export function driverContract(driver: string, open: () => Promise<ContractDevic
       expect(await devices.layer.counts()).toEqual({ sent: 1, failed: 0, dropped: 0 });
     });
 
-    test.each(['stop', 'terminate'] as const)('§6.4 after %s everything is unavailable', async (how) => {
+    test.each(['stop', 'terminate'] as const)('[points §4.2] after %s everything is unavailable', async (how) => {
       expect(devices.command(device.action, 12.5)).toBe('accepted');
       await arrives(12.5);
       const generation = currentGeneration(devices.memory);

@@ -1,6 +1,6 @@
 /**
  * Frame assembly as one would do it by hand, for comparison: quadratic, over all rows, sharing nothing with the real one
- * but the shapes of the wire. Rules are written out from the specification, not from the code.
+ * but the shapes of the wire. Rules are written out from the contract, not from the code.
  */
 
 export interface NaiveRow {

@@ -72,7 +72,7 @@ export function processorContract(
     const outcome = (status: number, message: unknown, head?: Partial<HttpAnswer>) =>
       ask(() => Promise.resolve(answerOf(status, message, head)));
 
-    test('§4.3 it sends the request whole, with media type and token, and hands back the message', async () => {
+    test('[processor §1] it sends the request whole, with media type and token, and hands back the message', async () => {
       const seen: string[] = [];
       const answer = await ask((route, { headers, body }) => {
         seen.push(route, headers['content-type'] ?? '', headers['authorization'] ?? '', new TextDecoder().decode(body));
@@ -83,7 +83,7 @@ export function processorContract(
       expect(JSON.parse(seen[3] ?? '')).toEqual(loadRequest);
     });
 
-    test('§7 a typed refusal keeps its code and status', async () => {
+    test('[processor §5] a typed refusal keeps its code and status', async () => {
       expect(await outcome(422, envelope('QUALITY_REJECTED', 'invalid_data'))).toEqual({
         outcome: 'refused',
         status: 422,
@@ -99,7 +99,7 @@ export function processorContract(
       });
     });
 
-    test('§7 capacity is always worth a retry, honoring the advice', async () => {
+    test('[processor §5] capacity is always worth a retry, honoring the advice', async () => {
       const busy = envelope('PROCESSOR_BUSY', 'capacity', { details: { retry_after_seconds: 3 } });
       expect(await outcome(429, busy)).toEqual({
         outcome: 'unavailable',
@@ -109,7 +109,7 @@ export function processorContract(
       });
     });
 
-    test('§7 unavailable is retryable when marked, and its advice is ignored when it is not', async () => {
+    test('[processor §5] unavailable is retryable when marked, and its advice is ignored when it is not', async () => {
       const details = { retry_after_seconds: 900 };
       const down = (retryable: boolean) => envelope('MODEL_RUNTIME_UNAVAILABLE', 'unavailable', { retryable, details });
       expect(await outcome(503, down(true))).toMatchObject({ retryable: true, retryAfterSeconds: 900 });
@@ -143,7 +143,7 @@ export function processorContract(
       expect(await outcome(204, '')).toMatchObject(rejected('http_status'));
     });
 
-    test('§8 max_response_bytes: at the limit it is read, a byte more is rejected', async () => {
+    test('[processor §6.5] max_response_bytes: at the limit it is read, a byte more is rejected', async () => {
       const padded = (bytes: number) => JSON.stringify(loadResult).padEnd(bytes, ' ');
       expect(await outcome(200, padded(10_000))).toMatchObject({ outcome: 'answered' });
       expect(await outcome(200, padded(10_001))).toMatchObject({
@@ -152,7 +152,7 @@ export function processorContract(
       });
     });
 
-    test('§8 max_request_bytes: at the limit it is sent, a byte less is not', async () => {
+    test('[processor §6.5] max_request_bytes: at the limit it is sent, a byte less is not', async () => {
       const bytes = Buffer.byteLength(JSON.stringify(loadRequest));
       let asked = 0;
       const answer: AnswerRequest = () => {
@@ -164,7 +164,7 @@ export function processorContract(
       expect(asked).toBe(1);
     });
 
-    test('§8 request_timeout_ms ends a call that hangs', async () => {
+    test('[processor §6.1] request_timeout_ms ends a call that hangs', async () => {
       const hang = hanging();
       const asked = ask(hang.answer);
       await hang.reached;

@@ -1,5 +1,5 @@
 /**
- * One rule as the service promises it (§2.1, decisions §2.1): a document with a revision that every change raises by one. A
+ * One rule as the service promises it [rules §1.1], [rules §2.3]: a document with a revision that every change raises by one. A
  * change may expect a revision and is refused when the rule has another; an id that was deleted is never used again.
  */
 import { checkLinearizable, explain, type Model, type Operation } from './linearizability.ts';

@@ -18,7 +18,7 @@ test('timers run in order of their moment, each seeing its own time', () => {
   ]);
 });
 
-test('a wall jump moves labels, not durations (decisions §1)', () => {
+test('a wall jump moves labels, not durations [platform §1.4]', () => {
   const clock = simulatedClock(10_000, 0);
   let ran = false;
   clock.after(10, () => {

@@ -1,4 +1,4 @@
-/** The audit trail of a running service, and its two commands (decisions §3 "Store", §2.7). */
+/** The audit trail of a running service, and its two commands [audit §6], [platform §7]. */
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -125,7 +125,7 @@ test('setpoint audit with an anchor kept elsewhere: the tail that it does not co
   expect(audit('verify', '--anchor', join(of.config, 'none')).status).toBe(1);
 });
 
-test('§5, §7 an opaque token opens the audit of its own pair, of a real process', async () => {
+test('[identity §3], [audit §4] an opaque token opens the audit of its own pair, of a real process', async () => {
   const token = 'an-opaque-token-of-32-characters-or-more';
   const service = await start(folders(), {
     SVC_CLOUD_API_BEARER_TOKEN: token,

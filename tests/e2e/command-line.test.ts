@@ -1,4 +1,4 @@
-/** The command line as a process against a running service (decisions §2.7): answers, tables, JSON, exit codes, failures. */
+/** The command line as a process against a running service [platform §7]: answers, tables, JSON, exit codes, failures. */
 import { spawn, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ const json = (...args: string[]): unknown => {
   return JSON.parse(result.stdout);
 };
 
-describe('decisions §2.7 rules by the command line', () => {
+describe('[platform §7] rules by the command line', () => {
   test('from a stub to a run, with what every command prints', () => {
     expect(setpoint('rules', 'create', '--name', 'Fill\u001b[31m', '--confirmed')).toMatchObject({
       status: 0,
@@ -89,7 +89,7 @@ describe('decisions §2.7 rules by the command line', () => {
   });
 });
 
-describe('decisions §2.7 what goes wrong is one clear line and the right exit code', () => {
+describe('[platform §7] what goes wrong is one clear line and the right exit code', () => {
   test.each([
     [
       'without --confirmed',
@@ -200,7 +200,7 @@ describe('decisions §2.7 what goes wrong is one clear line and the right exit c
   });
 });
 
-describe('decisions §2.7 completion', () => {
+describe('[platform §7] completion', () => {
   /** What bash offers after these words. */
   const offered = (...words: string[]): string[] => {
     const script = `eval "$1"; COMP_WORDS=(setpoint ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; _setpoint; printf '%s\\n' "\${COMPREPLY[@]}"`;

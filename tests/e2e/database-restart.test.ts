@@ -181,7 +181,7 @@ describe('the database is away', () => {
     await waitFor(async () => (await runsBetween(downAtMs, downAtMs + leaseMs)) > 0 || undefined, 30_000);
   }, 120_000);
 
-  test('§3 the audit chain of all of it is unbroken', () => {
+  test('[audit §6] the audit chain of all of it is unbroken', () => {
     const [machine] = cluster.machines;
     if (machine === undefined) throw new Error('there is no machine');
     const more = { SVC_DATABASE_URL: cluster.postgres.url };

@@ -1,4 +1,4 @@
-/** `npm start` as a process (decisions §1, Commands): ready at once, in control within a minute, ended and continued. */
+/** `npm start` as a process [platform §1.2]: ready at once, in control within a minute, ended and continued. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -119,7 +119,7 @@ describe('the demo site', () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  test('decisions §1 a first start controls the battery, and history shows why', async () => {
+  test('[platform §1.2] a first start controls the battery, and history shows why', async () => {
     const demo = await start();
     process.stderr.write(`ready after ${Math.round(demo.readyMs)} ms\n`);
     expect(demo.screen.trimEnd().split('\n').length).toBeLessThan(25);
@@ -152,7 +152,7 @@ describe('the demo site', () => {
     expect(await interrupt(demo)).toBe(0);
   });
 
-  test('decisions §1 a second start continues: the same rules, their history, the state of the plant', async () => {
+  test('[platform §1.2] a second start continues: the same rules, their history, the state of the plant', async () => {
     const fast = await start('--speed', '600');
     expect(fast.screen).toContain('600 x true pace');
     // Ten minutes pass in a second, and the load never rests.
@@ -171,7 +171,7 @@ describe('the demo site', () => {
     expect(await interrupt(again)).toBe(0);
   });
 
-  test('decisions §1 what is not understood is one clear line and exit 1', () => {
+  test('[platform §1.2] what is not understood is one clear line and exit 1', () => {
     for (const args of [
       ['--speed', 'fast'],
       ['--speed', '0'],

@@ -1,4 +1,4 @@
-/** A device layer that restarts between decision and delivery: the command is dropped (§6 Execution behavior 4). */
+/** A device layer that restarts between decision and delivery: the command is dropped ([points §4.2] Execution behavior 4). */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ instances:
     'site.yaml',
   );
 
-test('§6 a rule that fires across a restart of the device layer is detected and dropped; nothing is delivered later', async () => {
+test('[points §4.2] a rule that fires across a restart of the device layer is detected and dropped; nothing is delivered later', async () => {
   const device = await startModbusDevice();
   const dataDir = mkdtempSync(join(tmpdir(), 'device-restart-'));
   const site = siteOf(device.port);

@@ -1,4 +1,4 @@
-/** Rules against a Modbus device that goes away and comes back mid-run (§6 Execution behavior, decisions §2.5, §2.6). */
+/** Rules against a Modbus device that goes away and comes back mid-run ([rules §7.3] Execution behavior, [points §4.1], [points §3.1]). */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type ModbusDevice, startModbusDevice } from '../../src/testing/modbus-server.ts';
 import { editorFlow, type Json, startTestService, type TestService, testFolders, waitFor } from './running-service.ts';
@@ -17,7 +17,7 @@ instances:
       - { id: 1, name: setpoint, kind: action, unit: kW, min: -500, max: 500, channel: inverter, address: { table: holding, register: ${setpointRegister}, type: float32 } }
 `;
 
-describe('§6 a device that goes away mid-run', () => {
+describe('[points §5] a device that goes away mid-run', () => {
   let device: ModbusDevice;
   let service: TestService;
   let follow = 0;
@@ -79,7 +79,7 @@ describe('§6 a device that goes away mid-run', () => {
     await device.stop();
   });
 
-  test('§6.3 a point change becomes a command at the device', async () => {
+  test('[rules §7.3] a point change becomes a command at the device', async () => {
     measure(30);
     await waitFor(async () => (await execute(follow))['outcome'] === ('acted' as unknown) || undefined);
     await waitFor(() => setpoint() === 60 || undefined);

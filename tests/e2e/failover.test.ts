@@ -64,7 +64,7 @@ describe('two machines, one site', () => {
   );
 
   test.each(ways.map((way) => [way] as const))(
-    '§2.5 a cooldown that began on one machine holds on the other (%s)',
+    '[platform §4.3] a cooldown that began on one machine holds on the other (%s)',
     async (way) => {
       const site = siteOf(way);
       const service = await leaderOf(site);
@@ -77,7 +77,7 @@ describe('two machines, one site', () => {
     },
   );
 
-  test('§2.5 so does one whose process was killed the moment it was stored; a change asked of the other one is answered', async () => {
+  test('[platform §4.3] so does one whose process was killed the moment it was stored; a change asked of the other one is answered', async () => {
     const { cluster } = siteOf('kill');
     const { old, next } = await pairOf(cluster);
     if (old.service === null || next.service === null) throw new Error('a machine does not run');
@@ -122,7 +122,7 @@ describe('two machines, one site', () => {
     await waitFor(() => leader.device.holding.readFloatBE(200) === 150 || undefined);
   });
 
-  test('§2.1, §3 two replicas that change one rule at once: every revision once, every other change a conflict', async () => {
+  test('[rules §2.3], [audit §3] two replicas that change one rule at once: every revision once, every other change a conflict', async () => {
     const { cluster } = siteOf('stop');
     await cluster.leader(30_000);
     const services = cluster.machines.flatMap(({ service }) => (service === null ? [] : [service]));
@@ -149,7 +149,7 @@ describe('two machines, one site', () => {
     expect(won.toSorted((a, b) => a - b)).toEqual(Array.from({ length: last - 1 }, (_, index) => index + 2));
   }, 60_000);
 
-  test.each(ways.map((way) => [way] as const))('§3 the audit chain of all of them is unbroken (%s)', (way) => {
+  test.each(ways.map((way) => [way] as const))('[audit §6] the audit chain of all of them is unbroken (%s)', (way) => {
     const [machine] = siteOf(way).cluster.machines;
     if (machine === undefined) throw new Error('there is no machine');
     const verified = runCommand(

@@ -103,7 +103,7 @@ describe('the forecaster', { timeout: 180_000 }, () => {
   }, 60_000);
   afterAll(() => forecaster.stop());
 
-  test('§4.3 health: its identity and that it is well', async () => {
+  test('[processor §1] health: its identity and that it is well', async () => {
     const { status, body } = await forecaster.health();
     expect([status, body['status'], body['processor'], body['contract']]).toEqual([
       200,
@@ -113,7 +113,7 @@ describe('the forecaster', { timeout: 180_000 }, () => {
     ]);
   });
 
-  test('§2.3 a forecast with its band is produced, names its artifact, and the service accepts it', async () => {
+  test('[processor §3] a forecast with its band is produced, names its artifact, and the service accepts it', async () => {
     const request = ask(site, 'site.load');
     const { status, text, body } = await forecaster.process(request);
     expect([status, body['status'], body['warnings']]).toEqual([200, 'produced', []]);
@@ -137,7 +137,7 @@ describe('the forecaster', { timeout: 180_000 }, () => {
     expect(texts[0]).toContain('"status":"produced"');
   });
 
-  test('decisions §4 an answer from a fit of an hour before equals the answer of a fresh process', async () => {
+  test('[processor §7] an answer from a fit of an hour before equals the answer of a fresh process', async () => {
     const request = ask(later, 'site.later');
     const before = await forecaster.process(ask(earlier, 'site.later'));
     const warm = await forecaster.process(request);
@@ -149,7 +149,7 @@ describe('the forecaster', { timeout: 180_000 }, () => {
     expect(lasting(warm.text)).not.toBe(lasting(before.text));
   });
 
-  test('§2.3 too short a history is a named fallback of the task, or unavailable: never produced', async () => {
+  test('[data-processing §6.3] too short a history is a named fallback of the task, or unavailable: never produced', async () => {
     const request = ask(short, 'site.short');
     const fallback = await forecaster.process(request);
     expect(fallback.body).toMatchObject({
@@ -167,7 +167,7 @@ describe('the forecaster', { timeout: 180_000 }, () => {
     });
   });
 
-  test('§2.3 missing cells are handled: said, and never zeros', async () => {
+  test('[data-processing §3.3] missing cells are handled: said, and never zeros', async () => {
     const thin = withoutCells(site, 0.05, 3);
     const target = thin.sample.target.map((value, cell) => (cell >= 600 && cell < 630 ? Number.NaN : value));
     const request = ask({ ...thin, sample: { ...thin.sample, target } }, 'site.load');
@@ -179,7 +179,7 @@ describe('the forecaster', { timeout: 180_000 }, () => {
     expect(Math.min(...points.map(({ value }) => value))).toBeGreaterThan(35);
   });
 
-  test('§7 a deadline that passes during the work: 504, the work ends, and its thread is replaced', async () => {
+  test('[processor §2] a deadline that passes during the work: 504, the work ends, and its thread is replaced', async () => {
     const { status, body } = await forecaster.process(ask(heavy, 'site.heavy', 1000));
     expect([status, body['code']]).toEqual([504, 'DEADLINE_EXCEEDED']);
     await waitFor(() => forecaster.logs().includes('ended at its deadline'));
@@ -196,7 +196,7 @@ describe('the forecaster', { timeout: 180_000 }, () => {
     expect(answers.map((answer) => answer.body['status'])).toEqual(answers.map(() => 'produced'));
   });
 
-  test('§8 max_concurrency: more than one forecast a core at once is answered 429 with advice', async () => {
+  test('[processor §6.5] max_concurrency: more than one forecast a core at once is answered 429 with advice', async () => {
     const answers = await Promise.all(
       Array.from({ length: workers + 2 }, () => forecaster.process(ask(heavy, 'site.heavy', 6000))),
     );
@@ -209,7 +209,7 @@ describe('the forecaster', { timeout: 180_000 }, () => {
     );
   });
 
-  test('§8 max_request_bytes and max_frame_cells: the longest history of the contract fits, with 99 quantiles', async () => {
+  test('[processor §6.5] max_request_bytes and max_frame_cells: the longest history of the contract fits, with 99 quantiles', async () => {
     const own = longest();
     const large = await startTestForecaster({ 'longest.yaml': taskText(own, 'site.longest') });
     const body = ask(own, 'site.longest', 50_000);
@@ -219,7 +219,7 @@ describe('the forecaster', { timeout: 180_000 }, () => {
     expect(await large.stop()).toBe(0);
   });
 
-  test('§4.3 every line of the conformance check holds, for a task that is really forecast', async () => {
+  test('[processor §4] every line of the conformance check holds, for a task that is really forecast', async () => {
     const target = {
       endpoint: new URL(forecaster.url),
       bearerToken: null,
@@ -231,7 +231,7 @@ describe('the forecaster', { timeout: 180_000 }, () => {
     expect(lines.length).toBeGreaterThan(50);
   });
 
-  test('decisions §1 told to stop, it answers what it works on and ends with 0 within 10 s', async () => {
+  test('[platform §1.3] told to stop, it answers what it works on and ends with 0 within 10 s', async () => {
     const stopping = await startTestForecaster(tasks);
     const idleMs = stopping.computedMs();
     const answer = stopping.process(ask(site, 'site.load'));
@@ -249,7 +249,7 @@ describe('the forecaster', { timeout: 180_000 }, () => {
 });
 
 describe('the forecaster, started', { timeout: 120_000 }, () => {
-  test('§5 with a token, every route asks for it', async () => {
+  test('[processor §6.4] with a token, every route asks for it', async () => {
     const forecaster = await startTestForecaster(
       { 'site.yaml': tasks['site.yaml'] },
       { SVC_FORECASTER_BEARER_TOKEN: 'a-secret' },
@@ -264,7 +264,7 @@ describe('the forecaster, started', { timeout: 120_000 }, () => {
     expect(forecaster.logs()).not.toContain('a-secret');
   });
 
-  test('decisions §1 what cannot be is one clear line a fault and exit 1', () => {
+  test('[platform §1.1] what cannot be is one clear line a fault and exit 1', () => {
     const folder = taskFolder({ 'a.yaml': tasks['site.yaml'], 'b.yaml': tasks['site.yaml'], 'c.yaml': 'schema: x\n' });
     const started = (more: Record<string, string>) => {
       const { status, stderr } = runCommand('forecaster.ts', [], {
@@ -289,7 +289,7 @@ describe('the forecaster, started', { timeout: 120_000 }, () => {
     ]);
   });
 
-  test('decisions §1 a port in use is one clear line and exit 1', async () => {
+  test('[platform §1.1] a port in use is one clear line and exit 1', async () => {
     const first = await startTestForecaster({ 'site.yaml': tasks['site.yaml'] });
     const folder = taskFolder({ 'site.yaml': tasks['site.yaml'] });
     const { status, stderr } = runCommand('forecaster.ts', [], {

@@ -1,4 +1,4 @@
-/** `setpoint history` beside a running service and without one, and the demo's past (decisions §1, §2.7, §4 "History import"). */
+/** `setpoint history` beside a running service and without one, and the demo's past [platform §1.2], [platform §7], [data-processing §5.1]. */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -32,7 +32,7 @@ instances:
 `;
 const series = { instance: 2, point: 1 };
 
-describe.each(engines)('decisions §2.7 setpoint history, on %s', (engine) => {
+describe.each(engines)('[platform §7] setpoint history, on %s', (engine) => {
   let folders: TestFolders;
   let storage: SiteStorage;
   beforeEach(async () => {
@@ -64,7 +64,7 @@ describe.each(engines)('decisions §2.7 setpoint history, on %s', (engine) => {
     return events.map(({ outcome, resource_id: id, subject_id: subject }) => [outcome, id, subject]);
   };
 
-  test('decisions §4 import and export without a service, audited before and after', async () => {
+  test('[points §6.2] import and export without a service, audited before and after', async () => {
     const text = 'time,value\n2026-07-11T10:45:00Z,1\n2026-07-11T10:45:00Z,2\n2026-07-11T10:46:00Z,\n';
     const done = importText(text, '--json');
     expect([done.status, done.stderr]).toEqual([0, '']);
@@ -83,7 +83,7 @@ describe.each(engines)('decisions §2.7 setpoint history, on %s', (engine) => {
     ]);
   });
 
-  test('decisions §4 --as-known-at leaves out what came later; --ingested-at-event-time looks original', () => {
+  test('[points §6.2] --as-known-at leaves out what came later; --ingested-at-event-time looks original', () => {
     expect(importText('time,value\n2026-07-11T10:45:00Z,1\n', '--ingested-at-event-time').status).toBe(0);
     expect(importText('time,value\n2026-07-11T10:45:00Z,2\n').status).toBe(0);
     const known = setpoint('export', '--point', '2:1', '--as-known-at', '2026-07-11T10:45:00Z', '--json');
@@ -99,7 +99,7 @@ describe.each(engines)('decisions §2.7 setpoint history, on %s', (engine) => {
     expect(setpoint('export', '--point', '2:1').stdout).toContain(',1,good\n2026-07-11T10:45:00Z,2,good\n');
   });
 
-  test('decisions §4 one bad line and nothing is stored; wrong points and times are told', async () => {
+  test('[points §6.2] one bad line and nothing is stored; wrong points and times are told', async () => {
     const bad = importText('time,value\n2026-07-11T10:45:00Z,1\n2026-07-11T10:46:00Z,one\n');
     expect(bad.status).toBe(1);
     expect(bad.stderr).toContain('values.csv:3: the value must be a finite number');
@@ -118,7 +118,7 @@ describe.each(engines)('decisions §2.7 setpoint history, on %s', (engine) => {
     expect(setpoint('export').status).toBe(2);
   });
 
-  test('decisions §2.7 an export of nothing says so; a point that there is none of is refused', () => {
+  test('[platform §7] an export of nothing says so; a point that there is none of is refused', () => {
     expect(importText('time,value\n2026-07-11T10:45:00Z,1\n').status).toBe(0);
     expect(setpoint('export', '--point', '2:1', '--from', '2026-07-11T10:45:01Z')).toMatchObject({
       status: 0,
@@ -140,7 +140,7 @@ describe.each(engines)('decisions §2.7 setpoint history, on %s', (engine) => {
     expect(setpoint('export', '--point', '2:1')).toMatchObject({ status: 0, stderr: '' });
   });
 
-  test('decisions §4 beside a running service: both store, and a reader sees whole batches', async () => {
+  test('[points §6.2] beside a running service: both store, and a reader sees whole batches', async () => {
     const service = await startTestService(folders, storage.env);
     try {
       const count = 30_000;
@@ -159,7 +159,7 @@ describe.each(engines)('decisions §2.7 setpoint history, on %s', (engine) => {
   });
 });
 
-test('decisions §1 npm start back-fills at least 35 days of the recorded points, in the background', async () => {
+test('[platform §1.2] npm start back-fills at least 35 days of the recorded points, in the background', async () => {
   const data = mkdtempSync(join(tmpdir(), 'setpoint-demo-past-'));
   const env = { ...process.env, SVC_DATA_DIR: data, SVC_HTTP_PORT: '0', SVC_LOG_LEVEL: 'info' };
   const begunMs = Date.now();

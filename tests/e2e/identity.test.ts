@@ -1,4 +1,4 @@
-/** Identity as a process sees it (decisions §1.1): where keys come from, what stops the start, the link of `npm start`. */
+/** Identity as a process sees it [identity §1]: where keys come from, what stops the start, the link of `npm start`. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -52,7 +52,7 @@ const exchange = (base: string, code: string): Promise<Response> =>
     body: JSON.stringify({ code }),
   });
 
-describe('decisions §1.1 the sign-in link of npm start', () => {
+describe('[identity §2] the sign-in link of npm start', () => {
   test('its code, from the fragment, is an Admin’s token once; it is audited, and in no log', async () => {
     const of = folders();
     const demo = await startDemo(of);
@@ -110,7 +110,7 @@ describe('decisions §1.1 the sign-in link of npm start', () => {
   });
 });
 
-describe('decisions §1.1 keys of a running service', () => {
+describe('[identity §1] keys of a running service', () => {
   test('a provider’s key set: its tokens open the site, the site’s own do not; without the provider nobody gets in', async () => {
     const { publicKey, privateKey } = await generateKeyPair('ES256');
     const keys = { keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256', use: 'sig' }] };
@@ -196,7 +196,7 @@ describe('decisions §1.1 keys of a running service', () => {
   });
 });
 
-describe('decisions §1 a data dir whose files are damaged', () => {
+describe('[platform §1.1] a data dir whose files are damaged', () => {
   test.each(['signing-key.pem', 'scope.json', 'site.sqlite', 'runtime.sqlite'])(
     '%s: one clear line that names it',
     async (name) => {
@@ -211,8 +211,8 @@ describe('decisions §1 a data dir whose files are damaged', () => {
   );
 });
 
-describe('decisions §1 limits: failed authentications of the live stream', () => {
-  test('§6 count like those of the routes, and refuse no valid token', async () => {
+describe('[platform §2.4] limits: failed authentications of the live stream', () => {
+  test('[identity §6] count like those of the routes, and refuse no valid token', async () => {
     const of = folders();
     of.write('service.yaml', 'http:\n  failed_authentications_per_minute: 3\n');
     const service = await start(of);

@@ -1,4 +1,4 @@
-/** `npm ci` uses no Node but the pinned one (decisions §6, "Node"), and needs none where development is left out. */
+/** `npm ci` uses no Node but the pinned one [platform §1.6], and needs none where development is left out. */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ function prepared(binary: Buffer | null, pins: Record<string, string>) {
 }
 const here = `${process.platform}-${process.arch}`;
 
-test('§6 a Node with the pinned digest is taken, another one stops the install and is not run', () => {
+test('[platform §1.6] a Node with the pinned digest is taken, another one stops the install and is not run', () => {
   expect(prepared(bytes, { [here]: digest })).toEqual({ status: 0, output: '' });
   const refused = prepared(Buffer.from('another'), { [here]: digest });
   expect(refused.status).toBe(1);

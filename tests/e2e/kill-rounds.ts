@@ -1,6 +1,6 @@
 /**
  * Kills the service at random moments while clients change rules, starts it again, and looks whether the audit trail tells
- * everything that happened (decisions §1.2, §3): no change without its accepted event, no gap, no event left open, an
+ * everything that happened [platform §3], [audit §6]: no change without its accepted event, no gap, no event left open, an
  * unbroken chain.
  */
 import { join } from 'node:path';

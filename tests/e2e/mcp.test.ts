@@ -1,4 +1,4 @@
-/** The tool protocol as an assistant meets it (decisions §2.7): the library's own client over standard input and output. */
+/** The tool protocol as an assistant meets it [platform §8]: the library's own client over standard input and output. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -43,7 +43,7 @@ async function connect(args: readonly string[], env: Record<string, string> = {}
 
 const text = (result: unknown): string => Object(result).content[0].text as string;
 
-describe('decisions §2.7 the tools', () => {
+describe('[platform §8] the tools', () => {
   test('without --allow-write: every query that answers an object, nothing that changes or forecasts', async () => {
     const client = await connect([]);
     const { tools } = await client.listTools();

@@ -1,4 +1,4 @@
-/** A broker that stops and comes back under load (§6.5, decisions §2.5, §2.6): nothing late, nothing kept, nothing lost for good. */
+/** A broker that stops and comes back under load [rules §6], [points §4.3], [points §3.2]: nothing late, nothing kept, nothing lost for good. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
@@ -36,7 +36,7 @@ const echoFlow = {
 /** A measurement lives for a second, and so does a command. */
 const latenessMaxMs = 2000;
 
-test('decisions §2.6 a broker stopped and restarted under load: no late command, values gone and back, memory flat', async () => {
+test('[points §3.2] a broker stopped and restarted under load: no late command, values gone and back, memory flat', async () => {
   const broker = await startMqttBroker();
   const service = await startTestService(testFolders(siteWith(broker.port)));
   const loading = new AbortController();

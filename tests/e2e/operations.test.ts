@@ -1,4 +1,4 @@
-/** Operations of a running service (decisions §1 "Operations"): metrics, what dashboards name, traces, backup and restore. */
+/** Operations of a running service [platform §4.2]: metrics, what dashboards name, traces, backup and restore. */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -23,7 +23,7 @@ async function scrape(service: TestService, headers: Record<string, string> = {}
   return { status: answer.status, text, values, names };
 }
 
-describe('decisions §1 metrics', () => {
+describe('[platform §4.2] metrics', () => {
   test('count what rules, audit and requests do', async () => {
     const service = await start(folders());
     const { body } = await service.command('POST', '/rules', { name: 'Fill' });
@@ -83,7 +83,7 @@ describe('decisions §1 metrics', () => {
   });
 });
 
-describe('decisions §1 traces', () => {
+describe('[platform §4.2] traces', () => {
   test('one span a request under the caller’s trace, and the audit event names the trace; nothing without OTEL_*', async () => {
     const received: string[] = [];
     const collector = createServer((request, response) => {
@@ -127,7 +127,7 @@ describe('decisions §1 traces', () => {
   });
 });
 
-describe('decisions §1 backup and restore', () => {
+describe('[platform §4.4] backup and restore', () => {
   test('taken under load, it restores to a site that continues, with an audit trail that verifies', async () => {
     const of = folders();
     const service = await start(of);

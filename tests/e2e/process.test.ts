@@ -1,4 +1,4 @@
-/** The service as a process, and the command line (decisions §1 Process and Commands, §2.5, §2.7). */
+/** The service as a process, and the command line ([platform §2.1] Process and Commands, [rules §7], [platform §7]). */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ async function addRule(service: TestService, name: string, fields: Readonly<Reco
 const historyOf = async (service: TestService, id: number): Promise<readonly Json[]> =>
   (await service.read(`/rules/${id}/history?limit=100`)).body['data']?.['list'] as unknown as readonly Json[];
 
-describe('decisions §1 a start that cannot be', () => {
+describe('[platform §1.1] a start that cannot be', () => {
   const failing = (of: TestFolders, more: Readonly<Record<string, string>> = {}) =>
     runCommand('serve.ts', [], serviceEnvironment(of, more));
   const oneLine = (result: ReturnType<typeof failing>, pattern: RegExp): void => {
@@ -105,7 +105,7 @@ describe('a running process', () => {
     }
   });
 
-  test('decisions §2.2 a restart and a crash keep cooldowns; an interval goes on', async () => {
+  test('[rules §3.4] a restart and a crash keep cooldowns; an interval goes on', async () => {
     const of = folders();
     let service = await start(of);
     const feed = await addRule(service, 'feed', {
@@ -135,7 +135,7 @@ describe('a running process', () => {
     }
   });
 
-  test('decisions §2.5 live stream: authenticate, subscribe to several rules, records as they happen', async () => {
+  test('[rules §8] live stream: authenticate, subscribe to several rules, records as they happen', async () => {
     const service = await start(folders());
     const [first, second, other] = [
       await addRule(service, 'one', { flow_json: feedFlow(1) }),
@@ -172,14 +172,14 @@ describe('a running process', () => {
   });
 });
 
-test('decisions §2.7 --version; wrong usage exits 2', () => {
+test('[platform §7] --version; wrong usage exits 2', () => {
   const setpoint = (...args: string[]) => runCommand('setpoint.ts', args, serviceEnvironment(folders()));
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
   expect(setpoint('--version')).toMatchObject({ status: 0, stdout: `${version}\n` });
   expect(setpoint('nonsense').status).toBe(2);
 });
 
-describe.each(engines)('decisions §2.7 command line, with its data on %s', (engine) => {
+describe.each(engines)('[platform §7] command line, with its data on %s', (engine) => {
   let of: TestFolders;
   let storage: SiteStorage;
   beforeEach(async () => {

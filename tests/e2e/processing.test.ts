@@ -1,4 +1,4 @@
-/** Data processing in a running service (§4.3, §7 case 6, decisions §4): its switch, a whole call, a processor that hangs. */
+/** Data processing in a running service [data-processing §5], [data-processing §5.4], [data-processing §2.1]: its switch, a whole call, a processor that hangs. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -127,7 +127,7 @@ function process(options: Record<string, unknown> = {}): Promise<Reply> {
   });
 }
 
-describe('decisions §4 Switch', () => {
+describe('[data-processing §2.1] Switch', () => {
   const paths = [
     ['GET', '/api/v1/data-processing/tasks'],
     ['GET', '/api/v1/data-processing/processors/health'],
@@ -158,7 +158,7 @@ describe('decisions §4 Switch', () => {
 });
 
 test.each(engines)(
-  '§4.3 history imported into %s becomes derived data, with its two audit records; a changed revision stops the next start',
+  '[data-processing §6.4] history imported into %s becomes derived data, with its two audit records; a changed revision stops the next start',
   async (engine) => {
     const { env, remove } = await storageOn(engine, folders);
     closers.push(remove);
@@ -229,7 +229,7 @@ interface Counters {
   readonly overruns: number;
 }
 
-test('§7 case 6: while the processor hangs and 64 callers come at once, rules keep their tick and health answers', async () => {
+test('[data-processing §5.4]: while the processor hangs and 64 callers come at once, rules keep their tick and health answers', async () => {
   const hanging = await rawServer(() => undefined);
   closers.push(() => hanging.close());
   configure(hanging.port);

@@ -1,6 +1,6 @@
 /**
  * Whether what clients were told on several machines can have happened one after the other, and whether the audit tells the
- * same (decisions §1.2, §3): every call has its two records, no sequence has a gap, the chains verify.
+ * same [platform §3], [audit §3]: every call has its two records, no sequence has a gap, the chains verify.
  */
 import { expect } from 'vitest';
 import { storageLimits } from '../../src/storage/server-limits.ts';

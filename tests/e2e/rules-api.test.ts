@@ -1,4 +1,4 @@
-/** Area A from outside: each route's success, each refusal, and that a refusal changed nothing (decisions §1.2, §2.1). */
+/** Area A from outside: each route's success, each refusal, and that a refusal changed nothing [rules §2]. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SignJWT } from 'jose';
@@ -100,8 +100,8 @@ describe.each(engines)('area A on %s', (engine) => {
     service.folders.remove();
   });
 
-  describe('decisions §2.1 each route succeeds', () => {
-    test('§3.1, §4.1.1 create is a disabled stub with exactly {id, name, status}', async () => {
+  describe('[rules §2] each route succeeds', () => {
+    test('[rules §1.2], [rules §2.3] create is a disabled stub with exactly {id, name, status}', async () => {
       const reply = await service.command('POST', '/rules', { name: '  Peak shaving  ', description: 'd' });
       const id = reply.body['data']?.['id'];
       expect(reply.body).toEqual({ success: true, data: { id, name: 'Peak shaving', status: 'created' } });
@@ -127,7 +127,7 @@ describe.each(engines)('area A on %s', (engine) => {
       });
     });
 
-    test('§2.1 update stores both flow columns; the same document gives the same bytes', async () => {
+    test('[rules §1.3] update stores both flow columns; the same document gives the same bytes', async () => {
       const [first, second] = [await newRule('same 1'), await newRule('same 2')];
       const read = await service.read(`/rules/${first}`);
       expect(read.headers.get('etag')).toBe('"2"');
@@ -178,7 +178,7 @@ describe.each(engines)('area A on %s', (engine) => {
       expect((await service.read('/rules')).body['data']).toMatchObject({ page_size: 20 });
     });
 
-    test('§3.1 enable, run, explain, history, log, disable, delete', async () => {
+    test('[rules §1.2] enable, run, explain, history, log, disable, delete', async () => {
       await feed(20);
       const id = await newRule('runs', { cooldown_ms: 60_000, trigger_config: { type: 'interval', interval_ms: 100 } });
       expect((await service.command('POST', `/rules/${id}/enable`)).body).toEqual({
@@ -216,7 +216,7 @@ describe.each(engines)('area A on %s', (engine) => {
         data: { id, status: 'deleted' },
       });
       expect((await service.read(`/rules/${id}`)).status).toBe(404);
-      // §2.1: DELETE takes its confirmation from the query too, and ids are never used again.
+      // [rules §1.1]: DELETE takes its confirmation from the query too, and ids are never used again.
       const next = await newRule('next');
       expect(next).toBe(id + 1);
       const deleted = await service.request('DELETE', `${api}/rules/${next}?confirmed=true`, {
@@ -241,7 +241,7 @@ describe.each(engines)('area A on %s', (engine) => {
       await service.command('DELETE', `/rules/${stub}`);
     });
 
-    test('§4.1.2 execute works on a disabled rule, carries the correlation id, and answers 200 when nothing matched', async () => {
+    test('[rules §2.5] execute works on a disabled rule, carries the correlation id, and answers 200 when nothing matched', async () => {
       await feed(20);
       const id = await newRule('by hand');
       const options = {
@@ -341,7 +341,7 @@ describe.each(engines)('area A on %s', (engine) => {
         expect([path, (await service.request('GET', `${api}${path}`, { token })).status]).toEqual([path, 200]);
     });
 
-    test('§4.1.4 reload re-reads the parameters; an invalid site file is 422 and changes nothing', async () => {
+    test('[rules §2.7] reload re-reads the parameters; an invalid site file is 422 and changes nothing', async () => {
       const id = await newRule('parameter', {
         flow_json: JSON.parse(
           JSON.stringify(editorFlow('x > limit')).replace(
@@ -359,7 +359,7 @@ describe.each(engines)('area A on %s', (engine) => {
       expect(refused.text).toMatch(/site\.yaml:4/);
       expect(await outcome()).toBe('acted');
       service.folders.write('site.yaml', virtualSite.replace('value: 10', 'value: 30'));
-      // §4.1: the header suffices.
+      // [rules §2.7]: the header suffices.
       const reloaded = await service.request('POST', `${api}/scheduler/reload`, {
         headers: { 'x-svc-confirmed': 'true' },
       });
@@ -394,7 +394,7 @@ describe.each(engines)('area A on %s', (engine) => {
     });
   });
 
-  describe('§4.1, §5, §7 every refusal, and that it changed nothing', () => {
+  describe('[rules §2], [identity §4], [platform §2.1] every refusal, and that it changed nothing', () => {
     let id = 0;
     let before = '';
     const confirmed = { 'x-svc-confirmed': 'true' };
@@ -450,7 +450,7 @@ describe.each(engines)('area A on %s', (engine) => {
       await unchanged();
     });
 
-    test('§4.1.5: 428: the header, the body flag, or both are missing; which one is said', async () => {
+    test('[rules §2.1]: 428: the header, the body flag, or both are missing; which one is said', async () => {
       for (const [method, path, body] of mutations()) {
         const noHeader = await service.request(method, `${api}${path}`, { body: { ...body, confirmed: true } });
         expectRefusal(noHeader, 428, 'confirmation-required');
@@ -589,7 +589,7 @@ describe.each(engines)('area A on %s', (engine) => {
       await unchanged();
     });
 
-    test('§3.1, §7.8: 422: an invalid flow and an invalid trigger, all issues at once, nothing stored', async () => {
+    test('[rules §1.2], [rules §2.3]: 422: an invalid flow and an invalid trigger, all issues at once, nothing stored', async () => {
       const flow = editorFlow('x > unknown_name', 5000);
       const trigger = { type: 'interval', interval_ms: 0, extra: 1 };
       const both = await service.command('PUT', `/rules/${id}`, {

@@ -1,4 +1,4 @@
-/** Single ordinary faults leave the site under control (decisions §6): each was once enough to end it. */
+/** Single ordinary faults leave the site under control [rules §6]: each was once enough to end it. */
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -20,7 +20,7 @@ async function newRule(
   return id;
 }
 
-test('§6 a cooldown is bounded, and a stored one of 2^53-1 ms answers every question while the engine goes on', async () => {
+test('[rules §1.1] a cooldown is bounded, and a stored one of 2^53-1 ms answers every question while the engine goes on', async () => {
   const folders = testFolders(virtualSite);
   let service = await startTestService(folders);
   const id = await newRule(service, 'pump', { flow_json: feedFlow(), cooldown_ms: cooldownMsMax });
@@ -50,7 +50,7 @@ test('§6 a cooldown is bounded, and a stored one of 2^53-1 ms answers every que
   }
 });
 
-test('§6 a device that answers an unknown exception code disturbs no other channel, and shows as refusing', async () => {
+test('[points §3] a device that answers an unknown exception code disturbs no other channel, and shows as refusing', async () => {
   const device = await startModbusDevice();
   device.holding.writeUInt16BE(50, 0);
   const plc = (port: number, id: string) =>
@@ -110,7 +110,7 @@ function stalledDisk(file: string): { readonly release: () => void } {
   };
 }
 
-test('§6 ticks and commands never wait for a store: rules run on while the disk takes nothing, and all is stored after', async () => {
+test('[rules §6.3] ticks and commands never wait for a store: rules run on while the disk takes nothing, and all is stored after', async () => {
   const folders = testFolders(virtualSite);
   const service = await startTestService(folders);
   try {
@@ -139,7 +139,7 @@ test('§6 ticks and commands never wait for a store: rules run on while the disk
   }
 });
 
-test('§6 a cooldown, a priority hold and a write budget outlive kill -9 right after the command', async () => {
+test('[rules §6.3] a cooldown, a priority hold and a write budget outlive kill -9 right after the command', async () => {
   const site = `${virtualSite}      - { id: 3, name: held, kind: action, unit: "1", channel: derived, priority_hold_ms: 3600000 }
       - { id: 4, name: budgeted, kind: action, unit: "1", channel: derived, max_writes_per_minute: 1 }
 `;
@@ -189,7 +189,7 @@ test('§6 a cooldown, a priority hold and a write budget outlive kill -9 right a
   }
 });
 
-test('§6 runs that wait to be stored together outlive kill -9', async () => {
+test('[rules §7.5] runs that wait to be stored together outlive kill -9', async () => {
   const folders = testFolders(virtualSite);
   let service = await startTestService(folders);
   try {
@@ -215,7 +215,7 @@ test('§6 runs that wait to be stored together outlive kill -9', async () => {
   }
 });
 
-test('§6 the data directory and what is in it are for the service alone', async () => {
+test('[platform §1.1] the data directory and what is in it are for the service alone', async () => {
   const folders = testFolders(virtualSite);
   mkdirSync(folders.data, { mode: 0o755 });
   const service = await startTestService(folders);

@@ -1,4 +1,4 @@
-/** The end of the process (decisions §1, Operations): SIGTERM drains and exits within 10 s, and leaves tidy files. */
+/** The end of the process [platform §1.3]: SIGTERM drains and exits within 10 s, and leaves tidy files. */
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
@@ -33,7 +33,7 @@ async function drip(service: TestService, token: string, path: string) {
   return { isClosed: () => closed };
 }
 
-describe('decisions §1 SIGTERM drains and exits within 10 s', () => {
+describe('[platform §1.3] SIGTERM drains and exits within 10 s', () => {
   test('a body that never ends does not hold it, and another request is answered meanwhile', async () => {
     const of = folders();
     const service = await start(of);
@@ -100,7 +100,7 @@ describe('decisions §1 SIGTERM drains and exits within 10 s', () => {
   });
 });
 
-describe('decisions §1 a start that cannot be: HTTP limits', () => {
+describe('[platform §2.4] a start that cannot be: HTTP limits', () => {
   test('an address of trusted_proxies that is none is one clear line', async () => {
     const of = folders();
     of.write('service.yaml', 'http:\n  trusted_proxies: [not-an-address]\n');
@@ -110,7 +110,7 @@ describe('decisions §1 a start that cannot be: HTTP limits', () => {
   });
 });
 
-describe('decisions §2.5 /ws over HTTP', () => {
+describe('[rules §8] /ws over HTTP', () => {
   test('without an upgrade, with a bad handshake or with a token in its address it is refused in the envelope', async () => {
     const service = await start(folders());
     const plain = await service.request('GET', '/ws');

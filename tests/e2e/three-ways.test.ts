@@ -1,5 +1,5 @@
 /**
- * Issue of one operation through three doors (decisions §2.7, §4.1 rule 2): HTTP, command line and tool protocol do the same to
+ * Issue of one operation through three doors [platform §7], [platform §8]: HTTP, command line and tool protocol do the same to
  * the stored rules and leave the same audit events.
  */
 import { writeFileSync } from 'node:fs';
@@ -156,7 +156,7 @@ async function trace(open: (service: TestService) => Promise<{ door: Door; close
   };
 }
 
-test('§4.1 every mutation by HTTP, by the command line and by the tool protocol leaves the same rules and the same audit events', async () => {
+test('[platform §3] every mutation by HTTP, by the command line and by the tool protocol leaves the same rules and the same audit events', async () => {
   const still = async () => undefined;
   const http = await trace(async () => ({ door: byHttp, close: still }));
   const command = await trace(async () => ({ door: byCommand, close: still }));

@@ -1,4 +1,4 @@
-/** The scheduler keeps its tick while the main thread is busy with HTTP (house, "Threads"; decisions §2.1 status). */
+/** The scheduler keeps its tick while the main thread is busy with HTTP (house, "Threads"; [rules §2.7] status). */
 import { expect, test } from 'vitest';
 import { editorFlow, feedFlow, startTestService, testFolders, virtualSite } from './running-service.ts';
 
@@ -15,7 +15,7 @@ function bigFlow(): Record<string, unknown> {
   return { ...flow, metadata: { notes: Array.from({ length: 1000 }, (_, index) => `${index} ${'x'.repeat(1000)}`) } };
 }
 
-test('decisions §2.1 the tick is kept while 1 MiB flows are stored and the list is under load; late ticks are counted', async () => {
+test('[rules §6.1] the tick is kept while 1 MiB flows are stored and the list is under load; late ticks are counted', async () => {
   const service = await startTestService(testFolders(virtualSite));
   try {
     const counters = async (): Promise<Counters> =>

@@ -115,7 +115,7 @@ const recordOf = (step: Step, name: string): ExecutionRecord => {
 };
 
 describe('the demo rules as documents', () => {
-  test.each(fileNames)('decisions §2.3 %s is accepted without a warning, drawing included', (name) => {
+  test.each(fileNames)('[rules §4.5] %s is accepted without a warning, drawing included', (name) => {
     const document = JSON.parse(readFileSync(join(folder, 'rules', name), 'utf8')) as {
       rules: { flow_json: unknown }[];
     };
@@ -133,12 +133,12 @@ describe('eight weeks of the demo', () => {
     run = simulate();
   });
 
-  test('§6.1 no rule fails or misses an input', () => {
+  test('[rules §7.1] no rule fails or misses an input', () => {
     const outcomes = new Set(run.flatMap(({ records }) => records.map(({ outcome }) => outcome)));
     expect([...outcomes].toSorted()).toEqual(['acted', 'no_action']);
   });
 
-  test('decisions §2.5 the two writers of the setpoint do not fight: shaving stands, management is outranked', () => {
+  test('[rules §6.2] the two writers of the setpoint do not fight: shaving stands, management is outranked', () => {
     const shaved = run.filter((step) => recordOf(step, shaving).outcome === 'acted');
     expect(shaved.length).toBeGreaterThan(100);
     for (const step of shaved) {
@@ -186,7 +186,7 @@ describe('eight weeks of the demo', () => {
     expect(over).toEqual([]);
   });
 
-  test('§6 the alarm is set above its limit and cleared below its band', () => {
+  test('[rules §6] the alarm is set above its limit and cleared below its band', () => {
     for (const { signals, virtual } of run) {
       if (signals.grid_kw > 220) expect(virtual.get('import_alarm')).toBe(1);
       if (signals.grid_kw < 200) expect(virtual.get('import_alarm')).toBe(0);
@@ -194,7 +194,7 @@ describe('eight weeks of the demo', () => {
     expect(run.some(({ virtual }) => virtual.get('import_alarm') === 1)).toBe(true);
   });
 
-  test('decisions §2.3 the energy of a day counts up from local midnight and starts again at 0', () => {
+  test('[rules §4.6] the energy of a day counts up from local midnight and starts again at 0', () => {
     const energies = run.map(({ virtual }) => virtual.get('load_energy_today') ?? Number.NaN);
     const resets = energies.flatMap((energy, index) => (energy < (energies[index - 1] ?? 0) ? [index] : []));
     // The first minute is 00:00Z, which is 02:00 in Amsterdam in June: midnight comes 22 hours later, then each day.

@@ -1,4 +1,4 @@
-/** decisions §3: a kill at any moment loses no accepted event and breaks no chain; many more moments than in `npm test`. */
+/** [audit §6]: a kill at any moment loses no accepted event and breaks no chain; many more moments than in `npm test`. */
 import { expect, test } from 'vitest';
 import { killRounds } from '../e2e/kill-rounds.ts';
 

@@ -1,5 +1,5 @@
 /**
- * decisions §3 "Stream": 100 000 events walked by resuming, by 50 readers of 10 kB/s at once, leave the service's heap flat.
+ * [audit §5]: 100 000 events walked by resuming, by 50 readers of 10 kB/s at once, leave the service's heap flat.
  * Each reader walks a fiftieth of the log, so that all of it is walked once in about two minutes; one more reader walks
  * the whole log as fast as it can.
  */

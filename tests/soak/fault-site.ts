@@ -36,7 +36,7 @@ export interface FaultSite {
   gateOf(machine: SiteMachine): Gate | null;
   /**
    * When nothing could be stored, by the wall clock: a cooldown that began then is stored by the first commit after it, which the
-   * next machine in control did not see (decisions §6, "Cooldown").
+   * next machine in control did not see [rules §6.3].
    */
   readonly unstored: { readonly fromMs: number; readonly toMs: number }[];
   /** The machine whose device was commanded last. */

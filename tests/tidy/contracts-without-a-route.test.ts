@@ -1,4 +1,4 @@
-/** No route reaches an application contract (§1 area B, decisions §3 "Not routed"). That no import does is the import order's. */
+/** No route reaches an application contract [platform §6]. That no import does is the import order's. */
 import { readdirSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Capability } from '../../src/api/capability.ts';
@@ -41,23 +41,23 @@ describe('application contracts without a route', () => {
     ]);
   });
 
-  test('§1 no routed capability has the name or the permission of a contract, and no contract has a path', () => {
+  test('[platform §6] no routed capability has the name or the permission of a contract, and no contract has a path', () => {
     const taken = new Set(contracts.flatMap(({ name, permission }) => [name, permission ?? name]));
     expect(routed.filter(({ name, permission }) => taken.has(name) || taken.has(permission ?? ''))).toEqual([]);
     expect(contracts.filter((contract) => 'path' in contract || 'method' in contract)).toEqual([]);
   });
 
-  test('§1 fleet, provider discovery and deployment have no path', () => {
+  test('[platform §5] fleet, provider discovery and deployment have no path', () => {
     const families = /fleet|enroll|gateways?\b|cloud|connections?\b|regions?\b|stacks?\b|provider|infrastructure/;
     expect(routed.map(({ path }) => path).filter((path) => families.test(path))).toEqual([]);
   });
 
-  test('§1 no endpoint accepts a module, topology, plan artifact, apply request or enrollment token', () => {
+  test('[platform §5] no endpoint accepts a module, topology, plan artifact, apply request or enrollment token', () => {
     const refused = /"(module|topology|planArtifact|plan_artifact|apply|enrollmentToken|enrollment_token)"/;
     expect(routed.filter(({ body, query, params }) => refused.test(JSON.stringify([body, query, params])))).toEqual([]);
   });
 
-  test('§1 neither gateway, api nor bin names a contract or its permission', () => {
+  test('[platform §6] neither gateway, api nor bin names a contract or its permission', () => {
     const words = contracts.flatMap(({ name, permission }) => [name, permission ?? name]);
     const naming = repositoryFiles()
       .filter(({ path }) => /^src\/(gateway|api|bin|cli|mcp)\//.test(path))

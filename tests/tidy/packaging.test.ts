@@ -77,7 +77,7 @@ describe('packaging', () => {
     }
   });
 
-  test('decisions §4 the forecaster stays on the loopback of a service that is started again', () => {
+  test('[processor §6.3] the forecaster stays on the loopback of a service that is started again', () => {
     const services = servicesOf('compose.yaml');
     expect(Object.keys(services)).toEqual(['network', 'setpoint', 'forecaster', 'broker']);
     // `local` means loopback. A network that belonged to one of the two would leave the other behind when its owner is started again.

@@ -1,4 +1,4 @@
-/** Reading the audit log (§4.2, decisions §3): pages by sequence, newest first; one event by its sequence. */
+/** Reading the audit log [audit §4]: pages by sequence, newest first; one event by its sequence. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { audit } from '../../../src/api/audit.ts';
 import type { AuditSearch } from '../addresses.ts';

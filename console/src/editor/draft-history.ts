@@ -1,7 +1,7 @@
 /** What is being edited, and every state that it went through: undo and redo without limit. */
 import type { FlowDocument } from './flow-document.ts';
 
-/** All of a rule that is saved by one PUT (decisions §2.1). */
+/** All of a rule that is saved by one PUT [rules §2.3]. */
 export interface Content {
   readonly name: string;
   readonly description: string | null;

@@ -36,7 +36,7 @@ function drawn(): FlowDocument {
   return connect(flow, 'action', 'default', 'end');
 }
 
-describe('decisions §2.3 what is drawn is what is stored', () => {
+describe('[rules §4.1] what is drawn is what is stored', () => {
   test('a drawn flow parses without an issue or a warning', () => {
     expect(parseFlow(drawn(), site)).toMatchObject({ ok: true, warnings: [] });
   });

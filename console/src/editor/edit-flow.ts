@@ -1,6 +1,6 @@
 /**
- * Every change that the editor makes to a flow, as functions from document to document. Wires are the truth (decisions
- * §2.3): whatever changes them draws the edges anew, so that both always say the same.
+ * Every change that the editor makes to a flow, as functions from document to document. Wires are the truth [rules §4.1]:
+ * whatever changes them draws the edges anew, so that both always say the same.
  */
 import { type Fields, isFields } from '../../../src/rules/issues.ts';
 import {

@@ -1,4 +1,4 @@
-/** A field for an expression (decisions §2.4): names and functions are completed, faults are told while typing. */
+/** A field for an expression [rules §5.1]: names and functions are completed, faults are told while typing. */
 import { Textarea } from '@mantine/core';
 import { type KeyboardEvent, useId, useRef, useState } from 'react';
 import { functionTable } from '../../../src/rules/expression/function-table.ts';

@@ -1,5 +1,5 @@
 /**
- * A flow document (decisions §2.3) as the editor holds it: read once into the few members that drawing needs, everything
+ * A flow document [rules §4.1] as the editor holds it: read once into the few members that drawing needs, everything
  * else kept as it came, in its order. What is not touched is saved as it was, byte for byte.
  */
 import { type Fields, isFields } from '../../../src/rules/issues.ts';

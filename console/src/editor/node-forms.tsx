@@ -1,4 +1,4 @@
-/** The form of each kind of node: what its `config` holds (decisions §2.3), in fields. */
+/** The form of each kind of node: what its `config` holds [rules §4.2], in fields. */
 import { ActionIcon, Select, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { isVariableName } from '../../../src/rules/expression/parse.ts';

@@ -1,4 +1,4 @@
-/** The kinds of nodes that can be drawn (decisions §2.3): what each begins as, and which outputs it has. */
+/** The kinds of nodes that can be drawn [rules §4.2]: what each begins as, and which outputs it has. */
 import { configOf, customType, entriesOf, type FlowNode, textOf, wiresOf } from './flow-document.ts';
 
 export const nodeKinds = ['start', 'input', 'decision', 'calculation', 'action', 'period-delta', 'end'] as const;

@@ -1,4 +1,4 @@
-/** Name, priority, cooldown and trigger of the rule (decisions §2.1, §2.2). */
+/** Name, priority, cooldown and trigger of the rule [rules §1.1], [rules §3.1]. */
 import { MultiSelect, Select, Textarea, TextInput } from '@mantine/core';
 import { cooldownMsMax, priorityMax } from '../../../src/api/rule-limits.ts';
 import { type Fields, isFields } from '../../../src/rules/issues.ts';

@@ -4,7 +4,7 @@ import { cutOf, latestCut, quantilesOf } from './as-of.ts';
 const quarterMs = 900_000;
 const now = Date.parse('2026-07-11T12:07:00Z');
 
-describe('decisions §4 the data cut', () => {
+describe('[data-processing §5.1] the data cut', () => {
   test('the newest whole step that had time to settle', () => {
     expect(latestCut(quarterMs, now)).toBe('2026-07-11T12:00:00Z');
     expect(latestCut(quarterMs, Date.parse('2026-07-11T12:00:10Z'))).toBe('2026-07-11T11:45:00Z');

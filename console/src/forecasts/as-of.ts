@@ -1,4 +1,4 @@
-/** The data cut of a run (decisions §4 "Request"): a whole multiple of the cadence since the epoch, not ahead of now. */
+/** The data cut of a run [data-processing §5.1]: a whole multiple of the cadence since the epoch, not ahead of now. */
 
 /** The newest cut whose last bucket has had time to be recorded. */
 export function latestCut(cadenceMs: number, now: number): string {

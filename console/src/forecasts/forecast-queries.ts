@@ -1,4 +1,4 @@
-/** Tasks, processors and runs of area C (§4.3), as queries. */
+/** Tasks, processors and runs of area C [data-processing §5.1], as queries. */
 import { useQuery } from '@tanstack/react-query';
 import { ApiError } from '../../../src/api/client.ts';
 import type { DerivedData, ProcessTaskRequest } from '../../../src/api/processing.ts';

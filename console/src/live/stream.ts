@@ -1,5 +1,5 @@
 /**
- * The live stream (decisions §2.5): one connection for the whole page, however many parts of it listen. What is watched
+ * The live stream [rules §8]: one connection for the whole page, however many parts of it listen. What is watched
  * is counted, a lost connection is made again, and every state of it can be shown.
  */
 import { useEffect, useSyncExternalStore } from 'react';

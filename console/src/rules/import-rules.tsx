@@ -1,5 +1,5 @@
 /**
- * A file of rules (`svc.rules.v1`, decisions §2.5) becomes rules: each is created and then given its content, by the same
+ * A file of rules (`svc.rules.v1`, [rules §9]) becomes rules: each is created and then given its content, by the same
  * two calls that drawing one makes. They arrive disabled.
  */
 import { Button, FileButton, List, Modal, Stack, Text } from '@mantine/core';

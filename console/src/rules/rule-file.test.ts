@@ -5,7 +5,7 @@ import { readRuleFile, ruleFileText } from './rule-file.ts';
 
 const demo = join(import.meta.dirname, '..', '..', '..', 'config', 'demo', 'rules');
 
-describe('decisions §2.5 a file of rules', () => {
+describe('[rules §9] a file of rules', () => {
   test('the demo’s files are read, and written as they say', () => {
     const files = readdirSync(demo);
     expect(files.length).toBeGreaterThan(3);

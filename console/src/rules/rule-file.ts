@@ -1,4 +1,4 @@
-/** Rules in a file: `{"schema":"svc.rules.v1","rules":[…]}` (decisions §2.5), read strictly and written by the editor. */
+/** Rules in a file: `{"schema":"svc.rules.v1","rules":[…]}` [rules §9], read strictly and written by the editor. */
 import { isObject, JsonError, parseJson } from '../../../src/base/json.ts';
 import { t } from '../strings/index.ts';
 

@@ -1,4 +1,4 @@
-/** Signing in (decisions §1.1): by the one-time link, whose code stands in the address's fragment, or by a pasted token. */
+/** Signing in [identity §2]: by the one-time link, whose code stands in the address's fragment, or by a pasted token. */
 import { Button, Modal, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';

@@ -1,5 +1,5 @@
 /**
- * What a token says of itself (decisions §1.1), read without verifying it: the server decides what it may do, the page
+ * What a token says of itself [identity §1], read without verifying it: the server decides what it may do, the page
  * only shows who is signed in and hides what would be refused.
  */
 
@@ -43,7 +43,7 @@ function claimsOf(token: string): Claims | null {
   }
 }
 
-/** Whether the role may change and run rules (decisions §1.1). */
+/** Whether the role may change and run rules [identity §4]. */
 export function mayManage(role: Role | null): boolean {
   return role === 'Admin' || role === 'Engineer';
 }

@@ -1,6 +1,6 @@
 /**
  * A run in the page: the server's own compiler and executor on typed values, with a command port that leads nowhere.
- * What it returns is the record that the server would have written (decisions §2.5).
+ * What it returns is the record that the server would have written [rules §7.4].
  */
 import { createArbiter } from '../../../src/rules/arbiter.ts';
 import type { SiteCatalogue } from '../../../src/rules/catalogue.ts';

@@ -1,5 +1,5 @@
 /**
- * `setpoint audit verify` and `setpoint audit export` (decisions §3 "Store"). Both only read: beside a running service, on
+ * `setpoint audit verify` and `setpoint audit export` [audit §6]. Both only read: beside a running service, on
  * the data dir of a stopped one, or on a copy. Exit code 1 when anything does not hold.
  */
 import { createReadStream, existsSync, readFileSync } from 'node:fs';

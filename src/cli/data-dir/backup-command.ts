@@ -1,5 +1,5 @@
 /**
- * `setpoint backup DIR` and `setpoint restore DIR` (decisions §1 "Operations"). Both end with the audit trail of the copy
+ * `setpoint backup DIR` and `setpoint restore DIR` [platform §4.4]. Both end with the audit trail of the copy
  * verified: a copy that cannot vouch for itself is reported while the original is still there.
  */
 

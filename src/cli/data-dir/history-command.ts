@@ -1,5 +1,5 @@
 /**
- * `setpoint history import|export` (decisions §2.7, §4 "History import", "Data cut"): works on the data dir itself, beside a
+ * `setpoint history import|export` [platform §7]: works on the data dir itself, beside a
  * running service or without one. An import is audited before its first row is stored and after its last one.
  */
 import { existsSync } from 'node:fs';

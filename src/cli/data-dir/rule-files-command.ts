@@ -1,4 +1,4 @@
-/** `setpoint rules import|export` (decisions §2.5 "Out-of-band writes"): beside a running service or without one. */
+/** `setpoint rules import|export` [rules §9]: beside a running service or without one. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type Command, Option } from 'commander';

@@ -1,4 +1,4 @@
-/** `setpoint token` (decisions §1.1 "Token issue"): a token signed with the site's own key, never without its audit record. */
+/** `setpoint token` [identity §2]: a token signed with the site's own key, never without its audit record. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { newId } from '../../base/id.ts';
 import { issueToken, type Role, tokenLifetimeSecondsMaximum } from '../../gateway/identity.ts';

@@ -1,4 +1,4 @@
-/** Modbus registers: types, word order, and requests that read neighbours together (decisions §2.6). */
+/** Modbus registers: types, word order, and requests that read neighbours together [points §3.1]. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { registersOf } from '../../points/address.ts';
@@ -7,7 +7,7 @@ import { decodeRegisters, encodeRegisters, pollBlocks } from './modbus-codec.ts'
 
 const bytes = (hex: string): Buffer => Buffer.from(hex.replaceAll(' ', ''), 'hex');
 
-describe('decisions §2.6 register types and word order', () => {
+describe('[points §3.1] register types and word order', () => {
   test.each([
     ['int16', 'big', 'ff38', -200],
     ['uint16', 'big', 'ff38', 65_336],
@@ -68,7 +68,7 @@ describe('decisions §2.6 register types and word order', () => {
   });
 });
 
-describe('decisions §2.6 requests that read neighbours together', () => {
+describe('[points §3.1] requests that read neighbours together', () => {
   const item = (index: number, table: ModbusAddress['table'], register: number, type: ModbusAddress['type']) => ({
     index,
     address: { table, register, type },

@@ -13,7 +13,7 @@ import {
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
 
-describe('decisions §2.6 Modbus TCP: the eight function codes', () => {
+describe('[points §3.1] Modbus TCP: the eight function codes', () => {
   test.each<[string, ModbusRequest, string]>([
     ['read coils', { code: 1, start: 19, count: 37 }, '0001 0000 0006 11 01 0013 0025'],
     ['read discrete inputs', { code: 2, start: 196, count: 22 }, '0001 0000 0006 11 02 00c4 0016'],
@@ -58,7 +58,7 @@ describe('decisions §2.6 Modbus TCP: the eight function codes', () => {
     ]);
   });
 
-  test('§6 every exception code of a byte is a refusal, known to the protocol or not', () => {
+  test('[points §3.1] every exception code of a byte is a refusal, known to the protocol or not', () => {
     for (let code = 0; code < 256; code++)
       expect(answerTo({ code: 3, start: 0, count: 1 }, Buffer.of(0x83, code))).toEqual({ kind: 'exception', code });
     expect(answerTo({ code: 3, start: 0, count: 1 }, Buffer.of(0x83))).toBeNull();

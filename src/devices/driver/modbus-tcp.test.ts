@@ -1,4 +1,4 @@
-/** Driver `modbus-tcp` (decisions §2.6) through the device layer, against a real TCP server on loopback. */
+/** Driver `modbus-tcp` [points §3.1] through the device layer, against a real TCP server on loopback. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { driverContract, elapsed, type RunningDevices, runDevices } from '../../testing/driver-contract.ts';
 import { type ModbusDevice, startModbusDevice } from '../../testing/modbus-server.ts';
@@ -41,7 +41,7 @@ const siteText = (port: number): string => `${channelText(port)}
       - { id: 4, name: neighbour, kind: measurement, unit: kW, channel: plc, address: { table: holding, register: 2, type: uint16 } }
 `;
 
-describe('decisions §2.6 modbus-tcp', () => {
+describe('[points §3.1] modbus-tcp', () => {
   let device: ModbusDevice;
   let devices: RunningDevices;
   const offline = () =>
@@ -79,7 +79,7 @@ describe('decisions §2.6 modbus-tcp', () => {
     await expect.poll(() => device.holding.readInt16BE(208)).toBe(-3);
   });
 
-  test('§6 no exception code ends the layer: the channel stays online, refuses, and reads again when it may', async () => {
+  test('[points §3.1] no exception code ends the layer: the channel stays online, refuses, and reads again when it may', async () => {
     for (const code of [0, 1, 4, 7, 9, 12, 16, 99, 128, 255]) {
       device.refuse(code);
       await expect.poll(() => devices.value(0), { timeout: 3000, interval: 5 }).toBeNull();
@@ -90,7 +90,7 @@ describe('decisions §2.6 modbus-tcp', () => {
     expect(device.connections()).toBe(1);
   });
 
-  test('§6 a device that refuses everything shows as refusing, and a command to it fails', async () => {
+  test('[points §3.1] a device that refuses everything shows as refusing, and a command to it fails', async () => {
     device.refuse(4);
     await expect.poll(() => devices.layer.channels()[0]?.state, { timeout: 3000 }).toBe('refusing');
     expect(devices.command(3, 1)).toBe('accepted');
@@ -100,7 +100,7 @@ describe('decisions §2.6 modbus-tcp', () => {
     expect(devices.layer.channels()[0]?.state).toBe('online');
   });
 
-  test('§6 a doubled answer is dropped: the connection stays and values go on', async () => {
+  test('[points §3.1] a doubled answer is dropped: the connection stays and values go on', async () => {
     device.repeat(2);
     const connections = device.accepted();
     for (let round = 1; round <= 5; round++) {
@@ -110,7 +110,7 @@ describe('decisions §2.6 modbus-tcp', () => {
     expect(device.accepted()).toBe(connections);
   });
 
-  test('§6 commands do not starve polls: after each command a poll that is due has its turn', async () => {
+  test('[points §3.1] commands do not starve polls: after each command a poll that is due has its turn', async () => {
     device.delay(5);
     const before = device.reads.length;
     const until = performance.now() + 1000;
@@ -162,7 +162,7 @@ describe('decisions §2.6 modbus-tcp', () => {
     expect(device.reads.slice(-10)).toContainEqual({ start: 0, count: 3 });
   });
 
-  test.each([1, 3, 4, 99])('§6 a block is cut up on exception %d too', async (exception) => {
+  test.each([1, 3, 4, 99])('[points §3.1] a block is cut up on exception %d too', async (exception) => {
     device.lack([2], exception);
     await expect.poll(() => [devices.value(0), devices.value(6)], { timeout: 3000 }).toEqual([42.5, null]);
   });
@@ -183,7 +183,7 @@ describe('decisions §2.6 modbus-tcp', () => {
     await expect.poll(() => devices.value(0), { timeout: 3000 }).toBe(42.5);
   });
 
-  test('§6.5 a stopped device: values unavailable, commands refused, none delivered later', async () => {
+  test('[points §4.1] a stopped device: values unavailable, commands refused, none delivered later', async () => {
     await device.stop();
     await offline();
     expect(devices.value(0)).toBeNull();
@@ -204,7 +204,7 @@ describe('decisions §2.6 modbus-tcp', () => {
     await expect.poll(() => devices.value(0)).toBe(42.5);
   });
 
-  test('§6.5 a command that waits behind a request without an answer is dropped, not sent after the reconnect', async () => {
+  test('[points §4.3] a command that waits behind a request without an answer is dropped, not sent after the reconnect', async () => {
     device.silence(true);
     // Longer than the poll interval: by now a request is in flight and occupies the channel.
     await elapsed(100);
@@ -219,7 +219,7 @@ describe('decisions §2.6 modbus-tcp', () => {
   });
 });
 
-describe('decisions §2.6 safe_value with hold_max_ms', () => {
+describe('[points §4.4] safe_value with hold_max_ms', () => {
   let device: ModbusDevice;
   let devices: RunningDevices;
   beforeEach(async () => {

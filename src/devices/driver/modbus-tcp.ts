@@ -1,5 +1,5 @@
 /**
- * Driver `modbus-tcp` (decisions §2.6): one request in flight per channel, commands and polls in turn, the connection
+ * Driver `modbus-tcp` [points §3.1]: one request in flight per channel, commands and polls in turn, the connection
  * ended when a request is not answered, reconnect with bounded back-off. What cannot be read is bad, never old dressed as new.
  */
 import type { Timer } from '../../base/clock.ts';

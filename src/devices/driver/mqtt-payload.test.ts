@@ -1,11 +1,11 @@
-/** Numbers in MQTT payloads: strict in, exact out (decisions §2.6). */
+/** Numbers in MQTT payloads: strict in, exact out [points §3.2]. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { numberIn, pathSteps, payloadOf } from './mqtt-payload.ts';
 
 const read = (payload: string, path = '$') => numberIn(Buffer.from(payload), pathSteps(path));
 
-describe('decisions §2.6 numbers in MQTT payloads', () => {
+describe('[points §3.2] numbers in MQTT payloads', () => {
   test.each([
     ['42.5', '$', 42.5],
     [' -1e3 ', '$', -1000],

@@ -1,5 +1,5 @@
 /**
- * Numbers in MQTT payloads (decisions §2.6): a payload is a number, or JSON in which a path leads to one. Strict: what
+ * Numbers in MQTT payloads [points §3.2]: a payload is a number, or JSON in which a path leads to one. Strict: what
  * is not a finite number, or true or false for 1 and 0, has no value; text that merely looks like a number is text.
  */
 

@@ -1,4 +1,4 @@
-/** Driver `mqtt` (decisions §2.6) through the device layer, against a real broker on loopback. */
+/** Driver `mqtt` [points §3.2] through the device layer, against a real broker on loopback. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -43,7 +43,7 @@ const points = `
 `;
 const [load, voltage, brief, setpoint, mode] = [0, 1, 2, 3, 4];
 
-describe('decisions §2.6 mqtt', () => {
+describe('[points §3.2] mqtt', () => {
   let broker: MqttBroker;
   let devices: RunningDevices;
   const open = async (options: BrokerOptions = {}, more = '', environment: Record<string, string> = {}) => {
@@ -81,7 +81,7 @@ describe('decisions §2.6 mqtt', () => {
     ['a publish of QoS 3', '360500016100'],
     ['a publish that is shorter than its topic', '3003000961'],
     ['an acknowledgement of nothing', '40020000'],
-  ])('§6 after %s the channel hears again, on a new connection if need be', async (_, hex) => {
+  ])('[points §3.2] after %s the channel hears again, on a new connection if need be', async (_, hex) => {
     broker.babble(Buffer.from(hex, 'hex'));
     await elapsed(50);
     const publishing = setInterval(() => void broker.publish('plant/meter', '{"p_kw": 70, "phases": [1, 230]}'), 20);
@@ -127,7 +127,7 @@ describe('decisions §2.6 mqtt', () => {
     expect(broker.messages.every(({ qos, retain }) => qos === 1 && !retain)).toBe(true);
   });
 
-  test('§6.5 a stopped broker: values unavailable, commands refused, none delivered later', async () => {
+  test('[points §4.1] a stopped broker: values unavailable, commands refused, none delivered later', async () => {
     await broker.publish('plant/meter', '{"p_kw": 100, "phases": [229, 230.5]}');
     await expect.poll(() => devices.value(load)).toBe(15);
     await broker.stop();
@@ -142,7 +142,7 @@ describe('decisions §2.6 mqtt', () => {
     expect(payloads('plant/setpoint')).toEqual([]);
   });
 
-  test('§6.5 a command that the broker does not confirm fails, ends the connection, and is not sent again', async () => {
+  test('[points §3.2] a command that the broker does not confirm fails, ends the connection, and is not sent again', async () => {
     broker.silence(true);
     expect(devices.command(setpoint, 55)).toBe('accepted');
     await offline();
@@ -174,7 +174,7 @@ describe('decisions §2.6 mqtt', () => {
   });
 });
 
-describe('decisions §2.6 mqtt connections', () => {
+describe('[points §3.2] mqtt connections', () => {
   let broker: MqttBroker;
   let devices: RunningDevices | undefined;
   afterEach(async () => {

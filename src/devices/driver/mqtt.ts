@@ -1,5 +1,5 @@
 /**
- * Driver `mqtt` (decisions §2.6): measurements by subscription, commands by QoS 1 publish. Clean sessions, nothing
+ * Driver `mqtt` [points §3.2]: measurements by subscription, commands by QoS 1 publish. Clean sessions, nothing
  * retained and no offline queue: each connection is a client of its own, so that what was not confirmed on one is never
  * sent again on the next. A connection whose state is unknown is ended, and what it had read becomes bad.
  */

@@ -1,4 +1,4 @@
-/** Replayed series: strict reading, and the right hour and weekday at any moment (decisions §2.6). */
+/** Replayed series: strict reading, and the right hour and weekday at any moment [points §3.3]. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { localMs } from '../../rules/local-time.ts';
@@ -17,7 +17,7 @@ function hourly(from: string, count: number, value: (index: number) => number = 
   return `time,value\n${lines.join('\n')}\n`;
 }
 
-describe('decisions §2.6 series of the simulated driver', () => {
+describe('[points §3.3] series of the simulated driver', () => {
   test.each([
     ['another header', 'when,value\n', 'load.csv:1: the header must be time,value'],
     ['a local time', 'time,value\n2026-01-01T00:00:00,1\n', 'load.csv:2: not a UTC time and a number'],

@@ -1,4 +1,4 @@
-/** The simulated plant: energy is conserved, ratings hold, commands do what they say (decisions §2.6). */
+/** The simulated plant: energy is conserved, ratings hold, commands do what they say [points §3.3]. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { commandPlant, initialPlant, type PlantSettings, type PlantState, stepPlant } from './simulated-model.ts';
@@ -11,7 +11,7 @@ const inputs = { loadKw: 30, pvAvailableKw: 10 };
 const after = (state: PlantState, seconds: number, facts = settings, given = inputs) =>
   stepPlant(state, facts, given, seconds);
 
-describe('decisions §2.6 the simulated plant', () => {
+describe('[points §3.3] the simulated plant', () => {
   test('the grid covers what is left: load less PV, battery and genset', () => {
     const start = commandPlant(commandPlant(initialPlant(settings), 'battery_setpoint_kw', 12), 'genset_run', 1);
     const { signals } = after(start, 1);

@@ -1,5 +1,5 @@
 /**
- * The simulated plant (decisions §2.6): load and PV follow measured series, a battery, a generator and the grid answer
+ * The simulated plant [points §3.3]: load and PV follow measured series, a battery, a generator and the grid answer
  * to commands. Pure: state and a time step in, the next state out. Power in kW, energy in kWh, signs as in site.yaml:
  * battery, generator and PV deliver when positive, the grid imports when positive.
  */

@@ -1,4 +1,4 @@
-/** Driver `simulated` (decisions §2.6): the plant model in real time, which continues where it stopped. */
+/** Driver `simulated` [points §3.3]: the plant model in real time, which continues where it stopped. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,7 +50,7 @@ driverContract('simulated', () => {
   };
 });
 
-describe('decisions §2.6 the simulated driver', () => {
+describe('[points §3.3] the simulated driver', () => {
   let folder: string;
   beforeEach(() => {
     folder = plantFolder();
@@ -103,7 +103,7 @@ describe('decisions §2.6 the simulated driver', () => {
   });
 });
 
-describe('decisions §2.6 a simulated channel that cannot be started', () => {
+describe('[points §3.3] a simulated channel that cannot be started', () => {
   test('a missing series is one line that names channel and file', () => {
     const folder = plantFolder();
     rmSync(join(folder, 'pv.csv'));

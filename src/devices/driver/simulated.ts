@@ -1,5 +1,5 @@
 /**
- * Driver `simulated` (decisions §2.6): the plant model stepped in real time, times `speed`. Its state is kept in a file
+ * Driver `simulated` [points §3.3]: the plant model stepped in real time, times `speed`. Its state is kept in a file
  * so that a second start continues where the first one stopped.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';

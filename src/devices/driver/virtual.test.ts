@@ -1,4 +1,4 @@
-/** Driver `virtual`: points that rules themselves write (decisions §2.6). */
+/** Driver `virtual`: points that rules themselves write [points §3.3]. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { driverContract, type RunningDevices, runDevices } from '../../testing/driver-contract.ts';
 
@@ -26,7 +26,7 @@ driverContract('virtual', () => ({
   close: () => undefined,
 }));
 
-describe('decisions §2.6 virtual points', () => {
+describe('[points §3.3] virtual points', () => {
   let devices: RunningDevices;
   beforeEach(async () => {
     devices = runDevices(siteText, folders);

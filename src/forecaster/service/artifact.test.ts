@@ -1,4 +1,4 @@
-/** §2.3 "artifact": a digest that follows the code and nothing else, and selectors that pin. */
+/** [processor §3]: a digest that follows the code and nothing else, and selectors that pin. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ test('the digest follows names and contents of sources, not tests and not the or
   rmSync(folder, { recursive: true });
 });
 
-test('decisions §4: kind and family must fit, and what else is pinned', () => {
+test('[processor §3]: kind and family must fit, and what else is pinned', () => {
   const own = forecasterArtifact('1.2.3');
   expect(own.artifact_digest).toMatch(/^sha256:[0-9a-f]{64}$/);
   const { kind, family, version, artifact_digest } = own;

@@ -1,5 +1,5 @@
 /**
- * What the forecaster says it answered with (§2.3 "artifact"): its family and version, and a digest of its code, in which
+ * What the forecaster says it answered with [processor §3]: its family and version, and a digest of its code, in which
  * every parameter of the models stands. Two forecasters with one digest give one answer.
  */
 import { createHash } from 'node:crypto';
@@ -28,7 +28,7 @@ export function sourceDigest(folder: string): string {
   return `sha256:${hash.digest('hex')}`;
 }
 
-/** Whether `own` is what a request selects: kind and family, and whatever else it pins (decisions §4 "Artifact"). */
+/** Whether `own` is what a request selects: kind and family, and whatever else it pins [processor §2]. */
 export function isSelected(asked: ArtifactRef, own: UsedArtifact): boolean {
   if (asked.kind !== own.kind || asked.family !== own.family) return false;
   const fits = (pinned: string | undefined, has: string): boolean => pinned === undefined || pinned === has;

@@ -1,5 +1,5 @@
 /**
- * Fits that were made before, by the digest of what they were made from (decisions §4). A fit is a function of exactly
+ * Fits that were made before, by the digest of what they were made from [processor §7]. A fit is a function of exactly
  * that, so an answer with the cache equals the answer without it. Bounded by bytes; what was not used for longest goes.
  */
 import { createHash } from 'node:crypto';

@@ -17,7 +17,7 @@ port.on('message', ({ sample, ask }: ForecastJob) => {
     const reply: ForecastReply = { outcome: 'forecast', answer };
     port.postMessage(reply, buffersOfAnswer(answer));
   } catch (error) {
-    // A model that fails on a valid request is an outcome (decisions §4); the fits of other series stay.
+    // A model that fails on a valid request is an outcome [processor §5]; the fits of other series stay.
     const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
     port.postMessage({ outcome: 'failed', reason } satisfies ForecastReply);
   }

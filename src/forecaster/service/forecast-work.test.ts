@@ -59,7 +59,7 @@ const forecast = (value: number[], low: number[], high: number[]): ForecastReply
   answer: { value: Float64Array.from(value), quantiles: [Float64Array.from(low), Float64Array.from(high)] },
 });
 
-test('§2.3 points at the labels after as_of, inside the bounds of the task, with the artifact that was used', async () => {
+test('[data-processing §6.2] points at the labels after as_of, inside the bounds of the task, with the artifact that was used', async () => {
   const request = accepted(task({ minimum: 0, maximum: 9 }));
   const { findings, jobs } = worked(request, forecast([1, 10], [-2, 8], [3, 12]));
   expect(await findings).toEqual({
@@ -89,7 +89,7 @@ test('§2.3 points at the labels after as_of, inside the bounds of the task, wit
   expect(jobs[0]?.sample).toMatchObject({ count: steps, horizon: 2, cadenceMs: 900_000, timeZone: 'UTC' });
 });
 
-test('§2.3 a model that gives no number, or fails, is no forecast', async () => {
+test('[processor §5] a model that gives no number, or fails, is no forecast', async () => {
   await expect(worked(accepted(task()), forecast([1, Number.NaN], [1, 1], [1, 1])).findings).rejects.toThrow(
     'no finite',
   );
@@ -99,7 +99,7 @@ test('§2.3 a model that gives no number, or fails, is no forecast', async () =>
   );
 });
 
-test('§2.3 zeros throughout are produced only where zero is the baseline', async () => {
+test('[data-processing §6.3] zeros throughout are produced only where zero is the baseline', async () => {
   const zeros = forecast([0, 0], [0, 0], [1, 1]);
   expect(await worked(accepted(task({ zero_is_baseline: true })), zeros).findings).toMatchObject({
     status: 'produced',
@@ -110,7 +110,7 @@ test('§2.3 zeros throughout are produced only where zero is the baseline', asyn
   });
 });
 
-test('§2.3 a history of four cells never reaches the models', async () => {
+test('[processor §3] a history of four cells never reaches the models', async () => {
   const { findings, jobs } = worked(accepted({ ...task(), frame: loadTask.frame }), null);
   expect(await findings).toMatchObject({
     status: 'fallback',
@@ -120,7 +120,7 @@ test('§2.3 a history of four cells never reaches the models', async () => {
   expect(jobs).toEqual([]);
 });
 
-test('§2.3 covariates are what is known ahead and has a history; the calendar is the models own', () => {
+test('[data-processing §4.8] covariates are what is known ahead and has a history; the calendar is the models own', () => {
   const { sample, warnings } = readFrame(accepted(task()));
   expect(sample.covariates.map(({ name }) => name)).toEqual(['temp_avg', 'humidity', 'rain']);
   expect(sample.covariates[0]?.values).toHaveLength(steps + 2);

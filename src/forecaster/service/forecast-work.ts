@@ -28,7 +28,7 @@ export function forecastWork({ pool, artifact, clock, log }: WorkParts): Work {
     const reply = await pool.run(job, buffersOfJob(job), `${task.id} ${binding.id}`, signal);
     if (reply.outcome === 'failed') throw new Error(reply.reason);
     const points = pointsOf(accepted, reply.answer);
-    // A task whose baseline is not zero has no use for a forecast of nothing but zeros (decisions §4 "Fallbacks").
+    // A task whose baseline is not zero has no use for a forecast of nothing but zeros [data-processing §6.3].
     if (points.every(({ value }) => value === 0) && !accepted.declaration.output.zero_is_baseline)
       return zeroForecast(accepted, warnings);
     return { status: 'produced', points, artifact, warnings: [...verdict.warnings, ...warnings] };
@@ -73,7 +73,7 @@ function askOf({ request, declaration }: AcceptedRequest): Ask {
   };
 }
 
-/** Throws when the models gave what is no number: a completed answer says so (decisions §4, MODEL_RUNTIME_UNAVAILABLE). */
+/** Throws when the models gave what is no number: a completed answer says so ([processor §5], MODEL_RUNTIME_UNAVAILABLE). */
 export function pointsOf(accepted: AcceptedRequest, { value: values, quantiles }: Answer): ForecastPoint[] {
   const { minimum, maximum } = accepted.declaration.output;
   const probabilities = accepted.request.options.quantiles;

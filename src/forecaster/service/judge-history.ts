@@ -1,5 +1,5 @@
 /**
- * Whether a history is enough to forecast from (§2.3 "Fallback rules"): what is not gets a named fallback or no answer,
+ * Whether a history is enough to forecast from [data-processing §6.3]: what is not gets a named fallback or no answer,
  * never a guess that looks like a forecast.
  */
 import type { TaskDeclaration } from '../../processing/task/declaration.ts';

@@ -1,4 +1,4 @@
-/** The named limits of the forecaster as a service (§8), with unit and default. */
+/** The named limits of the forecaster as a service [processor §6.5], with unit and default. */
 import { defaultServerLimits, type ServerLimits } from '../../processing/server/limits.ts';
 
 /**

@@ -1,5 +1,5 @@
 /**
- * An accepted frame as a sample for the models, and what was unusual about it (§2.3 "warnings"): stable codes, so that
+ * An accepted frame as a sample for the models, and what was unusual about it [data-processing §3.1]: stable codes, so that
  * whoever runs a site can count them. A missing cell is NaN from here on and never 0.
  */
 import type { Segment, Series } from '../../api/processing.ts';

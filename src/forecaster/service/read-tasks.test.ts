@@ -1,4 +1,4 @@
-/** Decisions §1 "Commands": the folder of declarations is read strictly, with every fault at its place. */
+/** [processor §7]: the folder of declarations is read strictly, with every fault at its place. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

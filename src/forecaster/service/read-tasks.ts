@@ -1,4 +1,4 @@
-/** The tasks that the forecaster serves: every declaration of a folder, strict (decisions §1 "Commands", §4 "Config"). */
+/** The tasks that the forecaster serves: every declaration of a folder, strict [processor §7], [data-processing §2.2]. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { YamlError } from '../../base/yaml.ts';

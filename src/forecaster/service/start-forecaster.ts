@@ -1,4 +1,4 @@
-/** The forecaster as a running service: its threads, then its routes (decisions §1 "Commands", §4.3). */
+/** The forecaster as a running service: its threads, then its routes [processor §7], [processor §1]. */
 import { Worker } from 'node:worker_threads';
 import { forecastContractId } from '../../api/processing.ts';
 import type { Clock } from '../../base/clock.ts';

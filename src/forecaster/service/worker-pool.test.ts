@@ -46,7 +46,7 @@ describe('a worker pool', () => {
       expect((await run('again', series)).thread).toBe(series === 'a' ? first.thread : second.thread);
   });
 
-  test('§8 one job a thread: the excess is refused, not queued', async () => {
+  test('[processor §6.5] one job a thread: the excess is refused, not queued', async () => {
     await start(1);
     const controller = new AbortController();
     const hanging = run('hang', 'a', controller.signal);
@@ -55,7 +55,7 @@ describe('a worker pool', () => {
     await expect(hanging).rejects.toThrow('aborted');
   });
 
-  test('§7 an aborted job ends its thread, and another takes its place', async () => {
+  test('[processor §6.1] an aborted job ends its thread, and another takes its place', async () => {
     await start(1);
     const before = await run('x');
     const controller = new AbortController();

@@ -1,4 +1,4 @@
-/** The consumption of an enrollment claim (application contracts §3). */
+/** The consumption of an enrollment claim [platform §6.4]. */
 import { describe, expect, test } from 'vitest';
 import { at, callScope, commandContext } from '../../testing/application-calls.ts';
 import {
@@ -25,7 +25,7 @@ function take({ consume, fresh }: OpenEnrollment, enrollmentToken: string, overr
 }
 
 describe('consume a claim', () => {
-  test('contracts §3 carries its descriptor: authorized by the token, actor kind gateway, key and expiry needed', () => {
+  test('[platform §6.4] carries its descriptor: authorized by the token, actor kind gateway, key and expiry needed', () => {
     expect(openEnrollment().consume.contract).toMatchObject({
       kind: 'command',
       permission: null,
@@ -36,7 +36,7 @@ describe('consume a claim', () => {
     });
   });
 
-  test('contracts §3 goes to claimed, revision 3, with the moment of the claim', async () => {
+  test('[platform §6.4] goes to claimed, revision 3, with the moment of the claim', async () => {
     const enrollment = openEnrollment();
     const token = await enrollment.issued();
     const claimExpiresAt = at(enrollment.clock, hourMs);
@@ -56,7 +56,7 @@ describe('consume a claim', () => {
     expect(enrollment.store.all()).toMatchObject([{ credentialRequestFingerprint: fingerprint }]);
   });
 
-  test('contracts §3 the view of no state has a token, a digest or a fingerprint', async () => {
+  test('[platform §6.4] the view of no state has a token, a digest or a fingerprint', async () => {
     const enrollment = openEnrollment();
     const allowed = [
       ['tenantId', 'projectId', 'gatewayId', 'displayName', 'state', 'revision'],
@@ -75,7 +75,7 @@ describe('consume a claim', () => {
     expect(await look()).toEqual(allowed);
   });
 
-  test('contracts §3 only a gateway may consume', async () => {
+  test('[platform §6.4] only a gateway may consume', async () => {
     const { issued, consume, clock } = openEnrollment();
     const enrollmentToken = await issued();
     for (const subjectKind of ['user', 'service-account', 'system']) {
@@ -85,7 +85,7 @@ describe('consume a claim', () => {
     }
   });
 
-  test('contracts §3 unknown gateway, wrong state and wrong token are one answer, compared alike, recorded alike', async () => {
+  test('[platform §6.4] unknown gateway, wrong state and wrong token are one answer, compared alike, recorded alike', async () => {
     const cases: Record<string, (enrollment: OpenEnrollment) => Promise<unknown>> = {
       unknown: (enrollment) => take(enrollment, wrongToken),
       async 'of another tenant'(enrollment) {
@@ -136,7 +136,7 @@ describe('consume a claim', () => {
     expect([...seen][0]).toContain('["findReceipt","find","findReceipt","recordRefusal"]');
   });
 
-  test('contracts §3 each of the cases compares exactly once', async () => {
+  test('[platform §6.4] each of the cases compares exactly once', async () => {
     const enrollment = openEnrollment();
     await take(enrollment, wrongToken);
     expect(enrollment.compared).toHaveLength(1);
@@ -149,7 +149,7 @@ describe('consume a claim', () => {
     expect(enrollment.compared).toHaveLength(4);
   });
 
-  test('contracts §3 a comparison that holds enrolls no gateway that waits for none', async () => {
+  test('[platform §6.4] a comparison that holds enrolls no gateway that waits for none', async () => {
     // Were the answer that of the comparison alone, a digest equal to what stands in for none would open the door.
     const enrollment = openEnrollment({ constantTimeEqual: () => true });
     expect(await take(enrollment, wrongToken)).toEqual(wrong);
@@ -157,14 +157,14 @@ describe('consume a claim', () => {
     expect(await take(enrollment, wrongToken)).toEqual(wrong);
   });
 
-  test('contracts §3 the right token is good until the last millisecond before its expiry', async () => {
+  test('[platform §6.4] the right token is good until the last millisecond before its expiry', async () => {
     const enrollment = openEnrollment();
     const token = await enrollment.issued();
     enrollment.clock.advance(hourMs - 1);
     expect(await take(enrollment, token)).toMatchObject({ ok: true });
   });
 
-  test('contracts §3 the right token out of its window is enrollment-claim-expired, and nothing changes', async () => {
+  test('[platform §6.4] the right token out of its window is enrollment-claim-expired, and nothing changes', async () => {
     const enrollment = openEnrollment();
     const token = await enrollment.issued();
     enrollment.clock.advance(hourMs);
@@ -176,7 +176,7 @@ describe('consume a claim', () => {
     expect(await take(enrollment, token)).toMatchObject({ ok: true });
   });
 
-  test('contracts §3 a token is good once: of concurrent calls with keys of their own one enrolls', async () => {
+  test('[platform §6.4] a token is good once: of concurrent calls with keys of their own one enrolls', async () => {
     const enrollment = openEnrollment();
     const token = await enrollment.issued();
     const results = await Promise.all(
@@ -189,7 +189,7 @@ describe('consume a claim', () => {
     expect(await take(enrollment, token)).toEqual(wrong);
   });
 
-  test('contracts §3 a retry with its key gets the receipt, without the token it is another request', async () => {
+  test('[platform §6.4] a retry with its key gets the receipt, without the token it is another request', async () => {
     const enrollment = openEnrollment();
     const token = await enrollment.issued();
     const { consume, clock } = enrollment;
@@ -213,7 +213,7 @@ describe('consume a claim', () => {
     ['a long fingerprint', { credentialRequestFingerprint: 'a'.repeat(65) }],
     ['a fingerprint in capitals', { credentialRequestFingerprint: 'A'.repeat(64) }],
     ['a fingerprint that is not hexadecimal', { credentialRequestFingerprint: 'g'.repeat(64) }],
-  ])('contracts §3 %s is invalid input, and nothing is read', async (_, member) => {
+  ])('[platform §6.4] %s is invalid input, and nothing is read', async (_, member) => {
     const enrollment = openEnrollment();
     const token = await enrollment.issued();
     const before = enrollment.port.calls.length;
@@ -221,7 +221,7 @@ describe('consume a claim', () => {
     expect(enrollment.port.calls.slice(before)).toEqual(['recordRefusal']);
   });
 
-  test('contracts §3 no trace of a refused attempt has the token that was shown', async () => {
+  test('[platform §6.4] no trace of a refused attempt has the token that was shown', async () => {
     const enrollment = openEnrollment();
     await enrollment.issued();
     await take(enrollment, wrongToken);

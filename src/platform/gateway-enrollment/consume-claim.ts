@@ -1,5 +1,5 @@
 /**
- * Enrolls a gateway that shows its token (application contracts §3). Unknown gateway, wrong state and wrong token are one
+ * Enrolls a gateway that shows its token [platform §6.4]. Unknown gateway, wrong state and wrong token are one
  * answer; only who has the right token learns that it came too late.
  */
 import Type from 'typebox';

@@ -1,4 +1,4 @@
-/** The descriptors of gateway registration, enrollment and status (application contracts §3 and §4). */
+/** The descriptors of gateway registration, enrollment and status [platform §6.4] and [platform §6.5]. */
 import { commandContract, queryContract } from '../application-contract.ts';
 
 export const registerGatewayContract = commandContract({

@@ -1,5 +1,5 @@
 /**
- * The enrollment of gateways against a naive model (application contracts §3): random sequences of commands with few keys,
+ * The enrollment of gateways against a naive model [platform §6.4]: random sequences of commands with few keys,
  * gateways, tenants and tokens, so that they meet; then the same commands at once, in every order of the store's answers.
  */
 import fc from 'fast-check';
@@ -153,7 +153,7 @@ async function call({ clock, register, issue, consume }: Enrollment, tokens: str
 }
 
 describe('enrollment of gateways', () => {
-  test('contracts §3 every sequence of commands ends as the naive model says', async () => {
+  test('[platform §6.4] every sequence of commands ends as the naive model says', async () => {
     const reached = new Set<string>();
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 60, size: 'max' }), async (steps) => {
@@ -185,7 +185,7 @@ describe('enrollment of gateways', () => {
     expect(everyEnd.filter((end) => !reached.has(end))).toEqual([]);
   });
 
-  test('contracts §3 commands at once, whatever the order of the store, commit once a key and once a revision', async () => {
+  test('[platform §6.4] commands at once, whatever the order of the store, commit once a key and once a revision', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.scheduler(),

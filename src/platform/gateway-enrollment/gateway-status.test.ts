@@ -1,4 +1,4 @@
-/** Gateway status (application contracts §4). */
+/** Gateway status [platform §6.5]. */
 import { describe, expect, test } from 'vitest';
 import { callScope } from '../../testing/application-calls.ts';
 import { settled } from '../../testing/faulty-port.ts';
@@ -8,7 +8,7 @@ import { hostileVariants } from '../../testing/hostile-values.ts';
 const invalid = { ok: false, code: 'invalid-input', retryable: false };
 
 describe('gateway status', () => {
-  test('contracts §4 carries its descriptor: a query of low risk that needs a permission and nothing else', () => {
+  test('[platform §6.5] carries its descriptor: a query of low risk that needs a permission and nothing else', () => {
     expect(openEnrollment().status.contract).toMatchObject({
       name: 'fleet.gateway.enrollment.read',
       kind: 'query',
@@ -21,7 +21,7 @@ describe('gateway status', () => {
     });
   });
 
-  test('contracts §4 a gateway of another scope is gateway-not-found, exactly like none', async () => {
+  test('[platform §6.5] a gateway of another scope is gateway-not-found, exactly like none', async () => {
     const { view, registered } = openEnrollment();
     const none = await view();
     expect(none).toEqual({ ok: false, code: 'gateway-not-found', retryable: false });
@@ -31,7 +31,7 @@ describe('gateway status', () => {
     expect(await view()).toMatchObject({ ok: true });
   });
 
-  test('contracts §4 permission is checked after decoding and before any read', async () => {
+  test('[platform §6.5] permission is checked after decoding and before any read', async () => {
     const { view, status, port } = openEnrollment();
     expect(await view({ permissions: ['fleet.gateway.create'] })).toEqual({
       ok: false,
@@ -42,7 +42,7 @@ describe('gateway status', () => {
     expect(port.calls).toEqual([]);
   });
 
-  test('contracts §4 hostile contexts and inputs are invalid input, and nothing is read', async () => {
+  test('[platform §6.5] hostile contexts and inputs are invalid input, and nothing is read', async () => {
     const { status, port } = openEnrollment();
     const context = { ...callScope, subjectKind: 'user', subjectId: 'ada', permissions: [status.contract.permission] };
     for (const { what, value } of hostileVariants(context)) {
@@ -54,7 +54,7 @@ describe('gateway status', () => {
     expect(port.calls).toEqual([]);
   });
 
-  test('contracts §4 a store that fails or does not answer within 5 s is storage-unavailable', async () => {
+  test('[platform §6.5] a store that fails or does not answer within 5 s is storage-unavailable', async () => {
     const { view, port, clock } = openEnrollment();
     const unavailable = { ok: false, code: 'storage-unavailable', retryable: true };
     port.break('find', { kind: 'throw' });

@@ -1,4 +1,4 @@
-/** How far a gateway's enrollment is (application contracts §4). */
+/** How far a gateway's enrollment is [platform §6.5]. */
 import Type from 'typebox';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';

@@ -1,5 +1,5 @@
 /**
- * The gateway aggregate (application contracts §3): `registered` → `awaiting-claim` → `claimed`. Its revision is 1 at
+ * The gateway aggregate [platform §6.4]: `registered` → `awaiting-claim` → `claimed`. Its revision is 1 at
  * first and grows by one with each change, so a claim issued anew has one more. Functions of data and now.
  */
 import type { Scope } from '../call-context.ts';

@@ -1,4 +1,4 @@
-/** What every store of gateways must do (application contracts §3): replaced only with the expected revision, atomically. */
+/** What every store of gateways must do [platform §6.4]: replaced only with the expected revision, atomically. */
 import { describe, expect, test } from 'vitest';
 import type { Scope } from '../call-context.ts';
 import { contractScope, journalContract, journalFor, type OpenJournal } from '../journal-port-contract.ts';
@@ -42,7 +42,7 @@ export function gatewaysContract(name: string, open: () => Promise<OpenGateways>
       () => ({ result: viewOf(one), data: viewOf(one) }),
     );
 
-    test('contracts §3 a gateway passes through its three states unchanged', async () => {
+    test('[platform §6.4] a gateway passes through its three states unchanged', async () => {
       const { gateways } = await open();
       const states = [one, two, two.state === 'awaiting-claim' ? claimed(two, 'f'.repeat(64), 1_700_000_030_000) : two];
       for (const [index, gateway] of states.entries()) {
@@ -52,7 +52,7 @@ export function gatewaysContract(name: string, open: () => Promise<OpenGateways>
       }
     });
 
-    test('contracts §3 another revision than expected stores nothing at all', async () => {
+    test('[platform §6.4] another revision than expected stores nothing at all', async () => {
       const { gateways, audit, events } = await open();
       await gateways.commit(null, one, journal(one, 'key-00000001'));
       for (const expected of [null, 0, 2]) {
@@ -64,20 +64,20 @@ export function gatewaysContract(name: string, open: () => Promise<OpenGateways>
       expect(await events()).toHaveLength(1);
     });
 
-    test('contracts §3 a change of a gateway that is not there stores nothing', async () => {
+    test('[platform §6.4] a change of a gateway that is not there stores nothing', async () => {
       const { gateways, audit } = await open();
       expect(await gateways.commit(1, two, journal(two, 'key-00000001'))).toBe('revision-mismatch');
       expect(await gateways.find(contractScope, gatewayId)).toBeNull();
       expect(await audit()).toEqual([]);
     });
 
-    test('contracts §3 a used key is told before a wrong revision, so that a lost race ends as a replay', async () => {
+    test('[platform §6.4] a used key is told before a wrong revision, so that a lost race ends as a replay', async () => {
       const { gateways } = await open();
       await gateways.commit(null, one, journal(one, 'key-00000001'));
       expect(await gateways.commit(null, one, journal(one, 'key-00000001'))).toBe('key-used');
     });
 
-    test('contracts §3 of concurrent changes from one revision one is stored', async () => {
+    test('[platform §6.4] of concurrent changes from one revision one is stored', async () => {
       const { gateways } = await open();
       await gateways.commit(null, one, journal(one, 'key-00000001'));
       const outcomes = await Promise.all(
@@ -87,7 +87,7 @@ export function gatewaysContract(name: string, open: () => Promise<OpenGateways>
       expect(outcomes.filter((outcome) => outcome === 'revision-mismatch')).toHaveLength(19);
     });
 
-    test('contracts §3 the same id in another scope is another gateway', async () => {
+    test('[platform §6.4] the same id in another scope is another gateway', async () => {
       const { gateways } = await open();
       const other = { ...contractScope, tenantId: 'tenant-2' };
       await gateways.commit(null, one, journal(one, 'key-00000001'));

@@ -1,4 +1,4 @@
-/** The issue of an enrollment claim (application contracts §3). */
+/** The issue of an enrollment claim [platform §6.4]. */
 import { describe, expect, test } from 'vitest';
 import { sha256Hex } from '../../base/digest.ts';
 import { at, callScope, commandContext } from '../../testing/application-calls.ts';
@@ -12,7 +12,7 @@ const invalid = { ok: false, code: 'invalid-input', retryable: false };
 const firstToken = Buffer.alloc(32, 1).toString('base64url');
 
 describe('issue a claim', () => {
-  test('contracts §3 carries its descriptor: high risk, its permission, explicit confirmation, key and expiry needed', () => {
+  test('[platform §6.4] carries its descriptor: high risk, its permission, explicit confirmation, key and expiry needed', () => {
     expect(openEnrollment().issue.contract).toMatchObject({
       name: 'fleet.gateway.enrollment.issue',
       kind: 'command',
@@ -25,7 +25,7 @@ describe('issue a claim', () => {
     });
   });
 
-  test('contracts §3 goes to awaiting-claim, revision 2, and returns the token of 32 bytes in base64url', async () => {
+  test('[platform §6.4] goes to awaiting-claim, revision 2, and returns the token of 32 bytes in base64url', async () => {
     const { issue, registered, fresh, clock, view } = openEnrollment();
     await registered();
     const claimExpiresAt = at(clock, hourMs);
@@ -45,7 +45,7 @@ describe('issue a claim', () => {
     expect(await view()).toEqual({ ok: true, gateway });
   });
 
-  test('contracts §3 asks for exactly 32 random bytes, once for each token, and takes no other number', async () => {
+  test('[platform §6.4] asks for exactly 32 random bytes, once for each token, and takes no other number', async () => {
     const asked: number[] = [];
     const { issue, registered, fresh, clock } = openEnrollment({
       freshBytes(count) {
@@ -59,7 +59,7 @@ describe('issue a claim', () => {
     expect(asked).toEqual([32]);
   });
 
-  test('contracts §3 the token is returned exactly once: no replay, status, audit, event or row has it', async () => {
+  test('[platform §6.4] the token is returned exactly once: no replay, status, audit, event or row has it', async () => {
     const { issue, registered, clock, view, store } = openEnrollment();
     await registered();
     const context = commandContext(clock, issue.contract);
@@ -76,7 +76,7 @@ describe('issue a claim', () => {
     expect(traces).not.toContain(Buffer.alloc(32, 1).toString('hex'));
   });
 
-  test('contracts §3 only the digest is kept, in the row and nowhere else, and no longer than it is of use', async () => {
+  test('[platform §6.4] only the digest is kept, in the row and nowhere else, and no longer than it is of use', async () => {
     const { issued, consume, fresh, view, store } = openEnrollment();
     const enrollmentToken = await issued();
     const digest = sha256Hex(enrollmentToken);
@@ -87,7 +87,7 @@ describe('issue a claim', () => {
     expect(JSON.stringify([store.all(), store.journal.audit, store.journal.events])).not.toContain(digest);
   });
 
-  test('contracts §3 of ten concurrent calls with one key one gets the token', async () => {
+  test('[platform §6.4] of ten concurrent calls with one key one gets the token', async () => {
     const { issue, registered, clock } = openEnrollment();
     await registered();
     const context = commandContext(clock, issue.contract);
@@ -97,7 +97,7 @@ describe('issue a claim', () => {
     expect(results.every((result) => result.ok)).toBe(true);
   });
 
-  test('contracts §3 of concurrent calls with keys of their own one issues, the others lost the revision', async () => {
+  test('[platform §6.4] of concurrent calls with keys of their own one issues, the others lost the revision', async () => {
     const { issue, registered, clock, fresh, store } = openEnrollment();
     await registered();
     const input = { gatewayId, claimExpiresAt: at(clock, hourMs) };
@@ -112,7 +112,7 @@ describe('issue a claim', () => {
   test.each([
     ['1 ms ahead', 1],
     ['24 h ahead', 24 * hourMs],
-  ])('contracts §3 a claim that expires %s is issued', async (_, aheadMs) => {
+  ])('[platform §6.4] a claim that expires %s is issued', async (_, aheadMs) => {
     const { issue, registered, fresh, clock } = openEnrollment();
     await registered();
     const input = { gatewayId, claimExpiresAt: at(clock, aheadMs) };
@@ -126,14 +126,14 @@ describe('issue a claim', () => {
     ['24 h and 1 ms ahead', 24 * hourMs + 1],
     ['now', 0],
     ['in the past', -1],
-  ])('contracts §3 a claim that expires %s is invalid input', async (_, aheadMs) => {
+  ])('[platform §6.4] a claim that expires %s is invalid input', async (_, aheadMs) => {
     const { issue, registered, fresh, clock, store } = openEnrollment();
     await registered();
     expect(await issue(fresh(issue.contract), { gatewayId, claimExpiresAt: at(clock, aheadMs) })).toEqual(invalid);
     expect(store.all()).toMatchObject([{ state: 'registered', revision: 1 }]);
   });
 
-  test('contracts §3 how far ahead a claim may expire is a limit with a name', async () => {
+  test('[platform §6.4] how far ahead a claim may expire is a limit with a name', async () => {
     const { issue, registered, fresh, clock } = openEnrollment({ limits: { claim_ahead_max_ms: 1000 } });
     await registered();
     expect(await issue(fresh(issue.contract), { gatewayId, claimExpiresAt: at(clock, 1001) })).toEqual(invalid);
@@ -143,7 +143,7 @@ describe('issue a claim', () => {
   });
 
   test.each(['tomorrow', '2026-13-01T00:00:00Z', '2026-01-01', 1_700_000_000_000, null, ''])(
-    'contracts §3 the expiry %j is invalid input',
+    '[platform §6.4] the expiry %j is invalid input',
     async (claimExpiresAt) => {
       const { issue, registered, fresh } = openEnrollment();
       await registered();
@@ -151,7 +151,7 @@ describe('issue a claim', () => {
     },
   );
 
-  test('contracts §3 a gateway that is not of the scope is gateway-not-found, exactly like none', async () => {
+  test('[platform §6.4] a gateway that is not of the scope is gateway-not-found, exactly like none', async () => {
     const { issue, registered, fresh, clock } = openEnrollment();
     await registered();
     const claimExpiresAt = at(clock, hourMs);
@@ -162,7 +162,7 @@ describe('issue a claim', () => {
     }
   });
 
-  test('contracts §3 an open claim stands until its expiry; an expired, unclaimed one may be issued again', async () => {
+  test('[platform §6.4] an open claim stands until its expiry; an expired, unclaimed one may be issued again', async () => {
     const { issue, consume, issued, fresh, clock, view } = openEnrollment();
     const first = await issued();
     clock.advance(hourMs - 1);
@@ -179,7 +179,7 @@ describe('issue a claim', () => {
     expect(await view()).toMatchObject({ gateway: { state: 'claimed', revision: 4 } });
   });
 
-  test('contracts §3 a claimed gateway gets no other claim, also after the claim expired', async () => {
+  test('[platform §6.4] a claimed gateway gets no other claim, also after the claim expired', async () => {
     const { issue, consume, issued, fresh, clock } = openEnrollment();
     const enrollmentToken = await issued();
     await consume(fresh(consume.contract), { gatewayId, enrollmentToken, credentialRequestFingerprint: fingerprint });
@@ -191,7 +191,7 @@ describe('issue a claim', () => {
     });
   });
 
-  test('contracts §3 a token whose commit may have happened is not answered, and its claim can expire', async () => {
+  test('[platform §6.4] a token whose commit may have happened is not answered, and its claim can expire', async () => {
     const { issue, registered, fresh, clock, port, store } = openEnrollment();
     await registered();
     const { promise, resolve } = Promise.withResolvers<undefined>();

@@ -1,4 +1,4 @@
-/** Issues the one-time claim with which a gateway enrolls (application contracts §3). The token is answered once. */
+/** Issues the one-time claim with which a gateway enrolls [platform §6.4]. The token is answered once. */
 import Type from 'typebox';
 import type { UseCase } from '../application-contract.ts';
 import { instantMs } from '../instant.ts';

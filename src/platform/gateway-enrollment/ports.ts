@@ -1,4 +1,4 @@
-/** What gateway enrollment needs of the outside (application contracts §3). */
+/** What gateway enrollment needs of the outside [platform §6.4]. */
 import type { Scope } from '../call-context.ts';
 import type { Journal, Receipt, RefusalRecord } from '../journal.ts';
 import type { Gateway, GatewayView } from './gateway.ts';

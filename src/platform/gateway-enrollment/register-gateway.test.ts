@@ -1,4 +1,4 @@
-/** Registration of a gateway (application contracts §3). */
+/** Registration of a gateway [platform §6.4]. */
 import { describe, expect, test } from 'vitest';
 import { at, callScope, commandContext } from '../../testing/application-calls.ts';
 import {
@@ -27,7 +27,7 @@ async function throughAllStates(enrollment: OpenEnrollment, look: (state: string
 }
 
 describe('register a gateway', () => {
-  test('contracts §3 carries its descriptor: low risk, its permission, no confirmation, key and expiry needed', () => {
+  test('[platform §6.4] carries its descriptor: low risk, its permission, no confirmation, key and expiry needed', () => {
     expect(openEnrollment().register.contract).toEqual({
       name: 'fleet.gateway.create',
       summary: 'Register a gateway',
@@ -42,7 +42,7 @@ describe('register a gateway', () => {
     });
   });
 
-  test('contracts §3 begins as registered, revision 1, without a claim', async () => {
+  test('[platform §6.4] begins as registered, revision 1, without a claim', async () => {
     const { register, fresh, view, store } = openEnrollment();
     const result = await register(fresh(register.contract), input);
     expect(result).toEqual({ ok: true, replayed: false, gateway: registeredView });
@@ -51,7 +51,7 @@ describe('register a gateway', () => {
     expect(store.journal.events).toMatchObject([{ type: 'fleet.gateway.registered', data: registeredView }]);
   });
 
-  test('contracts §3 the same request replays in every later state, as it was answered', async () => {
+  test('[platform §6.4] the same request replays in every later state, as it was answered', async () => {
     const enrollment = openEnrollment();
     const { register, clock, view } = enrollment;
     const context = commandContext(clock, register.contract);
@@ -62,7 +62,7 @@ describe('register a gateway', () => {
     });
   });
 
-  test('contracts §3 another request is gateway-already-exists in every state, with the same name too', async () => {
+  test('[platform §6.4] another request is gateway-already-exists in every state, with the same name too', async () => {
     const enrollment = openEnrollment();
     const { register, fresh, store } = enrollment;
     await register(fresh(register.contract), input);
@@ -74,7 +74,7 @@ describe('register a gateway', () => {
     });
   });
 
-  test('contracts §3 the same gateway id in another tenant or project is another gateway', async () => {
+  test('[platform §6.4] the same gateway id in another tenant or project is another gateway', async () => {
     const { register, fresh, view } = openEnrollment();
     await register(fresh(register.contract), input);
     for (const scope of [{ tenantId: 'tenant-2' }, { projectId: 'project-2' }]) {
@@ -91,7 +91,7 @@ describe('register a gateway', () => {
     expect(await register(elsewhere, input)).toMatchObject({ ok: true, replayed: false });
   });
 
-  test('contracts §3 of concurrent requests with keys of their own one registers', async () => {
+  test('[platform §6.4] of concurrent requests with keys of their own one registers', async () => {
     const { register, fresh, store } = openEnrollment();
     const calls = Array.from({ length: 20 }, () => register(fresh(register.contract), input));
     const results = await Promise.all(calls);
@@ -109,7 +109,7 @@ describe('register a gateway', () => {
     ['128 characters beyond the basic plane', '𝟙'.repeat(128)],
     ['blanks inside', 'Roof of the barn'],
     ['combining marks', 'Dächer \u0061\u0308'],
-  ])('contracts §3 a display name of %s is taken', async (_, displayName) => {
+  ])('[platform §6.4] a display name of %s is taken', async (_, displayName) => {
     const { register, fresh } = openEnrollment();
     expect(await register(fresh(register.contract), { gatewayId, displayName })).toMatchObject({
       gateway: { displayName },
@@ -130,7 +130,7 @@ describe('register a gateway', () => {
     ['half a surrogate pair', 'Roof\ud835'],
     ['no text', 7],
     ['null', null],
-  ])('contracts §3 a display name of %s is invalid input', async (_, displayName) => {
+  ])('[platform §6.4] a display name of %s is invalid input', async (_, displayName) => {
     const { register, fresh } = openEnrollment();
     expect(await register(fresh(register.contract), { gatewayId, displayName })).toEqual(invalid);
   });
@@ -147,7 +147,7 @@ describe('register a gateway', () => {
     `../${gatewayId}`,
     '00000000-0000-0000-0000-000000000000',
     'ffffffff-ffff-ffff-ffff-ffffffffffff',
-  ])('contracts §3 the gateway id %j is invalid input', async (id) => {
+  ])('[platform §6.4] the gateway id %j is invalid input', async (id) => {
     const { register, fresh } = openEnrollment();
     expect(await register(fresh(register.contract), { gatewayId: id, displayName: 'Roof' })).toEqual(invalid);
   });

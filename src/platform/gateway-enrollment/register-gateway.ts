@@ -1,4 +1,4 @@
-/** Registers a gateway (application contracts §3). */
+/** Registers a gateway [platform §6.4]. */
 import Type from 'typebox';
 import type { UseCase } from '../application-contract.ts';
 import type { Refusal } from '../refusal.ts';

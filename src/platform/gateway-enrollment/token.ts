@@ -1,4 +1,4 @@
-/** Enrollment tokens (application contracts §3): 32 random bytes in base64url, of which only the SHA-256 is kept. */
+/** Enrollment tokens [platform §6.4]: 32 random bytes in base64url, of which only the SHA-256 is kept. */
 import { timingSafeEqual } from 'node:crypto';
 import { sha256Hex } from '../../base/digest.ts';
 import type { Gateway } from './gateway.ts';

@@ -1,4 +1,4 @@
-/** What every provider adapter must do (application contracts §1). */
+/** What every provider adapter must do [platform §6.2]. */
 import { describe, expect, test } from 'vitest';
 import { judgeAnswer } from './observation.ts';
 import type { ProviderAdapter, RegionRequest } from './ports.ts';
@@ -13,20 +13,20 @@ const request: RegionRequest = {
 /** `open` gives an adapter whose provider answers for `request`. */
 export function providerAdapterContract(name: string, open: () => Promise<ProviderAdapter>): void {
   describe(`provider adapter: ${name}`, () => {
-    test('contracts §1 the observation passes every check', async () => {
+    test('[platform §6.2] the observation passes every check', async () => {
       const adapter = await open();
       const answer = await adapter.discoverRegions(request, new AbortController().signal);
       const connection = { ...request, providerId: adapter.providerId, enabled: true };
       expect(judgeAnswer(answer, connection, adapter, 1000)).toMatchObject({ ok: true, connectionId: 'connection-1' });
     });
 
-    test('contracts §1 after an abort nothing is presented as an observation', async () => {
+    test('[platform §6.2] after an abort nothing is presented as an observation', async () => {
       const adapter = await open();
       const answer = await adapter.discoverRegions(request, AbortSignal.abort()).catch(() => null);
       expect(answer?.ok ?? false).toBe(false);
     });
 
-    test('contracts §1 neither answer nor adapter shows the credential reference', async () => {
+    test('[platform §6.2] neither answer nor adapter shows the credential reference', async () => {
       const adapter = await open();
       const answer = await adapter.discoverRegions(request, new AbortController().signal);
       expect(JSON.stringify([answer, adapter])).not.toContain('secret://');

@@ -1,4 +1,4 @@
-/** What every store of cloud connections must do (application contracts §1). */
+/** What every store of cloud connections must do [platform §6.2]. */
 import { describe, expect, test } from 'vitest';
 import type { CloudConnection, CloudConnections } from './ports.ts';
 
@@ -20,13 +20,13 @@ const scope = { tenantId: row.tenantId, projectId: row.projectId };
 
 export function cloudConnectionsContract(name: string, open: () => Promise<OpenConnections>): void {
   describe(`cloud connections: ${name}`, () => {
-    test('contracts §1 a row is found by its scope and id', async () => {
+    test('[platform §6.2] a row is found by its scope and id', async () => {
       const { connections, save } = await open();
       await save(row);
       expect(await connections.find(scope, 'connection-1')).toEqual(row);
     });
 
-    test('contracts §1 a row of another scope is none, exactly like no row', async () => {
+    test('[platform §6.2] a row of another scope is none, exactly like no row', async () => {
       const { connections, save } = await open();
       await save(row);
       expect(await connections.find({ ...scope, tenantId: 'tenant-2' }, 'connection-1')).toBeNull();
@@ -34,7 +34,7 @@ export function cloudConnectionsContract(name: string, open: () => Promise<OpenC
       expect(await connections.find(scope, 'connection-2')).toBeNull();
     });
 
-    test('contracts §1 ids that only look joined alike are different rows', async () => {
+    test('[platform §6.2] ids that only look joined alike are different rows', async () => {
       const { connections, save } = await open();
       await save({ ...row, tenantId: 'a:b', projectId: 'c' });
       expect(await connections.find({ tenantId: 'a', projectId: 'b:c' }, 'connection-1')).toBeNull();
@@ -53,14 +53,14 @@ export function cloudConnectionsContract(name: string, open: () => Promise<OpenC
       'secret://vault/key\n',
       '{"key":"value"}',
       '',
-    ])('contracts §1 a connection holds only references: %j is refused', async (credentialReference) => {
+    ])('[platform §6.2] a connection holds only references: %j is refused', async (credentialReference) => {
       const { connections, save } = await open();
       await expect(save({ ...row, credentialReference })).rejects.toThrow();
       expect(await connections.find(scope, 'connection-1')).toBeNull();
     });
 
     test.each(['secret://vault/cloud/provider-a', 'workload-identity://pool/provider', 'secret://vault/cloud#key'])(
-      'contracts §1 the reference %j is taken',
+      '[platform §6.2] the reference %j is taken',
       async (credentialReference) => {
         const { connections, save } = await open();
         await save({ ...row, credentialReference });

@@ -1,4 +1,4 @@
-/** The descriptor of provider-region discovery (application contracts §1). */
+/** The descriptor of provider-region discovery [platform §6.2]. */
 import { queryContract } from '../application-contract.ts';
 
 export const discoverRegionsContract = queryContract({

@@ -1,4 +1,4 @@
-/** Provider-region discovery (application contracts §1). */
+/** Provider-region discovery [platform §6.2]. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { silentLog } from '../../base/log.ts';
@@ -52,7 +52,7 @@ function open(saved: readonly (typeof row)[] = [row]) {
 }
 
 describe('discover regions', () => {
-  test('contracts §1 carries its descriptor: a query of low risk with its permission', () => {
+  test('[platform §6.2] carries its descriptor: a query of low risk with its permission', () => {
     expect(open().discover.contract).toMatchObject({
       kind: 'query',
       permission: 'cloud-connections:read',
@@ -64,7 +64,7 @@ describe('discover regions', () => {
     });
   });
 
-  test('contracts §1 answers what the adapter observed, sorted and frozen to the last member', async () => {
+  test('[platform §6.2] answers what the adapter observed, sorted and frozen to the last member', async () => {
     const { run, observation } = open();
     const result = await run();
     expect(result).toEqual({ ok: true, ...observation, regions: [regions[1], regions[0]] });
@@ -75,7 +75,7 @@ describe('discover regions', () => {
       for (const region of result.regions) expect(Object.isFrozen(region.capabilities)).toBe(true);
   });
 
-  test('contracts §1 the adapter gets scope, connection and the reference, and cannot change what is checked', async () => {
+  test('[platform §6.2] the adapter gets scope, connection and the reference, and cannot change what is checked', async () => {
     const clock = simulatedClock();
     const store = inMemoryCloudConnections();
     store.save(row);
@@ -94,7 +94,7 @@ describe('discover regions', () => {
     expect(asked).toEqual([{ ...callScope, connectionId: 'connection-1', credentialReference }, true]);
   });
 
-  test('contracts §1 permission is checked after decoding and before any read', async () => {
+  test('[platform §6.2] permission is checked after decoding and before any read', async () => {
     const { run, connections } = open();
     const denied = { ok: false, code: 'permission-denied', retryable: false };
     for (const permissions of [[], ['cloud-connections'], ['cloud-connections:write'], ['*']]) {
@@ -104,7 +104,7 @@ describe('discover regions', () => {
     expect(connections.calls).toEqual([]);
   });
 
-  test('contracts §1 hostile contexts and inputs are invalid input, and nothing is read', async () => {
+  test('[platform §6.2] hostile contexts and inputs are invalid input, and nothing is read', async () => {
     const { discover, connections } = open();
     const context = queryContext('cloud-connections:read');
     const input = { connectionId: 'connection-1' };
@@ -123,11 +123,11 @@ describe('discover regions', () => {
     7,
     null,
     ['connection-1'],
-  ])('contracts §1 the connection id %j is invalid input', async (connectionId) => {
+  ])('[platform §6.2] the connection id %j is invalid input', async (connectionId) => {
     expect(await open().run({}, { connectionId })).toEqual(invalid);
   });
 
-  test('contracts §1 a connection of another scope is not found, exactly like none', async () => {
+  test('[platform §6.2] a connection of another scope is not found, exactly like none', async () => {
     const { run, adapter } = open();
     expect(await run({}, { connectionId: 'connection-2' })).toEqual(notFound);
     expect(await run({ tenantId: 'tenant-2' })).toEqual(notFound);
@@ -135,7 +135,7 @@ describe('discover regions', () => {
     expect(adapter.calls).toEqual([]);
   });
 
-  test('contracts §1 ids like names of prototypes are not found', async () => {
+  test('[platform §6.2] ids like names of prototypes are not found', async () => {
     const { run } = open();
     for (const connectionId of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
       expect(await run({}, { connectionId })).toEqual(notFound);
@@ -147,7 +147,7 @@ describe('discover regions', () => {
     ['of a provider without adapter', { providerId: 'provider-b' }],
     ['with a raw credential', { credentialReference: 'AKIAIOSFODNN7EXAMPLE' }],
     ['good', {}],
-  ])('contracts §1 a row of another scope, %s, that a store lets through is not found', async (_, members) => {
+  ])('[platform §6.2] a row of another scope, %s, that a store lets through is not found', async (_, members) => {
     const { run, connections, adapter } = open();
     for (const foreign of [{ tenantId: 'tenant-2' }, { projectId: 'project-2' }, { connectionId: 'connection-2' }]) {
       connections.break('find', { kind: 'answer', value: { ...row, ...members, ...foreign } });
@@ -156,19 +156,19 @@ describe('discover regions', () => {
     expect(adapter.calls).toEqual([]);
   });
 
-  test('contracts §1 a disabled connection is refused and its adapter not called', async () => {
+  test('[platform §6.2] a disabled connection is refused and its adapter not called', async () => {
     const { run, adapter } = open([{ ...row, enabled: false }]);
     expect(await run()).toEqual({ ok: false, code: 'cloud-connection-disabled', retryable: false });
     expect(adapter.calls).toEqual([]);
   });
 
-  test('contracts §1 a disabled connection without adapter is disabled first', async () => {
+  test('[platform §6.2] a disabled connection without adapter is disabled first', async () => {
     const { run } = open([{ ...row, enabled: false, providerId: 'provider-b' }]);
     expect(await run()).toMatchObject({ code: 'cloud-connection-disabled' });
   });
 
   test.each(['provider-b', '__proto__', 'constructor', 'Provider-A'])(
-    'contracts §1 the provider %s has no adapter',
+    '[platform §6.2] the provider %s has no adapter',
     async (providerId) => {
       expect(await open([{ ...row, providerId }]).run()).toEqual({
         ok: false,
@@ -178,7 +178,7 @@ describe('discover regions', () => {
     },
   );
 
-  test('contracts §1 two adapters of one provider are a construction error', () => {
+  test('[platform §6.2] two adapters of one provider are a construction error', () => {
     const { clock, adapter, connections } = open();
     const adapters = [adapter.port, adapter.port];
     const parts = { connections: connections.port, adapters, clock, log: silentLog };
@@ -193,7 +193,7 @@ describe('discover regions', () => {
     null,
     { key: 1 },
   ])(
-    'contracts §1 a stored row with the raw credential %j is refused before the adapter sees it',
+    '[platform §6.2] a stored row with the raw credential %j is refused before the adapter sees it',
     async (credentialReference) => {
       const { run, connections, adapter } = open();
       connections.break('find', { kind: 'answer', value: { ...row, credentialReference } });
@@ -202,7 +202,7 @@ describe('discover regions', () => {
     },
   );
 
-  test('contracts §1 a row with a credential beside its reference is refused', async () => {
+  test('[platform §6.2] a row with a credential beside its reference is refused', async () => {
     const { run, connections } = open();
     connections.break('find', { kind: 'answer', value: { ...row, accessKey: 'AKIAIOSFODNN7EXAMPLE' } });
     expect(await run()).toMatchObject({ code: 'cloud-connection-invalid' });
@@ -211,7 +211,7 @@ describe('discover regions', () => {
 
 describe('what an adapter answers', () => {
   test.each(providerFailureCodes.flatMap((code) => [true, false].map((retryable) => ({ code, retryable }))))(
-    'contracts §1 the failure $code keeps its code and retryable $retryable',
+    '[platform §6.2] the failure $code keeps its code and retryable $retryable',
     async ({ code, retryable }) => {
       const result = await open().answered({ ok: false, code, retryable });
       expect(result).toEqual({ ok: false, code, retryable });
@@ -230,7 +230,7 @@ describe('what an adapter answers', () => {
     ['a list', []],
     ['a text', 'ok'],
     ['success without observation', { ok: true }],
-  ])('contracts §1 %s is a contract violation', async (_, answer) => {
+  ])('[platform §6.2] %s is a contract violation', async (_, answer) => {
     expect(await open().answered(answer)).toEqual(violation);
   });
 
@@ -253,14 +253,14 @@ describe('what an adapter answers', () => {
     ['with a hole', { regions: Object.assign([north], { length: 2 }) }],
     ['without regions', { regions: null }],
     ['with an accessor', Object.defineProperty({}, 'regions', { get: () => [], enumerable: true })],
-  ])('contracts §1 an observation %s is a contract violation', async (_, members) => {
+  ])('[platform §6.2] an observation %s is a contract violation', async (_, members) => {
     const { answered, observation } = open();
     const value = Object.defineProperties({ ...observation }, Object.getOwnPropertyDescriptors(members));
     expect(await answered({ ok: true, observation: value })).toEqual(violation);
   });
 
   test.each(['available', 'restricted', 'unavailable', 'unknown'])(
-    'contracts §1 the availability %s is known',
+    '[platform §6.2] the availability %s is known',
     async (availability) => {
       const { answered, observation } = open();
       const value = { ...observation, regions: [{ ...north, availability }] };
@@ -268,7 +268,7 @@ describe('what an adapter answers', () => {
     },
   );
 
-  test('contracts §1 no region at all is an observation; a failure is never one', async () => {
+  test('[platform §6.2] no region at all is an observation; a failure is never one', async () => {
     const { answered, observation } = open();
     expect(await answered({ ok: true, observation: { ...observation, regions: [] } })).toMatchObject({ regions: [] });
     for (const kind of ['throw', 'hang'] as const) {
@@ -281,7 +281,7 @@ describe('what an adapter answers', () => {
     }
   });
 
-  test('contracts §1 1000 regions are taken, 1001 are a contract violation', async () => {
+  test('[platform §6.2] 1000 regions are taken, 1001 are a contract violation', async () => {
     const { answered, observation } = open();
     const many = Array.from({ length: 1001 }, (_, index) => ({ ...north, regionId: `region-${index}` }));
     expect(await answered({ ok: true, observation: { ...observation, regions: many } })).toEqual(violation);
@@ -289,7 +289,7 @@ describe('what an adapter answers', () => {
     expect('regions' in most && most.regions.length).toBe(1000);
   });
 
-  test('contracts §1 the order is that of code units, whatever order the adapter had', async () => {
+  test('[platform §6.2] the order is that of code units, whatever order the adapter had', async () => {
     const id = fc.stringMatching(/^[A-Za-z0-9._:-]{1,8}$/);
     await fc.assert(
       fc.asyncProperty(fc.uniqueArray(id, { maxLength: 50 }), async (ids) => {
@@ -301,7 +301,7 @@ describe('what an adapter answers', () => {
     );
   });
 
-  test('contracts §1 a change of the answer after it was given does not reach the result', async () => {
+  test('[platform §6.2] a change of the answer after it was given does not reach the result', async () => {
     const { answered, observation } = open();
     const own = structuredClone(observation);
     const result = await answered({ ok: true, observation: own });
@@ -312,7 +312,7 @@ describe('what an adapter answers', () => {
 
 describe('deadlines of discovery', () => {
   test.each<[Fault['kind'] & ('throw' | 'hang')]>([['throw'], ['hang']])(
-    'contracts §1 a lookup that does %s is storage-unavailable, and the adapter is not called',
+    '[platform §6.2] a lookup that does %s is storage-unavailable, and the adapter is not called',
     async (kind) => {
       const { run, connections, adapter, clock } = open();
       connections.break('find', { kind });
@@ -324,7 +324,7 @@ describe('deadlines of discovery', () => {
     },
   );
 
-  test('contracts §1 an adapter has until its deadline, is then told to stop, and its late answer is dropped', async () => {
+  test('[platform §6.2] an adapter has until its deadline, is then told to stop, and its late answer is dropped', async () => {
     const clock = simulatedClock();
     const store = inMemoryCloudConnections();
     store.save(row);
@@ -362,7 +362,7 @@ describe('deadlines of discovery', () => {
     expect(ended).toEqual([unavailable]);
   });
 
-  test('contracts §1 an answer in the last millisecond counts', async () => {
+  test('[platform §6.2] an answer in the last millisecond counts', async () => {
     const { run, adapter, clock, observation } = open();
     const { promise, resolve } = Promise.withResolvers<undefined>();
     adapter.break('discoverRegions', { kind: 'wait', until: promise });

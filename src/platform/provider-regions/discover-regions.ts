@@ -1,4 +1,4 @@
-/** Provider-region discovery (application contracts §1): a query of one connection's provider through its adapter. */
+/** Provider-region discovery [platform §6.2]: a query of one connection's provider through its adapter. */
 import Type from 'typebox';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';

@@ -1,4 +1,4 @@
-/** Judges what an adapter answered (application contracts §1): its observation, its own failure, or neither. */
+/** Judges what an adapter answered [platform §6.2]: its observation, its own failure, or neither. */
 import Type from 'typebox';
 import { identifier } from '../call-context.ts';
 import { isCanonicalInstant } from '../instant.ts';

@@ -1,4 +1,4 @@
-/** What provider-region discovery needs of the outside (application contracts §1). */
+/** What provider-region discovery needs of the outside [platform §6.2]. */
 import type { Scope } from '../call-context.ts';
 
 /** A tenant's access to one provider. It holds a reference to a credential, never the credential. */

@@ -1,4 +1,4 @@
-/** The descriptor of deployment-stack planning (application contracts §2). There is no contract that applies a plan. */
+/** The descriptor of deployment-stack planning [platform §6.3]. There is no contract that applies a plan. */
 import { commandContract } from '../application-contract.ts';
 
 export const planStackContract = commandContract({

@@ -1,5 +1,5 @@
 /**
- * Engine runs under way, one per scope and key (application contracts §2): who comes with the same request joins, who
+ * Engine runs under way, one per scope and key [platform §6.3]: who comes with the same request joins, who
  * comes with another is told so. A run is cancelled when everybody who waited for it has left.
  */
 

@@ -1,4 +1,4 @@
-/** What every plan engine must do (application contracts §2). */
+/** What every plan engine must do [platform §6.3]. */
 import { describe, expect, test } from 'vitest';
 import { judgeEngineAnswer } from './decode.ts';
 import type { EngineRequest, PlanEngine } from './ports.ts';
@@ -20,18 +20,18 @@ export function planEngineContract(name: string, open: () => Promise<PlanEngine>
   });
 
   describe(`plan engine: ${name}`, () => {
-    test('contracts §2 the plan passes every check', async () => {
+    test('[platform §6.3] the plan passes every check', async () => {
       const engine = await open();
       const answer = await engine.plan(requestFor(engine), new AbortController().signal);
       expect(judgeEngineAnswer(answer, requestFor(engine), 10_000)).toMatchObject({ ok: true });
     });
 
-    test('contracts §2 it has no way to apply', async () => {
+    test('[platform §6.3] it has no way to apply', async () => {
       const engine = await open();
       expect(Object.keys(engine).toSorted()).toEqual(['name', 'plan']);
     });
 
-    test('contracts §2 after an abort there is no plan', async () => {
+    test('[platform §6.3] after an abort there is no plan', async () => {
       const engine = await open();
       const answer = await engine.plan(requestFor(engine), AbortSignal.abort()).catch(() => null);
       expect(answer?.ok ?? false).toBe(false);

@@ -1,4 +1,4 @@
-/** Runs of an engine: one a key, cancelled by who waits, ended by a deadline, counted (application contracts §2). */
+/** Runs of an engine: one a key, cancelled by who waits, ended by a deadline, counted [platform §6.3]. */
 import { describe, expect, test } from 'vitest';
 import { holdMethod, settled } from '../../testing/faulty-port.ts';
 import { openPlanning, stackRequest } from '../../testing/stack-planning.ts';
@@ -7,7 +7,7 @@ import { platformLimits } from '../limits.ts';
 const cancelled = { ok: false, code: 'operation-cancelled', retryable: true };
 
 describe('runs of an engine', () => {
-  test('contracts §2 two concurrent calls with one key run the engine once, whichever way they meet', async () => {
+  test('[platform §6.3] two concurrent calls with one key run the engine once, whichever way they meet', async () => {
     for (const method of ['find', 'findByRequest', 'judgeRequest', 'plan', 'judgePlan', 'insert'] as const) {
       const { run, stacks, plans, policy, engine, events } = openPlanning();
       const held =
@@ -34,7 +34,7 @@ describe('runs of an engine', () => {
     }
   });
 
-  test('contracts §2 a call whose lookup came before the plan of another, and whose run would come after it, replays', async () => {
+  test('[platform §6.3] a call whose lookup came before the plan of another, and whose run would come after it, replays', async () => {
     const { run, plans, engine } = openPlanning();
     const first = await run();
     // The first lookup is made at once, before the port is mended; it answers as if there were no plan yet.
@@ -45,14 +45,14 @@ describe('runs of an engine', () => {
     expect(engine.calls).toEqual(['plan']);
   });
 
-  test('contracts §2 the same key in another scope, or another key, is a run of its own', async () => {
+  test('[platform §6.3] the same key in another scope, or another key, is a run of its own', async () => {
     const { planStack, context, engine, run } = openPlanning();
     const results = await Promise.all([run(), planStack(context({ idempotencyKey: 'key-00000002' }), stackRequest)]);
     expect(results.map((result) => result.ok)).toEqual([true, true]);
     expect(engine.calls).toEqual(['plan', 'plan']);
   });
 
-  test('contracts §2 while a run is under way its key is taken: other input or another subject is a conflict', async () => {
+  test('[platform §6.3] while a run is under way its key is taken: other input or another subject is a conflict', async () => {
     const { run, planStack, context, engine } = openPlanning();
     const held = holdMethod(engine, 'plan');
     const first = run();
@@ -64,7 +64,7 @@ describe('runs of an engine', () => {
     expect(await first).toMatchObject({ ok: true });
   });
 
-  test('contracts §2 a failed run is the answer of all who waited, and each is recorded', async () => {
+  test('[platform §6.3] a failed run is the answer of all who waited, and each is recorded', async () => {
     const { run, engine, audit } = openPlanning();
     engine.break('plan', { kind: 'throw' });
     const unavailable = { ok: false, code: 'infrastructure-engine-unavailable', retryable: true };
@@ -75,7 +75,7 @@ describe('runs of an engine', () => {
     expect(JSON.stringify(audit())).not.toContain('hunter2');
   });
 
-  test('contracts §2 an engine has until its deadline and is then told to stop', async () => {
+  test('[platform §6.3] an engine has until its deadline and is then told to stop', async () => {
     const { run, engine, clock, events } = openPlanning();
     const signals: AbortSignal[] = [];
     const stuck = openPlanning({
@@ -112,14 +112,14 @@ describe('runs of an engine', () => {
     expect(events()).toHaveLength(1);
   });
 
-  test('contracts §2 an aborted signal plans nothing, and is recorded', async () => {
+  test('[platform §6.3] an aborted signal plans nothing, and is recorded', async () => {
     const { run, stacks, engine, audit } = openPlanning();
     expect(await run(stackRequest, AbortSignal.abort())).toEqual(cancelled);
     expect([...stacks.calls, ...engine.calls]).toEqual([]);
     expect(audit()).toMatchObject([{ entry: { outcome: 'failed', details: { code: 'operation-cancelled' } } }]);
   });
 
-  test('contracts §2 an abort ends the call at once, stops the engine, and stores no plan', async () => {
+  test('[platform §6.3] an abort ends the call at once, stops the engine, and stores no plan', async () => {
     for (const method of ['judgeRequest', 'judgePlan'] as const) {
       const { run, policy, events } = openPlanning();
       const held = holdMethod(policy, method);
@@ -145,7 +145,7 @@ describe('runs of an engine', () => {
     expect(events()).toEqual([]);
   });
 
-  test('contracts §2 who leaves does not take the run from who stays; when the last leaves it stops', async () => {
+  test('[platform §6.3] who leaves does not take the run from who stays; when the last leaves it stops', async () => {
     const { run, engine, requests, events } = openPlanning();
     const leaving = new AbortController();
     const held = holdMethod(engine, 'plan');
@@ -160,7 +160,7 @@ describe('runs of an engine', () => {
     expect(events()).toHaveLength(1);
   });
 
-  test('contracts §2 after an abort the same key runs anew', async () => {
+  test('[platform §6.3] after an abort the same key runs anew', async () => {
     const { run, engine, events } = openPlanning();
     const controller = new AbortController();
     engine.break('plan', { kind: 'hang' });
@@ -173,7 +173,7 @@ describe('runs of an engine', () => {
     expect(events()).toHaveLength(1);
   });
 
-  test('contracts §2 an insert that began is not abandoned: a retry gets the plan', async () => {
+  test('[platform §6.3] an insert that began is not abandoned: a retry gets the plan', async () => {
     const { run, plans, events } = openPlanning();
     const held = holdMethod(plans, 'insert');
     const controller = new AbortController();
@@ -187,7 +187,7 @@ describe('runs of an engine', () => {
     expect(await run()).toMatchObject({ ok: true, replayed: true });
   });
 
-  test('contracts §2 16 runs may be under way, one more is told that the engine is busy', async () => {
+  test('[platform §6.3] 16 runs may be under way, one more is told that the engine is busy', async () => {
     const { planStack, context, engine } = openPlanning();
     const held = holdMethod(engine, 'plan');
     const call = (index: number) => planStack(context({ idempotencyKey: `key-run-${index}` }), stackRequest);
@@ -203,7 +203,7 @@ describe('runs of an engine', () => {
   });
 
   test.each(['throw', 'hang'] as const)(
-    'contracts §2 a lookup of the stack that does %s is storage-unavailable',
+    '[platform §6.3] a lookup of the stack that does %s is storage-unavailable',
     async (kind) => {
       const { run, stacks, engine, clock } = openPlanning();
       stacks.break('find', { kind });

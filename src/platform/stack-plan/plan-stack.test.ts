@@ -1,4 +1,4 @@
-/** Deployment-stack planning: request, policy, engine and stored record (application contracts §2). */
+/** Deployment-stack planning: request, policy, engine and stored record [platform §6.3]. */
 import { describe, expect, test } from 'vitest';
 import { silentLog } from '../../base/log.ts';
 import { at, callScope } from '../../testing/application-calls.ts';
@@ -15,7 +15,7 @@ const invalid = { ok: false, code: 'invalid-input', retryable: false };
 const noChanges = { create: 0, update: 0, delete: 0, read: 0, 'no-op': 0, replace: 0 };
 
 describe('plan a stack', () => {
-  test('contracts §2 carries its descriptor: medium risk, its permission, key and expiry needed', () => {
+  test('[platform §6.3] carries its descriptor: medium risk, its permission, key and expiry needed', () => {
     expect(openPlanning().planStack.contract).toMatchObject({
       name: 'infrastructure.stack.plan',
       kind: 'command',
@@ -28,7 +28,7 @@ describe('plan a stack', () => {
     });
   });
 
-  test('contracts §2 the stored record counts changes by action, keeps no resource, and approval is not-requested', async () => {
+  test('[platform §6.3] the stored record counts changes by action, keeps no resource, and approval is not-requested', async () => {
     const { run, clock, audit, events, plans } = openPlanning();
     const plan = {
       ...callScope,
@@ -55,7 +55,7 @@ describe('plan a stack', () => {
     expect(traces).not.toContain(stackRow.stateKey);
   });
 
-  test('contracts §2 the result is frozen to its last member', async () => {
+  test('[platform §6.3] the result is frozen to its last member', async () => {
     const result = await openPlanning().run();
     const plan = 'plan' in result ? result.plan : null;
     for (const part of [result, plan, plan?.changes, plan?.artifact, plan?.module, plan?.topology]) {
@@ -63,7 +63,7 @@ describe('plan a stack', () => {
     }
   });
 
-  test('contracts §2 the engine is asked to plan this stack, and cannot change what it is judged by', async () => {
+  test('[platform §6.3] the engine is asked to plan this stack, and cannot change what it is judged by', async () => {
     const { run, requests } = openPlanning();
     await run();
     const { stateKey, lockId } = stackRow;
@@ -73,7 +73,7 @@ describe('plan a stack', () => {
     expect(requests.every(({ request }) => Object.isFrozen(request) && Object.isFrozen(request.module))).toBe(true);
   });
 
-  test.each(['opentofu', 'terraform'] as const)('contracts §2 the engine %s is the one that runs', async (name) => {
+  test.each(['opentofu', 'terraform'] as const)('[platform §6.3] the engine %s is the one that runs', async (name) => {
     const ran: string[] = [];
     const engines = (['opentofu', 'terraform'] as const).map((one) => ({
       name: one,
@@ -87,7 +87,7 @@ describe('plan a stack', () => {
     expect(ran).toEqual([name]);
   });
 
-  test('contracts §2 an engine that is not there is infrastructure-engine-not-registered', async () => {
+  test('[platform §6.3] an engine that is not there is infrastructure-engine-not-registered', async () => {
     expect(await openPlanning().run({ ...stackRequest, engine: 'terraform' })).toEqual({
       ok: false,
       code: 'infrastructure-engine-not-registered',
@@ -95,14 +95,14 @@ describe('plan a stack', () => {
     });
   });
 
-  test('contracts §2 two engines of one name are a construction error', () => {
+  test('[platform §6.3] two engines of one name are a construction error', () => {
     const { engine, stacks, plans, policy, clock } = openPlanning();
     const ports = { stacks: stacks.port, plans: plans.port, policy: policy.port, clock, log: silentLog };
     const ids = { newId: () => 'fresh-00000001', newPlanId: () => 'plan-0001' };
     expect(() => createPlanStack({ ...ports, ...ids, engines: [engine.port, engine.port] })).toThrow(/opentofu/);
   });
 
-  test('contracts §2 a stack of another scope is not found, exactly like none, and neither policy nor engine is asked', async () => {
+  test('[platform §6.3] a stack of another scope is not found, exactly like none, and neither policy nor engine is asked', async () => {
     const { planStack, context, stacks, policy, engine } = openPlanning();
     const none = { ok: false, code: 'deployment-stack-not-found', retryable: false };
     expect(await planStack(context(), { ...stackRequest, stackId: 'stack-3' })).toEqual(none);
@@ -133,7 +133,7 @@ describe('plan a stack', () => {
     ['a topology of another scheme', { topology: { ...stackRequest.topology, reference: 'module://a' } }],
     ['a topology in line', { topology: { nodes: [] } }],
     ['a tenant', { tenantId: 'tenant-2' }],
-  ])('contracts §2 a request with %s is invalid input, and nothing is read', async (_, members) => {
+  ])('[platform §6.3] a request with %s is invalid input, and nothing is read', async (_, members) => {
     const { run, stacks, plans } = openPlanning();
     expect(await run({ ...stackRequest, ...members })).toEqual(invalid);
     expect([...stacks.calls, ...plans.calls]).toEqual(['recordRefusal']);
@@ -141,7 +141,7 @@ describe('plan a stack', () => {
 });
 
 describe('what an engine answers', () => {
-  test('contracts §2 a plan that keeps to the contract is taken', async () => {
+  test('[platform §6.3] a plan that keeps to the contract is taken', async () => {
     expect(await openPlanning().answered({ ok: true, plan: goodPlan })).toMatchObject({ ok: true });
   });
 
@@ -165,21 +165,21 @@ describe('what an engine answers', () => {
     ['with resource values', { changes: [{ address: 'a', action: 'create', after: { password: 'x' } }] }],
     ['with an unknown member', { applied: false }],
     ['without changes', { changes: undefined }],
-  ])('contracts §2 a plan %s is a contract violation, and nothing is stored', async (_, members) => {
+  ])('[platform §6.3] a plan %s is a contract violation, and nothing is stored', async (_, members) => {
     const { answered, events, audit } = openPlanning();
     expect(await answered({ ok: true, plan: { ...goodPlan, ...members } })).toEqual(violation);
     expect(events()).toEqual([]);
     expect(audit()).toMatchObject([{ entry: { outcome: 'failed' } }]);
   });
 
-  test.each(changeActions)('contracts §2 the action %s is counted', async (action) => {
+  test.each(changeActions)('[platform §6.3] the action %s is counted', async (action) => {
     const changes = [{ address: 'a', action }];
     expect(await openPlanning().answered({ ok: true, plan: { ...goodPlan, changes } })).toMatchObject({
       plan: { changes: { ...noChanges, [action]: 1 } },
     });
   });
 
-  test('contracts §2 10 000 changes are taken, one more is a contract violation', async () => {
+  test('[platform §6.3] 10 000 changes are taken, one more is a contract violation', async () => {
     const changes = Array.from({ length: 10_001 }, (_, index) => ({ address: `a.${index}`, action: 'read' }));
     const most = { ...goodPlan, changes: changes.slice(1) };
     expect(await openPlanning().answered({ ok: true, plan: most })).toMatchObject({
@@ -192,7 +192,7 @@ describe('what an engine answers', () => {
     ['state-locked', true],
     ['module-digest-mismatch', false],
     ['infrastructure-engine-unavailable', false],
-  ])('contracts §2 the failure %s keeps its code and retryable %s', async (code, retryable) => {
+  ])('[platform §6.3] the failure %s keeps its code and retryable %s', async (code, retryable) => {
     const { answered, audit } = openPlanning();
     expect(await answered({ ok: false, code, retryable })).toEqual({ ok: false, code, retryable });
     expect(audit()).toMatchObject([{ entry: { outcome: 'failed', details: { code, retryable } } }]);
@@ -207,11 +207,11 @@ describe('what an engine answers', () => {
     [{ ok: true }],
     [null],
     ['ok'],
-  ])('contracts §2 the answer %j is a contract violation', async (answer) => {
+  ])('[platform §6.3] the answer %j is a contract violation', async (answer) => {
     expect(await openPlanning().answered(answer)).toEqual(violation);
   });
 
-  test('contracts §2 a failed run uses no key up', async () => {
+  test('[platform §6.3] a failed run uses no key up', async () => {
     const { answered, engine, run } = openPlanning();
     expect(await answered({ ok: false, code: 'state-locked', retryable: true })).toMatchObject({ ok: false });
     engine.break('plan', null);
@@ -220,7 +220,7 @@ describe('what an engine answers', () => {
 });
 
 describe('policy', () => {
-  test('contracts §2 is asked about the request before the engine runs and about the plan after it', async () => {
+  test('[platform §6.3] is asked about the request before the engine runs and about the plan after it', async () => {
     const order: string[] = [];
     const asked: unknown[] = [];
     const { run } = openPlanning({
@@ -251,7 +251,7 @@ describe('policy', () => {
     expect(asked).toEqual([callScope, stackRequest, callScope, stackRequest, plannedChanges]);
   });
 
-  test('contracts §2 a denied request runs no engine, is stored as policy-rejected and is a success of the call', async () => {
+  test('[platform §6.3] a denied request runs no engine, is stored as policy-rejected and is a success of the call', async () => {
     const { run, engine, events, audit } = openPlanning({ policy: inMemoryPlanPolicy({ engines: ['opentofu'] }) });
     const result = await run();
     expect(result).toMatchObject({
@@ -270,7 +270,7 @@ describe('policy', () => {
     expect(await run()).toEqual({ ...result, replayed: true });
   });
 
-  test('contracts §2 a denied plan is stored as policy-rejected with its counts and is a success of the call', async () => {
+  test('[platform §6.3] a denied plan is stored as policy-rejected with its counts and is a success of the call', async () => {
     const { run, engine } = openPlanning({ policy: inMemoryPlanPolicy({ actions: ['create'] }) });
     const result = await run();
     expect(result).toMatchObject({
@@ -294,7 +294,7 @@ describe('policy', () => {
     ['a denial without reasons', { decision: 'deny' }],
     ['a reason that could name a resource', { decision: 'deny', reasons: ['module.network.secret_one'] }],
     ['33 reasons', { decision: 'deny', reasons: reasons(33) }],
-  ])('contracts §2 a policy that answers %s allows nothing', async (_, value) => {
+  ])('[platform §6.3] a policy that answers %s allows nothing', async (_, value) => {
     for (const method of ['judgeRequest', 'judgePlan'] as const) {
       const { run, policy, events } = openPlanning();
       policy.break(method, { kind: 'answer', value });
@@ -303,13 +303,13 @@ describe('policy', () => {
     }
   });
 
-  test('contracts §2 32 reasons are kept', async () => {
+  test('[platform §6.3] 32 reasons are kept', async () => {
     const { run, policy } = openPlanning();
     policy.break('judgeRequest', { kind: 'answer', value: { decision: 'deny', reasons: reasons(32) } });
     expect(await run()).toMatchObject({ plan: { rejection: { reasons: reasons(32) } } });
   });
 
-  test.each(['throw', 'hang'] as const)('contracts §2 a policy that does %s allows nothing', async (kind) => {
+  test.each(['throw', 'hang'] as const)('[platform §6.3] a policy that does %s allows nothing', async (kind) => {
     for (const method of ['judgeRequest', 'judgePlan'] as const) {
       const { run, policy, clock, events } = openPlanning();
       policy.break(method, { kind });

@@ -1,5 +1,5 @@
 /**
- * Deployment-stack planning (application contracts §2): policy on the request, one engine run, policy on the plan, one
+ * Deployment-stack planning [platform §6.3]: policy on the request, one engine run, policy on the plan, one
  * stored record. Nothing here applies anything.
  */
 import type { Clock } from '../../base/clock.ts';

@@ -1,4 +1,4 @@
-/** What every store of stack plans must do (application contracts §2): found by request, inserted once, atomically. */
+/** What every store of stack plans must do [platform §6.3]: found by request, inserted once, atomically. */
 import { describe } from 'vitest';
 import { journalContract, type OpenJournal } from '../journal-port-contract.ts';
 import type { StackPlan } from './ports.ts';

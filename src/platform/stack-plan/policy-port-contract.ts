@@ -1,4 +1,4 @@
-/** What every planning policy must do (application contracts §2). */
+/** What every planning policy must do [platform §6.3]. */
 import { describe, expect, test } from 'vitest';
 import { decodePolicyDecision } from './decode.ts';
 import type { EnginePlan, PlanPolicy, StackRequest } from './ports.ts';
@@ -16,13 +16,13 @@ const scope = { tenantId: 'tenant-1', projectId: 'project-1' };
 
 export function planPolicyContract(name: string, open: () => Promise<OpenPolicy>): void {
   describe(`planning policy: ${name}`, () => {
-    test('contracts §2 allows what it allows, on the request and on the plan', async () => {
+    test('[platform §6.3] allows what it allows, on the request and on the plan', async () => {
       const { policy, allowed } = await open();
       expect(await policy.judgeRequest(scope, allowed.request)).toEqual({ decision: 'allow' });
       expect(await policy.judgePlan(scope, allowed.request, allowed.changes)).toEqual({ decision: 'allow' });
     });
 
-    test('contracts §2 its denials have reasons that decode and name no resource', async () => {
+    test('[platform §6.3] its denials have reasons that decode and name no resource', async () => {
       const { policy, allowed, refusedRequest, refusedChanges } = await open();
       const denials = [
         await policy.judgeRequest(scope, refusedRequest),

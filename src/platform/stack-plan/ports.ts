@@ -1,4 +1,4 @@
-/** What deployment-stack planning needs of the outside (application contracts §2). */
+/** What deployment-stack planning needs of the outside [platform §6.3]. */
 import type { Scope } from '../call-context.ts';
 import type { Journal, Receipt, RefusalRecord } from '../journal.ts';
 

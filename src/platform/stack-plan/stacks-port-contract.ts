@@ -1,4 +1,4 @@
-/** What every store of deployment stacks must do (application contracts §2). */
+/** What every store of deployment stacks must do [platform §6.3]. */
 import { describe, expect, test } from 'vitest';
 import type { DeploymentStack, DeploymentStacks } from './ports.ts';
 
@@ -18,13 +18,13 @@ const scope = { tenantId: row.tenantId, projectId: row.projectId };
 
 export function deploymentStacksContract(name: string, open: () => Promise<OpenStacks>): void {
   describe(`deployment stacks: ${name}`, () => {
-    test('contracts §2 a stack is found by its scope and id', async () => {
+    test('[platform §6.3] a stack is found by its scope and id', async () => {
       const { stacks, save } = await open();
       await save(row);
       expect(await stacks.find(scope, 'stack-1')).toEqual(row);
     });
 
-    test('contracts §2 a stack of another scope is none, exactly like no stack', async () => {
+    test('[platform §6.3] a stack of another scope is none, exactly like no stack', async () => {
       const { stacks, save } = await open();
       await save(row);
       await save({ ...row, tenantId: 'a:b', projectId: 'c' });

@@ -1,5 +1,5 @@
 /**
- * `bindings/*.yaml` (decisions §4 "Config"): what the names of declarations mean at one site. Strict; whether it agrees
+ * `bindings/*.yaml` [data-processing §2.1]: what the names of declarations mean at one site. Strict; whether it agrees
  * with site.yaml and with a task is for commissioning to say.
  */
 import Type, { type Static } from 'typebox';

@@ -1,4 +1,4 @@
-/** Calendar transforms (decisions §4 "Calendar", cases Q): of the interval-end label, in the declared zone. */
+/** Calendar transforms [data-processing §4.9]: of the interval-end label, in the declared zone. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type CalendarTransformName, calendarTransforms, isCalendarTransform } from './index.ts';
@@ -51,7 +51,7 @@ describe('the cases Q', () => {
   });
 });
 
-describe('decisions §4 Calendar', () => {
+describe('[data-processing §4.9] Calendar', () => {
   test.each<[CalendarTransformName, string, string, number]>([
     ['hour_of_day', '2026-07-11T00:00:00Z', 'UTC', 0],
     ['hour_of_day', '2026-07-11T23:59:59.999Z', 'UTC', 23],

@@ -1,4 +1,4 @@
-/** 1 (Monday) to 7 (Sunday), and whether that is a weekend (decisions §4 "Calendar"). */
+/** 1 (Monday) to 7 (Sunday), and whether that is a weekend [data-processing §4.9]. */
 import { weekdayOf } from '../../rules/local-time.ts';
 import { fromLocalTime } from './transform.ts';
 

@@ -1,4 +1,4 @@
-/** The place in the year as a point on a circle: sine and cosine of 2π(day−1)/365.25 (decisions §4 "Calendar"). */
+/** The place in the year as a point on a circle: sine and cosine of 2π(day−1)/365.25 [data-processing §4.9]. */
 
 import { dayMs } from '../../base/timestamp.ts';
 import { fromLocalTime } from './transform.ts';

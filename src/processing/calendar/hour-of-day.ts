@@ -1,4 +1,4 @@
-/** 0 to 23 (decisions §4 "Calendar"). */
+/** 0 to 23 [data-processing §4.9]. */
 import { hourOfDay } from '../../rules/local-time.ts';
 import { fromLocalTime } from './transform.ts';
 

@@ -1,4 +1,4 @@
-/** The registry of calendar transforms, by the name that declarations use (decisions §4 "Calendar"). */
+/** The registry of calendar transforms, by the name that declarations use [data-processing §4.9]. */
 import { dayOfWeek, isWeekend } from './day-of-week.ts';
 import { dayOfYearCos, dayOfYearSin } from './day-of-year.ts';
 import { hour } from './hour-of-day.ts';

@@ -1,4 +1,4 @@
-/** 1 on the local dates that site.yaml lists as holidays, else 0 (decisions §4 "Calendar"). */
+/** 1 on the local dates that site.yaml lists as holidays, else 0 [data-processing §4.9]. */
 import { localMs } from '../../rules/local-time.ts';
 import type { CalendarTransform } from './transform.ts';
 

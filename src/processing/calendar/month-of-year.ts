@@ -1,4 +1,4 @@
-/** 1 to 12 (decisions §4 "Calendar"). */
+/** 1 to 12 [data-processing §4.9]. */
 import { monthOf } from '../../rules/local-time.ts';
 import { fromLocalTime } from './transform.ts';
 

@@ -1,4 +1,4 @@
-/** 0 at local midnight to 95 (decisions §4 "Calendar"). */
+/** 0 at local midnight to 95 [data-processing §4.9]. */
 import { hourOfDay } from '../../rules/local-time.ts';
 import { fromLocalTime } from './transform.ts';
 

@@ -1,4 +1,4 @@
-/** Height of the sun above the horizon in degrees, refraction included, below 0 at night (decisions §4 "Calendar"). */
+/** Height of the sun above the horizon in degrees, refraction included, below 0 at night [data-processing §4.9]. */
 import { getPosition } from 'suncalc';
 import type { CalendarTransform } from './transform.ts';
 

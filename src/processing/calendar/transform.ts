@@ -1,4 +1,4 @@
-/** What a calendar transform is (decisions §4 "Calendar"): a pure function of an interval-end label and the site's place. */
+/** What a calendar transform is [data-processing §4.9]: a pure function of an interval-end label and the site's place. */
 import { localMs } from '../../rules/local-time.ts';
 
 export interface CalendarPlace {

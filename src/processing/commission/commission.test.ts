@@ -1,4 +1,4 @@
-/** Commissioning fails closed (§2.3, §7 cases 2 to 4, decisions §4): every fault with file and line. */
+/** Commissioning fails closed [data-processing §2.3]: every fault with file and line. */
 import { describe, expect, test } from 'vitest';
 import { taskDiscoveryEntrySchema } from '../../api/processing-discovery.ts';
 import { decoder } from '../../base/decode.ts';
@@ -34,7 +34,7 @@ const approvedTask: readonly Edit[] = [['output: {', 'egress: { remote_allowed: 
 const approvedBinding: readonly Edit[] = [['remote_egress_allowed: false', 'remote_egress_allowed: true']];
 const approvedRoute: readonly Edit[] = [['max_concurrency: 1', 'max_concurrency: 1\n    remote_preapproved: true']];
 
-describe('§2.3 a reference that cannot be resolved, or does not match exactly, stops the start', () => {
+describe('[data-processing §2.3] a reference that cannot be resolved, or does not match exactly, stops the start', () => {
   test('the fixture itself commissions', () => expect(loadRoute().history.length).toBe(5));
 
   test.each<[string, LoadEdits, string, string]>([
@@ -180,12 +180,15 @@ describe('§2.3 a reference that cannot be resolved, or does not match exactly, 
   });
 });
 
-describe('§2.3 Live tail', () => {
+describe('[data-processing §4.7] Live tail', () => {
   const allowed: Edit = ['live_tail: forbidden', 'live_tail: allowed'];
-  test.each(['mean', 'sum', 'min', 'max'])('decisions §5: on %s it is a commissioning error', (aggregation) => {
-    const task = [allowed, ['  aggregation: mean', `  aggregation: ${aggregation}`]] as const;
-    expect(commissionFaults({ task })[0]).toMatch(/live_tail needs aggregation last/);
-  });
+  test.each(['mean', 'sum', 'min', 'max'])(
+    '[data-processing §4.7]: on %s it is a commissioning error',
+    (aggregation) => {
+      const task = [allowed, ['  aggregation: mean', `  aggregation: ${aggregation}`]] as const;
+      expect(commissionFaults({ task })[0]).toMatch(/live_tail needs aggregation last/);
+    },
+  );
   test('on last it is allowed', () => {
     const own: Edit = [
       '- { name: rain, agg',
@@ -195,7 +198,7 @@ describe('§2.3 Live tail', () => {
   });
 });
 
-test('decisions §4 a word that a binding may not use is answered with those it may, at its line, and nothing else', () => {
+test('[data-processing §2.3] a word that a binding may not use is answered with those it may, at its line, and nothing else', () => {
   const text = fixtureFile('plant/bindings/plant-7.yaml').replace('fallback: previous_run', 'fallback: maybe');
   const line = text.split('\n').findIndex((each) => each.includes('fallback: maybe')) + 1;
   let message = '';
@@ -209,7 +212,7 @@ test('decisions §4 a word that a binding may not use is answered with those it 
   );
 });
 
-describe('decisions §4 Egress', () => {
+describe('[processor §6.3] Egress', () => {
   test.each<[string, readonly Edit[], string]>([
     [
       'local to another machine',
@@ -266,7 +269,7 @@ describe('decisions §4 Egress', () => {
   });
 });
 
-describe('decisions §4 what is disabled is simply not there, and the start succeeds', () => {
+describe('[data-processing §2.3] what is disabled is simply not there, and the start succeeds', () => {
   test.each<[string, LoadEdits]>([
     ['route', { routes: [['enabled: true', 'enabled: false']] }],
     ['binding', { binding: [['\nenabled: true', '\nenabled: false']] }],
@@ -294,12 +297,12 @@ describe('limits and adapters', () => {
       'name: rain, aggregation: last, duplicate_policy: reject',
     ],
   ];
-  test('§4.3 the upstream history adapter accepts only last and reject', () => {
+  test('[data-processing §4.10] the upstream history adapter accepts only last and reject', () => {
     const routes = [upstream('http://127.0.0.1:9/')];
     expect(commissionFaults({ routes }).length).toBe(4);
     expect(commissionLoad({ routes, task: lastReject }).ok).toBe(true);
   });
-  test('decisions §4 it is loopback unless https', () => {
+  test('[data-processing §4.10] it is loopback unless https', () => {
     expect(commissionFaults({ routes: [upstream('http://history.example.com/')], task: lastReject })[0]).toContain(
       'loopback',
     );
@@ -323,7 +326,7 @@ describe('limits and adapters', () => {
   });
 });
 
-describe('§2.3 Task discovery entry', () => {
+describe('[data-processing §5.2] Task discovery entry', () => {
   const entry = discoveryEntry(loadRoute());
   test('carries every listed member and fits its schema', () => {
     expect(decoder(taskDiscoveryEntrySchema)(entry)).toMatchObject({ ok: true });
@@ -372,7 +375,7 @@ describe('§2.3 Task discovery entry', () => {
       deadline_ms: 5000,
       audit_finalization_timeout_ms: 1000,
       max_concurrency: 1,
-      // decisions §5: max_frame_samples = max_frame_cells
+      // [data-processing §7]: max_frame_samples = max_frame_cells
       max_frame_samples: 5000,
       max_request_bytes: 4_194_304,
     });

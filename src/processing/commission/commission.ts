@@ -1,5 +1,5 @@
 /**
- * Commissioning (§2.3, §7 cases 2 and 3, decisions §4 "Config" and "Egress"): declarations, bindings and routes against
+ * Commissioning [data-processing §2.3]: declarations, bindings and routes against
  * the site, to routes that can run, or every fault with file and line. It fails closed. What is disabled or not
  * commissioned is simply not there: its references are not looked at, and nobody can call it.
  */

@@ -1,4 +1,4 @@
-/** What commissioning hands on (§2.3): a task, its binding and its route with every reference resolved. */
+/** What commissioning hands on [data-processing §2.3]: a task, its binding and its route with every reference resolved. */
 import type { ArtifactRef } from '../../api/processing.ts';
 import type { SeriesId } from '../../historian/historian.ts';
 import type { CovariateFallback } from '../binding/binding.ts';
@@ -53,11 +53,11 @@ export interface CommissionedRoute {
   readonly history: readonly BoundInput<RecordedSource | CalendarSource>[];
   readonly future: readonly BoundInput<RunSource | CalendarSource>[];
   readonly place: CalendarPlace;
-  /** False when the frame leaves the site: provenance then carries no source names (decisions §4). */
+  /** False when the frame leaves the site: provenance then carries no source names [data-processing §3.5]. */
   readonly keepsSourceRefs: boolean;
 }
 
-/** Cells of the frame that a request for `horizonSteps` asks for (§8, `max_frame_cells`). */
+/** Cells of the frame that a request for `horizonSteps` asks for ([processor §6.5], `max_frame_cells`). */
 export function frameCells(
   { task, history, future }: Pick<CommissionedRoute, 'task' | 'history' | 'future'>,
   horizonSteps: number,

@@ -1,5 +1,5 @@
 /**
- * Where data may go (decisions §4 "Egress"): a local endpoint is loopback, over http or https; a remote one is https,
+ * Where data may go [processor §6.3]: a local endpoint is loopback, over http or https; a remote one is https,
  * and task, binding and route must each have approved it.
  */
 import type { ProcessorSettings } from '../route/routes.ts';

@@ -1,5 +1,5 @@
 /**
- * The references of one task through one binding to the site (§2.3: commissioning fails closed). Unit, scale, offset,
+ * The references of one task through one binding to the site ([data-processing §2.3]: commissioning fails closed). Unit, scale, offset,
  * kind and sign convention must be exactly those of site.yaml; nothing is converted, ever.
  */
 import { dirname, resolve } from 'node:path';

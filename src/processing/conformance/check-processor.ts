@@ -129,7 +129,7 @@ async function checkValid(target: Target, task: TaskDeclaration, health: Process
   return lines;
 }
 
-/** Decisions §4 "Digest": the frame as parsed and as normalised are both good. */
+/** [data-processing §3.6]: the frame as parsed and as normalised are both good. */
 async function checkDigests(
   ask: (name: string, request: NormalisedRequest, body: string) => Promise<ScoreLine>,
   request: NormalisedRequest,

@@ -1,5 +1,5 @@
 /**
- * Requests that a processor must refuse, each made from a valid one, with the answer that decisions §4
+ * Requests that a processor must refuse, each made from a valid one, with the answer that [processor §4]
  * ("Processor-facing errors") gives it. The list is data for any task: paths name what the task's own frame holds.
  */
 import { processorMediaType } from '../../api/processing.ts';
@@ -45,7 +45,7 @@ export function hostileRequests(request: NormalisedRequest, task: TaskDeclaratio
   ];
 }
 
-/** Identity, versions, times, digest (§4.3 steps 1 to 3). */
+/** Identity, versions, times, digest ([processor §4] steps 1 to 3). */
 function envelopeRows({ task, submitted_at, frame }: NormalisedRequest): Row[] {
   return [
     ['another request schema', 'SCHEMA_UNSUPPORTED', replace('/schema', 'svc.data-processing.request.v2')],
@@ -122,7 +122,7 @@ function optionRows(task: TaskDeclaration): Row[] {
   ];
 }
 
-/** Features, grids, samples, aggregates, provenance (§4.3 steps 4 to 6). */
+/** Features, grids, samples, aggregates, provenance ([processor §4] steps 4 to 6). */
 function frameRows({ frame }: NormalisedRequest, task: TaskDeclaration): Row[] {
   const name =
     task.inputs.history.find((input) => input.value_type === 'number' && input.source.kind !== 'calendar')?.name ?? '';
@@ -262,7 +262,7 @@ function qualityRows({ frame }: NormalisedRequest, task: TaskDeclaration): Row[]
   return rows;
 }
 
-/** Bodies that are not JSON with one meaning, and headers that do not say what the body is (§4.3 step 1). */
+/** Bodies that are not JSON with one meaning, and headers that do not say what the body is ([processor §4] step 1). */
 function textRequests(json: string): HostileRequest[] {
   const text = (name: string, code: ProcessorErrorCode, body: string): HostileRequest => ({
     name,

@@ -1,6 +1,6 @@
 /**
  * Results that a service must reject, as changes of the contract's example (docs/processor-contract/examples), each with
- * the one check, place and rule that it breaks (§2.3 "Forecast output", "Fallback rules", §4.3 step 8).
+ * the one check, place and rule that it breaks ([data-processing §6.3] step 8).
  */
 import type { PatchOperation } from '../../base/json-patch.ts';
 

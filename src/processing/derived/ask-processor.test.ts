@@ -1,4 +1,4 @@
-/** §4.3 steps 9 and 10: what the end of a processor call means for the caller of the application route (decisions §4). */
+/** [data-processing §4.1] steps 9 and 10: what the end of a processor call means for the caller of the application route [data-processing §5.4]. */
 import { describe, expect, test } from 'vitest';
 import { patched } from '../../base/json-patch.ts';
 import { caseNowMs, loadDerivedData, loadQuestion, loadResult } from '../../testing/load-fixture.ts';
@@ -28,7 +28,7 @@ function fault(ended: Processed) {
   return { code, status, retryable, retryAfterMs, details };
 }
 
-describe('§2.3 DerivedData', () => {
+describe('[data-processing §6.4] DerivedData', () => {
   test('of the valid result: the fixture, but for what is fresh or of this caller', async () => {
     const ended = await ask(message(loadResult));
     if (ended.outcome !== 'derived') throw new Error(ended.outcome);
@@ -47,7 +47,7 @@ describe('§2.3 DerivedData', () => {
   });
 });
 
-describe('§7 Error cases by condition', () => {
+describe('[data-processing §5.4] Error cases by condition', () => {
   test('1 a result that breaks a check: result-rejected, with check and path', async () => {
     const wrong = patched<unknown>(loadResult, [{ op: 'replace', path: '/output/unit', value: 'MW' }]);
     expect(fault(await ask(message(wrong)))).toEqual({
@@ -114,7 +114,7 @@ describe('§7 Error cases by condition', () => {
   });
 });
 
-describe('decisions §4 "Ids on the processor wire"', () => {
+describe('[data-processing §5.1]', () => {
   const { request } = loadQuestion();
   const build = (callerId: string) =>
     buildRequest(request, { callerId, submittedAtMs: caseNowMs - 2000, deadlineMs: 5000 });

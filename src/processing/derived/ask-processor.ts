@@ -1,5 +1,5 @@
 /**
- * Steps 9 and 10 of §4.3: call the processor with one complete frame, judge what comes back, stamp what passes. Each way
+ * Steps 9 and 10 of [data-processing §4.1]: call the processor with one complete frame, judge what comes back, stamp what passes. Each way
  * in which that can end is a value; `refusalOf` says what the caller of the application route is told about it.
  */
 import type { DerivedData } from '../../api/processing.ts';
@@ -48,7 +48,7 @@ export async function askProcessor(
   return { outcome: 'derived', derived };
 }
 
-/** The application's answer (decisions §4, "Application errors"); no text of a processor is in it, only codes. */
+/** The application's answer [data-processing §5.4]; no text of a processor is in it, only codes. */
 export function refusalOf(ended: Unprocessed): Fault {
   switch (ended.outcome) {
     case 'rejected': {

@@ -1,4 +1,4 @@
-/** DerivedData (§2.3, decisions §4): an accepted output with the service's own stamp. Derived data are never live state. */
+/** DerivedData [data-processing §6.4]: an accepted output with the service's own stamp. Derived data are never live state. */
 import {
   type AggregateQuality,
   type DerivedData,

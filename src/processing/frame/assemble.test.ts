@@ -86,18 +86,18 @@ const allowing = { task: [...lenient, ['missing_policy: reject', 'missing_policy
 describe.each(engines)('the fixture, on %s', (engine) => {
   rig(engine);
 
-  test('§2.3 its frame comes out of its declarations and raw data, member for member', async () => {
+  test('[data-processing §3] its frame comes out of its declarations and raw data, member for member', async () => {
     expect(await frameOf(fixtureRows())).toEqual(loadRequest.frame);
   });
 
-  test('§2.3 an assembled frame fits the schema and passes the receiver', async () => {
+  test('[data-processing §3.1] an assembled frame fits the schema and passes the receiver', async () => {
     const frame = await frameOf(fixtureRows());
     expect(decoder(processingFrameSchema)(frame)).toMatchObject({ ok: true });
     expect(checkFrame(frame, loadRoute().task, { kind: 'forecast', horizon_steps: 2 })).toBeNull();
   });
 });
 
-describe.each(engines)('§4.3 History reads and the cases H, on %s', (engine) => {
+describe.each(engines)('[data-processing §4.2] History reads and the cases H, on %s', (engine) => {
   rig(engine);
 
   /** The two labels 11:00 and 11:15 as the end of the window. */
@@ -134,7 +134,7 @@ describe.each(engines)('§4.3 History reads and the cases H, on %s', (engine) =>
     expect(values).toEqual([null, 6]);
   });
 
-  test('§2.3 Time invariants 1: a row at t belongs to label t, one a millisecond later to the next', async () => {
+  test('[data-processing §3.2] Time invariants 1: a row at t belongs to label t, one a millisecond later to the next', async () => {
     const { values } = await two([row(loadSeries, '11:00:00', 1), row(loadSeries, '11:00:00.001', 2)], 'sum');
     expect(values).toEqual([1, 2]);
   });
@@ -164,7 +164,7 @@ describe.each(engines)('§4.3 History reads and the cases H, on %s', (engine) =>
     expect((await two(rows)).values).toEqual([15.5, null]);
   });
 
-  test('§4.3 empty buckets stay missing: null with its quality, never 0', async () => {
+  test('[data-processing §4.2] empty buckets stay missing: null with its quality, never 0', async () => {
     const { frame } = await two([row(loadSeries, '11:15:00', 0)]);
     expect([valuesOf(frame, 'load'), qualityOf(frame, 'load')]).toEqual([
       [null, 0],
@@ -172,13 +172,13 @@ describe.each(engines)('§4.3 History reads and the cases H, on %s', (engine) =>
     ]);
   });
 
-  test('§2.3 Time invariants 2: no read goes beyond the cutoff, whatever is stored after it', async () => {
+  test('[data-processing §3.2] Time invariants 2: no read goes beyond the cutoff, whatever is stored after it', async () => {
     const later = [row(loadSeries, '12:00:00.001', 9999), row(loadSeries, '12:15:00', 9999)];
     expect(await frameOf([...fixtureRows(), ...later])).toEqual(loadRequest.frame);
   });
 });
 
-describe.each(engines)('§2.3 Time invariants, on %s', (engine) => {
+describe.each(engines)('[data-processing §3.2] Time invariants, on %s', (engine) => {
   rig(engine);
 
   test('2, 3: N labels end exactly at as_of, the future begins one cadence later', async () => {
@@ -192,7 +192,7 @@ describe.each(engines)('§2.3 Time invariants, on %s', (engine) => {
     expect(frame.future_covariates?.timestamps).toEqual(['2026-07-11T12:15:00Z', '2026-07-11T12:30:00Z']);
   });
 
-  test('decisions §5 history length equals history_steps exactly, however little is stored', async () => {
+  test('[data-processing §3.2] history length equals history_steps exactly, however little is stored', async () => {
     const frame = await frameOf(
       [
         row(loadSeries, '11:52:00', 1),
@@ -222,7 +222,7 @@ describe.each(engines)('§2.3 Time invariants, on %s', (engine) => {
     expect(Object.keys(frame.future_covariates?.features ?? {})).not.toContain('load');
   });
 
-  test('§2.3 future_covariates is omitted, not empty, when the task declares none', async () => {
+  test('[data-processing §3.1] future_covariates is omitted, not empty, when the task declares none', async () => {
     const frame = await frameOf(fixtureRows(), {
       task: [[futureInputs(), '']],
     });
@@ -236,7 +236,7 @@ function futureInputs(): string {
   return text.slice(text.indexOf('  future_covariates:'), text.indexOf('alignment:'));
 }
 
-describe.each(engines)('decisions §4 the cutoff and the options, on %s', (engine) => {
+describe.each(engines)('[data-processing §5.1] the cutoff and the options, on %s', (engine) => {
   rig(engine);
 
   test('as_of may be now; a millisecond later is refused', async () => {
@@ -252,7 +252,7 @@ describe.each(engines)('decisions §4 the cutoff and the options, on %s', (engin
     });
   });
 
-  test('§2.3 no label lies before the epoch: the first cutoff with a whole window, and one cadence earlier', async () => {
+  test('[data-processing §3.2] no label lies before the epoch: the first cutoff with a whole window, and one cadence earlier', async () => {
     const firstMs = 3 * 900_000;
     expect(await reasonsOf([], {}, { asOfMs: firstMs })).toContainEqual(
       expect.objectContaining({ rule: 'history_unavailable', first_label: '1970-01-01T00:00:00Z' }),
@@ -297,7 +297,7 @@ describe.each(engines)('decisions §4 the cutoff and the options, on %s', (engin
   });
 });
 
-describe.each(engines)('§2.3 Aggregate quality, on %s', (engine) => {
+describe.each(engines)('[data-processing §3.4] Aggregate quality, on %s', (engine) => {
   rig(engine);
 
   test('H19: no gap at all is one cadence', async () => {
@@ -352,7 +352,7 @@ describe.each(engines)('§2.3 Aggregate quality, on %s', (engine) => {
     ]);
   });
 
-  test('§2.3 missing_policy reject names the missing cells; every broken rule is told at once', async () => {
+  test('[data-processing §4.4] missing_policy reject names the missing cells; every broken rule is told at once', async () => {
     const reasons = await reasonsOf(without(rainSeries, '11:45:00'));
     expect(reasons).toContainEqual({
       rule: 'history_unavailable',
@@ -379,7 +379,7 @@ describe.each(engines)('§2.3 Aggregate quality, on %s', (engine) => {
   });
 });
 
-describe.each(engines)('decisions §4 duplicates, clocks, ranges, on %s', (engine) => {
+describe.each(engines)('[data-processing §4.5] duplicates, clocks, ranges, on %s', (engine) => {
   rig(engine);
 
   const twice = [...fixtureRows(), row(loadSeries, '11:30:00', 821)];
@@ -470,7 +470,7 @@ describe.each(engines)('decisions §4 duplicates, clocks, ranges, on %s', (engin
   });
 });
 
-describe.each(engines)('decisions §4 missing policies in the frame, on %s', (engine) => {
+describe.each(engines)('[data-processing §4.4] missing policies in the frame, on %s', (engine) => {
   rig(engine);
 
   test('hold_last fills up to max_cells, labels and counts; a filled cell does not close a gap', async () => {
@@ -489,7 +489,7 @@ describe.each(engines)('decisions §4 missing policies in the frame, on %s', (en
   });
 });
 
-describe.each(engines)('§2.3 Live tail, on %s', (engine) => {
+describe.each(engines)('[data-processing §4.7] Live tail, on %s', (engine) => {
   rig(engine);
 
   const tailTask: LoadEdits = {
@@ -540,7 +540,7 @@ describe.each(engines)('§2.3 Live tail, on %s', (engine) => {
   });
 });
 
-describe.each(engines)('§2.3 Provenance, on %s', (engine) => {
+describe.each(engines)('[data-processing §3.5] Provenance, on %s', (engine) => {
   rig(engine);
 
   test('one entry for each populated segment and feature, calendars included', async () => {
@@ -553,7 +553,7 @@ describe.each(engines)('§2.3 Provenance, on %s', (engine) => {
     expect(keys.toSorted()).toEqual(populated.toSorted());
   });
 
-  test('decisions §4 source_ref is left out for a remote processor unless the route keeps it', async () => {
+  test('[data-processing §3.5] source_ref is left out for a remote processor unless the route keeps it', async () => {
     const remote = (more: string): LoadEdits => ({
       task: [['output: {', 'egress: { remote_allowed: true }\noutput: {']],
       binding: [['remote_egress_allowed: false', 'remote_egress_allowed: true']],
@@ -573,7 +573,7 @@ describe.each(engines)('§2.3 Provenance, on %s', (engine) => {
   });
 });
 
-describe.each(engines)('§7 case 5 and decisions §4 covariates, on %s', (engine) => {
+describe.each(engines)('[data-processing §4.8] covariates, on %s', (engine) => {
   rig(engine);
 
   const withRuns = async (runs: unknown, edits: LoadEdits = {}): Promise<Assembly> => {
@@ -724,7 +724,7 @@ describe.each(engines)('§7 case 5 and decisions §4 covariates, on %s', (engine
 describe.each(engines)('the store and the deadline, on %s', (engine) => {
   rig(engine);
 
-  test('§4.3 a missing history store makes only that request unavailable; a later one recovers', async () => {
+  test('[data-processing §4.2] a missing history store makes only that request unavailable; a later one recovers', async () => {
     expect(await assemble(fixtureRows())).toMatchObject({ ok: true });
     const putBack = await store.moveAway();
     await expect(assembleLoad(store, loadRoute())).rejects.toMatchObject({ code: 'source-unavailable', status: 503 });

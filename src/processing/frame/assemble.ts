@@ -1,5 +1,5 @@
 /**
- * Frame assembly (§4.3 "Assembly steps per request"): steps 2 to 8 as the lines of one function. It reads; it writes
+ * Frame assembly [data-processing §4.1]: steps 2 to 8 as the lines of one function. It reads; it writes
  * nothing anywhere. Out comes a complete frame, or every rule of the task's policy that the data breaks.
  */
 import type { NormalisedFrame } from '../../api/processing.ts';

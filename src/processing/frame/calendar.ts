@@ -1,4 +1,4 @@
-/** Calendar features, made locally from the labels alone (§4.3 step 6). Their watermark is the data cut itself. */
+/** Calendar features, made locally from the labels alone ([data-processing §4.9] step 6). Their watermark is the data cut itself. */
 
 import { calendarTransforms } from '../calendar/index.ts';
 import type { CalendarTransform } from '../calendar/transform.ts';

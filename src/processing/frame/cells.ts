@@ -1,6 +1,6 @@
 /**
  * One feature on its grid while a frame is built: numbers, NaN where there is none, and a mark a cell that says why the
- * number may be believed (§2.3 "Sample quality values"). Loops count, here and beside: a frame has tens of thousands of
+ * number may be believed [data-processing §3.3]. Loops count, here and beside: a frame has tens of thousands of
  * cells, and an iterator costs ten times as much for each of them.
  */
 

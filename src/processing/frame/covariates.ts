@@ -1,5 +1,5 @@
 /**
- * Future covariates (decisions §4 "Covariates", "Covariate fallback"): per dataset one run for all its features, or the
+ * Future covariates [data-processing §4.8]: per dataset one run for all its features, or the
  * fallback that the binding declares, or a reason why there is none.
  */
 import { formatTimestamp } from '../../base/timestamp.ts';
@@ -36,7 +36,7 @@ export async function readCovariates(
   return features;
 }
 
-/** A run in another unit is a broken source: nothing is converted at request time (§2.3, common value rule 5). */
+/** A run in another unit is a broken source: nothing is converted at request time [data-processing §1.1]. */
 function checkUnits(runs: readonly CovariateRun[], group: readonly RunInput[], dataset: string): void {
   for (const { source } of group)
     for (const [index, run] of runs.entries()) {

@@ -1,5 +1,5 @@
 /**
- * The exact grids of a frame (§2.3 "Time invariants"): labels are interval ends; history ends at `as_of`, future begins
+ * The exact grids of a frame [data-processing §3.2]: labels are interval ends; history ends at `as_of`, future begins
  * one cadence later. Labels are never dropped or moved.
  */
 import { formatTimestamp } from '../../base/timestamp.ts';

@@ -1,5 +1,5 @@
 /**
- * The live tail (§2.3 "Live tail"): a live sample of (as_of−c, as_of] replaces the final cell of a `last` feature, and
+ * The live tail [data-processing §4.7]: a live sample of (as_of−c, as_of] replaces the final cell of a `last` feature, and
  * nothing else. It is read, never written back.
  */
 import type { Log } from '../../base/log.ts';

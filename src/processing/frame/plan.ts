@@ -1,5 +1,5 @@
 /**
- * What one request asks for, before anything is read or recorded (§4.3 step 2): whether it may ask at all, its exact
+ * What one request asks for, before anything is read or recorded ([data-processing §4.1] step 2): whether it may ask at all, its exact
  * grids, and the size of its frame.
  */
 import type { ForecastOptions } from '../../api/processing.ts';

@@ -1,5 +1,5 @@
 /**
- * The task's quality policy over an aligned frame (§2.3 "Aggregate quality", §7 cases 4 and 5): every rule that is broken,
+ * The task's quality policy over an aligned frame [data-processing §4.6], [data-processing §5.4]: every rule that is broken,
  * with its feature, its figures and its labels.
  */
 import type { AlignedFeature } from './align.ts';

@@ -1,4 +1,4 @@
-/** The figures of a frame (§2.3 "Aggregate quality", decisions §4 "Quality maths"). */
+/** The figures of a frame [data-processing §3.4]. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Cells, emptyCells, goodCells, mark, setCell } from './cells.ts';
@@ -7,7 +7,7 @@ import { largestGap, maxGapSeconds, missingRatio, missingSpan, substitutedSample
 const cells = (...values: (number | null)[]): Cells =>
   goodCells(Float64Array.from(values, (value) => value ?? Number.NaN));
 
-describe('decisions §4 max_gap_seconds', () => {
+describe('[data-processing §3.4] max_gap_seconds', () => {
   test('H17: from as_of − N·c to the first, between neighbours, from the last to as_of; N·c when none was observed', () => {
     expect(maxGapSeconds([cells(null, 1, null, null), cells(null, null, null, null)], 1)).toBe(4);
     expect(maxGapSeconds([cells(null, 1, null, null)], 1)).toBe(2);

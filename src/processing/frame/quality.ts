@@ -1,4 +1,4 @@
-/** The figures of a frame's quality (§2.3 "Aggregate quality", decisions §4 "Quality maths"): pure arithmetic on cells. */
+/** The figures of a frame's quality [data-processing §3.4]: pure arithmetic on cells. */
 import { type Cells, countMarks, isMissing, mark } from './cells.ts';
 
 /** A stretch of cells by index, both ends included. */

@@ -1,4 +1,4 @@
-/** Why a frame was refused, by the names of decisions §4: rule, place and figures, so that an engineer can go and look. */
+/** Why a frame was refused, by the names of [data-processing §5.4]: rule, place and figures, so that an engineer can go and look. */
 import { Fault } from '../../base/fault.ts';
 
 export type ReasonRule =

@@ -1,5 +1,5 @@
 /**
- * Recorded features (§4.3 "History reads"): the windows of one request, read in one snapshot, and what the answers say
+ * Recorded features [data-processing §4.2]: the windows of one request, read in one snapshot, and what the answers say
  * about duplicates, clocks and ranges.
  */
 import { formatTimestamp } from '../../base/timestamp.ts';
@@ -128,7 +128,7 @@ function labelled({ grid }: { readonly grid: Grid }, reason: Reason, span: Insta
 }
 
 /**
- * `persistence_day` (decisions §4 "Covariate fallback"): each future label takes the recorded value of the same time of
+ * `persistence_day` [data-processing §4.8]: each future label takes the recorded value of the same time of
  * day in the 24 hours that end at the cutoff. What it fills is substituted, and its provenance is that of the record.
  */
 export function persistedDay(

@@ -1,4 +1,4 @@
-/** An aligned frame that meets its policy, in the words of the wire (§2.3 "ProcessingFrame"). */
+/** An aligned frame that meets its policy, in the words of the wire [data-processing §3.1]. */
 import {
   type AggregateQuality,
   frameSchemaId,

@@ -1,4 +1,4 @@
-/** decisions §4 "Fallbacks": the three strategies against plain restatements of their sentences, on random histories. */
+/** [data-processing §6.3]: the three strategies against plain restatements of their sentences, on random histories. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { NormalisedFrame } from '../../api/processing.ts';

@@ -1,5 +1,5 @@
 /**
- * The named fallbacks (§2.3 "Fallback rules", decisions §4 "Fallbacks"): each a function of the frame alone, so that the
+ * The named fallbacks [data-processing §6.3]: each a function of the frame alone, so that the
  * service computes the same numbers again and believes none that it did not compute.
  */
 import type { NormalisedFrame } from '../../api/processing.ts';

@@ -1,4 +1,4 @@
-/** The options of a forecast (§2.3 "ProcessTaskRequest"): what they may be at all, and what one task allows. */
+/** The options of a forecast [data-processing §6.2]: what they may be at all, and what one task allows. */
 import { type ForecastOptions, forecastOptionsSchema } from '../../api/processing.ts';
 import type { TaskDeclaration } from '../task/declaration.ts';
 import { bad, type Wire, type WireIssue } from '../wire/issue.ts';

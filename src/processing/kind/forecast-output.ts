@@ -1,4 +1,4 @@
-/** The eight lines of §2.3 "Forecast output", and the task's own bounds: does the output answer what was asked? */
+/** The eight lines of [data-processing §6.2], and the task's own bounds: does the output answer what was asked? */
 import type { ForecastOptions, ForecastOutput, ForecastPoint } from '../../api/processing.ts';
 import { formatTimestamp } from '../../base/timestamp.ts';
 import type { TaskDeclaration } from '../task/declaration.ts';

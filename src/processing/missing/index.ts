@@ -1,4 +1,4 @@
-/** The registry of substitution methods, by the name that `missing_policy.method` uses (decisions §4 "Missing"). */
+/** The registry of substitution methods, by the name that `missing_policy.method` uses [data-processing §4.4]. */
 import type { SubstitutionMethod } from '../task/declaration.ts';
 import { holdLast } from './hold-last.ts';
 import { linear } from './linear.ts';

@@ -1,4 +1,4 @@
-/** What a substitution method is (decisions §4 "Missing"): from cells that were observed, a value for one that was not. */
+/** What a substitution method is [data-processing §4.4]: from cells that were observed, a value for one that was not. */
 
 /** A run of consecutive missing cells, both ends included. */
 export interface MissingRun {

@@ -1,4 +1,4 @@
-/** Bounded substitution (decisions §4 "Missing"). */
+/** Bounded substitution [data-processing §4.4]. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Cells, goodCells, mark, wireQuality, wireValues } from '../frame/cells.ts';
@@ -23,7 +23,7 @@ const fill = (
     }),
   );
 
-describe('decisions §4 named bounded substitutions', () => {
+describe('[data-processing §4.4] named bounded substitutions', () => {
   test('hold_last repeats the last observed value; a gap at the beginning has none', () => {
     expect(fill('hold_last', 2, [null, 5, null, null, 7, null])).toEqual([null, 5, 5, 5, 7, 7]);
   });

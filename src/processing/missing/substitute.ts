@@ -1,5 +1,5 @@
 /**
- * Fills missing cells by the task's declared method (decisions §4 "Missing"): a run of missing cells longer than
+ * Fills missing cells by the task's declared method [data-processing §4.4]: a run of missing cells longer than
  * `max_cells` is left as it is, a filled cell is labelled, and only observed cells are ever read.
  */
 import { type Cells, copyOf, isMissing, mark, setCell, valueAt } from '../frame/cells.ts';

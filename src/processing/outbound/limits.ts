@@ -1,4 +1,4 @@
-/** Limits of everything that this service asks elsewhere over HTTP (decisions §4 "Egress"). */
+/** Limits of everything that this service asks elsewhere over HTTP [processor §6.3]. */
 
 export const outboundLimits = {
   /** All headers of one answer. */

@@ -1,5 +1,5 @@
 /**
- * Where an endpoint's name leads, resolved once for one call (decisions §4 "Egress": DNS pinned). A `local` endpoint
+ * Where an endpoint's name leads, resolved once for one call ([processor §6.3]: DNS pinned). A `local` endpoint
  * must be on loopback in every address that its name has: one that is not makes the name unusable.
  */
 import { lookup as lookupName } from 'node:dns/promises';

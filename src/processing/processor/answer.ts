@@ -1,5 +1,5 @@
 /**
- * An HTTP answer of a processor to what it means (§7, decisions §4): a message to judge, a typed refusal, an
+ * An HTTP answer of a processor to what it means [processor §5], [processor §6.1]: a message to judge, a typed refusal, an
  * unavailability, or an answer that is none. Of an error only its code, status and advice are kept, never its text.
  */
 import { processorErrorSchema, processorHealthSchema } from '../../api/processing.ts';
@@ -14,7 +14,7 @@ import { type ProcessorAnswer, type ProcessorCondition, unavailable } from './pr
 const errorShape = shape(processorErrorSchema);
 const healthShape = shape(processorHealthSchema);
 
-/** §7: the category that each status has. */
+/** [processor §5]: the category that each status has. */
 const categories: Readonly<Record<number, string>> = {
   400: 'invalid_request',
   401: 'authorization',
@@ -63,7 +63,7 @@ function readError(status: number, message: unknown, requestId: string): Process
   if (!ours || category !== categories[status]) return untypedError(status);
   if (status === 504) return { outcome: 'timeout' };
   if (status === 429 || status >= 500) {
-    // §7: capacity is always worth a retry; of the others the processor says.
+    // [processor §5]: capacity is always worth a retry; of the others the processor says.
     return unavailable(code, { retryable: retryable || status === 429, retryAfterSeconds: adviceOf(details) });
   }
   return { outcome: 'refused', status, code };

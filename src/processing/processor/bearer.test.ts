@@ -1,8 +1,8 @@
-/** decisions §4 and §5 of the contract: what a route's `bearer_token_env` leads to, before anything is sent. */
+/** [processor §6.4] of the contract: what a route's `bearer_token_env` leads to, before anything is sent. */
 import { describe, expect, test } from 'vitest';
 import { readBearer } from './bearer.ts';
 
-describe('§5 the token of a processor comes from the environment variable that its route names', () => {
+describe('[processor §6.4] the token of a processor comes from the environment variable that its route names', () => {
   test('none named: none is sent; named and set: its value', () => {
     expect(readBearer(null, 'remote', {})).toEqual({ ok: true, token: null, missing: false });
     expect(readBearer('TOKEN', 'remote', { TOKEN: 'abc.DEF-1~+/=' })).toEqual({

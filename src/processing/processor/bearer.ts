@@ -1,4 +1,4 @@
-/** Bearer tokens on the processor wire (§5, decisions §4): compared in constant time, by their digests. */
+/** Bearer tokens on the processor wire [processor §6.4]: compared in constant time, by their digests. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 
 const tokenPattern = /^[\x21-\x7e]{1,8192}$/;

@@ -1,5 +1,5 @@
 /**
- * A processor's breaker (decisions §4 "Breaker"): consecutive transport failures open it, and after a while one call may
+ * A processor's breaker [processor §6.2]: consecutive transport failures open it, and after a while one call may
  * try again. It is its own forty lines because it runs on the clock of the house and refuses at once while a trial runs.
  */
 import type { Clock } from '../../base/clock.ts';

@@ -1,4 +1,4 @@
-/** §4.3 "Validation order": of two faults the earlier step is told; and the faults that only headers or clocks show. */
+/** [processor §4]: of two faults the earlier step is told; and the faults that only headers or clocks show. */
 import { describe, expect, test } from 'vitest';
 import type { DataProcessingRequest } from '../../api/processing.ts';
 import { type PatchOperation, patched } from '../../base/json-patch.ts';
@@ -24,7 +24,7 @@ function refusal(received: Partial<ReceivedRequest>, receiver: Partial<Receiver>
 
 const code = (...call: Parameters<typeof refusal>) => refusal(...call)?.body.code ?? 'accepted';
 
-/** One fault for each step of the specification, in its order. */
+/** One fault for each step of the contract, in its order. */
 const faults: readonly (readonly [step: string, code: string, fault: PatchOperation])[] = [
   ['1 contract version', 'SCHEMA_UNSUPPORTED', replace('/schema', 'svc.data-processing.request.v2')],
   ['2 identity', 'REQUEST_INVALID', replace('/request_id', 'x')],
@@ -44,7 +44,7 @@ function sent(...operations: readonly PatchOperation[]): Uint8Array {
 }
 const knowsArtifact: Receiver['knowsArtifact'] = ({ version }) => version !== 'v9';
 
-describe('§4.3 Validation order', () => {
+describe('[processor §4] Validation order', () => {
   test.each(faults)('%s alone', (_, expected, fault) => {
     expect(code({ body: sent(fault) }, { knowsArtifact })).toBe(expected);
   });
@@ -83,7 +83,7 @@ describe('§4.3 Validation order', () => {
   });
 });
 
-describe('§7 Processor error envelope', () => {
+describe('[processor §5] Processor error envelope', () => {
   test('request_id is empty when unreadable, and never anything but a UUID', () => {
     expect(refusal({ body: new TextEncoder().encode('{') })?.body.request_id).toBe('');
     expect(refusal({ body: sent(replace('/request_id', '<script>')) })?.body.request_id).toBe('');
@@ -101,7 +101,7 @@ describe('§7 Processor error envelope', () => {
   });
 });
 
-describe('decisions §4: limits and times', () => {
+describe('[processor §5]: limits and times', () => {
   const limited = (limits: Partial<Receiver['limits']>) => code({}, { limits: { ...loadReceiver.limits, ...limits } });
 
   test('max_request_bytes and max_frame_cells at their edges', () => {

@@ -1,6 +1,6 @@
 /**
- * What a processor does with a request before it works on it: the validation order of §4.3 as one function, whose answer
- * is the accepted request or the error envelope to send back (decisions §4, "Processor-facing errors").
+ * What a processor does with a request before it works on it: the validation order of [processor §4] as one function, whose answer
+ * is the accepted request or the error envelope to send back [processor §5].
  */
 import type { ArtifactRef } from '../../api/processing.ts';
 import { beyondTask } from '../kind/forecast-options.ts';

@@ -1,5 +1,5 @@
 /**
- * The processor-facing errors (§7, decisions §4): one table from code to status, category and whether a retry helps.
+ * The processor-facing errors [processor §5]: one table from code to status, category and whether a retry helps.
  * Messages are the table's own: nothing of a request, a path or a stack can stand in them.
  */
 import { errorSchemaId, type ProcessorError } from '../../api/processing.ts';

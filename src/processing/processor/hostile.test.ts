@@ -1,6 +1,6 @@
 /**
  * A processor that lies, breaks, floods and hangs, over real HTTP: one named refusal each, no derived data, nothing of
- * its words or of its address in what the caller is told (§4.3 step 10, §7 cases 1 and 6).
+ * its words or of its address in what the caller is told ([data-processing §6.1] step 10, [data-processing §5.4]).
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {

@@ -1,4 +1,4 @@
-/** What only the HTTP adapter does: breaker, boundary, pinned names, no redirects and no proxy (decisions §4). */
+/** What only the HTTP adapter does: breaker, boundary, pinned names, no redirects and no proxy [processor §6]. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type AnswerServer, answerServer } from '../../testing/answer-server.ts';
 import { caseNowMs, loadQuestion, loadRequest, loadResult } from '../../testing/load-fixture.ts';
@@ -103,7 +103,7 @@ describe('the HTTP adapter', () => {
       expect(asked).toBe(8);
     });
 
-    test('decisions §1.2 who must know before a byte leaves is told just then: not when the call is refused here', async () => {
+    test('[data-processing §5.3] who must know before a byte leaves is told just then: not when the call is refused here', async () => {
       const told: number[] = [];
       const leaving = async () => void told.push(asked);
       const one = processor();
@@ -250,7 +250,7 @@ describe('the HTTP adapter', () => {
     });
   });
 
-  test('§2.3 the raw request carries nothing but the contract: no actor, no caller id, no route', async () => {
+  test('[processor §2] the raw request carries nothing but the contract: no actor, no caller id, no route', async () => {
     const raw = await rawServer((socket) => void socket.end(rawResponse(503, {})));
     const one = processor({ endpoint: `http://127.0.0.1:${raw.port}/` });
     const carried = { ...request, actor: 'engineer@site', roles: ['Admin'], route: { endpoint: 'x' }, token: 'jwt' };

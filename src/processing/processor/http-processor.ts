@@ -1,5 +1,5 @@
 /**
- * A processor behind HTTP (§4.3, decisions §4 "Egress" and "Breaker"): the two fixed routes below its endpoint, the
+ * A processor behind HTTP [processor §6], [processor §6.3]: the two fixed routes below its endpoint, the
  * contract's media type both ways, one attempt a call.
  */
 import { processorMediaType } from '../../api/processing.ts';

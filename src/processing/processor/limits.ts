@@ -1,4 +1,4 @@
-/** Limits of the processor wire (§8, decisions §4 "Breaker", "Egress"); those of one processor stand in its route. */
+/** Limits of the processor wire [processor §6.5], [processor §6.2]; those of one processor stand in its route. */
 
 export const processorLimits = {
   /** Consecutive transport failures that open a processor's breaker. */

@@ -5,7 +5,7 @@ import type { HttpProcessor } from './http-processor.ts';
 import { measuredProcessor } from './measured.ts';
 import { type ProcessorAnswer, unavailable } from './processor.ts';
 
-test('decisions §1 calls of a processor are counted by how they end, and timed', async () => {
+test('[platform §4.2] calls of a processor are counted by how they end, and timed', async () => {
   const clock = simulatedClock();
   const answers: (ProcessorAnswer | Error)[] = [
     { outcome: 'answered', message: {} },

@@ -1,4 +1,4 @@
-/** A processor whose calls are counted and timed (decisions §1 "Operations"); what it answers is passed on untouched. */
+/** A processor whose calls are counted and timed [platform §4.2]; what it answers is passed on untouched. */
 import type { Clock } from '../../base/clock.ts';
 import { countDurations, type DurationCounts } from '../../base/duration-counts.ts';
 import type { HttpProcessor } from './http-processor.ts';

@@ -1,5 +1,5 @@
 /**
- * A processor as the service sees it (§4.3 step 9): one complete request goes in, untrusted bytes come back. Every way
+ * A processor as the service sees it ([processor §2] step 9): one complete request goes in, untrusted bytes come back. Every way
  * in which that can end is a value of `ProcessorAnswer`; nothing that a processor does is an exception.
  */
 import type { ProcessorHealthEntry } from '../../api/processing-discovery.ts';

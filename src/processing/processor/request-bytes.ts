@@ -1,5 +1,5 @@
 /**
- * What leaves the service (§2.3 "DataProcessingRequest"): exactly the contract's members, taken one by one, so that
+ * What leaves the service [processor §2]: exactly the contract's members, taken one by one, so that
  * nothing that a caller carries along (actor, token, route) can leave with them.
  */
 import { type DataProcessingRequest, requestSchemaId } from '../../api/processing.ts';
@@ -19,7 +19,7 @@ export interface RequestParticulars {
 
 const uuid = /^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
 
-/** The caller's id goes on the wire when it is a UUID, in its own case; otherwise a fresh one does (decisions §4). */
+/** The caller's id goes on the wire when it is a UUID, in its own case; otherwise a fresh one does [processor §2]. */
 export function buildRequest(basis: DigestBasis, about: RequestParticulars): NormalisedRequest {
   const { task, binding, processor_contract, artifact, frame, options } = basis;
   return {

@@ -1,5 +1,5 @@
 /**
- * `routes.yaml` (§2.3 "Processor route configuration", decisions §4 "Config" and "Egress"): the processors, which task
+ * `routes.yaml` [data-processing §2.4]: the processors, which task
  * and binding go to which of them with which limits, and where history is read.
  */
 import Type, { type Static } from 'typebox';
@@ -44,7 +44,7 @@ const routeSchema = strict({
   confirmation: optional(words('never', 'required')),
   egress_source_ref: optional(Type.Boolean()),
 });
-/** The optional upstream history adapter (decisions §4 "History adapters"); without it the embedded store is read. */
+/** The optional upstream history adapter [data-processing §4.10]; without it the embedded store is read. */
 const upstreamHistorySchema = strict({
   adapter: Type.Literal('upstream-http'),
   endpoint: endpointSchema,

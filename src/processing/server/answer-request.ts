@@ -1,6 +1,6 @@
 /**
- * The protocol of a processor without a socket (§4.3, decisions §4): a received request becomes the reply to send. What is
- * refused is refused in the specification's order; what is accepted gets a slot, its deadline and an answer.
+ * The protocol of a processor without a socket [processor §4]: a received request becomes the reply to send. What is
+ * refused is refused in the contract's order; what is accepted gets a slot, its deadline and an answer.
  */
 import { type ArtifactRef, type ProcessorHealth, type ProcessorRef, processorMediaType } from '../../api/processing.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -106,7 +106,7 @@ export function requestAnswerer(served: ServedProcessor): RequestAnswerer {
   };
 }
 
-/** Decisions §4: a model that fails on a valid request is a completed answer; the next cadence may go better. */
+/** [processor §5]: a model that fails on a valid request is a completed answer; the next cadence may go better. */
 function runtimeUnavailable({ declaration }: AcceptedRequest): Findings {
   const retry_after_seconds = declaration.frame.cadence_seconds;
   const unavailable = { reason_code: 'MODEL_RUNTIME_UNAVAILABLE', retryable: true, retry_after_seconds };

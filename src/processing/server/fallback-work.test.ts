@@ -1,4 +1,4 @@
-/** §2.3 "Fallback rules", from the processor's side: what it finds is exactly what the service computes again. */
+/** [data-processing §6.3], from the processor's side: what it finds is exactly what the service computes again. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { NormalisedFrame } from '../../api/processing.ts';
@@ -82,7 +82,7 @@ test('nothing to go by is unavailable, to be tried again after one cadence', () 
   expect(found([], [1, 2, 3, 4]).findings.status).toBe('unavailable');
 });
 
-test('§2.3 zeros throughout, or a value outside the bounds of the task, are no fallback where another serves', () => {
+test('[data-processing §6.3] zeros throughout, or a value outside the bounds of the task, are no fallback where another serves', () => {
   const both = [policies.persistence, policies['historical-average']];
   expect(found(both, [3, 2, 1, 0]).findings).toMatchObject({ fallback: { strategy: 'historical-average' } });
   expect(found([policies.persistence], [3, 2, 1, 0]).findings.status).toBe('unavailable');

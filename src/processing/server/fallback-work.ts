@@ -1,5 +1,5 @@
 /**
- * A processor without a model (§2.3 "Fallback rules"): the task's declared strategies in their order, the first that the
+ * A processor without a model [data-processing §6.3]: the task's declared strategies in their order, the first that the
  * frame can serve. Enough for a site that has no forecaster yet, and what every processor here falls back to.
  */
 import type { ForecastPoint } from '../../api/processing.ts';
@@ -20,7 +20,7 @@ export function declaredFallback(accepted: AcceptedRequest, reasonCode: string):
   };
 }
 
-/** Inside the task's bounds, and zeros throughout only where zero is its baseline (§2.3 "Fallback rules" 5). */
+/** Inside the task's bounds, and zeros throughout only where zero is its baseline ([data-processing §6.3] 5). */
 function isAcceptable(points: readonly ForecastPoint[], { output }: TaskDeclaration): boolean {
   const low = output.minimum ?? Number.NEGATIVE_INFINITY;
   const high = output.maximum ?? Number.POSITIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** The named limits of a server of the processor protocol (§8), with unit and default. */
+/** The named limits of a server of the processor protocol [processor §6.5], with unit and default. */
 
 export interface ServerLimits {
   /** Bytes of one request. */

@@ -1,4 +1,4 @@
-/** The processor protocol as this repository serves it: over real HTTP, in the specification's words (§4.3, §7). */
+/** The processor protocol as this repository serves it: over real HTTP, in the contract's words [processor §4], [processor §5]. */
 import { request as httpRequest } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { DataProcessingRequest, ForecastOutput } from '../../api/processing.ts';
@@ -65,7 +65,7 @@ describe('a served processor', () => {
   }
   const limits = (changes: Partial<typeof defaultServerLimits>) => ({ limits: { ...defaultServerLimits, ...changes } });
 
-  test('§4.3 its answer is accepted by the service: the fallback of the task, recomputed and stamped', async () => {
+  test('[data-processing §6.3] its answer is accepted by the service: the fallback of the task, recomputed and stamped', async () => {
     const url = await start();
     const processor = httpProcessor(
       { ...contractSettings, endpoint: url, boundary: 'local' },
@@ -224,7 +224,7 @@ describe('a served processor', () => {
     expect(await post(url)).toMatchObject({ status: 200 });
   });
 
-  test('§8 max_concurrency: of 64 callers 2 are worked on, the others are answered 429 at once, with advice', async () => {
+  test('[data-processing §5.5] max_concurrency: of 64 callers 2 are worked on, the others are answered 429 at once, with advice', async () => {
     let working = 0;
     let most = 0;
     const release = Promise.withResolvers<void>();

@@ -1,5 +1,5 @@
 /**
- * Covariate runs from a file that is read and validated at each call (decisions §4 "Covariates"), never beyond its
+ * Covariate runs from a file that is read and validated at each call [data-processing §4.8], never beyond its
  * byte limit. A missing or invalid file makes only this call unavailable.
  */
 import { constants } from 'node:fs';

@@ -1,5 +1,5 @@
 /**
- * A file of covariate runs, text to checked runs (decisions §4 "Covariates"): who forecast what for when, issued at a
+ * A file of covariate runs, text to checked runs [data-processing §4.8]: who forecast what for when, issued at a
  * known time. Strict: one wrong value makes the whole file unusable, because nobody can say what else is wrong in it.
  */
 import Type, { type Static } from 'typebox';

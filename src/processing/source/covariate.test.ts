@@ -1,4 +1,4 @@
-/** Files of covariate runs: strict, bounded, and the choice among runs (decisions §4 "Covariates"). */
+/** Files of covariate runs: strict, bounded, and the choice among runs [data-processing §4.8]. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ const withField = (change: object) => {
   return text({ ...one, fields: { temperature: { ...one.fields.temperature, ...change } } });
 };
 
-describe('decisions §4 Covariates: read and validated at each call', () => {
+describe('[data-processing §4.8] Covariates: read and validated at each call', () => {
   test('values, qualities and times are kept; null is missing', () => {
     const [read] = parseCovariateRuns(withField({ values: [null, 1], quality: ['missing', 'uncertain'] }));
     const cells = read?.fields.get('temperature')?.cells;
@@ -76,7 +76,7 @@ describe('decisions §4 Covariates: read and validated at each call', () => {
   });
 });
 
-describe('decisions §4 byte limit of a run file', () => {
+describe('[data-processing §4.8] byte limit of a run file', () => {
   let folder = '';
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'setpoint-runs-'));

@@ -1,4 +1,4 @@
-/** The service's own recorded history as a history adapter, the default (decisions §4 "History adapters"). */
+/** The service's own recorded history as a history adapter, the default [data-processing §4.10]. */
 import type { Historian, WindowAnswer } from '../../historian/historian.ts';
 import type { HistoryAdapter } from './history-adapter.ts';
 

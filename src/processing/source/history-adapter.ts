@@ -1,5 +1,5 @@
 /**
- * Where recorded features come from (§4.3 "History reads"): one call reads every window of a request in one snapshot.
+ * Where recorded features come from [data-processing §4.2]: one call reads every window of a request in one snapshot.
  * An adapter that cannot read throws Fault `source-unavailable`; a later call may recover.
  */
 import type { WindowAnswer, WindowRequest } from '../../historian/historian.ts';

@@ -1,4 +1,4 @@
-/** Read-only live state (§2.3 "Live tail"): usable finite values with the wall time of their observation. */
+/** Read-only live state [data-processing §4.7]: usable finite values with the wall time of their observation. */
 import { expect, test } from 'vitest';
 import { createLiveTableReader, createLiveTableWriter } from '../../points/live-table.ts';
 import { createPointMemory } from '../../points/shared-memory.ts';

@@ -1,5 +1,5 @@
 /**
- * Read-only live state for the live tail (§2.3 "Live tail"): finite values of usable quality at one moment, with the
+ * Read-only live state for the live tail [data-processing §4.7]: finite values of usable quality at one moment, with the
  * wall time of their observation. Nothing here can write.
  */
 import type { Clock } from '../../base/clock.ts';

@@ -1,4 +1,4 @@
-/** The upstream history adapter against a real server (§4.3 "History reads", decisions §4 "History adapters"). */
+/** The upstream history adapter against a real server [data-processing §4.2], [data-processing §4.10]. */
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../base/clock.ts';
@@ -62,7 +62,7 @@ const json =
   };
 const never = new AbortController().signal;
 
-describe('decisions §4 POST <endpoint>/v1/history/grid', () => {
+describe('[data-processing §4.10] POST <endpoint>/v1/history/grid', () => {
   test('one request asks for all series on the exact grid; the cells come back with null as missing', async () => {
     const adapter = await serve(json({ series: { ...good.series, other: { timestamps: times, values: [7, 8, 9] } } }));
     const answers = await adapter.read([window('load'), window('other', 2), window('load', 1)], never);

@@ -1,5 +1,5 @@
 /**
- * The upstream HTTP history adapter (§4.3, decisions §4 "History adapters"): one `POST <endpoint>/v1/history/grid` asks
+ * The upstream HTTP history adapter [data-processing §4.10]: one `POST <endpoint>/v1/history/grid` asks
  * for every series of a request on one exact grid, so that all come from one moment of the other store. It knows cells
  * only: `last` and `reject`, which commissioning made sure of. An answer that is off the grid, unsorted, oversized or in
  * any way not what was asked for makes the request unavailable.

@@ -1,5 +1,5 @@
 /**
- * A task declaration as everything else sees it (§2.3 "Task declaration", decisions §4): the portable meaning of one
+ * A task declaration as everything else sees it [data-processing §2.2]: the portable meaning of one
  * frame and one output. Members keep the spelling of the YAML; every default is filled in, so nobody defaults again.
  */
 

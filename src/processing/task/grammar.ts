@@ -1,4 +1,4 @@
-/** The grammar of `tasks/*.yaml` (§2.3 "Task declaration", decisions §4): exactly these keys. */
+/** The grammar of `tasks/*.yaml` [data-processing §2.2]: exactly these keys. */
 import Type, { type Static } from 'typebox';
 import {
   featureNameSchema,
@@ -84,7 +84,7 @@ export const taskGrammar = strict({
   inputs: strict({
     history: Type.Array(inputSchema, { minItems: 1, maxItems: wireLimits.featuresMax }),
     future_covariates: optional(Type.Array(inputSchema, { maxItems: wireLimits.featuresMax })),
-    // Known so that it can be refused in words of its own: configuration cannot bind static values (§2.3).
+    // Known so that it can be refused in words of its own: configuration cannot bind static values [data-processing §2.2].
     static_features: optional(Type.Array(Type.Object({}))),
   }),
   alignment: strict({

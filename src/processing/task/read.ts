@@ -1,5 +1,5 @@
 /**
- * A task file to a declaration with every default filled in, or all its faults with file and line (decisions §4). What
+ * A task file to a declaration with every default filled in, or all its faults with file and line [data-processing §2.2]. What
  * is checked here needs no other file: how the members of one declaration fit each other.
  */
 import { decoder } from '../../base/decode.ts';
@@ -9,7 +9,7 @@ import { isCalendarTransform } from '../calendar/index.ts';
 import type { FallbackPolicy, MissingPolicy, TaskDeclaration, TaskInput, ValueRange } from './declaration.ts';
 import { type InputText, type TaskText, taskGrammar } from './grammar.ts';
 
-/** Clocks of sources may run this far ahead of ours unless the task says otherwise (decisions §4). */
+/** Clocks of sources may run this far ahead of ours unless the task says otherwise [data-processing §2.2]. */
 const defaultSourceSkewSeconds = 5;
 const weekSeconds = 604_800;
 const daySeconds = 86_400;

@@ -1,5 +1,5 @@
 /**
- * A revision means one content for ever (§9.7, decisions §4 "Declaration keys"): the digest of every declaration that
+ * A revision means one content for ever [data-processing §2.3]: the digest of every declaration that
  * a start has seen is kept, and the same revision with changed content stops the next start.
  */
 import { canonicalJson } from '../../base/canonical-json.ts';

@@ -44,7 +44,7 @@ function answer(body: Uint8Array) {
   return { http: status, category: error.category, code: error.code };
 }
 
-describe('§4.3 validation order: requests', () => {
+describe('[processor §4] validation order: requests', () => {
   test('the cases were read', () => {
     expect(ofBase('R').length).toBeGreaterThan(40);
     expect(ofBase('F').length).toBeGreaterThan(20);
@@ -70,14 +70,14 @@ function isDigest(operation: PatchOperation): boolean {
   return operation.path === '/input_digest';
 }
 
-describe('§2.3 forecast output, fallback rules, correlation: results', () => {
+describe('[data-processing §6] forecast output, fallback rules, correlation: results', () => {
   test.each(ofBase('F'))('%s', (_, each) => {
     const verdict = validateResult(patched<unknown>(loadResult, each.patch ?? []), loadQuestion());
     expect(verdict).toMatchObject(each.expect);
   });
 });
 
-describe('decisions §4 digest: known answers', () => {
+describe('[data-processing §3.6] digest: known answers', () => {
   interface Vector {
     readonly id: string;
     readonly patch: readonly PatchOperation[];

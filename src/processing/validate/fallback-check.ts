@@ -1,4 +1,4 @@
-/** The "Fallback rules" of §2.3: allowed by name, labelled, and recomputed from the frame (decisions §4 "Fallbacks"). */
+/** The "Fallback rules" of [data-processing §6.3]: allowed by name, labelled, and recomputed from the frame [data-processing §6.3]. */
 import type { FallbackResult, NormalisedFrame, ProcessingResult } from '../../api/processing.ts';
 import { type FallbackForecast, fallbackForecast } from '../kind/fallback.ts';
 import type { FallbackPolicy, TaskDeclaration } from '../task/declaration.ts';

@@ -1,4 +1,4 @@
-/** Why a receiver refuses a frame: the code of its answer, the place and the rule (decisions §4). */
+/** Why a receiver refuses a frame: the code of its answer, the place and the rule [processor §5]. */
 import type { WireIssue } from '../wire/issue.ts';
 
 export interface FrameFault extends WireIssue {

@@ -1,4 +1,4 @@
-/** Provenance (§2.3 "Provenance entry", decisions §4 "Provenance kinds"): one entry for each feature, none besides. */
+/** Provenance [data-processing §3.5]: one entry for each feature, none besides. */
 import type { NormalisedFrame, ProvenanceEntry } from '../../api/processing.ts';
 import { policyOf, type TaskDeclaration } from '../task/declaration.ts';
 import { timeMs } from '../wire/normal-times.ts';

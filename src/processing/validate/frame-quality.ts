@@ -1,4 +1,4 @@
-/** The task's quality policy (step 6 of §4.3): ranges, missing cells, gap and ages; beyond it a frame is not for use. */
+/** The task's quality policy (step 6 of [processor §4]): ranges, missing cells, gap and ages; beyond it a frame is not for use. */
 import type { NormalisedFrame, Segment } from '../../api/processing.ts';
 import { inRange, type TaskDeclaration, type TaskInput } from '../task/declaration.ts';
 import { step } from '../wire/issue.ts';

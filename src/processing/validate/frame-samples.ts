@@ -1,4 +1,4 @@
-/** Samples and their aggregate (§2.3 "Aggregate quality", decisions §4 "Quality maths"), recomputed from the cells. */
+/** Samples and their aggregate [data-processing §3.4], recomputed from the cells. */
 import type { NormalisedFrame, SampleQuality, Segment } from '../../api/processing.ts';
 import { step } from '../wire/issue.ts';
 import { type FrameFault, invalid } from './frame-fault.ts';

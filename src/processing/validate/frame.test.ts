@@ -1,4 +1,4 @@
-/** What a receiver refuses in a frame, line by line of §2.3; every patched request carries the digest of its content. */
+/** What a receiver refuses in a frame, line by line of [data-processing §3]; every patched request carries the digest of its content. */
 import { describe, expect, test } from 'vitest';
 import type { DataProcessingRequest } from '../../api/processing.ts';
 import { type PatchOperation, patched } from '../../base/json-patch.ts';
@@ -41,7 +41,7 @@ const load = '/history/features/load';
 const labels = ['2026-07-11T11:15:00Z', '2026-07-11T11:30:00Z', '2026-07-11T11:45:00Z', '2026-07-11T12:00:00Z'];
 
 lines(
-  '§2.3 Time invariants',
+  '[data-processing §3.2] Time invariants',
   [
     '1 labels are interval ends: starts are off the grid',
     'FRAME_INVALID /frame/history/timestamps/0 grid',
@@ -94,7 +94,7 @@ lines(
 );
 
 lines(
-  '§2.3 Segment and static features',
+  '[data-processing §3.1] Segment and static features',
   [
     'values have as many entries as timestamps',
     `FRAME_INVALID /frame${load}/values length`,
@@ -134,7 +134,7 @@ lines(
 const entry = (index: number, member: string) => `/provenance/${index}/${member}`;
 
 lines(
-  '§2.3 Provenance entry',
+  '[data-processing §3.5] Provenance entry',
   ['a missing entry', 'FRAME_INVALID /frame/provenance missing_entry', remove('/provenance/4')],
   [
     'a key twice with different metadata',
@@ -215,7 +215,7 @@ lines(
   ],
 );
 
-describe('§2.3 calendar watermarks do not advance the aggregate', () => {
+describe('[data-processing §3.4] calendar watermarks do not advance the aggregate', () => {
   test('observations that end earlier set the watermark', () => {
     const earlier = [0, 1, 2, 3].map((index) => replace(entry(index, 'watermark'), '2026-07-11T11:55:00Z'));
     expect(verdict([...earlier, replace('/quality/input_watermark', '2026-07-11T11:55:00Z')])).toBe('accepted');
@@ -224,7 +224,7 @@ describe('§2.3 calendar watermarks do not advance the aggregate', () => {
 });
 
 lines(
-  '§2.3 Aggregate quality: recomputed, not believed',
+  '[data-processing §3.4] Aggregate quality: recomputed, not believed',
   ['missing_ratio', 'FRAME_INVALID /frame/quality/missing_ratio recomputed', replace('/quality/missing_ratio', 0.1)],
   [
     'substituted_samples',
@@ -243,7 +243,7 @@ lines(
   ],
 );
 
-describe('§2.3 Live tail', () => {
+describe('[data-processing §4.7] Live tail', () => {
   const live = [replace(entry(0, 'source_kind'), 'history_and_live'), replace('/quality/live_tail_included', true)];
   const refused = 'FRAME_INVALID /frame/provenance/0/source_kind live_tail';
   const frame = { ...loadTask.frame, live_tail: 'allowed' } as const;
@@ -258,7 +258,7 @@ describe('§2.3 Live tail', () => {
   });
 });
 
-describe('§7 case 4: quality beyond the task is refused at frame validation', () => {
+describe('[processor §4]: quality beyond the task is refused at frame validation', () => {
   const allow = { ...loadTask.alignment, missing_policy: 'allow' } as const;
   const missingCell = [
     replace(`${load}/values/1`, null),

@@ -1,7 +1,7 @@
 /** Why a result is rejected: one named check and the place. Texts of the processor never stand in either. */
 import type { WireIssue } from '../wire/issue.ts';
 
-/** Each is one line of §2.3 or §4.3, in the order in which results are checked. */
+/** Each is one line of [data-processing §6.1] or [data-processing §6.1], in the order in which results are checked. */
 export type ResultCheck =
   | 'http_status'
   | 'media_type'

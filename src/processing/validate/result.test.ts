@@ -1,4 +1,4 @@
-/** Every line of §2.3 "Forecast output", "Fallback rules" and of a result's times and identity, on the case's result. */
+/** Every line of [data-processing §6.2] and of a result's times and identity, on the case's result. */
 import { describe, expect, test } from 'vitest';
 import { type PatchOperation, patched } from '../../base/json-patch.ts';
 import { caseNowMs, loadQuestion, loadResult, loadRoute, loadTask } from '../../testing/load-fixture.ts';
@@ -36,7 +36,7 @@ const under = (output: Partial<TaskDeclaration['output']>): Partial<ResultQuesti
 
 test('the result of the fixtures is accepted', () => expect(verdict([])).toBe('accepted'));
 
-describe('§2.3 Forecast output', () => {
+describe('[data-processing §6.2] Forecast output', () => {
   test('1 target, unit and sign_convention match the task', () => {
     for (const member of ['target', 'unit', 'sign_convention'])
       expect(verdict([replace(`/output/${member}`, 'x')])).toBe(`${member} /output/${member}`);
@@ -133,7 +133,7 @@ describe('§2.3 Forecast output', () => {
   });
 });
 
-describe('§2.3 result: identity, times, artifact', () => {
+describe('[data-processing §6.1] result: identity, times, artifact', () => {
   test('issued_at lies in [submitted_at, now], give or take the skew of the route', () => {
     const at = (issued: string) => verdict([replace('/issued_at', issued)]);
     expect([at('2026-07-11T12:00:00.500Z'), at('2026-07-11T12:00:03.500Z')]).toEqual(['accepted', 'accepted']);
@@ -174,7 +174,7 @@ describe('§2.3 result: identity, times, artifact', () => {
   });
 });
 
-describe('§3.2 unavailable is an answer', () => {
+describe('[data-processing §6.1] unavailable is an answer', () => {
   const unavailable = (block: object): PatchOperation[] => [
     replace('/status', 'unavailable'),
     ...['/output', '/expires_at', '/artifact'].map(remove),
@@ -205,7 +205,7 @@ describe('§3.2 unavailable is an answer', () => {
   });
 });
 
-describe('§2.3 Fallback rules', () => {
+describe('[data-processing §6.3] Fallback rules', () => {
   const block = {
     strategy: 'persistence',
     strategy_version: '1',

@@ -1,6 +1,6 @@
 /**
- * Step 8 of the validation order (§4.3): is this untrusted result an answer to that request? Every check must pass; one
- * that fails rejects the whole result, and nothing of it is used (§3.2 `rejected`, §7 error case 1).
+ * Step 8 of the validation order [processor §4]: is this untrusted result an answer to that request? Every check must pass; one
+ * that fails rejects the whole result, and nothing of it is used ([data-processing §6.1] `rejected`, [data-processing §6.1]).
  */
 import type { ProcessingResult, UsedArtifact } from '../../api/processing.ts';
 import { checkForecastOutput } from '../kind/forecast-output.ts';

@@ -1,5 +1,5 @@
 /**
- * The input digest (§2.3, decisions §4 "Digest"): SHA-256 over the canonical JSON of what a processor is asked, without
+ * The input digest [data-processing §3.6]: SHA-256 over the canonical JSON of what a processor is asked, without
  * who asks, when, or whom. It is a content identity, not an idempotency key.
  */
 import type { ArtifactRef, BindingRef, ForecastOptions, NormalisedFrame, TaskRef } from '../../api/processing.ts';

@@ -1,5 +1,5 @@
 /**
- * A frame from outside (§2.3 "ProcessingFrame", decisions §4 "Lexical rules", "Collection limits"): shape first, then
+ * A frame from outside [data-processing §3.1], [data-processing §1.3]: shape first, then
  * the normal form of every timestamp. What the numbers mean together is checked in frame-check.ts.
  */
 import Type, { type TSchema } from 'typebox';

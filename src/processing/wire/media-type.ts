@@ -1,4 +1,4 @@
-/** Media types on the processor wire (§4.3): the one that both directions use, and nothing near it. */
+/** Media types on the processor wire [processor §1]: the one that both directions use, and nothing near it. */
 import { processorMediaType } from '../../api/processing.ts';
 
 /** Type, subtype and `version=1` must be there; a UTF-8 charset may be. */

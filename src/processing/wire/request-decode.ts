@@ -1,6 +1,6 @@
 /**
- * A request to a processor, from bytes to its normal form: steps 1 and 2 of the validation order (§4.3) as far as they
- * need no clock and no task. Every fault has the code that decisions §4 gives it.
+ * A request to a processor, from bytes to its normal form: steps 1 and 2 of the validation order [processor §4] as far as they
+ * need no clock and no task. Every fault has the code that [processor §5] gives it.
  */
 import Type from 'typebox';
 import {

@@ -1,4 +1,4 @@
-/** A result from outside (§2.3 "ProcessingResult") to its normal form: the shape that its status asks for, real dates. */
+/** A result from outside [processor §3] to its normal form: the shape that its status asks for, real dates. */
 import {
   type ForecastOutput,
   fallbackResultSchema,
@@ -19,7 +19,7 @@ const shapes = new Map<unknown, (value: unknown) => Wire<ProcessingResult>>([
 
 export function decodeResult(value: unknown): Wire<ProcessingResult> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return bad('', 'type');
-  // Another schema or version is not guessed at: it is named before anything else (§9.3).
+  // Another schema or version is not guessed at: it is named before anything else [platform §9].
   if (!('schema' in value) || value.schema !== resultSchemaId) return bad('/schema', 'version');
   const decode = 'status' in value ? shapes.get(value.status) : undefined;
   if (decode === undefined) return bad('/status', 'value');

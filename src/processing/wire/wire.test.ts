@@ -1,4 +1,4 @@
-/** Decoding of messages from outside: lexical rules and collection limits of decisions §4, each at its edge. */
+/** Decoding of messages from outside: lexical rules and collection limits of [data-processing §1.3], each at its edge. */
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
 import { describe, expect, test } from 'vitest';
@@ -26,7 +26,7 @@ const add = (path: string, value: unknown): PatchOperation => ({ op: 'add', path
 const times = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
 
-describe('decisions §4 "Lexical rules"', () => {
+describe('[data-processing §1.3]', () => {
   test('identifiers: 1..256, starting alphanumeric, of A-Za-z0-9._:-', () => {
     for (const id of ['a', '9', 'a.b_c:d-e', 'a'.repeat(256)]) expect(envelope('/task/id', id)).toBe('ok');
     for (const id of ['', '.a', '-a', 'a b', 'ä', 'a/b', 'a\n', 'a'.repeat(257)])
@@ -147,7 +147,7 @@ describe('decisions §4 "Lexical rules"', () => {
   });
 });
 
-describe('decisions §4 "Collection limits"', () => {
+describe('[data-processing §1.4]', () => {
   const series = (count: number) => ({
     value_type: 'boolean',
     values: times(count, () => true),
@@ -280,7 +280,7 @@ describe('messages', () => {
     );
   });
 
-  test('§4.3 the media type: version=1, a UTF-8 charset at most, nothing else', () => {
+  test('[processor §1] the media type: version=1, a UTF-8 charset at most, nothing else', () => {
     const base = 'application/vnd.svc.data-processing+json';
     for (const type of [
       `${base};version=1`,

@@ -1,5 +1,5 @@
 /**
- * Expression tree to closure (decisions §2.4). Compiled once when a rule is loaded; running it allocates nothing.
+ * Expression tree to closure [rules §5.1]. Compiled once when a rule is loaded; running it allocates nothing.
  * Every arithmetic result is checked: one that is not finite raises `frame.notFinite`, so that it never decides.
  */
 

@@ -42,7 +42,7 @@ function runner(text: string, gapMs = 5000) {
 
 const evaluate = (text: string, ...values: number[]): number | 'not-finite' => runner(text)(values);
 
-describe('decisions §2.4 the language', () => {
+describe('[rules §5.1] the language', () => {
   test.each([
     ['1 + 2 * 3', 7],
     ['(1 + 2) * 3', 9],
@@ -179,7 +179,7 @@ describe('compiled against naive', () => {
   });
 });
 
-describe('decisions §2.4 functions that remember', () => {
+describe('[rules §5.2] functions that remember', () => {
   test('integrate adds trapezoids and nothing for a gap of more than 5 periods', () => {
     const run = runner('integrate(a, 3600)', 5000);
     expect(run([10], 0)).toBe(0);
@@ -189,7 +189,7 @@ describe('decisions §2.4 functions that remember', () => {
     expect(run([20], 8600 + 5001)).toBe(before);
   });
 
-  test('§6 a sum that overflows fails the run and leaves the memory as it was', () => {
+  test('[rules §5.2] a sum that overflows fails the run and leaves the memory as it was', () => {
     const run = runner('integrate(a)', 5000);
     expect(run([1], 0)).toBe(0);
     expect(run([Number.MAX_VALUE], 1000)).toBeCloseTo(Number.MAX_VALUE / 2, 5);

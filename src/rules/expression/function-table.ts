@@ -1,5 +1,5 @@
 /**
- * The functions of the expression language (decisions §2.4): names, argument counts and the pure ones' arithmetic.
+ * The functions of the expression language [rules §5.1]: names, argument counts and the pure ones' arithmetic.
  * Stateful and time-aware functions are named here and carried out in `stateful.ts`.
  */
 

@@ -1,5 +1,5 @@
 /**
- * The one expression language of rules (decisions §2.4): text to tree, by recursive descent. Doubles only, no
+ * The one expression language of rules [rules §5.1]: text to tree, by recursive descent. Doubles only, no
  * strings, no property access, nothing evaluated while parsing. Precedence from loose to tight:
  * `?:`, `||`, `&&`, comparisons, `+ -`, `* / %`, unary `- !`, `^` (to the right; -2^2 is -4).
  */

@@ -1,5 +1,5 @@
 /**
- * The functions that remember (decisions §2.4). Each call site owns one small array of numbers; an empty array is a
+ * The functions that remember [rules §5.2]. Each call site owns one small array of numbers; an empty array is a
  * site that starts anew. Times are monotonic milliseconds. After a gap of more than `gapMs` (5 periods of the rule)
  * `integrate` adds nothing for the gap, and rates, `held` and edges start anew.
  */

@@ -1,5 +1,5 @@
 /**
- * When a change of a subscribed point counts (§6, decisions §2.2). Pure decisions on one point's memory; the event
+ * When a change of a subscribed point counts [rules §3.2]. Pure decisions on one point's memory; the event
  * path and the tick path both ask these same functions.
  */
 import type { ValueDeadband } from './parse.ts';

@@ -1,4 +1,4 @@
-/** Triggers at every bound (§2.1, decisions §2.2). */
+/** Triggers at every bound [rules §3.1]. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { testCatalogue } from '../../testing/site-builder.ts';
@@ -38,7 +38,7 @@ function issuesOf(trigger: unknown, site = catalogue): string[] {
 const accepted = (trigger: unknown, site = catalogue) =>
   expect(parseTrigger(trigger, site)).toEqual({ ok: true, trigger });
 
-describe('decisions §2.2 interval', () => {
+describe('[rules §3.3] interval', () => {
   test.each([1, 2, 1000, 86_400_000])('%d ms', (intervalMs) => accepted({ type: 'interval', interval_ms: intervalMs }));
 
   test.each([0, -1, 86_400_001, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '1000', null, undefined, [1000]])(
@@ -54,14 +54,14 @@ describe('decisions §2.2 interval', () => {
     ]);
   });
 
-  test('§2.1 without a trigger the cooldown is the period when it is above 0, else one second', () => {
+  test('[rules §3.1] without a trigger the cooldown is the period when it is above 0, else one second', () => {
     expect(effectiveTrigger(null, 0)).toEqual({ type: 'interval', interval_ms: 1000 });
     expect(effectiveTrigger(null, 1)).toEqual({ type: 'interval', interval_ms: 1 });
     expect(effectiveTrigger({ type: 'interval', interval_ms: 7 }, 5000)).toEqual({ type: 'interval', interval_ms: 7 });
   });
 });
 
-describe('decisions §2.2 on_change', () => {
+describe('[rules §3.2] on_change', () => {
   test.each<[string, Fields]>([
     ['one point', {}],
     ['an action point', { point_refs: [ref(1, { point_type: 'action' })] }],
@@ -175,7 +175,7 @@ describe('decisions §2.2 on_change', () => {
   });
 });
 
-describe('decisions §2.2 anything else', () => {
+describe('[rules §3] anything else', () => {
   test.each([[null], [[]], ['interval'], [1], [undefined]])('a trigger that is no object: %j', (trigger) => {
     expect(issuesOf(trigger)).toEqual(['invalid-trigger ']);
   });

@@ -1,4 +1,4 @@
-/** Triggers (§2.1, decisions §2.2): reading `trigger_config`, strictly, with every issue at once. */
+/** Triggers [rules §3.1]: reading `trigger_config`, strictly, with every issue at once. */
 import type { PointRef, SiteCatalogue } from '../catalogue.ts';
 import { Issues, isFields, Reader } from '../issues.ts';
 import { triggerLimits } from '../limits.ts';
@@ -25,7 +25,7 @@ export type ParsedTrigger =
   | { readonly ok: true; readonly trigger: Trigger }
   | { readonly ok: false; readonly issues: readonly Issue[] };
 
-/** Period of a rule without trigger and without cooldown, in milliseconds (§2.1). */
+/** Period of a rule without trigger and without cooldown, in milliseconds [rules §3.1]. */
 export const defaultIntervalMs = 1000;
 
 /** What a rule runs by: its trigger, else its cooldown as the period when that is above 0, else one second. */

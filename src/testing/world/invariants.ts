@@ -1,5 +1,5 @@
 /**
- * What must hold in the world at every step, whatever fails (decisions §6, service specification §6): looked at from outside,
+ * What must hold in the world at every step, whatever fails [rules §6]: looked at from outside,
  * by what devices were told, what records say and what callers were answered.
  */
 import { automationLimits } from '../../automation/limits.ts';
@@ -10,7 +10,7 @@ import { worldSite } from './world-site.ts';
 
 /** A command is sent within its maximum age, and a request before it may take the channel until its timeout. */
 const commandLifeMs = 1000 + 400 + 50;
-/** What was accepted in the last moment before a kill may not be stored yet (decisions §6, "Cooldown"). */
+/** What was accepted in the last moment before a kill may not be stored yet [rules §6.3]. */
 const storedWithinMs = 60;
 /** The same of when a rule without a cooldown last acted: the next flush after `history_block_ms`, and its commit. */
 const softStoredWithinMs = automationLimits.history_block_ms + automationLimits.state_flush_ms + 300;
@@ -106,7 +106,7 @@ export class Invariants {
   }
 
   /**
-   * §6: an on-change rule runs because its point differs from what its last run read, or after a gap. A virtual point may have
+   * [rules §3.2]: an on-change rule runs because its point differs from what its last run read, or after a gap. A virtual point may have
    * gone there and back in between, which is a change too.
    */
   #change(record: ExecutionRecord, facts: RuleFacts | undefined): void {

@@ -61,7 +61,7 @@ const writable = [
   ref(3, 'action', 1),
 ];
 
-/** Reads the state of charge; both branches assign `target`, which is declared behind them (decisions §6). */
+/** Reads the state of charge; both branches assign `target`, which is declared behind them [rules §4.4]. */
 export function drawBranches(): Pick<DrawnRule, 'flow_json' | 'trigger_config'> {
   const assign = (id: string, value: string) =>
     node(id, 'calculation', { assignments: [{ name: 'target', expression: value }], wires: { default: ['act'] } });
