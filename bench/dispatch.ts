@@ -5,7 +5,7 @@
 import { systemClock } from '../src/base/clock.ts';
 import { createLiveTableWriter } from '../src/points/live-table.ts';
 import { doorbells, slotState } from '../src/points/shared-memory.ts';
-import { quality } from '../src/rules/snapshot.ts';
+import { quality } from '../src/site/quality.ts';
 import { benchRule, quantile, startBenchEngine } from './fixture/engine-site.ts';
 import { sizes } from './fixture/sizes.ts';
 

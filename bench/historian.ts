@@ -16,7 +16,7 @@ import { openHistorian } from '../src/historian/open-historian.ts';
 import { startRecording } from '../src/historian/recording.ts';
 import { createLiveTableWriter } from '../src/points/live-table.ts';
 import { createPointMemory } from '../src/points/shared-memory.ts';
-import { quality } from '../src/rules/snapshot.ts';
+import { quality } from '../src/site/quality.ts';
 import { sizes } from './fixture/sizes.ts';
 
 const minuteMs = 60_000;

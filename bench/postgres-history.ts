@@ -18,7 +18,7 @@ import { planFrame } from '../src/processing/frame/plan.ts';
 import { parseCovariateRuns } from '../src/processing/source/covariate-run.ts';
 import { embeddedHistory } from '../src/processing/source/embedded-history.ts';
 import { noLiveState } from '../src/processing/source/live-state.ts';
-import { quality } from '../src/rules/snapshot.ts';
+import { quality } from '../src/site/quality.ts';
 import { prepareHistory } from '../src/storage/history-server.ts';
 import { connectPostgres, type PostgresPlace } from '../src/storage/postgres.ts';
 import { storageLimits } from '../src/storage/server-limits.ts';

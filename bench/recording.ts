@@ -4,7 +4,7 @@
  */
 import { systemClock } from '../src/base/clock.ts';
 import { createLiveTableWriter } from '../src/points/live-table.ts';
-import { quality } from '../src/rules/snapshot.ts';
+import { quality } from '../src/site/quality.ts';
 import { benchRule, startBenchEngine } from './fixture/engine-site.ts';
 import { sizes } from './fixture/sizes.ts';
 

@@ -1,6 +1,6 @@
 /** The due decision of a tick with 10 000 enabled rules of one second, against its limit of 10 ms (p99). */
 import { createScheduler, type ScheduledRule } from '../src/rules/scheduler.ts';
-import { createSnapshot } from '../src/rules/snapshot.ts';
+import { createSnapshot } from '../src/site/snapshot.ts';
 import { sizes } from './fixture/sizes.ts';
 
 const { rules: ruleCount, ticks } = sizes({ rules: 10_000, ticks: 1200 }, { rules: 100, ticks: 20 });

@@ -16,7 +16,7 @@ import type { HistoryRow as Reading } from '../src/historian/historian.ts';
 import { historySpool } from '../src/historian/history-spool.ts';
 import { historyLimits } from '../src/historian/limits.ts';
 import { openHistorian } from '../src/historian/open-historian.ts';
-import { quality } from '../src/rules/snapshot.ts';
+import { quality } from '../src/site/quality.ts';
 import { openRuntimeDatabase } from '../src/storage/database.ts';
 import { prepareHistory } from '../src/storage/history-server.ts';
 import { storageLimits } from '../src/storage/server-limits.ts';

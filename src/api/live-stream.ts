@@ -1,4 +1,4 @@
-/** What a client says on the live stream `/ws` [rules §8], and its decoder. */
+/** The live stream `/ws` [rules §8]: what a client says, its decoder, and the connection that carries it. */
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { decodeOrRefuse } from '../base/decode.ts';
@@ -42,3 +42,26 @@ export function decodeStreamMessage(text: string, channelsMax: number): StreamMe
     throw new Fault('invalid-input', `message /data/channels: at most ${channelsMax} rules`);
   return message;
 }
+
+/** One client's connection, whatever carries it. */
+export interface StreamSocket {
+  send(text: string): void;
+  close(code: number, reason: string): void;
+  /** Bytes sent that the client has not taken yet. */
+  bufferedBytes(): number;
+  onMessage(listener: (text: string | null) => void): void;
+  onClose(listener: () => void): void;
+}
+
+/** Close codes of RFC 6455; 4001 and 4003 are ours. */
+export const closeCodes = {
+  goingAway: 1001,
+  unsupported: 1003,
+  policy: 1008,
+  busy: 1013,
+  unauthenticated: 4001,
+  denied: 4003,
+};
+
+/** A token that was good has ended: closed as unauthenticated, but nobody guessed anything. */
+export const expiredReason = 'token expired';

@@ -1,5 +1,5 @@
 /** The site as editors see it: `GET /api/instances` [rules §2.6]. No live values. */
-import type { Parameter, SiteCatalogue } from '../rules/catalogue.ts';
+import type { Parameter, SiteCatalogue } from '../site/catalogue.ts';
 
 export interface InstanceName {
   readonly id: number;

@@ -7,7 +7,7 @@ import { type Log, type LogFields, silentLog } from '../base/log.ts';
 import { createLiveTableWriter } from '../points/live-table.ts';
 import { beginGeneration, createPointMemory, type PointMemory } from '../points/shared-memory.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
-import { quality } from '../rules/snapshot.ts';
+import { quality } from '../site/quality.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.ts';
 import { engines, runOn, type TestPlaces, testPlaces } from '../testing/engines.ts';
 import { type SimulatedClock, simulatedClock, turnUntil } from '../testing/simulated-clock.ts';

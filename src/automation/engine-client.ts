@@ -1,14 +1,14 @@
 /**
  * The engine as the main thread sees it. It remembers which revisions the engine holds and sends the difference; when
  * the engine's thread dies it is started again with the whole rule set, and its state comes back from the runtime
- * database (house, "Threads").
+ * database (ARCHITECTURE.md, "Threads").
  */
 import { type Clock, type Timer, within } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import { type Caller, callThread, type Port } from '../base/thread.ts';
-import type { Parameter } from '../rules/catalogue.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
+import type { Parameter } from '../site/catalogue.ts';
 import type {
   EngineEvent,
   EngineMethods,
@@ -18,8 +18,8 @@ import type {
   ReloadReport,
   RuleStatus,
 } from './engine-contract.ts';
+import type { EngineMeasures } from './engine-metrics.ts';
 import type { AutomationLimits } from './limits.ts';
-import type { EngineMeasures } from './measures.ts';
 import type { RuleHead } from './rule-store.ts';
 
 /** Of `engine_call_timeout_ms`, the rest of which storing what waits may take: an end takes no longer than a call. */

@@ -1,10 +1,11 @@
 /**
- * What the main thread and the engine say to each other (house, "Threads"): plain data, the same for the worker and
+ * What the main thread and the engine say to each other (ARCHITECTURE.md, "Threads"): plain data, the same for the worker and
  * for its in-process twin.
  */
-import type { Parameter } from '../rules/catalogue.ts';
+
 import type { ExecutionRecord, Outcome } from '../rules/record.ts';
-import type { EngineMeasures } from './measures.ts';
+import type { Parameter } from '../site/catalogue.ts';
+import type { EngineMeasures } from './engine-metrics.ts';
 
 /** What the engine needs of one stored rule. Texts are the columns as stored. */
 export interface EngineRule {

@@ -10,13 +10,13 @@ import { answerCalls, type Port, sendEvent } from '../base/thread.ts';
 import { createCommandWriter } from '../points/command-slots.ts';
 import { createChangeReader, createLiveTableReader } from '../points/live-table.ts';
 import { doorbells, type PointMemory } from '../points/shared-memory.ts';
-import type { Site } from '../points/site.ts';
-import { siteCatalogue } from '../points/site-catalogue.ts';
 import { type Arbiter, createArbiter } from '../rules/arbiter.ts';
-import type { SiteCatalogue } from '../rules/catalogue.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import { createScheduler } from '../rules/scheduler.ts';
-import { createSnapshot } from '../rules/snapshot.ts';
+import type { SiteCatalogue } from '../site/catalogue.ts';
+import type { Site } from '../site/site.ts';
+import { siteCatalogue } from '../site/site-catalogue.ts';
+import { createSnapshot } from '../site/snapshot.ts';
 import { type DatabasePlace, openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.ts';
 import { createEngine } from './engine.ts';
 import {

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../base/fault.ts';
 import { createArbiter } from '../rules/arbiter.ts';
-import type { PointFacts, SiteCatalogue } from '../rules/catalogue.ts';
-import type { Command, CommandAnswer } from '../rules/command-port.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import { createScheduler } from '../rules/scheduler.ts';
-import { createSnapshot, quality, type Snapshot } from '../rules/snapshot.ts';
+import type { PointFacts, SiteCatalogue } from '../site/catalogue.ts';
+import type { Command, CommandAnswer } from '../site/command-port.ts';
+import { quality } from '../site/quality.ts';
+import { createSnapshot, type Snapshot } from '../site/snapshot.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { engineRule, switchFlow as flow } from '../testing/tank-site.ts';
 import { createEngine } from './engine.ts';

@@ -13,7 +13,7 @@ import { createPlan } from '../rules/evaluate.ts';
 import { executeRule } from '../rules/executor.ts';
 import type { ExecutionRecord, RunTrigger } from '../rules/record.ts';
 import type { DueRule } from '../rules/scheduler.ts';
-import { type Snapshot, usable } from '../rules/snapshot.ts';
+import { type Snapshot, usable } from '../site/snapshot.ts';
 import type {
   EngineStatus,
   ExecuteOrder,
@@ -22,8 +22,8 @@ import type {
   RuleRowsChange,
   RuleStatus,
 } from './engine-contract.ts';
+import { type EngineMeasures, measureEngine } from './engine-metrics.ts';
 import type { AutomationLimits } from './limits.ts';
-import { type EngineMeasures, measureEngine } from './measures.ts';
 import type { Recorder } from './recorder.ts';
 import type { RuleSet } from './rule-set.ts';
 import { createTicker } from './ticker.ts';

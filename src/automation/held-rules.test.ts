@@ -1,7 +1,7 @@
 /** Rules of an engine that stands by: compiled once, up to date, told whole (docs/guides/several-machines.md). */
 import { expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
-import { siteCatalogue } from '../points/site-catalogue.ts';
+import { siteCatalogue } from '../site/site-catalogue.ts';
 import { engineRule as rule, tankSite as site } from '../testing/tank-site.ts';
 import type { EngineRule, RuleSetChange } from './engine-contract.ts';
 import { createHeldRules, type HeldRules } from './held-rules.ts';

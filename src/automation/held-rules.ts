@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { createPace } from '../base/turns.ts';
-import type { SiteCatalogue } from '../rules/catalogue.ts';
+import type { SiteCatalogue } from '../site/catalogue.ts';
 import type {
   EngineRule,
   ReloadReport,

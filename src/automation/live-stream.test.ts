@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import type { StreamSocket } from '../api/live-stream.ts';
 import { silentLog } from '../base/log.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { automationLimits } from './limits.ts';
-import { createLiveStream, type StreamSocket, type StreamSubject } from './live-stream.ts';
+import { createLiveStream, type StreamSubject } from './live-stream.ts';
 
 const record = (ruleId: number, number: number): ExecutionRecord => ({
   execution_id: `0192a000-0000-7000-8000-${String(number).padStart(12, '0')}`,

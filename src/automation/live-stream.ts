@@ -3,22 +3,18 @@
  * as it happens. The engine never waits for a reader: what a slow one does not take is missed, and it is told how much.
  */
 
-import { decodeStreamMessage, type StreamMessage } from '../api/live-stream.ts';
+import {
+  closeCodes,
+  decodeStreamMessage,
+  expiredReason,
+  type StreamMessage,
+  type StreamSocket,
+} from '../api/live-stream.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import type { AutomationLimits } from './limits.ts';
-
-/** One client's connection, whatever carries it. */
-export interface StreamSocket {
-  send(text: string): void;
-  close(code: number, reason: string): void;
-  /** Bytes sent that the client has not taken yet. */
-  bufferedBytes(): number;
-  onMessage(listener: (text: string | null) => void): void;
-  onClose(listener: () => void): void;
-}
 
 /** Who a token speaks for, and until when. */
 export interface StreamSubject {
@@ -42,19 +38,6 @@ export interface LiveStream {
   renew(): void;
   close(): void;
 }
-
-/** Close codes of RFC 6455; 4001 and 4003 are ours. */
-export const closeCodes = {
-  goingAway: 1001,
-  unsupported: 1003,
-  policy: 1008,
-  busy: 1013,
-  unauthenticated: 4001,
-  denied: 4003,
-};
-
-/** A token that was good has ended: closed as unauthenticated, but nobody guessed anything. */
-export const expiredReason = 'token expired';
 
 /** How often a client whose socket is full is looked at again. */
 const retryMs = 50;

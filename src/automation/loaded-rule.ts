@@ -3,13 +3,13 @@
  * others). The row was checked when it was stored; it is checked again here because a file can be edited by hand.
  */
 import { atOnce, type Steps } from '../base/turns.ts';
-import type { PointRef, SiteCatalogue } from '../rules/catalogue.ts';
 import { type CompiledRule, compileSteps } from '../rules/compile.ts';
 import { storedFlowLimits } from '../rules/limits.ts';
 import { parseTopologySteps } from '../rules/parse.ts';
 import type { ScheduledRule } from '../rules/scheduler.ts';
 import { emptyTopologyText } from '../rules/serialise.ts';
 import { effectiveTrigger, parseTrigger, type Trigger } from '../rules/trigger/parse.ts';
+import type { PointRef, SiteCatalogue } from '../site/catalogue.ts';
 import type { EngineRule, RuleFailureCode } from './engine-contract.ts';
 
 export interface LoadedRule {

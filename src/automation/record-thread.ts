@@ -1,4 +1,4 @@
-/** Entry of the thread that stores executions: one record writer behind this thread's port (house, "Threads"). */
+/** Entry of the thread that stores executions: one record writer behind this thread's port (ARCHITECTURE.md, "Threads"). */
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../base/clock.ts';
 import { createLog } from '../base/log.ts';

@@ -4,13 +4,13 @@
  */
 import { Fault } from '../base/fault.ts';
 import { atOnce, type Steps } from '../base/turns.ts';
-import type { SiteCatalogue } from '../rules/catalogue.ts';
 import { reachableFrom } from '../rules/graph.ts';
 import { type FlowLimits, storedFlowLimits } from '../rules/limits.ts';
 import { parseFlowSteps, parseTopologySteps } from '../rules/parse.ts';
 import { emptyTopologyText, serialiseTopology } from '../rules/serialise.ts';
 import type { Issue, Topology, Write } from '../rules/topology.ts';
 import { parseTrigger, type Trigger } from '../rules/trigger/parse.ts';
+import type { SiteCatalogue } from '../site/catalogue.ts';
 
 /** What was submitted; an absent member leaves its column as it is. */
 export interface RuleDocument {

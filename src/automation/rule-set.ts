@@ -3,11 +3,9 @@
  * names, and leaves the state of every other rule alone [rules §6.4], [rules §3.4].
  */
 import { timeLabel } from '../base/timestamp.ts';
-import type { SiteCatalogue } from '../rules/catalogue.ts';
 import type { CompiledRule } from '../rules/compile.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import type { RuleExplanation, Scheduler } from '../rules/scheduler.ts';
-import type { Snapshot } from '../rules/snapshot.ts';
 import {
   carryRuleState,
   createRuleState,
@@ -17,6 +15,8 @@ import {
   urgentRuleState,
 } from '../rules/state.ts';
 import { writeCycle } from '../rules/write-cycle.ts';
+import type { SiteCatalogue } from '../site/catalogue.ts';
+import type { Snapshot } from '../site/snapshot.ts';
 import type {
   EngineRule,
   EngineStatus,

@@ -1,8 +1,9 @@
 /** What a rule reads, with what can be read now: `GET /api/rules/{id}/variables` [rules §2.6]. */
 import { timeLabel } from '../base/timestamp.ts';
-import type { PointKind, SiteCatalogue } from '../rules/catalogue.ts';
-import { type QualityWord, qualityWord, type Snapshot, usable } from '../rules/snapshot.ts';
 import { maxAgeOf, type Topology } from '../rules/topology.ts';
+import type { PointKind, SiteCatalogue } from '../site/catalogue.ts';
+import type { QualityWord } from '../site/quality.ts';
+import { qualityWord, type Snapshot, usable } from '../site/snapshot.ts';
 
 export interface RuleVariable {
   readonly name: string;

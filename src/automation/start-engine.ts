@@ -1,4 +1,4 @@
-/** Two ways to run an engine behind the same port: in a worker of its own, or in this thread (house, "Threads"). */
+/** Two ways to run an engine behind the same port: in a worker of its own, or in this thread (ARCHITECTURE.md, "Threads"). */
 import { MessageChannel, Worker } from 'node:worker_threads';
 import type { Clock } from '../base/clock.ts';
 import type { Log, LogLevel } from '../base/log.ts';

@@ -7,7 +7,7 @@ import { listen, ring } from './doorbell.ts';
 const cells = (count = 1) => new Int32Array(new SharedArrayBuffer(count * 4));
 const turn = () => new Promise<void>((resolve) => systemClock.soon(resolve));
 
-describe('house, the three paths: doorbells', () => {
+describe('doorbells', () => {
   test('a ring calls the listener in a later turn', async () => {
     const bell = cells();
     let heard = 0;

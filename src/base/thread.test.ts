@@ -1,4 +1,4 @@
-/** The protocol between threads (house, "Threads"): calls with a deadline, faults that keep their code, events. */
+/** The protocol between threads (ARCHITECTURE.md, "Threads"): calls with a deadline, faults that keep their code, events. */
 import { MessageChannel, Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';

@@ -1,6 +1,6 @@
 /**
  * One tagged protocol between threads: calls with replies, and one-way events. Both ends are message ports, so the
- * in-process twin of a worker (two ports of one channel) runs the very same code (house, "Threads").
+ * in-process twin of a worker (two ports of one channel) runs the very same code (ARCHITECTURE.md, "Threads").
  */
 import type { Clock, Timer } from './clock.ts';
 import { Fault, type FaultCode, faultKinds } from './fault.ts';

@@ -15,10 +15,10 @@ import { type DeviceLimits, deviceLimits, deviceLimitsSchema } from '../devices/
 import { IdentityConfigError } from '../gateway/identity-config.ts';
 import { type GatewayLimits, gatewayLimits, gatewayLimitsSchema } from '../gateway/limits.ts';
 import { type HistoryLimits, historyLimits, historyLimitsSchema } from '../historian/limits.ts';
-import type { Channel } from '../points/channel.ts';
-import { readSite, type Site } from '../points/site.ts';
 import { type ProcessingLimits, processingLimits, processingLimitsSchema } from '../processing/limits.ts';
-import type { Parameter } from '../rules/catalogue.ts';
+import type { Parameter } from '../site/catalogue.ts';
+import type { Channel } from '../site/channel.ts';
+import { readSite, type Site } from '../site/site.ts';
 import { type StorageLimits, storageLimits, storageLimitsSchema } from '../storage/server-limits.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;

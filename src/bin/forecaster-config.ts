@@ -1,7 +1,7 @@
 /** What the forecaster is started with [platform §1.2]: `SVC_FORECASTER_*` and `SVC_LOG_LEVEL`. */
 import type { LogLevel } from '../base/log.ts';
+import type { TaskDeclaration } from '../contract/task/declaration.ts';
 import { readTaskFolder } from '../forecaster/service/read-tasks.ts';
-import type { TaskDeclaration } from '../processing/task/declaration.ts';
 import { type Environment, readLogLevel, readPort, StartError } from './config.ts';
 
 interface ForecasterConfig {

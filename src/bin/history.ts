@@ -1,18 +1,18 @@
 /**
- * The historian of a running service: recording in a thread of its own, reading where it is asked (house, "Threads"). In a
+ * The historian of a running service: recording in a thread of its own, reading where it is asked (ARCHITECTURE.md, "Threads"). In a
  * database that processes share, the one that controls records; all of them read.
  */
 import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { type SharedRecording, shareRecording } from '../cluster/shared-recording.ts';
 import type { Historian } from '../historian/historian.ts';
 import { historySpool } from '../historian/history-spool.ts';
 import { recordedPoints } from '../historian/look.ts';
 import { openHistorian } from '../historian/open-historian.ts';
 import type { Recording } from '../historian/recorder-protocol.ts';
 import { startRecording } from '../historian/recording.ts';
-import { type SharedRecording, shareRecording } from '../historian/shared-recording.ts';
 import type { PointMemory } from '../points/shared-memory.ts';
-import type { Site } from '../points/site.ts';
+import type { Site } from '../site/site.ts';
 import type { DatabasePlace } from '../storage/database.ts';
 import type { ServiceConfig, ServiceLimits } from './config.ts';
 import { historyDatabase } from './databases.ts';

@@ -9,10 +9,10 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../base/clock.ts';
 import { YamlError } from '../base/yaml.ts';
-import { checkProcessor, type ScoreLine } from '../processing/conformance/check-processor.ts';
-import { isLocal } from '../processing/conformance/wire.ts';
-import type { TaskDeclaration } from '../processing/task/declaration.ts';
-import { readTask } from '../processing/task/read.ts';
+import type { TaskDeclaration } from '../contract/task/declaration.ts';
+import { readTask } from '../contract/task/read.ts';
+import { checkProcessor, type ScoreLine } from '../processor-kit/conformance/check-processor.ts';
+import { isLocal } from '../processor-kit/conformance/wire.ts';
 
 const exitCodes = { failed: 1, usage: 2 } as const;
 const ownTask = fileURLToPath(new URL('../../docs/processor-contract/task.yaml', import.meta.url));

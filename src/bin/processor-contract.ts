@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { contractFiles, readExample } from '../processing/conformance/contract-files.ts';
+import { contractFiles, readExample } from '../processor-kit/conformance/contract-files.ts';
 
 const folder = new URL('../../docs/processor-contract/', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, folder), 'utf8');

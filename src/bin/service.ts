@@ -1,5 +1,5 @@
 /**
- * The service put together (house, "Threads"): site, device layer, engine, store, audit, HTTP. Used by `serve` and
+ * The service put together (ARCHITECTURE.md, "Threads"): site, device layer, engine, store, audit, HTTP. Used by `serve` and
  * `start`; nothing here decides anything.
  */
 import { accessSync, chmodSync, constants, mkdirSync, statSync } from 'node:fs';
@@ -16,9 +16,12 @@ import { createLiveStream, type LiveStream } from '../automation/live-stream.ts'
 import { createRuleStore, type RuleStore } from '../automation/rule-store.ts';
 import { systemClock } from '../base/clock.ts';
 import { createLog, type Log } from '../base/log.ts';
+import { type EngineRole, type EngineRoleParts, engineRole } from '../cluster/engine-role.ts';
+import { longestRequestMs } from '../cluster/longest-request.ts';
 import { addConsole } from '../gateway/console-files.ts';
 import { createIdentity, type Identity } from '../gateway/identity.ts';
 import { identityConfig } from '../gateway/identity-config.ts';
+import { addLiveSocket } from '../gateway/live-socket.ts';
 import { localScope, type SigningKey, signingKey } from '../gateway/local-keys.ts';
 import { createMetrics, metricsCapability } from '../gateway/metrics.ts';
 import { addApiDescription } from '../gateway/openapi-routes.ts';
@@ -31,11 +34,11 @@ import { healthCapability } from '../platform/health.ts';
 import { metadataCapability } from '../platform/metadata.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
 import { createPointMemory, type PointMemory } from '../points/shared-memory.ts';
-import type { Site } from '../points/site.ts';
-import { siteCatalogue } from '../points/site-catalogue.ts';
-import type { Parameter, SiteCatalogue } from '../rules/catalogue.ts';
 import { flowLimits } from '../rules/limits.ts';
-import { createSnapshot, type Snapshot } from '../rules/snapshot.ts';
+import type { Parameter, SiteCatalogue } from '../site/catalogue.ts';
+import type { Site } from '../site/site.ts';
+import { siteCatalogue } from '../site/site-catalogue.ts';
+import { createSnapshot, type Snapshot } from '../site/snapshot.ts';
 import { isHalfRestored } from '../storage/backup.ts';
 import { copyBeforeMigration, takeBack, wasMoved } from '../storage/data-files.ts';
 import { type Database, openDatabaseApart, openRuntimeDatabase } from '../storage/database.ts';
@@ -51,10 +54,7 @@ import {
 } from './config.ts';
 import { lockDataFolder } from './data-lock.ts';
 import { historyDatabase, runtimeDatabase, siteDatabase } from './databases.ts';
-import { type EngineRole, type EngineRoleParts, engineRole } from './engine-role.ts';
 import { type ServiceHistory, startHistory } from './history.ts';
-import { addLiveSocket } from './live-socket.ts';
-import { longestRequestMs } from './longest-request.ts';
 import { addMeasurements, measuredAudit, measuredLimits } from './measurements.ts';
 import { readProcessing, startProcessing } from './processing.ts';
 import { startTelemetry } from './telemetry.ts';
@@ -282,7 +282,10 @@ async function traced({ fastify }: Server, config: ServiceConfig, opened: Opened
 
 /** The stream that records go to, and what controls the site. */
 function startEngine(
-  parts: Omit<EngineRoleParts, 'stream' | 'runtime'>,
+  parts: Omit<EngineRoleParts, 'stream' | 'runtime' | 'config' | 'limits'> & {
+    readonly config: ServiceConfig;
+    readonly limits: ServiceLimits;
+  },
   identity: SiteIdentity,
   opened: Opened,
 ): { role: EngineRole; stream: LiveStream } {

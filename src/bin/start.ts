@@ -4,12 +4,12 @@
  */
 import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
+import { fillDemoHistory } from '../demo/demo-history.ts';
+import { startDemoProcessor } from '../demo/demo-processor.ts';
+import { installDemoRules } from '../demo/demo-rules.ts';
+import { demoScreen } from '../demo/demo-screen.ts';
+import { startDemoWeather } from '../demo/demo-weather.ts';
 import { type Environment, isForOperator, readConfig, type ServiceConfig, StartError } from './config.ts';
-import { fillDemoHistory } from './demo-history.ts';
-import { startDemoProcessor } from './demo-processor.ts';
-import { installDemoRules } from './demo-rules.ts';
-import { demoScreen } from './demo-screen.ts';
-import { startDemoWeather } from './demo-weather.ts';
 import { runService } from './run-service.ts';
 
 const demoFolder = join(import.meta.dirname, '..', '..', 'config', 'demo');

@@ -1,5 +1,5 @@
 /**
- * The device layer as the main thread sees it (house, "Threads"): it runs apart from the rule engine and may die. Each
+ * The device layer as the main thread sees it (ARCHITECTURE.md, "Threads"): it runs apart from the rule engine and may die. Each
  * start is a new generation: live values are unavailable until read again and commands in flight are dropped [points §4.2].
  */
 import { Worker } from 'node:worker_threads';
@@ -8,7 +8,7 @@ import { Fault } from '../base/fault.ts';
 import type { Log, LogLevel } from '../base/log.ts';
 import { type Caller, callThread } from '../base/thread.ts';
 import { beginGeneration, currentGeneration, type PointMemory } from '../points/shared-memory.ts';
-import type { Site } from '../points/site.ts';
+import type { Site } from '../site/site.ts';
 import { type CommandCounts, type DeviceSetup, idleDeviceCore } from './device-core.ts';
 import type { DeviceMethods } from './device-protocol.ts';
 import type { OpenWire } from './driver/modbus-client.ts';

@@ -2,8 +2,8 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { TakenCommand } from '../points/command-slots.ts';
-import type { SitePoint } from '../points/site.ts';
-import type { QualityCode } from '../rules/snapshot.ts';
+import type { QualityCode } from '../site/quality.ts';
+import type { SitePoint } from '../site/site.ts';
 import type { DeviceLimits } from './limits.ts';
 
 /** A value as the device has it, before scale and offset. */

@@ -4,8 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { MqttChannel, SimulatedChannel } from '../points/channel.ts';
-import type { Site } from '../points/site.ts';
+import type { MqttChannel, SimulatedChannel } from '../site/channel.ts';
+import type { Site } from '../site/site.ts';
 import type { DriverMaterials } from './driver/index.ts';
 import type { MqttCredentials } from './driver/mqtt.ts';
 import { readSeries } from './driver/series.ts';

@@ -2,7 +2,7 @@
  * The cells of one window [data-processing §4.2]: raw rows and rollups go in, in any mixture, and one value a label
  * comes out. Knows nothing of where they came from.
  */
-import { quality } from '../rules/snapshot.ts';
+import { quality } from '../site/quality.ts';
 import type { InstantSpan, WindowAnswer, WindowRequest } from './historian.ts';
 import { inRange, type RollupSummary, rollupFlags, roundingLoss } from './rollup.ts';
 

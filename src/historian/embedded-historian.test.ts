@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Fault } from '../base/fault.ts';
-import { quality } from '../rules/snapshot.ts';
+import { quality } from '../site/quality.ts';
 import { exportedRows, testHistoryLimits } from '../testing/histories.ts';
 import type { Historian, HistoryRow, WindowAnswer, WindowRequest } from './historian.ts';
 import { openHistorian } from './open-historian.ts';

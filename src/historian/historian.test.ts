@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Fault } from '../base/fault.ts';
-import { quality } from '../rules/snapshot.ts';
+import { quality } from '../site/quality.ts';
 import {
   exportedRows,
   type HistoryEngine,

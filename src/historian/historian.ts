@@ -3,7 +3,7 @@
  * measured values with event and ingestion time, read in windows out of one snapshot. Reads throw
  * `Fault('source-unavailable')` when the store is missing or broken, and a later call may recover.
  */
-import type { RecordedQuality } from '../rules/snapshot.ts';
+import type { RecordedQuality } from '../site/quality.ts';
 
 export type Aggregation = 'mean' | 'sum' | 'min' | 'max' | 'last';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseTimestamp } from '../base/timestamp.ts';
-import { quality, recordedQuality } from '../rules/snapshot.ts';
+import { quality, recordedQuality } from '../site/quality.ts';
 import { engines } from '../testing/engines.ts';
 import { exportedRows, historyOn } from '../testing/histories.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';

@@ -5,7 +5,7 @@
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { formatTimestamp, parseTimestamp } from '../base/timestamp.ts';
-import { type RecordedQuality, recordedQuality } from '../rules/snapshot.ts';
+import { type RecordedQuality, recordedQuality } from '../site/quality.ts';
 import type { HistoryRow } from './historian.ts';
 
 /** A longer line is no line of such a file. */

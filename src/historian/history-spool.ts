@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
-import { recordedQuality } from '../rules/snapshot.ts';
+import { recordedQuality } from '../site/quality.ts';
 import { openSpool, type Spool } from '../storage/spool.ts';
 import type { Historian, HistoryRow } from './historian.ts';
 

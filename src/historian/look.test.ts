@@ -1,6 +1,6 @@
 /** What one look at the live table records [points §6.1]. */
 import { describe, expect, test } from 'vitest';
-import { type QualityCode, quality } from '../rules/snapshot.ts';
+import { type QualityCode, quality } from '../site/quality.ts';
 import { testSnapshot } from '../testing/site-builder.ts';
 import { createObserver, recordedPoints } from './look.ts';
 

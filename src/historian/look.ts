@@ -3,8 +3,10 @@
  * intervals also those that did not, and one row without a value when a point becomes unavailable. The event time is the
  * moment at which the value was observed, as wall time; a reading is recorded once.
  */
-import type { SitePoint } from '../points/site.ts';
-import { quality, type RecordedQuality, type Snapshot, usable } from '../rules/snapshot.ts';
+
+import { quality, type RecordedQuality } from '../site/quality.ts';
+import type { SitePoint } from '../site/site.ts';
+import { type Snapshot, usable } from '../site/snapshot.ts';
 import type { HistoryRow } from './historian.ts';
 
 export type RecordedPoint = Pick<SitePoint, 'index' | 'instance' | 'id' | 'maxAgeMs'>;

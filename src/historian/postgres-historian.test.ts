@@ -1,7 +1,7 @@
 /** Recorded history in PostgreSQL: partitions, hypertables, one writer at a time, the epoch, and a server that goes away. */
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { Fault } from '../base/fault.ts';
-import { quality } from '../rules/snapshot.ts';
+import { quality } from '../site/quality.ts';
 import { openRuntimeDatabase } from '../storage/database.ts';
 import { partitionMs, partitionOf } from '../storage/history-partitions.ts';
 import { connectPostgres, type PostgresPlace } from '../storage/postgres.ts';

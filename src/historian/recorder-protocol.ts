@@ -1,7 +1,7 @@
 /** What the main thread and the historian thread say to each other; live values come through shared memory. */
 
 import type { LogLevel } from '../base/log.ts';
-import { quality } from '../rules/snapshot.ts';
+import { quality } from '../site/quality.ts';
 import type { DatabasePlace } from '../storage/database.ts';
 import type { AppendReport, HistoryRow, SeriesId } from './historian.ts';
 import type { RecorderCounts, RecorderSetup } from './recorder.ts';

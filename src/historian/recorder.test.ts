@@ -4,7 +4,7 @@ import { Fault } from '../base/fault.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import { createLiveTableWriter } from '../points/live-table.ts';
 import { createPointMemory } from '../points/shared-memory.ts';
-import { quality } from '../rules/snapshot.ts';
+import { quality } from '../site/quality.ts';
 import { engines } from '../testing/engines.ts';
 import { exportedRows, historyOn, testHistoryLimits } from '../testing/histories.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';

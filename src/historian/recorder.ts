@@ -10,7 +10,7 @@ import type { Log } from '../base/log.ts';
 import { dayMs } from '../base/timestamp.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
 import { doorbells, mayCommand, type PointMemory } from '../points/shared-memory.ts';
-import { createSnapshot } from '../rules/snapshot.ts';
+import { createSnapshot } from '../site/snapshot.ts';
 import type { AppendReport, Historian, HistoryRow } from './historian.ts';
 import type { HistoryLimits } from './limits.ts';
 import { createObserver, type RecordedPoint } from './look.ts';

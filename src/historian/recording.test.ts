@@ -1,4 +1,4 @@
-/** The historian thread: records beside the main thread, and is started again when it dies (house, "Threads"). */
+/** The historian thread: records beside the main thread, and is started again when it dies (ARCHITECTURE.md, "Threads"). */
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { systemClock } from '../base/clock.ts';
 import { type LogFields, silentLog } from '../base/log.ts';
 import { createLiveTableWriter } from '../points/live-table.ts';
 import { createPointMemory } from '../points/shared-memory.ts';
-import { quality } from '../rules/snapshot.ts';
+import { quality } from '../site/quality.ts';
 import { spoolLimits } from '../storage/limits.ts';
 import { storageLimits } from '../storage/server-limits.ts';
 import { engines } from '../testing/engines.ts';

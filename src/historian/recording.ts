@@ -1,5 +1,5 @@
 /**
- * Recording as the main thread sees it (house, "Threads"): a thread of its own, so that a slow disk delays nothing else. When
+ * Recording as the main thread sees it (ARCHITECTURE.md, "Threads"): a thread of its own, so that a slow disk delays nothing else. When
  * it dies it is started again; what it had not stored is lost, what the live table shows by then is recorded anew. At its end
  * what it could not store is kept, a file a call: what there is to keep decides how long an end takes, not one deadline.
  */

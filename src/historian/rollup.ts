@@ -3,7 +3,7 @@
  * [data-processing §4.2]. A rollup also says when it must not be used: `equalsRows` is true only where reducing it is
  * provably the same as reducing the rows themselves.
  */
-import { quality } from '../rules/snapshot.ts';
+import { quality } from '../site/quality.ts';
 import type { HistoryRow, ValueRange } from './historian.ts';
 
 /** Widest first. A width divides the ones before it. */

@@ -1,7 +1,7 @@
 /** Windowed reads against a naive reduction over all rows, and the contract's own examples. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { quality } from '../rules/snapshot.ts';
+import { quality } from '../site/quality.ts';
 import { historyEngines, type TestHistory, testHistory } from '../testing/histories.ts';
 import type { Aggregation, Historian, HistoryRow, ValueRange, WindowAnswer, WindowRequest } from './historian.ts';
 

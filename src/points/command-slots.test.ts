@@ -1,6 +1,6 @@
 /** Command slots: accepted or refused at once, never queued, never delivered late or to another generation. */
 import { describe, expect, test } from 'vitest';
-import type { CommandAnswer } from '../rules/command-port.ts';
+import type { CommandAnswer } from '../site/command-port.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { createCommandTaker, createCommandWriter } from './command-slots.ts';
 import { beginGeneration, createPointMemory, currentGeneration, doorbells, slotState } from './shared-memory.ts';

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { ring } from '../base/doorbell.ts';
-import type { Command, CommandAnswer, CommandPort } from '../rules/command-port.ts';
+import type { Command, CommandAnswer, CommandPort } from '../site/command-port.ts';
 import { currentGeneration, doorbells, mayCommand, type PointMemory, slotState } from './shared-memory.ts';
 
 export interface CommandWriter extends CommandPort {

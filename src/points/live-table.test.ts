@@ -3,7 +3,8 @@ import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
-import { createSnapshot, type QualityCode, quality, usable } from '../rules/snapshot.ts';
+import { type QualityCode, quality } from '../site/quality.ts';
+import { createSnapshot, usable } from '../site/snapshot.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { createChangeReader, createLiveTableReader, createLiveTableWriter } from './live-table.ts';
 import { beginGeneration, createPointMemory, doorbells, header, ringSize } from './shared-memory.ts';
@@ -98,7 +99,7 @@ describe('[rules §7.1] all inputs come from one snapshot', () => {
   });
 });
 
-describe('house, Threads: a device layer that dies in the middle of a batch', () => {
+describe('a device layer that dies in the middle of a batch', () => {
   test('readers give up after a bounded time, and read again once a new generation began', () => {
     const { clock, memory, put, reader, snapshot } = table(1);
     put(0, 7);

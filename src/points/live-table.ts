@@ -4,7 +4,8 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { ring } from '../base/doorbell.ts';
-import { type QualityCode, quality, type Snapshot } from '../rules/snapshot.ts';
+import { type QualityCode, quality } from '../site/quality.ts';
+import type { Snapshot } from '../site/snapshot.ts';
 import { doorbells, header, type PointMemory, ringSize } from './shared-memory.ts';
 
 export interface Reading {

@@ -1,9 +1,9 @@
 /**
- * The only memory that threads share (house, "The three paths"): the live table, the ring of changes, the command
+ * The only memory that threads share (ARCHITECTURE.md, "Four paths"): the live table, the ring of changes, the command
  * slots, channel states and the generation. Made once by the main thread; each table has one writing thread, named at
  * the head of the file that writes it.
  */
-import { quality } from '../rules/snapshot.ts';
+import { quality } from '../site/quality.ts';
 
 type Int32 = Int32Array<SharedArrayBuffer>;
 type Float64 = Float64Array<SharedArrayBuffer>;

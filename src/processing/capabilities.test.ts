@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { processorsHealthSchema, taskListSchema } from '../api/processing-discovery.ts';
 import { decoder } from '../base/decode.ts';
+import type { NormalisedRequest } from '../contract/wire/request-decode.ts';
 import { engines } from '../testing/engines.ts';
 import { fallbackProcessor, processBody } from '../testing/fallback-processor.ts';
 import {
@@ -14,7 +15,6 @@ import {
 } from '../testing/processing-gateway.ts';
 import { sendRaw } from '../testing/test-gateway.ts';
 import type { Processor } from './processor/processor.ts';
-import type { NormalisedRequest } from './wire/request-decode.ts';
 
 describe.each(engines)('[data-processing §5.1] a process call, on %s', (engine) => {
   const start = gatewaysOn(engine);

@@ -2,8 +2,8 @@
 import { processorsHealthSchemaId } from '../api/processing.ts';
 import type { ProcessorHealthEntry, ProcessorsHealth } from '../api/processing-discovery.ts';
 import type { Clock } from '../base/clock.ts';
+import { deadline } from '../base/deadline.ts';
 import { formatTimestamp } from '../base/timestamp.ts';
-import { deadline } from './outbound/deadline.ts';
 import type { Processor } from './processor/processor.ts';
 
 export interface ProbedProcessor {

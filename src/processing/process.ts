@@ -7,19 +7,19 @@ import type { CallAudit } from '../api/capability.ts';
 import type { DerivedData, NormalisedFrame } from '../api/processing.ts';
 import { egressAction } from '../api/processing-capabilities.ts';
 import type { Clock } from '../base/clock.ts';
+import { deadline, timeIsUp, untilAborted } from '../base/deadline.ts';
 import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
 import type { Log } from '../base/log.ts';
 import { formatTimestamp } from '../base/timestamp.ts';
+import { inputDigest } from '../contract/wire/digest.ts';
+import type { NormalisedRequest } from '../contract/wire/request-decode.ts';
 import type { ProcessCall } from './call.ts';
 import { askProcessor, refusalOf } from './derived/ask-processor.ts';
 import { type AssemblySources, assembleFrame } from './frame/assemble.ts';
 import { qualityRefusal } from './frame/reason.ts';
-import { deadline, timeIsUp, untilAborted } from './outbound/deadline.ts';
 import type { Processor } from './processor/processor.ts';
 import type { RouteSlots } from './slots.ts';
-import { inputDigest } from './wire/digest.ts';
-import type { NormalisedRequest } from './wire/request-decode.ts';
 
 export interface ProcessParts {
   readonly clock: Clock;

@@ -1,8 +1,8 @@
 /** Who may write a point, and what of that outlives a restart [rules §6.2]. */
 import { describe, expect, test } from 'vitest';
+import type { PointFacts } from '../site/catalogue.ts';
 import { testCatalogue } from '../testing/site-builder.ts';
 import { type Arbiter, createArbiter } from './arbiter.ts';
-import type { PointFacts } from './catalogue.ts';
 
 function pointWith(facts: Partial<PointFacts>): PointFacts {
   const point = testCatalogue(facts).point({ instance: 1, point_type: 'action', point: 1 });

@@ -3,7 +3,7 @@
  * run in priority order that is the highest priority's; `priority_hold_ms` keeps it against lower ones for longer;
  * `max_writes_per_minute` bounds how often a point is written at all. Only accepted writes claim a point.
  */
-import type { PointFacts } from './catalogue.ts';
+import type { PointFacts } from '../site/catalogue.ts';
 
 interface Claim {
   cycle: number;

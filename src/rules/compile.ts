@@ -6,12 +6,12 @@
  * topological order that ran is read, so that a name declared again shadows from there on, and only there.
  */
 import { atOnce, type Steps } from '../base/turns.ts';
-import type { PointFacts, PointRef, SiteCatalogue } from './catalogue.ts';
+import type { PointFacts, PointRef, SiteCatalogue } from '../site/catalogue.ts';
+import { createSnapshot } from '../site/snapshot.ts';
 import { compileExpression, type Frame, type Run, type Scope, slotOf } from './expression/compile.ts';
 import type { ExpressionNode, Formulas } from './expression/parse.ts';
 import { reachableFrom } from './graph.ts';
 import { advancePeriodDelta } from './period-delta.ts';
-import { createSnapshot } from './snapshot.ts';
 import { createRuleState, fingerprint, type SiteFacts } from './state.ts';
 import {
   type Assignment,

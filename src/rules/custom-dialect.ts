@@ -2,7 +2,7 @@
  * The second dialect [rules §4.3]: nodes of type `custom` whose `data.type` names a function block. Each node
  * carries its own variables; they become the node's reads and formulas, so both dialects give one topology.
  */
-import type { PointKind } from './catalogue.ts';
+import type { PointKind } from '../site/catalogue.ts';
 import type { Formulas } from './expression/parse.ts';
 import type { ParsedNode } from './graph.ts';
 import { isFields, pointerPart, type Reader } from './issues.ts';

@@ -3,6 +3,9 @@
  * into a plan, and nothing is written. Nodes are visited in topological order, each at most once, when a taken wire
  * leads to it. This is the hot path: it allocates nothing.
  */
+
+import { quality } from '../site/quality.ts';
+import type { Snapshot } from '../site/snapshot.ts';
 import type {
   CompiledAssignment,
   CompiledBranch,
@@ -12,7 +15,6 @@ import type {
   CompiledRule,
   CompiledWrite,
 } from './compile.ts';
-import { quality, type Snapshot } from './snapshot.ts';
 import type { RuleState } from './state.ts';
 
 /** What an evaluation found; reused from run to run, so read it before the next one. */

@@ -1,16 +1,16 @@
 /** One execution, from snapshot to record [rules §7], [rules §4.1]. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { PointFacts } from '../site/catalogue.ts';
+import type { Command, CommandAnswer } from '../site/command-port.ts';
+import type { Snapshot } from '../site/snapshot.ts';
 import { editorNode, flowDocument, inputNode, testCatalogue, testSnapshot } from '../testing/site-builder.ts';
 import { createArbiter } from './arbiter.ts';
-import type { PointFacts } from './catalogue.ts';
-import type { Command, CommandAnswer } from './command-port.ts';
 import { type CompiledRule, compileRule } from './compile.ts';
 import { createPlan } from './evaluate.ts';
 import { executeRule } from './executor.ts';
 import { parseFlow } from './parse.ts';
 import type { ExecutionRecord } from './record.ts';
-import type { Snapshot } from './snapshot.ts';
 import { carryRuleState, createRuleState, exportRuleState, type RuleState, restoreRuleState } from './state.ts';
 import { settled } from './step.ts';
 

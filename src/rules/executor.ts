@@ -3,14 +3,15 @@
  * snapshot into a plan, then the plan's writes are dispatched. A run that ends for want of an input, or on a value
  * that is not finite, dispatches nothing at all.
  */
+
+import type { PointFacts } from '../site/catalogue.ts';
+import type { CommandPort } from '../site/command-port.ts';
+import type { Snapshot } from '../site/snapshot.ts';
 import type { Arbiter } from './arbiter.ts';
-import type { PointFacts } from './catalogue.ts';
-import type { CommandPort } from './command-port.ts';
 import type { CompiledRule } from './compile.ts';
 import { evaluateRule, type Plan } from './evaluate.ts';
 import type { ActionReason, ActionRecord, ExecutionRecord, Outcome, RunError, RunTrigger } from './record.ts';
 import { errorOf, matchedCondition, nodeDetails, pathIds, variableValues } from './run-record.ts';
-import type { Snapshot } from './snapshot.ts';
 import type { RuleState } from './state.ts';
 import { settled } from './step.ts';
 

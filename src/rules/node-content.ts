@@ -2,11 +2,11 @@
  * The content of execution nodes: reading one node's members from JSON, in the grammar that the native dialect's
  * `config` and the compact form (`nodes_json`) share [rules §4.7].
  */
-import type { PointKind, SiteCatalogue } from './catalogue.ts';
+import type { PointKind, SiteCatalogue } from '../site/catalogue.ts';
+import { isTimeZone } from '../site/local-time.ts';
 import { type ExpressionNode, isVariableName, type ParsedExpression } from './expression/parse.ts';
 import type { Reader } from './issues.ts';
 import type { FlowLimits } from './limits.ts';
-import { isTimeZone } from './local-time.ts';
 import { inRange, settled } from './step.ts';
 import type { Assignment, Branch, ParameterRead, PeriodDeltaNode, VariableRead, Write } from './topology.ts';
 

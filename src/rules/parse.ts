@@ -3,7 +3,7 @@
  * list of everything that is wrong with it. It never throws on any JSON value. Wires are the truth, edges the drawing.
  */
 import { atOnce, type Steps } from '../base/turns.ts';
-import type { SiteCatalogue } from './catalogue.ts';
+import type { SiteCatalogue } from '../site/catalogue.ts';
 import { readCustomNode } from './custom-dialect.ts';
 import { edgeWarnings } from './edges.ts';
 import { buildTopology, type ParsedNode, type Unread } from './graph.ts';

@@ -2,7 +2,7 @@
  * Period delta [rules §4.6]: how much a counter grew since the period began. A new period starts at local
  * midnight of its zone and at 0. What was counted before a counter reset (a value below the last one) is kept.
  */
-import { localMs, type Period, periodNumber } from './local-time.ts';
+import { localMs, type Period, periodNumber } from '../site/local-time.ts';
 
 /** Zones that end summer time at midnight set their clocks back by an hour then; adjustments of a clock are smaller. */
 const stepBackMaximumMs = 3_600_000;

@@ -3,9 +3,9 @@
  * milliseconds. A tick judges every rule on the snapshot; an event judges only the rules whose points changed; both
  * by the same functions, so that the two paths decide alike.
  */
-import type { PointRef } from './catalogue.ts';
+import type { PointRef } from '../site/catalogue.ts';
+import { type Snapshot, usable } from '../site/snapshot.ts';
 import type { RunTrigger } from './record.ts';
-import { type Snapshot, usable } from './snapshot.ts';
 import { bandOf, isChange, type PointMemory } from './trigger/change.ts';
 import type { Trigger } from './trigger/parse.ts';
 

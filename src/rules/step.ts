@@ -1,5 +1,5 @@
 /** What a written value becomes: range, step and register of its point [rules §7.3]. */
-import type { PointFacts, RegisterFacts } from './catalogue.ts';
+import type { PointFacts, RegisterFacts } from '../site/catalogue.ts';
 import { roundHalfAway } from './expression/function-table.ts';
 
 /** How far beyond a bound a computed value may lie, relative to the bound: what arithmetic adds, not what was meant. */

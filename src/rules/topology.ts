@@ -2,7 +2,7 @@
  * The execution topology (`nodes_json`, [rules §4.7]): what is left of a flow when positions, labels and
  * drawing are discarded. Both dialects parse into it; the executor compiles it.
  */
-import type { PointRef } from './catalogue.ts';
+import type { PointRef } from '../site/catalogue.ts';
 import type { Formulas } from './expression/parse.ts';
 
 /** Output name -> ids of the next nodes. */

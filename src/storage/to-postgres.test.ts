@@ -9,7 +9,7 @@ import { systemClock } from '../base/clock.ts';
 import type { Historian, HistoryRow } from '../historian/historian.ts';
 import { historyLimits } from '../historian/limits.ts';
 import { openHistorian } from '../historian/open-historian.ts';
-import { quality } from '../rules/snapshot.ts';
+import { quality } from '../site/quality.ts';
 import { auditEntry, fillTrail, type TestTrail, testScope, testTrail } from '../testing/audit-trail.ts';
 import { runOn, testSchema } from '../testing/engines.ts';
 import { startGate } from '../testing/gate.ts';

@@ -10,9 +10,9 @@ import { deviceLimits } from '../devices/limits.ts';
 import { createCommandWriter } from '../points/command-slots.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
 import { createPointMemory, currentGeneration, type PointMemory } from '../points/shared-memory.ts';
-import { readSite, type Site } from '../points/site.ts';
-import type { CommandAnswer } from '../rules/command-port.ts';
-import { createSnapshot, usable } from '../rules/snapshot.ts';
+import type { CommandAnswer } from '../site/command-port.ts';
+import { readSite, type Site } from '../site/site.ts';
+import { createSnapshot, usable } from '../site/snapshot.ts';
 
 /** A device for one test, and the site that has it: its first channel is the driver's. */
 export interface ContractDevice {

@@ -4,9 +4,9 @@ import { silentLog } from '../base/log.ts';
 import type { CommissionedRoute } from '../processing/commission/commissioned.ts';
 import { inProcessProcessor } from '../processing/processor/in-process.ts';
 import type { Processor } from '../processing/processor/processor.ts';
-import { requestAnswerer } from '../processing/server/answer-request.ts';
-import { fallbackWork } from '../processing/server/fallback-work.ts';
-import { defaultServerLimits } from '../processing/server/limits.ts';
+import { requestAnswerer } from '../processor-kit/server/answer-request.ts';
+import { fallbackWork } from '../processor-kit/server/fallback-work.ts';
+import { defaultServerLimits } from '../processor-kit/server/limits.ts';
 import type { SimulatedClock } from './simulated-clock.ts';
 
 export const processBody: ProcessTaskRequest = {

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import type { ProducedResult } from '../api/processing.ts';
 import { type PatchOperation, patched } from '../base/json-patch.ts';
-import { hostileResults } from '../processing/conformance/hostile-results.ts';
+import { hostileResults } from '../processor-kit/conformance/hostile-results.ts';
 import { rawResponse } from './raw-server.ts';
 
 export const leakMark = 'LEAK-10.1.2.3-/etc/secret';

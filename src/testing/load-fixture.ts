@@ -1,15 +1,15 @@
 /** The load forecast of the contract's fixtures: request, result, declaration and route, for tests of the wire. */
 import { readFileSync } from 'node:fs';
 import type { DataProcessingRequest, DerivedData, ProducedResult } from '../api/processing.ts';
-import type { Receiver } from '../processing/processor/check-request.ts';
-import type { TaskDeclaration } from '../processing/task/declaration.ts';
-import { readTask } from '../processing/task/read.ts';
-import type { ResultQuestion, ResultRoute } from '../processing/validate/result.ts';
-import { digestOf } from '../processing/wire/digest.ts';
-import { decodeFrame } from '../processing/wire/frame-decode.ts';
-import type { NormalisedRequest } from '../processing/wire/request-decode.ts';
+import type { TaskDeclaration } from '../contract/task/declaration.ts';
+import { readTask } from '../contract/task/read.ts';
+import type { ResultQuestion, ResultRoute } from '../contract/validate/result.ts';
+import { digestOf } from '../contract/wire/digest.ts';
+import { decodeFrame } from '../contract/wire/frame-decode.ts';
+import type { NormalisedRequest } from '../contract/wire/request-decode.ts';
+import type { Receiver } from '../processor-kit/check-request.ts';
 
-const folder = new URL('../processing/validate/fixture/', import.meta.url);
+const folder = new URL('../contract/validate/fixture/', import.meta.url);
 
 export function fixtureText(name: string): string {
   return readFileSync(new URL(name, folder), 'utf8');

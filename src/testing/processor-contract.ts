@@ -1,8 +1,8 @@
 /** What every implementation of `Processor` must do: one suite, run against each of them. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { processorMediaType } from '../api/processing.ts';
-import { deadline } from '../processing/outbound/deadline.ts';
-import type { HttpAnswer } from '../processing/outbound/exchange.ts';
+import { deadline } from '../base/deadline.ts';
+import type { HttpAnswer } from '../egress/exchange.ts';
 import type { AnswerRequest } from '../processing/processor/in-process.ts';
 import type { Processor } from '../processing/processor/processor.ts';
 import { caseNowMs, loadQuestion, loadRequest, loadResult } from './load-fixture.ts';

@@ -1,6 +1,7 @@
 /** A small site for tests of rules: one instance with measurement, action and virtual points, and two parameters. */
-import type { PointFacts, PointKind, PointRef, SiteCatalogue } from '../rules/catalogue.ts';
-import { createSnapshot, quality, type Snapshot } from '../rules/snapshot.ts';
+import type { PointFacts, PointKind, PointRef, SiteCatalogue } from '../site/catalogue.ts';
+import { quality } from '../site/quality.ts';
+import { createSnapshot, type Snapshot } from '../site/snapshot.ts';
 
 /** Measurements 1..6, action points 1..3 (range -100..100, step 0.1) and writable measurement 9, all of instance 1. */
 export function testCatalogue(overrides: Partial<PointFacts> = {}): SiteCatalogue {

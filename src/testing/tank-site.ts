@@ -3,7 +3,7 @@
 import type { EngineRule } from '../automation/engine-contract.ts';
 import type { EngineSetup } from '../automation/engine-core.ts';
 import { automationLimits } from '../automation/limits.ts';
-import { readSite } from '../points/site.ts';
+import { readSite } from '../site/site.ts';
 
 /** Positions: level 0, pump 1, trend 2, valve 3. */
 export const tankSite = readSite(

@@ -1,19 +1,20 @@
 /** The rule reference says what happens: its expressions are evaluated, its rule is parsed and run. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { readSite } from '../../src/points/site.ts';
-import { siteCatalogue } from '../../src/points/site-catalogue.ts';
 import { createArbiter } from '../../src/rules/arbiter.ts';
-import type { SiteCatalogue } from '../../src/rules/catalogue.ts';
 import { compileRule } from '../../src/rules/compile.ts';
 import { createPlan } from '../../src/rules/evaluate.ts';
 import { executeRule } from '../../src/rules/executor.ts';
 import { functionTable } from '../../src/rules/expression/function-table.ts';
 import { parseFlow } from '../../src/rules/parse.ts';
 import type { ActionReason, ExecutionRecord } from '../../src/rules/record.ts';
-import { createSnapshot, quality, type Snapshot } from '../../src/rules/snapshot.ts';
 import { createRuleState } from '../../src/rules/state.ts';
 import { parseTrigger } from '../../src/rules/trigger/parse.ts';
+import type { SiteCatalogue } from '../../src/site/catalogue.ts';
+import { quality } from '../../src/site/quality.ts';
+import { readSite } from '../../src/site/site.ts';
+import { siteCatalogue } from '../../src/site/site-catalogue.ts';
+import { createSnapshot, type Snapshot } from '../../src/site/snapshot.ts';
 import { editorNode, flowDocument, inputNode, testCatalogue, testSnapshot } from '../../src/testing/site-builder.ts';
 import { codeBlocks } from './blocks.ts';
 

@@ -10,8 +10,8 @@ import { deviceLimits } from '../../src/devices/limits.ts';
 import { createCommandWriter } from '../../src/points/command-slots.ts';
 import { createLiveTableReader } from '../../src/points/live-table.ts';
 import { createPointMemory } from '../../src/points/shared-memory.ts';
-import { readSite } from '../../src/points/site.ts';
-import { createSnapshot, type Snapshot, usable } from '../../src/rules/snapshot.ts';
+import { readSite } from '../../src/site/site.ts';
+import { createSnapshot, type Snapshot, usable } from '../../src/site/snapshot.ts';
 import { startModbusDevice } from '../../src/testing/modbus-server.ts';
 import { waitFor } from './running-service.ts';
 

@@ -1,4 +1,4 @@
-/** The automation worker as a real thread: it is killed, comes back, and knows what it knew (house, "Threads"). */
+/** The automation worker as a real thread: it is killed, comes back, and knows what it knew (ARCHITECTURE.md, "Threads"). */
 import { expect, test } from 'vitest';
 import { createEngineClient, type EngineThread } from '../../src/automation/engine-client.ts';
 import { automationLimits } from '../../src/automation/limits.ts';
@@ -6,8 +6,8 @@ import { startEngineWorker } from '../../src/automation/start-engine.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { beginGeneration, createPointMemory } from '../../src/points/shared-memory.ts';
-import { readSite } from '../../src/points/site.ts';
 import type { ExecutionRecord } from '../../src/rules/record.ts';
+import { readSite } from '../../src/site/site.ts';
 import { openRuntimeDatabase } from '../../src/storage/database.ts';
 import { engines, testPlaces } from '../../src/testing/engines.ts';
 import { virtualSite, waitFor } from './running-service.ts';

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { readTasks } from '../../src/processing/configuration.ts';
-import { fallbackWork } from '../../src/processing/server/fallback-work.ts';
-import { defaultServerLimits } from '../../src/processing/server/limits.ts';
-import { serveProcessor } from '../../src/processing/server/serve.ts';
+import { readTasks } from '../../src/processing/commission/configuration.ts';
+import { fallbackWork } from '../../src/processor-kit/server/fallback-work.ts';
+import { defaultServerLimits } from '../../src/processor-kit/server/limits.ts';
+import { serveProcessor } from '../../src/processor-kit/server/serve.ts';
 import { engines } from '../../src/testing/engines.ts';
 import { rawServer } from '../../src/testing/raw-server.ts';
 import {

@@ -1,4 +1,4 @@
-/** The scheduler keeps its tick while the main thread is busy with HTTP (house, "Threads"; [rules §2.7] status). */
+/** The scheduler keeps its tick while the main thread is busy with HTTP (ARCHITECTURE.md, "Threads"; [rules §2.7] status). */
 import { expect, test } from 'vitest';
 import { editorFlow, feedFlow, startTestService, testFolders, virtualSite } from './running-service.ts';
 

@@ -1,5 +1,6 @@
 /** The import order of ARCHITECTURE.md, held by a test that also checks that the modules were read at all. */
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { repositoryFiles } from './sources.ts';
 
@@ -58,6 +59,17 @@ describe('import order', () => {
       const module = result.modules.find((candidate) => candidate.source === file.path);
       expect(module?.dependencies.length, file.path).toBeGreaterThan(0);
     }
+  });
+
+  test('every folder of src has a line in the order, and one in ARCHITECTURE.md', () => {
+    const folders = new Set(repositoryFiles().flatMap(({ path }) => /^src\/([^/]+)\//.exec(path)?.[1] ?? []));
+    const map = readFileSync('ARCHITECTURE.md', 'utf8');
+    expect([...folders].filter((folder) => !map.includes(`| \`src/${folder}/\` |`))).toEqual([]);
+    // Whoever wires everything may import everything; nothing but tests imports src/testing.
+    const unbound = [...folders].filter((folder) => !['bin', 'testing'].includes(folder));
+    const order = readFileSync('.dependency-cruiser.mjs', 'utf8');
+    const ordered = (folder: string): boolean => new RegExp(`^  '?${folder}'?: \\[`, 'm').test(order);
+    expect(unbound.filter((folder) => !ordered(folder))).toEqual([]);
   });
 
   test('no rule is broken', () => {

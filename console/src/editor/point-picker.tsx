@@ -1,6 +1,6 @@
 /** Choosing a point of the site: by instance and name, with kind, unit and range beside it. */
 import { Group, Select, Text } from '@mantine/core';
-import type { PointRef } from '../../../src/rules/catalogue.ts';
+import type { PointRef } from '../../../src/site/catalogue.ts';
 import { shownNumber } from '../parts/number.ts';
 import { t } from '../strings/index.ts';
 import { type ConsoleCatalogue, type ConsolePoint, pointKey, pointLabel, pointOfKey } from './site-catalogue.ts';

@@ -1,5 +1,5 @@
 /** The site's catalogue for parser and executor, from `GET /api/instances`: what the server's own parser is given. */
-import type { PointFacts, PointRef, SiteCatalogue } from '../../../src/rules/catalogue.ts';
+import type { PointFacts, PointRef, SiteCatalogue } from '../../../src/site/catalogue.ts';
 import type { SiteView } from '../server/queries.ts';
 
 export interface ConsolePoint extends PointFacts {

@@ -3,16 +3,17 @@
  * What it returns is the record that the server would have written [rules §7.4].
  */
 import { createArbiter } from '../../../src/rules/arbiter.ts';
-import type { SiteCatalogue } from '../../../src/rules/catalogue.ts';
-import type { CommandPort } from '../../../src/rules/command-port.ts';
 import { type CompiledRule, compileRule } from '../../../src/rules/compile.ts';
 import { createPlan } from '../../../src/rules/evaluate.ts';
 import { executeRule } from '../../../src/rules/executor.ts';
 import type { ExecutionRecord } from '../../../src/rules/record.ts';
-import { createSnapshot, quality } from '../../../src/rules/snapshot.ts';
 import { createRuleState, type RuleState } from '../../../src/rules/state.ts';
 import type { Topology } from '../../../src/rules/topology.ts';
 import { effectiveTrigger, type Trigger } from '../../../src/rules/trigger/parse.ts';
+import type { SiteCatalogue } from '../../../src/site/catalogue.ts';
+import type { CommandPort } from '../../../src/site/command-port.ts';
+import { quality } from '../../../src/site/quality.ts';
+import { createSnapshot } from '../../../src/site/snapshot.ts';
 
 export interface TrialRule {
   readonly compiled: CompiledRule;

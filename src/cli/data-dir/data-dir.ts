@@ -7,7 +7,7 @@ import { type AuditLog, createAuditLog } from '../../audit/log.ts';
 import type { Clock } from '../../base/clock.ts';
 import { identityConfig } from '../../gateway/identity-config.ts';
 import { localScope } from '../../gateway/local-keys.ts';
-import type { Site } from '../../points/site.ts';
+import type { Site } from '../../site/site.ts';
 import { databaseFormats, wasMoved } from '../../storage/data-files.ts';
 import { type Database, type DatabasePlace, openDatabase } from '../../storage/database.ts';
 import { CommandError } from '../exit.ts';

@@ -5,7 +5,7 @@ import { type Command, Option } from 'commander';
 import { importRules } from '../../automation/import-export.ts';
 import { type ImportedRule, readRuleFile, ruleFileOf } from '../../automation/import-file.ts';
 import { createRuleStore } from '../../automation/rule-store.ts';
-import { siteCatalogue } from '../../points/site-catalogue.ts';
+import { siteCatalogue } from '../../site/site-catalogue.ts';
 import { confirmedOption } from '../command-line.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { printable } from '../terminal.ts';

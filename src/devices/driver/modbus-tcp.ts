@@ -3,10 +3,10 @@
  * ended when a request is not answered, reconnect with bounded back-off. What cannot be read is bad, never old dressed as new.
  */
 import type { Timer } from '../../base/clock.ts';
-import { modbusAddressOf, registersOf } from '../../points/address.ts';
-import type { ModbusAddress, ModbusChannel } from '../../points/channel.ts';
 import type { TakenCommand } from '../../points/command-slots.ts';
-import { quality } from '../../rules/snapshot.ts';
+import { modbusAddressOf, registersOf } from '../../site/address.ts';
+import type { ModbusAddress, ModbusChannel } from '../../site/channel.ts';
+import { quality } from '../../site/quality.ts';
 import type { Driver, DriverContext, RawReading } from '../driver.ts';
 import { ModbusClient, type ModbusEvents, type OpenWire } from './modbus-client.ts';
 import { decodeRegisters, encodeRegisters, halves, type PollBlock, pollBlocks } from './modbus-codec.ts';

@@ -6,10 +6,10 @@
 import mqtt, { type MqttClient } from 'mqtt';
 import type { Timer } from '../../base/clock.ts';
 import { newId } from '../../base/id.ts';
-import { mqttAddressOf } from '../../points/address.ts';
-import type { MqttChannel } from '../../points/channel.ts';
 import type { TakenCommand } from '../../points/command-slots.ts';
-import { quality } from '../../rules/snapshot.ts';
+import { mqttAddressOf } from '../../site/address.ts';
+import type { MqttChannel } from '../../site/channel.ts';
+import { quality } from '../../site/quality.ts';
 import type { Driver, DriverContext, RawReading } from '../driver.ts';
 import { numberIn, pathSteps, payloadOf } from './mqtt-payload.ts';
 

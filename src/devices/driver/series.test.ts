@@ -1,7 +1,7 @@
 /** Replayed series: strict reading, and the right hour and weekday at any moment [points §3.3]. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { localMs } from '../../rules/local-time.ts';
+import { localMs } from '../../site/local-time.ts';
 import { readSeries, valueAt } from './series.ts';
 
 const hourMs = 3_600_000;

@@ -2,7 +2,7 @@
  * Measured series for replay: read from `time,value` files, and looked up at any moment, shifted by whole weeks of local
  * time so that weekday and hour of day are right, linear between samples.
  */
-import { localMs } from '../../rules/local-time.ts';
+import { localMs } from '../../site/local-time.ts';
 
 export interface Series {
   /** Local milliseconds of the site's zone, increasing. */

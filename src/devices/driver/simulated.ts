@@ -4,9 +4,9 @@
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { Timer } from '../../base/clock.ts';
-import { signalOf } from '../../points/address.ts';
-import type { SimulatedChannel, SimulatedSignal } from '../../points/channel.ts';
-import { quality } from '../../rules/snapshot.ts';
+import { signalOf } from '../../site/address.ts';
+import type { SimulatedChannel, SimulatedSignal } from '../../site/channel.ts';
+import { quality } from '../../site/quality.ts';
 import type { Driver, DriverContext } from '../driver.ts';
 import { type Series, valueAt } from './series.ts';
 import { commandPlant, initialPlant, type PlantInputs, type PlantState, stepPlant } from './simulated-model.ts';

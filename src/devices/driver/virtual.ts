@@ -1,5 +1,5 @@
 /** Driver `virtual`: points that rules themselves write [points §3.3]. A command becomes the live value at once. */
-import { quality } from '../../rules/snapshot.ts';
+import { quality } from '../../site/quality.ts';
 import type { Driver, DriverContext } from '../driver.ts';
 
 export function createVirtualDriver(context: DriverContext): Driver {

@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest';
 import type { NormalisedFrame, Series } from '../../api/processing.ts';
 import { silentLog } from '../../base/log.ts';
-import { sampleRequest } from '../../processing/conformance/sample-request.ts';
-import type { AcceptedRequest } from '../../processing/processor/check-request.ts';
-import type { TaskDeclaration } from '../../processing/task/declaration.ts';
+import type { TaskDeclaration } from '../../contract/task/declaration.ts';
+import type { AcceptedRequest } from '../../processor-kit/check-request.ts';
+import { sampleRequest } from '../../processor-kit/conformance/sample-request.ts';
 import { loadTask } from '../../testing/load-fixture.ts';
 import { simulatedClock } from '../../testing/simulated-clock.ts';
 import { forecasterArtifact } from './artifact.ts';

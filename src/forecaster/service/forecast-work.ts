@@ -2,9 +2,9 @@
 import type { ForecastPoint, UsedArtifact } from '../../api/processing.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
-import type { AcceptedRequest } from '../../processing/processor/check-request.ts';
-import { declaredFallback } from '../../processing/server/fallback-work.ts';
-import { type Findings, horizonLabels, type Work } from '../../processing/server/work.ts';
+import type { AcceptedRequest } from '../../processor-kit/check-request.ts';
+import { declaredFallback } from '../../processor-kit/server/fallback-work.ts';
+import { type Findings, horizonLabels, type Work } from '../../processor-kit/server/work.ts';
 import type { Answer, Ask } from '../forecast.ts';
 import { buffersOfJob, type ForecastJob, type ForecastReply } from './forecast-job.ts';
 import { judgeHistory } from './judge-history.ts';

@@ -2,7 +2,7 @@
  * Whether a history is enough to forecast from [data-processing §6.3]: what is not gets a named fallback or no answer,
  * never a guess that looks like a forecast.
  */
-import type { TaskDeclaration } from '../../processing/task/declaration.ts';
+import type { TaskDeclaration } from '../../contract/task/declaration.ts';
 import { dayMs, type Sample } from '../sample.ts';
 import { historyDaysComfortable, historyDaysMin, knownShareMin, outlierWidths, silentDaysMax } from './limits.ts';
 

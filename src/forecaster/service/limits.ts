@@ -1,5 +1,5 @@
 /** The named limits of the forecaster as a service [processor §6.5], with unit and default. */
-import { defaultServerLimits, type ServerLimits } from '../../processing/server/limits.ts';
+import { defaultServerLimits, type ServerLimits } from '../../processor-kit/server/limits.ts';
 
 /**
  * Bytes of one request. The longest history that the contract knows (20000 labels) of 13 numeric features takes up to

@@ -3,9 +3,9 @@
  * whoever runs a site can count them. A missing cell is NaN from here on and never 0.
  */
 import type { Segment, Series } from '../../api/processing.ts';
-import type { AcceptedRequest } from '../../processing/processor/check-request.ts';
-import type { TaskDeclaration, TaskInput } from '../../processing/task/declaration.ts';
-import { timeMs } from '../../processing/wire/normal-times.ts';
+import type { TaskDeclaration, TaskInput } from '../../contract/task/declaration.ts';
+import { timeMs } from '../../contract/wire/normal-times.ts';
+import type { AcceptedRequest } from '../../processor-kit/check-request.ts';
 import type { Covariate, Sample } from '../sample.ts';
 
 export interface FrameReading {

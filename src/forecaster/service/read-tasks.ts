@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { YamlError } from '../../base/yaml.ts';
-import type { TaskDeclaration } from '../../processing/task/declaration.ts';
-import { type Placed, readTask } from '../../processing/task/read.ts';
+import type { TaskDeclaration } from '../../contract/task/declaration.ts';
+import { type Placed, readTask } from '../../contract/task/read.ts';
 import { cellsPerDay } from '../sample.ts';
 
 /** Throws a YamlError with one line per fault of all the files. */

@@ -10,7 +10,7 @@ import {
   type LoadEdits,
   loadRoute,
 } from '../../testing/load-site.ts';
-import { readBinding } from '../binding/binding.ts';
+import { readBinding } from './binding.ts';
 import { discoveryEntry } from './discovery.ts';
 
 /** `file:line` of a text in a fixture, after the edits. */

@@ -3,13 +3,14 @@
  * the site, to routes that can run, or every fault with file and line. It fails closed. What is disabled or not
  * commissioned is simply not there: its references are not looked at, and nobody can call it.
  */
-import type { Site } from '../../points/site.ts';
-import type { ProcessorSettings, RouteSettings, Routes } from '../route/routes.ts';
-import type { TaskDeclaration } from '../task/declaration.ts';
-import type { Placed } from '../task/read.ts';
+
+import type { TaskDeclaration } from '../../contract/task/declaration.ts';
+import type { Placed } from '../../contract/task/read.ts';
+import type { Site } from '../../site/site.ts';
 import { type CommissionedRoute, frameCells } from './commissioned.ts';
 import { endpointFault, missingApprovals } from './egress.ts';
 import { type PlacedBinding, resolveFuture, resolveHistory } from './resolve.ts';
+import type { ProcessorSettings, RouteSettings, Routes } from './routes.ts';
 
 export interface ProcessingConfiguration {
   readonly tasks: readonly Placed<TaskDeclaration>[];

@@ -1,11 +1,10 @@
 /** What commissioning hands on [data-processing §2.3]: a task, its binding and its route with every reference resolved. */
 import type { ArtifactRef } from '../../api/processing.ts';
+import type { CalendarPlace, CalendarTransformName } from '../../contract/calendar.ts';
+import type { Aggregation, DuplicatePolicy, TaskDeclaration, TaskInput } from '../../contract/task/declaration.ts';
 import type { SeriesId } from '../../historian/historian.ts';
-import type { CovariateFallback } from '../binding/binding.ts';
-import type { CalendarTransformName } from '../calendar/index.ts';
-import type { CalendarPlace } from '../calendar/transform.ts';
-import type { ProcessorSettings, RouteSettings } from '../route/routes.ts';
-import type { Aggregation, DuplicatePolicy, TaskDeclaration, TaskInput } from '../task/declaration.ts';
+import type { CovariateFallback } from './binding.ts';
+import type { ProcessorSettings, RouteSettings } from './routes.ts';
 
 /** A recorded measurement of the site, with the policies of the history feature that reads it. */
 export interface RecordedSource {

@@ -1,6 +1,6 @@
 /** The discovery entry of a commissioned route [data-processing §5.2]: every listed member, no observation. */
 import type { TaskDiscoveryEntry } from '../../api/processing-discovery.ts';
-import type { TaskInput } from '../task/declaration.ts';
+import type { TaskInput } from '../../contract/task/declaration.ts';
 import type { CommissionedRoute } from './commissioned.ts';
 
 type Feature = TaskDiscoveryEntry['features'][number];

@@ -2,7 +2,7 @@
  * Where data may go [processor §6.3]: a local endpoint is loopback, over http or https; a remote one is https,
  * and task, binding and route must each have approved it.
  */
-import type { ProcessorSettings } from '../route/routes.ts';
+import type { ProcessorSettings } from './routes.ts';
 
 /** True for the names and literal addresses of this very machine; no other name is trusted to resolve to it. */
 export function isLoopbackHost(hostname: string): boolean {

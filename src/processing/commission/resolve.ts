@@ -3,11 +3,11 @@
  * kind and sign convention must be exactly those of site.yaml; nothing is converted, ever.
  */
 import { dirname, resolve } from 'node:path';
-import type { Site, SitePoint } from '../../points/site.ts';
-import type { Binding, RecordedField } from '../binding/binding.ts';
-import { calendarTransforms, isCalendarTransform } from '../calendar/index.ts';
-import { policyOf, type TaskDeclaration, type TaskInput } from '../task/declaration.ts';
-import type { Placed } from '../task/read.ts';
+import { calendarTransforms, isCalendarTransform } from '../../contract/calendar.ts';
+import { policyOf, type TaskDeclaration, type TaskInput } from '../../contract/task/declaration.ts';
+import type { Placed } from '../../contract/task/read.ts';
+import type { Site, SitePoint } from '../../site/site.ts';
+import type { Binding, RecordedField } from './binding.ts';
 import type { BoundInput, CalendarSource, RecordedSource, RunSource } from './commissioned.ts';
 
 export interface PlacedBinding extends Placed<Binding> {

@@ -1,11 +1,11 @@
 /** [data-processing §4.1] steps 9 and 10: what the end of a processor call means for the caller of the application route [data-processing §5.4]. */
 import { describe, expect, test } from 'vitest';
+import { deadline } from '../../base/deadline.ts';
 import { patched } from '../../base/json-patch.ts';
+import { buildRequest, requestBytes } from '../../contract/wire/request-bytes.ts';
 import { caseNowMs, loadDerivedData, loadQuestion, loadResult } from '../../testing/load-fixture.ts';
 import { simulatedClock } from '../../testing/simulated-clock.ts';
-import { deadline } from '../outbound/deadline.ts';
 import { type Processor, type ProcessorAnswer, unavailable } from '../processor/processor.ts';
-import { buildRequest, requestBytes } from '../processor/request-bytes.ts';
 import { askProcessor, type Processed, refusalOf } from './ask-processor.ts';
 
 const clock = simulatedClock(caseNowMs);

@@ -4,12 +4,12 @@
  */
 import type { DerivedData } from '../../api/processing.ts';
 import type { Clock } from '../../base/clock.ts';
+import { timeIsUp } from '../../base/deadline.ts';
 import { Fault } from '../../base/fault.ts';
 import { newId } from '../../base/id.ts';
-import { timeIsUp } from '../outbound/deadline.ts';
+import { type ResultQuestion, validateResult } from '../../contract/validate/result.ts';
 import { processorLimits } from '../processor/limits.ts';
 import { type Leaving, type Processor, type ProcessorAnswer, unavailable } from '../processor/processor.ts';
-import { type ResultQuestion, validateResult } from '../validate/result.ts';
 import { stampDerivedData } from './stamp.ts';
 
 export type Processed =

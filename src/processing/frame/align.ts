@@ -2,12 +2,13 @@
  * Alignment of what was read with what the task declares ([data-processing §4.1] step 7): declared order, ranges of cells, then the
  * missing-data policy. The observed cells are kept beside the filled ones, because a filled cell does not close a gap.
  */
-import { substitute } from '../missing/substitute.ts';
-import { inRange } from '../task/declaration.ts';
+
+import { inRange } from '../../contract/task/declaration.ts';
 import { type Cells, clearCell, copyOf, isMissing, valueAt } from './cells.ts';
 import { type Feature, featureReason } from './feature.ts';
 import type { FramePlan } from './plan.ts';
 import type { SegmentName } from './reason.ts';
+import { substitute } from './substitute.ts';
 
 export interface AlignedFeature extends Feature {
   /** Before substitution. */

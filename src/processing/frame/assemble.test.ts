@@ -5,8 +5,9 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { type NormalisedFrame, processingFrameSchema } from '../../api/processing.ts';
 import { decoder } from '../../base/decode.ts';
 import { Fault } from '../../base/fault.ts';
+import { checkFrame } from '../../contract/validate/frame.ts';
 import type { HistoryRow } from '../../historian/historian.ts';
-import { quality } from '../../rules/snapshot.ts';
+import { quality } from '../../site/quality.ts';
 import { type Engine, engines } from '../../testing/engines.ts';
 import { historyOn, type TestHistory } from '../../testing/histories.ts';
 import { loadRequest } from '../../testing/load-fixture.ts';
@@ -25,7 +26,6 @@ import {
   temperatureSeries,
 } from '../../testing/load-site.ts';
 import type { LiveSample } from '../source/live-state.ts';
-import { checkFrame } from '../validate/frame.ts';
 import type { Assembly } from './assemble.ts';
 import type { Reason } from './reason.ts';
 

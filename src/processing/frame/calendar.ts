@@ -1,7 +1,7 @@
 /** Calendar features, made locally from the labels alone ([data-processing §4.9] step 6). Their watermark is the data cut itself. */
 
-import { calendarTransforms } from '../calendar/index.ts';
-import type { CalendarTransform } from '../calendar/transform.ts';
+import type { CalendarTransform } from '../../contract/calendar.ts';
+import { calendarTransforms } from '../../contract/calendar.ts';
 import type { BoundInput } from '../commission/commissioned.ts';
 import { goodCells } from './cells.ts';
 import type { Feature } from './feature.ts';

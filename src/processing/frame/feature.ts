@@ -1,5 +1,5 @@
 /** One feature of a frame on its way: what was read, where it came from, and which rules the reading broke. */
-import type { TaskInput } from '../task/declaration.ts';
+import type { TaskInput } from '../../contract/task/declaration.ts';
 import type { Cells } from './cells.ts';
 import { type Grid, label } from './grid.ts';
 import type { Span } from './quality.ts';

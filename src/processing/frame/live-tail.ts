@@ -3,9 +3,9 @@
  * nothing else. It is read, never written back.
  */
 import type { Log } from '../../base/log.ts';
+import { inRange } from '../../contract/task/declaration.ts';
 import type { BoundInput, CalendarSource, RecordedSource } from '../commission/commissioned.ts';
 import type { LiveSample, LiveState } from '../source/live-state.ts';
-import { inRange } from '../task/declaration.ts';
 import { copyOf, countMarks, mark, setCell } from './cells.ts';
 import type { Feature } from './feature.ts';
 import type { FramePlan } from './plan.ts';

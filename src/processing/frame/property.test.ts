@@ -5,7 +5,8 @@
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { createLog } from '../../base/log.ts';
-import { quality } from '../../rules/snapshot.ts';
+import type { TaskInput } from '../../contract/task/declaration.ts';
+import { quality } from '../../site/quality.ts';
 import { historyEngines, type TestHistory, testHistory } from '../../testing/histories.ts';
 import { loadRoute } from '../../testing/load-site.ts';
 import {
@@ -19,7 +20,6 @@ import type { BoundInput, CommissionedRoute, RecordedSource } from '../commissio
 import { parseCovariateRuns } from '../source/covariate-run.ts';
 import { embeddedHistory } from '../source/embedded-history.ts';
 import { noLiveState } from '../source/live-state.ts';
-import type { TaskInput } from '../task/declaration.ts';
 import { assembleFrame } from './assemble.ts';
 import { planFrame } from './plan.ts';
 

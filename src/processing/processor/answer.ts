@@ -3,11 +3,11 @@
  * unavailability, or an answer that is none. Of an error only its code, status and advice are kept, never its text.
  */
 import { processorErrorSchema, processorHealthSchema } from '../../api/processing.ts';
-import type { AnswerHead, HttpAnswer, Wanted } from '../outbound/exchange.ts';
-import { rejection } from '../validate/rejection.ts';
-import { isPlainEncoding, isProcessorMediaType } from '../wire/media-type.ts';
-import { decodeMessage } from '../wire/message.ts';
-import { shape } from '../wire/shape.ts';
+import { rejection } from '../../contract/validate/rejection.ts';
+import { isPlainEncoding, isProcessorMediaType } from '../../contract/wire/media-type.ts';
+import { decodeMessage } from '../../contract/wire/message.ts';
+import { shape } from '../../contract/wire/shape.ts';
+import type { AnswerHead, HttpAnswer, Wanted } from '../../egress/exchange.ts';
 import { processorLimits } from './limits.ts';
 import { type ProcessorAnswer, type ProcessorCondition, unavailable } from './processor.ts';
 

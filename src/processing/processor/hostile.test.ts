@@ -3,6 +3,7 @@
  * its words or of its address in what the caller is told ([data-processing §6.1] step 10, [data-processing §5.4]).
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { deadline } from '../../base/deadline.ts';
 import {
   endlessAnswers,
   type HostileAnswer,
@@ -16,7 +17,6 @@ import { caseNowMs, loadQuestion, loadResult } from '../../testing/load-fixture.
 import { type RawServer, rawResponse, rawServer } from '../../testing/raw-server.ts';
 import { simulatedClock } from '../../testing/simulated-clock.ts';
 import { askProcessor, type Processed, refusalOf } from '../derived/ask-processor.ts';
-import { deadline } from '../outbound/deadline.ts';
 import { httpProcessor } from './http-processor.ts';
 
 const token = 'a-token-that-nobody-may-see';

@@ -1,13 +1,13 @@
 /** What only the HTTP adapter does: breaker, boundary, pinned names, no redirects and no proxy [processor §6]. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { deadline } from '../../base/deadline.ts';
+import type { Address } from '../../egress/pinned-address.ts';
 import { type AnswerServer, answerServer } from '../../testing/answer-server.ts';
 import { caseNowMs, loadQuestion, loadRequest, loadResult } from '../../testing/load-fixture.ts';
 import { answerOf, contractSettings, hanging, processorContract } from '../../testing/processor-contract.ts';
 import { rawResponse, rawServer } from '../../testing/raw-server.ts';
 import { type SimulatedClock, simulatedClock } from '../../testing/simulated-clock.ts';
 import { refusalOf } from '../derived/ask-processor.ts';
-import { deadline } from '../outbound/deadline.ts';
-import type { Address } from '../outbound/pinned-address.ts';
 import { type HttpProcessorSettings, httpProcessor } from './http-processor.ts';
 import type { AnswerRequest } from './in-process.ts';
 

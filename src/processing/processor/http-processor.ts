@@ -4,10 +4,11 @@
  */
 import { processorMediaType } from '../../api/processing.ts';
 import type { Clock } from '../../base/clock.ts';
-import { type Exchange, type ExchangeEnd, exchange, type Network } from '../outbound/exchange.ts';
-import { type Resolve, systemResolve } from '../outbound/pinned-address.ts';
-import type { ProcessorSettings } from '../route/routes.ts';
-import { rejection } from '../validate/rejection.ts';
+import { rejection } from '../../contract/validate/rejection.ts';
+import { requestBytes } from '../../contract/wire/request-bytes.ts';
+import { type Exchange, type ExchangeEnd, exchange, type Network } from '../../egress/exchange.ts';
+import { type Resolve, systemResolve } from '../../egress/pinned-address.ts';
+import type { ProcessorSettings } from '../commission/routes.ts';
 import { readAnswer, readHealth, wantedOf } from './answer.ts';
 import { Breaker } from './breaker.ts';
 import { processorLimits } from './limits.ts';
@@ -19,7 +20,6 @@ import {
   type Unavailability,
   unavailable,
 } from './processor.ts';
-import { requestBytes } from './request-bytes.ts';
 
 export type HttpProcessorSettings = Pick<
   ProcessorSettings,

@@ -4,13 +4,13 @@
  */
 import { processorMediaType } from '../../api/processing.ts';
 import type { Clock } from '../../base/clock.ts';
-import { deadline, timeIsUp, untilAborted } from '../outbound/deadline.ts';
-import type { HttpAnswer } from '../outbound/exchange.ts';
-import type { ProcessorSettings } from '../route/routes.ts';
-import { rejection } from '../validate/rejection.ts';
+import { deadline, timeIsUp, untilAborted } from '../../base/deadline.ts';
+import { rejection } from '../../contract/validate/rejection.ts';
+import { requestBytes } from '../../contract/wire/request-bytes.ts';
+import type { HttpAnswer } from '../../egress/exchange.ts';
+import type { ProcessorSettings } from '../commission/routes.ts';
 import { readAnswer, readHealth, wantedOf } from './answer.ts';
 import { type Processor, type ProcessorAnswer, unavailable } from './processor.ts';
-import { requestBytes } from './request-bytes.ts';
 
 /** What answers: the route, the request's headers (names in lower case) and its body, as a server would have them. */
 export type AnswerRequest = (

@@ -10,9 +10,3 @@ export const processorLimits = {
   /** Advice to retry later than this is cut to it: a day. */
   retryAfterSecondsMax: 86_400,
 } as const;
-
-/** What a processor takes, for whoever receives requests. */
-export interface ReceiverLimits {
-  readonly max_request_bytes: number;
-  readonly max_frame_cells: number;
-}

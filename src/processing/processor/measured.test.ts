@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { NormalisedRequest } from '../../contract/wire/request-decode.ts';
 import { simulatedClock } from '../../testing/simulated-clock.ts';
-import type { NormalisedRequest } from '../wire/request-decode.ts';
 import type { HttpProcessor } from './http-processor.ts';
 import { measuredProcessor } from './measured.ts';
 import { type ProcessorAnswer, unavailable } from './processor.ts';

@@ -3,8 +3,8 @@
  * in which that can end is a value of `ProcessorAnswer`; nothing that a processor does is an exception.
  */
 import type { ProcessorHealthEntry } from '../../api/processing-discovery.ts';
-import type { Rejection } from '../validate/rejection.ts';
-import type { NormalisedRequest } from '../wire/request-decode.ts';
+import type { Rejection } from '../../contract/validate/rejection.ts';
+import type { NormalisedRequest } from '../../contract/wire/request-decode.ts';
 
 export type ProcessorAnswer =
   /** Strict JSON of the right media type; whether it is an answer to the request is for `validateResult` to say. */

@@ -8,8 +8,8 @@ import { decoder } from '../../base/decode.ts';
 import { JsonError, parseJson } from '../../base/json.ts';
 import { strict } from '../../base/schema.ts';
 import { parseTimestamp } from '../../base/timestamp.ts';
+import { words } from '../../contract/lexical.ts';
 import { type Cells, emptyCells, mark, setCell } from '../frame/cells.ts';
-import { words } from '../lexical.ts';
 import { sourceLimits } from '../limits.ts';
 
 export interface CovariateRun {

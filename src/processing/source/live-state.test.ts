@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { createLiveTableReader, createLiveTableWriter } from '../../points/live-table.ts';
 import { createPointMemory } from '../../points/shared-memory.ts';
-import { quality } from '../../rules/snapshot.ts';
+import { quality } from '../../site/quality.ts';
 import { simulatedClock } from '../../testing/simulated-clock.ts';
 import { liveStateOf } from './live-state.ts';
 

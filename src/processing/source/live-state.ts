@@ -4,7 +4,8 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { LiveTableReader } from '../../points/live-table.ts';
-import { createSnapshot, quality } from '../../rules/snapshot.ts';
+import { quality } from '../../site/quality.ts';
+import { createSnapshot } from '../../site/snapshot.ts';
 
 export interface LiveSample {
   readonly value: number;

@@ -2,7 +2,7 @@
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../base/clock.ts';
-import type { UpstreamHistory } from '../route/routes.ts';
+import type { UpstreamHistory } from '../commission/routes.ts';
 import type { SeriesWindow } from './history-adapter.ts';
 import { upstreamHistory } from './upstream-history.ts';
 

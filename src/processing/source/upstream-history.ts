@@ -12,11 +12,11 @@ import { Fault } from '../../base/fault.ts';
 import { parseJson } from '../../base/json.ts';
 import { strict } from '../../base/schema.ts';
 import { formatTimestamp, parseTimestamp } from '../../base/timestamp.ts';
+import { inRange } from '../../contract/task/declaration.ts';
+import { type Exchange, exchange, type Network } from '../../egress/exchange.ts';
+import { systemResolve } from '../../egress/pinned-address.ts';
 import type { InstantSpan, WindowAnswer } from '../../historian/historian.ts';
-import { type Exchange, exchange, type Network } from '../outbound/exchange.ts';
-import { systemResolve } from '../outbound/pinned-address.ts';
-import type { UpstreamHistory } from '../route/routes.ts';
-import { inRange } from '../task/declaration.ts';
+import type { UpstreamHistory } from '../commission/routes.ts';
 import type { HistoryAdapter, SeriesWindow } from './history-adapter.ts';
 
 const seriesSchema = strict({

@@ -3,8 +3,8 @@
  * Every arithmetic result is checked: one that is not finite raises `frame.notFinite`, so that it never decides.
  */
 
-import { hourOfDay, localMs, monthOf, weekdayOf } from '../local-time.ts';
-import type { Snapshot } from '../snapshot.ts';
+import { hourOfDay, localMs, monthOf, weekdayOf } from '../../site/local-time.ts';
+import type { Snapshot } from '../../site/snapshot.ts';
 import { type ClockName, functionTable, type PureName, pureFunctions, type StatefulName } from './function-table.ts';
 import type { BinaryOperator, ExpressionNode } from './parse.ts';
 import { type SiteState, statefulFunctions } from './stateful.ts';

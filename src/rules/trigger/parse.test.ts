@@ -1,8 +1,8 @@
 /** Triggers at every bound [rules §3.1]. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { PointFacts, SiteCatalogue } from '../../site/catalogue.ts';
 import { testCatalogue } from '../../testing/site-builder.ts';
-import type { PointFacts, SiteCatalogue } from '../catalogue.ts';
 import { effectiveTrigger, parseTrigger } from './parse.ts';
 
 type Fields = Record<string, unknown>;

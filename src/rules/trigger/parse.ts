@@ -1,5 +1,5 @@
 /** Triggers [rules §3.1]: reading `trigger_config`, strictly, with every issue at once. */
-import type { PointRef, SiteCatalogue } from '../catalogue.ts';
+import type { PointRef, SiteCatalogue } from '../../site/catalogue.ts';
 import { Issues, isFields, Reader } from '../issues.ts';
 import { triggerLimits } from '../limits.ts';
 import type { Issue } from '../topology.ts';

@@ -3,8 +3,8 @@
  * by what devices were told, what records say and what callers were answered.
  */
 import { automationLimits } from '../../automation/limits.ts';
-import type { SitePoint } from '../../points/site.ts';
 import type { ActionRecord, ExecutionRecord } from '../../rules/record.ts';
+import type { SitePoint } from '../../site/site.ts';
 import type { DeviceWrite } from './plant.ts';
 import { worldSite } from './world-site.ts';
 

@@ -1,6 +1,6 @@
 /** What the world looks at again and again beside the records: that points are seen, and that devices are read. */
 import { rowsOf } from '../../automation/run-blocks.ts';
-import { usable } from '../../rules/snapshot.ts';
+import { usable } from '../../site/snapshot.ts';
 import type { Invariants } from './invariants.ts';
 import type { Plant, PlantDevice } from './plant.ts';
 import type { SiteProcess } from './site-process.ts';

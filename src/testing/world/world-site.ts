@@ -1,5 +1,5 @@
 /** The site of the world, and rules that somebody might draw for it. */
-import { readSite } from '../../points/site.ts';
+import { readSite } from '../../site/site.ts';
 import type { Random } from './random.ts';
 
 export const worldSite = readSite(

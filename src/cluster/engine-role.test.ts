@@ -1,0 +1,153 @@
+/** Control that ends and begins again in one process (docs/guides/several-machines.md), with real threads and a real database. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createHistoryStore } from '../automation/history-store.ts';
+import { automationLimits } from '../automation/limits.ts';
+import { createRuleStore } from '../automation/rule-store.ts';
+import { sleep, systemClock } from '../base/clock.ts';
+import { type Log, silentLog } from '../base/log.ts';
+import { deviceLimits } from '../devices/limits.ts';
+import { createPointMemory } from '../points/shared-memory.ts';
+import type { Parameter } from '../site/catalogue.ts';
+import { readSite } from '../site/site.ts';
+import { openDatabase, openRuntimeDatabase } from '../storage/database.ts';
+import type { PostgresPlace } from '../storage/postgres.ts';
+import { runOn, testSchema } from '../testing/engines.ts';
+import { type Gate, startGate } from '../testing/gate.ts';
+import { type EngineRole, engineRole } from './engine-role.ts';
+
+const site = readSite(
+  `schema: svc.site.v1
+site: { id: plant, name: Plant, timezone: UTC }
+parameters: { limit: { value: 10 } }
+channels: [{ id: broker, driver: mqtt, url: "mqtts://127.0.0.1:1", ca_file: ca.pem }]
+instances:
+  - id: 1
+    name: tank
+    points:
+      - { id: 1, name: level, kind: measurement, unit: m, channel: broker, address: { topic: level } }
+`,
+  'site.yaml',
+);
+/** Long enough for a machine on which threads that start take all there is. */
+const quick = { engine_lease_ms: 1500, engine_renew_ms: 60, engine_poll_ms: 30 };
+const patience = { timeout: 15_000, interval: 20 };
+
+let folder = '';
+let place: PostgresPlace;
+let gate: Gate;
+let role: EngineRole;
+let closers: (() => unknown)[] = [];
+let errors: string[] = [];
+let warnings: string[] = [];
+/** Terms in which measurements are recorded. */
+let recorded: number[] = [];
+let inForce: Readonly<Record<string, Parameter>> = site.parameters;
+
+const log: Log = {
+  ...silentLog,
+  error: (message) => void errors.push(message),
+  warn: (message) => void warnings.push(message),
+  with: () => log,
+};
+const writeCertificate = (): void => writeFileSync(join(folder, 'ca.pem'), 'none');
+const start = (
+  readParameters: () => Promise<Readonly<Record<string, Parameter>>>,
+  renew: () => void = () => undefined,
+): void => {
+  const database = openDatabase(place);
+  const runtime = openRuntimeDatabase(place);
+  const limits = { automation: automationLimits, devices: { ...deviceLimits, command_max_age_ms: 100 } };
+  role = engineRole({
+    config: { configDir: folder, dataDir: folder, env: {}, logLevel: 'silent', roles: { engine: true } },
+    site,
+    memory: createPointMemory(site.points, site.channels.length),
+    limits,
+    store: createRuleStore(database, systemClock, limits.automation.max_rules),
+    stream: { publish: () => undefined, renew },
+    runtime: place,
+    history: createHistoryStore(runtime),
+    recording: () => ({ begin: (epoch) => void recorded.push(epoch), end: async () => undefined }),
+    parameters: () => inForce,
+    readParameters,
+    useParameters(parameters) {
+      inForce = parameters;
+    },
+    log,
+  });
+  closers.unshift(
+    () => role.stop(),
+    () => database.close(),
+    () => runtime.close(),
+  );
+};
+const epoch = async (): Promise<unknown> =>
+  (await runOn(place, `SELECT epoch FROM ${place.limits.postgres_schema}.engine_lease`))[0]?.['epoch'];
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'setpoint-role-'));
+  writeCertificate();
+  [errors, warnings, recorded, inForce] = [[], [], [], site.parameters];
+  const direct = await testSchema();
+  place = { ...direct, limits: { ...direct.limits, ...quick } };
+  for (const open of [openDatabase, openRuntimeDatabase]) {
+    const database = open(place);
+    await database.ready();
+    await database.close();
+  }
+  const started = await startGate(Number(new URL(direct.url).port), direct.url);
+  gate = started.gate;
+  place = { ...place, url: started.url };
+  closers = [
+    () => rmSync(folder, { recursive: true, force: true }),
+    () => started.close(),
+    () => runOn(direct, `DROP SCHEMA IF EXISTS ${direct.limits.postgres_schema} CASCADE`),
+  ];
+});
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+test('a process that cannot stand by again does not contend, tries until it can, and then has the parameters of the file', async () => {
+  let limit = 10;
+  start(async () => ({ limit: { value: limit, unit: undefined } }));
+  await expect.poll(() => recorded, patience).toEqual([1]);
+  rmSync(join(folder, 'ca.pem'));
+  gate.shut();
+  await expect.poll(() => errors, patience).toEqual(['cannot become a standby; retrying']);
+  gate.reopen();
+  // It would have been the next to control long before, and with nothing to control with.
+  await sleep(systemClock, 2 * quick.engine_lease_ms);
+  expect([await epoch(), recorded]).toEqual([1, [1]]);
+  limit = 30;
+  writeCertificate();
+  await expect.poll(() => recorded, patience).toEqual([1, 2]);
+  expect(inForce).toEqual({ limit: { value: 30, unit: undefined } });
+  expect(errors).toHaveLength(1);
+});
+
+test('a file of the site that cannot be read leaves the parameters as they are, and control moves on', async () => {
+  start(async () => {
+    throw new Error('no such file');
+  });
+  await expect.poll(() => recorded, patience).toEqual([1]);
+  expect(inForce).toBe(site.parameters);
+  expect(warnings).toContain('cannot reload parameters; keeping the previous values');
+});
+
+test('what is measured is recorded although the engine did not run at once', async () => {
+  let ended = false;
+  const renew = (): void => {
+    if (ended) return;
+    ended = true;
+    throw new Error('the engine ended');
+  };
+  start(async () => site.parameters, renew);
+  await expect.poll(() => recorded, patience).toEqual([1]);
+  // Told by whichever lets the engine run first: control, or the look for changed rules that happens to come just then.
+  const tellings = ['handover failed', 'periodic task failed'];
+  expect(tellings).toContain(errors[0]);
+  expect(errors).toHaveLength(1);
+});

@@ -1,0 +1,209 @@
+/** What processes of one site ask each other's engine, and what becomes of a question that they do not share. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { EngineClient } from '../automation/engine-client.ts';
+import { automationLimits } from '../automation/limits.ts';
+import { type Log, silentLog } from '../base/log.ts';
+import type { Parameter } from '../site/catalogue.ts';
+import { simulatedClock } from '../testing/simulated-clock.ts';
+import { createEngineSeat, type EngineSeat } from './engine-seat.ts';
+import type { Mail, Mailbox, News } from './mailbox.ts';
+
+const settle = async (): Promise<void> => {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+describe('the engine of a process that controls', () => {
+  let sent: { recipient: string; message: unknown }[] = [];
+  let warnings: string[] = [];
+  let watched: (readonly number[])[] = [];
+  let deliver: (mail: Mail) => void = () => undefined;
+  let hear: (what: News) => void = () => undefined;
+  let announced: News[] = [];
+  let changes: string[] = [];
+  let starts = 0;
+  let inForce: Readonly<Record<string, Parameter>> = {};
+  let seat: EngineSeat;
+  const mailbox: Mailbox = {
+    name: 'here',
+    send: async (recipient, message) => void sent.push({ recipient, message }),
+    alsoFor: () => undefined,
+    onMail(listener) {
+      deliver = listener;
+    },
+    announce: async (what) => void announced.push(what),
+    onNews(listener) {
+      hear = listener;
+    },
+    close: async () => undefined,
+  };
+  const log: Log = { ...silentLog, warn: (message) => void warnings.push(message) };
+  const unavailable = async (): Promise<never> => {
+    throw new TypeError('an error of ours');
+  };
+  const engine: EngineClient = {
+    open: unavailable,
+    reload: async (parameters) => ({ rules_loaded: Object.keys(parameters ?? {}).length, rules_failed: [] }),
+    execute: unavailable,
+    explain: async (ruleIds) => ruleIds.map(() => null),
+    writers: async () => [],
+    writeCycle: async () => null,
+    settle: async () => undefined,
+    status: async () => null,
+    measures: async () => null,
+    watch: (ruleIds) => void watched.push(ruleIds),
+    restarts: () => 0,
+    tickIntervalMs: 100,
+    close: async () => undefined,
+  };
+  beforeEach(() => {
+    [sent, warnings, watched, announced, changes, starts, inForce] = [[], [], [], [], [], 0, {}];
+    seat = createEngineSeat({
+      mailbox,
+      clock: simulatedClock(),
+      log,
+      limits: automationLimits,
+      onExecutions(records) {
+        for (const record of records) expect(record).toBeDefined();
+      },
+      onStart: () => void starts++,
+      onChange: (what) => void changes.push(what),
+      useParameters(parameters) {
+        inForce = parameters;
+      },
+    });
+  });
+  afterEach(() => seat.close());
+  const ask = async (method: unknown, argument: unknown) => {
+    deliver({ sender: 'other', message: { tag: 'call', id: 1, method, argument } });
+    await settle();
+    return sent.splice(0);
+  };
+
+  test('answers another process', async () => {
+    seat.sit(engine);
+    expect(await ask('explain', { ruleIds: [1, 2], more: true })).toEqual([
+      { recipient: 'other', message: { tag: 'reply', id: 1, value: [null, null] } },
+    ]);
+    const parameters = { limit: { value: 1 }, power: { value: 2, unit: 'kW' } };
+    expect(await ask('reload', { ids: [], removed: [], parameters })).toMatchObject([
+      { message: { value: { rules_loaded: 2 } } },
+    ]);
+    expect(warnings).toEqual([]);
+    expect(inForce).toEqual(parameters);
+  });
+
+  test('parameters that its engine does not take are not in force', async () => {
+    seat.sit({ ...engine, reload: unavailable });
+    await ask('reload', { ids: [], removed: [], parameters: { limit: { value: 1 } } });
+    expect(inForce).toEqual({});
+  });
+
+  test.for([
+    ['a method of another version', 'forget', null],
+    ['a method of every object', 'toString', null],
+    ['no method', undefined, undefined],
+    ['an argument that is missing', 'explain', null],
+    ['an argument of another kind', 'watch', { ruleIds: 7 }],
+    ['a rule of another kind', 'execute', { ruleId: '1', correlationId: 'x' }],
+    ['points of another kind', 'writers', { points: ['1:1'] }],
+    ['a rule of another kind', 'writeCycle', { ruleId: '1' }],
+    ['parameters of another kind', 'reload', { parameters: { limit: 3 } }],
+    ['an error that is no refusal', 'execute', { ruleId: 1, correlationId: 'x' }],
+  ] as const)('refuses %s, says so in the log, and goes on', async ([_what, method, argument]) => {
+    seat.sit(engine);
+    watched = [];
+    expect(await ask(method, argument)).toMatchObject([
+      { recipient: 'other', message: { tag: 'reply', id: 1, fault: { code: 'engine-unavailable' } } },
+    ]);
+    expect(warnings).toEqual(['cannot decode a request from another process']);
+    expect(watched).toEqual([]);
+    expect(await ask('explain', { ruleIds: [1] })).toMatchObject([{ message: { value: [null] } }]);
+  });
+
+  test('a process that does not control refuses, which is nothing to tell the operator', async () => {
+    expect(await ask('explain', { ruleIds: [1] })).toMatchObject([
+      { message: { fault: { code: 'engine-unavailable' } } },
+    ]);
+    expect(warnings).toEqual([]);
+  });
+
+  test('messages that are none leave it as it is', async () => {
+    for (const message of [null, 3, {}, { tag: 'event' }, { tag: 'event', event: { type: 'other' } }, { tag: 'reply' }])
+      deliver({ sender: 'other', message });
+    await settle();
+    expect(sent).toEqual([]);
+  });
+
+  const reply = (value: unknown): void => deliver({ sender: 'other', message: { tag: 'reply', id: 1, value } });
+  const report = { rules_loaded: 1, rules_failed: [] };
+
+  test('a change that the engine of before had fetched is asked of the one that follows, and waits no longer', async () => {
+    const changing = seat.reload();
+    expect(sent.splice(0)).toMatchObject([{ recipient: 'engine', message: { id: 1, method: 'reload' } }]);
+    hear('engine');
+    expect(sent).toMatchObject([{ recipient: 'engine', message: { id: 1, method: 'reload' } }]);
+    reply(report);
+    reply({ rules_loaded: 2, rules_failed: [] });
+    expect(await changing).toEqual(report);
+    expect(starts).toBe(1);
+    hear('engine');
+    expect(sent).toHaveLength(1);
+  });
+
+  test('its parameters are not asked again: the engine that follows has those of its own file, or of a newer change', async () => {
+    const changing = seat.reload({ limit: { value: 1, unit: undefined } });
+    expect(sent.splice(0)).toMatchObject([{ message: { argument: { parameters: { limit: { value: 1 } } } } }]);
+    for (let turn = 0; turn < 2; turn++) {
+      hear('engine');
+      expect(sent.splice(0)).toEqual([
+        {
+          recipient: 'engine',
+          message: { tag: 'call', id: 1, method: 'reload', argument: { ids: [], removed: [] } },
+        },
+      ]);
+    }
+    reply(report);
+    expect(await changing).toEqual(report);
+  });
+
+  test('so does one that is asked here, when the engine that follows is here', async () => {
+    const changing = seat.reload();
+    seat.sit(engine);
+    expect(announced).toEqual(['rules', 'engine']);
+    sent = [];
+    hear('engine');
+    const [{ message } = { message: null }] = sent.splice(0);
+    deliver({ sender: 'here', message });
+    await settle();
+    expect(sent).toMatchObject([{ recipient: 'here', message: { tag: 'reply', id: 1 } }]);
+    reply(report);
+    expect(await changing).toEqual(report);
+    expect(starts).toBe(0);
+  });
+
+  test('an order is asked once: the engine of before may have run it', async () => {
+    const running = seat.execute(1, 'correlation-1');
+    sent = [];
+    hear('engine');
+    expect(sent).toEqual([]);
+    reply({ rule_id: 1 });
+    expect(await running).toEqual({ rule_id: 1 });
+  });
+
+  test('all are told of a change, and whoever does not control takes it up', async () => {
+    const changing = seat.reload({ limit: { value: 1, unit: undefined } });
+    expect(announced).toEqual(['parameters']);
+    reply(report);
+    await changing;
+    hear('rules');
+    hear('parameters');
+    expect(changes).toEqual(['rules', 'parameters']);
+    seat.sit(engine);
+    hear('rules');
+    await seat.reload();
+    expect([changes, announced]).toEqual([
+      ['rules', 'parameters'],
+      ['parameters', 'engine', 'rules'],
+    ]);
+  });
+});

@@ -1,0 +1,151 @@
+/**
+ * Messages between the processes of one site, through their database: no second bus. A message is a row; a notification tells
+ * its recipient, and a poll finds what a lost notification did not tell. Who does not fetch a message in time never gets it.
+ * News are for all, and nobody keeps them: whoever needs them for sure looks for itself now and then.
+ */
+import { type Clock, sleep } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { connectPostgres, type PostgresConnection, type PostgresPlace } from '../storage/postgres.ts';
+
+export interface Mail {
+  readonly sender: string;
+  readonly message: unknown;
+}
+
+/** What all processes of a site are told: somebody changed rules or parameters; an engine controls from now on. */
+const news = ['rules', 'parameters', 'engine'] as const;
+export type News = (typeof news)[number];
+
+export interface Mailbox {
+  /** This process, for those who answer it. */
+  readonly name: string;
+  /** Resolves when the message is on its way; refuses with `storage-unavailable`. */
+  send(recipient: string, message: unknown): Promise<void>;
+  /** Also takes what is sent to `recipient`, from now on or no more. */
+  alsoFor(recipient: string, takes: boolean): void;
+  onMail(listener: (mail: Mail) => void): void;
+  /** Tells every process that listens now, this one too; refuses as `send` does. */
+  announce(what: News): Promise<void>;
+  onNews(listener: (what: News) => void): void;
+  close(): Promise<void>;
+}
+
+export interface MailboxLimits {
+  /** Time between two looks when no notification comes. */
+  readonly pollMs: number;
+  /** A message that was not fetched for so long is thrown away: its sender has given up. */
+  readonly maxAgeMs: number;
+  /** A connection on which the database does not answer for so long is given up. */
+  readonly answerMs: number;
+}
+
+const defaults: MailboxLimits = { pollMs: 1000, maxAgeMs: 5000, answerMs: 1000 };
+const retryMs = 250;
+/** Before what is announced, in the place of a recipient: no process is called so. */
+const newsPrefix = 'news:';
+
+export function openMailbox(
+  place: PostgresPlace,
+  parts: { readonly name: string; readonly clock: Clock; readonly log: Log; readonly limits?: MailboxLimits },
+): Mailbox {
+  const { name, clock, log, limits = defaults } = parts;
+  const channel = `${place.limits.postgres_schema}_mail`;
+  const connectTo = (connections_max: number) =>
+    connectPostgres(
+      { ...place, limits: { ...place.limits, connections_max, statement_timeout_ms: limits.answerMs } },
+      'engine',
+    );
+  const sending = connectTo(2);
+  const receiving = connectTo(1);
+  const listeners: ((mail: Mail) => void)[] = [];
+  const newsListeners: ((what: News) => void)[] = [];
+  const recipients = new Set([name]);
+  const closing = new AbortController();
+  let ring: () => void = () => undefined;
+
+  const fetch = async ({ run }: PostgresConnection): Promise<void> => {
+    const names = [...recipients];
+    const rows = await run(
+      `DELETE FROM mail WHERE recipient IN (${names.map((_, index) => `$${index + 1}`).join()})
+        RETURNING id, sender, message, extract(epoch FROM clock_timestamp() - sent_at)::float8 * 1000 AS age_ms`,
+      names,
+    );
+    for (const row of rows.toSorted((a, b) => Number(a['id']) - Number(b['id']))) {
+      if (Number(row['age_ms']) > limits.maxAgeMs) continue;
+      const mail = { sender: String(row['sender']), message: JSON.parse(String(row['message'])) as unknown };
+      for (const listener of listeners) listener(mail);
+    }
+  };
+
+  /** Until the connection is lost. */
+  const receive = async (connection: PostgresConnection): Promise<void> => {
+    const lost = new AbortController();
+    connection.onNotification((payload) => {
+      if (payload === null) lost.abort();
+      if (payload === null || recipients.has(payload)) ring();
+      const told = news.find((what) => payload === `${newsPrefix}${what}`);
+      if (told !== undefined) for (const listener of newsListeners) listener(told);
+    });
+    await connection.run(`LISTEN ${channel}`);
+    while (!lost.signal.aborted && !closing.signal.aborted) {
+      const rung = new AbortController();
+      ring = () => rung.abort();
+      closing.signal.addEventListener('abort', ring, { once: true });
+      await fetch(connection);
+      await sleep(clock, limits.pollMs, rung.signal).catch(() => undefined);
+      closing.signal.removeEventListener('abort', ring);
+    }
+  };
+  const running = (async () => {
+    let told = false;
+    while (!closing.signal.aborted) {
+      let connection: PostgresConnection | undefined;
+      try {
+        connection = await receiving.connect();
+        await connection.run(`DELETE FROM mail WHERE sent_at < clock_timestamp() - interval '1 minute'`);
+        told = false;
+        await receive(connection);
+      } catch (error) {
+        if (!told) log.warn('not receiving messages from other processes', { error: String(error) });
+        told = true;
+      }
+      connection?.release(true);
+      if (!closing.signal.aborted) await sleep(clock, retryMs, closing.signal).catch(() => undefined);
+    }
+  })();
+
+  const run = async (text: string, parameters: readonly unknown[]): Promise<void> => {
+    const connection = await sending.connect();
+    try {
+      await connection.run(text, parameters);
+    } finally {
+      connection.release(false);
+    }
+  };
+
+  return {
+    name,
+    send: (recipient, message) =>
+      run(`WITH sent AS (INSERT INTO mail (recipient, sender, message) VALUES ($1, $2, $3)) SELECT pg_notify($4, $5)`, [
+        recipient,
+        name,
+        JSON.stringify(message),
+        channel,
+        recipient,
+      ]),
+    announce: (what) => run('SELECT pg_notify($1, $2)', [channel, `${newsPrefix}${what}`]),
+    alsoFor(recipient, takes) {
+      if (takes) recipients.add(recipient);
+      else recipients.delete(recipient);
+      ring();
+    },
+    onMail: (listener) => void listeners.push(listener),
+    onNews: (listener) => void newsListeners.push(listener),
+    async close() {
+      closing.abort();
+      await running;
+      await sending.close();
+      await receiving.close();
+    },
+  };
+}

@@ -1,0 +1,93 @@
+/**
+ * Recording by one of several processes (docs/guides/several-machines.md): the one that controls the site records, from the moment
+ * it does until it does not any more, with the epoch that fences off a former one. What it could not store then is
+ * kept in a file, and stored by whichever process has the file when the database answers.
+ */
+import type { Clock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import type { Log } from '../base/log.ts';
+import { repeatedly } from '../base/repeatedly.ts';
+import type { Historian } from '../historian/historian.ts';
+import type { HistorySpool } from '../historian/history-spool.ts';
+import { noCounts, type RecorderCounts } from '../historian/recorder.ts';
+import type { Recording } from '../historian/recorder-protocol.ts';
+
+export interface SharedRecording extends Recording {
+  /** This process controls from now on. */
+  begin(epoch: number): void;
+  /** It does not any more: what waits is kept, not stored. */
+  end(): Promise<void>;
+}
+
+export interface SharedRecordingParts {
+  readonly start: (epoch: number) => Recording;
+  readonly spool: HistorySpool;
+  readonly historian: Pick<Historian, 'append'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** How often kept readings are tried to be stored. */
+const spoolPollMs = 2000;
+
+export function shareRecording(parts: SharedRecordingParts): SharedRecording {
+  let current: Recording | undefined;
+  let stopped = false;
+  /** Of recorders that ended. */
+  let past = noCounts;
+  const recover = (): Promise<void> =>
+    parts.spool.recover().catch((error: unknown) => {
+      parts.log.error('cannot recover spooled readings', { error: String(error) });
+    });
+  // Of a process that was killed.
+  void recover();
+  const storeKept = async (): Promise<void> => {
+    const rows = await parts.spool.store(parts.historian, parts.clock);
+    if (rows > 0) parts.log.info('spooled readings stored', { rows });
+  };
+  const waiting = 'cannot store spooled readings yet; retrying';
+  const spool = repeatedly(parts.clock, spoolPollMs, parts.log, storeKept, waiting);
+  const end = async (store: boolean): Promise<RecorderCounts> => {
+    const ended = current;
+    current = undefined;
+    if (ended === undefined) return past;
+    past = sum(past, { ...(await ended.stop(store)), waiting: 0 });
+    // A thread that was ended while it kept readings has left what it had written of its last file.
+    await recover();
+    return past;
+  };
+  return {
+    begin(epoch) {
+      if (stopped) return;
+      if (current !== undefined) throw new Error('this process records already');
+      current = parts.start(epoch);
+    },
+    async end() {
+      await end(false);
+    },
+    async append(columns) {
+      if (current === undefined)
+        throw new Fault('storage-unavailable', 'history is recorded by another process now; try again');
+      return current.append(columns);
+    },
+    async counts() {
+      return current === undefined ? past : sum(past, await current.counts());
+    },
+    async stop(store) {
+      stopped = true;
+      spool.cancel();
+      return end(store);
+    },
+  };
+}
+
+function sum(one: RecorderCounts, other: RecorderCounts): RecorderCounts {
+  return {
+    recorded: one.recorded + other.recorded,
+    stored: one.stored + other.stored,
+    dropped: one.dropped + other.dropped,
+    waiting: one.waiting + other.waiting,
+    failedFlushes: one.failedFlushes + other.failedFlushes,
+    pruned: one.pruned + other.pruned,
+  };
+}

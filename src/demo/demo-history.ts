@@ -1,0 +1,150 @@
+/**
+ * The demo's past [platform §1.2]: what its recorded points would have shown before the service ran, from the
+ * measured series that the simulated plant replays, shifted as the plant shifts them. Before the first start the plant
+ * stands still: the battery rests, the generator is off. Before a later start only what follows from the series is known.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { sleep, systemClock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import type { ServiceHistory } from '../bin/history.ts';
+import { readSeries, type Series } from '../devices/driver/series.ts';
+import { plantInputs } from '../devices/driver/simulated.ts';
+import { initialPlant, stepPlant } from '../devices/driver/simulated-model.ts';
+import type { SeriesId } from '../historian/historian.ts';
+import type { SimulatedAddress, SimulatedChannel, SimulatedSignal } from '../site/channel.ts';
+import type { Site, SitePoint } from '../site/site.ts';
+
+const minuteMs = 60_000;
+/** Five weeks for models that look back so far, and some more. */
+const backfillMinutes = 40 * 1440;
+/** Computed at a time, so that calls are answered in between, and stored in one transaction. */
+const portionMinutes = 5 * 1440;
+
+/** Signals that do not depend on what was commanded; first the one that needs most history for its forecast. */
+const replayed: readonly SimulatedSignal[] = ['load_kw', 'pv_available_kw', 'irradiance_w_m2', 'pv_kw'];
+/** A meter begins to count when it is put in. */
+const neverFilled: SimulatedSignal = 'load_energy_kwh';
+
+interface Filled {
+  readonly point: SitePoint;
+  readonly signal: SimulatedSignal;
+}
+
+/** In a database that processes share, control may take this long to come to this one. */
+const fillDeadlineMs = 60_000;
+const fillRetryMs = 500;
+
+/**
+ * Fills the minutes before `untilMs` in which a point has no value, a value each, as far back as models look. What
+ * forecasts read comes first. What is filled already is not filled again, so it may be tried until it is stored.
+ */
+export async function fillDemoHistory(
+  history: ServiceHistory,
+  site: Site,
+  configDir: string,
+  untilMs: number,
+): Promise<void> {
+  const endMs = systemClock.monotonicMs() + fillDeadlineMs;
+  for (;;) {
+    try {
+      await fillMissing(history, site, configDir, untilMs);
+      return;
+    } catch (error) {
+      if (!(error instanceof Fault && error.retryable) || systemClock.monotonicMs() > endMs) throw error;
+      await sleep(systemClock, fillRetryMs);
+    }
+  }
+}
+
+async function fillMissing(history: ServiceHistory, site: Site, configDir: string, untilMs: number): Promise<void> {
+  for (const [position, channel] of site.channels.entries()) {
+    if (channel.driver !== 'simulated') continue;
+    const series = (file: string): Series =>
+      readSeries(readFileSync(join(configDir, file), 'utf8'), file, site.timezone);
+    const plant = {
+      channel,
+      load: series(channel.load_series),
+      pv: series(channel.pv_series),
+      irradiance: channel.irradiance_series === undefined ? null : series(channel.irradiance_series),
+      timezone: site.timezone,
+    };
+    for (const { point, signal } of filledPoints(site, position)) {
+      const id = { instance: point.instance, point: point.id };
+      const missing = await missingMinutes(history, id, untilMs);
+      // The newest first: whatever ends the filling, what lies before the first value is still to be filled.
+      const fill = replayed.includes(signal) ? missing.all : missing.beforeFirst;
+      for (let end = fill.length; end > 0; end -= portionMinutes) {
+        const eventMs = Float64Array.from(fill.slice(Math.max(0, end - portionMinutes), end));
+        const values = eventMs.map((atMs) => signalAt(plant, signal, atMs) * point.scale + point.offset);
+        await history.recording.append([{ series: id, eventMs, values }]);
+      }
+    }
+  }
+}
+
+/** In the order in which they are filled. */
+function filledPoints(site: Site, channel: number): Filled[] {
+  const filled = site.points
+    .filter((point) => point.channel === channel && point.record && point.kind === 'measurement')
+    .map((point): Filled => ({ point, signal: (point.address as SimulatedAddress).signal }))
+    .filter(({ signal }) => signal !== neverFilled);
+  const rank = (signal: SimulatedSignal): number =>
+    replayed.includes(signal) ? replayed.indexOf(signal) : replayed.length;
+  return filled.toSorted((one, other) => rank(one.signal) - rank(other.signal));
+}
+
+interface MissingMinutes {
+  readonly all: readonly number[];
+  /** Those before the first minute that has a value. */
+  readonly beforeFirst: readonly number[];
+}
+
+/** Ends of the minutes in which the series has no number. */
+async function missingMinutes(history: ServiceHistory, series: SeriesId, untilMs: number): Promise<MissingMinutes> {
+  const asOfMs = Math.floor(untilMs / minuteMs) * minuteMs;
+  const cells = await cellsOf(history, series, asOfMs);
+  const all = Array.from(cells, (value, index) =>
+    Number.isNaN(value) ? asOfMs - (backfillMinutes - 1 - index) * minuteMs : null,
+  ).filter((endMs) => endMs !== null);
+  const first = cells.findIndex((value) => !Number.isNaN(value));
+  return { all, beforeFirst: first < 0 ? all : all.slice(0, first) };
+}
+
+async function cellsOf(history: ServiceHistory, series: SeriesId, asOfMs: number): Promise<Float64Array> {
+  try {
+    const snapshot = await history.reader.snapshot();
+    try {
+      const { cells } = await snapshot.window({
+        series,
+        asOfMs,
+        cadenceMs: minuteMs,
+        steps: backfillMinutes,
+        aggregation: 'last',
+        duplicatePolicy: 'latest',
+        maxSourceSkewMs: Number.POSITIVE_INFINITY,
+      });
+      return cells;
+    } finally {
+      await snapshot.close();
+    }
+  } catch (error) {
+    // There is no store before the first rows.
+    if (error instanceof Fault && error.code === 'source-unavailable')
+      return new Float64Array(backfillMinutes).fill(Number.NaN);
+    throw error;
+  }
+}
+
+interface Plant {
+  readonly channel: SimulatedChannel;
+  readonly load: Series;
+  readonly pv: Series;
+  readonly irradiance: Series | null;
+  readonly timezone: string;
+}
+
+function signalAt(plant: Plant, signal: SimulatedSignal, wallMs: number): number {
+  const { channel } = plant;
+  return stepPlant(initialPlant(channel), channel, plantInputs(plant, wallMs), 0).signals[signal];
+}

@@ -1,0 +1,57 @@
+/** The demo's rules enter the store [platform §1.2]: imported and enabled once, with their audit records. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { importRules } from '../automation/import-export.ts';
+import { readRuleFile } from '../automation/import-file.ts';
+import { updateRow } from '../automation/rule-store.ts';
+import { systemClock } from '../base/clock.ts';
+import { newId } from '../base/id.ts';
+import { StartError } from '../bin/config.ts';
+import type { RunningService } from '../bin/service.ts';
+
+/** Rules that the demo may bring. */
+const rulesMax = 1000;
+
+/** Imports and enables the rules of `<configDir>/rules`, unless there are rules already. */
+export async function installDemoRules(service: RunningService, configDir: string): Promise<void> {
+  if ((await service.store.heads()).length > 0) return;
+  const rules = readRules(join(configDir, 'rules'), service);
+  const report = await importRules(service.database, service.audit, systemClock, { rules, match: undefined, rulesMax });
+  await enable(
+    service,
+    report.created.map(({ id }) => id),
+  );
+  await service.engine.reload();
+}
+
+function readRules(folder: string, service: RunningService) {
+  if (!existsSync(folder)) return [];
+  const read = readdirSync(folder)
+    .filter((name) => name.endsWith('.json'))
+    .toSorted()
+    .map((name) => readRuleFile(name, readFileSync(join(folder, name), 'utf8'), service.catalogue()));
+  const problems = read.flatMap((result) => (result.ok ? [] : result.problems));
+  if (problems.length > 0) throw new StartError(problems.join('\n'));
+  return read.flatMap((result) => (result.ok ? result.rules : []));
+}
+
+/** An import leaves rules disabled; that the demo enables them is recorded as what it is, in the same transaction. */
+async function enable(service: RunningService, ids: readonly number[]): Promise<void> {
+  const at = new Date(systemClock.wallMs()).toISOString();
+  const correlationId = newId();
+  await service.database.transaction(async (within) => {
+    for (const id of ids) {
+      await updateRow(within, id, { enabled: true }, at);
+      await service.audit.appendWithin(within, {
+        subject: { kind: 'system', subjectId: 'setpoint-demo' },
+        action: 'automation.rule.enable',
+        resource: { kind: 'automation-rule', resourceId: `automation-rule:${id}` },
+        outcome: 'succeeded',
+        risk: 'high',
+        confirmation: 'not-required',
+        correlationId,
+        details: { before: { enabled: false }, after: { enabled: true } },
+      });
+    }
+  });
+}

@@ -1,0 +1,77 @@
+/** What `npm start` prints when it is ready: on one screen, what runs where and what to ask it. */
+import { relative } from 'node:path';
+import type { RuleSummary } from '../automation/rule-store.ts';
+import type { ServiceConfig } from '../bin/config.ts';
+import type { RunningService } from '../bin/service.ts';
+import { recordedPoints } from '../historian/look.ts';
+
+/** Rules named on the screen; a list that is longer scrolls the rest away. */
+const rulesShown = 8;
+
+export async function demoScreen(service: RunningService, config: ServiceConfig): Promise<string> {
+  const { site } = service;
+  const { rows, total } = await service.store.list({ enabled: undefined, search: undefined }, 1, rulesShown);
+  const first = rows.map(({ id }) => id).toSorted((a, b) => a - b)[0] ?? 1;
+  const address = addressOf(service.host, service.port);
+  const api = `${address}/api/v1/automation/api`;
+  const channels = site.channels.map((channel) => `${channel.id} (${channel.driver}${paceOf(channel)})`).join(', ');
+  return `
+Setpoint runs "${site.name}" at ${address}
+
+  main thread        HTTP, rules, audit log
+  device thread      ${channels}; ${site.points.length} points
+  automation thread  tick ${service.engine.tickIntervalMs} ms, ${total} rules:
+${rows.map(ruleLine).join('\n')}${total > rows.length ? `\n                       and ${total - rows.length} more` : ''}
+  historian thread   ${recordedPoints(site.points).length} points recorded, kept ${site.history.retentionDays} days
+${forecastLine(config)}  site, data         ${shown(config.configDir)}, ${shown(config.dataDir)}
+${signInLine(service)}
+In another terminal:
+${dataDirLine(config)}  export TOKEN=$(npm exec setpoint -- token --role Engineer --subject you --ttl 12h)
+  curl -H "Authorization: Bearer $TOKEN" "${api}/rules/${first}/history?limit=1"
+
+Guides: first-rule.md, commission-a-forecast.md and more in docs/guides. Setpoint is not a safety system.
+Ctrl-C ends it; the next start continues here.
+`;
+}
+
+/** The processor that this process started. */
+function forecastLine({ processorEndpoints = {} }: ServiceConfig): string {
+  const [endpoint] = Object.values(processorEndpoints);
+  return endpoint === undefined ? '' : `  processor          ${endpoint}, forecasts of load and PV\n`;
+}
+
+/** The link works once: the code in its fragment never reaches a server's log. Not where tokens come from elsewhere. */
+function signInLine({ signIn, host, port }: RunningService): string {
+  if (signIn === null) return '';
+  // A browser cannot open "any address".
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `\nSign in, once, within ten minutes:\n  ${addressOf(reachable, port)}/#code=${signIn.issueCode()}\n`;
+}
+
+/** Of an environment that the other terminal does not have: the key that signs tokens is in the data dir. */
+function dataDirLine({ env, dataDir }: ServiceConfig): string {
+  return env['SVC_DATA_DIR'] === undefined ? '' : `  export SVC_DATA_DIR=${quoted(dataDir)}\n`;
+}
+
+/** As one word of a shell. */
+function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function addressOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+function paceOf(channel: RunningService['site']['channels'][number]): string {
+  return channel.driver === 'simulated' ? `, ${channel.speed} x true pace` : '';
+}
+
+function ruleLine(row: RuleSummary): string {
+  const state = row.enabled ? '' : ' (disabled)';
+  return `                       ${row.id}  ${row.name}, priority ${row.priority}${state}`;
+}
+
+function shown(folder: string): string {
+  const short = relative(process.cwd(), folder);
+  return short === '' || short.startsWith('..') ? folder : `./${short}`;
+}

@@ -1,0 +1,80 @@
+/**
+ * `<config>/processing/` as a whole [data-processing §2.1]: every file read and checked, then commissioned. What is
+ * wrong anywhere is reported together, with file and line; a start with any of it fails.
+ */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { YamlError } from '../../base/yaml.ts';
+import { readTask } from '../../contract/task/read.ts';
+import type { Site } from '../../site/site.ts';
+import { configurationLimits } from '../limits.ts';
+import { readBinding } from './binding.ts';
+import { type Commissioning, commission } from './commission.ts';
+import { holdRevisions, type KeptDigests } from './revision.ts';
+import { readRoutes } from './routes.ts';
+
+export function readConfiguration(folder: string, dataDir: string, site: Site, kept: KeptDigests): Commissioning {
+  const lines: string[] = [];
+  const tasks = files(folder, 'tasks', lines).flatMap((name) => read(folder, name, readTask, lines));
+  const bindings = files(folder, 'bindings', lines).flatMap((name) =>
+    read(folder, name, readBinding, lines).map((binding) => ({ ...binding, path: join(folder, name), dataDir })),
+  );
+  const [routes] = read(folder, 'routes.yaml', readRoutes, lines);
+  if (routes === undefined || lines.length > 0) return { ok: false, lines };
+  const commissioned = commission({ tasks, bindings, routes }, site);
+  if (!commissioned.ok) return commissioned;
+  const changed = holdRevisions(tasks, kept);
+  return changed.length > 0 ? { ok: false, lines: changed } : commissioned;
+}
+
+/** The declarations of a folder on their own, for a processor that serves them; throws a YamlError with every fault. */
+export function readTasks(folder: string): ReturnType<typeof readTask>['value'][] {
+  const lines: string[] = [];
+  const tasks = files(folder, '.', lines).flatMap((name) => read(folder, name, readTask, lines));
+  if (lines.length > 0) throw new YamlError(lines);
+  return tasks.map((task) => task.value);
+}
+
+/** Names of the folder's YAML files, relative to `folder`, in one order on every machine. */
+function files(folder: string, part: string, lines: string[]): string[] {
+  let names: string[];
+  try {
+    names = readdirSync(join(folder, part)).filter((name) => name.endsWith('.yaml'));
+  } catch {
+    lines.push(`${part}: there is no such folder to read`);
+    return [];
+  }
+  if (names.length > configurationLimits.files) {
+    lines.push(`${part}: ${names.length} files; at most ${configurationLimits.files} are allowed`);
+    return [];
+  }
+  return names.sort().map((name) => (part === '.' ? name : `${part}/${name}`));
+}
+
+function read<T>(folder: string, name: string, reader: (text: string, name: string) => T, lines: string[]): T[] {
+  const text = textOf(join(folder, name));
+  if (!text.ok) {
+    lines.push(`${name}: ${text.reason}`);
+    return [];
+  }
+  try {
+    return [reader(text.text, name)];
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error;
+    lines.push(...error.lines);
+    return [];
+  }
+}
+
+type Text = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly reason: string };
+
+function textOf(path: string): Text {
+  const { file_bytes: bytesMax } = configurationLimits;
+  try {
+    // Looked at first: a file that is far too large is not read at all.
+    if (statSync(path).size > bytesMax) return { ok: false, reason: `is larger than ${bytesMax} bytes` };
+    return { ok: true, text: readFileSync(path, 'utf8') };
+  } catch {
+    return { ok: false, reason: 'there is no such file, or it cannot be read' };
+  }
+}

@@ -1,0 +1,367 @@
+/**
+ * site.yaml [points §1]: text to a checked site, or every fault with file and line. Strict: unknown keys, duplicate
+ * ids, unknown channels and drivers, addresses that do not fit stop the start.
+ */
+import Type, { type Static } from 'typebox';
+import { decoder } from '../base/decode.ts';
+import { strict } from '../base/schema.ts';
+import { notFinite, parseYaml, YamlError, type YamlFile } from '../base/yaml.ts';
+import { rawRangeOf, registersOf } from './address.ts';
+import type { Parameter, PointKind, PointRef, RegisterFacts } from './catalogue.ts';
+import {
+  type Address,
+  type Channel,
+  channelGrammar,
+  type DriverName,
+  defaultMaxAgeMs,
+  type ModbusAddress,
+  simulatedActions,
+} from './channel.ts';
+import { isTimeZone } from './local-time.ts';
+
+const identifier = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$' });
+const wireId = Type.Integer({ minimum: 0, maximum: 4_294_967_295 });
+const finite = Type.Number();
+const positiveMs = Type.Integer({ minimum: 1, maximum: 86_400_000 });
+
+/** Limits of one site. The number of points bounds the memory that threads share [points §1]. */
+export const channelsMaximum = 1000;
+export const instancesMaximum = 4096;
+export const pointsMaximum = 4096;
+/** Raw values of one point that mean "not available". */
+export const invalidValuesMaximum = 16;
+
+const parameterSchema = strict({ value: finite, unit: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })) });
+const pointSchema = strict({
+  id: wireId,
+  name: Type.String({ minLength: 1, maxLength: 128 }),
+  kind: Type.Enum(['measurement', 'action']),
+  unit: Type.String({ minLength: 1, maxLength: 64 }),
+  scale: Type.Optional(finite),
+  offset: Type.Optional(finite),
+  min: Type.Optional(finite),
+  max: Type.Optional(finite),
+  step: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+  invalid: Type.Optional(Type.Array(finite, { maxItems: invalidValuesMaximum })),
+  channel: identifier,
+  address: Type.Optional(Type.Object({})),
+  sign_convention: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+  record: Type.Optional(Type.Boolean()),
+  max_age_ms: Type.Optional(positiveMs),
+  max_writes_per_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 60_000 })),
+  safe_value: Type.Optional(finite),
+  hold_max_ms: Type.Optional(positiveMs),
+  priority_hold_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000 })),
+});
+const siteSchema = strict({
+  schema: Type.Literal('svc.site.v1'),
+  site: strict({
+    id: identifier,
+    name: Type.String({ minLength: 1, maxLength: 256 }),
+    timezone: Type.String({ minLength: 1 }),
+    latitude: Type.Optional(Type.Number({ minimum: -90, maximum: 90 })),
+    longitude: Type.Optional(Type.Number({ minimum: -180, maximum: 180 })),
+  }),
+  holidays: Type.Optional(Type.Array(Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' }))),
+  parameters: Type.Optional(Type.Record(Type.String({ pattern: '^.{1,128}$' }), parameterSchema)),
+  channels: Type.Array(Type.Object({ id: identifier, driver: Type.String() }), { maxItems: channelsMaximum }),
+  instances: Type.Array(
+    strict({ id: wireId, name: Type.String({ minLength: 1, maxLength: 128 }), points: Type.Array(pointSchema) }),
+    { maxItems: instancesMaximum },
+  ),
+  history: Type.Optional(
+    strict({
+      record_interval_ms: Type.Integer({ minimum: 100, maximum: 3_600_000 }),
+      retention_days: Type.Integer({ minimum: 1, maximum: 36_500 }),
+    }),
+  ),
+});
+
+type PointText = Static<typeof pointSchema>;
+
+export interface SitePoint {
+  readonly index: number;
+  readonly instance: number;
+  readonly kind: PointKind;
+  readonly id: number;
+  readonly name: string;
+  readonly unit: string;
+  /** engineering value = raw value * scale + offset */
+  readonly scale: number;
+  readonly offset: number;
+  /** Of a written point within what its register can hold; a measurement outside is bad. */
+  readonly min: number | undefined;
+  readonly max: number | undefined;
+  readonly step: number | undefined;
+  /** What the register of a written point can hold; undefined where that is every number. */
+  readonly register: RegisterFacts | undefined;
+  /** Raw readings that mean "not available". */
+  readonly invalid: readonly number[];
+  /** Position in `Site.channels`. */
+  readonly channel: number;
+  /** Undefined on channels whose points have none. */
+  readonly address: Address | undefined;
+  readonly signConvention: string | undefined;
+  readonly record: boolean;
+  readonly maxAgeMs: number;
+  readonly maxWritesPerMinute: number | undefined;
+  readonly safeValue: number | undefined;
+  readonly holdMaxMs: number | undefined;
+  readonly priorityHoldMs: number;
+  readonly writable: boolean;
+}
+
+/** Plain data: it crosses threads by structured clone. */
+export interface Site {
+  readonly id: string;
+  readonly name: string;
+  readonly timezone: string;
+  readonly latitude: number | undefined;
+  readonly longitude: number | undefined;
+  readonly holidays: readonly string[];
+  readonly parameters: Readonly<Record<string, Parameter>>;
+  readonly channels: readonly Channel[];
+  readonly instances: readonly { readonly id: number; readonly name: string }[];
+  readonly points: readonly SitePoint[];
+  readonly history: { readonly recordIntervalMs: number; readonly retentionDays: number };
+}
+
+const decodeSite = decoder(siteSchema);
+
+/** Reads a whole site; throws a YamlError with one line per fault. */
+export function readSite(text: string, fileName: string): Site {
+  const file = parseYaml(text, fileName);
+  const decoded = decodeSite(file.value);
+  const faults = notFinite(file.value, '').map((path) => file.at(path, 'must be a finite number'));
+  if (!decoded.ok)
+    throw new YamlError([...faults, ...decoded.issues.map((issue) => file.at(issue.path, issue.message))]);
+  const { value } = decoded;
+  const channels = readChannels(value.channels, file, faults);
+  const points = readPoints(value.instances, channels, file, faults);
+  if (!isTimeZone(value.site.timezone)) faults.push(file.at('/site/timezone', 'is not an IANA time zone'));
+  checkHolidays(value.holidays ?? [], file, faults);
+  if (faults.length > 0) throw new YamlError(faults);
+  return {
+    id: value.site.id,
+    name: value.site.name,
+    timezone: value.site.timezone,
+    latitude: value.site.latitude,
+    longitude: value.site.longitude,
+    holidays: value.holidays ?? [],
+    parameters: parametersOf(value.parameters ?? {}),
+    // Without a fault every channel was read.
+    channels: channels.flatMap(({ channel }) => channel ?? []),
+    instances: value.instances.map(({ id, name }) => ({ id, name })),
+    points,
+    history: {
+      recordIntervalMs: value.history?.record_interval_ms ?? 1000,
+      retentionDays: value.history?.retention_days ?? 400,
+    },
+  };
+}
+
+function parametersOf(
+  parameters: Readonly<Record<string, { readonly value: number; readonly unit?: string }>>,
+): Record<string, Parameter> {
+  return Object.fromEntries(Object.entries(parameters).map(([name, { value, unit }]) => [name, { value, unit }]));
+}
+
+/** What stands under `channels`; a channel whose settings are wrong is known by its name only. */
+interface ReadChannel {
+  readonly id: string;
+  readonly position: number;
+  readonly channel: Channel | undefined;
+}
+
+function isDriverName(name: string): name is DriverName {
+  return Object.hasOwn(channelGrammar, name);
+}
+
+function readChannels(
+  channels: readonly { readonly id: string; readonly driver: string }[],
+  file: YamlFile,
+  faults: string[],
+): ReadChannel[] {
+  const seen = new Set<string>();
+  return channels.map((given, position): ReadChannel => {
+    const path = `/channels/${position}`;
+    if (seen.has(given.id)) faults.push(file.at(`${path}/id`, `channel ${given.id} stands twice`));
+    seen.add(given.id);
+    if (!isDriverName(given.driver)) {
+      const known = Object.keys(channelGrammar).join(', ');
+      faults.push(file.at(`${path}/driver`, `unknown driver ${given.driver}; known are ${known}`));
+      return { id: given.id, position, channel: undefined };
+    }
+    const decoded = channelGrammar[given.driver].settings(given);
+    if (!decoded.ok) faults.push(...decoded.issues.map((issue) => file.at(path + issue.path, issue.message)));
+    return { id: given.id, position, channel: decoded.ok ? decoded.value : undefined };
+  });
+}
+
+interface InstanceText {
+  readonly id: number;
+  readonly name: string;
+  readonly points: readonly PointText[];
+}
+
+function readPoints(
+  instances: readonly InstanceText[],
+  channels: readonly ReadChannel[],
+  file: YamlFile,
+  faults: string[],
+): SitePoint[] {
+  const points: SitePoint[] = [];
+  // Of two with one id, which is refused, the first.
+  const channelsById = new Map(channels.toReversed().map((channel) => [channel.id, channel]));
+  const seenInstances = new Set<number>();
+  const seenPoints = new Set<string>();
+  instances.forEach((instance, instanceIndex) => {
+    const instancePath = `/instances/${instanceIndex}`;
+    if (seenInstances.has(instance.id))
+      faults.push(file.at(`${instancePath}/id`, `instance ${instance.id} stands twice`));
+    seenInstances.add(instance.id);
+    instance.points.forEach((text, pointIndex) => {
+      const path = `${instancePath}/points/${pointIndex}`;
+      const fault: PointFault = (member, reason) => void faults.push(file.at(`${path}/${member}`, reason));
+      const key = keyOf({ instance: instance.id, point_type: text.kind, point: text.id });
+      if (seenPoints.has(key)) fault('id', `${text.kind} point ${text.id} of instance ${instance.id} stands twice`);
+      seenPoints.add(key);
+      const found = channelsById.get(text.channel);
+      if (found === undefined) fault('channel', `there is no channel ${text.channel}`);
+      else if (found.channel !== undefined)
+        points.push(readPoint(text, instance.id, points.length, found.channel, found.position, fault));
+    });
+  });
+  if (points.length > pointsMaximum)
+    faults.push(file.at('/instances', `${points.length} points; at most ${pointsMaximum} are allowed`));
+  return points;
+}
+
+/** Reports what is wrong with one member of a point. */
+type PointFault = (member: string, reason: string) => void;
+
+function readPoint(
+  text: PointText,
+  instance: number,
+  index: number,
+  channel: Channel,
+  position: number,
+  fault: PointFault,
+): SitePoint {
+  const writable = text.kind === 'action' || channel.driver === 'virtual';
+  const address = readAddress(text, channel, fault);
+  const register = writable ? registerOf(text, address) : undefined;
+  const { min, max } = rangeWithin(text, register);
+  checkNumbers(text, min, max, writable, fault);
+  return {
+    index,
+    instance,
+    kind: text.kind,
+    id: text.id,
+    name: text.name,
+    unit: text.unit,
+    scale: text.scale ?? 1,
+    offset: text.offset ?? 0,
+    min,
+    max,
+    step: text.step,
+    register,
+    invalid: text.invalid ?? [],
+    channel: position,
+    address,
+    signConvention: text.sign_convention,
+    record: text.record ?? false,
+    maxAgeMs: text.max_age_ms ?? defaultMaxAgeMs(channel),
+    maxWritesPerMinute: text.max_writes_per_minute,
+    safeValue: text.safe_value,
+    holdMaxMs: text.hold_max_ms,
+    priorityHoldMs: text.priority_hold_ms ?? 0,
+    writable,
+  };
+}
+
+function registerOf({ scale = 1, offset = 0 }: PointText, address: Address | undefined): RegisterFacts | undefined {
+  if (address === undefined || !('table' in address)) return undefined;
+  const raw = rawRangeOf[address.type];
+  return raw === undefined ? undefined : { ...raw, scale, offset };
+}
+
+/** `min..max` of the point within what its register can hold [points §2]. */
+function rangeWithin(
+  { min, max }: PointText,
+  register: RegisterFacts | undefined,
+): { readonly min: number | undefined; readonly max: number | undefined } {
+  // The range of a float is so wide that naming it says nothing; its edge is tested where a value is written.
+  if (register === undefined || !register.whole) return { min, max };
+  const ends = [register.low, register.high].map((raw) => raw * register.scale + register.offset);
+  return {
+    min: Math.max(min ?? Number.NEGATIVE_INFINITY, Math.min(...ends)),
+    max: Math.min(max ?? Number.POSITIVE_INFINITY, Math.max(...ends)),
+  };
+}
+
+function checkNumbers(
+  text: PointText,
+  min: number | undefined,
+  max: number | undefined,
+  writable: boolean,
+  fault: PointFault,
+): void {
+  const { safe_value: safeValue } = text;
+  if (text.min !== undefined && text.max !== undefined && text.min > text.max) fault('min', 'min is above max');
+  else if (min !== undefined && max !== undefined && min > max)
+    fault('address', 'the register cannot hold any value between min and max');
+  if (text.scale === 0) fault('scale', 'scale must not be 0');
+  if ((safeValue === undefined) !== (text.hold_max_ms === undefined))
+    fault(safeValue === undefined ? 'hold_max_ms' : 'safe_value', 'safe_value and hold_max_ms go together');
+  if (safeValue !== undefined && (safeValue < (min ?? safeValue) || safeValue > (max ?? safeValue)))
+    fault('safe_value', 'safe_value is outside the range of the point');
+  const writtenOnly = ['max_writes_per_minute', 'safe_value', 'hold_max_ms', 'priority_hold_ms'] as const;
+  for (const member of writtenOnly)
+    if (text[member] !== undefined && !writable) fault(member, `${member} is for points that are written`);
+}
+
+function readAddress(text: PointText, channel: Channel, fault: PointFault): Address | undefined {
+  const decode = channelGrammar[channel.driver].address;
+  if (decode === null) {
+    if (text.address !== undefined) fault('address', `points of a ${channel.driver} channel have no address`);
+    return undefined;
+  }
+  if (text.address === undefined) {
+    fault('address', `a point of a ${channel.driver} channel needs an address`);
+    return undefined;
+  }
+  const decoded = decode(text.address);
+  if (!decoded.ok) {
+    for (const issue of decoded.issues) fault(`address${issue.path}`, issue.message);
+    return undefined;
+  }
+  const address = decoded.value;
+  if ('table' in address) checkRegister(text, address, fault);
+  if ('signal' in address) {
+    const action = simulatedActions.some((name) => name === address.signal);
+    if (action !== (text.kind === 'action'))
+      fault('address/signal', `${address.signal} is ${action ? 'an action' : 'a measurement'}`);
+  }
+  return address;
+}
+
+function checkRegister(text: PointText, { table, register, type }: ModbusAddress, fault: PointFault): void {
+  const bits = table === 'coil' || table === 'discrete';
+  if (bits !== (type === 'bool')) fault('address/type', 'bool goes with coil and discrete, and only with them');
+  if (text.kind === 'action' && (table === 'input' || table === 'discrete'))
+    fault('address/table', `${table} registers cannot be written`);
+  if (register + registersOf[type] > 65_536) fault('address/register', 'the value ends behind the last register');
+}
+
+function checkHolidays(holidays: readonly string[], file: YamlFile, faults: string[]): void {
+  holidays.forEach((day, index) => {
+    const date = new Date(`${day}T00:00:00Z`);
+    if (Number.isNaN(date.getTime()) || date.toISOString().slice(0, 10) !== day)
+      faults.push(file.at(`/holidays/${index}`, `${day} is not a date`));
+  });
+}
+
+function keyOf(ref: PointRef): string {
+  return `${ref.instance}:${ref.point_type}:${ref.point}`;
+}
