@@ -1,8 +1,9 @@
 /** The one way of a flow or trigger into the store [rules §1.3]. */
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../base/fault.ts';
+import type { Issue } from '../rules/issues.ts';
 import { flowLimits } from '../rules/limits.ts';
-import type { Issue, Topology } from '../rules/topology.ts';
+import type { Topology } from '../rules/topology.ts';
 import type { Trigger } from '../rules/trigger/parse.ts';
 import { editorNode, flowDocument, inputNode, testCatalogue } from '../testing/site-builder.ts';
 import { deriveColumns, selfTriggerWarnings, topologyOf, triggerOf, writesOf } from './rule-document.ts';

@@ -5,10 +5,12 @@
 import { Fault } from '../base/fault.ts';
 import { atOnce, type Steps } from '../base/turns.ts';
 import { reachableFrom } from '../rules/graph.ts';
+import type { Issue } from '../rules/issues.ts';
 import { type FlowLimits, storedFlowLimits } from '../rules/limits.ts';
+import type { Write } from '../rules/node/parts.ts';
 import { parseFlowSteps, parseTopologySteps } from '../rules/parse.ts';
 import { emptyTopologyText, serialiseTopology } from '../rules/serialise.ts';
-import type { Issue, Topology, Write } from '../rules/topology.ts';
+import type { Topology } from '../rules/topology.ts';
 import { parseTrigger, type Trigger } from '../rules/trigger/parse.ts';
 import type { SiteCatalogue } from '../site/catalogue.ts';
 

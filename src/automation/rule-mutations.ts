@@ -9,7 +9,8 @@ import type { Answer, CallContext, HandledCapability } from '../api/capability.t
 import { nameMax } from '../api/rule-limits.ts';
 import { Fault } from '../base/fault.ts';
 import { inTurns, nextTurn } from '../base/turns.ts';
-import type { Issue, Topology } from '../rules/topology.ts';
+import type { Issue } from '../rules/issues.ts';
+import type { Topology } from '../rules/topology.ts';
 import type { SiteCatalogue } from '../site/catalogue.ts';
 import { type AutomationParts, etag, notLoaded, ruleIdOf, ruleResource, succeeded } from './automation-parts.ts';
 import { deriveSteps, selfTriggerWarnings, topologySteps, triggerOf, writesOf } from './rule-document.ts';

@@ -1,6 +1,7 @@
 /** What a rule reads, with what can be read now: `GET /api/rules/{id}/variables` [rules §2.6]. */
 import { timeLabel } from '../base/timestamp.ts';
-import { maxAgeOf, type Topology } from '../rules/topology.ts';
+import { maxAgeOf } from '../rules/node/parts.ts';
+import type { Topology } from '../rules/topology.ts';
 import type { PointKind, SiteCatalogue } from '../site/catalogue.ts';
 import type { QualityWord } from '../site/quality.ts';
 import { qualityWord, type Snapshot, usable } from '../site/snapshot.ts';

@@ -11,16 +11,11 @@ import { createSnapshot } from '../site/snapshot.ts';
 import { compileExpression, type Frame, type Run, type Scope, slotOf } from './expression/compile.ts';
 import type { ExpressionNode, Formulas } from './expression/parse.ts';
 import { reachableFrom } from './graph.ts';
-import { advancePeriodDelta } from './period-delta.ts';
+import { kindOf, type NodeType, type TopologyNode } from './node/index.ts';
+import type { Computed } from './node/kind.ts';
+import { type Assignment, maxAgeOf, type NodeParts, otherwiseOf, type VariableRead, type Write } from './node/parts.ts';
 import { createRuleState, fingerprint, type SiteFacts } from './state.ts';
-import {
-  type Assignment,
-  maxAgeOf,
-  type Topology,
-  type TopologyNode,
-  type VariableRead,
-  type Write,
-} from './topology.ts';
+import type { Topology } from './topology.ts';
 
 export interface RuleSource {
   readonly id: number;
@@ -63,7 +58,7 @@ export interface CompiledWrite {
 }
 /** What the record says of a switch, by the output it took. */
 export interface SwitchDetails {
-  readonly type: TopologyNode['type'];
+  readonly type: NodeType;
   /** `result` is null for a branch that was not tried. */
   readonly branches: readonly { readonly name: string; readonly result: boolean | null }[];
   readonly output: string;
@@ -71,7 +66,7 @@ export interface SwitchDetails {
 
 export interface CompiledNode {
   readonly id: string;
-  readonly type: TopologyNode['type'];
+  readonly type: NodeType;
   /** True when there is work before branches and writes: reads, parameters, assignments or call sites. */
   readonly prepares: boolean;
   /** True when the node does nothing but lead on. */
@@ -202,22 +197,21 @@ class Binding {
     const before: Advance[] = [];
     const { wires: _, ...content } = node;
     const scope = this.#scope(id, fingerprint(JSON.stringify(content)), position, before);
-    const reads = readsOf(node).map((read) => this.#read(read, position));
-    const parameters = node.type === 'input' ? node.parameters.map((entry) => this.#parameter(entry, position)) : [];
-    const assignments = assignmentsOf(node).map((assignment) => this.#assignment(assignment, position, scope, before));
-    if (node.type === 'period-delta') assignments.push(this.#periodDelta(node, position, scope));
-    const branches =
-      node.type === 'switch'
-        ? node.branches.map((branch) => ({
-            name: branch.name,
-            run: this.#expression(branch.when, scope),
-            next: this.#targets(node, branch.name),
-          }))
-        : [];
-    const writes = writesOf(node).map((write) => this.#write(write, id, scope));
-    const next = this.#targets(node, node.type === 'switch' ? 'else' : 'default');
+    const parts: NodeParts = node;
+    const reads = (parts.variables ?? []).map((read) => this.#read(read, position));
+    const parameters = (parts.parameters ?? []).map((entry) => this.#parameter(entry, position));
+    const assignments = (parts.assignments ?? []).map((part) => this.#assignment(part, position, scope, before));
+    const computed = kindOf(node.type).computed?.(node);
+    if (computed !== undefined) assignments.push(this.#computed(computed, node.type, position, scope));
+    const branches = (parts.branches ?? []).map((branch) => ({
+      name: branch.name,
+      run: this.#expression(branch.when, scope),
+      next: this.#targets(node, branch.name),
+    }));
+    const writes = (parts.writes ?? []).map((write) => this.#write(write, id, scope));
+    const next = this.#targets(node, otherwiseOf(node));
     const declared = [...reads, ...parameters, ...assignments].map(({ name, slot }) => ({ name, slot }));
-    const details = node.type === 'switch' ? switchDetails(node.branches.map(({ name }) => name)) : [];
+    const details = branches.length === 0 ? [] : switchDetails(node.type, branches);
     const prepares = declared.length + before.length > 0;
     return {
       id,
@@ -246,7 +240,7 @@ class Binding {
     return compileExpression(this.#parsed(text), scope);
   }
 
-  #targets(node: TopologyNode, output: string): number[] {
+  #targets(node: NodeParts, output: string): number[] {
     const ids = Object.hasOwn(node.wires, output) ? (node.wires[output] ?? []) : [];
     return ids.map((id) => {
       const position = this.#position.get(id);
@@ -298,20 +292,16 @@ class Binding {
     return { nodeId, point: this.#point(write), slot, run: compileExpression(root, scope) };
   }
 
-  #periodDelta(
-    node: TopologyNode & { type: 'period-delta' },
-    position: number,
-    scope: Scope & HasSite,
-  ): CompiledAssignment {
-    const input = compileExpression({ kind: 'variable', name: node.input }, scope);
-    const site = scope.ownSite('period-delta');
-    const timezone = node.timezone ?? this.#catalogue.timezone;
+  #computed(computed: Computed, type: NodeType, position: number, scope: Scope & HasSite): CompiledAssignment {
+    const input = compileExpression({ kind: 'variable', name: computed.input }, scope);
+    const site = scope.ownSite(type);
+    const { timezone } = this.#catalogue;
     const run: Run = (frame) => {
       const memory = frame.sites[site];
-      if (memory === undefined) throw new Error(`period delta ${site} has no state`);
-      return advancePeriodDelta(memory, input(frame), frame.snapshot.wallMs, node.period, timezone);
+      if (memory === undefined) throw new Error(`node memory ${site} has no state`);
+      return computed.value(input(frame), memory, frame.snapshot.wallMs, timezone);
     };
-    return { name: node.name, slot: this.#declare(node.name, position), run };
+    return { name: computed.name, slot: this.#declare(computed.name, position), run };
   }
 
   #scope(nodeId: string, content: string, position: number, before: Advance[]): Scope & HasSite {
@@ -372,18 +362,6 @@ function upstreamOf(topology: Topology, positions: ReadonlyMap<string, number>):
   return upstream;
 }
 
-function readsOf(node: TopologyNode): readonly VariableRead[] {
-  return 'variables' in node ? (node.variables ?? []) : [];
-}
-
-function assignmentsOf(node: TopologyNode): readonly Assignment[] {
-  return 'assignments' in node ? (node.assignments ?? []) : [];
-}
-
-function writesOf(node: TopologyNode): readonly Write[] {
-  return 'writes' in node ? (node.writes ?? []) : [];
-}
-
 function numberNode(value: number): ExpressionNode {
   return { kind: 'number', value };
 }
@@ -397,11 +375,11 @@ function advancing(sites: readonly Advance[], run: Run): Run {
   };
 }
 
-function switchDetails(names: readonly string[]): readonly SwitchDetails[] {
-  return [-1, ...names.keys()].map((taken) => {
-    const branches = names.map((name, position) =>
+function switchDetails(type: NodeType, declared: readonly { readonly name: string }[]): readonly SwitchDetails[] {
+  return [-1, ...declared.keys()].map((taken) => {
+    const branches = declared.map(({ name }, position) =>
       Object.freeze({ name, result: position === taken ? true : taken === -1 || position < taken ? false : null }),
     );
-    return Object.freeze({ type: 'switch', branches: Object.freeze(branches), output: names[taken] ?? 'else' });
+    return Object.freeze({ type, branches: Object.freeze(branches), output: declared[taken]?.name ?? 'else' });
   });
 }

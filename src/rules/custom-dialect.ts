@@ -5,7 +5,10 @@
 import type { PointKind } from '../site/catalogue.ts';
 import type { Formulas } from './expression/parse.ts';
 import type { ParsedNode } from './graph.ts';
+import type { Issue } from './issues.ts';
 import { isFields, pointerPart, type Reader } from './issues.ts';
+import { outputNames, type TopologyNode } from './node/index.ts';
+import type { Assignment, Branch, VariableRead, Write } from './node/parts.ts';
 import {
   type ContentContext,
   checkConstant,
@@ -18,15 +21,6 @@ import {
   readTimezone,
 } from './node-content.ts';
 import { readWires } from './parse-wires.ts';
-import {
-  type Assignment,
-  type Branch,
-  type Issue,
-  outputNames,
-  type TopologyNode,
-  type VariableRead,
-  type Write,
-} from './topology.ts';
 
 const customTypes = [
   'start',

@@ -1,6 +1,9 @@
 /** Edges are only the drawing of a flow [rules §4.1]; one that shows other connections than the wires misleads. */
+
+import type { Issue } from './issues.ts';
 import { isFields } from './issues.ts';
-import { type Issue, outputNames, type Topology } from './topology.ts';
+import { outputNames } from './node/index.ts';
+import type { Topology } from './topology.ts';
 
 /** A warning when non-empty edges differ from the wires. A handle counts where it names an output of its node. */
 export function edgeWarnings(edges: unknown, topology: Topology): Issue[] {

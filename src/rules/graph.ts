@@ -4,11 +4,13 @@
  */
 import type { Steps } from '../base/turns.ts';
 import type { ExpressionNode } from './expression/parse.ts';
-import { Issues, pointerPart } from './issues.ts';
+import { type Issue, Issues, pointerPart } from './issues.ts';
 import type { FlowLimits } from './limits.ts';
+import { kindOf, type TopologyNode } from './node/index.ts';
+import type { NodeParts } from './node/parts.ts';
 import { comparisonsMaximum, implies } from './shadowed.ts';
 import { sureRuns } from './surely-run.ts';
-import type { Issue, Topology, TopologyNode } from './topology.ts';
+import type { Topology } from './topology.ts';
 
 export interface ParsedNode {
   readonly id: string;
@@ -178,6 +180,8 @@ interface Step {
 
 /** What a node declares and uses, in the order in which it happens. */
 function steps({ node, contentPath }: ParsedNode, issues: Issues): Step[] {
+  const { variables, parameters, assignments, branches, writes }: NodeParts = node;
+  const computed = kindOf(node.type).computed?.(node);
   const result: Step[] = [];
   const step = (part: object, text: number | string, declares?: string): void => {
     const parsed = typeof text === 'string' ? issues.formulas.of(text) : undefined;
@@ -185,14 +189,14 @@ function steps({ node, contentPath }: ParsedNode, issues: Issues): Step[] {
     const uses = parsed?.ok ? parsed.expression.variables.map((name) => ({ name, path })) : [];
     result.push({ uses, declares });
   };
-  if ('variables' in node) for (const read of node.variables ?? []) result.push({ uses: [], declares: read.name });
-  if (node.type === 'input')
-    for (const parameter of node.parameters) result.push({ uses: [], declares: parameter.name });
-  if ('assignments' in node) for (const part of node.assignments ?? []) step(part, part.expression, part.name);
-  if (node.type === 'switch') for (const branch of node.branches) step(branch, branch.when);
-  if (node.type === 'period-delta')
-    result.push({ uses: [{ name: node.input, path: `${contentPath}/input` }], declares: node.name });
-  if ('writes' in node) for (const write of node.writes ?? []) step(write, write.value);
+  for (const { name } of [...(variables ?? []), ...(parameters ?? [])]) result.push({ uses: [], declares: name });
+  for (const part of assignments ?? []) step(part, part.expression, part.name);
+  for (const branch of branches ?? []) step(branch, branch.when);
+  if (computed !== undefined) {
+    const { name, input, field } = computed;
+    result.push({ uses: [{ name: input, path: `${contentPath}/${field}` }], declares: name });
+  }
+  for (const write of writes ?? []) step(write, write.value);
   return result;
 }
 
@@ -219,11 +223,12 @@ function checkWindows(order: readonly ParsedNode[], limits: FlowLimits, issues: 
   }
 }
 
-function expressionsOf(node: TopologyNode): string[] {
-  const texts: (string | number)[] = [];
-  if ('assignments' in node) texts.push(...(node.assignments ?? []).map(({ expression }) => expression));
-  if (node.type === 'switch') texts.push(...node.branches.map(({ when }) => when));
-  if ('writes' in node) texts.push(...(node.writes ?? []).map(({ value }) => value));
+function expressionsOf({ assignments = [], branches = [], writes = [] }: NodeParts): string[] {
+  const texts = [
+    ...assignments.map(({ expression }) => expression),
+    ...branches.map(({ when }) => when),
+    ...writes.map(({ value }) => value),
+  ];
   return texts.filter((text) => typeof text === 'string');
 }
 
@@ -290,7 +295,8 @@ function* graphWarnings(order: readonly ParsedNode[], reachable: ReadonlySet<str
   const warnings = new Issues();
   const budget = { comparisons: comparisonsMaximum };
   for (const parsed of order) {
-    const { id, node, path } = parsed;
+    const { id, path } = parsed;
+    const node: NodeParts = parsed.node;
     if (!reachable.has(id))
       warnings.add(
         'unreachable-node',
@@ -299,7 +305,7 @@ function* graphWarnings(order: readonly ParsedNode[], reachable: ReadonlySet<str
         'wire it or remove it',
         id,
       );
-    if (node.type !== 'switch') continue;
+    if (node.branches === undefined) continue;
     yield;
     const earlier: ExpressionNode[] = [];
     for (const branch of node.branches) {

@@ -4,7 +4,16 @@
  */
 import { Formulas } from './expression/parse.ts';
 import { flowLimits } from './limits.ts';
-import type { Issue } from './topology.ts';
+
+/** A fault of a flow or trigger, as `details.issues[]` carries it [rules §2.3]. */
+export interface Issue {
+  readonly code: string;
+  readonly message: string;
+  /** JSON Pointer into the submitted document. */
+  readonly path: string;
+  readonly node_id?: string;
+  readonly hint?: string;
+}
 
 export type Fields = Readonly<Record<string, unknown>>;
 

@@ -3,12 +3,12 @@
  * `config` and the compact form (`nodes_json`) share [rules §4.7].
  */
 import type { PointKind, SiteCatalogue } from '../site/catalogue.ts';
-import { isTimeZone } from '../site/local-time.ts';
+import { isTimeZone, type Period } from '../site/local-time.ts';
 import { type ExpressionNode, isVariableName, type ParsedExpression } from './expression/parse.ts';
 import type { Reader } from './issues.ts';
 import type { FlowLimits } from './limits.ts';
+import type { Assignment, Branch, ParameterRead, VariableRead, Write } from './node/parts.ts';
 import { inRange, settled } from './step.ts';
-import type { Assignment, Branch, ParameterRead, PeriodDeltaNode, VariableRead, Write } from './topology.ts';
 
 /** What content readers need besides the reader. */
 export interface ContentContext {
@@ -96,17 +96,6 @@ export function readWrites(reader: Reader, context: ContentContext, required: bo
   });
 }
 
-export type PeriodDeltaContent = Pick<PeriodDeltaNode, 'input' | 'period' | 'name'> & { readonly timezone?: string };
-
-export function readPeriodDelta(reader: Reader): PeriodDeltaContent | undefined {
-  const input = readName(reader, 'input');
-  const name = readName(reader, 'name');
-  const period = readPeriod(reader, 'period');
-  const timezone = readTimezone(reader);
-  if (input === undefined || name === undefined || period === undefined) return undefined;
-  return { input, period, name, ...(timezone === undefined ? {} : { timezone }) };
-}
-
 export function readTimezone(reader: Reader): string | undefined {
   const timezone = reader.has('timezone') ? reader.text('timezone', 64) : undefined;
   if (timezone !== undefined && !isTimeZone(timezone)) {
@@ -120,7 +109,7 @@ export function readTimezone(reader: Reader): string | undefined {
   return timezone;
 }
 
-export function readPeriod(reader: Reader, field: string): PeriodDeltaNode['period'] | undefined {
+export function readPeriod(reader: Reader, field: string): Period | undefined {
   const period = reader.get(field);
   if (period === 'daily' || period === 'weekly' || period === 'monthly' || period === 'quarterly') return period;
   reader.fault('invalid-field', field, `'${field}' must be daily, weekly, monthly or quarterly`, 'for example daily');

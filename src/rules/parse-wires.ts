@@ -1,7 +1,7 @@
 /** Reading `wires` [rules §4.1]: they are the truth of a flow; the edges are only its drawing. */
 import type { Reader } from './issues.ts';
 import type { FlowLimits } from './limits.ts';
-import type { Wires } from './topology.ts';
+import type { Wires } from './node/parts.ts';
 
 /** `wires`: output name to next node ids. Outputs are kept in the order of `declared`, so that the bytes are stable. */
 export function readWires(

@@ -1,10 +1,11 @@
 /** Every refusal and limit of a flow document, sentence by sentence [rules §4.4]. */
 import { describe, expect, test } from 'vitest';
 import { editorNode, flowDocument, inputNode, testCatalogue } from '../testing/site-builder.ts';
+import type { Issue } from './issues.ts';
 import { flowLimits, storedFlowLimits } from './limits.ts';
 import { type ParsedFlow, parseFlow, parseTopology } from './parse.ts';
 import { serialiseTopology } from './serialise.ts';
-import type { Issue, Topology } from './topology.ts';
+import type { Topology } from './topology.ts';
 
 type Fields = Record<string, unknown>;
 

@@ -7,19 +7,13 @@ import type { SiteCatalogue } from '../site/catalogue.ts';
 import { readCustomNode } from './custom-dialect.ts';
 import { edgeWarnings } from './edges.ts';
 import { buildTopology, type ParsedNode, type Unread } from './graph.ts';
-import { type Fields, Issues, isFields, pointerPart, Reader, utf8Bytes } from './issues.ts';
+import { type Fields, type Issue, Issues, isFields, pointerPart, Reader, utf8Bytes } from './issues.ts';
 import { type FlowLimits, flowLimits } from './limits.ts';
-import {
-  type ContentContext,
-  readAssignments,
-  readBranches,
-  readParameters,
-  readPeriodDelta,
-  readVariables,
-  readWrites,
-} from './node-content.ts';
+import { type AnyKind, kindOf, nativeKind, nativeTypes, type TopologyNode, topologyTypes } from './node/index.ts';
+import type { ExtraPart } from './node/kind.ts';
+import { type ContentContext, readAssignments, readVariables, readWrites } from './node-content.ts';
 import { readWires } from './parse-wires.ts';
-import type { Issue, Topology, TopologyNode, Wires } from './topology.ts';
+import type { Topology } from './topology.ts';
 
 export type ParsedFlow =
   | { readonly ok: true; readonly topology: Topology; readonly warnings: readonly Issue[] }
@@ -222,17 +216,13 @@ function checkNodeSize(fields: Fields, path: string, id: string, limits: FlowLim
   issues.add('node-too-large', path, message, 'spread it over several nodes', id);
 }
 
-/** Types of the native dialect and what they become. */
-const nativeTypes = ['start', 'input', 'decision', 'calculation', 'action', 'period-delta', 'end'] as const;
-type NativeType = (typeof nativeTypes)[number];
-
 function readEditorNode(entry: DocumentNode, context: ContentContext, warnings: Issue[]): ParsedNode | undefined {
   const { id, reader } = entry;
   checkPosition(reader);
   const type = reader.get('type');
   if (type === 'custom') return readCustomNode(id, reader, context, warnings);
-  const native = nativeTypes.find((known) => known === type);
-  if (native === undefined) {
+  const kind = nativeKind(type);
+  if (kind === undefined) {
     reader.fault(
       'unknown-node-type',
       'type',
@@ -242,9 +232,10 @@ function readEditorNode(entry: DocumentNode, context: ContentContext, warnings: 
     return undefined;
   }
   const contentPath = `${reader.path}/data/config`;
-  const config = configOf(reader, native);
+  const config = configOf(reader, kind);
   if (config === undefined) return undefined;
-  const node = readNativeNode(native, config, context);
+  config.onlyKnown([...kind.fields, 'wires']);
+  const node = readContent(kind, config, context, []);
   return node === undefined ? undefined : { id, node, path: reader.path, contentPath };
 }
 
@@ -259,105 +250,44 @@ function checkPosition(reader: Reader): void {
   );
 }
 
-/** The config of a node; an end node may leave it out altogether. */
-function configOf(reader: Reader, type: NativeType): Reader | undefined {
+/** The config of a node; a bare one may leave it out altogether. */
+function configOf(reader: Reader, { bare }: AnyKind): Reader | undefined {
   const empty = new Reader({}, `${reader.path}/data/config`, reader.nodeId, reader.issues);
-  if (type === 'end' && !reader.has('data')) return empty;
+  if (bare === true && !reader.has('data')) return empty;
   const data = reader.inner('data');
   if (data === undefined) return undefined;
-  if (type === 'end' && !data.has('config')) return empty;
+  if (bare === true && !data.has('config')) return empty;
   return data.inner('config');
 }
 
-function readNativeNode(type: NativeType, config: Reader, context: ContentContext): TopologyNode | undefined {
-  const oneWire = (): Wires => readWires(config, context.limits, ['default']);
-  switch (type) {
-    case 'start':
-      config.onlyKnown(['wires']);
-      return { type, wires: oneWire() };
-    case 'input': {
-      config.onlyKnown(['variables', 'parameters', 'wires']);
-      return readInput(config, context, oneWire());
-    }
-    case 'decision': {
-      config.onlyKnown(['branches', 'wires']);
-      const { branches, outputs } = readBranches(config, context);
-      return { type: 'switch', branches, wires: readWires(config, context.limits, outputs) };
-    }
-    case 'calculation':
-      config.onlyKnown(['assignments', 'wires']);
-      return { type, assignments: readAssignments(config, context, true), wires: oneWire() };
-    case 'action':
-      config.onlyKnown(['writes', 'wires']);
-      return { type: 'change', writes: readWrites(config, context, true), wires: oneWire() };
-    case 'period-delta': {
-      config.onlyKnown(['input', 'period', 'timezone', 'name', 'wires']);
-      const content = readPeriodDelta(config);
-      const wires = oneWire();
-      return content === undefined ? undefined : { type, ...content, wires };
-    }
-    case 'end':
-      config.onlyKnown(['wires']);
-      return { type, wires: readWires(config, context.limits, []) };
-  }
-}
-
-function readInput(reader: Reader, context: ContentContext, wires: Wires): TopologyNode {
-  const variables = readVariables(reader, context, false);
-  const parameters = readParameters(reader, context);
-  if (!reader.has('variables') && !reader.has('parameters')) {
-    const hint = 'an input that loads nothing can be left out';
-    reader.fault('invalid-field', '', "an input needs 'variables', 'parameters' or both", hint);
-  }
-  return { type: 'input', variables, parameters, wires };
-}
-
-const compactTypes = ['start', 'input', 'switch', 'change', 'calculation', 'period-delta', 'end'] as const;
-
 function readCompactNode(reader: Reader, context: ContentContext): TopologyNode | undefined {
-  const { limits } = context;
-  const type = compactTypes.find((known) => known === reader.get('type'));
-  const oneWire = (): Wires => readWires(reader, limits, ['default']);
-  const reads = (): { variables?: ReturnType<typeof readVariables> } =>
-    reader.has('variables') ? { variables: readVariables(reader, context, true) } : {};
-  const formulas = (): { assignments?: ReturnType<typeof readAssignments> } =>
-    reader.has('assignments') ? { assignments: readAssignments(reader, context, true) } : {};
-  const writes = (): { writes?: ReturnType<typeof readWrites> } =>
-    reader.has('writes') ? { writes: readWrites(reader, context, true) } : {};
-  switch (type) {
-    case undefined:
-      reader.fault(
-        'unknown-node-type',
-        'type',
-        'unknown execution node type',
-        `known types are ${compactTypes.join(', ')}`,
-      );
-      return undefined;
-    case 'start':
-      reader.onlyKnown(['type', 'wires']);
-      return { type, wires: oneWire() };
-    case 'input':
-      reader.onlyKnown(['type', 'variables', 'parameters', 'wires']);
-      return readInput(reader, context, oneWire());
-    case 'switch': {
-      reader.onlyKnown(['type', 'variables', 'assignments', 'branches', 'wires']);
-      const { branches, outputs } = readBranches(reader, context);
-      return { type, ...reads(), ...formulas(), branches, wires: readWires(reader, limits, outputs) };
-    }
-    case 'change':
-      reader.onlyKnown(['type', 'variables', 'assignments', 'writes', 'wires']);
-      return { type, ...reads(), ...formulas(), writes: readWrites(reader, context, true), wires: oneWire() };
-    case 'calculation':
-      reader.onlyKnown(['type', 'variables', 'assignments', 'writes', 'wires']);
-      return { type, ...reads(), assignments: readAssignments(reader, context, true), ...writes(), wires: oneWire() };
-    case 'period-delta': {
-      reader.onlyKnown(['type', 'variables', 'input', 'period', 'timezone', 'name', 'writes', 'wires']);
-      const variables = reads();
-      const content = readPeriodDelta(reader);
-      return content === undefined ? undefined : { type, ...variables, ...content, ...writes(), wires: oneWire() };
-    }
-    case 'end':
-      reader.onlyKnown(['type', 'wires']);
-      return { type, wires: readWires(reader, limits, []) };
+  const kind = kindOf(reader.get('type'));
+  if (kind === undefined) {
+    const hint = `known types are ${topologyTypes.join(', ')}`;
+    reader.fault('unknown-node-type', 'type', 'unknown execution node type', hint);
+    return undefined;
   }
+  const { fields, extras } = kind;
+  const before = (['variables', 'assignments'] as const).filter((part) => extras.includes(part));
+  const after = (['writes'] as const).filter((part) => extras.includes(part));
+  reader.onlyKnown(['type', ...before, ...fields, ...after, 'wires']);
+  return readContent(kind, reader, context, extras);
+}
+
+/** Members in the order in which they are stored; `extras` are those that a node may have beside its own. */
+function readContent(
+  { type, read, outputs }: AnyKind,
+  reader: Reader,
+  context: ContentContext,
+  extras: readonly ExtraPart[],
+): TopologyNode | undefined {
+  const has = (part: ExtraPart): boolean => extras.includes(part) && reader.has(part);
+  const variables = has('variables') ? { variables: readVariables(reader, context, true) } : {};
+  const assignments = has('assignments') ? { assignments: readAssignments(reader, context, true) } : {};
+  const own = read(reader, context);
+  const writes = has('writes') ? { writes: readWrites(reader, context, true) } : {};
+  const wires = readWires(reader, context.limits, own?.outputs ?? outputs);
+  if (own === undefined) return undefined;
+  // What a kind reads is the content of a node of its type: the union follows from the registry.
+  return { type, ...variables, ...assignments, ...own.content, ...writes, wires } as TopologyNode;
 }

@@ -42,7 +42,7 @@ function isSamePath(positions: readonly number[], plan: Plan): boolean {
 export function matchedCondition(rule: CompiledRule, plan: Plan): string | null {
   for (let index = plan.pathLength - 1; index >= 0; index--) {
     const node = nodeAt(rule, plan, index);
-    if (node.type !== 'switch') continue;
+    if (node.branches.length === 0) continue;
     const branch = node.branches[takenAt(plan, index)];
     if (branch !== undefined) return branch.name;
     if (node.next.length > 0 && !endedAt(plan, index)) return 'else';

@@ -3,7 +3,8 @@
  * keys. Nodes in topological order, members in the order in which the parser makes them: the same topology always
  * gives the same bytes.
  */
-import { outputNames, type Topology } from './topology.ts';
+import { outputNames } from './node/index.ts';
+import type { Topology } from './topology.ts';
 
 /** `nodes_json` of a stub that has no flow yet. */
 export const emptyTopologyText = '{}';

@@ -5,6 +5,7 @@
 
 import type { StatefulName } from './expression/function-table.ts';
 import { afterRestart, type SiteState } from './expression/stateful.ts';
+import { isNodeType, kindOf, type NodeType } from './node/index.ts';
 
 /** Where a memory belongs: a call site or a period delta of one node, by its order in the node. */
 export interface SiteFacts {
@@ -12,7 +13,8 @@ export interface SiteFacts {
   /** Fingerprint of the node's content; another one means that the node was edited. */
   readonly content: string;
   readonly ordinal: number;
-  readonly kind: StatefulName | 'period-delta';
+  /** The function of the call site, or the type of a node that computes by itself. */
+  readonly kind: StatefulName | NodeType;
 }
 
 /** One memory per site, in the order of the rule's sites; an empty memory starts anew. */
@@ -52,7 +54,7 @@ export function urgentRuleState(rule: HasSites, state: RuleState): string {
   for (const [index, { kind }] of rule.sites.entries()) {
     const memory = state[index] ?? [];
     if (kind === 'hysteresis') text += ` ${memory[0] ?? ''}`;
-    else if (kind === 'period-delta') text += ` ${memory[0] ?? ''} ${memory[1] ?? ''} ${memory[2] ?? ''}`;
+    else text += ` ${memory.slice(0, kindOf(kind)?.urgentMemory ?? 0).join(' ')}`;
   }
   return text;
 }
@@ -67,7 +69,7 @@ export function restoreRuleState(rule: HasSites, stored: unknown): RuleState {
   }
   return rule.sites.map((site) => {
     const memory = known.get(keyOf(site)) ?? [];
-    return site.kind === 'period-delta' ? memory : afterRestart(site.kind, memory);
+    return isNodeType(site.kind) ? memory : afterRestart(site.kind, memory);
   });
 }
 

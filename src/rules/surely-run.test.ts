@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { TopologyNode } from './node/index.ts';
 import { sureRuns } from './surely-run.ts';
-import type { TopologyNode } from './topology.ts';
 
 const input = (...next: string[]): TopologyNode => ({
   type: 'input',

@@ -3,11 +3,11 @@
  * out, and then all its targets run: start → several inputs → one decision declares the variables of all inputs. Only
  * branches choose: a variable that every branch assigns is declared behind them.
  */
-import type { TopologyNode } from './topology.ts';
+import { type NodeParts, otherwiseOf } from './node/parts.ts';
 
 interface OrderedNode {
   readonly id: string;
-  readonly node: TopologyNode;
+  readonly node: NodeParts;
 }
 
 export interface SureRuns {
@@ -84,9 +84,9 @@ function upstreamOf(outputs: readonly (readonly (readonly number[])[])[]): bigin
 }
 
 /** Targets of each output of which exactly one is taken; a switch may also take `else`, wired or not. */
-function outputsOf(node: TopologyNode): readonly (readonly string[])[] {
-  if (node.type !== 'switch') return [Object.values(node.wires).flat()];
-  return [...node.branches.map(({ name }) => name), 'else'].map((name) =>
+function outputsOf(node: NodeParts): readonly (readonly string[])[] {
+  if (node.branches === undefined) return [Object.values(node.wires).flat()];
+  return [...node.branches.map(({ name }) => name), otherwiseOf(node)].map((name) =>
     Object.hasOwn(node.wires, name) ? (node.wires[name] ?? []) : [],
   );
 }

@@ -1,6 +1,8 @@
 /** Everything that is wrong with a draft, found by the server's own parser, before the server is asked. */
+
+import type { Issue } from '../../../src/rules/issues.ts';
 import { parseFlow } from '../../../src/rules/parse.ts';
-import type { Issue, Topology } from '../../../src/rules/topology.ts';
+import type { Topology } from '../../../src/rules/topology.ts';
 import { parseTrigger } from '../../../src/rules/trigger/parse.ts';
 import { t } from '../strings/index.ts';
 import type { Content } from './draft-history.ts';

@@ -1,5 +1,7 @@
 /** A rule in words: when it runs, what it reads, what it does when. Read from the topology that would run. */
-import type { Topology, TopologyNode } from '../../../src/rules/topology.ts';
+
+import type { TopologyNode } from '../../../src/rules/node/index.ts';
+import type { Topology } from '../../../src/rules/topology.ts';
 import { effectiveTrigger, type Trigger } from '../../../src/rules/trigger/parse.ts';
 import { shownDuration, shownNumber } from '../parts/number.ts';
 import { t } from '../strings/index.ts';

@@ -1,8 +1,8 @@
 /** Triggers [rules §3.1]: reading `trigger_config`, strictly, with every issue at once. */
 import type { PointRef, SiteCatalogue } from '../../site/catalogue.ts';
+import type { Issue } from '../issues.ts';
 import { Issues, isFields, Reader } from '../issues.ts';
 import { triggerLimits } from '../limits.ts';
-import type { Issue } from '../topology.ts';
 
 export interface IntervalTrigger {
   readonly type: 'interval';

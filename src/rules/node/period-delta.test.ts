@@ -1,7 +1,7 @@
 /** Period deltas [rules §4.6]: baselines, counter resets, midnights and restarts. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { localMs, type Period, periodNumber } from '../site/local-time.ts';
+import { localMs, type Period, periodNumber } from '../../site/local-time.ts';
 import { advancePeriodDelta } from './period-delta.ts';
 
 const amsterdam = 'Europe/Amsterdam';

@@ -2,7 +2,42 @@
  * Period delta [rules §4.6]: how much a counter grew since the period began. A new period starts at local
  * midnight of its zone and at 0. What was counted before a counter reset (a value below the last one) is kept.
  */
-import { localMs, type Period, periodNumber } from '../site/local-time.ts';
+import { localMs, type Period, periodNumber } from '../../site/local-time.ts';
+import { readName, readPeriod, readTimezone } from '../node-content.ts';
+import type { NodeKind } from './kind.ts';
+
+interface PeriodDeltaContent {
+  readonly input: string;
+  readonly period: Period;
+  readonly timezone?: string;
+  readonly name: string;
+}
+
+export const periodDelta: NodeKind<'period-delta', PeriodDeltaContent> = {
+  type: 'period-delta',
+  fields: ['input', 'period', 'timezone', 'name'],
+  extras: ['variables', 'writes'],
+  outputs: ['default'],
+  read(config) {
+    const input = readName(config, 'input');
+    const name = readName(config, 'name');
+    const period = readPeriod(config, 'period');
+    const timezone = readTimezone(config);
+    if (input === undefined || name === undefined || period === undefined) return undefined;
+    return { content: { input, period, name, ...(timezone === undefined ? {} : { timezone }) } };
+  },
+  computed({ input, name, period, timezone }) {
+    return {
+      name,
+      input,
+      field: 'input',
+      value: (counter, memory, wallMs, siteTimezone) =>
+        advancePeriodDelta(memory, counter, wallMs, period, timezone ?? siteTimezone),
+    };
+  },
+  // Period, baseline and what was counted before a reset; the last value moves with every run.
+  urgentMemory: 3,
+};
 
 /** Zones that end summer time at midnight set their clocks back by an hour then; adjustments of a clock are smaller. */
 const stepBackMaximumMs = 3_600_000;
