@@ -8,7 +8,8 @@ import { storedFlowLimits } from '../rules/limits.ts';
 import { parseTopologySteps } from '../rules/parse.ts';
 import type { ScheduledRule } from '../rules/scheduler.ts';
 import { emptyTopologyText } from '../rules/serialise.ts';
-import { effectiveTrigger, parseTrigger, type Trigger } from '../rules/trigger/parse.ts';
+import { kindOf, type Trigger } from '../rules/trigger/index.ts';
+import { effectiveTrigger, parseTrigger } from '../rules/trigger/parse.ts';
 import type { PointRef, SiteCatalogue } from '../site/catalogue.ts';
 import type { EngineRule, RuleFailureCode } from './engine-contract.ts';
 
@@ -19,9 +20,6 @@ export interface LoadedRule {
   readonly compiled: CompiledRule | null;
   readonly failure: RuleFailureCode | null;
 }
-
-/** On-change rules have no period; calls of time-aware functions this far apart still count as continuous. */
-const onChangePeriodMs = 60_000;
 
 /** How a row becomes a rule. */
 export interface RuleLoader {
@@ -74,22 +72,19 @@ function* compiledOf(
   if (row.nodes_json === emptyTopologyText) return 'no-runnable-flow';
   const parsed = yield* parseTopologySteps(parsedJson(row.nodes_json), catalogue, storedFlowLimits);
   if (!parsed.ok) return 'invalid-flow';
-  // A rule of 1 ms runs once a tick: what it remembers is continuous from tick to tick [rules §5.2].
-  const periodMs =
-    trigger.type === 'interval'
-      ? Math.max(trigger.interval_ms, tickMs)
-      : Math.max(trigger.time_deadband_ms, onChangePeriodMs);
+  const periodMs = kindOf(trigger.type).periodMs(trigger, tickMs);
   const source = { id: row.id, revision: row.revision, priority: row.priority, periodMs };
   return yield* compileSteps(source, parsed.topology, catalogue);
 }
 
 function subscribedPoints(trigger: Trigger, catalogue: SiteCatalogue): ScheduledRule['points'] {
-  if (trigger.type === 'interval') return [];
-  return trigger.point_refs.map((ref) => {
-    const facts = catalogue.point(ref);
-    if (facts === undefined) throw new Error(`a parsed trigger names the unknown point ${pointText(ref)}`);
-    return { index: facts.index, maxAgeMs: facts.maxAgeMs, ref };
-  });
+  return kindOf(trigger.type)
+    .points(trigger)
+    .map((ref) => {
+      const facts = catalogue.point(ref);
+      if (facts === undefined) throw new Error(`a parsed trigger names the unknown point ${pointText(ref)}`);
+      return { index: facts.index, maxAgeMs: facts.maxAgeMs, ref };
+    });
 }
 
 function pointText(ref: PointRef): string {

@@ -4,7 +4,7 @@ import { Fault } from '../base/fault.ts';
 import type { Issue } from '../rules/issues.ts';
 import { flowLimits } from '../rules/limits.ts';
 import type { Topology } from '../rules/topology.ts';
-import type { Trigger } from '../rules/trigger/parse.ts';
+import type { Trigger } from '../rules/trigger/index.ts';
 import { editorNode, flowDocument, inputNode, testCatalogue } from '../testing/site-builder.ts';
 import { deriveColumns, selfTriggerWarnings, topologyOf, triggerOf, writesOf } from './rule-document.ts';
 

@@ -1,7 +1,8 @@
 /**
- * The execution record ([rules §7.4], fields of [rules §7.4]): what one run read, decided and tried to write. History,
+ * The execution record [rules §7.4]: what one run read, decided and tried to write. History,
  * per-rule log and live stream all carry this very object.
  */
+import type { TriggerType } from './trigger/index.ts';
 
 export type Outcome = 'acted' | 'no_action' | 'skipped' | 'failed';
 
@@ -31,8 +32,8 @@ export interface ActionRecord {
 }
 
 export interface RunTrigger {
-  readonly type: 'interval' | 'on_change' | 'manual';
-  /** on_change: the point whose change made the rule due. */
+  readonly type: TriggerType | 'manual';
+  /** The point whose change made the rule due. */
   readonly point?: { readonly instance: number; readonly point_type: 'measurement' | 'action'; readonly point: number };
 }
 

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { testSnapshot } from '../testing/site-builder.ts';
 import { createScheduler, type ScheduledRule } from './scheduler.ts';
-import type { OnChangeTrigger, Trigger } from './trigger/parse.ts';
+import type { Trigger } from './trigger/index.ts';
+import type { OnChangeTrigger } from './trigger/on-change.ts';
 
 /** Event runs as often as changes come: most tests are about other gates. */
 const unlimited = { event_min_interval_ms: 0 };

@@ -6,8 +6,9 @@
 import type { PointRef } from '../site/catalogue.ts';
 import { type Snapshot, usable } from '../site/snapshot.ts';
 import type { RunTrigger } from './record.ts';
-import { bandOf, isChange, type PointMemory } from './trigger/change.ts';
-import type { Trigger } from './trigger/parse.ts';
+import { bandOf, isChange, type PointMemory, type ValueDeadband } from './trigger/change.ts';
+import { kindOf, type Trigger } from './trigger/index.ts';
+import type { TriggerKind } from './trigger/kind.ts';
 
 export interface SubscribedPoint {
   readonly index: number;
@@ -110,6 +111,7 @@ interface Memory {
 
 interface Entry {
   readonly rule: ScheduledRule;
+  readonly kind: TriggerKind<Trigger>;
   readonly memory: Memory;
   /** Place in the order of evaluation. */
   rank: number;
@@ -168,15 +170,14 @@ export function createScheduler({ event_min_interval_ms: eventMinMs }: Scheduler
       const held: Entry[] = [];
       heldUntilMs = Number.POSITIVE_INFINITY;
       for (const entry of judged) {
-        const trigger = judge(entry, snapshot, nowMs, mode);
-        if (trigger === null) continue;
+        if (!isDue(entry, snapshot, nowMs, mode)) continue;
         const freeMs = entry.memory.lastTriggerMs + eventMinMs;
-        if (trigger.type === 'on_change' && freeMs > nowMs) {
+        if (entry.kind.onEvents && freeMs > nowMs) {
           heldUntilMs = Math.min(heldUntilMs, freeMs);
           held.push(entry);
         } else {
+          due.push({ ruleId: entry.rule.id, trigger: runTrigger(entry), dueAtMs: nowMs });
           entry.changed = -1;
-          due.push({ ruleId: entry.rule.id, trigger, dueAtMs: nowMs });
         }
       }
       for (const entry of touched) entry.touched = false;
@@ -222,10 +223,9 @@ export function createScheduler({ event_min_interval_ms: eventMinMs }: Scheduler
     urgentState(ruleId, flushMs) {
       const entry = entries.get(ruleId);
       if (entry === undefined) return '';
-      const { memory, rule } = entry;
+      const { memory, rule, kind } = entry;
       const parts: (number | string)[] = [rule.cooldown_ms > 0 ? memory.lastActedMs : ''];
-      const gateMs = rule.trigger.type === 'interval' ? rule.trigger.interval_ms : rule.trigger.time_deadband_ms;
-      if (gateMs > flushMs) parts.push(memory.lastTriggerMs);
+      if (kind.gateMs(rule.trigger) > flushMs) parts.push(memory.lastTriggerMs);
       for (const { last, gap } of memory.points) parts.push(last, gap ? 'gap' : '');
       return parts.join(' ');
     },
@@ -258,7 +258,7 @@ function byRank(a: Entry, b: Entry): number {
 function fresh(rule: ScheduledRule, old: Entry | undefined): Entry {
   const stands = old?.touched === true && old.rule.triggerText === rule.triggerText;
   const changed = stands ? old.changed : -1;
-  return { rule, memory: carried(old, rule), rank: 0, changed, touched: stands };
+  return { rule, kind: kindOf(rule.trigger.type), memory: carried(old, rule), rank: 0, changed, touched: stands };
 }
 
 function carried(old: Entry | undefined, rule: ScheduledRule): Memory {
@@ -305,44 +305,45 @@ function merged(some: readonly Entry[], others: readonly Entry[]): readonly Entr
 /** Takes note of one value of a subscribed point: a gap is remembered, a change asks for a run. */
 function note(entry: Entry, position: number, value: number): void {
   const memory = entry.memory.points[position];
-  if (memory === undefined || entry.rule.trigger.type !== 'on_change') throw new Error('point outside the trigger');
+  if (memory === undefined) throw new Error('point outside the trigger');
   if (value - value !== 0) memory.gap = true;
-  else if (entry.changed === -1 && isChange(memory, value, entry.rule.trigger.value_deadband)) entry.changed = position;
+  else if (entry.changed === -1 && isChange(memory, value, entry.kind.deadband(entry.rule.trigger)))
+    entry.changed = position;
 }
 
 /**
- * Why the rule is due now, or null. A change that meets a closed gate is judged again when the gate opens. The mark of
+ * Whether the rule is due now. A change that meets a closed gate is judged again when the gate opens. The mark of
  * a change outlives the judgement only where the rule is due.
  */
-function judge(entry: Entry, snapshot: Snapshot, nowMs: number, mode: 'tick' | 'event'): RunTrigger | null {
-  const { rule, memory } = entry;
-  if (!rule.enabled) {
-    entry.changed = -1;
-    return null;
+function isDue(entry: Entry, snapshot: Snapshot, nowMs: number, mode: 'tick' | 'event'): boolean {
+  const { rule, memory, kind } = entry;
+  if (rule.enabled) {
+    // Other kinds have no points: their lists need not be fetched from memory.
+    if (kind.onEvents) noteAll(entry, snapshot);
+    const due = kind.isDue(rule.trigger, memory, nowMs, mode, entry.changed !== -1);
+    if (due && rule.runnable && cooledDown(entry, nowMs)) return true;
   }
-  if (rule.trigger.type === 'interval') {
-    if (mode !== 'tick' || !rule.runnable) return null;
-    return nowMs - memory.lastScheduledMs >= rule.trigger.interval_ms && cooledDown(entry, nowMs)
-      ? { type: 'interval' }
-      : null;
+  // Most rules are not due and have no mark: nothing is written to them.
+  if (entry.changed !== -1) entry.changed = -1;
+  return false;
+}
+
+function noteAll(entry: Entry, snapshot: Snapshot): void {
+  const { points } = entry.rule;
+  for (let position = 0; position < points.length; position++) {
+    const { index, maxAgeMs } = points[position] as SubscribedPoint;
+    note(entry, position, usable(snapshot, index, maxAgeMs) ? (snapshot.values[index] as number) : Number.NaN);
   }
-  for (let position = 0; position < rule.points.length; position++) {
-    const point = rule.points[position];
-    if (point === undefined) continue;
-    note(
-      entry,
-      position,
-      usable(snapshot, point.index, point.maxAgeMs) ? (snapshot.values[point.index] ?? Number.NaN) : Number.NaN,
-    );
-  }
-  const changed = rule.points[entry.changed];
-  const isClosed = nowMs - memory.lastTriggerMs < rule.trigger.time_deadband_ms || !cooledDown(entry, nowMs);
-  if (changed === undefined || !rule.runnable || isClosed) {
-    entry.changed = -1;
-    return null;
-  }
-  const { instance, point_type, point } = changed.ref;
-  return { type: 'on_change', point: { instance, point_type, point } };
+}
+
+/** What the record says of why the rule ran. */
+function runTrigger({ rule, kind, changed }: Entry): RunTrigger {
+  const { type } = kind;
+  // Asked for by its position: one that no list has is slow to look for.
+  const point = changed === -1 ? undefined : rule.points[changed];
+  if (point === undefined) return { type };
+  const { instance, point_type, point: number } = point.ref;
+  return { type, point: { instance, point_type, point: number } };
 }
 
 function cooledDown({ rule, memory }: Entry, nowMs: number): boolean {
@@ -360,37 +361,34 @@ function consume(memory: PointMemory | undefined, point: SubscribedPoint, snapsh
   memory.gap = false;
 }
 
-function explain({ rule, memory }: Entry, snapshot: Snapshot): RuleExplanation {
+function explain({ rule, memory, kind }: Entry, snapshot: Snapshot): RuleExplanation {
   const nowMs = snapshot.monotonicMs;
   const coolUntilMs = memory.lastActedMs + rule.cooldown_ms;
   const cooling = coolUntilMs > nowMs;
   const points = rule.points.map((point, position) =>
-    explainPoint(point, memory.points[position], rule.trigger, snapshot),
+    explainPoint(point, memory.points[position], kind.deadband(rule.trigger), snapshot),
   );
   const reasons: { code: string }[] = [];
   if (!rule.enabled) reasons.push({ code: 'disabled' });
   if (!rule.runnable) reasons.push({ code: 'not-runnable' });
   if (cooling) reasons.push({ code: 'cooldown' });
-  if (rule.trigger.type === 'interval') {
-    if (nowMs - memory.lastScheduledMs < rule.trigger.interval_ms) reasons.push({ code: 'interval-not-reached' });
-  } else {
-    if (nowMs - memory.lastTriggerMs < rule.trigger.time_deadband_ms) reasons.push({ code: 'time-deadband' });
-    if (points.some((point) => point.current_value === null)) reasons.push({ code: 'point-unavailable' });
-    if (points.every((point) => !beyond(point))) reasons.push({ code: 'no-change' });
-  }
+  const now = {
+    someUnavailable: points.some((point) => point.current_value === null),
+    noneChanged: points.every((point) => !beyond(point)),
+  };
+  for (const code of kind.reasons(rule.trigger, memory, nowMs, now)) reasons.push({ code });
   const state = !rule.enabled ? 'disabled' : !rule.runnable ? 'not-runnable' : cooling ? 'cooldown' : 'waiting';
   return {
     state,
     reasons,
-    next_due_at_ms: nextDue(rule, memory, cooling ? coolUntilMs : nowMs, nowMs),
+    next_due_at_ms: nextDue(rule, kind.nextDueMs(rule.trigger, memory), cooling ? coolUntilMs : nowMs, nowMs),
     cooldown_until_ms: cooling ? coolUntilMs : null,
     points,
   };
 }
 
-function nextDue(rule: ScheduledRule, memory: Memory, gateMs: number, nowMs: number): number | null {
-  if (rule.trigger.type !== 'interval' || !rule.enabled || !rule.runnable) return null;
-  return Math.max(nowMs, gateMs, memory.lastScheduledMs + rule.trigger.interval_ms);
+function nextDue(rule: ScheduledRule, dueMs: number | null, gateMs: number, nowMs: number): number | null {
+  return dueMs === null || !rule.enabled || !rule.runnable ? null : Math.max(nowMs, gateMs, dueMs);
 }
 
 type ExplainedPoint = RuleExplanation['points'][number];
@@ -403,14 +401,13 @@ function beyond(point: ExplainedPoint): boolean {
 function explainPoint(
   point: SubscribedPoint,
   memory: PointMemory | undefined,
-  trigger: Trigger,
+  deadband: ValueDeadband | null,
   snapshot: Snapshot,
 ): ExplainedPoint {
   const { last = Number.NaN, gap = false } = memory ?? {};
   const current = usable(snapshot, point.index, point.maxAgeMs)
     ? (snapshot.values[point.index] ?? Number.NaN)
     : Number.NaN;
-  const deadband = trigger.type === 'on_change' ? trigger.value_deadband : null;
   return {
     ref: point.ref,
     last_value: finiteOrNull(last),

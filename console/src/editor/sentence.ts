@@ -2,7 +2,8 @@
 
 import type { TopologyNode } from '../../../src/rules/node/index.ts';
 import type { Topology } from '../../../src/rules/topology.ts';
-import { effectiveTrigger, type Trigger } from '../../../src/rules/trigger/parse.ts';
+import type { Trigger } from '../../../src/rules/trigger/index.ts';
+import { effectiveTrigger } from '../../../src/rules/trigger/parse.ts';
 import { shownDuration, shownNumber } from '../parts/number.ts';
 import { t } from '../strings/index.ts';
 import type { Content } from './draft-history.ts';

@@ -9,7 +9,8 @@ import { executeRule } from '../../../src/rules/executor.ts';
 import type { ExecutionRecord } from '../../../src/rules/record.ts';
 import { createRuleState, type RuleState } from '../../../src/rules/state.ts';
 import type { Topology } from '../../../src/rules/topology.ts';
-import { effectiveTrigger, type Trigger } from '../../../src/rules/trigger/parse.ts';
+import { kindOf, type Trigger } from '../../../src/rules/trigger/index.ts';
+import { effectiveTrigger } from '../../../src/rules/trigger/parse.ts';
 import type { SiteCatalogue } from '../../../src/site/catalogue.ts';
 import type { CommandPort } from '../../../src/site/command-port.ts';
 import { quality } from '../../../src/site/quality.ts';
@@ -31,9 +32,6 @@ export interface TrialInput {
   readonly monotonicMs: number;
 }
 
-/** On-change rules have no period; the engine counts their runs as continuous within this. */
-const onChangePeriodMs = 60_000;
-
 export interface TrialSource {
   readonly id: number;
   readonly revision: number;
@@ -46,8 +44,7 @@ export interface TrialSource {
 export function prepareTrial(source: TrialSource, topology: Topology, catalogue: SiteCatalogue): TrialRule {
   const { id, revision, priority } = source;
   const trigger = effectiveTrigger(source.trigger, source.cooldownMs);
-  const periodMs =
-    trigger.type === 'interval' ? trigger.interval_ms : Math.max(trigger.time_deadband_ms, onChangePeriodMs);
+  const periodMs = kindOf(trigger.type).periodMs(trigger, 0);
   const compiled = compileRule({ id, revision, priority, periodMs }, topology, catalogue);
   return { compiled, state: createRuleState(compiled), points: catalogue.points.length };
 }

@@ -2,7 +2,11 @@
  * When a change of a subscribed point counts [rules §3.2]. Pure decisions on one point's memory; the event
  * path and the tick path both ask these same functions.
  */
-import type { ValueDeadband } from './parse.ts';
+export interface ValueDeadband {
+  readonly type: 'absolute' | 'percent';
+  /** In the point's unit, or in percent of the last value. */
+  readonly threshold: number;
+}
 
 /** What an on-change rule remembers of one subscribed point. */
 export interface PointMemory {

@@ -1,0 +1,20 @@
+/** The registry of trigger kinds, by `type` [rules §3.1]: one file and one line a kind. */
+import { interval } from './interval.ts';
+import type { TriggerKind, TriggerOf } from './kind.ts';
+import { onChange } from './on-change.ts';
+
+export const triggerKinds = { interval, on_change: onChange } as const;
+
+export type TriggerType = keyof typeof triggerKinds;
+export type Trigger = TriggerOf<(typeof triggerKinds)[TriggerType]>;
+
+export const triggerTypes = Object.keys(triggerKinds) as TriggerType[];
+
+/** The kind of a trigger; what it is asked must be about that trigger. */
+export function kindOf(type: TriggerType): TriggerKind<Trigger>;
+export function kindOf(type: unknown): TriggerKind<Trigger> | undefined;
+export function kindOf(type: unknown): TriggerKind<Trigger> | undefined {
+  if (typeof type !== 'string' || !Object.hasOwn(triggerKinds, type)) return undefined;
+  // Each kind takes its own trigger alone: the type of the trigger chose it.
+  return triggerKinds[type as TriggerType];
+}
