@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { edgeWarnings } from '../../../src/rules/edges.ts';
+import { nativeTypes } from '../../../src/rules/node/index.ts';
 import { parseFlow } from '../../../src/rules/parse.ts';
 import { testSite } from './catalogue-fixture.ts';
 import {
@@ -17,7 +18,7 @@ import {
   withEdges,
 } from './edit-flow.ts';
 import { type FlowDocument, newDocument, nodeOf, readDocument, wiresOf } from './flow-document.ts';
-import { fittingKinds, type NodeKind, nodeKinds, outputsOf } from './node-kinds.ts';
+import { fittingKinds, type NodeKind, outputsOf } from './node-kinds.ts';
 
 const site = testSite();
 
@@ -116,7 +117,7 @@ describe('[rules §4.1] what is drawn is what is stored', () => {
   test('whatever is done, edges and wires agree, and there is no circle', () => {
     const step = fc.record({
       what: fc.constantFrom('add', 'connect', 'remove', 'disconnect', 'branches'),
-      kind: fc.constantFrom<NodeKind>(...nodeKinds.filter((kind) => kind !== 'start')),
+      kind: fc.constantFrom<NodeKind>(...nativeTypes.filter((kind) => kind !== 'start')),
       a: fc.nat(30),
       b: fc.nat(30),
     });

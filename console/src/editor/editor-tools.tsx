@@ -2,6 +2,8 @@
 import { ActionIcon, Button, Menu, Tooltip } from '@mantine/core';
 import { useReactFlow } from '@xyflow/react';
 import { useEffect, useRef } from 'react';
+import { nativeTypes } from '../../../src/rules/node/index.ts';
+import { viewOf } from '../node/index.ts';
 import { announce } from '../parts/announce.tsx';
 import { readRuleFile, ruleFileText } from '../rules/rule-file.ts';
 import type { StoredRule } from '../server/queries.ts';
@@ -14,7 +16,7 @@ import { useEditor } from './editor-context.ts';
 import { readDocument } from './flow-document.ts';
 import type { CanvasNode } from './flow-node.tsx';
 import type { Size } from './layout.ts';
-import { type NodeKind, nodeKinds } from './node-kinds.ts';
+import type { NodeKind } from './node-kinds.ts';
 
 const words = t.editor;
 /** Pasted nodes stand this far beside where they were. */
@@ -73,11 +75,11 @@ export function EditorTools({ rule, view }: { rule: StoredRule; view: 'canvas' |
             </Button>
           </Menu.Target>
           <Menu.Dropdown>
-            {nodeKinds
+            {nativeTypes
               .filter((kind) => kind !== 'start' || !hasStart)
               .map((kind) => (
                 <Menu.Item key={kind} onClick={() => add(kind)}>
-                  {t.nodes.kinds[kind]}
+                  {viewOf(kind).title}
                 </Menu.Item>
               ))}
           </Menu.Dropdown>

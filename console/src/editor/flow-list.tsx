@@ -1,11 +1,12 @@
 /** The flow without drawing: every node in the order of the wires, what it does and where it leads. For keyboards, phones and screen readers. */
 import { useShownRun } from '../live/run-view.ts';
+import { viewOf } from '../node/index.ts';
 import { t } from '../strings/index.ts';
 import { drawnFlow, useDraft } from './draft-store.ts';
 import { useEditor } from './editor-context.ts';
 import { configOf, entriesOf, type FlowDocument, type FlowNode, nodeOf, textOf, wiresOf } from './flow-document.ts';
 import classes from './flow-list.module.css';
-import { drawnKind, elseOutput, outputsOf } from './node-kinds.ts';
+import { drawnKind, elseOutput, kindOf, outputsOf } from './node-kinds.ts';
 import { nodeTitle } from './node-names.ts';
 import { type ConsoleCatalogue, pointLabel } from './site-catalogue.ts';
 
@@ -33,7 +34,7 @@ export function FlowList() {
               >
                 {title}
               </button>
-              <span className={classes['soft']}>{words.kinds[drawnKind(node) ?? 'unknown']}</span>
+              <span className={classes['soft']}>{viewOf(drawnKind(node)).title}</span>
               <span className={classes['soft']}>{node.id}</span>
               {visited && <span className={classes['soft']}>{words.list.path}</span>}
             </div>
@@ -93,13 +94,13 @@ function linesOf(node: FlowNode, catalogue: ConsoleCatalogue): string[] {
     });
     return facts === undefined ? '?' : pointLabel(facts);
   };
-  const period = node.type === 'period-delta' ? configOf(node) : null;
+  const computed = viewOf(kindOf(node)).computed?.(configOf(node));
   return [
     ...entriesOf(node, 'variables').map((entry) => `${textOf(entry['name'])} ← ${point(entry, 'measurement')}`),
     ...entriesOf(node, 'parameters').map((entry) => `${textOf(entry['name'])} ← ${textOf(entry['parameter'])}`),
     ...entriesOf(node, 'assignments').map((entry) => `${textOf(entry['name'])} = ${textOf(entry['expression'])}`),
     ...entriesOf(node, 'branches').map((entry) => `${textOf(entry['name'])}: ${textOf(entry['when'])}`),
     ...entriesOf(node, 'writes').map((entry) => `${point(entry, 'action')} = ${textOf(entry['value'])}`),
-    ...(period === null ? [] : [`${textOf(period['name'])} ← ${textOf(period['input'])}, ${textOf(period['period'])}`]),
+    ...(computed === undefined ? [] : [`${computed.name} ← ${computed.from}, ${computed.detail}`]),
   ];
 }

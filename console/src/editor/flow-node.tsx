@@ -2,7 +2,7 @@
 import { Handle, type Node, type NodeProps, Position, useUpdateNodeInternals } from '@xyflow/react';
 import { memo, useEffect, useRef } from 'react';
 import { type ShownRun, useShownRun } from '../live/run-view.ts';
-import { t } from '../strings/index.ts';
+import { viewOf } from '../node/index.ts';
 import { useEditor } from './editor-context.ts';
 import type { FlowNode as DocumentNode } from './flow-document.ts';
 import classes from './flow-node.module.css';
@@ -12,8 +12,6 @@ import { NodeRows } from './node-rows.tsx';
 import type { Problem } from './problems.ts';
 
 export type CanvasNode = Node<{ readonly node: DocumentNode }, 'flow'>;
-
-const words = t.nodes;
 
 function runState(run: ShownRun | null, id: string): 'visited' | 'passed' | undefined {
   if (run === null) return undefined;
@@ -36,13 +34,14 @@ export const FlowNode = memo(function FlowNode({ data, selected }: NodeProps<Can
     drawnNames.current = names;
     updateNode(node.id);
   }, [updateNode, node.id, names]);
-  const isSmall = kind === 'start' || kind === 'end';
-  const kindName = words.kinds[kind ?? 'unknown'];
+  const view = viewOf(kind);
+  const isSmall = kind !== null && view.parts.length === 0 && view.fields === undefined;
+  const kindName = view.title;
   const title = nodeTitle(node);
   return (
     <div
       className={`${classes['node']} ${isSmall ? classes['small'] : ''}`}
-      data-kind={kind ?? 'unknown'}
+      data-tone={view.tone}
       data-selected={selected}
       data-run={runState(run, node.id)}
       data-node={node.id}

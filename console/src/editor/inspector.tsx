@@ -2,6 +2,7 @@
 import { Button, MultiSelect, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { isFields } from '../../../src/rules/issues.ts';
+import { viewOf } from '../node/index.ts';
 import { TrashIcon } from '../shell/icons.tsx';
 import { t } from '../strings/index.ts';
 import { drawnFlow, useDraft, useDraftStore } from './draft-store.ts';
@@ -10,8 +11,8 @@ import { useEditor } from './editor-context.ts';
 import { EntryGroup, type NodeForm } from './entry-list.tsx';
 import { configOf, type FlowDocument, type FlowNode, labelOf, textOf, wiresOf } from './flow-document.ts';
 import classes from './inspector.module.css';
-import { ActionForm, CalculationForm, DecisionForm, InputForm, PeriodForm } from './node-forms.tsx';
-import { elseOutput, kindOf, type NodeKind, outputsOf } from './node-kinds.ts';
+import { FieldsForm, partForms } from './node-forms.tsx';
+import { elseOutput, kindOf, outputsOf } from './node-kinds.ts';
 import { nodeTitle } from './node-names.ts';
 
 const words = t.nodes;
@@ -28,27 +29,19 @@ export function Inspector() {
   return <NodeInspector key={node.id} node={node} index={index} flow={flow} />;
 }
 
-const forms: { readonly [K in NodeKind]?: (form: NodeForm) => React.ReactNode } = {
-  input: InputForm,
-  decision: DecisionForm,
-  calculation: CalculationForm,
-  action: ActionForm,
-  'period-delta': PeriodForm,
-};
-
 function NodeInspector({ node, index, flow }: NodeForm & { flow: FlowDocument }) {
   const store = useDraftStore();
   const { readOnly, select, problems } = useEditor();
   const kind = kindOf(node);
-  const Form = kind === null ? JsonForm : forms[kind];
+  const { title, about, parts, fields } = viewOf(kind);
   const whole = problems.filter(
     (problem) => problem.part === 'flow' && problem.node_id === node.id && isOfWhole(problem.path, index),
   );
   return (
     <section className={classes['form']} aria-label={nodeTitle(node)} data-testid="inspector">
       <div>
-        <h2 className={classes['head']}>{words.kinds[kind ?? 'unknown']}</h2>
-        <p className={classes['about']}>{words.about[kind ?? 'unknown']}</p>
+        <h2 className={classes['head']}>{title}</h2>
+        <p className={classes['about']}>{about}</p>
       </div>
       {whole.map(({ message, hint }) => (
         <p key={message} className={classes['problem']}>
@@ -66,7 +59,12 @@ function NodeInspector({ node, index, flow }: NodeForm & { flow: FlowDocument })
           store.editFlow((document) => setText(document, node.id, 'label', text), `${node.id} label`);
         }}
       />
-      {Form !== undefined && <Form node={node} index={index} />}
+      {kind === null && <JsonForm node={node} index={index} />}
+      {parts.map((part) => {
+        const Form = partForms[part];
+        return Form === undefined ? null : <Form key={part} node={node} index={index} />;
+      })}
+      {fields !== undefined && <FieldsForm fields={fields} node={node} index={index} />}
       <Connections node={node} flow={flow} />
       <Textarea
         label={words.description}

@@ -3,6 +3,7 @@ import { ActionIcon, Select, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { isVariableName } from '../../../src/rules/expression/parse.ts';
 import type { Fields } from '../../../src/rules/issues.ts';
+import type { NodeField, PartName } from '../node/view.ts';
 import { withUnit } from '../parts/number.ts';
 import { NumberField } from '../parts/number-field.tsx';
 import { t } from '../strings/index.ts';
@@ -43,7 +44,7 @@ function useNames({ node }: NodeForm): VisibleName[] {
   return visibleNames(drawnFlow(history.present), node.id, catalogue);
 }
 
-export function InputForm(form: NodeForm) {
+function InputForm(form: NodeForm) {
   const { catalogue, readOnly } = useEditor();
   const variables = useEntries(form, 'variables');
   const parameters = useEntries(form, 'parameters');
@@ -141,7 +142,7 @@ function parameterFacts(facts: { value: number; unit: string | undefined } | und
   return facts === undefined ? undefined : withUnit(facts.value, facts.unit);
 }
 
-export function DecisionForm(form: NodeForm) {
+function DecisionForm(form: NodeForm) {
   const store = useDraftStore();
   const { readOnly } = useEditor();
   const names = useNames(form);
@@ -231,7 +232,7 @@ function freshBranch(entries: readonly Fields[]): string {
     if (!names.includes(words.newBranch(number))) return words.newBranch(number);
 }
 
-export function CalculationForm(form: NodeForm) {
+function CalculationForm(form: NodeForm) {
   const { readOnly } = useEditor();
   const outer = useNames(form);
   const { catalogue } = useEditor();
@@ -275,7 +276,7 @@ function typedValue(text: string): number | string {
   return /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/.test(text.trim()) && String(value) === text.trim() ? value : text;
 }
 
-export function ActionForm(form: NodeForm) {
+function ActionForm(form: NodeForm) {
   const { catalogue, readOnly } = useEditor();
   const names = useNames(form);
   const { entries, error, path, change, add, remove } = useEntries(form, 'writes');
@@ -313,59 +314,59 @@ export function ActionForm(form: NodeForm) {
   );
 }
 
-const periods = ['daily', 'weekly', 'monthly', 'quarterly'] as const;
+/** Members that are one value each. */
+export function FieldsForm({ fields, ...form }: NodeForm & { readonly fields: readonly NodeField[] }) {
+  return fields.map((field) => <FieldControl key={field.name} field={field} {...form} />);
+}
 
-export function PeriodForm(form: NodeForm) {
+function FieldControl({ field, ...form }: NodeForm & { readonly field: NodeField }) {
   const store = useDraftStore();
   const { problems, readOnly } = useEditor();
   const names = useNames(form);
   const { node, index } = form;
-  const config = configOf(node);
-  const set = (name: string, value: unknown): void =>
-    store.editFlow((flow) => setConfig(flow, node.id, name, value), `${node.id} ${name}`);
-  const error = (name: string): string | undefined => problemsAt(problems, 'flow', configPath(index, name))[0]?.message;
-  const input = textOf(config['input']);
-  const choices = [...new Set([...names.map(({ name }) => name), ...(input === '' ? [] : [input])])];
+  const { name, label, hint, control } = field;
+  const value = textOf(configOf(node)[name]);
+  const path = configPath(index, name);
+  const common = {
+    label,
+    readOnly,
+    'data-path': path,
+    error: problemsAt(problems, 'flow', path)[0]?.message,
+    ...(hint === undefined ? {} : { description: hint }),
+  };
+  const set = (next: string | undefined): void =>
+    store.editFlow((flow) => setConfig(flow, node.id, name, next), `${node.id} ${name}`);
+  if (control === 'text' || control === 'name')
+    return (
+      <TextInput
+        {...common}
+        value={value}
+        {...(control === 'name' ? { classNames: { input: classes['mono'] ?? '' } } : {})}
+        onChange={({ currentTarget }) =>
+          // A name is there, if only empty; a text that is empty is left out.
+          set(currentTarget.value === '' && control === 'text' ? undefined : currentTarget.value)
+        }
+      />
+    );
+  const choices =
+    control === 'variable'
+      ? [...new Set([...names.map((known) => known.name), ...(value === '' ? [] : [value])])]
+      : Object.entries(control).map(([choice, words]) => ({ value: choice, label: words }));
   return (
-    <>
-      <Select
-        label={words.input}
-        description={words.inputHint}
-        data={choices}
-        value={input === '' ? null : input}
-        readOnly={readOnly}
-        allowDeselect={false}
-        data-path={configPath(index, 'input')}
-        error={error('input')}
-        onChange={(value) => set('input', value ?? '')}
-      />
-      <Select
-        label={words.period}
-        data={periods.map((value) => ({ value, label: words.periods[value] }))}
-        value={textOf(config['period'])}
-        readOnly={readOnly}
-        allowDeselect={false}
-        data-path={configPath(index, 'period')}
-        error={error('period')}
-        onChange={(value) => set('period', value ?? 'daily')}
-      />
-      <TextInput
-        label={words.timezone}
-        value={textOf(config['timezone'])}
-        readOnly={readOnly}
-        data-path={configPath(index, 'timezone')}
-        error={error('timezone')}
-        onChange={(event) => set('timezone', event.currentTarget.value === '' ? undefined : event.currentTarget.value)}
-      />
-      <TextInput
-        label={words.result}
-        value={textOf(config['name'])}
-        readOnly={readOnly}
-        data-path={configPath(index, 'name')}
-        error={error('name')}
-        classNames={{ input: classes['mono'] ?? '' }}
-        onChange={(event) => set('name', event.currentTarget.value)}
-      />
-    </>
+    <Select
+      {...common}
+      data={choices}
+      value={value === '' ? null : value}
+      allowDeselect={false}
+      onChange={(next) => set(next ?? '')}
+    />
   );
 }
+
+/** The form of each list that a node may hold; that of variables covers parameters too. */
+export const partForms: { readonly [K in PartName]?: (form: NodeForm) => ReactNode } = {
+  variables: InputForm,
+  branches: DecisionForm,
+  assignments: CalculationForm,
+  writes: ActionForm,
+};

@@ -1,12 +1,14 @@
 /** The kinds of nodes that can be drawn [rules §4.2]: what each begins as, and which outputs it has. */
+import type { Fields } from '../../../src/rules/issues.ts';
+import { type NativeType, nativeTypes, nodeKinds } from '../../../src/rules/node/index.ts';
+import { viewOf } from '../node/index.ts';
 import { configOf, customType, entriesOf, type FlowNode, textOf, wiresOf } from './flow-document.ts';
 
-export const nodeKinds = ['start', 'input', 'decision', 'calculation', 'action', 'period-delta', 'end'] as const;
-export type NodeKind = (typeof nodeKinds)[number];
+export type NodeKind = NativeType;
 
 /** Null for the second dialect and for what is not known: shown and kept, edited as JSON. */
 export function kindOf(node: FlowNode): NodeKind | null {
-  return nodeKinds.find((kind) => kind === node.type) ?? null;
+  return nativeTypes.find((kind) => kind === node.type) ?? null;
 }
 
 /** What the second dialect's types are in the words of the first. */
@@ -24,19 +26,10 @@ export function drawnKind(node: FlowNode): NodeKind | null {
   return kindOf(node) ?? dialectKinds[customType(node) ?? ''] ?? null;
 }
 
-const starting: Readonly<Record<NodeKind, () => Record<string, unknown>>> = {
-  start: () => ({}),
-  input: () => ({ variables: [], parameters: [] }),
-  decision: () => ({ branches: [{ name: 'yes', when: '' }] }),
-  calculation: () => ({ assignments: [{ name: '', expression: '' }] }),
-  action: () => ({ writes: [] }),
-  'period-delta': () => ({ input: '', period: 'daily', name: '' }),
-  end: () => ({}),
-};
-
-export function startingConfig(kind: NodeKind): Record<string, unknown> {
+export function startingConfig(kind: NodeKind): Fields {
   // Only outputs that are declared may be wired: a decision's are its branches.
-  return { ...starting[kind](), wires: kind === 'end' || kind === 'decision' ? {} : { default: [] } };
+  const wires = Object.fromEntries(nodeKinds[kind].outputs.map((output) => [output, []]));
+  return { ...viewOf(kind).starting(), wires };
 }
 
 export const elseOutput = 'else';
@@ -50,9 +43,9 @@ export function outputsOf(node: FlowNode): string[] {
 
 function declaredOutputs(node: FlowNode): string[] {
   const kind = kindOf(node);
-  if (kind === 'end') return [];
-  if (kind === 'decision')
+  if (viewOf(kind).parts.includes('branches'))
     return [...new Set([...entriesOf(node, 'branches').map(({ name }) => textOf(name)), elseOutput])].filter(Boolean);
+  if (kind !== null) return [...nodeKinds[kind].outputs];
   if (customType(node) === 'function-switch') {
     const rules = configOf(node)['rule'];
     const names = Array.isArray(rules) ? entriesOf(node, 'rule').map(({ name }) => textOf(name)) : [];
@@ -68,7 +61,7 @@ export function hasInput(node: FlowNode): boolean {
 
 /** Kinds that can follow an output, or stand before an input. */
 export function fittingKinds(from: 'output' | 'input', hasStart: boolean): NodeKind[] {
-  return nodeKinds.filter((kind) => {
+  return nativeTypes.filter((kind) => {
     if (kind === 'start') return from === 'input' && !hasStart;
     return from === 'output' || kind !== 'end';
   });

@@ -3,6 +3,7 @@ import { Handle, Position } from '@xyflow/react';
 import type { Fields } from '../../../src/rules/issues.ts';
 import { nowMs } from '../clock.ts';
 import { type BranchResult, operandsOf, type ShownRun, switchDetails } from '../live/run-view.ts';
+import { viewOf } from '../node/index.ts';
 import { inWords } from '../parts/moment.tsx';
 import { shownNumber, withUnit } from '../parts/number.ts';
 import { t } from '../strings/index.ts';
@@ -24,23 +25,20 @@ interface RowsParts {
 }
 
 export function NodeRows({ node, run }: RowsParts) {
-  const kind = kindOf(node);
-  switch (kind) {
-    case 'input':
-      return <InputRows node={node} run={run} />;
-    case 'decision':
-      return <BranchRows node={node} run={run} />;
-    case 'calculation':
-      return <AssignmentRows node={node} run={run} />;
-    case 'action':
-      return <WriteRows node={node} run={run} />;
-    case 'period-delta':
-      return <PeriodRow node={node} run={run} />;
-    case 'start':
-    case 'end':
-    case null:
-      return drawnKind(node) === 'decision' ? <BranchRows node={node} run={run} /> : <Empty text={words.dialect} />;
-  }
+  const { parts, computed, empty = words.dialect } = viewOf(drawnKind(node));
+  // A node of the second dialect is drawn without rows, but for the outputs of its branches.
+  if (kindOf(node) === null && !parts.includes('branches')) return <Empty text={words.dialect} />;
+  const isHeld = parts.some((part) => (part === 'branches' ? outputsOf(node) : entriesOf(node, part)).length > 0);
+  if (parts.length > 0 && !isHeld) return <Empty text={empty} />;
+  return (
+    <>
+      {parts.includes('variables') && <InputRows node={node} run={run} />}
+      {parts.includes('branches') && <BranchRows node={node} run={run} />}
+      {parts.includes('assignments') && <AssignmentRows node={node} run={run} />}
+      {parts.includes('writes') && <WriteRows node={node} run={run} />}
+      {computed !== undefined && <ComputedRow {...computed(configOf(node))} run={run} />}
+    </>
+  );
 }
 
 function Empty({ text }: { text: string }) {
@@ -84,7 +82,6 @@ function InputRows({ node, run }: RowsParts) {
   const { catalogue } = useEditor();
   const variables = entriesOf(node, 'variables');
   const parameters = entriesOf(node, 'parameters');
-  if (variables.length + parameters.length === 0) return <Empty text={words.summaryEmpty.input} />;
   return (
     <>
       {variables.slice(0, rowsMax).map((entry, index) => {
@@ -124,7 +121,6 @@ function BranchRows({ node, run }: RowsParts) {
   const details = run === null ? null : switchDetails(run.record, node.id);
   const branches = new Map(entriesOf(node, 'branches').map((entry) => [textOf(entry['name']), textOf(entry['when'])]));
   const outputs = outputsOf(node);
-  if (outputs.length === 0) return <Empty text={words.summaryEmpty.decision} />;
   return (
     <>
       {outputs.map((output) => {
@@ -177,7 +173,6 @@ function BranchSign({ result, taken }: { result: BranchResult | undefined; taken
 
 function AssignmentRows({ node, run }: RowsParts) {
   const entries = entriesOf(node, 'assignments');
-  if (entries.length === 0) return <Empty text={words.summaryEmpty.calculation} />;
   return (
     <>
       {entries.slice(0, rowsMax).map((entry, index) => (
@@ -197,7 +192,6 @@ function WriteRows({ node, run }: RowsParts) {
   const { catalogue } = useEditor();
   const entries = entriesOf(node, 'writes');
   const actions = run?.record.actions_executed.filter((action) => action.node_id === node.id) ?? [];
-  if (entries.length === 0) return <Empty text={words.summaryEmpty.action} />;
   return (
     <>
       {entries.slice(0, rowsMax).map((entry, index) => {
@@ -230,13 +224,18 @@ function WriteRows({ node, run }: RowsParts) {
   );
 }
 
-function PeriodRow({ node, run }: RowsParts) {
-  const config = configOf(node);
-  const name = textOf(config['name']);
+interface ComputedParts {
+  readonly name: string;
+  readonly from: string;
+  readonly detail: string;
+  readonly run: ShownRun | null;
+}
+
+function ComputedRow({ name, from, detail, run }: ComputedParts) {
   return (
     <div className={classes['row']}>
       <span className={`${classes['text']} ${classes['code']}`}>
-        {name} ← {textOf(config['input'])} <span className={classes['soft']}>{textOf(config['period'])}</span>
+        {name} ← {from} <span className={classes['soft']}>{detail}</span>
       </span>
       {run !== null && Object.hasOwn(run.record.variable_values, name) && (
         <span className={classes['value']}>{shownNumber(run.record.variable_values[name])}</span>

@@ -1,21 +1,20 @@
 /** Name, priority, cooldown and trigger of the rule [rules §1.1], [rules §3.1]. */
-import { MultiSelect, Select, Textarea, TextInput } from '@mantine/core';
+import { Select, Textarea, TextInput } from '@mantine/core';
 import { cooldownMsMax, priorityMax } from '../../../src/api/rule-limits.ts';
 import { type Fields, isFields } from '../../../src/rules/issues.ts';
+import { triggerTypes } from '../../../src/rules/trigger/index.ts';
 import { defaultIntervalMs } from '../../../src/rules/trigger/parse.ts';
 import { shownDuration } from '../parts/number.ts';
 import { NumberField } from '../parts/number-field.tsx';
 import { t } from '../strings/index.ts';
+import { triggerView } from '../trigger/index.ts';
 import type { Content } from './draft-history.ts';
 import { useDraft, useDraftStore } from './draft-store.ts';
 import { useEditor } from './editor-context.ts';
 import classes from './inspector.module.css';
-import { pointChoices } from './point-picker.tsx';
 import { problemsAt } from './problems.ts';
-import { pointKey, pointOfKey } from './site-catalogue.ts';
 
 const words = t.editor.ruleForm;
-const firstIntervalMs = 1000;
 
 export function RuleForm() {
   const store = useDraftStore();
@@ -72,14 +71,7 @@ export function RuleForm() {
   );
 }
 
-const kinds = ['none', 'interval', 'on_change'] as const;
-type Kind = (typeof kinds)[number];
-
-function starting(kind: Kind): object | null {
-  if (kind === 'none') return null;
-  if (kind === 'interval') return { type: 'interval', interval_ms: firstIntervalMs };
-  return { type: 'on_change', point_refs: [], time_deadband_ms: 0, value_deadband: null };
-}
+const defaultKind = 'default';
 
 interface TriggerParts {
   readonly trigger: object | null;
@@ -90,117 +82,34 @@ interface TriggerParts {
 function TriggerForm({ trigger, cooldownMs, set }: TriggerParts) {
   const { readOnly, problems } = useEditor();
   const fields: Fields = isFields(trigger) ? trigger : {};
-  const kind = trigger === null ? 'none' : (kinds.find((known) => known === fields['type']) ?? 'none');
+  const kind = triggerTypes.find((known) => known === fields['type']);
+  const Form = kind === undefined ? null : triggerView(kind).Form;
   const change = (members: Fields): void => set({ trigger_config: { ...fields, ...members } });
   const error = (path: string): string | undefined => problemsAt(problems, 'trigger', path)[0]?.message;
   return (
     <>
       <Select
         label={words.trigger}
-        data={kinds.map((value) => ({ value, label: words.triggers[value] }))}
-        value={kind}
+        data={[
+          { value: defaultKind, label: words.defaultTrigger },
+          ...triggerTypes.map((value) => ({ value, label: triggerView(value).label })),
+        ]}
+        value={kind ?? defaultKind}
         allowDeselect={false}
         readOnly={readOnly}
         data-path="trigger"
         description={
-          kind === 'none'
+          kind === undefined
             ? words.defaultHint(shownDuration(cooldownMs > 0 ? cooldownMs : defaultIntervalMs))
             : undefined
         }
         inputWrapperOrder={['label', 'input', 'description', 'error']}
-        onChange={(value) => set({ trigger_config: starting(kinds.find((known) => known === value) ?? 'none') })}
+        onChange={(value) => {
+          const chosen = triggerTypes.find((known) => known === value);
+          set({ trigger_config: chosen === undefined ? null : triggerView(chosen).starting() });
+        }}
       />
-      {kind === 'interval' && (
-        <NumberField
-          label={words.interval}
-          value={typeof fields['interval_ms'] === 'number' ? fields['interval_ms'] : null}
-          min={1}
-          integer
-          step={100}
-          readOnly={readOnly}
-          data-path="trigger/interval_ms"
-          error={error('/interval_ms')}
-          onChange={(value) => change({ interval_ms: value })}
-        />
-      )}
-      {kind === 'on_change' && <OnChangeForm fields={fields} change={change} error={error} />}
-    </>
-  );
-}
-
-interface OnChangeParts {
-  readonly fields: Fields;
-  readonly change: (members: Fields) => void;
-  readonly error: (path: string) => string | undefined;
-}
-
-const bands = ['none', 'absolute', 'percent'] as const;
-
-function OnChangeForm({ fields, change, error }: OnChangeParts) {
-  const { catalogue, readOnly } = useEditor();
-  const refs = Array.isArray(fields['point_refs']) ? (fields['point_refs'] as unknown[]).filter(isFields) : [];
-  const keys = refs.map((ref) =>
-    pointKey({
-      instance: Number(ref['instance']),
-      point_type: ref['point_type'] === 'action' ? 'action' : 'measurement',
-      point: Number(ref['point']),
-    }),
-  );
-  const band = isFields(fields['value_deadband']) ? fields['value_deadband'] : null;
-  const bandKind = bands.find((known) => known === band?.['type']) ?? 'none';
-  return (
-    <>
-      <MultiSelect
-        label={words.points}
-        description={words.pointsHint}
-        data={pointChoices(catalogue, 'read')}
-        value={keys}
-        searchable
-        readOnly={readOnly}
-        error={error('/point_refs') ?? keys.map((_, at) => error(`/point_refs/${at}`)).find(Boolean)}
-        onChange={(next) =>
-          change({
-            point_refs: next.map((key) => {
-              const { instance, point_type: kind, point } = pointOfKey(key);
-              return { instance, point_type: kind, point };
-            }),
-          })
-        }
-      />
-      <Select
-        label={words.valueDeadband}
-        data={bands.map((value) => ({ value, label: words.valueDeadbands[value] }))}
-        value={bandKind}
-        allowDeselect={false}
-        readOnly={readOnly}
-        onChange={(value) =>
-          change({
-            value_deadband:
-              value === 'absolute' || value === 'percent' ? { type: value, threshold: band?.['threshold'] ?? 0 } : null,
-          })
-        }
-      />
-      {band !== null && (
-        <NumberField
-          label={bandKind === 'percent' ? words.thresholdPercent : words.threshold}
-          value={typeof band['threshold'] === 'number' ? band['threshold'] : null}
-          min={0}
-          readOnly={readOnly}
-          error={error('/value_deadband/threshold')}
-          onChange={(value) => change({ value_deadband: { ...band, threshold: value } })}
-        />
-      )}
-      <NumberField
-        label={words.timeDeadband}
-        description={words.timeDeadbandHint}
-        value={typeof fields['time_deadband_ms'] === 'number' ? fields['time_deadband_ms'] : null}
-        min={0}
-        integer
-        step={100}
-        readOnly={readOnly}
-        error={error('/time_deadband_ms')}
-        onChange={(value) => change({ time_deadband_ms: value })}
-      />
+      {Form !== null && <Form fields={fields} change={change} error={error} />}
     </>
   );
 }

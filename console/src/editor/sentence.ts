@@ -6,6 +6,7 @@ import type { Trigger } from '../../../src/rules/trigger/index.ts';
 import { effectiveTrigger } from '../../../src/rules/trigger/parse.ts';
 import { shownDuration, shownNumber } from '../parts/number.ts';
 import { t } from '../strings/index.ts';
+import { triggerView } from '../trigger/index.ts';
 import type { Content } from './draft-history.ts';
 import { type ConsoleCatalogue, pointLabel } from './site-catalogue.ts';
 
@@ -20,27 +21,14 @@ export function sentenceOf(
   catalogue: ConsoleCatalogue,
 ): string {
   const teller: Teller = { topology, catalogue, clauses: 0 };
-  const when = triggerText(effectiveTrigger(trigger, content.cooldown_ms), catalogue);
+  const runsBy = effectiveTrigger(trigger, content.cooldown_ms);
+  const when = triggerView(runsBy.type).text(runsBy, catalogue);
   const reads = readsText(topology, catalogue);
   const does = effects(teller, topology.start_node, new Set());
   const body = does === '' ? words.nothing : does;
   const cooldown =
     content.cooldown_ms > 0 && trigger !== null ? words.cooldown(shownDuration(content.cooldown_ms)) : '';
   return `${when}${reads === '' ? '' : `, ${words.reads(reads)}`}: ${body}.${cooldown}`;
-}
-
-function triggerText(trigger: Trigger, catalogue: ConsoleCatalogue): string {
-  if (trigger.type === 'interval') return words.every(shownDuration(trigger.interval_ms));
-  const points = trigger.point_refs.map((ref) => {
-    const point = catalogue.point(ref);
-    return point === undefined ? '?' : pointLabel(point);
-  });
-  const band = trigger.value_deadband;
-  const by =
-    band === null || band.threshold === 0
-      ? ''
-      : words.byMore(band.type === 'percent' ? `${shownNumber(band.threshold)} %` : shownNumber(band.threshold));
-  return words.whenever(words.or(points), by);
 }
 
 function readsText(topology: Topology, catalogue: ConsoleCatalogue): string {

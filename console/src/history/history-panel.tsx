@@ -15,6 +15,7 @@ import { outcomeOf } from '../rules/rule-words.ts';
 import { useSession } from '../session/session.ts';
 import { mayAudit } from '../session/token.ts';
 import { t } from '../strings/index.ts';
+import { triggerView } from '../trigger/index.ts';
 import classes from './history-panel.module.css';
 import { useHistory } from './history-queries.ts';
 
@@ -83,9 +84,9 @@ function useNewRuns(ruleId: number, fetchedAtMs: number): boolean {
 
 export function triggerWords(record: AnyRecord, catalogue: ConsoleCatalogue): string {
   const { trigger } = record;
-  if (trigger.point === undefined) return words.triggers[trigger.type];
-  const point = catalogue.point(trigger.point);
-  return point === undefined ? words.triggers[trigger.type] : words.triggerPoint(pointLabel(point));
+  const point = trigger.point === undefined ? undefined : catalogue.point(trigger.point);
+  if (point !== undefined) return words.triggerPoint(pointLabel(point));
+  return trigger.type === 'manual' ? words.manual : triggerView(trigger.type).run;
 }
 
 interface RowParts {

@@ -118,7 +118,7 @@ export const editor = {
     cooldown: 'Cooldown (milliseconds)',
     cooldownHint: 'Minimum pause after a run that wrote something. 0 = none.',
     trigger: 'When it runs',
-    triggers: { none: 'Default', interval: 'At an interval', on_change: 'When points change' },
+    defaultTrigger: 'Default',
     defaultHint: (period: string) => `Every ${period}: the cooldown if set, otherwise one second.`,
     interval: 'Interval (milliseconds)',
     points: 'Points',

@@ -1,26 +1,6 @@
 /** The nodes of a flow and their forms. */
 
 export const nodes = {
-  kinds: {
-    start: 'Start',
-    input: 'Input',
-    decision: 'Decision',
-    calculation: 'Calculation',
-    action: 'Action',
-    'period-delta': 'Period counter',
-    end: 'End',
-    unknown: 'Node',
-  },
-  about: {
-    start: 'Where every run begins.',
-    input: 'Reads points and site parameters into variables.',
-    decision: 'Tries its branches in order and takes the first that is true.',
-    calculation: 'Computes variables for later nodes.',
-    action: 'Writes points.',
-    'period-delta': 'Increase of a counter since the start of the day, week, month or quarter.',
-    end: 'Where a run ends.',
-    unknown: 'A node of another dialect. It is kept unchanged; edit it as JSON.',
-  },
   dialect: 'second dialect',
   noneSelected: 'Select a node on the canvas or in the list to edit it, or add one.',
   several: (n: number) => `${n} nodes are selected.`,
@@ -62,12 +42,6 @@ export const nodes = {
   addWrite: 'Add a write',
   value: 'Value',
   valueHint: 'A number or an expression',
-  input: 'Counter',
-  inputHint: 'A variable that only increases, such as an energy meter',
-  period: 'Since the start of the',
-  periods: { daily: 'day', weekly: 'week (Monday)', monthly: 'month', quarterly: 'quarter' },
-  timezone: 'Time zone (empty: the site’s)',
-  result: 'Result variable',
   json: 'Content as JSON',
   jsonBad: (why: string) => `Enter a JSON object: ${why}`,
   suggestions: 'Suggestions',
@@ -75,12 +49,6 @@ export const nodes = {
   newBranch: (n: number) => `branch_${n}`,
   aria: (kind: string, label: string, problems: number) =>
     `${kind}${label === '' ? '' : ` ${label}`}${problems === 0 ? '' : `, ${problems === 1 ? '1 problem' : `${problems} problems`}`}`,
-  summaryEmpty: {
-    input: 'reads nothing yet',
-    decision: 'no branches yet',
-    calculation: 'no variables yet',
-    action: 'writes nothing yet',
-  },
   notReached: 'not reached',
   list: {
     label: 'Flow as a list',

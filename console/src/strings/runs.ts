@@ -11,7 +11,7 @@ export const runs = {
   none: 'The rule has not run yet.',
   otherRevision: (run: number, shown: number) => `This run used revision ${run}. The canvas shows revision ${shown}.`,
   draftDiffers: 'This run used the stored version, which differs from your draft.',
-  triggers: { interval: 'on schedule', on_change: 'on change', manual: 'by hand' },
+  manual: 'by hand',
   triggerPoint: (point: string) => `${point} changed`,
   duration: (text: string) => `took ${text}`,
   noWrites: 'No writes',

@@ -1,0 +1,10 @@
+/** Where a run ends. */
+import type { NodeView } from './view.ts';
+
+export const end: NodeView = {
+  title: 'End',
+  about: 'Where a run ends.',
+  tone: 'plain',
+  parts: [],
+  starting: () => ({}),
+};

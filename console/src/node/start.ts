@@ -1,0 +1,10 @@
+/** Where a run begins. */
+import type { NodeView } from './view.ts';
+
+export const start: NodeView = {
+  title: 'Start',
+  about: 'Where every run begins.',
+  tone: 'plain',
+  parts: [],
+  starting: () => ({}),
+};

@@ -1,0 +1,34 @@
+/** Runs again and again. */
+import type { IntervalTrigger } from '../../../src/rules/trigger/interval.ts';
+import { useEditor } from '../editor/editor-context.ts';
+import { shownDuration } from '../parts/number.ts';
+import { NumberField } from '../parts/number-field.tsx';
+import { t } from '../strings/index.ts';
+import type { TriggerForm, TriggerView } from './view.ts';
+
+const firstIntervalMs = 1000;
+
+function IntervalForm({ fields, change, error }: TriggerForm) {
+  const { readOnly } = useEditor();
+  return (
+    <NumberField
+      label={t.editor.ruleForm.interval}
+      value={typeof fields['interval_ms'] === 'number' ? fields['interval_ms'] : null}
+      min={1}
+      integer
+      step={100}
+      readOnly={readOnly}
+      data-path="trigger/interval_ms"
+      error={error('/interval_ms')}
+      onChange={(value) => change({ interval_ms: value })}
+    />
+  );
+}
+
+export const interval: TriggerView<IntervalTrigger> = {
+  label: 'At an interval',
+  run: 'on schedule',
+  starting: () => ({ type: 'interval', interval_ms: firstIntervalMs }),
+  text: ({ interval_ms }) => t.editor.sentence.every(shownDuration(interval_ms)),
+  Form: IntervalForm,
+};

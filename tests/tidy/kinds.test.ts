@@ -1,0 +1,197 @@
+/** What a new kind costs: a dummy of each sort is added to a copy of the sources, which then knows it everywhere. */
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { repositoryFiles } from './sources.ts';
+
+let copy = '';
+beforeAll(() => {
+  copy = mkdtempSync(join(tmpdir(), 'setpoint-kinds-'));
+  for (const folder of ['src/base', 'src/api', 'src/site', 'src/rules', 'src/contract', 'console/src'])
+    cpSync(folder, join(copy, folder), { recursive: true, filter: (path) => !path.endsWith('.test.ts') });
+  for (const file of ['package.json', 'tsconfig.json', 'console/tsconfig.json']) cpSync(file, join(copy, file));
+  symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
+});
+afterAll(() => rmSync(copy, { recursive: true, force: true }));
+
+/** The files that `change` touches: new ones, and those of which a line is replaced by several. */
+class Change {
+  readonly files: string[] = [];
+
+  add(path: string, text: string): void {
+    this.files.push(path);
+    writeFileSync(join(copy, path), text);
+  }
+
+  line(path: string, after: string, more: string, top = ''): void {
+    const text = readFileSync(join(copy, path), 'utf8');
+    expect(text, path).toContain(after);
+    if (!this.files.includes(path)) this.files.push(path);
+    writeFileSync(join(copy, path), top + text.replace(after, `${after}\n${more}`));
+  }
+}
+
+/** What the copied sources answer, by a program that imports them. */
+function ask(program: string): unknown {
+  const file = join(copy, 'ask.ts');
+  writeFileSync(file, program);
+  return JSON.parse(execFileSync('node', [file], { encoding: 'utf8' }));
+}
+
+/** Type errors of the files of the copy that are about kinds. */
+function typeFaults(): string[] {
+  const config = {
+    extends: './console/tsconfig.json',
+    include: ['console/src'],
+  };
+  writeFileSync(join(copy, 'kinds.json'), JSON.stringify(config));
+  try {
+    execFileSync('node', ['node_modules/typescript/bin/tsc', '--noEmit', '-p', 'kinds.json'], {
+      cwd: copy,
+      encoding: 'utf8',
+    });
+    return [];
+  } catch (error) {
+    return error instanceof Error && 'stdout' in error ? String(error.stdout).trim().split('\n') : [String(error)];
+  }
+}
+
+test('a node kind: one file and one line in rules, and in the console', { timeout: 120_000 }, () => {
+  const change = new Change();
+  change.add(
+    'src/rules/node/dummy.ts',
+    `import { readAssignments } from '../node-content.ts';
+import type { NodeKind } from './kind.ts';
+import type { Assignment } from './parts.ts';
+export const dummy: NodeKind<'dummy', { readonly assignments: readonly Assignment[] }> = {
+  type: 'dummy', fields: ['assignments'], extras: [], outputs: ['default'],
+  read: (config, context) => ({ content: { assignments: readAssignments(config, context, true) } }),
+};
+`,
+  );
+  change.line(
+    'src/rules/node/index.ts',
+    'export const nodeKinds = {',
+    '  dummy,',
+    "import { dummy } from './dummy.ts';\n",
+  );
+  // The console does not compile without its own line.
+  expect(typeFaults().join('\n')).toContain("'dummy'");
+  change.add(
+    'console/src/node/dummy.ts',
+    `import type { NodeView } from './view.ts';
+export const dummy: NodeView = { title: 'Dummy', about: '', tone: 'plain', parts: ['assignments'], starting: () => ({ assignments: [] }) };
+`,
+  );
+  change.line('console/src/node/index.ts', 'NodeView>> = {', '  dummy,', "import { dummy } from './dummy.ts';\n");
+  expect(typeFaults()).toEqual([]);
+  const answer = ask(`
+import { parseFlow, parseTopology } from './src/rules/parse.ts';
+import { serialiseTopology } from './src/rules/serialise.ts';
+import { compileRule } from './src/rules/compile.ts';
+import { createPlan, evaluateRule } from './src/rules/evaluate.ts';
+import { createRuleState } from './src/rules/state.ts';
+import { createSnapshot } from './src/site/snapshot.ts';
+const node = (id: string, type: string, config: object) => ({ id, type, position: { x: 0, y: 0 }, data: { config } });
+const catalogue = { timezone: 'UTC', points: [], parameters: [], point: () => undefined, parameter: () => undefined };
+const parsed = parseFlow({ nodes: [
+  node('s', 'start', { wires: { default: ['d'] } }),
+  node('d', 'dummy', { assignments: [{ name: 'x', expression: '1 + 2' }], wires: { default: ['e'] } }),
+  node('e', 'end', {}),
+] }, catalogue);
+if (!parsed.ok) throw new Error(JSON.stringify(parsed));
+const text = serialiseTopology(parsed.topology);
+const again = parseTopology(JSON.parse(text), catalogue);
+const rule = compileRule({ id: 1, revision: 1, priority: 0, periodMs: 1000 }, parsed.topology, catalogue);
+const plan = createPlan();
+evaluateRule(rule, createSnapshot(0), createRuleState(rule), plan);
+console.log(JSON.stringify([text, again.ok, plan.status, rule.frame.slots.includes(3)]));
+`);
+  expect(answer).toEqual([
+    '{"start_node":"s","nodes":{"s":{"type":"start","wires":{"default":["d"]}},"d":{"type":"dummy","assignments":[{"name":"x","expression":"1 + 2"}],"wires":{"default":["e"]}},"e":{"type":"end","wires":{}}}}',
+    true,
+    'evaluated',
+    true,
+  ]);
+  expect(change.files).toHaveLength(4);
+});
+
+test('a trigger kind: one file and one line in rules, and in the console', { timeout: 120_000 }, () => {
+  const change = new Change();
+  change.add(
+    'src/rules/trigger/dummy.ts',
+    `import type { TriggerKind } from './kind.ts';
+export interface DummyTrigger { readonly type: 'dummy'; readonly every: number }
+export const dummy: TriggerKind<DummyTrigger> = {
+  type: 'dummy', fields: ['every'],
+  read(reader) { const every = reader.integer('every', 1, 10); return every === undefined ? undefined : { every }; },
+  points: () => [], deadband: () => null, onEvents: false,
+  isDue: ({ every }, { lastScheduledMs }, nowMs) => nowMs - lastScheduledMs >= every * 1000,
+  reasons: () => [], nextDueMs: () => null, gateMs: () => 0, periodMs: ({ every }) => every * 1000,
+};
+`,
+  );
+  change.line(
+    'src/rules/trigger/index.ts',
+    'export const triggerKinds = { interval,',
+    ' dummy,',
+    "import { dummy } from './dummy.ts';\n",
+  );
+  change.add(
+    'console/src/trigger/dummy.ts',
+    `import type { DummyTrigger } from '../../../src/rules/trigger/dummy.ts';
+import type { TriggerView } from './view.ts';
+export const dummy: TriggerView<DummyTrigger> = { label: 'Dummy', run: 'dummy', starting: () => ({ type: 'dummy', every: 1 }), text: () => '', Form: () => null };
+`,
+  );
+  change.line('console/src/trigger/index.ts', '}>> } = {', '  dummy,', "import { dummy } from './dummy.ts';\n");
+  expect(typeFaults()).toEqual([]);
+  const answer = ask(`
+import { createScheduler } from './src/rules/scheduler.ts';
+import { parseTrigger } from './src/rules/trigger/parse.ts';
+import { createSnapshot } from './src/site/snapshot.ts';
+const catalogue = { timezone: 'UTC', points: [], parameters: [], point: () => undefined, parameter: () => undefined };
+const parsed = parseTrigger({ type: 'dummy', every: 2 }, catalogue);
+if (!parsed.ok) throw new Error(JSON.stringify(parsed));
+const scheduler = createScheduler({ event_min_interval_ms: 20 });
+const rule = { id: 1, priority: 0, enabled: true, runnable: true, cooldown_ms: 0, trigger: parsed.trigger, triggerText: '', points: [] };
+scheduler.change([rule], []);
+const snapshot = createSnapshot(0);
+const counts = [0, 1000, 2000].map((nowMs) => {
+  const due = scheduler.due(snapshot, 'tick', nowMs);
+  for (const { ruleId, dueAtMs } of due) scheduler.finished(ruleId, { scheduled: true, acted: false, snapshot, dueAtMs, endedMs: dueAtMs });
+  return due.map(({ trigger }) => trigger.type);
+});
+console.log(JSON.stringify(counts));
+`);
+  expect(answer).toEqual([['dummy'], [], ['dummy']]);
+  expect(change.files).toHaveLength(4);
+});
+
+test('a calendar transform or a substitution method: one entry of one table', () => {
+  const change = new Change();
+  change.line(
+    'src/contract/calendar.ts',
+    'export const calendarTransforms = {',
+    "  dummy: fromLocalTime('calendar.dummy', () => 7),",
+  );
+  change.line('src/contract/missing.ts', 'export const substitutions = {', '  dummy: () => 7,');
+  const answer = ask(`
+import { calendarTransforms, isCalendarTransform } from './src/contract/calendar.ts';
+import { substitutionMethods } from './src/contract/missing.ts';
+console.log(JSON.stringify([isCalendarTransform('dummy'), Object.keys(calendarTransforms).length, substitutionMethods.includes('dummy')]));
+`);
+  expect(answer).toEqual([true, 10, true]);
+  expect(change.files).toHaveLength(2);
+});
+
+test('nothing but a registry names all kinds', () => {
+  const lists = repositoryFiles()
+    .filter(({ path }) => /^(src|console\/src)\/.*\.tsx?$/.test(path) && !path.endsWith('.test.ts'))
+    .filter(({ text }) => /'calculation'/.test(text) && /'period-delta'/.test(text))
+    .map(({ path }) => path);
+  // Each names what the second dialect's types become in the first.
+  expect(lists).toEqual(['console/src/editor/node-kinds.ts', 'src/rules/custom-dialect.ts']);
+});
