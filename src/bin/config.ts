@@ -17,7 +17,7 @@ import { type GatewayLimits, gatewayLimits, gatewayLimitsSchema } from '../gatew
 import { type HistoryLimits, historyLimits, historyLimitsSchema } from '../historian/limits.ts';
 import { type ProcessingLimits, processingLimits, processingLimitsSchema } from '../processing/limits.ts';
 import type { Parameter } from '../site/catalogue.ts';
-import type { Channel } from '../site/channel.ts';
+import type { Channel } from '../site/protocol/index.ts';
 import { readSite, type Site } from '../site/site.ts';
 import { type StorageLimits, storageLimits, storageLimitsSchema } from '../storage/server-limits.ts';
 

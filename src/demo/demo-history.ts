@@ -12,7 +12,7 @@ import { readSeries, type Series } from '../devices/driver/series.ts';
 import { plantInputs } from '../devices/driver/simulated.ts';
 import { initialPlant, stepPlant } from '../devices/driver/simulated-model.ts';
 import type { SeriesId } from '../historian/historian.ts';
-import type { SimulatedAddress, SimulatedChannel, SimulatedSignal } from '../site/channel.ts';
+import type { SimulatedAddress, SimulatedChannel, SimulatedSignal } from '../site/protocol/simulated.ts';
 import type { Site, SitePoint } from '../site/site.ts';
 
 const minuteMs = 60_000;

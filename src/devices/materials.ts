@@ -4,7 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { MqttChannel, SimulatedChannel } from '../site/channel.ts';
+import type { MqttChannel } from '../site/protocol/mqtt.ts';
+import type { SimulatedChannel } from '../site/protocol/simulated.ts';
 import type { Site } from '../site/site.ts';
 import type { DriverMaterials } from './driver/index.ts';
 import type { MqttCredentials } from './driver/mqtt.ts';

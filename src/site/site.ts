@@ -6,18 +6,9 @@ import Type, { type Static } from 'typebox';
 import { decoder } from '../base/decode.ts';
 import { strict } from '../base/schema.ts';
 import { notFinite, parseYaml, YamlError, type YamlFile } from '../base/yaml.ts';
-import { rawRangeOf, registersOf } from './address.ts';
 import type { Parameter, PointKind, PointRef, RegisterFacts } from './catalogue.ts';
-import {
-  type Address,
-  type Channel,
-  channelGrammar,
-  type DriverName,
-  defaultMaxAgeMs,
-  type ModbusAddress,
-  simulatedActions,
-} from './channel.ts';
 import { isTimeZone } from './local-time.ts';
+import { type Address, type Channel, driverNames, protocolOf } from './protocol/index.ts';
 
 const identifier = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$' });
 const wireId = Type.Integer({ minimum: 0, maximum: 4_294_967_295 });
@@ -173,10 +164,6 @@ interface ReadChannel {
   readonly channel: Channel | undefined;
 }
 
-function isDriverName(name: string): name is DriverName {
-  return Object.hasOwn(channelGrammar, name);
-}
-
 function readChannels(
   channels: readonly { readonly id: string; readonly driver: string }[],
   file: YamlFile,
@@ -187,12 +174,13 @@ function readChannels(
     const path = `/channels/${position}`;
     if (seen.has(given.id)) faults.push(file.at(`${path}/id`, `channel ${given.id} stands twice`));
     seen.add(given.id);
-    if (!isDriverName(given.driver)) {
-      const known = Object.keys(channelGrammar).join(', ');
+    const driver = driverNames.find((name) => name === given.driver);
+    if (driver === undefined) {
+      const known = driverNames.join(', ');
       faults.push(file.at(`${path}/driver`, `unknown driver ${given.driver}; known are ${known}`));
       return { id: given.id, position, channel: undefined };
     }
-    const decoded = channelGrammar[given.driver].settings(given);
+    const decoded = protocolOf(driver).settings(given);
     if (!decoded.ok) faults.push(...decoded.issues.map((issue) => file.at(path + issue.path, issue.message)));
     return { id: given.id, position, channel: decoded.ok ? decoded.value : undefined };
   });
@@ -250,7 +238,7 @@ function readPoint(
 ): SitePoint {
   const writable = text.kind === 'action' || channel.driver === 'virtual';
   const address = readAddress(text, channel, fault);
-  const register = writable ? registerOf(text, address) : undefined;
+  const register = writable ? registerOf(text, channel, address) : undefined;
   const { min, max } = rangeWithin(text, register);
   checkNumbers(text, min, max, writable, fault);
   return {
@@ -271,7 +259,7 @@ function readPoint(
     address,
     signConvention: text.sign_convention,
     record: text.record ?? false,
-    maxAgeMs: text.max_age_ms ?? defaultMaxAgeMs(channel),
+    maxAgeMs: text.max_age_ms ?? protocolOf(channel.driver).defaultMaxAgeMs(channel),
     maxWritesPerMinute: text.max_writes_per_minute,
     safeValue: text.safe_value,
     holdMaxMs: text.hold_max_ms,
@@ -280,9 +268,12 @@ function readPoint(
   };
 }
 
-function registerOf({ scale = 1, offset = 0 }: PointText, address: Address | undefined): RegisterFacts | undefined {
-  if (address === undefined || !('table' in address)) return undefined;
-  const raw = rawRangeOf[address.type];
+function registerOf(
+  { scale = 1, offset = 0 }: PointText,
+  { driver }: Channel,
+  address: Address | undefined,
+): RegisterFacts | undefined {
+  const raw = address === undefined ? undefined : protocolOf(driver).rawRange?.(address);
   return raw === undefined ? undefined : { ...raw, scale, offset };
 }
 
@@ -322,8 +313,8 @@ function checkNumbers(
 }
 
 function readAddress(text: PointText, channel: Channel, fault: PointFault): Address | undefined {
-  const decode = channelGrammar[channel.driver].address;
-  if (decode === null) {
+  const protocol = protocolOf(channel.driver);
+  if (protocol.address === null) {
     if (text.address !== undefined) fault('address', `points of a ${channel.driver} channel have no address`);
     return undefined;
   }
@@ -331,27 +322,13 @@ function readAddress(text: PointText, channel: Channel, fault: PointFault): Addr
     fault('address', `a point of a ${channel.driver} channel needs an address`);
     return undefined;
   }
-  const decoded = decode(text.address);
+  const decoded = protocol.address(text.address);
   if (!decoded.ok) {
     for (const issue of decoded.issues) fault(`address${issue.path}`, issue.message);
     return undefined;
   }
-  const address = decoded.value;
-  if ('table' in address) checkRegister(text, address, fault);
-  if ('signal' in address) {
-    const action = simulatedActions.some((name) => name === address.signal);
-    if (action !== (text.kind === 'action'))
-      fault('address/signal', `${address.signal} is ${action ? 'an action' : 'a measurement'}`);
-  }
-  return address;
-}
-
-function checkRegister(text: PointText, { table, register, type }: ModbusAddress, fault: PointFault): void {
-  const bits = table === 'coil' || table === 'discrete';
-  if (bits !== (type === 'bool')) fault('address/type', 'bool goes with coil and discrete, and only with them');
-  if (text.kind === 'action' && (table === 'input' || table === 'discrete'))
-    fault('address/table', `${table} registers cannot be written`);
-  if (register + registersOf[type] > 65_536) fault('address/register', 'the value ends behind the last register');
+  protocol.checkAddress?.(decoded.value, text.kind, fault);
+  return decoded.value;
 }
 
 function checkHolidays(holidays: readonly string[], file: YamlFile, faults: string[]): void {

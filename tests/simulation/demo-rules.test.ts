@@ -15,7 +15,7 @@ import { executeRule } from '../../src/rules/executor.ts';
 import { parseFlow, parseTopology } from '../../src/rules/parse.ts';
 import type { ExecutionRecord } from '../../src/rules/record.ts';
 import { createRuleState } from '../../src/rules/state.ts';
-import type { SimulatedAddress, SimulatedChannel, SimulatedSignal } from '../../src/site/channel.ts';
+import type { SimulatedAddress, SimulatedChannel, SimulatedSignal } from '../../src/site/protocol/simulated.ts';
 import { quality } from '../../src/site/quality.ts';
 import { readSite, type Site } from '../../src/site/site.ts';
 import { siteCatalogue } from '../../src/site/site-catalogue.ts';

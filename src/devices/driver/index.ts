@@ -1,5 +1,5 @@
 /** The registry of drivers: one line for each name of the grammar of site.yaml. */
-import type { Channel, DriverName } from '../../site/channel.ts';
+import type { Channel, DriverName } from '../../site/protocol/index.ts';
 import type { Driver, DriverContext } from '../driver.ts';
 import type { OpenWire } from './modbus-client.ts';
 import { createModbusDriver } from './modbus-tcp.ts';

@@ -1,8 +1,8 @@
 /** Modbus registers: types, word order, and requests that read neighbours together [points §3.1]. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { registersOf } from '../../site/address.ts';
-import type { ModbusAddress } from '../../site/channel.ts';
+import { registersOf } from '../../site/protocol/modbus-raw.ts';
+import type { ModbusAddress } from '../../site/protocol/modbus-tcp.ts';
 import { decodeRegisters, encodeRegisters, pollBlocks } from './modbus-codec.ts';
 
 const bytes = (hex: string): Buffer => Buffer.from(hex.replaceAll(' ', ''), 'hex');

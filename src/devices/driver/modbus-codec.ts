@@ -1,6 +1,6 @@
 /** Modbus registers to numbers and back: types, word order, and which registers to read together. */
-import { rawRangeOf, registersOf } from '../../site/address.ts';
-import type { ModbusAddress, ModbusChannel } from '../../site/channel.ts';
+import { rawRangeOf, registersOf } from '../../site/protocol/modbus-raw.ts';
+import type { ModbusAddress, ModbusChannel } from '../../site/protocol/modbus-tcp.ts';
 
 type WordOrder = ModbusChannel['word_order'];
 type RegisterType = Exclude<ModbusAddress['type'], 'bool'>;

@@ -4,8 +4,9 @@
  */
 import type { Timer } from '../../base/clock.ts';
 import type { TakenCommand } from '../../points/command-slots.ts';
-import { modbusAddressOf, registersOf } from '../../site/address.ts';
-import type { ModbusAddress, ModbusChannel } from '../../site/channel.ts';
+import { modbusAddressOf } from '../../site/address.ts';
+import { registersOf } from '../../site/protocol/modbus-raw.ts';
+import type { ModbusAddress, ModbusChannel } from '../../site/protocol/modbus-tcp.ts';
 import { quality } from '../../site/quality.ts';
 import type { Driver, DriverContext, RawReading } from '../driver.ts';
 import { ModbusClient, type ModbusEvents, type OpenWire } from './modbus-client.ts';

@@ -8,7 +8,7 @@ import type { Timer } from '../../base/clock.ts';
 import { newId } from '../../base/id.ts';
 import type { TakenCommand } from '../../points/command-slots.ts';
 import { mqttAddressOf } from '../../site/address.ts';
-import type { MqttChannel } from '../../site/channel.ts';
+import type { MqttChannel } from '../../site/protocol/mqtt.ts';
 import { quality } from '../../site/quality.ts';
 import type { Driver, DriverContext, RawReading } from '../driver.ts';
 import { numberIn, pathSteps, payloadOf } from './mqtt-payload.ts';

@@ -3,7 +3,7 @@
  * to commands. Pure: state and a time step in, the next state out. Power in kW, energy in kWh, signs as in site.yaml:
  * battery, generator and PV deliver when positive, the grid imports when positive.
  */
-import type { SimulatedChannel, SimulatedSignal } from '../../site/channel.ts';
+import type { SimulatedChannel, SimulatedSignal } from '../../site/protocol/simulated.ts';
 
 export interface PlantState {
   readonly socKwh: number;

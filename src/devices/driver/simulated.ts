@@ -5,7 +5,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { Timer } from '../../base/clock.ts';
 import { signalOf } from '../../site/address.ts';
-import type { SimulatedChannel, SimulatedSignal } from '../../site/channel.ts';
+import type { SimulatedChannel, SimulatedSignal } from '../../site/protocol/simulated.ts';
 import { quality } from '../../site/quality.ts';
 import type { Driver, DriverContext } from '../driver.ts';
 import { type Series, valueAt } from './series.ts';

@@ -1,0 +1,23 @@
+/** The registry of protocols, by the name of their driver: one file and one line each, here and in `devices/driver/`. */
+import type { Decoded } from '../../base/decode.ts';
+import { modbus } from './modbus-tcp.ts';
+import { mqtt } from './mqtt.ts';
+import type { Protocol } from './protocol.ts';
+import { simulated } from './simulated.ts';
+import { virtual } from './virtual.ts';
+
+export const protocols = { 'modbus-tcp': modbus, mqtt, virtual, simulated } as const;
+
+export type DriverName = keyof typeof protocols;
+type DecodedBy<D> = D extends (value: unknown) => Decoded<infer T> ? T : never;
+/** Settings of a channel, one kind for each protocol. */
+export type Channel = DecodedBy<(typeof protocols)[DriverName]['settings']>;
+/** Where a point is in its channel. */
+export type Address = DecodedBy<(typeof protocols)[DriverName]['address']>;
+
+export const driverNames = Object.keys(protocols) as DriverName[];
+
+/** The protocol of a channel; what it is asked must be about that channel. */
+export function protocolOf(driver: DriverName): Protocol<Channel, Address> {
+  return protocols[driver];
+}

@@ -1,0 +1,25 @@
+/**
+ * What site.yaml says of a protocol [points §1]: the grammar of a channel's settings and of its points' addresses. The driver
+ * itself is in `devices/driver/`: it runs in a thread that loads no schemas.
+ */
+import Type from 'typebox';
+import type { Decoded } from '../../base/decode.ts';
+import type { PointKind } from '../catalogue.ts';
+import type { RawRange } from './modbus-raw.ts';
+
+/** Notes what is wrong with a field of a point. */
+export type AddressFault = (field: string, message: string) => void;
+
+export interface Protocol<Channel extends { readonly driver: string }, Address> {
+  settings(value: unknown): Decoded<Channel>;
+  /** Null when points of the channel have no address. */
+  readonly address: ((value: unknown) => Decoded<Address>) | null;
+  /** How old a reading may grow when its point does not say [points §2]. */
+  defaultMaxAgeMs(channel: Channel): number;
+  checkAddress?(address: Address, kind: PointKind, fault: AddressFault): void;
+  /** The raw values that the place can hold; undefined when it holds every number. */
+  rawRange?(address: Address): RawRange | undefined;
+}
+
+export const identifier = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$' });
+export const milliseconds = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum });
