@@ -15,8 +15,8 @@ export interface FaultClass {
   readonly where: 'one machine' | 'three machines' | 'both';
   /** How long commands may stay away, in milliseconds, from the fault's begin until it is over. */
   readonly pauseMs: number;
-  /** Nothing can be stored meanwhile. */
-  readonly storesNothing?: true;
+  /** Which runs no commit may have taken: those right before the fault, or those during it too. */
+  readonly unstored?: 'before' | 'during';
   /** Takeovers that it may cause. */
   readonly takeovers: number;
   /** Returns what ends the fault; null where it has ended by itself. */
@@ -154,6 +154,7 @@ function ofProcess(
     where,
     pauseMs: takeover,
     takeovers: 2,
+    unstored: 'before',
     begin: (site) => begin(site.leader(), site),
   };
 }
@@ -308,7 +309,7 @@ export const faultClasses: readonly FaultClass[] = [
       site.gateOf(machine)?.shut();
       return async () => site.gateOf(machine)?.reopen();
     }),
-    storesNothing: true,
+    unstored: 'during',
   },
   {
     ...ofProcess('the database is killed', 'three machines', async (_, { postgres }) => {
@@ -317,7 +318,7 @@ export const faultClasses: readonly FaultClass[] = [
     }),
     // Without a database nobody may control, from the end of the lease on.
     pauseMs: 20_000,
-    storesNothing: true,
+    unstored: 'during',
   },
 ];
 

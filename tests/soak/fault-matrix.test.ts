@@ -22,6 +22,9 @@ const rounds = Number(process.env['SVC_TEST_ROUNDS'] ?? 3);
 const deadlineMs = 120_000;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** A cooldown is stored by the first commit after its command, begun within 50 ms, on busy processors. */
+const commitMs = 100;
+
 interface Figures {
   pauseMs: number;
   acknowledged: number;
@@ -35,12 +38,17 @@ async function strike(site: FaultSite, rules: SiteRules, fault: FaultClass, seed
   const edits = editAgainAndAgain(site, rules.commanding);
   const [begunMs, begunWallMs] = [nowMs(), Date.now()];
   const end = await fault.begin(site, seed);
+  const brokenWallMs = Date.now();
   await pause(faultMs);
   await end?.();
   await commandsFlow(site);
   const endedMs = nowMs();
   // What the last commit before the fault did not take belongs to it.
-  if (fault.storesNothing) site.unstored.push({ fromMs: begunWallMs - 100, toMs: Date.now() });
+  if (fault.unstored !== undefined)
+    site.unstored.push({
+      fromMs: begunWallMs - commitMs,
+      toMs: fault.unstored === 'during' ? Date.now() : brokenWallMs,
+    });
   const { acknowledged, refused, faults } = await edits.stop();
   const found = [...faults, ...(await violations(site, rules, acknowledged))];
   const pauseMs = longestPause(site, begunMs, endedMs);
