@@ -186,3 +186,8 @@ function readOptional(path: string): string | null {
     throw new StartError(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
+
+/** The system's word for what went wrong, such as EACCES. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error);
+}

@@ -1,0 +1,46 @@
+/** The data directory of a service [platform §1.1]: there, private, whole, and used by nobody else. */
+import { accessSync, chmodSync, constants, mkdirSync, statSync } from 'node:fs';
+import type { Log } from '../base/log.ts';
+import { isHalfRestored } from '../storage/backup.ts';
+import { takeBack, wasMoved } from '../storage/data-files.ts';
+import { codeOf, type ServiceConfig, StartError } from './config.ts';
+import { lockDataFolder } from './data-lock.ts';
+import type { Opened } from './opened.ts';
+
+export function claimDataFolder(config: ServiceConfig, log: Log, opened: Opened): void {
+  const { dataDir } = config;
+  prepareDataFolder(dataDir);
+  if (isHalfRestored(dataDir)) throw new StartError(`a restore into the data dir ${dataDir} did not end: do it again`);
+  const moved = config.databaseUrl === null && wasMoved(dataDir);
+  if (moved && config.force !== true)
+    throw new StartError(
+      `the data dir ${dataDir} was moved to a database: set SVC_DATABASE_URL, or go back to these files with npm run serve -- --force`,
+    );
+  const lock = lockDataFolder(dataDir);
+  if (lock === null) throw new StartError(`another service uses the data dir ${dataDir}`);
+  opened.add(() => lock.release());
+  if (!moved) return;
+  takeBack(dataDir);
+  log.warn('using the files of a migrated site: later changes in the database are missing');
+}
+
+/** The service's account, and nobody else. */
+const privateFolder = 0o700;
+
+function prepareDataFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: privateFolder });
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new StartError(`the data dir ${folder} is not writable: ${codeOf(error)}`);
+  }
+  // Keys and databases lie in it: whoever may open a database may also lock it.
+  if ((statSync(folder).mode & 0o077) === 0) return;
+  try {
+    chmodSync(folder, privateFolder);
+  } catch (error) {
+    throw new StartError(
+      `other accounts may use the data dir ${folder}, and its mode cannot be changed: ${codeOf(error)}; run chmod 700`,
+    );
+  }
+}

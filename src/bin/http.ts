@@ -1,0 +1,100 @@
+/** The HTTP side of a service: routes, metrics, traces, live socket, console, and the address they answer at. */
+import type { LiveStream } from '../automation/live-stream.ts';
+import { systemClock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { addConsole } from '../gateway/console-files.ts';
+import { addLiveSocket } from '../gateway/live-socket.ts';
+import { type Metrics, metricsCapability } from '../gateway/metrics.ts';
+import { addApiDescription } from '../gateway/openapi-routes.ts';
+import { createRateLimits } from '../gateway/rate-limit.ts';
+import { type ReadyChecks, readyCapability } from '../gateway/ready.ts';
+import { createServer, type Server, type ServerParts } from '../gateway/server.ts';
+import { traceRequests } from '../gateway/tracing.ts';
+import { healthCapability } from '../platform/health.ts';
+import { metadataCapability } from '../platform/metadata.ts';
+import { codeOf, type ServiceConfig, type ServiceLimits, StartError } from './config.ts';
+import { addMeasurements, type MeasuredParts, measuredLimits } from './measurements.ts';
+import type { Opened } from './opened.ts';
+import { startTelemetry } from './telemetry.ts';
+import { packageVersion } from './version.ts';
+
+export interface HttpParts extends Pick<ServerParts, 'identity' | 'audit' | 'site' | 'capabilities'> {
+  readonly config: ServiceConfig;
+  readonly limits: ServiceLimits;
+  readonly log: Log;
+  readonly opened: Opened;
+  readonly metrics: Metrics;
+  readonly checks: ReadyChecks;
+  readonly stream: LiveStream;
+  readonly measured: MeasuredParts;
+}
+
+export interface Serving {
+  readonly host: string;
+  readonly port: number;
+  /** `METHOD path` of every route. */
+  readonly routes: ReadonlySet<string>;
+}
+
+export async function serveHttp(parts: HttpParts): Promise<Serving> {
+  const { config, limits, log, opened, metrics, stream, identity, audit, site } = parts;
+  const rateLimits = measuredLimits(createRateLimits(limits.http), metrics);
+  const capabilities = [
+    healthCapability(packageVersion()),
+    metadataCapability(),
+    readyCapability(parts.checks, systemClock),
+    metricsCapability(metrics),
+    ...(config.roles.api ? parts.capabilities : []),
+  ];
+  const server = serverOf({
+    capabilities,
+    identity,
+    audit,
+    site,
+    rateLimits,
+    log,
+    limits: limits.http,
+    clock: systemClock,
+  });
+  metrics.observe(server.fastify);
+  addMeasurements(metrics, parts.measured);
+  await traced(server, config, opened);
+  const described = capabilities.map(({ descriptor }) => descriptor);
+  await addApiDescription(server, described, packageVersion());
+  const messageBytesMax = limits.automation.stream_message_bytes;
+  await addLiveSocket(server, { stream, rateLimits, log, messageBytesMax });
+  if (!(await addConsole(server))) log.warn('console not built; run npm run prepare');
+  opened.add(() => server.close());
+  // Before the server, which waits for its connections to end.
+  opened.add(() => stream.close());
+  return { ...(await listen(server, config)), routes: server.routes };
+}
+
+/** A proxy that cannot be one is found when the server is made. */
+function serverOf(parts: ServerParts): Server {
+  try {
+    return createServer(parts);
+  } catch (error) {
+    if (error instanceof TypeError && parts.limits.trusted_proxies.length > 0)
+      throw new StartError(`service.yaml: http.trusted_proxies: ${error.message}`);
+    throw error;
+  }
+}
+
+/** Spans of requests, when there is somewhere to send them. */
+async function traced({ fastify }: Server, config: ServiceConfig, opened: Opened): Promise<void> {
+  const telemetry = await startTelemetry(config.env);
+  if (telemetry === null) return;
+  traceRequests(fastify);
+  opened.add(() => telemetry.stop());
+}
+
+async function listen(server: Server, config: ServiceConfig): Promise<{ host: string; port: number }> {
+  try {
+    return await server.listen(config.host, config.port);
+  } catch (error) {
+    const code = codeOf(error);
+    const what = code === 'EADDRINUSE' ? 'the port is in use' : `the address cannot be used: ${code}`;
+    throw new StartError(`${config.host}:${config.port}: ${what}`);
+  }
+}
