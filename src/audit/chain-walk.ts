@@ -80,111 +80,136 @@ export interface WalkStart {
 }
 
 export function walkChain(start: WalkStart): ChainWalk {
-  const { owner, mark } = start;
-  const anchors = anchorsBySequence(start.anchors);
-  const markAt = mark === null ? 0 : Number(mark.statement.sequence);
-  let expected = start.after === undefined ? 1 : start.after.sequence + 1;
-  let previous: string | null = start.after?.hash ?? chainStart;
-  let time: { occurredAt: string; era: number } | null = null;
-  let first: number | null = null;
-  let events = 0;
-  let details = 0;
-  let broken: ChainBreak | null = null;
-  let markRecorded = false;
-  const covered = { local: 0, external: 0 };
+  return new WalkedChain(start);
+}
 
-  const fail = (kind: BreakKind, sequence: number, reason: string): void => {
-    broken ??= { kind, sequence, reason };
+class WalkedChain implements ChainWalk {
+  readonly #start: WalkStart;
+  readonly #owner;
+  readonly #mark;
+  readonly #anchors;
+  readonly #markAt;
+  #expected;
+  #previous: string | null;
+  #time: { occurredAt: string; era: number } | null = null;
+  #first: number | null = null;
+  #events = 0;
+  #details = 0;
+  #broken: ChainBreak | null = null;
+  #markRecorded = false;
+  readonly #covered = { local: 0, external: 0 };
+
+  constructor(start: WalkStart) {
+    this.#start = start;
+    const { owner, mark } = start;
+    this.#owner = owner;
+    this.#mark = mark;
+    this.#anchors = anchorsBySequence(start.anchors);
+    this.#markAt = this.#mark === null ? 0 : Number(this.#mark.statement.sequence);
+    this.#expected = start.after === undefined ? 1 : start.after.sequence + 1;
+    this.#previous = start.after?.hash ?? chainStart;
+  }
+
+  add(record: ChainRecord): void {
+    const { event } = record;
+    const sequence = Number(event.sequence);
+    this.#events++;
+    if (this.#broken !== null) return;
+    if (this.#first === null) this.#begin(sequence, record);
+    if (sequence > this.#expected) {
+      const last = sequence - 1;
+      this.#fail(
+        'deleted',
+        this.#expected,
+        `${this.#expected === last ? 'it is' : `${this.#expected} to ${last} are`} missing`,
+      );
+    } else if (sequence < this.#expected) this.#fail('reordered', sequence, `it stands behind ${this.#expected - 1}`);
+    else if (chainHash(this.#owner, event) !== record.hash) {
+      const origin = originOf(this.#owner, record, sequence, this.#start.last);
+      if (origin === null) this.#fail('edited', sequence, 'it does not have the hash that it was recorded with');
+      else this.#fail('reordered', sequence, `the event recorded as ${origin} stands here`);
+    } else if (this.#previous !== null && event.previous !== this.#previous) {
+      // Consistent in itself, but with another predecessor: that one was changed together with its hash.
+      if (sequence === this.#first) this.#fail('edited', sequence, 'it does not continue where the chain begins');
+      else this.#fail('replaced', sequence - 1, `${sequence} was recorded behind another event than this one`);
+    }
+    if (this.#broken !== null) return;
+    this.#details += checkDetails(record, this.#fail, sequence);
+    this.#time = checkTime(record, this.#time, this.#fail, sequence);
+    if (sequence === this.#mark?.auditedBy && event.action === markAction && event.detailsDigest === this.#mark.digest)
+      this.#markRecorded = true;
+    this.#checkAnchors(sequence, record.hash);
+    this.#expected = sequence + 1;
+    this.#previous = record.hash;
+  }
+
+  finish(head: { readonly sequence: number; readonly hash: string } | null | undefined): ChainReport {
+    const last = this.#expected - 1;
+    const reached = Math.max(last, this.#markAt);
+    if (head === null && this.#events > 0) this.#fail('head', last, 'the store has no head for this chain');
+    if (head !== null && head !== undefined) {
+      if (head.sequence > last)
+        this.#fail('cut', last + 1, `the store’s head is ${head.sequence}, the events end at ${last}`);
+      else if (head.sequence < last || head.hash !== this.#previous)
+        this.#fail('head', head.sequence + 1, 'the store’s head is not the last event');
+    }
+    for (const [sequence, [anchor]] of this.#anchors) {
+      if (anchor === undefined || sequence <= reached) continue;
+      const where = anchor.external ? 'an anchor' : 'a checkpoint';
+      const text = `${where} proves that the log reached ${sequence}: its tail was cut, or an older copy was put back`;
+      this.#fail('cut', last + 1, text);
+    }
+    if (this.#mark !== null && !this.#markRecorded && this.#start.after === undefined)
+      this.#fail('mark', this.#markAt, `no event ${this.#mark.auditedBy} records the retention mark`);
+    return {
+      owner: this.#owner,
+      first: this.#first,
+      last: this.#first === null ? null : last,
+      events: this.#events,
+      details: this.#details,
+      broken: this.#broken,
+      coveredLocally: this.#covered.local,
+      coveredExternally: this.#covered.external,
+    };
+  }
+
+  readonly #fail = (kind: BreakKind, sequence: number, reason: string): void => {
+    this.#broken ??= { kind, sequence, reason };
   };
 
   /** Where a chain may begin: at 1, or where retention has left off. */
-  const begin = (sequence: number, record: ChainRecord): void => {
-    first = sequence;
-    if (start.after !== undefined || sequence === 1) return;
-    expected = Math.min(sequence, markAt + 1);
-    if (expected < sequence) return;
+  #begin(sequence: number, record: ChainRecord): void {
+    this.#first = sequence;
+    if (this.#start.after !== undefined || sequence === 1) return;
+    this.#expected = Math.min(sequence, this.#markAt + 1);
+    if (this.#expected < sequence) return;
     // Below the mark there is nothing left to compare with; the mark's own hash settles it.
-    previous = sequence === markAt + 1 ? (mark?.statement.hash ?? null) : record.event.previous;
-  };
+    this.#previous = sequence === this.#markAt + 1 ? (this.#mark?.statement.hash ?? null) : record.event.previous;
+  }
 
-  const checkAnchors = (sequence: number, hash: string): void => {
-    for (const anchor of anchors.get(sequence) ?? []) {
+  #checkAnchors(sequence: number, hash: string): void {
+    for (const anchor of this.#anchors.get(sequence) ?? []) {
       const side = anchor.external ? 'external' : 'local';
-      if (anchor.statement.hash === hash) covered[side] = sequence;
+      if (anchor.statement.hash === hash) this.#covered[side] = sequence;
       else {
-        const from = Math.max(covered.local, covered.external, markAt, first === null ? 0 : first - 1) + 1;
+        const from =
+          Math.max(
+            this.#covered.local,
+            this.#covered.external,
+            this.#markAt,
+            this.#first === null ? 0 : this.#first - 1,
+          ) + 1;
         const where = anchor.external ? 'an anchor' : 'a checkpoint';
-        fail(
+        this.#fail(
           'rewritten',
           from,
           `${where} of sequence ${sequence} has another hash: something from ${from} to ${sequence} was rewritten`,
         );
       }
     }
-    if (mark !== null && sequence === markAt && hash !== mark.statement.hash)
-      fail('mark', sequence, 'the retention mark has another hash than its event');
-  };
-
-  return {
-    add(record) {
-      const { event } = record;
-      const sequence = Number(event.sequence);
-      events++;
-      if (broken !== null) return;
-      if (first === null) begin(sequence, record);
-      if (sequence > expected) {
-        const last = sequence - 1;
-        fail('deleted', expected, `${expected === last ? 'it is' : `${expected} to ${last} are`} missing`);
-      } else if (sequence < expected) fail('reordered', sequence, `it stands behind ${expected - 1}`);
-      else if (chainHash(owner, event) !== record.hash) {
-        const origin = originOf(owner, record, sequence, start.last);
-        if (origin === null) fail('edited', sequence, 'it does not have the hash that it was recorded with');
-        else fail('reordered', sequence, `the event recorded as ${origin} stands here`);
-      } else if (previous !== null && event.previous !== previous) {
-        // Consistent in itself, but with another predecessor: that one was changed together with its hash.
-        if (sequence === first) fail('edited', sequence, 'it does not continue where the chain begins');
-        else fail('replaced', sequence - 1, `${sequence} was recorded behind another event than this one`);
-      }
-      if (broken !== null) return;
-      details += checkDetails(record, fail, sequence);
-      time = checkTime(record, time, fail, sequence);
-      if (sequence === mark?.auditedBy && event.action === markAction && event.detailsDigest === mark.digest)
-        markRecorded = true;
-      checkAnchors(sequence, record.hash);
-      expected = sequence + 1;
-      previous = record.hash;
-    },
-
-    finish(head) {
-      const last = expected - 1;
-      const reached = Math.max(last, markAt);
-      if (head === null && events > 0) fail('head', last, 'the store has no head for this chain');
-      if (head !== null && head !== undefined) {
-        if (head.sequence > last)
-          fail('cut', last + 1, `the store’s head is ${head.sequence}, the events end at ${last}`);
-        else if (head.sequence < last || head.hash !== previous)
-          fail('head', head.sequence + 1, 'the store’s head is not the last event');
-      }
-      for (const [sequence, [anchor]] of anchors) {
-        if (anchor === undefined || sequence <= reached) continue;
-        const where = anchor.external ? 'an anchor' : 'a checkpoint';
-        const text = `${where} proves that the log reached ${sequence}: its tail was cut, or an older copy was put back`;
-        fail('cut', last + 1, text);
-      }
-      if (mark !== null && !markRecorded && start.after === undefined)
-        fail('mark', markAt, `no event ${mark.auditedBy} records the retention mark`);
-      return {
-        owner,
-        first,
-        last: first === null ? null : last,
-        events,
-        details,
-        broken,
-        coveredLocally: covered.local,
-        coveredExternally: covered.external,
-      };
-    },
-  };
+    if (this.#mark !== null && sequence === this.#markAt && hash !== this.#mark.statement.hash)
+      this.#fail('mark', sequence, 'the retention mark has another hash than its event');
+  }
 }
 
 /** The action under which a mark is recorded. */

@@ -55,7 +55,7 @@ describe.each(engines)('audit checkpoints on %s', (engine) => {
   test('after every 1000 events, not before', async () => {
     expect(auditLimits.checkpoint_events).toBe(1000);
     const checkpointer = start();
-    const audit = createAuditLog({ ...trail, scope: testScope, onAppended: checkpointer.appended });
+    const audit = createAuditLog({ ...trail, scope: testScope, onAppended: (events) => checkpointer.appended(events) });
     await Promise.all(Array.from({ length: 999 }, () => audit.append(auditEntry())));
     await turns();
     expect(signed()).toEqual([]);

@@ -41,76 +41,106 @@ export function createCheckpointer(parts: {
   /** The checkpoint file. */
   readonly file: string;
 }): Checkpointer {
-  const { database, clock, log, limits, key, file } = parts;
-  const points = new Map<string, Point>();
-  let since = 0;
-  let running: Promise<void> = Promise.resolve();
-  let timer: Timer | undefined;
-  let closed = false;
+  return new ChainCheckpointer(parts);
+}
 
-  const signAll = async (): Promise<void> => {
-    since = 0;
-    const chains = await database.query.selectFrom('audit_chain').selectAll().orderBy('chain_id').execute();
+class ChainCheckpointer implements Checkpointer {
+  readonly #database;
+  readonly #clock;
+  readonly #log;
+  readonly #limits;
+  readonly #key;
+  readonly #file;
+  readonly #points = new Map<string, Point>();
+  #since = 0;
+  #running: Promise<void> = Promise.resolve();
+  #timer: Timer | undefined;
+  #closed = false;
+
+  constructor(parts: {
+    readonly database: Database;
+    readonly clock: Clock;
+    readonly log: Log;
+    readonly limits: Pick<AuditLimits, 'checkpoint_events' | 'checkpoint_interval_ms'>;
+    readonly key: AuditKey;
+    /** The checkpoint file. */
+    readonly file: string;
+  }) {
+    const { database, clock, log, limits, key, file } = parts;
+    this.#database = database;
+    this.#clock = clock;
+    this.#log = log;
+    this.#limits = limits;
+    this.#key = key;
+    this.#file = file;
+  }
+
+  appended(events: number): void {
+    this.#since += events;
+    if (this.#since >= this.#limits.checkpoint_events && !this.#closed) {
+      this.#since = 0;
+      this.#clock.soon(() => void this.#run());
+    }
+  }
+
+  open(): void {
+    const own = keyName(this.#key.publicKey);
+    for (const statement of readCheckpoints(readIfThere(this.#file) ?? '').statements) {
+      if (statement.key !== own) continue;
+      this.#points.set(nameOf(statement), { sequence: Number(statement.sequence), hash: statement.hash });
+    }
+    // Not waited for: without any checkpoint this walks the whole chain.
+    void this.#run();
+    this.#wait();
+  }
+
+  async cover(owner: ChainOwner): Promise<{ readonly sequence: number; readonly hash: string } | null> {
+    await this.#run();
+    return this.#points.get(nameOf(owner)) ?? null;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#timer?.cancel();
+    await this.#run();
+  }
+
+  readonly #signAll = async (): Promise<void> => {
+    this.#since = 0;
+    const chains = await this.#database.query.selectFrom('audit_chain').selectAll().orderBy('chain_id').execute();
     for (const chain of chains) {
       const owner = ownerOf(chain);
-      const last = points.get(nameOf(owner));
+      const last = this.#points.get(nameOf(owner));
       if (chain.sequence === 0 || (last?.sequence === chain.sequence && last.hash === chain.hash)) continue;
-      const wrong = await brokenSince(database, clock, chain, last);
+      const wrong = await brokenSince(this.#database, this.#clock, chain, last);
       if (wrong !== null) {
-        log.error('audit chain broken: no checkpoints until this is resolved', {
+        this.#log.error('audit chain broken: no checkpoints until this is resolved', {
           ...owner,
           ...wrong,
         });
         continue;
       }
-      const issuedAt = new Date(clock.wallMs()).toISOString();
-      const statement = signStatement(key, 'svc.audit-checkpoint.v1', owner, { ...chain, issuedAt });
-      appendLineDurably(file, JSON.stringify(statement));
-      points.set(nameOf(owner), { sequence: chain.sequence, hash: chain.hash });
-      log.info('audit checkpoint', { checkpoint: statement });
+      const issuedAt = new Date(this.#clock.wallMs()).toISOString();
+      const statement = signStatement(this.#key, 'svc.audit-checkpoint.v1', owner, { ...chain, issuedAt });
+      appendLineDurably(this.#file, JSON.stringify(statement));
+      this.#points.set(nameOf(owner), { sequence: chain.sequence, hash: chain.hash });
+      this.#log.info('audit checkpoint', { checkpoint: statement });
     }
   };
-  const run = (): Promise<void> => {
-    running = running.then(signAll).catch((error: unknown) => {
-      log.error('an audit checkpoint could not be written', { err: error });
-    });
-    return running;
-  };
-  const wait = (): void => {
-    timer = clock.after(limits.checkpoint_interval_ms, () => {
-      void run();
-      wait();
-    });
-  };
 
-  return {
-    appended(events) {
-      since += events;
-      if (since >= limits.checkpoint_events && !closed) {
-        since = 0;
-        clock.soon(() => void run());
-      }
-    },
-    open() {
-      const own = keyName(key.publicKey);
-      for (const statement of readCheckpoints(readIfThere(file) ?? '').statements) {
-        if (statement.key !== own) continue;
-        points.set(nameOf(statement), { sequence: Number(statement.sequence), hash: statement.hash });
-      }
-      // Not waited for: without any checkpoint this walks the whole chain.
-      void run();
-      wait();
-    },
-    async cover(owner) {
-      await run();
-      return points.get(nameOf(owner)) ?? null;
-    },
-    async close() {
-      closed = true;
-      timer?.cancel();
-      await run();
-    },
-  };
+  #run(): Promise<void> {
+    this.#running = this.#running.then(this.#signAll).catch((error: unknown) => {
+      this.#log.error('an audit checkpoint could not be written', { err: error });
+    });
+    return this.#running;
+  }
+
+  #wait(): void {
+    this.#timer = this.#clock.after(this.#limits.checkpoint_interval_ms, () => {
+      void this.#run();
+      this.#wait();
+    });
+  }
 }
 
 export function ownerOf(chain: Pick<AuditChainRow, 'log' | 'tenant_id' | 'project_id'>): ChainOwner {

@@ -39,96 +39,128 @@ export function createRetention(parts: {
   readonly key: AuditKey;
   readonly checkpointer: Pick<Checkpointer, 'cover'>;
 }): Retention {
-  const { database, clock, log, limits, key, checkpointer } = parts;
-  const bounded = limits.access_events_max > 0;
-  let since = 0;
-  let timer: Timer | undefined;
-  let closed = false;
-  let running: Promise<number> = Promise.resolve(0);
+  return new ChainRetention(parts);
+}
 
-  const sweepAll = async (): Promise<number> => {
+class ChainRetention implements Retention {
+  readonly #database;
+  readonly #clock;
+  readonly #log;
+  readonly #limits;
+  readonly #key;
+  readonly #checkpointer;
+  readonly #bounded;
+  #since = 0;
+  #timer: Timer | undefined;
+  #closed = false;
+  #running: Promise<number> = Promise.resolve(0);
+
+  constructor(parts: {
+    readonly database: Database;
+    readonly clock: Clock;
+    readonly log: Log;
+    readonly limits: Pick<
+      AuditLimits,
+      'retention_days' | 'retention_interval_ms' | 'retention_batch' | 'access_events_max'
+    >;
+    readonly key: AuditKey;
+    readonly checkpointer: Pick<Checkpointer, 'cover'>;
+  }) {
+    const { database, clock, log, limits, key, checkpointer } = parts;
+    this.#database = database;
+    this.#clock = clock;
+    this.#log = log;
+    this.#limits = limits;
+    this.#key = key;
+    this.#checkpointer = checkpointer;
+    this.#bounded = this.#limits.access_events_max > 0;
+  }
+
+  open(): void {
+    if (this.#limits.retention_days === 0 && !this.#bounded) return;
+    void this.sweep();
+    this.#wait();
+  }
+
+  appended(events: number): void {
+    this.#since += events;
+    if (!this.#bounded || this.#closed || this.#since < this.#limits.retention_batch) return;
+    this.#since = 0;
+    this.#clock.soon(() => void this.sweep());
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#timer?.cancel();
+    await this.#running;
+  }
+
+  readonly #sweepAll = async (): Promise<number> => {
     let removed = 0;
-    const chains = await database.query.selectFrom('audit_chain').selectAll().orderBy('chain_id').execute();
+    const chains = await this.#database.query.selectFrom('audit_chain').selectAll().orderBy('chain_id').execute();
     for (const chain of chains) {
-      if (closed) break;
-      const marked = await lastMark(database, chain.chain_id);
-      const unwanted = Math.max(await tooOld(chain), tooMany(chain, marked));
+      if (this.#closed) break;
+      const marked = await lastMark(this.#database, chain.chain_id);
+      const unwanted = Math.max(await this.#tooOld(chain), this.#tooMany(chain, marked));
       let sequence = marked;
       if (unwanted > marked) {
-        const covered = (await checkpointer.cover(ownerOf(chain)))?.sequence ?? 0;
-        sequence = await lastFinished(database, clock, chain.chain_id, Math.min(unwanted, covered));
+        const covered = (await this.#checkpointer.cover(ownerOf(chain)))?.sequence ?? 0;
+        sequence = await lastFinished(this.#database, this.#clock, chain.chain_id, Math.min(unwanted, covered));
       }
-      if (sequence > marked) await mark(database, chain, sequence, key, clock);
-      const gone = await remove(Math.max(sequence, marked), chain.chain_id);
-      if (gone > 0) log.info('audit events were removed by retention', { ...ownerOf(chain), events: gone });
+      if (sequence > marked) await mark(this.#database, chain, sequence, this.#key, this.#clock);
+      const gone = await this.#remove(Math.max(sequence, marked), chain.chain_id);
+      if (gone > 0) this.#log.info('audit events were removed by retention', { ...ownerOf(chain), events: gone });
       removed += gone;
     }
     return removed;
   };
 
-  const tooOld = async (chain: AuditChainRow): Promise<number> =>
-    limits.retention_days === 0
+  async #tooOld(chain: AuditChainRow): Promise<number> {
+    return this.#limits.retention_days === 0
       ? 0
-      : lastTooOld(database, chain, new Date(clock.wallMs() - limits.retention_days * dayMs));
+      : lastTooOld(this.#database, chain, new Date(this.#clock.wallMs() - this.#limits.retention_days * dayMs));
+  }
+
   /** A whole batch at a time, so that not every search brings a mark. */
-  const tooMany = (chain: AuditChainRow, marked: number): number => {
-    const last = chain.sequence - limits.access_events_max;
-    return chain.log === 'access' && bounded && last - marked >= limits.retention_batch ? last : 0;
-  };
+  #tooMany(chain: AuditChainRow, marked: number): number {
+    const last = chain.sequence - this.#limits.access_events_max;
+    return chain.log === 'access' && this.#bounded && last - marked >= this.#limits.retention_batch ? last : 0;
+  }
 
   /** In batches, oldest first, so that appends get their turn. */
-  const remove = async (through: number, chainId: number): Promise<number> => {
+  async #remove(through: number, chainId: number): Promise<number> {
     let removed = 0;
     for (;;) {
-      if (closed) break;
-      const first = await oldestSequence(database, chainId);
+      if (this.#closed) break;
+      const first = await oldestSequence(this.#database, chainId);
       if (first === null || first > through) break;
-      const last = Math.min(through, first + limits.retention_batch - 1);
-      await database.transaction(async (within) => {
+      const last = Math.min(through, first + this.#limits.retention_batch - 1);
+      await this.#database.transaction(async (within) => {
         for (const table of ['audit_details', 'audit_event'] as const)
           await within.deleteFrom(table).where('chain_id', '=', chainId).where('sequence', '<=', last).execute();
       });
       removed += last - first + 1;
-      await new Promise<void>((resolve) => clock.soon(resolve));
+      await new Promise<void>((resolve) => this.#clock.soon(resolve));
     }
     return removed;
-  };
+  }
 
-  const sweep = (): Promise<number> => {
-    if (limits.retention_days === 0 && !bounded) return Promise.resolve(0);
-    since = 0;
-    running = running.then(sweepAll).catch((error: unknown) => {
-      log.error('audit retention failed', { err: error });
+  readonly sweep = (): Promise<number> => {
+    if (this.#limits.retention_days === 0 && !this.#bounded) return Promise.resolve(0);
+    this.#since = 0;
+    this.#running = this.#running.then(this.#sweepAll).catch((error: unknown) => {
+      this.#log.error('audit retention failed', { err: error });
       return 0;
     });
-    return running;
-  };
-  const wait = (): void => {
-    timer = clock.after(limits.retention_interval_ms, () => {
-      void sweep();
-      wait();
-    });
+    return this.#running;
   };
 
-  return {
-    sweep,
-    open() {
-      if (limits.retention_days === 0 && !bounded) return;
-      void sweep();
-      wait();
-    },
-    appended(events) {
-      since += events;
-      if (!bounded || closed || since < limits.retention_batch) return;
-      since = 0;
-      clock.soon(() => void sweep());
-    },
-    async close() {
-      closed = true;
-      timer?.cancel();
-      await running;
-    },
-  };
+  #wait(): void {
+    this.#timer = this.#clock.after(this.#limits.retention_interval_ms, () => {
+      void this.sweep();
+      this.#wait();
+    });
+  }
 }
 
 /** The last sequence before the first event that is not too old; clocks may have been set back, hence every era. */

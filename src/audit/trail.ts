@@ -65,7 +65,7 @@ export async function openAuditTrail(parts: {
   const { limits, log, database, clock } = parts;
   const checkpointer = createCheckpointer({ ...parts, file: auditFiles(parts.dataFolder).checkpoints });
   const retention = createRetention({ ...parts, checkpointer });
-  const store = { database, clock, limits, onAppended: checkpointer.appended };
+  const store = { database, clock, limits, onAppended: (events: number) => checkpointer.appended(events) };
   const audit = createAuditLog({ ...store, scope: parts.scope });
   const { sharedForMs = 0 } = parts;
   const closeDangling = async (): Promise<void> => {

@@ -20,6 +20,7 @@ import type {
 } from './engine-contract.ts';
 import type { EngineMeasures } from './engine-metrics.ts';
 import type { AutomationLimits } from './limits.ts';
+import { missingRules, nextStageSize, type Portion, portionSize, stageMaximum, stageMinimum } from './rule-portions.ts';
 import type { RuleHead } from './rule-store.ts';
 
 /** Of `engine_call_timeout_ms`, the rest of which storing what waits may take: an end takes no longer than a call. */
@@ -108,121 +109,203 @@ interface Running {
   runs: boolean;
 }
 
-interface Portion {
-  /** To be read. */
-  readonly ids: readonly number[];
-  /** Held, and not stored any more. */
-  readonly removed: readonly number[];
-  readonly partial: boolean;
-}
-
-/** Rules of the first portion, and of the largest: what the engine takes up in one turn. */
-const portionMinimum = 200;
-const portionMaximum = 500;
-/** Rules sent at once, and about how many bytes of them: what either thread does in one turn with a message. */
-const stageMinimum = 4;
-const stageMaximum = 100;
-const stageBytes = 262_144;
-
-/** Edited rules first, then enabled ones by priority: what waits longest is what does not run anyway. */
-function inLoadingOrder(held: ReadonlyMap<number, number>, a: RuleHead, b: RuleHead): number {
-  return (
-    Number(held.has(b.id)) - Number(held.has(a.id)) ||
-    Number(b.enabled) - Number(a.enabled) ||
-    b.priority - a.priority ||
-    a.id - b.id
-  );
-}
-
 /** An engine that lived this long is not dying in a loop: the pause before its restart starts small again. */
 const steadyMs = 30_000;
 
 export function createEngineClient(parts: EngineClientParts): ContendingEngine {
-  const { clock, log, limits } = parts;
-  let parameters = parts.parameters;
-  let current: Running | undefined;
-  /** What every engine is brought to, the one that runs and those that follow it. */
-  const wanted: { epoch: number | null | undefined; runs: boolean } = { epoch: undefined, runs: false };
-  let restartTimer: Timer | undefined;
-  let pauseMs = limits.engine_restart_ms;
-  let deaths = 0;
-  let closed = false;
-  /** Reloads run one after the other, so that what the engine holds is always known. */
-  let reloading: Promise<unknown> = Promise.resolve();
+  return new RestartedEngine(parts);
+}
 
-  const down = (): Fault => new Fault('engine-unavailable', 'the rule engine is not running; try again');
-  const alive = (): Running => {
-    if (current === undefined) throw down();
-    return current;
-  };
-  const running = (): Running => {
-    const target = alive();
-    if (!target.runs) throw down();
+class RestartedEngine implements ContendingEngine {
+  readonly #parts: EngineClientParts;
+  readonly #clock;
+  readonly #log;
+  readonly #limits;
+  #parameters;
+  #current: Running | undefined;
+  /** What every engine is brought to, the one that runs and those that follow it. */
+  readonly #wanted: { epoch: number | null | undefined; runs: boolean } = { epoch: undefined, runs: false };
+  #restartTimer: Timer | undefined;
+  #pauseMs;
+  #deaths = 0;
+  #closed = false;
+  /** Reloads run one after the other, so that what the engine holds is always known. */
+  #reloading: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: EngineClientParts) {
+    this.#parts = parts;
+    const { clock, log, limits } = parts;
+    this.#clock = clock;
+    this.#log = log;
+    this.#limits = limits;
+    this.#parameters = parts.parameters;
+    this.#pauseMs = this.#limits.engine_restart_ms;
+  }
+
+  open() {
+    this.#wanted.epoch = null;
+    this.#wanted.runs = true;
+    return this.#start();
+  }
+
+  standBy(): Promise<ReloadReport> {
+    return this.#start();
+  }
+
+  adopt(epoch: number, inForce: Readonly<Record<string, Parameter>>): Promise<ReloadReport> {
+    this.#parameters = inForce;
+    this.#wanted.epoch = epoch;
+    return this.#inTurn(() => this.#bring(this.#alive()));
+  }
+
+  run(): Promise<void> {
+    this.#wanted.runs = true;
+    return this.#inTurn(() => this.#advance(this.#alive()));
+  }
+
+  reload(inForce?: Readonly<Record<string, Parameter>>, changed?: readonly number[]): Promise<ReloadReport> {
+    if (inForce !== undefined) this.#parameters = inForce;
+    return this.#inTurn(() => {
+      const target = this.#alive();
+      // Whatever was edited meanwhile comes before what is still to be loaded.
+      target.missing = [];
+      return this.#bring(target, changed);
+    });
+  }
+
+  async execute(ruleId: number, correlationId: string): Promise<ExecutionRecord> {
+    const untilMs = this.#clock.monotonicMs() + this.#limits.engine_call_timeout_ms * orderShare;
+    return this.#running().caller.call('execute', { ruleId, correlationId, untilMs });
+  }
+
+  async explain(ruleIds: readonly number[]): Promise<(RuleStatus | null)[]> {
+    return this.#running().caller.call('explain', { ruleIds });
+  }
+
+  async writers(points: readonly number[]): Promise<PointWriter[]> {
+    return this.#running().caller.call('writers', { points });
+  }
+
+  async writeCycle(ruleId: number): Promise<readonly number[] | null> {
+    return this.#running().caller.call('writeCycle', { ruleId });
+  }
+
+  async status(): Promise<EngineStatus | null> {
+    return this.#current?.runs === true ? this.#current.caller.call('status', null) : null;
+  }
+
+  async measures(): Promise<EngineMeasures | null> {
+    return this.#current?.runs === true ? this.#current.caller.call('measures', null) : null;
+  }
+
+  async settle(ruleId: number): Promise<void> {
+    // If they cannot be stored in time, the page is shown without them.
+    const settling = this.#current?.runs === true ? this.#current.caller.call('settle', { ruleId }) : undefined;
+    const over = (): undefined => undefined;
+    if (settling !== undefined) await within(this.#clock, this.#limits.history_read_wait_ms, settling.then(over, over));
+  }
+
+  watch(ruleIds: readonly number[]): void {
+    // Without an engine there is nothing to watch; a new one is told when it starts.
+    this.#current?.caller.call('watch', { ruleIds }).catch((error: unknown) => {
+      this.#log.warn('could not tell the engine which rules to watch', { error: String(error) });
+    });
+  }
+
+  restarts() {
+    return this.#deaths;
+  }
+
+  get tickIntervalMs(): number {
+    return this.#limits.tick_interval_ms;
+  }
+
+  async close() {
+    this.#closed = true;
+    this.#restartTimer?.cancel();
+    const target = this.#current;
+    this.#current = undefined;
+    if (target === undefined) return;
+    await drain(target.caller, this.#limits, this.#clock, this.#log);
+    target.caller.close(this.#down());
+    await target.thread.terminate();
+  }
+
+  #down(): Fault {
+    return new Fault('engine-unavailable', 'the rule engine is not running; try again');
+  }
+
+  #alive(): Running {
+    if (this.#current === undefined) throw this.#down();
+    return this.#current;
+  }
+
+  #running(): Running {
+    const target = this.#alive();
+    if (!target.runs) throw this.#down();
     return target;
-  };
+  }
 
   /** What of the stored rules an engine does not hold yet, the next portion of it; null when it holds all. */
-  const nextPortion = async (target: Running, named: readonly number[] | undefined): Promise<Portion | null> => {
+  async #nextPortion(target: Running, named: readonly number[] | undefined): Promise<Portion | null> {
     // Which of them are gone shows when they are read.
     if (named !== undefined && target.report !== undefined && !target.partial)
       return { ids: named, removed: [], partial: false };
-    // As many again as are held: few reloads at first, and the first rules run soon; then as many as one turn takes.
-    const count = Math.min(portionMaximum, Math.max(portionMinimum, target.held.size));
+    const count = portionSize(target.held.size);
     if (target.missing.length > 0) return { ids: target.missing.splice(0, count), removed: [], partial: true };
-    const heads = await parts.rules.heads();
-    const stored = new Set(heads.map(({ id }) => id));
-    const removed = [...target.held.keys()].filter((id) => !stored.has(id));
-    const missing = heads.filter(({ id, revision }) => target.held.get(id) !== revision);
-    const isComplete = missing.length === 0 && removed.length === 0;
+    const { ids, removed } = missingRules(await this.#parts.rules.heads(), target.held);
+    const isComplete = ids.length === 0 && removed.length === 0;
     if (isComplete && target.report !== undefined && !target.partial) return null;
-    const ids = missing.toSorted((a, b) => inLoadingOrder(target.held, a, b)).map(({ id }) => id);
     target.missing = ids.slice(count);
     return { ids: ids.slice(0, count), removed, partial: target.missing.length > 0 };
-  };
+  }
+
   /** Has the engine compile these rules, a bounded number of bytes at a time; answers their revisions. */
-  const stage = async (
+  async #stage(
     target: Running,
     ids: readonly number[],
     inForce: Readonly<Record<string, Parameter>>,
-  ): Promise<(readonly [number, number])[]> => {
+  ): Promise<(readonly [number, number])[]> {
     const revisions: (readonly [number, number])[] = [];
     let size = stageMinimum;
     for (let from = 0; from < ids.length; ) {
-      const rows = await parts.rules.engineRules(ids.slice(from, from + size));
+      const rows = await this.#parts.rules.engineRules(ids.slice(from, from + size));
       from += size;
       // A rule that was deleted between the two reads is not named; its own reload follows.
       for (const row of rows) revisions.push([row.id, row.revision]);
-      await orEnd(target, () => target.caller.call('stage', { rows, parameters: inForce }));
+      await this.#orEnd(target, () => target.caller.call('stage', { rows, parameters: inForce }));
       const bytes = rows.reduce((sum, row) => sum + row.nodes_json.length, 0);
-      size = Math.max(1, Math.min(stageMaximum, 2 * size, Math.floor((size * stageBytes) / Math.max(1, bytes))));
+      size = nextStageSize(size, bytes);
     }
     return revisions;
-  };
+  }
+
   /** Has the engine compile what it holds for other parameters, before they come into force. */
-  const restage = async (target: Running, inForce: Readonly<Record<string, Parameter>>): Promise<void> => {
+  async #restage(target: Running, inForce: Readonly<Record<string, Parameter>>): Promise<void> {
     const ids = [...target.held.keys()];
     for (let from = 0; from < ids.length; from += stageMaximum) {
       const order = { rows: [], ids: ids.slice(from, from + stageMaximum), parameters: inForce };
-      await orEnd(target, () => target.caller.call('stage', order));
+      await this.#orEnd(target, () => target.caller.call('stage', order));
     }
-  };
-  const sendRules = async (target: Running, named?: readonly number[]): Promise<ReloadReport> => {
-    const found = await nextPortion(target, named).catch(async (error: unknown) => {
-      if (parts.reloads !== true && current === target) await target.thread.terminate();
+  }
+
+  async #sendRules(target: Running, named?: readonly number[]): Promise<ReloadReport> {
+    const found = await this.#nextPortion(target, named).catch(async (error: unknown) => {
+      if (this.#parts.reloads !== true && this.#current === target) await target.thread.terminate();
       throw error;
     });
-    const inForce = parameters;
+    const inForce = this.#parameters;
     const changedParameters = JSON.stringify(target.parameters) !== JSON.stringify(inForce);
     if (found === null && !changedParameters && target.report !== undefined) return target.report;
-    const staged = found === null ? [] : await stage(target, found.ids, inForce);
-    if (changedParameters) await restage(target, inForce);
+    const staged = found === null ? [] : await this.#stage(target, found.ids, inForce);
+    if (changedParameters) await this.#restage(target, inForce);
     const revisions = new Map(staged);
     // An edited rule that was deleted meanwhile was not read any more: it is held no longer.
     const unread = (found?.ids ?? []).filter((id) => target.held.has(id) && !revisions.has(id));
     const removed = [...(found?.removed ?? []), ...unread];
     const partial = found?.partial ?? false;
     const change = { ids: [...revisions.keys()], removed, partial };
-    const report = await orEnd(target, () =>
+    const report = await this.#orEnd(target, () =>
       target.caller.call('reload', changedParameters ? { ...change, parameters: inForce } : change),
     );
     target.parameters = inForce;
@@ -231,90 +314,99 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
     target.partial = partial;
     target.report = report;
     return report;
-  };
+  }
+
   /** An engine that does not do as it is told would run on as it was: it is ended and started anew. */
-  const orEnd = async <T>(target: Running, work: () => Promise<T>): Promise<T> => {
+  async #orEnd<T>(target: Running, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
       // Storage that is away is none of its faults, and no reason to be cold when it is back.
-      const patient = parts.reloads === true && error instanceof Fault && error.code === 'storage-unavailable';
-      if (current === target && !patient) await target.thread.terminate();
+      const patient = this.#parts.reloads === true && error instanceof Fault && error.code === 'storage-unavailable';
+      if (this.#current === target && !patient) await target.thread.terminate();
       throw error;
     }
-  };
+  }
+
   /** Gives an engine the states, once, and lets it run, as far as that is wanted. */
-  const advance = async (target: Running): Promise<void> => {
-    const { epoch } = wanted;
+  async #advance(target: Running): Promise<void> {
+    const { epoch } = this.#wanted;
     if (epoch === undefined && !target.rehearsed) {
-      await orEnd(target, () => target.caller.call('rehearse', null));
+      await this.#orEnd(target, () => target.caller.call('rehearse', null));
       target.rehearsed = true;
     }
     if (epoch !== undefined && !target.adopted) {
-      target.report = await orEnd(target, () => target.caller.call('adopt', { epoch }));
+      target.report = await this.#orEnd(target, () => target.caller.call('adopt', { epoch }));
       target.adopted = true;
     }
-    if (!wanted.runs || !target.adopted || target.runs) return;
-    await orEnd(target, () => target.caller.call('run', null));
+    if (!this.#wanted.runs || !target.adopted || target.runs) return;
+    await this.#orEnd(target, () => target.caller.call('run', null));
     target.runs = true;
-    parts.onStart();
-  };
-  const bring = async (target: Running, named?: readonly number[]): Promise<ReloadReport> => {
-    const report = await sendRules(target, named);
-    // One that stands by is of use when it is ready as a whole; one that controls does what it can at once.
-    if (target.partial && wanted.epoch === undefined) return bring(target);
-    await advance(target);
-    if (target.partial) loadOn(target);
-    return target.report ?? report;
-  };
-  /** The next portion, in its turn: reloads that were asked for meanwhile come before it. */
-  const loadOn = (target: Running): void => {
-    clock.soon(() => {
-      if (current !== target || closed) return;
-      inTurn(async () => (current === target && target.partial ? void (await bring(target)) : undefined)).catch(
-        (error: unknown) => {
-          log.warn('cannot load all stored rules yet', { error: String(error) });
-          if (current === target) clock.after(limits.engine_restart_max_ms, () => loadOn(target));
-        },
-      );
-    });
-  };
-  const inTurn = <T>(task: () => Promise<T>): Promise<T> => {
-    const result = reloading.then(task, task);
-    reloading = result.catch(() => undefined);
-    return result;
-  };
+    this.#parts.onStart();
+  }
 
-  const died = (target: Running, startedMs: number, reason: string): void => {
-    target.caller.close(down());
-    if (current !== target) return;
-    current = undefined;
-    if (closed) return;
-    deaths++;
-    if (clock.monotonicMs() - startedMs > steadyMs) pauseMs = limits.engine_restart_ms;
-    restartLater('rule engine failed; restarting it', reason);
-  };
-  const restartLater = (what: string, reason: string): void => {
-    log.error(what, { reason, pauseMs });
-    restartTimer = clock.after(pauseMs, () => {
-      restartTimer = undefined;
+  async #bring(target: Running, named?: readonly number[]): Promise<ReloadReport> {
+    const report = await this.#sendRules(target, named);
+    // One that stands by is of use when it is ready as a whole; one that controls does what it can at once.
+    if (target.partial && this.#wanted.epoch === undefined) return this.#bring(target);
+    await this.#advance(target);
+    if (target.partial) this.#loadOn(target);
+    return target.report ?? report;
+  }
+
+  /** The next portion, in its turn: reloads that were asked for meanwhile come before it. */
+  #loadOn(target: Running): void {
+    this.#clock.soon(() => {
+      if (this.#current !== target || this.#closed) return;
+      this.#inTurn(async () =>
+        this.#current === target && target.partial ? void (await this.#bring(target)) : undefined,
+      ).catch((error: unknown) => {
+        this.#log.warn('cannot load all stored rules yet', { error: String(error) });
+        if (this.#current === target) this.#clock.after(this.#limits.engine_restart_max_ms, () => this.#loadOn(target));
+      });
+    });
+  }
+
+  #inTurn<T>(task: () => Promise<T>): Promise<T> {
+    const result = this.#reloading.then(task, task);
+    this.#reloading = result.catch(() => undefined);
+    return result;
+  }
+
+  #died(target: Running, startedMs: number, reason: string): void {
+    target.caller.close(this.#down());
+    if (this.#current !== target) return;
+    this.#current = undefined;
+    if (this.#closed) return;
+    this.#deaths++;
+    if (this.#clock.monotonicMs() - startedMs > steadyMs) this.#pauseMs = this.#limits.engine_restart_ms;
+    this.#restartLater('rule engine failed; restarting it', reason);
+  }
+
+  #restartLater(what: string, reason: string): void {
+    this.#log.error(what, { reason, pauseMs: this.#pauseMs });
+    this.#restartTimer = this.#clock.after(this.#pauseMs, () => {
+      this.#restartTimer = undefined;
       try {
-        start().catch((error: unknown) => log.error('the rule engine could not start', { error: String(error) }));
+        this.#start().catch((error: unknown) =>
+          this.#log.error('the rule engine could not start', { error: String(error) }),
+        );
       } catch (error) {
         // There is no thread that could die: too many of them, or no memory for one more.
-        restartLater('cannot start the rule engine thread; retrying', String(error));
+        this.#restartLater('cannot start the rule engine thread; retrying', String(error));
       }
     });
-    pauseMs = Math.min(pauseMs * 2, limits.engine_restart_max_ms);
-  };
+    this.#pauseMs = Math.min(this.#pauseMs * 2, this.#limits.engine_restart_max_ms);
+  }
 
-  const start = (): Promise<ReloadReport> => {
-    const thread = parts.start(parameters);
-    const caller = callThread<EngineMethods, EngineEvent>(thread.port, clock, limits.engine_call_timeout_ms);
+  readonly #start = (): Promise<ReloadReport> => {
+    const thread = this.#parts.start(this.#parameters);
+    const { engine_call_timeout_ms: timeoutMs } = this.#limits;
+    const caller = callThread<EngineMethods, EngineEvent>(thread.port, this.#clock, timeoutMs);
     const target: Running = {
       thread,
       caller,
-      parameters,
+      parameters: this.#parameters,
       held: new Map(),
       partial: true,
       missing: [],
@@ -323,78 +415,11 @@ export function createEngineClient(parts: EngineClientParts): ContendingEngine {
       adopted: false,
       runs: false,
     };
-    const startedMs = clock.monotonicMs();
-    caller.onEvent((event) => parts.onExecutions(event.records));
-    thread.onDeath((reason) => died(target, startedMs, reason));
-    current = target;
-    return inTurn(() => bring(target));
-  };
-
-  return {
-    open() {
-      wanted.epoch = null;
-      wanted.runs = true;
-      return start();
-    },
-    standBy: start,
-    adopt(epoch, inForce) {
-      parameters = inForce;
-      wanted.epoch = epoch;
-      return inTurn(() => bring(alive()));
-    },
-    run() {
-      wanted.runs = true;
-      return inTurn(() => advance(alive()));
-    },
-    reload(inForce, changed) {
-      if (inForce !== undefined) parameters = inForce;
-      return inTurn(() => {
-        const target = alive();
-        // Whatever was edited meanwhile comes before what is still to be loaded.
-        target.missing = [];
-        return bring(target, changed);
-      });
-    },
-    async execute(ruleId, correlationId) {
-      const untilMs = clock.monotonicMs() + limits.engine_call_timeout_ms * orderShare;
-      return running().caller.call('execute', { ruleId, correlationId, untilMs });
-    },
-    explain: async (ruleIds) => running().caller.call('explain', { ruleIds }),
-    writers: async (points) => running().caller.call('writers', { points }),
-    writeCycle: async (ruleId) => running().caller.call('writeCycle', { ruleId }),
-    status: async () => (current?.runs === true ? current.caller.call('status', null) : null),
-    measures: async () => (current?.runs === true ? current.caller.call('measures', null) : null),
-    async settle(ruleId) {
-      // If they cannot be stored in time, the page is shown without them.
-      const settling = current?.runs === true ? current.caller.call('settle', { ruleId }) : undefined;
-      if (settling !== undefined)
-        await within(
-          clock,
-          limits.history_read_wait_ms,
-          settling.then(
-            () => undefined,
-            () => undefined,
-          ),
-        );
-    },
-    watch(ruleIds) {
-      // Without an engine there is nothing to watch; a new one is told when it starts.
-      current?.caller.call('watch', { ruleIds }).catch((error: unknown) => {
-        log.warn('could not tell the engine which rules to watch', { error: String(error) });
-      });
-    },
-    restarts: () => deaths,
-    tickIntervalMs: limits.tick_interval_ms,
-    async close() {
-      closed = true;
-      restartTimer?.cancel();
-      const target = current;
-      current = undefined;
-      if (target === undefined) return;
-      await drain(target.caller, limits, clock, log);
-      target.caller.close(down());
-      await target.thread.terminate();
-    },
+    const startedMs = this.#clock.monotonicMs();
+    caller.onEvent((event) => this.#parts.onExecutions(event.records));
+    thread.onDeath((reason) => this.#died(target, startedMs, reason));
+    this.#current = target;
+    return this.#inTurn(() => this.#bring(target));
   };
 }
 

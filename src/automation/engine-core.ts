@@ -243,7 +243,7 @@ async function assemble({ setup, clock, log, term, catalogueWith, load, publish,
     recorder,
     publish,
   });
-  const bell = listen(clock, memory.doorbells, doorbells.changes, engine.pointsChanged);
+  const bell = listen(clock, memory.doorbells, doorbells.changes, () => engine.pointsChanged());
   return { engine, recorder, records, bell };
 }
 

@@ -162,7 +162,7 @@ function setup(options: Setup = {}) {
     },
     publish: (record) => void records.push(record),
   });
-  onRing = engine.pointsChanged;
+  onRing = () => engine.pointsChanged();
   /** These are the rules from now on. */
   let loaded: readonly EngineRule[] = [];
   const load = (...list: EngineRule[]) => {

@@ -81,24 +81,36 @@ const snapshotAttempts = 5;
 const changesTracked = 1024;
 
 export function createEngine(parts: EngineParts): Engine {
-  const { clock, limits, rules, arbiter, snapshot, points, port, recorder } = parts;
-  const { scheduler } = rules;
-  let running = false;
+  return new RunningEngine(parts);
+}
+
+class RunningEngine implements Engine {
+  readonly #parts: EngineParts;
+  readonly #clock;
+  readonly #limits;
+  readonly #rules;
+  readonly #arbiter;
+  readonly #snapshot;
+  readonly #points;
+  readonly #port;
+  readonly #recorder;
+  readonly #scheduler;
+  #running = false;
   /** The moment of the tick that waits for its cycle: its place on the grid of ticks, not when it was noticed. */
-  let tickDue: number | undefined;
-  let eventsDue = false;
+  #tickDue: number | undefined;
+  #eventsDue = false;
   /** The ring lost changes since the last snapshot. */
-  let changesLost = false;
-  let tickWasLast = false;
-  let inCycle = false;
-  let pumpAsked = false;
-  let heldTimer: Timer | undefined;
-  const orders: Order[] = [];
-  const plan = createPlan();
-  const measures = measureEngine(() => port.superseded());
+  #changesLost = false;
+  #tickWasLast = false;
+  #inCycle = false;
+  #pumpAsked = false;
+  #heldTimer: Timer | undefined;
+  readonly #orders: Order[] = [];
+  readonly #plan = createPlan();
+  readonly #measures;
   /** Points that changed since the last snapshot. */
-  const changed: number[] = [];
-  const counts = {
+  readonly #changed: number[] = [];
+  readonly #counts = {
     event_cycles: 0,
     executions: 0,
     queue_depth: 0,
@@ -106,224 +118,268 @@ export function createEngine(parts: EngineParts): Engine {
     last_cycle_ms: 0,
     torn_snapshots: 0,
   };
+  readonly #ticker;
 
-  const ticker = createTicker(clock, limits, (tickMs, latenessMs) => {
-    measures.ticked(latenessMs);
-    const beforeWaits = tickDue !== undefined;
-    tickDue = tickMs;
-    pump();
-    return beforeWaits;
-  });
-
-  const ask = (): void => {
-    if (pumpAsked) return;
-    pumpAsked = true;
-    clock.soon(() => {
-      pumpAsked = false;
-      pump();
+  constructor(parts: EngineParts) {
+    this.#parts = parts;
+    const { clock, limits, rules, arbiter, snapshot, points, port, recorder } = parts;
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#rules = rules;
+    this.#arbiter = arbiter;
+    this.#snapshot = snapshot;
+    this.#points = points;
+    this.#port = port;
+    this.#recorder = recorder;
+    const { scheduler } = this.#rules;
+    this.#scheduler = scheduler;
+    this.#measures = measureEngine(() => this.#port.superseded());
+    this.#ticker = createTicker(this.#clock, this.#limits, (tickMs, latenessMs) => {
+      this.#measures.ticked(latenessMs);
+      const beforeWaits = this.#tickDue !== undefined;
+      this.#tickDue = tickMs;
+      this.#pump();
+      return beforeWaits;
     });
-  };
+  }
+
+  start(): void {
+    this.#running = true;
+    this.#ticker.start();
+  }
+
+  pointsChanged(): void {
+    this.#eventsDue = true;
+    if (!this.#inCycle) this.#ask();
+  }
+
+  reload(change: RuleRowsChange): ReloadReport {
+    const { report, edited, removed } = this.#rules.change(change);
+    // What an edit dropped or kept must hold after a restart too, whether the rule ran in between or not.
+    this.#recorder.touch(edited);
+    this.#recorder.forget(removed);
+    return report;
+  }
+
+  execute(order: ExecuteOrder): Promise<ExecutionRecord> {
+    return new Promise((resolve, reject) => {
+      if (!this.#running || this.#orders.length >= this.#limits.max_waiting_executions) {
+        reject(new Fault('engine-unavailable', 'the engine takes no more executions now; try again'));
+        return;
+      }
+      this.#orders.push({ ...order, attemptsLeft: snapshotAttempts, resolve, reject });
+      if (!this.#inCycle) this.#ask();
+    });
+  }
+
+  explain(ruleIds: readonly number[]): (RuleStatus | null)[] {
+    // Not the cycle's snapshot: a cycle may be between two slices.
+    if (!this.#points.copyInto(this.#parts.statusSnapshot))
+      throw new Fault('engine-unavailable', 'live values cannot be read now; try again');
+    return ruleIds.map((ruleId) => this.#rules.explain(ruleId, this.#parts.statusSnapshot));
+  }
+
+  status(): EngineStatus {
+    return {
+      running: this.#running,
+      ...this.#rules.counts(),
+      tick_interval_ms: this.#limits.tick_interval_ms,
+      ...this.#ticker.counts(),
+      ...this.#counts,
+      queue_depth: this.#counts.queue_depth + this.#orders.length,
+      records_waiting: this.#recorder.waiting(),
+      records_dropped: this.#recorder.dropped(),
+    };
+  }
+
+  measures(): EngineMeasures {
+    return this.#measures.read();
+  }
+
+  writers(wanted: readonly number[]): PointWriter[] {
+    return this.#rules.writers(wanted);
+  }
+
+  writeCycle(ruleId: number): readonly number[] | null {
+    return this.#rules.writeCycle(ruleId);
+  }
+
+  stop(): void {
+    this.#running = false;
+    this.#ticker.stop();
+    this.#heldTimer?.cancel();
+    for (const order of this.#orders.splice(0)) order.reject(new Fault('engine-unavailable', 'the engine is stopping'));
+  }
+
+  #ask(): void {
+    if (this.#pumpAsked) return;
+    this.#pumpAsked = true;
+    this.#clock.soon(() => {
+      this.#pumpAsked = false;
+      this.#pump();
+    });
+  }
+
   /** Begins the next cycle: manual orders first, then ticks and events in turn so that neither starves the other. */
-  const pump = (): void => {
-    if (inCycle || !running) return;
-    const order = orders.shift();
-    if (order !== undefined) runOrder(order);
-    else if (tickDue !== undefined && !(eventsDue && tickWasLast)) scheduledCycle(tickDue);
-    else if (eventsDue) scheduledCycle(undefined);
-    if (!inCycle && (orders.length > 0 || tickDue !== undefined || eventsDue)) ask();
-  };
+  #pump(): void {
+    if (this.#inCycle || !this.#running) return;
+    const order = this.#orders.shift();
+    if (order !== undefined) this.#runOrder(order);
+    else if (this.#tickDue !== undefined && !(this.#eventsDue && this.#tickWasLast))
+      this.#scheduledCycle(this.#tickDue);
+    else if (this.#eventsDue) this.#scheduledCycle(undefined);
+    if (!this.#inCycle && (this.#orders.length > 0 || this.#tickDue !== undefined || this.#eventsDue)) this.#ask();
+  }
 
   /** A cycle of the tick of that moment, or without one of the point changes since the last cycle. */
-  const scheduledCycle = (tickMs: number | undefined): void => {
-    const beganMs = clock.monotonicMs();
-    tickWasLast = tickMs !== undefined;
+  #scheduledCycle(tickMs: number | undefined): void {
+    const beganMs = this.#clock.monotonicMs();
+    this.#tickWasLast = tickMs !== undefined;
     // Cleared before the ring is read: a change that arrives after it asks for another cycle.
-    eventsDue = false;
-    if (tickMs === undefined) counts.event_cycles++;
-    else tickDue = undefined;
+    this.#eventsDue = false;
+    if (tickMs === undefined) this.#counts.event_cycles++;
+    else this.#tickDue = undefined;
     const observe = (index: number, value: number, isUsable: boolean): void => {
-      if (changed.length < changesTracked) changed.push(index);
-      scheduler.observe(index, value, isUsable, beganMs);
+      if (this.#changed.length < changesTracked) this.#changed.push(index);
+      this.#scheduler.observe(index, value, isUsable, beganMs);
     };
-    changesLost = points.drainChanges(observe) || changesLost;
-    if (!points.copyInto(snapshot)) {
-      counts.torn_snapshots++;
+    this.#changesLost = this.#points.drainChanges(observe) || this.#changesLost;
+    if (!this.#points.copyInto(this.#snapshot)) {
+      this.#counts.torn_snapshots++;
       // The changes stay marked in the scheduler; the next cycle finds them.
-      eventsDue = true;
+      this.#eventsDue = true;
       return;
     }
-    if (changesLost) sampleAll(beganMs);
-    changesLost = false;
-    const due = tickMs === undefined ? scheduler.due(snapshot, 'event') : scheduler.due(snapshot, 'tick', tickMs);
-    counts.queue_depth = due.length;
-    counts.max_queue_depth = Math.max(counts.max_queue_depth, due.length);
-    awaitHeld(scheduler.heldUntilMs());
-    arbiter.beginCycle();
-    inCycle = true;
-    const sinceMs = tickMs === undefined && due.length > 0 ? oldest(changed, snapshot) : undefined;
-    changed.length = 0;
-    runSlice(due, 0, beganMs, sinceMs);
-  };
+    if (this.#changesLost) this.#sampleAll(beganMs);
+    this.#changesLost = false;
+    const due =
+      tickMs === undefined
+        ? this.#scheduler.due(this.#snapshot, 'event')
+        : this.#scheduler.due(this.#snapshot, 'tick', tickMs);
+    this.#counts.queue_depth = due.length;
+    this.#counts.max_queue_depth = Math.max(this.#counts.max_queue_depth, due.length);
+    this.#awaitHeld(this.#scheduler.heldUntilMs());
+    this.#arbiter.beginCycle();
+    this.#inCycle = true;
+    const sinceMs = tickMs === undefined && due.length > 0 ? oldest(this.#changed, this.#snapshot) : undefined;
+    this.#changed.length = 0;
+    this.#runSlice(due, 0, beganMs, sinceMs);
+  }
 
   /** A change that the minimum interval of event runs holds back fires when that has passed, not at the next tick. */
-  const awaitHeld = (untilMs: number | undefined): void => {
-    heldTimer?.cancel();
-    heldTimer =
+  #awaitHeld(untilMs: number | undefined): void {
+    this.#heldTimer?.cancel();
+    this.#heldTimer =
       untilMs === undefined
         ? undefined
-        : clock.after(Math.max(0, untilMs - clock.monotonicMs()), () => {
-            eventsDue = true;
-            pump();
+        : this.#clock.after(Math.max(0, untilMs - this.#clock.monotonicMs()), () => {
+            this.#eventsDue = true;
+            this.#pump();
           });
-  };
+  }
 
   /** The ring lost changes: every point counts as changed, and the rules that it concerns are looked at. */
-  const sampleAll = (nowMs: number): void => {
-    parts.maxAgesMs.forEach((maxAgeMs, index) => {
-      const isUsable = usable(snapshot, index, maxAgeMs);
-      scheduler.observe(index, snapshot.values[index] ?? Number.NaN, isUsable, nowMs);
+  #sampleAll(nowMs: number): void {
+    this.#parts.maxAgesMs.forEach((maxAgeMs, index) => {
+      const isUsable = usable(this.#snapshot, index, maxAgeMs);
+      this.#scheduler.observe(index, this.#snapshot.values[index] ?? Number.NaN, isUsable, nowMs);
     });
-  };
+  }
 
   /** `sinceMs`: when the oldest of the changes was observed that this cycle answers. */
-  const runSlice = (due: readonly DueRule[], from: number, beganMs: number, sinceMs: number | undefined): void => {
-    const end = Math.min(due.length, from + limits.max_concurrent_executions);
+  #runSlice(due: readonly DueRule[], from: number, beganMs: number, sinceMs: number | undefined): void {
+    const end = Math.min(due.length, from + this.#limits.max_concurrent_executions);
     for (let index = from; index < end; index++) {
       const item = due[index];
-      if (item !== undefined) runDue(item);
+      if (item !== undefined) this.#runDue(item);
     }
-    counts.queue_depth = due.length - end;
-    if (end < due.length && running) {
-      clock.soon(() => runSlice(due, end, beganMs, sinceMs));
+    this.#counts.queue_depth = due.length - end;
+    if (end < due.length && this.#running) {
+      this.#clock.soon(() => this.#runSlice(due, end, beganMs, sinceMs));
       return;
     }
-    inCycle = false;
-    const endedMs = clock.monotonicMs();
-    counts.last_cycle_ms = endedMs - beganMs;
-    if (sinceMs !== undefined) measures.eventCycle(endedMs - sinceMs);
-    if (orders.length > 0 || tickDue !== undefined || eventsDue) ask();
-  };
+    this.#inCycle = false;
+    const endedMs = this.#clock.monotonicMs();
+    this.#counts.last_cycle_ms = endedMs - beganMs;
+    if (sinceMs !== undefined) this.#measures.eventCycle(endedMs - sinceMs);
+    if (this.#orders.length > 0 || this.#tickDue !== undefined || this.#eventsDue) this.#ask();
+  }
 
   /** A rule that a reload removed or disabled since the cycle began does not run; an edited one runs as it is now. */
-  const runDue = (due: DueRule): void => {
-    const rule = rules.get(due.ruleId);
+  #runDue(due: DueRule): void {
+    const rule = this.#rules.get(due.ruleId);
     if (rule === undefined || rule.compiled === null || !rule.row.enabled) return;
     const id = newId();
-    const record = run(due.ruleId, id, id, due.trigger, due.dueAtMs);
+    const record = this.#run(due.ruleId, id, id, due.trigger, due.dueAtMs);
     const cools = acted(record) && rule.row.cooldown_ms > 0;
     // Stored at once: whoever controls after a crash or a takeover must know of it [rules §6.3].
-    if (cools) recorder.hurry();
-  };
+    if (cools) this.#recorder.hurry();
+  }
 
-  const run = (
+  #run(
     ruleId: number,
     executionId: string,
     correlationId: string,
     trigger: RunTrigger,
     dueAtMs: number,
-  ): ExecutionRecord => {
-    const { compiled, state } = rules.runnable(ruleId);
-    const startedMs = clock.monotonicMs();
-    const record = executeRule(compiled, snapshot, state, arbiter, port, plan, {
+  ): ExecutionRecord {
+    const { compiled, state } = this.#rules.runnable(ruleId);
+    const startedMs = this.#clock.monotonicMs();
+    const record = executeRule(compiled, this.#snapshot, state, this.#arbiter, this.#port, this.#plan, {
       executionId,
       correlationId,
       trigger,
-      startedAt: timeLabel(clock.wallMs()),
-      durationUs: () => Math.round((clock.monotonicMs() - startedMs) * 1000),
+      startedAt: timeLabel(this.#clock.wallMs()),
+      durationUs: () => Math.round((this.#clock.monotonicMs() - startedMs) * 1000),
     });
-    counts.executions++;
-    measures.executed(record);
-    const unchanged = rules.finished(ruleId, record);
+    this.#counts.executions++;
+    this.#measures.executed(record);
+    const unchanged = this.#rules.finished(ruleId, record);
     const scheduled = trigger.type !== 'manual';
-    const endedMs = clock.monotonicMs();
+    const endedMs = this.#clock.monotonicMs();
     // Before the run is recorded: with it goes the state that it left behind, its cooldown included.
-    scheduler.finished(ruleId, { scheduled, acted: acted(record), snapshot, dueAtMs, endedMs });
-    recorder.record(record, unchanged);
-    for (const point of arbiter.takeClaimed()) {
-      const claim = arbiter.exportClaim(point, clock.monotonicMs(), clock.wallMs());
-      recorder.claimed(`${point.instance}:${point.point_type}:${point.point}`, JSON.stringify(claim));
+    this.#scheduler.finished(ruleId, { scheduled, acted: acted(record), snapshot: this.#snapshot, dueAtMs, endedMs });
+    this.#recorder.record(record, unchanged);
+    for (const point of this.#arbiter.takeClaimed()) {
+      const claim = this.#arbiter.exportClaim(point, this.#clock.monotonicMs(), this.#clock.wallMs());
+      this.#recorder.claimed(`${point.instance}:${point.point_type}:${point.point}`, JSON.stringify(claim));
     }
-    parts.publish(record);
+    this.#parts.publish(record);
     return record;
-  };
+  }
 
   /** A manual order is a cycle of its own and ignores trigger and cooldown. */
-  const runOrder = (order: Order): void => {
-    if (clock.monotonicMs() >= order.untilMs) return order.reject(expired());
-    const rule = rules.get(order.ruleId);
+  #runOrder(order: Order): void {
+    if (this.#clock.monotonicMs() >= order.untilMs) return order.reject(expired());
+    const rule = this.#rules.get(order.ruleId);
     if (rule === undefined) return order.reject(new Fault('not-found', `there is no rule ${order.ruleId}`));
     if (rule.compiled === null)
       return order.reject(
         new Fault('no-runnable-flow', 'the rule has no flow that can run', { details: { code: rule.failure } }),
       );
-    if (!points.copyInto(snapshot)) {
-      counts.torn_snapshots++;
+    if (!this.#points.copyInto(this.#snapshot)) {
+      this.#counts.torn_snapshots++;
       order.attemptsLeft--;
       if (order.attemptsLeft === 0)
         return order.reject(new Fault('engine-unavailable', 'live values cannot be read now; try again'));
       // Back to the head of the queue, not a timer of its own: only one cycle runs at a time.
-      orders.unshift(order);
+      this.#orders.unshift(order);
       return;
     }
-    arbiter.beginCycle();
-    const record = run(order.ruleId, newId(), order.correlationId, { type: 'manual' }, snapshot.monotonicMs);
+    this.#arbiter.beginCycle();
+    const record = this.#run(
+      order.ruleId,
+      newId(),
+      order.correlationId,
+      { type: 'manual' },
+      this.#snapshot.monotonicMs,
+    );
     // Store before answering, so that the next query finds the run. A hanging disk must not turn a finished run into an error.
-    const stored = recorder.settled(order.ruleId).then(() => undefined);
-    void within(clock, Math.max(0, order.untilMs - clock.monotonicMs()), stored).then(() => order.resolve(record));
-  };
-
-  return {
-    start() {
-      running = true;
-      ticker.start();
-    },
-    pointsChanged() {
-      eventsDue = true;
-      if (!inCycle) ask();
-    },
-    reload: (change) => {
-      const { report, edited, removed } = rules.change(change);
-      // What an edit dropped or kept must hold after a restart too, whether the rule ran in between or not.
-      recorder.touch(edited);
-      recorder.forget(removed);
-      return report;
-    },
-    execute(order) {
-      return new Promise((resolve, reject) => {
-        if (!running || orders.length >= limits.max_waiting_executions) {
-          reject(new Fault('engine-unavailable', 'the engine takes no more executions now; try again'));
-          return;
-        }
-        orders.push({ ...order, attemptsLeft: snapshotAttempts, resolve, reject });
-        if (!inCycle) ask();
-      });
-    },
-    explain(ruleIds) {
-      // Not the cycle's snapshot: a cycle may be between two slices.
-      if (!points.copyInto(parts.statusSnapshot))
-        throw new Fault('engine-unavailable', 'live values cannot be read now; try again');
-      return ruleIds.map((ruleId) => rules.explain(ruleId, parts.statusSnapshot));
-    },
-    status: () => ({
-      running,
-      ...rules.counts(),
-      tick_interval_ms: limits.tick_interval_ms,
-      ...ticker.counts(),
-      ...counts,
-      queue_depth: counts.queue_depth + orders.length,
-      records_waiting: recorder.waiting(),
-      records_dropped: recorder.dropped(),
-    }),
-    measures: measures.read,
-    writers: (wanted) => rules.writers(wanted),
-    writeCycle: (ruleId) => rules.writeCycle(ruleId),
-    stop() {
-      running = false;
-      ticker.stop();
-      heldTimer?.cancel();
-      for (const order of orders.splice(0)) order.reject(new Fault('engine-unavailable', 'the engine is stopping'));
-    },
-  };
+    const stored = this.#recorder.settled(order.ruleId).then(() => undefined);
+    void within(this.#clock, Math.max(0, order.untilMs - this.#clock.monotonicMs()), stored).then(() =>
+      order.resolve(record),
+    );
+  }
 }
 
 function expired(): Fault {

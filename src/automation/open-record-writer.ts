@@ -74,63 +74,92 @@ interface Instance {
 
 /** In a thread of its own, which is started again when it dies; the engine keeps what that one has not taken. */
 export function openRecordThread(data: WriterWorkerData, clock: Clock, log: Log): OpenRecordWriter {
-  const { limits } = data;
-  const gone = (): Fault => new Fault('storage-unavailable', 'executions are not being stored now');
-  let current: Instance | undefined;
-  let timer: Timer | undefined;
-  let pauseMs = limits.engine_restart_ms;
-  let ended = false;
-  let counts: WriterCounts = { waiting: 0, dropped: 0 };
+  return new RecordThread(data, clock, log);
+}
 
-  const begin = (): void => {
-    const worker = new Worker(new URL('./record-thread.ts', import.meta.url), { workerData: data, name: 'records' });
-    const caller: Instance['caller'] = callThread(worker, clock, limits.engine_call_timeout_ms);
+class RecordThread implements OpenRecordWriter {
+  readonly #data: WriterWorkerData;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #limits;
+  #current: Instance | undefined;
+  #timer: Timer | undefined;
+  #pauseMs;
+  #ended = false;
+  #counts: WriterCounts = { waiting: 0, dropped: 0 };
+
+  constructor(data: WriterWorkerData, clock: Clock, log: Log) {
+    this.#data = data;
+    this.#clock = clock;
+    this.#log = log;
+    const { limits } = data;
+    this.#limits = limits;
+    this.#pauseMs = this.#limits.engine_restart_ms;
+    this.#begin();
+  }
+
+  async take(batch: RecordBatch): Promise<void> {
+    await this.#running().call('take', batch);
+    // A successful call means the start was fine: reset the backoff.
+    this.#pauseMs = this.#limits.engine_restart_ms;
+  }
+
+  counts() {
+    return this.#counts;
+  }
+
+  async settled(ruleId: number): Promise<boolean> {
+    return this.#running()
+      .call('settled', ruleId)
+      .catch(() => false);
+  }
+
+  async close() {
+    this.#ended = true;
+    this.#timer?.cancel();
+    return this.#current === undefined ? [] : this.#current.caller.call('close', null);
+  }
+
+  async end(): Promise<void> {
+    this.#ended = true;
+    this.#timer?.cancel();
+    const last = this.#current;
+    this.#current = undefined;
+    await last?.caller.call('end', null).catch((error: unknown) => {
+      this.#log.warn('record thread did not close its files', { error: String(error) });
+    });
+    await last?.worker.terminate();
+  }
+
+  #gone(): Fault {
+    return new Fault('storage-unavailable', 'executions are not being stored now');
+  }
+
+  readonly #begin = (): void => {
+    const worker = new Worker(new URL('./record-thread.ts', import.meta.url), {
+      workerData: this.#data,
+      name: 'records',
+    });
+    const caller: Instance['caller'] = callThread(worker, this.#clock, this.#limits.engine_call_timeout_ms);
     const started = { caller, worker };
-    caller.onEvent((told) => void (counts = told));
+    caller.onEvent((told) => void (this.#counts = told));
     let reason = 'the thread ended';
     worker.on('error', (error) => {
       reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
     });
     worker.on('exit', () => {
-      caller.close(gone());
-      if (current !== started || ended) return;
-      current = undefined;
-      log.error('record thread failed; restarting it', { reason, pauseMs });
-      timer = clock.after(pauseMs, begin);
-      pauseMs = Math.min(pauseMs * 2, limits.engine_restart_max_ms);
+      caller.close(this.#gone());
+      if (this.#current !== started || this.#ended) return;
+      this.#current = undefined;
+      this.#log.error('record thread failed; restarting it', { reason, pauseMs: this.#pauseMs });
+      this.#timer = this.#clock.after(this.#pauseMs, this.#begin);
+      this.#pauseMs = Math.min(this.#pauseMs * 2, this.#limits.engine_restart_max_ms);
     });
-    current = started;
+    this.#current = started;
   };
-  const running = (): Instance['caller'] => {
-    if (current === undefined) throw gone();
-    return current.caller;
-  };
-  begin();
-  return {
-    async take(batch) {
-      await running().call('take', batch);
-      // A successful call means the start was fine: reset the backoff.
-      pauseMs = limits.engine_restart_ms;
-    },
-    counts: () => counts,
-    settled: async (ruleId) =>
-      running()
-        .call('settled', ruleId)
-        .catch(() => false),
-    async close() {
-      ended = true;
-      timer?.cancel();
-      return current === undefined ? [] : current.caller.call('close', null);
-    },
-    async end() {
-      ended = true;
-      timer?.cancel();
-      const last = current;
-      current = undefined;
-      await last?.caller.call('end', null).catch((error: unknown) => {
-        log.warn('record thread did not close its files', { error: String(error) });
-      });
-      await last?.worker.terminate();
-    },
-  };
+
+  #running(): Instance['caller'] {
+    if (this.#current === undefined) throw this.#gone();
+    return this.#current.caller;
+  }
 }

@@ -28,78 +28,96 @@ export interface RuleLog {
 const parallelFiles = 8;
 
 export function createRuleLog(folder: string, limits: RuleLogLimits, clock: Clock, log: Log): RuleLog {
-  let waiting = new Map<number, string[]>();
-  let batchBytes = 0;
-  /** Of the lines that no flush has begun on, and of those that the disk was given and has not taken yet. */
-  let waitingBytes = 0;
-  let droppedLines = 0;
-  let timer: Timer | undefined;
-  let writing: Promise<void> = Promise.resolve();
-  const sizes = new Map<number, number>();
+  return new RotatedLog(folder, limits, clock, log);
+}
 
-  const writeFile = async (ruleId: number, text: string): Promise<void> => {
-    const file = join(folder, `${ruleId}.log`);
+class RotatedLog implements RuleLog {
+  readonly #folder: string;
+  readonly #limits: RuleLogLimits;
+  readonly #log: Log;
+  readonly #clock: Clock;
+  #waiting = new Map<number, string[]>();
+  #batchBytes = 0;
+  /** Of the lines that no flush has begun on, and of those that the disk was given and has not taken yet. */
+  #waitingBytes = 0;
+  #droppedLines = 0;
+  #timer: Timer | undefined;
+  #writing: Promise<void> = Promise.resolve();
+  readonly #sizes = new Map<number, number>();
+
+  constructor(folder: string, limits: RuleLogLimits, clock: Clock, log: Log) {
+    this.#folder = folder;
+    this.#limits = limits;
+    this.#log = log;
+    this.#clock = clock;
+  }
+
+  append(ruleId: number, line: string): void {
+    const bytes = line.length + 1;
+    if (this.#waitingBytes + bytes > this.#limits.log_queue_bytes) {
+      this.#droppedLines++;
+      return;
+    }
+    this.#waitingBytes += bytes;
+    this.#batchBytes += bytes;
+    const lines = this.#waiting.get(ruleId);
+    if (lines === undefined) this.#waiting.set(ruleId, [line]);
+    else lines.push(line);
+    this.#timer ??= this.#clock.after(this.#limits.log_flush_ms, () => void this.flush());
+  }
+
+  dropped(): number {
+    return this.#droppedLines;
+  }
+
+  close(): Promise<void> {
+    return this.flush();
+  }
+
+  async #writeFile(ruleId: number, text: string): Promise<void> {
+    const file = join(this.#folder, `${ruleId}.log`);
     const bytes = Buffer.byteLength(text);
-    const size = sizes.get(ruleId) ?? (await sizeOf(file));
-    if (size > 0 && size + bytes > limits.log_file_bytes) {
-      await rotate(file, limits.log_files);
-      sizes.set(ruleId, bytes);
+    const size = this.#sizes.get(ruleId) ?? (await sizeOf(file));
+    if (size > 0 && size + bytes > this.#limits.log_file_bytes) {
+      await rotate(file, this.#limits.log_files);
+      this.#sizes.set(ruleId, bytes);
     } else {
-      sizes.set(ruleId, size + bytes);
+      this.#sizes.set(ruleId, size + bytes);
     }
     await appendFile(file, text);
-  };
+  }
 
-  const writeAll = async (batch: Map<number, string[]>): Promise<void> => {
-    await mkdir(folder, { recursive: true });
+  async #writeAll(batch: Map<number, string[]>): Promise<void> {
+    await mkdir(this.#folder, { recursive: true });
     const files = [...batch];
     const worker = async (): Promise<void> => {
       for (let next = files.pop(); next !== undefined; next = files.pop()) {
         const [ruleId, lines] = next;
-        for (const text of portions(lines, limits.log_file_bytes)) await writeFile(ruleId, text);
+        for (const text of portions(lines, this.#limits.log_file_bytes)) await this.#writeFile(ruleId, text);
       }
     };
     await Promise.all(Array.from({ length: parallelFiles }, worker));
-  };
+  }
 
-  const flush = (): Promise<void> => {
-    timer?.cancel();
-    timer = undefined;
-    const batch = waiting;
+  readonly flush = (): Promise<void> => {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const batch = this.#waiting;
     const lines = [...batch.values()].reduce((sum, list) => sum + list.length, 0);
-    const bytes = batchBytes;
-    waiting = new Map();
-    batchBytes = 0;
-    writing = writing
-      .then(() => (lines === 0 ? undefined : writeAll(batch)))
+    const bytes = this.#batchBytes;
+    this.#waiting = new Map();
+    this.#batchBytes = 0;
+    this.#writing = this.#writing
+      .then(() => (lines === 0 ? undefined : this.#writeAll(batch)))
       .catch((error: unknown) => {
-        droppedLines += lines;
-        sizes.clear();
-        log.warn('the rule log could not be written', { lines, error: String(error) });
+        this.#droppedLines += lines;
+        this.#sizes.clear();
+        this.#log.warn('the rule log could not be written', { lines, error: String(error) });
       })
       .finally(() => {
-        waitingBytes -= bytes;
+        this.#waitingBytes -= bytes;
       });
-    return writing;
-  };
-
-  return {
-    append(ruleId, line) {
-      const bytes = line.length + 1;
-      if (waitingBytes + bytes > limits.log_queue_bytes) {
-        droppedLines++;
-        return;
-      }
-      waitingBytes += bytes;
-      batchBytes += bytes;
-      const lines = waiting.get(ruleId);
-      if (lines === undefined) waiting.set(ruleId, [line]);
-      else lines.push(line);
-      timer ??= clock.after(limits.log_flush_ms, () => void flush());
-    },
-    dropped: () => droppedLines,
-    flush,
-    close: flush,
+    return this.#writing;
   };
 }
 

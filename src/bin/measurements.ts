@@ -23,67 +23,67 @@ export interface MeasuredParts {
 /** Families of one scrape share an answer that is no older than this. */
 const keptMs = 250;
 
+type Status = NonNullable<Awaited<ReturnType<EngineClient['status']>>>;
+type Measures = NonNullable<Awaited<ReturnType<EngineClient['measures']>>>;
+
 export function addMeasurements(metrics: Metrics, parts: MeasuredParts): void {
   const { clock, engine, devices, recording } = parts;
-  const status = remembered(clock, () => engine.status());
-  const measures = remembered(clock, () => engine.measures());
-  const deviceCounts = remembered(clock, () => devices.counts());
-  const historyCounts = remembered(clock, () => recording.counts());
-  const add = (
-    kind: 'counter' | 'gauge',
-    name: string,
-    help: string,
-    read: () => Promise<readonly Sample[]>,
-    labels: readonly string[] = [],
-  ): void => metrics.add({ kind, name: `setpoint_${name}`, help, labels, read });
-  type Status = NonNullable<Awaited<ReturnType<EngineClient['status']>>>;
-  const ofStatus = (pick: (of: Status) => number) => async () => some(await status(), (of) => one(pick(of)));
-  type Measures = NonNullable<Awaited<ReturnType<EngineClient['measures']>>>;
+  addScheduler(
+    metrics,
+    remembered(clock, () => engine.status()),
+  );
+  adder(metrics)('counter', 'engine_restarts_total', 'Times the engine died', async () => one(engine.restarts()));
+  addExecutions(
+    metrics,
+    remembered(clock, () => engine.measures()),
+  );
+  addDevices(
+    metrics,
+    devices,
+    remembered(clock, () => devices.counts()),
+  );
+  addHistory(
+    metrics,
+    remembered(clock, () => recording.counts()),
+  );
+  addProcessors(metrics, parts.processors);
+}
+
+type Add = (
+  kind: 'counter' | 'gauge',
+  name: string,
+  help: string,
+  read: () => Promise<readonly Sample[]>,
+  labels?: readonly string[],
+) => void;
+
+function adder(metrics: Metrics): Add {
+  return (kind, name, help, read, labels = []) => metrics.add({ kind, name: `setpoint_${name}`, help, labels, read });
+}
+
+function addScheduler(metrics: Metrics, status: () => Promise<Status | null>): void {
+  const add = adder(metrics);
+  add('gauge', 'scheduler_running', '1 while the scheduler runs', async () => one((await status())?.running ? 1 : 0));
+  add('gauge', 'rules', 'Rules by state', async () => some(await status(), rulesByState), ['state']);
+  const figures = [
+    ['counter', 'scheduler_ticks_total', 'Ticks', 'ticks'],
+    ['counter', 'scheduler_late_ticks_total', 'Ticks later than the limit', 'late_ticks'],
+    ['counter', 'scheduler_overruns_total', 'Ticks that never happened or had to wait', 'overruns'],
+    ['gauge', 'scheduler_queue_depth', 'Executions that wait', 'queue_depth'],
+    ['gauge', 'execution_records_waiting', 'Records not stored yet', 'records_waiting'],
+    ['counter', 'execution_records_dropped_total', 'Records lost', 'records_dropped'],
+  ] as const;
+  for (const [kind, name, help, field] of figures)
+    add(kind, name, help, async () => some(await status(), (of) => one(of[field])));
+}
+
+function addExecutions(metrics: Metrics, measures: () => Promise<Measures | null>): void {
+  const add = adder(metrics);
   const durations = (name: string, help: string, pick: (of: Measures) => DurationCounts): void => {
     const read = async (): Promise<readonly DurationSample[]> =>
       some(await measures(), (of) => [{ durations: pick(of) }]);
     metrics.add({ kind: 'durations', name: `setpoint_${name}`, help, read });
   };
-
-  add('gauge', 'scheduler_running', '1 while the scheduler runs', async () => one((await status())?.running ? 1 : 0));
-  add('gauge', 'rules', 'Rules by state', async () => some(await status(), rulesByState), ['state']);
-  add(
-    'counter',
-    'scheduler_ticks_total',
-    'Ticks',
-    ofStatus((of) => of.ticks),
-  );
-  add(
-    'counter',
-    'scheduler_late_ticks_total',
-    'Ticks later than the limit',
-    ofStatus((of) => of.late_ticks),
-  );
-  add(
-    'counter',
-    'scheduler_overruns_total',
-    'Ticks that never happened or had to wait',
-    ofStatus((of) => of.overruns),
-  );
-  add(
-    'gauge',
-    'scheduler_queue_depth',
-    'Executions that wait',
-    ofStatus((of) => of.queue_depth),
-  );
-  add(
-    'gauge',
-    'execution_records_waiting',
-    'Records not stored yet',
-    ofStatus((of) => of.records_waiting),
-  );
-  add(
-    'counter',
-    'execution_records_dropped_total',
-    'Records lost',
-    ofStatus((of) => of.records_dropped),
-  );
-  add('counter', 'engine_restarts_total', 'Times the engine died', async () => one(engine.restarts()));
   durations('scheduler_tick_lateness_seconds', 'How late ticks came', (of) => of.tickLateness);
   durations('event_path_seconds', 'From an observation to the commands it caused', (of) => of.eventPath);
   const executions = async () => some(await measures(), (of) => labelled('outcome', of.executions));
@@ -91,13 +91,16 @@ export function addMeasurements(metrics: Metrics, parts: MeasuredParts): void {
   const commands = async () => some(await measures(), (of) => labelled('result', of.commands));
   add('counter', 'commands_total', 'Commands of rules by answer', commands, ['result']);
   const superseded = async () => some(await measures(), (of) => one(of.superseded));
-  add(
-    'counter',
-    'commands_superseded_total',
-    'Accepted commands that a later one replaced before it was sent',
-    superseded,
-  );
+  const supersededHelp = 'Accepted commands that a later one replaced before it was sent';
+  add('counter', 'commands_superseded_total', supersededHelp, superseded);
+}
 
+function addDevices(
+  metrics: Metrics,
+  devices: MeasuredParts['devices'],
+  counts: () => ReturnType<DeviceLayer['counts']>,
+): void {
+  const add = adder(metrics);
   add('gauge', 'device_layer_up', '1 while the device layer lives', async () => one(devices.up() ? 1 : 0));
   const channels = (of: (state: ChannelState) => boolean) => async () =>
     devices
@@ -109,19 +112,20 @@ export function addMeasurements(metrics: Metrics, parts: MeasuredParts): void {
   const refuses = channels((state) => state === 'refusing');
   const refusesHelp = '1 while the device answers and refuses every read, or every command';
   add('gauge', 'device_channel_refusing', refusesHelp, refuses, channelLabels);
-  const sent = async () => labelled('result', { ...(await deviceCounts()) });
+  const sent = async () => labelled('result', { ...(await counts()) });
   add('counter', 'device_commands_total', 'Commands at the devices by what became of them', sent, ['result']);
+}
 
+function addHistory(metrics: Metrics, counts: () => ReturnType<Recording['counts']>): void {
+  const add = adder(metrics);
   const rows = async () => {
-    const { recorded, stored, dropped, pruned } = await historyCounts();
+    const { recorded, stored, dropped, pruned } = await counts();
     return labelled('result', { recorded, stored, dropped, pruned });
   };
   add('counter', 'history_rows_total', 'Measured values by what became of them', rows, ['result']);
-  add('gauge', 'history_rows_waiting', 'Values not stored yet', async () => one((await historyCounts()).waiting));
-  const flushes = async () => one((await historyCounts()).failedFlushes);
+  add('gauge', 'history_rows_waiting', 'Values not stored yet', async () => one((await counts()).waiting));
+  const flushes = async () => one((await counts()).failedFlushes);
   add('counter', 'history_failed_flushes_total', 'Times that values could not be stored', flushes);
-
-  addProcessors(metrics, parts.processors);
 }
 
 function addProcessors(metrics: Metrics, processors: () => readonly ProcessorMeasures[]): void {

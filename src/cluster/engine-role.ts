@@ -148,176 +148,221 @@ interface Standing {
 }
 
 function sharedRole(parts: EngineRoleParts, place: PostgresPlace): EngineRole {
-  const { memory, config, limits, stream } = parts;
-  const log = parts.log.with({ area: 'lease' });
-  const name = `${hostname()}-${newId()}`;
-  setLease(memory, 0);
-  const mailbox = openMailbox(place, { name, clock: systemClock, log });
-  const seat = createEngineSeat({
-    mailbox,
-    clock: systemClock,
-    log,
-    limits: limits.automation,
-    onExecutions: stream.publish,
-    onStart: stream.renew,
-    onChange: (what) => void follow(what),
-    useParameters: parts.useParameters,
-  });
-  const spool = storeSpool(parts);
+  return new SharedRole(parts, place);
+}
+
+class SharedRole implements EngineRole {
+  readonly #parts: EngineRoleParts;
+  readonly #place: PostgresPlace;
+  readonly #memory;
+  readonly #config;
+  readonly #limits;
+  readonly #stream;
+  readonly #log;
+  readonly #name = `${hostname()}-${newId()}`;
+  readonly #mailbox;
+  readonly #seat;
+  readonly #spool;
   /** The term that this process is in: the next to control, or controlling. */
-  let term: number | undefined;
-  let stopping = false;
+  #term: number | undefined;
+  #stopping = false;
   /** One begins after the other has ended. */
-  let turn: Promise<void> = Promise.resolve();
-  const inTurn = (task: () => Promise<void>): Promise<void> => {
-    turn = turn.then(task).catch((error: unknown) => {
-      log.error('handover failed', { error: String(error) });
+  #turn: Promise<void> = Promise.resolve();
+  #standing;
+  #trouble = '';
+  readonly #lease;
+
+  constructor(parts: EngineRoleParts, place: PostgresPlace) {
+    this.#parts = parts;
+    this.#place = place;
+    const { memory, config, limits, stream } = parts;
+    this.#memory = memory;
+    this.#config = config;
+    this.#limits = limits;
+    this.#stream = stream;
+    this.#log = parts.log.with({ area: 'lease' });
+    setLease(this.#memory, 0);
+    this.#mailbox = openMailbox(place, { name: this.#name, clock: systemClock, log: this.#log });
+    this.#seat = createEngineSeat({
+      mailbox: this.#mailbox,
+      clock: systemClock,
+      log: this.#log,
+      limits: this.#limits.automation,
+      onExecutions: this.#stream.publish,
+      onStart: this.#stream.renew,
+      onChange: (what) => void this.#follow(what),
+      useParameters: parts.useParameters,
     });
-    return turn;
+    this.#spool = storeSpool(parts);
+    this.#standing = this.#config.roles.engine ? this.#standBy() : undefined;
+    this.#lease = this.#config.roles.engine
+      ? holdLease({
+          place,
+          clock: systemClock,
+          log: this.#log,
+          holder: this.#name,
+          graceMs: this.#limits.devices.command_max_age_ms,
+          onExtend: (untilMs) => setLease(this.#memory, untilMs),
+          onNext: (epoch) => {
+            this.#term = epoch;
+            void this.#inTurn(() => this.#getReady(epoch));
+          },
+          onLead: (epoch) => void this.#inTurn(() => this.#control(epoch)),
+          onLost: async () => {
+            this.#term = undefined;
+            setLease(this.#memory, 0);
+            await this.#inTurn(this.#letGo);
+            // A process that contends has threads to control with.
+            for (;;) {
+              await this.#inTurn(this.#standAgain);
+              if (this.#standing !== undefined || this.#stopping) return;
+            }
+          },
+        })
+      : null;
+  }
+
+  get engine(): EngineClient {
+    return this.#seat;
+  }
+
+  /** While another process controls: up, with nothing to do. */
+  readonly devices: EngineRole['devices'] = {
+    up: () => (this.#term === undefined ? true : (this.#standing?.devices.up() ?? true)),
+    channels: () => (this.#term === undefined ? [] : (this.#standing?.devices.channels() ?? [])),
+    counts: async () => (await this.#standing?.devices.counts()) ?? { sent: 0, failed: 0, dropped: 0 },
   };
 
+  async open(): Promise<ReloadReport | null> {
+    return null;
+  }
+
+  async stop(): Promise<void> {
+    this.#spool.cancel();
+    this.#stopping = true;
+    this.#term = undefined;
+    await this.#inTurn(this.#letGo);
+    setLease(this.#memory, 0);
+    await this.#lease?.release();
+    await this.#seat.close();
+    await this.#mailbox.close();
+  }
+
+  #inTurn(task: () => Promise<void>): Promise<void> {
+    this.#turn = this.#turn.then(task).catch((error: unknown) => {
+      this.#log.error('handover failed', { error: String(error) });
+    });
+    return this.#turn;
+  }
+
   /** An engine that controls is told those of the reload that changed them. */
-  const ownParameters = () => (term === undefined ? parts.parameters() : undefined);
+  readonly #ownParameters = () => (this.#term === undefined ? this.#parts.parameters() : undefined);
+
   /** Threads started and rules compiled, so that a takeover waits for neither. No device is touched, no state either. */
-  const standBy = (): Standing => {
-    const devices = startDevices(parts, true);
+  #standBy(): Standing {
+    const devices = startDevices(this.#parts, true);
     try {
-      const client = createClient(parts, place, seat.publish, stream.renew);
+      const client = createClient(
+        this.#parts,
+        this.#place,
+        (records) => this.#seat.publish(records),
+        this.#stream.renew,
+      );
       const ready = client.standBy();
-      ready.catch((error: unknown) => log.debug('the rule engine is not ready yet', { error: String(error) }));
-      const started: Standing = { client, devices, poll: pollRules(client, log, ownParameters) };
-      void tellWhenReady(started);
+      ready.catch((error: unknown) => this.#log.debug('the rule engine is not ready yet', { error: String(error) }));
+      const started: Standing = { client, devices, poll: pollRules(client, this.#log, this.#ownParameters) };
+      void this.#tellWhenReady(started);
       return started;
     } catch (error) {
-      void inTurn(() => devices.terminate());
+      void this.#inTurn(() => devices.terminate());
       throw error;
     }
-  };
-  const tellWhenReady = async (started: Standing): Promise<void> => {
+  }
+
+  async #tellWhenReady(started: Standing): Promise<void> {
     for (;;) {
       try {
         // A thread that is asked something answers once it runs.
         const [rules] = await Promise.all([started.client.reload(), started.devices.counts()]);
-        if (term === undefined) log.info('this process stands by', { ...rules });
+        if (this.#term === undefined) this.#log.info('this process stands by', { ...rules });
         return;
       } catch {
         await sleep(systemClock, readyRetryMs);
       }
-      if (stopping || standing !== started) return;
+      if (this.#stopping || this.#standing !== started) return;
     }
-  };
-  let standing = config.roles.engine ? standBy() : undefined;
+  }
 
   /** The last holder may have been told of others than this process: what is in the file is what an operator wants. */
-  const readParameters = async (): Promise<void> => {
+  async #readParameters(): Promise<void> {
     try {
-      parts.useParameters(await parts.readParameters());
+      this.#parts.useParameters(await this.#parts.readParameters());
     } catch (error) {
       const issues = error instanceof Fault ? error.details : undefined;
-      log.warn('cannot reload parameters; keeping the previous values', {
+      this.#log.warn('cannot reload parameters; keeping the previous values', {
         error: String(error),
         ...issues,
       });
     }
-  };
+  }
+
   /** What another process changed is taken up at once, so that nothing is left to do at a takeover. */
-  const follow = async (what: 'rules' | 'parameters'): Promise<void> => {
-    if (what === 'parameters') await readParameters();
-    standing?.poll.now();
-  };
+  async #follow(what: 'rules' | 'parameters'): Promise<void> {
+    if (what === 'parameters') await this.#readParameters();
+    this.#standing?.poll.now();
+  }
+
   /** The last holder's states are final: the epoch fences it off. Without a lease no command leaves. */
-  const getReady = async (epoch: number): Promise<void> => {
-    if (standing === undefined || term !== epoch) return;
-    standing.devices.connect();
-    await readParameters();
+  async #getReady(epoch: number): Promise<void> {
+    if (this.#standing === undefined || this.#term !== epoch) return;
+    this.#standing.devices.connect();
+    await this.#readParameters();
     try {
-      await standing.client.adopt(epoch, parts.parameters());
-      log.info('the rule engine is ready', { epoch });
+      await this.#standing.client.adopt(epoch, this.#parts.parameters());
+      this.#log.info('the rule engine is ready', { epoch });
     } catch (error) {
-      log.warn('cannot read rule states', { error: String(error) });
+      this.#log.warn('cannot read rule states', { error: String(error) });
       await sleep(systemClock, adoptRetryMs);
-      await getReady(epoch);
+      await this.#getReady(epoch);
     }
-  };
-  const control = async (epoch: number): Promise<void> => {
-    if (standing === undefined || term !== epoch) return;
-    seat.sit(standing.client);
+  }
+
+  async #control(epoch: number): Promise<void> {
+    if (this.#standing === undefined || this.#term !== epoch) return;
+    this.#seat.sit(this.#standing.client);
     try {
-      await standing.client.run();
+      await this.#standing.client.run();
     } finally {
       // An engine that does not run yet is started again: what is measured meanwhile is recorded all the same.
-      if (term === epoch) parts.recording()?.begin(epoch);
+      if (this.#term === epoch) this.#parts.recording()?.begin(epoch);
     }
-    log.info('this process controls the site', { epoch });
-  };
-  const letGo = async (): Promise<void> => {
-    const ended = standing;
-    standing = undefined;
-    seat.leave();
+    this.#log.info('this process controls the site', { epoch });
+  }
+
+  readonly #letGo = async (): Promise<void> => {
+    const ended = this.#standing;
+    this.#standing = undefined;
+    this.#seat.leave();
     ended?.poll.cancel();
-    const recorded = parts.recording()?.end();
+    const recorded = this.#parts.recording()?.end();
     await ended?.client.close();
-    await spool.recover();
+    await this.#spool.recover();
     await ended?.devices.stop();
     await recorded;
   };
-  let trouble = '';
+
   /** Tells a new reason once: a file that is missing, a thread that cannot be started. */
-  const standAgain = async (): Promise<void> => {
-    if (stopping) return;
+  readonly #standAgain = async (): Promise<void> => {
+    if (this.#stopping) return;
     try {
-      standing = standBy();
-      trouble = '';
+      this.#standing = this.#standBy();
+      this.#trouble = '';
     } catch (error) {
       const reason = String(error);
-      if (reason !== trouble) log.error('cannot become a standby; retrying', { reason });
-      trouble = reason;
+      if (reason !== this.#trouble) this.#log.error('cannot become a standby; retrying', { reason });
+      this.#trouble = reason;
       await sleep(systemClock, standByRetryMs);
     }
-  };
-  const lease = config.roles.engine
-    ? holdLease({
-        place,
-        clock: systemClock,
-        log,
-        holder: name,
-        graceMs: limits.devices.command_max_age_ms,
-        onExtend: (untilMs) => setLease(memory, untilMs),
-        onNext(epoch) {
-          term = epoch;
-          void inTurn(() => getReady(epoch));
-        },
-        onLead: (epoch) => void inTurn(() => control(epoch)),
-        async onLost() {
-          term = undefined;
-          setLease(memory, 0);
-          await inTurn(letGo);
-          // A process that contends has threads to control with.
-          for (;;) {
-            await inTurn(standAgain);
-            if (standing !== undefined || stopping) return;
-          }
-        },
-      })
-    : null;
-  return {
-    engine: seat,
-    devices: {
-      up: () => (term === undefined ? true : (standing?.devices.up() ?? true)),
-      channels: () => (term === undefined ? [] : (standing?.devices.channels() ?? [])),
-      counts: async () => (await standing?.devices.counts()) ?? { sent: 0, failed: 0, dropped: 0 },
-    },
-    open: async () => null,
-    async stop() {
-      spool.cancel();
-      stopping = true;
-      term = undefined;
-      await inTurn(letGo);
-      setLease(memory, 0);
-      await lease?.release();
-      await seat.close();
-      await mailbox.close();
-    },
   };
 }
 

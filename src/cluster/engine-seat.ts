@@ -4,7 +4,15 @@
  */
 import Type, { type TSchema } from 'typebox';
 import type { EngineClient } from '../automation/engine-client.ts';
-import type { EngineEvent, SharedEngineMethods } from '../automation/engine-contract.ts';
+import type {
+  EngineEvent,
+  EngineStatus,
+  PointWriter,
+  ReloadReport,
+  RuleStatus,
+  SharedEngineMethods,
+} from '../automation/engine-contract.ts';
+import type { EngineMeasures } from '../automation/engine-metrics.ts';
 import type { AutomationLimits } from '../automation/limits.ts';
 import type { Clock } from '../base/clock.ts';
 import { decoder } from '../base/decode.ts';
@@ -70,183 +78,243 @@ interface Watcher {
 }
 
 export function createEngineSeat(parts: EngineSeatParts): EngineSeat {
-  const { mailbox, clock, log, limits } = parts;
-  let local: EngineClient | undefined;
-  let watched: readonly number[] = [];
-  const toEngine: ((message: unknown) => void)[] = [];
-  const callers = new Map<string, { readonly port: Port; deliver(message: unknown): void }>();
-  const watchers = new Map<string, Watcher>();
+  return new ContendedSeat(parts);
+}
 
-  const post = (recipient: string, message: unknown): void => {
-    mailbox.send(recipient, message).catch((error: unknown) => {
+class ContendedSeat implements EngineSeat {
+  readonly #parts: EngineSeatParts;
+  readonly #mailbox;
+  readonly #clock;
+  readonly #log;
+  readonly #limits;
+  #local: EngineClient | undefined;
+  #watched: readonly number[] = [];
+  readonly #toEngine: ((message: unknown) => void)[] = [];
+  readonly #callers = new Map<string, { readonly port: Port; deliver(message: unknown): void }>();
+  readonly #watchers = new Map<string, Watcher>();
+  readonly #remote: Caller<SharedEngineMethods, EngineEvent>;
+  #timer;
+
+  constructor(parts: EngineSeatParts) {
+    this.#parts = parts;
+    const { mailbox, clock, log, limits } = parts;
+    this.#mailbox = mailbox;
+    this.#clock = clock;
+    this.#log = log;
+    this.#limits = limits;
+    this.#remote = callThread<SharedEngineMethods, EngineEvent>(
+      {
+        postMessage: (message) => this.#post(engineName, message),
+        on: (_event, listener) => this.#toEngine.push(listener),
+      },
+      this.#clock,
+      this.#limits.engine_call_timeout_ms,
+    );
+    this.#mailbox.onNews((what) => {
+      if (what === 'engine') {
+        this.#remote.repeat(repeatable, { reload: reloadAgain });
+        if (this.#local === undefined) parts.onStart();
+      } else if (this.#local === undefined) parts.onChange(what);
+    });
+    this.#remote.onEvent((event) => {
+      if (this.#local === undefined) parts.onExecutions(event.records);
+    });
+    this.#mailbox.onMail(({ sender, message }) => {
+      try {
+        if (isCall(message)) this.#callerOf(sender).deliver(message);
+        else for (const listener of this.#toEngine) listener(message);
+      } catch (error) {
+        this.#log.warn('cannot decode a message from another process', { sender, error: String(error) });
+      }
+    });
+    this.#timer = this.#clock.after(watchRenewMs, this.#renewWatch);
+  }
+
+  sit(client: EngineClient): void {
+    this.#local = client;
+    this.#mailbox.alsoFor(engineName, true);
+    this.#watchAll();
+    this.#announce('engine');
+  }
+
+  leave(): void {
+    this.#local = undefined;
+    this.#mailbox.alsoFor(engineName, false);
+    this.#callers.clear();
+    this.#watchers.clear();
+  }
+
+  publish(records: readonly ExecutionRecord[]): void {
+    this.#parts.onExecutions(records);
+    for (const { port, ruleIds } of this.#watchers.values()) {
+      const wanted = records.filter((record) => ruleIds.has(record.rule_id));
+      if (wanted.length > 0) sendEvent(port, { type: 'executions', records: wanted } satisfies EngineEvent);
+    }
+  }
+
+  async open(): Promise<ReloadReport> {
+    return this.#here().open();
+  }
+
+  async reload(parameters?: Readonly<Record<string, Parameter>>, changed?: readonly number[]): Promise<ReloadReport> {
+    this.#announce(parameters === undefined ? 'rules' : 'parameters');
+    return this.#local === undefined
+      ? this.#remote.call('reload', { ...reloadAgain, ...(parameters === undefined ? {} : { parameters }) })
+      : this.#local.reload(parameters, changed);
+  }
+
+  async execute(ruleId: number, correlationId: string): Promise<ExecutionRecord> {
+    return this.#local === undefined
+      ? this.#remote.call('execute', { ruleId, correlationId })
+      : this.#local.execute(ruleId, correlationId);
+  }
+
+  async explain(ruleIds: readonly number[]): Promise<(RuleStatus | null)[]> {
+    return this.#local === undefined ? this.#remote.call('explain', { ruleIds }) : this.#local.explain(ruleIds);
+  }
+
+  async writers(points: readonly number[]): Promise<PointWriter[]> {
+    return this.#local === undefined ? this.#remote.call('writers', { points }) : this.#local.writers(points);
+  }
+
+  async writeCycle(ruleId: number): Promise<readonly number[] | null> {
+    return this.#local === undefined ? this.#remote.call('writeCycle', { ruleId }) : this.#local.writeCycle(ruleId);
+  }
+
+  async status(): Promise<EngineStatus | null> {
+    if (this.#local !== undefined) return this.#local.status();
+    try {
+      return await this.#remote.call('status', null);
+    } catch (error) {
+      if (error instanceof Fault) return null;
+      throw error;
+    }
+  }
+
+  async measures(): Promise<EngineMeasures | null> {
+    return this.#local === undefined ? null : this.#local.measures();
+  }
+
+  // Over a database that processes share, runs are stored as they come.
+  async settle(ruleId: number): Promise<void> {
+    return this.#local?.settle(ruleId);
+  }
+
+  watch(ruleIds: readonly number[]): void {
+    this.#watched = ruleIds;
+    if (this.#local !== undefined) this.#watchAll();
+    else this.#remote.call('watch', { ruleIds }).catch(() => undefined);
+  }
+
+  restarts() {
+    return this.#local?.restarts() ?? 0;
+  }
+
+  get tickIntervalMs(): number {
+    return this.#limits.tick_interval_ms;
+  }
+
+  async close() {
+    this.#timer.cancel();
+    this.#remote.close(new Fault('engine-unavailable', 'the service is stopping'));
+  }
+
+  #post(recipient: string, message: unknown): void {
+    this.#mailbox.send(recipient, message).catch((error: unknown) => {
       // Its sender waits for an answer no longer than its deadline.
-      log.debug('could not send a message to another process', { error: String(error) });
+      this.#log.debug('could not send a message to another process', { error: String(error) });
     });
-  };
-  const remote: Caller<SharedEngineMethods, EngineEvent> = callThread<SharedEngineMethods, EngineEvent>(
-    {
-      postMessage: (message) => post(engineName, message),
-      on: (_event, listener) => toEngine.push(listener),
-    },
-    clock,
-    limits.engine_call_timeout_ms,
-  );
-  const announce = (what: News): void => {
-    mailbox.announce(what).catch((error: unknown) => {
-      // Whoever stands by looks for changed rules now and then.
-      log.debug('could not notify the other processes', { what, error: String(error) });
-    });
-  };
-  mailbox.onNews((what) => {
-    if (what === 'engine') {
-      remote.repeat(repeatable, { reload: reloadAgain });
-      if (local === undefined) parts.onStart();
-    } else if (local === undefined) parts.onChange(what);
-  });
-  remote.onEvent((event) => {
-    if (local === undefined) parts.onExecutions(event.records);
-  });
+  }
 
-  const here = (): EngineClient => {
-    if (local === undefined) throw new Fault('engine-unavailable', 'the rule engine has just moved; try again');
-    return local;
-  };
+  #announce(what: News): void {
+    this.#mailbox.announce(what).catch((error: unknown) => {
+      // Whoever stands by looks for changed rules now and then.
+      this.#log.debug('could not notify the other processes', { what, error: String(error) });
+    });
+  }
+
+  #here(): EngineClient {
+    if (this.#local === undefined) throw new Fault('engine-unavailable', 'the rule engine has just moved; try again');
+    return this.#local;
+  }
+
   /** All that anybody watches, told to the engine that is here. */
-  const watchAll = (): void => {
-    const nowMs = clock.monotonicMs();
-    for (const [name, watcher] of watchers) if (watcher.untilMs <= nowMs) watchers.delete(name);
-    local?.watch([...new Set([...watched, ...[...watchers.values()].flatMap(({ ruleIds }) => [...ruleIds])])]);
-  };
+  #watchAll(): void {
+    const nowMs = this.#clock.monotonicMs();
+    for (const [name, watcher] of this.#watchers) if (watcher.untilMs <= nowMs) this.#watchers.delete(name);
+    this.#local?.watch([
+      ...new Set([...this.#watched, ...[...this.#watchers.values()].flatMap(({ ruleIds }) => [...ruleIds])]),
+    ]);
+  }
+
   /** What another process asks of the engine that is here. */
-  const callerOf = (name: string) => {
-    const known = callers.get(name);
+  #callerOf(name: string) {
+    const known = this.#callers.get(name);
     if (known !== undefined) return known;
     const deliveries: ((message: unknown) => void)[] = [];
     const port: Port = {
-      postMessage: (message) => post(name, message),
+      postMessage: (message) => this.#post(name, message),
       on: (_event, listener) => deliveries.push(listener),
     };
     const handlers: Handlers<SharedEngineMethods> = {
-      async reload(change) {
+      reload: async (change) => {
         understand.reload(change);
-        const report = await here().reload(change.parameters);
-        if (change.parameters !== undefined) parts.useParameters(change.parameters);
+        const report = await this.#here().reload(change.parameters);
+        if (change.parameters !== undefined) this.#parts.useParameters(change.parameters);
         return report;
       },
-      async execute(order) {
+      execute: async (order) => {
         understand.execute(order);
-        return here().execute(order.ruleId, order.correlationId);
+        return this.#here().execute(order.ruleId, order.correlationId);
       },
-      async explain(question) {
+      explain: async (question) => {
         understand.rules(question);
-        return here().explain(question.ruleIds);
+        return this.#here().explain(question.ruleIds);
       },
-      async writers(question) {
+      writers: async (question) => {
         understand.points(question);
-        return here().writers(question.points);
+        return this.#here().writers(question.points);
       },
-      async writeCycle(question) {
+      writeCycle: async (question) => {
         understand.rule(question);
-        return here().writeCycle(question.ruleId);
+        return this.#here().writeCycle(question.ruleId);
       },
-      async status() {
-        const status = await here().status();
+      status: async () => {
+        const status = await this.#here().status();
         if (status === null) throw new Fault('engine-unavailable', 'the rule engine is not running; try again');
         return status;
       },
-      async measures() {
-        const measures = await here().measures();
+      measures: async () => {
+        const measures = await this.#here().measures();
         if (measures === null) throw new Fault('engine-unavailable', 'the rule engine is not running; try again');
         return measures;
       },
-      watch(question) {
+      watch: (question) => {
         understand.rules(question);
-        watchers.set(name, { port, ruleIds: new Set(question.ruleIds), untilMs: clock.monotonicMs() + watchLeaseMs });
-        watchAll();
+        this.#watchers.set(name, {
+          port,
+          ruleIds: new Set(question.ruleIds),
+          untilMs: this.#clock.monotonicMs() + watchLeaseMs,
+        });
+        this.#watchAll();
         return null;
       },
     };
     answerCalls<SharedEngineMethods>(port, handlers, {
-      refuse(error) {
-        log.warn('cannot decode a request from another process', { sender: name, error: String(error) });
+      refuse: (error) => {
+        this.#log.warn('cannot decode a request from another process', { sender: name, error: String(error) });
         return new Fault('engine-unavailable', 'the process that controls does not understand this request');
       },
     });
     const caller = { port, deliver: (message: unknown) => deliveries.forEach((each) => each(message)) };
-    callers.set(name, caller);
+    this.#callers.set(name, caller);
     return caller;
-  };
-  mailbox.onMail(({ sender, message }) => {
-    try {
-      if (isCall(message)) callerOf(sender).deliver(message);
-      else for (const listener of toEngine) listener(message);
-    } catch (error) {
-      log.warn('cannot decode a message from another process', { sender, error: String(error) });
-    }
-  });
-  const renewWatch = (): void => {
-    timer = clock.after(watchRenewMs, renewWatch);
-    if (local !== undefined) watchAll();
-    else if (watched.length > 0) remote.call('watch', { ruleIds: watched }).catch(() => undefined);
-  };
-  let timer = clock.after(watchRenewMs, renewWatch);
+  }
 
-  return {
-    sit(client) {
-      local = client;
-      mailbox.alsoFor(engineName, true);
-      watchAll();
-      announce('engine');
-    },
-    leave() {
-      local = undefined;
-      mailbox.alsoFor(engineName, false);
-      callers.clear();
-      watchers.clear();
-    },
-    publish(records) {
-      parts.onExecutions(records);
-      for (const { port, ruleIds } of watchers.values()) {
-        const wanted = records.filter((record) => ruleIds.has(record.rule_id));
-        if (wanted.length > 0) sendEvent(port, { type: 'executions', records: wanted } satisfies EngineEvent);
-      }
-    },
-    open: async () => here().open(),
-    async reload(parameters, changed) {
-      announce(parameters === undefined ? 'rules' : 'parameters');
-      return local === undefined
-        ? remote.call('reload', { ...reloadAgain, ...(parameters === undefined ? {} : { parameters }) })
-        : local.reload(parameters, changed);
-    },
-    execute: async (ruleId, correlationId) =>
-      local === undefined ? remote.call('execute', { ruleId, correlationId }) : local.execute(ruleId, correlationId),
-    explain: async (ruleIds) => (local === undefined ? remote.call('explain', { ruleIds }) : local.explain(ruleIds)),
-    writers: async (points) => (local === undefined ? remote.call('writers', { points }) : local.writers(points)),
-    writeCycle: async (ruleId) =>
-      local === undefined ? remote.call('writeCycle', { ruleId }) : local.writeCycle(ruleId),
-    async status() {
-      if (local !== undefined) return local.status();
-      try {
-        return await remote.call('status', null);
-      } catch (error) {
-        if (error instanceof Fault) return null;
-        throw error;
-      }
-    },
-    measures: async () => (local === undefined ? null : local.measures()),
-    // Over a database that processes share, runs are stored as they come.
-    settle: async (ruleId) => local?.settle(ruleId),
-    watch(ruleIds) {
-      watched = ruleIds;
-      if (local !== undefined) watchAll();
-      else remote.call('watch', { ruleIds }).catch(() => undefined);
-    },
-    restarts: () => local?.restarts() ?? 0,
-    tickIntervalMs: limits.tick_interval_ms,
-    async close() {
-      timer.cancel();
-      remote.close(new Fault('engine-unavailable', 'the service is stopping'));
-    },
+  readonly #renewWatch = (): void => {
+    this.#timer = this.#clock.after(watchRenewMs, this.#renewWatch);
+    if (this.#local !== undefined) this.#watchAll();
+    else if (this.#watched.length > 0) this.#remote.call('watch', { ruleIds: this.#watched }).catch(() => undefined);
   };
 }
 

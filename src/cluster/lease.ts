@@ -50,112 +50,162 @@ interface Term {
 const endedMs = 30;
 
 export function holdLease(parts: LeaseParts): EngineLease {
-  const { clock, log } = parts;
-  const { engine_lease_ms: leaseMs, engine_renew_ms: renewMs, engine_poll_ms: pollMs } = parts.place.limits;
-  const schema = parts.place.limits.postgres_schema;
-  // A busy machine may take longer than a lease to connect; whoever leads watches the end of its lease itself.
-  const answerMs = Math.max(leaseMs, parts.place.limits.connect_timeout_ms);
-  const server = connectPostgres(
-    { ...parts.place, limits: { ...parts.place.limits, connections_max: 1, statement_timeout_ms: answerMs } },
-    'engine',
-  );
-  let connection: PostgresConnection | undefined;
-  let state: ReturnType<EngineLease['state']> = 'standby';
-  let term: Term | undefined;
-  let seen: { readonly mark: string; readonly atMs: number } | undefined;
-  /** Since the database was away for this process: what it showed of the lease at first. Perhaps it was away for the holder, too. */
-  let returned: { mark: string | undefined } | undefined;
-  let trouble = '';
-  const closing = new AbortController();
+  return new HeldLease(parts);
+}
 
-  const connected = async (): Promise<PostgresConnection> => (connection ??= await server.connect());
-  const disconnect = (): void => {
-    connection?.release(true);
-    connection = undefined;
-  };
+class HeldLease implements EngineLease {
+  readonly #parts: LeaseParts;
+  readonly #clock;
+  readonly #log;
+  readonly #leaseMs;
+  readonly #renewMs;
+  readonly #pollMs;
+  readonly #schema;
+  // A busy machine may take longer than a lease to connect; whoever leads watches the end of its lease itself.
+  readonly #answerMs;
+  readonly #server;
+  #connection: PostgresConnection | undefined;
+  #state: ReturnType<EngineLease['state']> = 'standby';
+  #term: Term | undefined;
+  #seen: { readonly mark: string; readonly atMs: number } | undefined;
+  /** Since the database was away for this process: what it showed of the lease at first. Perhaps it was away for the holder, too. */
+  #returned: { mark: string | undefined } | undefined;
+  #trouble = '';
+  readonly #closing = new AbortController();
+  readonly #running;
+
+  constructor(parts: LeaseParts) {
+    this.#parts = parts;
+    const { clock, log } = parts;
+    this.#clock = clock;
+    this.#log = log;
+    const { engine_lease_ms: leaseMs, engine_renew_ms: renewMs, engine_poll_ms: pollMs } = parts.place.limits;
+    this.#leaseMs = leaseMs;
+    this.#renewMs = renewMs;
+    this.#pollMs = pollMs;
+    this.#schema = parts.place.limits.postgres_schema;
+    this.#answerMs = Math.max(this.#leaseMs, parts.place.limits.connect_timeout_ms);
+    this.#server = connectPostgres(
+      { ...parts.place, limits: { ...parts.place.limits, connections_max: 1, statement_timeout_ms: this.#answerMs } },
+      'engine',
+    );
+    this.#running = this.#run();
+  }
+
+  state(): 'standby' | 'waiting' | 'leading' {
+    return this.#state;
+  }
+
+  async release(): Promise<void> {
+    this.#closing.abort();
+    await this.#running.catch(() => undefined);
+    try {
+      if (this.#term !== undefined) {
+        const { run: ask } = await this.#connected();
+        await ask('UPDATE engine_lease SET released = true WHERE epoch = $1', [this.#term.epoch]);
+      }
+    } catch (error) {
+      this.#note(error);
+    }
+    this.#state = 'standby';
+    this.#disconnect();
+    await this.#server.close();
+  }
+
+  async #connected(): Promise<PostgresConnection> {
+    return (this.#connection ??= await this.#server.connect());
+  }
+
+  #disconnect(): void {
+    this.#connection?.release(true);
+    this.#connection = undefined;
+  }
+
   /** Trouble is told once, not at every look. */
-  const note = (error: unknown): void => {
+  #note(error: unknown): void {
     const text = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-    if (text !== trouble) log.warn('lease database not responding', { reason: text });
-    trouble = text;
-  };
+    if (text !== this.#trouble) this.#log.warn('lease database not responding', { reason: text });
+    this.#trouble = text;
+  }
 
   /**
    * When the lease was renewed before: seen no earlier than that, by this process's own clock. A server that crashed may have
    * forgotten the last renewals: what was seen before this process lost its connection counts for nothing.
    */
-  const renewedBefore = (mark: unknown): number => {
+  #renewedBefore(mark: unknown): number {
     const text = String(mark);
-    if (seen === undefined || seen.mark !== text) seen = { mark: text, atMs: clock.monotonicMs() };
-    return seen.atMs;
-  };
+    if (this.#seen === undefined || this.#seen.mark !== text)
+      this.#seen = { mark: text, atMs: this.#clock.monotonicMs() };
+    return this.#seen.atMs;
+  }
 
   /**
    * After the database was away its locks are nobody's. They are left to whoever held the lease until that is over, so that a
    * restart of the database does not end control.
    */
-  const leftToHolder = async (run: PostgresConnection['run']): Promise<number> => {
-    if (returned === undefined) return 0;
+  async #leftToHolder(run: PostgresConnection['run']): Promise<number> {
+    if (this.#returned === undefined) return 0;
     const [row] = await run('SELECT renewed_at::text AS mark, released FROM engine_lease');
     const mark = String(row?.['mark']);
-    returned.mark ??= mark;
-    const waitMs = renewedBefore(mark) + leaseMs - clock.monotonicMs();
-    if (waitMs > 0 && mark === returned.mark && row?.['released'] !== true) return waitMs;
-    returned = undefined;
+    this.#returned.mark ??= mark;
+    const waitMs = this.#renewedBefore(mark) + this.#leaseMs - this.#clock.monotonicMs();
+    if (waitMs > 0 && mark === this.#returned.mark && row?.['released'] !== true) return waitMs;
+    this.#returned = undefined;
     return 0;
-  };
+  }
 
   /** The lock, and with it the next epoch; or how long another process may have it for sure. */
-  const contend = async (): Promise<Term | { readonly waitMs: number }> => {
-    const { run } = await connected();
-    const leftMs = await leftToHolder(run);
+  async #contend(): Promise<Term | { readonly waitMs: number }> {
+    const { run } = await this.#connected();
+    const leftMs = await this.#leftToHolder(run);
     if (leftMs > 0) return { waitMs: leftMs };
     const [row] = await run(
-      `SELECT pg_try_advisory_lock(${lockKey(schema, 'engine')}) AS got, renewed_at::text AS mark, released FROM engine_lease`,
+      `SELECT pg_try_advisory_lock(${lockKey(this.#schema, 'engine')}) AS got, renewed_at::text AS mark, released FROM engine_lease`,
     );
-    trouble = '';
-    const overMs = renewedBefore(row?.['mark']) + leaseMs;
+    this.#trouble = '';
+    const overMs = this.#renewedBefore(row?.['mark']) + this.#leaseMs;
     if (row?.['got'] !== true) {
-      const waitMs = overMs - clock.monotonicMs();
+      const waitMs = overMs - this.#clock.monotonicMs();
       if (waitMs > 0) return { waitMs };
       // A holder that does not renew has stopped or lost its way to the database, which may not know it for long.
-      await run(endHolder(schema, 'engine'));
+      await run(endHolder(this.#schema, 'engine'));
       // Its lock is free in a moment.
       return { waitMs: endedMs };
     }
     // What a stopped holder has begun to store would hold the epoch's row until the server gives it up, seconds later.
     if (row['released'] !== true) {
-      await run(endHolder(schema, 'runtime'));
+      await run(endHolder(this.#schema, 'runtime'));
       // An import of history is no holder's: it does not look at the epoch.
-      await run(`${endHolder(schema, 'history')}
+      await run(`${endHolder(this.#schema, 'history')}
         AND pid IN (SELECT pid FROM pg_locks WHERE relation = 'engine_lease'::regclass AND mode = 'RowShareLock')`);
     }
     // Nobody renews an older epoch from here on.
     const [last] = await run(
       `UPDATE engine_lease SET epoch = epoch + 1, holder = $1 RETURNING epoch, renewed_at::text AS mark, released`,
-      [parts.holder],
+      [this.#parts.holder],
     );
     const epoch = Number(last?.['epoch']);
-    const freeMs = last?.['released'] === true ? 0 : renewedBefore(last?.['mark']) + leaseMs + parts.graceMs;
-    const sentMs = clock.monotonicMs();
+    const freeMs =
+      last?.['released'] === true ? 0 : this.#renewedBefore(last?.['mark']) + this.#leaseMs + this.#parts.graceMs;
+    const sentMs = this.#clock.monotonicMs();
     await run(`UPDATE engine_lease SET renewed_at = clock_timestamp(), released = false WHERE epoch = $1`, [epoch]);
-    return { epoch, freeMs, leaseEndMs: sentMs + leaseMs };
-  };
+    return { epoch, freeMs, leaseEndMs: sentMs + this.#leaseMs };
+  }
 
   /** True: the lease is renewed. False: not now, though it may be ours still. Throws nothing. */
-  const renew = async (current: Term): Promise<'renewed' | 'unanswered' | 'taken'> => {
-    const sentMs = clock.monotonicMs();
+  async #renew(current: Term): Promise<'renewed' | 'unanswered' | 'taken'> {
+    const sentMs = this.#clock.monotonicMs();
     const ask = async (): Promise<'renewed' | 'unanswered' | 'taken'> => {
-      const fresh = connection === undefined;
-      const { run } = await connected();
+      const fresh = this.#connection === undefined;
+      const { run } = await this.#connected();
       if (fresh) {
         const [row] = await run(
-          `SELECT pg_try_advisory_lock(${lockKey(schema, 'engine')}) AS got, epoch FROM engine_lease`,
+          `SELECT pg_try_advisory_lock(${lockKey(this.#schema, 'engine')}) AS got, epoch FROM engine_lease`,
         );
         if (Number(row?.['epoch']) !== current.epoch) return 'taken';
         if (row?.['got'] !== true) {
           // The database has not noticed yet that the old connection is gone.
-          disconnect();
+          this.#disconnect();
           return 'unanswered';
         }
       }
@@ -168,85 +218,70 @@ export function holdLease(parts: LeaseParts): EngineLease {
       return rows.length === 1 ? 'renewed' : 'taken';
     };
     const late = new AbortController();
-    const deadline = sleep(clock, Math.max(0, current.leaseEndMs - sentMs), late.signal).then(
+    const deadline = sleep(this.#clock, Math.max(0, current.leaseEndMs - sentMs), late.signal).then(
       () => 'unanswered' as const,
       () => 'unanswered' as const,
     );
     try {
       const answer = await Promise.race([ask(), deadline]);
-      if (answer === 'renewed') current.leaseEndMs = sentMs + leaseMs;
+      if (answer === 'renewed') current.leaseEndMs = sentMs + this.#leaseMs;
       return answer;
     } catch (error) {
-      note(error);
-      disconnect();
+      this.#note(error);
+      this.#disconnect();
       return 'unanswered';
     } finally {
       late.abort();
     }
-  };
+  }
 
   /** Holds the lease until it is lost; says why. */
-  const lead = async (current: Term): Promise<string> => {
-    state = 'waiting';
-    log.info('this process is the next to control', { epoch: current.epoch });
-    parts.onNext(current.epoch);
+  async #lead(current: Term): Promise<string> {
+    this.#state = 'waiting';
+    this.#log.info('this process is the next to control', { epoch: current.epoch });
+    this.#parts.onNext(current.epoch);
     for (;;) {
-      if (state === 'waiting' && clock.monotonicMs() >= current.freeMs) {
-        state = 'leading';
-        parts.onExtend(current.leaseEndMs);
-        parts.onLead(current.epoch);
+      if (this.#state === 'waiting' && this.#clock.monotonicMs() >= current.freeMs) {
+        this.#state = 'leading';
+        this.#parts.onExtend(current.leaseEndMs);
+        this.#parts.onLead(current.epoch);
       }
-      const untilFreeMs = state === 'waiting' ? Math.max(1, current.freeMs - clock.monotonicMs()) : renewMs;
-      await sleep(clock, Math.min(renewMs, untilFreeMs), closing.signal);
-      const answer = await renew(current);
+      const untilFreeMs =
+        this.#state === 'waiting' ? Math.max(1, current.freeMs - this.#clock.monotonicMs()) : this.#renewMs;
+      await sleep(this.#clock, Math.min(this.#renewMs, untilFreeMs), this.#closing.signal);
+      const answer = await this.#renew(current);
       if (answer === 'taken') return 'another process has taken over';
-      if (clock.monotonicMs() >= current.leaseEndMs) return 'the lease ended: the database does not answer';
-      if (state === 'leading') parts.onExtend(current.leaseEndMs);
+      if (this.#clock.monotonicMs() >= current.leaseEndMs) return 'the lease ended: the database does not answer';
+      if (this.#state === 'leading') this.#parts.onExtend(current.leaseEndMs);
     }
-  };
+  }
 
-  const run = async (): Promise<void> => {
-    while (!closing.signal.aborted) {
+  async #run(): Promise<void> {
+    while (!this.#closing.signal.aborted) {
       try {
-        const found = await contend();
-        term = 'waitMs' in found ? undefined : found;
-        if (term !== undefined) {
-          const reason = await lead(term);
-          disconnect();
-          term = undefined;
-          state = 'standby';
-          log.warn('this process does not control any more', { reason });
-          await parts.onLost(reason);
+        const found = await this.#contend();
+        this.#term = 'waitMs' in found ? undefined : found;
+        if (this.#term !== undefined) {
+          const reason = await this.#lead(this.#term);
+          this.#disconnect();
+          this.#term = undefined;
+          this.#state = 'standby';
+          this.#log.warn('this process does not control any more', { reason });
+          await this.#parts.onLost(reason);
         }
-        await sleep(clock, 'waitMs' in found ? Math.min(pollMs, Math.max(1, found.waitMs)) : pollMs, closing.signal);
+        await sleep(
+          this.#clock,
+          'waitMs' in found ? Math.min(this.#pollMs, Math.max(1, found.waitMs)) : this.#pollMs,
+          this.#closing.signal,
+        );
       } catch (error) {
-        if (closing.signal.aborted) return;
-        note(error);
-        disconnect();
-        returned = { mark: undefined };
-        seen = undefined;
-        await sleep(clock, pollMs, closing.signal).catch(() => undefined);
+        if (this.#closing.signal.aborted) return;
+        this.#note(error);
+        this.#disconnect();
+        this.#returned = { mark: undefined };
+        this.#seen = undefined;
+        await sleep(this.#clock, this.#pollMs, this.#closing.signal).catch(() => undefined);
       }
     }
-  };
-  const running = run();
-
-  return {
-    state: () => state,
-    async release() {
-      closing.abort();
-      await running.catch(() => undefined);
-      try {
-        if (term !== undefined) {
-          const { run: ask } = await connected();
-          await ask('UPDATE engine_lease SET released = true WHERE epoch = $1', [term.epoch]);
-        }
-      } catch (error) {
-        note(error);
-      }
-      state = 'standby';
-      disconnect();
-      await server.close();
-    },
-  };
+  }
 }

@@ -65,81 +65,126 @@ interface Instance {
 
 /** Throws an Error with one line for the operator when a channel cannot be started at all. */
 export function startDeviceLayer(parts: DeviceLayerParts): DeviceLayer {
-  const { site, memory, clock, log, limits } = parts;
-  const read = readMaterials(site, parts);
-  const materials = parts.modbusWire === undefined ? read : { ...read, modbusWire: parts.modbusWire };
-  let ended = false;
-  let connects = parts.idle !== true;
-  let instance: Instance | undefined;
-  let timer: Timer | undefined;
-  let restartDelayMs = limits.restart_delay_ms;
+  return new RestartedLayer(parts);
+}
 
-  const begin = (): void => {
-    const generation = beginGeneration(memory);
-    const setup: DeviceSetup = { site, memory, generation, limits, materials };
+class RestartedLayer implements DeviceLayer {
+  readonly #parts: DeviceLayerParts;
+  readonly #site;
+  readonly #memory;
+  readonly #clock;
+  readonly #log;
+  readonly #limits;
+  readonly #read;
+  readonly #materials;
+  #ended = false;
+  #connects;
+  #instance: Instance | undefined;
+  #timer: Timer | undefined;
+  #restartDelayMs;
+
+  constructor(parts: DeviceLayerParts) {
+    this.#parts = parts;
+    const { site, memory, clock, log, limits } = parts;
+    this.#site = site;
+    this.#memory = memory;
+    this.#clock = clock;
+    this.#log = log;
+    this.#limits = limits;
+    this.#read = readMaterials(this.#site, parts);
+    this.#materials = parts.modbusWire === undefined ? this.#read : { ...this.#read, modbusWire: parts.modbusWire };
+    this.#connects = parts.idle !== true;
+    this.#restartDelayMs = this.#limits.restart_delay_ms;
+    this.#begin();
+  }
+
+  connect(): void {
+    this.#connects = true;
+    this.#instance?.connect();
+  }
+
+  generation(): number {
+    return currentGeneration(this.#memory);
+  }
+
+  up(): boolean {
+    return this.#instance !== undefined;
+  }
+
+  channels(): { readonly id: string; readonly driver: string; readonly state: ChannelState }[] {
+    return this.#site.channels.map(({ id, driver }, position) => ({
+      id,
+      driver,
+      state: stateOf(this.#memory, position),
+    }));
+  }
+
+  async counts(): Promise<CommandCounts> {
+    return (await this.#instance?.counts()) ?? { sent: 0, failed: 0, dropped: 0 };
+  }
+
+  async restart(): Promise<void> {
+    await this.#end('kill');
+    this.#begin();
+  }
+
+  async terminate(): Promise<void> {
+    this.#ended = true;
+    await this.#end('kill');
+  }
+
+  async stop(): Promise<void> {
+    this.#ended = true;
+    await this.#end('stop');
+  }
+
+  #begin(): void {
+    const generation = beginGeneration(this.#memory);
+    const setup: DeviceSetup = {
+      site: this.#site,
+      memory: this.#memory,
+      generation,
+      limits: this.#limits,
+      materials: this.#materials,
+    };
     const started =
-      parts.inProcess === true
-        ? startTwin(setup, clock, log)
-        : startWorker(setup, connects, parts.logLevel, clock, log);
-    if (parts.inProcess === true && connects) started.connect();
-    const startedMs = clock.monotonicMs();
+      this.#parts.inProcess === true
+        ? startTwin(setup, this.#clock, this.#log)
+        : startWorker(setup, this.#connects, this.#parts.logLevel, this.#clock, this.#log);
+    if (this.#parts.inProcess === true && this.#connects) started.connect();
+    const startedMs = this.#clock.monotonicMs();
     started.onDeath((reason) => {
-      if (ended || instance !== started) return;
+      if (this.#ended || this.#instance !== started) return;
       // One that lived for long did not die of how it was started.
-      if (clock.monotonicMs() - startedMs > limits.restart_max_ms) restartDelayMs = limits.restart_delay_ms;
-      instance = undefined;
-      beginGeneration(memory);
-      beginLater('device layer failed; restarting it', { reason, generation });
+      if (this.#clock.monotonicMs() - startedMs > this.#limits.restart_max_ms)
+        this.#restartDelayMs = this.#limits.restart_delay_ms;
+      this.#instance = undefined;
+      beginGeneration(this.#memory);
+      this.#beginLater('device layer failed; restarting it', { reason, generation });
     });
-    instance = started;
-  };
-  const beginLater = (what: string, details: Readonly<Record<string, unknown>>): void => {
-    log.error(what, { ...details, delay_ms: restartDelayMs });
-    timer = clock.after(restartDelayMs, () => {
+    this.#instance = started;
+  }
+
+  #beginLater(what: string, details: Readonly<Record<string, unknown>>): void {
+    this.#log.error(what, { ...details, delay_ms: this.#restartDelayMs });
+    this.#timer = this.#clock.after(this.#restartDelayMs, () => {
       try {
-        begin();
+        this.#begin();
       } catch (error) {
         // There is no thread that could die: too many of them, or no memory for one more.
-        beginLater('the device layer has no thread; it is tried again', { reason: String(error) });
+        this.#beginLater('the device layer has no thread; it is tried again', { reason: String(error) });
       }
     });
-    restartDelayMs = Math.min(limits.restart_max_ms, restartDelayMs * 2);
-  };
-  const end = async (how: 'stop' | 'kill'): Promise<void> => {
-    timer?.cancel();
-    const old = instance;
-    instance = undefined;
+    this.#restartDelayMs = Math.min(this.#limits.restart_max_ms, this.#restartDelayMs * 2);
+  }
+
+  async #end(how: 'stop' | 'kill'): Promise<void> {
+    this.#timer?.cancel();
+    const old = this.#instance;
+    this.#instance = undefined;
     await old?.[how]();
-    beginGeneration(memory);
-  };
-  begin();
-  return {
-    connect() {
-      connects = true;
-      instance?.connect();
-    },
-    generation: () => currentGeneration(memory),
-    up: () => instance !== undefined,
-    channels: () =>
-      site.channels.map(({ id, driver }, position) => ({
-        id,
-        driver,
-        state: stateOf(memory, position),
-      })),
-    counts: async () => (await instance?.counts()) ?? { sent: 0, failed: 0, dropped: 0 },
-    async restart() {
-      await end('kill');
-      begin();
-    },
-    async terminate() {
-      ended = true;
-      await end('kill');
-    },
-    async stop() {
-      ended = true;
-      await end('stop');
-    },
-  };
+    beginGeneration(this.#memory);
+  }
 }
 
 function startWorker(setup: DeviceSetup, connects: boolean, logLevel: LogLevel, clock: Clock, log: Log): Instance {

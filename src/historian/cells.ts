@@ -24,72 +24,94 @@ export interface Cells {
 }
 
 export function createCells(request: WindowRequest): Cells {
-  const { asOfMs, cadenceMs, steps, range, maxSourceSkewMs } = request;
-  const reduction = createReduction(request);
-  const uncertainCells = new Uint8Array(steps);
-  let rowCount = 0;
-  let skewedRows = 0;
-  let skewedSpan: InstantSpan | null = null;
-  let outOfRangeRows = 0;
-  let outOfRangeSpan: InstantSpan | null = null;
-  let watermarkMs = Number.NEGATIVE_INFINITY;
-  let firstDuplicateMs = Number.POSITIVE_INFINITY;
+  return new WindowCells(request);
+}
 
-  const indexOf = (eventMs: number): number => {
-    const index = steps - 1 - Math.floor((asOfMs - eventMs) / cadenceMs);
-    if (!(index >= 0 && index < steps)) throw new Error('a row outside the window');
+class WindowCells implements Cells {
+  readonly #asOfMs;
+  readonly #cadenceMs;
+  readonly #steps;
+  readonly #range;
+  readonly #maxSourceSkewMs;
+  readonly #reduction;
+  readonly #uncertainCells;
+  #rowCount = 0;
+  #skewedRows = 0;
+  #skewedSpan: InstantSpan | null = null;
+  #outOfRangeRows = 0;
+  #outOfRangeSpan: InstantSpan | null = null;
+  #watermarkMs = Number.NEGATIVE_INFINITY;
+  #firstDuplicateMs = Number.POSITIVE_INFINITY;
+
+  constructor(request: WindowRequest) {
+    const { asOfMs, cadenceMs, steps, range, maxSourceSkewMs } = request;
+    this.#asOfMs = asOfMs;
+    this.#cadenceMs = cadenceMs;
+    this.#steps = steps;
+    this.#range = range;
+    this.#maxSourceSkewMs = maxSourceSkewMs;
+    this.#reduction = createReduction(request);
+    this.#uncertainCells = new Uint8Array(this.#steps);
+  }
+
+  addInstant(eventMs: number, rows: readonly RawRow[]): void {
+    this.#rowCount += rows.length;
+    let newest: RawRow | undefined;
+    let standing = 0;
+    for (const row of rows) {
+      if (eventMs - row.ingestedMs > this.#maxSourceSkewMs) {
+        this.#skewedRows++;
+        this.#skewedSpan = widened(this.#skewedSpan, eventMs);
+        continue;
+      }
+      standing++;
+      if (newest === undefined || row.ingestedMs >= newest.ingestedMs) newest = row;
+    }
+    if (standing > 1) this.#firstDuplicateMs = Math.min(this.#firstDuplicateMs, eventMs);
+    if (newest === undefined || newest.value === null) return;
+    if (this.#range !== undefined && !inRange(newest.value, this.#range)) {
+      this.#outOfRangeRows++;
+      this.#outOfRangeSpan = widened(this.#outOfRangeSpan, eventMs);
+      return;
+    }
+    const index = this.#indexOf(eventMs);
+    this.#reduction.add(index, eventMs, newest.value, 1);
+    if (newest.quality === quality.uncertain) this.#uncertainCells[index] = 1;
+    this.#watermarkMs = Math.max(this.#watermarkMs, eventMs);
+  }
+
+  addRollup(endMs: number, rollup: RollupSummary): void {
+    this.#rowCount += rollup.rowCount;
+    if (rollup.valueCount === 0) return;
+    const index = this.#indexOf(endMs);
+    this.#reduction.add(index, rollup.lastMs, rollup.value, rollup.valueCount);
+    if ((rollup.flags & rollupFlags.uncertain) !== 0) this.#uncertainCells[index] = 1;
+    this.#watermarkMs = Math.max(this.#watermarkMs, rollup.lastMs);
+  }
+
+  observed(eventMs: number): void {
+    this.#watermarkMs = Math.max(this.#watermarkMs, eventMs);
+  }
+
+  answer(): WindowAnswer {
+    return {
+      cells: this.#reduction.values(),
+      watermarkMs: this.#watermarkMs === Number.NEGATIVE_INFINITY ? null : this.#watermarkMs,
+      rows: this.#rowCount,
+      skewedRows: this.#skewedRows,
+      skewedSpan: this.#skewedSpan,
+      outOfRangeRows: this.#outOfRangeRows,
+      outOfRangeSpan: this.#outOfRangeSpan,
+      uncertainCells: this.#uncertainCells,
+      firstDuplicateMs: this.#firstDuplicateMs === Number.POSITIVE_INFINITY ? null : this.#firstDuplicateMs,
+    };
+  }
+
+  #indexOf(eventMs: number): number {
+    const index = this.#steps - 1 - Math.floor((this.#asOfMs - eventMs) / this.#cadenceMs);
+    if (!(index >= 0 && index < this.#steps)) throw new Error('a row outside the window');
     return index;
-  };
-
-  return {
-    addInstant(eventMs, rows) {
-      rowCount += rows.length;
-      let newest: RawRow | undefined;
-      let standing = 0;
-      for (const row of rows) {
-        if (eventMs - row.ingestedMs > maxSourceSkewMs) {
-          skewedRows++;
-          skewedSpan = widened(skewedSpan, eventMs);
-          continue;
-        }
-        standing++;
-        if (newest === undefined || row.ingestedMs >= newest.ingestedMs) newest = row;
-      }
-      if (standing > 1) firstDuplicateMs = Math.min(firstDuplicateMs, eventMs);
-      if (newest === undefined || newest.value === null) return;
-      if (range !== undefined && !inRange(newest.value, range)) {
-        outOfRangeRows++;
-        outOfRangeSpan = widened(outOfRangeSpan, eventMs);
-        return;
-      }
-      const index = indexOf(eventMs);
-      reduction.add(index, eventMs, newest.value, 1);
-      if (newest.quality === quality.uncertain) uncertainCells[index] = 1;
-      watermarkMs = Math.max(watermarkMs, eventMs);
-    },
-    addRollup(endMs, rollup) {
-      rowCount += rollup.rowCount;
-      if (rollup.valueCount === 0) return;
-      const index = indexOf(endMs);
-      reduction.add(index, rollup.lastMs, rollup.value, rollup.valueCount);
-      if ((rollup.flags & rollupFlags.uncertain) !== 0) uncertainCells[index] = 1;
-      watermarkMs = Math.max(watermarkMs, rollup.lastMs);
-    },
-    observed(eventMs) {
-      watermarkMs = Math.max(watermarkMs, eventMs);
-    },
-    answer: () => ({
-      cells: reduction.values(),
-      watermarkMs: watermarkMs === Number.NEGATIVE_INFINITY ? null : watermarkMs,
-      rows: rowCount,
-      skewedRows,
-      skewedSpan,
-      outOfRangeRows,
-      outOfRangeSpan,
-      uncertainCells,
-      firstDuplicateMs: firstDuplicateMs === Number.POSITIVE_INFINITY ? null : firstDuplicateMs,
-    }),
-  };
+  }
 }
 
 /** Spans of rows may be read newest part first. */

@@ -29,76 +29,101 @@ export function createSimulatedDriver(
   options: SimulatedOptions,
   context: DriverContext,
 ): Driver {
-  const { clock } = context;
-  const signals = new Map(context.points.map((point) => [point.index, signalOf(point)]));
-  const signalAt = (index: number): SimulatedSignal => {
-    const signal = signals.get(index);
+  return new SimulatedDriver(channel, options, context);
+}
+
+class SimulatedDriver implements Driver {
+  readonly #options: SimulatedOptions;
+  readonly #context: DriverContext;
+  readonly #channel: SimulatedChannel;
+  readonly #clock;
+  readonly #signals;
+  readonly #startWallMs;
+  #state;
+  #lastMs;
+  readonly #startMs;
+  #savedMs;
+  #timer: Timer | undefined;
+
+  constructor(channel: SimulatedChannel, options: SimulatedOptions, context: DriverContext) {
+    this.#options = options;
+    this.#context = context;
+    this.#channel = channel;
+    const { clock } = context;
+    this.#clock = clock;
+    this.#signals = new Map(context.points.map((point) => [point.index, signalOf(point)]));
+    this.#startWallMs = this.#clock.wallMs();
+    this.#state = storedPlant(options.stateFile, channel) ?? initialPlant(channel);
+    this.#lastMs = this.#clock.monotonicMs();
+    this.#startMs = this.#lastMs;
+    this.#savedMs = this.#lastMs;
+  }
+
+  start() {
+    this.#context.setOnline(true);
+    this.#tick();
+  }
+
+  wake() {
+    let commanded = false;
+    for (let command = this.#context.nextCommand(); command !== null; command = this.#context.nextCommand()) {
+      this.#state = commandPlant(this.#state, this.#signalAt(command.index), command.value);
+      this.#context.commandDone(command.index, true);
+      commanded = true;
+    }
+    if (commanded) this.#advance();
+  }
+
+  async stop() {
+    this.#timer?.cancel();
+    this.#context.setOnline(false);
+    this.#save();
+  }
+
+  #signalAt(index: number): SimulatedSignal {
+    const signal = this.#signals.get(index);
     if (signal === undefined) throw new Error(`point ${index} is of another channel`);
     return signal;
-  };
-  const startWallMs = clock.wallMs();
-  let state = storedPlant(options.stateFile, channel) ?? initialPlant(channel);
-  let lastMs = clock.monotonicMs();
-  const startMs = lastMs;
-  let savedMs = lastMs;
-  let timer: Timer | undefined;
+  }
 
-  const save = (): void => {
+  #save(): void {
     try {
-      savePlant(options.stateFile, state);
+      savePlant(this.#options.stateFile, this.#state);
     } catch (error) {
       // A full disk costs the plant its memory, not its life.
-      context.log.warn('the plant state was not stored', {
+      this.#context.log.warn('the plant state was not stored', {
         reason: error instanceof Error ? error.message : 'unknown',
       });
     }
-  };
-  const advance = (): void => {
-    const nowMs = clock.monotonicMs();
+  }
+
+  #advance(): void {
+    const nowMs = this.#clock.monotonicMs();
     // Simulated wall time: true pace from the start's hour, times the speed; a wall clock that jumps is not followed.
-    const simulatedMs = startWallMs + (nowMs - startMs) * channel.speed;
+    const simulatedMs = this.#startWallMs + (nowMs - this.#startMs) * this.#channel.speed;
     const next = stepPlant(
-      state,
-      channel,
-      plantInputs(options, simulatedMs),
-      ((nowMs - lastMs) / 1000) * channel.speed,
+      this.#state,
+      this.#channel,
+      plantInputs(this.#options, simulatedMs),
+      ((nowMs - this.#lastMs) / 1000) * this.#channel.speed,
     );
-    state = next.state;
-    lastMs = nowMs;
-    context.publish(
-      context.points.map((point) => {
-        const raw = next.signals[signalAt(point.index)];
+    this.#state = next.state;
+    this.#lastMs = nowMs;
+    this.#context.publish(
+      this.#context.points.map((point) => {
+        const raw = next.signals[this.#signalAt(point.index)];
         return { index: point.index, raw, quality: Number.isFinite(raw) ? quality.good : quality.missing };
       }),
     );
-    if (nowMs - savedMs >= saveIntervalMs) {
-      savedMs = nowMs;
-      save();
+    if (nowMs - this.#savedMs >= saveIntervalMs) {
+      this.#savedMs = nowMs;
+      this.#save();
     }
-  };
-  const tick = (): void => {
-    advance();
-    timer = clock.after(channel.step_interval_ms, tick);
-  };
-  return {
-    start() {
-      context.setOnline(true);
-      tick();
-    },
-    wake() {
-      let commanded = false;
-      for (let command = context.nextCommand(); command !== null; command = context.nextCommand()) {
-        state = commandPlant(state, signalAt(command.index), command.value);
-        context.commandDone(command.index, true);
-        commanded = true;
-      }
-      if (commanded) advance();
-    },
-    async stop() {
-      timer?.cancel();
-      context.setOnline(false);
-      save();
-    },
+  }
+
+  readonly #tick = (): void => {
+    this.#advance();
+    this.#timer = this.#clock.after(this.#channel.step_interval_ms, this.#tick);
   };
 }
 

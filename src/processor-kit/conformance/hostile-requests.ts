@@ -180,8 +180,14 @@ function frameRows({ frame }: NormalisedRequest, task: TaskDeclaration): Row[] {
       add('/frame/static_features/rated', { value_type: 'number', unit: '1', value: 1, quality: 'good' }),
     ],
     ...futureRows(frame, extra),
+    ...provenanceRows(frame, late),
+  ];
+}
+
+function provenanceRows({ provenance, as_of }: NormalisedRequest['frame'], late: string): Row[] {
+  return [
     ['a provenance entry less', 'FRAME_INVALID', remove('/frame/provenance/0')],
-    ['a provenance entry twice', 'FRAME_INVALID', add('/frame/provenance/-', frame.provenance[0])],
+    ['a provenance entry twice', 'FRAME_INVALID', add('/frame/provenance/-', provenance[0])],
     [
       'provenance of nothing',
       'FRAME_INVALID',
@@ -189,7 +195,7 @@ function frameRows({ frame }: NormalisedRequest, task: TaskDeclaration): Row[] {
         segment: 'history',
         feature: 'undeclared',
         source_kind: 'history',
-        watermark: frame.as_of,
+        watermark: as_of,
       }),
     ],
     ['a source_ref that is a path', 'FRAME_INVALID', add('/frame/provenance/0/source_ref', '/var/lib/x')],

@@ -1,0 +1,48 @@
+/** In which portions the stored rules reach an engine [rules §6.4]: few at first, so that the first rules run soon. */
+import type { RuleHead } from './rule-store.ts';
+
+export interface Portion {
+  /** To be read. */
+  readonly ids: readonly number[];
+  /** Held, and not stored any more. */
+  readonly removed: readonly number[];
+  readonly partial: boolean;
+}
+
+/** Rules of the first portion, and of the largest: what the engine takes up in one turn. */
+const portionMinimum = 200;
+const portionMaximum = 500;
+/** Rules sent at once, and about how many bytes of them: what either thread does in one turn with a message. */
+export const stageMinimum = 4;
+export const stageMaximum = 100;
+const stageBytes = 262_144;
+
+/** Edited rules first, then enabled ones by priority: what waits longest is what does not run anyway. */
+function inLoadingOrder(held: ReadonlyMap<number, number>, a: RuleHead, b: RuleHead): number {
+  return (
+    Number(held.has(b.id)) - Number(held.has(a.id)) ||
+    Number(b.enabled) - Number(a.enabled) ||
+    b.priority - a.priority ||
+    a.id - b.id
+  );
+}
+
+/** As many again as are held: few reloads at first, and the first rules run soon; then as many as one turn takes. */
+export function portionSize(held: number): number {
+  return Math.min(portionMaximum, Math.max(portionMinimum, held));
+}
+
+/** What of the stored rules an engine does not hold, in loading order, and what it holds that is stored no more. */
+export function missingRules(heads: readonly RuleHead[], held: ReadonlyMap<number, number>) {
+  const stored = new Set(heads.map(({ id }) => id));
+  const missing = heads.filter(({ id, revision }) => held.get(id) !== revision);
+  return {
+    ids: missing.toSorted((a, b) => inLoadingOrder(held, a, b)).map(({ id }) => id),
+    removed: [...held.keys()].filter((id) => !stored.has(id)),
+  };
+}
+
+/** How many rules are sent next, when `size` of them took `bytes`. */
+export function nextStageSize(size: number, bytes: number): number {
+  return Math.max(1, Math.min(stageMaximum, 2 * size, Math.floor((size * stageBytes) / Math.max(1, bytes))));
+}
