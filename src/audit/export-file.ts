@@ -145,60 +145,85 @@ export function verifyExport(given: {
   readonly keys: readonly string[];
   readonly anchor: string | null;
 }): ExportVerifier {
-  const problems: string[] = [];
-  const chains: ChainReport[] = [];
-  const checkpoints: string[] = [];
-  let header: Static<typeof headerSchema> | null = null;
-  let evidence: Evidence | null = null;
-  let open: { walk: ChainWalk; head: { sequence: number; hash: string } } | null = null;
-  let events = 0;
-  let lines = 0;
-  let ended = false;
+  return new LineVerifier(given);
+}
 
-  const gather = (): Evidence =>
-    (evidence ??= gatherEvidence({ ...given, checkpoints: checkpoints.join('\n'), ownKey: header?.key ?? null }));
-  const close = (): void => {
-    if (open !== null) chains.push(open.walk.finish(open.head));
-    open = null;
+class LineVerifier implements ExportVerifier {
+  readonly #given: {
+    readonly keys: readonly string[];
+    readonly anchor: string | null;
   };
-  const begin = (chain: Static<typeof chainSchema>): void => {
-    close();
+  readonly #problems: string[] = [];
+  readonly #chains: ChainReport[] = [];
+  readonly #checkpoints: string[] = [];
+  #header: Static<typeof headerSchema> | null = null;
+  #evidence: Evidence | null = null;
+  #open: { walk: ChainWalk; head: { sequence: number; hash: string } } | null = null;
+  #events = 0;
+  #lines = 0;
+  #ended = false;
+
+  constructor(given: {
+    readonly keys: readonly string[];
+    readonly anchor: string | null;
+  }) {
+    this.#given = given;
+  }
+
+  line(textOfLine: string): void {
+    this.#lines++;
+    const value = parsedLine(textOfLine);
+    if (value === null || this.#ended || (this.#lines === 1) !== (value.type === 'export')) {
+      this.#problems.push(`line ${this.#lines} does not belong in an export`);
+      return;
+    }
+    if (value.type === 'export') this.#header = value;
+    else if (value.type === 'checkpoint') this.#checkpoints.push(value.line);
+    else if (value.type === 'chain') this.#begin(value);
+    else if (value.type === 'end') {
+      this.#ended = true;
+      if (value.events !== this.#events)
+        this.#problems.push(`the export has ${this.#events} events, its end says ${value.events}`);
+    } else {
+      this.#events++;
+      if (this.#open === null) this.#problems.push(`line ${this.#lines} is an event of no chain`);
+      else this.#open.walk.add(recordOf(value));
+    }
+  }
+
+  finish(): TrailReport {
+    this.#close();
+    if (!this.#ended) this.#problems.push('the export has no end: it was cut');
+    const found = this.#gather();
+    return {
+      chains: [...this.#chains, ...lostChains(found, this.#chains)],
+      problems: [...found.problems, ...this.#problems],
+    };
+  }
+
+  #gather(): Evidence {
+    return (this.#evidence ??= gatherEvidence({
+      ...this.#given,
+      checkpoints: this.#checkpoints.join('\n'),
+      ownKey: this.#header?.key ?? null,
+    }));
+  }
+
+  #close(): void {
+    if (this.#open !== null) this.#chains.push(this.#open.walk.finish(this.#open.head));
+    this.#open = null;
+  }
+
+  #begin(chain: Static<typeof chainSchema>): void {
+    this.#close();
     const { log, tenantId, projectId } = chain;
     const owner = { log, tenantId, projectId };
-    const { anchors, trusted } = gather();
-    const mark = believedMark(owner, chain.marks, trusted, problems);
+    const { anchors, trusted } = this.#gather();
+    const mark = believedMark(owner, chain.marks, trusted, this.#problems);
     const own = anchors.filter(({ statement }) => isAbout(statement, owner));
     const walk = walkChain({ owner, mark, anchors: own, last: Number(chain.sequence) });
-    open = { walk, head: { sequence: Number(chain.sequence), hash: chain.hash } };
-  };
-
-  return {
-    line(textOfLine) {
-      lines++;
-      const value = parsedLine(textOfLine);
-      if (value === null || ended || (lines === 1) !== (value.type === 'export')) {
-        problems.push(`line ${lines} does not belong in an export`);
-        return;
-      }
-      if (value.type === 'export') header = value;
-      else if (value.type === 'checkpoint') checkpoints.push(value.line);
-      else if (value.type === 'chain') begin(value);
-      else if (value.type === 'end') {
-        ended = true;
-        if (value.events !== events) problems.push(`the export has ${events} events, its end says ${value.events}`);
-      } else {
-        events++;
-        if (open === null) problems.push(`line ${lines} is an event of no chain`);
-        else open.walk.add(recordOf(value));
-      }
-    },
-    finish() {
-      close();
-      if (!ended) problems.push('the export has no end: it was cut');
-      const found = gather();
-      return { chains: [...chains, ...lostChains(found, chains)], problems: [...found.problems, ...problems] };
-    },
-  };
+    this.#open = { walk, head: { sequence: Number(chain.sequence), hash: chain.hash } };
+  }
 }
 
 function parsedLine(line: string) {

@@ -20,53 +20,73 @@ export function repeatedly(
   task: () => Promise<void>,
   refusal?: string,
 ): Repeated {
-  let ended = false;
-  let running = false;
-  let again = false;
-  let timer: Timer | undefined;
-  let told: string | undefined;
-  const wait = (): void => {
-    if (!ended) timer = clock.after(intervalMs, () => void run());
-  };
-  const run = async (): Promise<void> => {
-    running = true;
+  return new RepeatedTask(clock, intervalMs, log, task, refusal);
+}
+
+class RepeatedTask implements Repeated {
+  readonly #clock: Clock;
+  readonly #intervalMs: number;
+  readonly #task: () => Promise<void>;
+  readonly #refusal: string | undefined;
+  readonly #log: Log;
+  #ended = false;
+  #running = false;
+  #again = false;
+  #timer: Timer | undefined;
+  #told: string | undefined;
+
+  constructor(clock: Clock, intervalMs: number, log: Log, task: () => Promise<void>, refusal?: string) {
+    this.#clock = clock;
+    this.#intervalMs = intervalMs;
+    this.#task = task;
+    this.#refusal = refusal;
+    this.#log = log;
+    this.#wait();
+  }
+
+  now(): void {
+    this.#again = this.#running && !this.#ended;
+    if (this.#running || this.#ended) return;
+    this.#timer?.cancel();
+    void this.#run();
+  }
+
+  cancel() {
+    this.#ended = true;
+    this.#again = false;
+    this.#timer?.cancel();
+  }
+
+  #wait(): void {
+    if (!this.#ended) this.#timer = this.#clock.after(this.#intervalMs, () => void this.#run());
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
     do {
-      again = false;
-      await attempt();
-    } while (again);
-    running = false;
-    wait();
-  };
-  const attempt = async (): Promise<void> => {
+      this.#again = false;
+      await this.#attempt();
+    } while (this.#again);
+    this.#running = false;
+    this.#wait();
+  }
+
+  async #attempt(): Promise<void> {
     try {
-      await task();
-      told = undefined;
+      await this.#task();
+      this.#told = undefined;
     } catch (error) {
       const text = String(error);
       // What a task meets that was under way at its cancel is the end of others.
-      if (ended) return;
+      if (this.#ended) return;
       if (error instanceof Fault) {
-        if (refusal !== undefined && told !== refusal)
-          log.warn(refusal, { error: error.cause instanceof Error ? error.cause.message : error.message });
-        told = refusal ?? told;
-      } else if (text !== told) {
-        log.error('periodic task failed', { error: text });
-        told = text;
+        if (this.#refusal !== undefined && this.#told !== this.#refusal)
+          this.#log.warn(this.#refusal, { error: error.cause instanceof Error ? error.cause.message : error.message });
+        this.#told = this.#refusal ?? this.#told;
+      } else if (text !== this.#told) {
+        this.#log.error('periodic task failed', { error: text });
+        this.#told = text;
       }
     }
-  };
-  wait();
-  return {
-    now() {
-      again = running && !ended;
-      if (running || ended) return;
-      timer?.cancel();
-      void run();
-    },
-    cancel() {
-      ended = true;
-      again = false;
-      timer?.cancel();
-    },
-  };
+  }
 }

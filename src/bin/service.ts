@@ -105,12 +105,6 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const rules = await role.open();
   const handlers = ruleHandlers({ config, limits, site, siteInFile, runtime, log, ...controlled });
   const { signIn } = identity;
-  const checks: ReadyChecks = {
-    storage: () => database.commitNothing().then(() => true),
-    audit: () => auditIsWritable(database, identity.scope, systemClock),
-    scheduler: async () => (await role.engine.status())?.running === true,
-    devices: () => role.devices.up(),
-  };
   const signInCapability = signIn === null ? [] : [signIn.capability];
   const server = await serveHttp({
     config,
@@ -118,7 +112,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     log,
     opened,
     metrics,
-    checks,
+    checks: readyChecks(database, identity, role),
     audit,
     identity: identity.identity,
     site: identity.scope,
@@ -152,6 +146,15 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     rules,
     log,
     stop,
+  };
+}
+
+function readyChecks(database: Database, { scope }: SiteIdentity, { engine, devices }: EngineRole): ReadyChecks {
+  return {
+    storage: () => database.commitNothing().then(() => true),
+    audit: () => auditIsWritable(database, scope, systemClock),
+    scheduler: async () => (await engine.status())?.running === true,
+    devices: () => devices.up(),
   };
 }
 

@@ -374,14 +374,14 @@ function storeSpool({ config, history, log }: EngineRoleParts): Timer & { recove
     if (executions > 0) log.info('spooled executions stored', { executions });
   };
   const waiting = 'cannot store spooled executions yet; retrying';
-  const { cancel } = repeatedly(systemClock, spoolPollMs, log, storeKept, waiting);
+  const storing = repeatedly(systemClock, spoolPollMs, log, storeKept, waiting);
   const recover = (): Promise<void> =>
     spool.recover().catch((error: unknown) => {
       log.error('cannot recover spooled executions', { error: String(error) });
     });
   // Of a process that was killed while it kept them.
   void recover();
-  return { cancel, recover };
+  return { cancel: () => storing.cancel(), recover };
 }
 
 /** Changes reach every engine when they are made; this finds those of which the message was lost. */

@@ -30,55 +30,81 @@ export interface RunningChannel {
   stop(): Promise<void>;
 }
 
-export function runChannel({ clock, log, limits, isolated, start, lost }: ChannelParts): RunningChannel {
-  let current: { readonly driver: Driver; readonly seat: Seat; readonly sinceMs: number } | undefined;
-  let timer: Timer | undefined;
-  let pauseMs = limits.reconnect_min_ms;
-  let stopped = false;
+export function runChannel(parts: ChannelParts): RunningChannel {
+  return new RestartedChannel(parts);
+}
 
-  const guarded = (work: () => void): void => {
-    isolated(() => {
+class RestartedChannel implements RunningChannel {
+  readonly #isolated;
+  readonly #start;
+  readonly #clock;
+  readonly #log;
+  readonly #limits;
+  readonly #lost;
+  #current: { readonly driver: Driver; readonly seat: Seat; readonly sinceMs: number } | undefined;
+  #timer: Timer | undefined;
+  #pauseMs;
+  #stopped = false;
+
+  constructor({ clock, log, limits, isolated, start, lost }: ChannelParts) {
+    this.#isolated = isolated;
+    this.#start = start;
+    this.#clock = clock;
+    this.#log = log;
+    this.#limits = limits;
+    this.#lost = lost;
+    this.#pauseMs = limits.reconnect_min_ms;
+  }
+
+  start(): void {
+    return this.#begin();
+  }
+
+  wake(): void {
+    return this.#guarded(() => this.#current?.driver.wake());
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    await this.#current?.driver.stop();
+  }
+
+  #guarded(work: () => void): void {
+    this.#isolated(() => {
       try {
         work();
       } catch (error) {
-        failed(error);
+        this.failed(error);
       }
     });
-  };
-  const begin = (): void =>
-    guarded(() => {
+  }
+
+  readonly #begin = (): void =>
+    this.#guarded(() => {
       const seat = { left: false };
-      const driver = start(seat);
-      current = { driver, seat, sinceMs: clock.monotonicMs() };
+      const driver = this.#start(seat);
+      this.#current = { driver, seat, sinceMs: this.#clock.monotonicMs() };
       driver.start();
     });
-  const failed = (error: unknown): void => {
-    log.error('driver failed; restarting its channel', {
+
+  readonly failed = (error: unknown): void => {
+    this.#log.error('driver failed; restarting its channel', {
       error: error instanceof Error ? (error.stack ?? error.message) : String(error),
     });
-    const old = current;
-    current = undefined;
+    const old = this.#current;
+    this.#current = undefined;
     if (old !== undefined) {
       old.seat.left = true;
       // Release its sockets. The channel has already failed, so a second error while stopping is ignored.
-      isolated(() => void Promise.try(() => old.driver.stop()).catch(() => undefined));
+      this.#isolated(() => void Promise.try(() => old.driver.stop()).catch(() => undefined));
       // A long uptime means the start was fine: reset the backoff.
-      if (clock.monotonicMs() - old.sinceMs > limits.reconnect_max_ms) pauseMs = limits.reconnect_min_ms;
+      if (this.#clock.monotonicMs() - old.sinceMs > this.#limits.reconnect_max_ms)
+        this.#pauseMs = this.#limits.reconnect_min_ms;
     }
-    lost();
-    timer?.cancel();
-    if (!stopped) timer = clock.after(pauseMs, begin);
-    pauseMs = Math.min(pauseMs * 2, limits.reconnect_max_ms);
-  };
-
-  return {
-    start: begin,
-    wake: () => guarded(() => current?.driver.wake()),
-    failed,
-    async stop() {
-      stopped = true;
-      timer?.cancel();
-      await current?.driver.stop();
-    },
+    this.#lost();
+    this.#timer?.cancel();
+    if (!this.#stopped) this.#timer = this.#clock.after(this.#pauseMs, this.#begin);
+    this.#pauseMs = Math.min(this.#pauseMs * 2, this.#limits.reconnect_max_ms);
   };
 }

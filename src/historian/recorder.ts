@@ -53,9 +53,9 @@ export interface Recorder {
 
 export function startRecorder(setup: RecorderSetup, historian: Historian, clock: Clock, log: Log): Recorder {
   const { limits } = setup;
-  const queue = createQueue(historian, limits, clock, log);
+  const queue = new RowQueue(historian, limits, clock, log);
   const pruning = startPruning(setup, historian, clock, log);
-  const looking = startLooking(setup, clock, queue.add);
+  const looking = startLooking(setup, clock, (rows) => queue.add(rows));
   let flushTimer: Timer | undefined;
   let stopped = false;
   const flush = async (): Promise<void> => {
@@ -83,63 +83,85 @@ export function startRecorder(setup: RecorderSetup, historian: Historian, clock:
   };
 }
 
-function createQueue(historian: Historian, limits: HistoryLimits, clock: Clock, log: Log) {
-  let waiting: HistoryRow[] = [];
+/** Rows that wait to be stored: bounded, and stored a batch at a time. */
+class RowQueue {
+  readonly #historian: Historian;
+  readonly #limits: HistoryLimits;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #counts = { recorded: 0, stored: 0, dropped: 0, failedFlushes: 0 };
+  #waiting: HistoryRow[] = [];
   /** What an append is storing now, older than all that waits. */
-  let storing: readonly HistoryRow[] = [];
-  let turn: Promise<boolean> | undefined;
-  const counts = { recorded: 0, stored: 0, dropped: 0, failedFlushes: 0 };
-  let failing = false;
+  #storing: readonly HistoryRow[] = [];
+  #turn: Promise<boolean> | undefined;
+  #failing = false;
 
-  const dropExcess = (): void => {
-    const excess = storing.length + waiting.length - limits.queue_rows;
+  constructor(historian: Historian, limits: HistoryLimits, clock: Clock, log: Log) {
+    this.#historian = historian;
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  counts() {
+    return { ...this.#counts, waiting: this.#storing.length + this.#waiting.length };
+  }
+
+  waiting(): readonly HistoryRow[] {
+    return [...this.#storing, ...this.#waiting];
+  }
+
+  add(rows: readonly HistoryRow[]): void {
+    this.#counts.recorded += rows.length;
+    // In place: a queue that is long would be copied at every look.
+    for (const row of rows) this.#waiting.push(row);
+    this.#dropExcess();
+  }
+
+  /** True when one batch was stored, or there was none. */
+  flush(): Promise<boolean> {
+    this.#turn ??= this.#flushBatch().finally(() => (this.#turn = undefined));
+    return this.#turn;
+  }
+
+  #dropExcess(): void {
+    const limit = this.#limits.queue_rows;
+    const excess = this.#storing.length + this.#waiting.length - limit;
     if (excess <= 0) return;
-    if (counts.dropped === 0) log.error('history queue full: dropping the oldest rows', { limit: limits.queue_rows });
-    const before = waiting.length;
-    waiting = waiting.slice(excess);
-    counts.dropped += before - waiting.length;
-  };
-  const flushBatch = async (): Promise<boolean> => {
-    const nowMs = clock.wallMs();
+    if (this.#counts.dropped === 0) this.#log.error('history queue full: dropping the oldest rows', { limit });
+    const before = this.#waiting.length;
+    this.#waiting = this.#waiting.slice(excess);
+    this.#counts.dropped += before - this.#waiting.length;
+  }
+
+  async #flushBatch(): Promise<boolean> {
+    const nowMs = this.#clock.wallMs();
     // What waits is not known yet: a read at this moment does not see it. A wall clock that was set back in between
     // must not make a reading look as if it came from the future.
-    storing = waiting
-      .slice(0, limits.flush_rows)
+    this.#storing = this.#waiting
+      .slice(0, this.#limits.flush_rows)
       .map((row) => ({ ...row, ingestedMs: Math.max(row.ingestedMs, nowMs) }));
-    waiting = waiting.slice(storing.length);
+    this.#waiting = this.#waiting.slice(this.#storing.length);
     try {
       // Also without rows: the first flush makes the file. Once: the answer to an earlier attempt may have been lost.
-      await historian.append(storing, { once: true });
+      await this.#historian.append(this.#storing, { once: true });
     } catch (error) {
-      waiting = [...storing, ...waiting];
-      storing = [];
-      dropExcess();
-      counts.failedFlushes++;
-      if (!failing) log.error('cannot store history; retrying', { waiting: waiting.length, ...reasonOf(error) });
-      failing = true;
+      this.#waiting = [...this.#storing, ...this.#waiting];
+      this.#storing = [];
+      this.#dropExcess();
+      this.#counts.failedFlushes++;
+      const waiting = this.#waiting.length;
+      if (!this.#failing) this.#log.error('cannot store history; retrying', { waiting, ...reasonOf(error) });
+      this.#failing = true;
       return false;
     }
-    counts.stored += storing.length;
-    storing = [];
-    if (failing) log.info('history is being stored again', { waiting: waiting.length, dropped: counts.dropped });
-    failing = false;
+    this.#counts.stored += this.#storing.length;
+    this.#storing = [];
+    const { dropped } = this.#counts;
+    if (this.#failing) this.#log.info('history is being stored again', { waiting: this.#waiting.length, dropped });
+    this.#failing = false;
     return true;
-  };
-  return {
-    counts: () => ({ ...counts, waiting: storing.length + waiting.length }),
-    waiting: (): readonly HistoryRow[] => [...storing, ...waiting],
-    add(rows: readonly HistoryRow[]): void {
-      counts.recorded += rows.length;
-      // In place: a queue that is long would be copied at every look.
-      for (const row of rows) waiting.push(row);
-      dropExcess();
-    },
-    /** True when one batch was stored, or there was none. */
-    flush(): Promise<boolean> {
-      turn ??= flushBatch().finally(() => (turn = undefined));
-      return turn;
-    },
-  };
+  }
 }
 
 /** Looks at every change, at most every `look_interval_ms`, and at everything every `recordIntervalMs`. */

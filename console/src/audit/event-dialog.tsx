@@ -40,11 +40,6 @@ export function EventDialog({ sequence, onClose, onSearch }: DialogParts) {
 
 function EventFields({ event, onSearch }: { event: AuditEvent; onSearch: (next: AuditSearch) => void }) {
   const { fields } = words;
-  const ruleId = ruleIdOf(event.resource.resourceId);
-  const name = useRuleNames()?.get(ruleId ?? Number.NaN);
-  const copy = (text: string) => () => {
-    void navigator.clipboard.writeText(text).then(() => announce(t.common.copied));
-  };
   return (
     <Stack data-testid="audit-event">
       <dl className={classes['fields']}>
@@ -60,18 +55,7 @@ function EventFields({ event, onSearch }: { event: AuditEvent; onSearch: (next: 
         <dd>
           {actionWords(event.action)} <span className={classes['soft']}>{event.action}</span>
         </dd>
-        <dt>{fields.resource}</dt>
-        <dd>
-          {name ?? event.resource.resourceId}{' '}
-          <span className={classes['soft']}>
-            {name === undefined ? event.resource.kind : `${event.resource.resourceId}, ${event.resource.kind}`}
-          </span>
-          {ruleId !== null && name !== undefined && (
-            <Link to="/rules/$ruleId" params={{ ruleId: String(ruleId) }} className={classes['rule'] ?? ''}>
-              {words.openRule}
-            </Link>
-          )}
-        </dd>
+        <ResourceField event={event} />
         <dt>{fields.outcome}</dt>
         <dd>
           <Tag tone={outcomeTones[event.outcome]}>{t.audit.outcomes[event.outcome]}</Tag>{' '}
@@ -100,6 +84,39 @@ function EventFields({ event, onSearch }: { event: AuditEvent; onSearch: (next: 
           </>
         )}
       </dl>
+      <EventActions event={event} onSearch={onSearch} />
+    </Stack>
+  );
+}
+
+/** The resource by its name where it has one, with the way to it. */
+function ResourceField({ event }: { event: AuditEvent }) {
+  const ruleId = ruleIdOf(event.resource.resourceId);
+  const name = useRuleNames()?.get(ruleId ?? Number.NaN);
+  return (
+    <>
+      <dt>{words.fields.resource}</dt>
+      <dd>
+        {name ?? event.resource.resourceId}{' '}
+        <span className={classes['soft']}>
+          {name === undefined ? event.resource.kind : `${event.resource.resourceId}, ${event.resource.kind}`}
+        </span>
+        {ruleId !== null && name !== undefined && (
+          <Link to="/rules/$ruleId" params={{ ruleId: String(ruleId) }} className={classes['rule'] ?? ''}>
+            {words.openRule}
+          </Link>
+        )}
+      </dd>
+    </>
+  );
+}
+
+function EventActions({ event, onSearch }: { event: AuditEvent; onSearch: (next: AuditSearch) => void }) {
+  const copy = (text: string) => () => {
+    void navigator.clipboard.writeText(text).then(() => announce(t.common.copied));
+  };
+  return (
+    <>
       <Group gap="lg">
         <Anchor component="button" type="button" onClick={() => onSearch({ correlation: event.correlationId })}>
           {words.related}
@@ -120,6 +137,6 @@ function EventFields({ event, onSearch }: { event: AuditEvent; onSearch: (next: 
           {words.copyLink}
         </Button>
       </Group>
-    </Stack>
+    </>
   );
 }

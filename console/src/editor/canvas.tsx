@@ -42,23 +42,14 @@ interface Dropped {
   readonly flow: Position;
 }
 
-export function Canvas() {
-  const store = useDraftStore();
-  const { history } = useDraft();
-  const { problems, selected, select, readOnly } = useEditor();
-  const flow = drawnFlow(history.present);
-  const run = useShownRun();
-  const reactFlow = useReactFlow<CanvasNode>();
-  const frame = useRef<HTMLDivElement>(null);
-  const [dropped, setDropped] = useState<Dropped | null>(null);
+/** The nodes as they are drawn, and what the person does to them on the canvas. */
+function useDrawnNodes(flow: FlowDocument) {
+  const { problems, selected, select } = useEditor();
   const [nodes, setNodes, applyChanges] = useNodesState<CanvasNode>([]);
 
   useEffect(() => {
     setNodes((before) => drawnNodes(flow, before, selected, problems));
   }, [flow, selected, problems, setNodes]);
-
-  const taken = useMemo(() => (run === null ? null : takenEdges(run, flow)), [run, flow]);
-  const edges = useMemo(() => drawnEdges(flow, taken), [flow, taken]);
 
   const onNodesChange: OnNodesChange<CanvasNode> = useCallback(
     (changes) => {
@@ -75,12 +66,16 @@ export function Canvas() {
     },
     [applyChanges, select, selected],
   );
-  const placeMoved = (moved: readonly CanvasNode[]): void =>
-    store.editFlow((document) => moveNodes(document, new Map(moved.map(({ id, position }) => [id, position]))));
-  const onConnect = ({ source, sourceHandle, target }: Connection): void =>
-    store.editFlow((document) => connect(document, source, sourceHandle ?? 'default', target));
-  const isValid = ({ source, sourceHandle, target }: Connection | Edge): boolean =>
-    canConnect(flow, source, sourceHandle ?? 'default', target);
+  return { nodes, onNodesChange };
+}
+
+/** Where a wire was dropped into empty space, and what is made there. */
+function useDropped() {
+  const store = useDraftStore();
+  const { select, readOnly } = useEditor();
+  const reactFlow = useReactFlow<CanvasNode>();
+  const frame = useRef<HTMLDivElement>(null);
+  const [dropped, setDropped] = useState<Dropped | null>(null);
   const onConnectEnd = (event: MouseEvent | TouchEvent, state: FinalConnectionState): void => {
     if (readOnly || state.toNode !== null || state.fromNode === null || state.fromHandle === null) return;
     const pointer = 'changedTouches' in event ? event.changedTouches[0] : event;
@@ -106,6 +101,25 @@ export function Canvas() {
     });
     select([added]);
   };
+  return { frame, dropped, onConnectEnd, close, choose };
+}
+
+export function Canvas() {
+  const store = useDraftStore();
+  const { history } = useDraft();
+  const { select, readOnly } = useEditor();
+  const flow = drawnFlow(history.present);
+  const run = useShownRun();
+  const { nodes, onNodesChange } = useDrawnNodes(flow);
+  const { frame, dropped, onConnectEnd, close, choose } = useDropped();
+  const taken = useMemo(() => (run === null ? null : takenEdges(run, flow)), [run, flow]);
+  const edges = useMemo(() => drawnEdges(flow, taken), [flow, taken]);
+  const placeMoved = (moved: readonly CanvasNode[]): void =>
+    store.editFlow((document) => moveNodes(document, new Map(moved.map(({ id, position }) => [id, position]))));
+  const onConnect = ({ source, sourceHandle, target }: Connection): void =>
+    store.editFlow((document) => connect(document, source, sourceHandle ?? 'default', target));
+  const isValid = ({ source, sourceHandle, target }: Connection | Edge): boolean =>
+    canConnect(flow, source, sourceHandle ?? 'default', target);
   return (
     <div ref={frame} className={classes['canvas']} data-testid="canvas">
       <ReactFlow<CanvasNode>
@@ -122,14 +136,7 @@ export function Canvas() {
           store.editFlow((document) => removeNodes(document, new Set(gone.map(({ id }) => id))));
           select([]);
         }}
-        onEdgesDelete={(gone) =>
-          store.editFlow((document) =>
-            gone.reduce(
-              (next, { source, sourceHandle, target }) => disconnect(next, source, sourceHandle ?? 'default', target),
-              document,
-            ),
-          )
-        }
+        onEdgesDelete={(gone) => store.editFlow((document) => gone.reduce(withoutEdge, document))}
         onPaneClick={() => select([])}
         nodesDraggable={!readOnly}
         nodesConnectable={!readOnly}
@@ -147,21 +154,36 @@ export function Canvas() {
         <Controls showInteractive={false} />
       </ReactFlow>
       {flow.nodes.length <= 2 && !readOnly && <div className={classes['hint']}>{words.emptyHint}</div>}
-      {dropped !== null && (
-        <NodePalette
-          title={dropped.from === 'output' ? t.nodes.palette.fitsAfter : t.nodes.palette.fitsBefore}
-          kinds={fittingKinds(
-            dropped.from,
-            flow.nodes.some(({ type }) => type === 'start'),
-          )}
-          x={dropped.screen.x}
-          y={dropped.screen.y}
-          onChoose={choose}
-          onClose={close}
-        />
-      )}
+      {dropped !== null && <DropPalette dropped={dropped} flow={flow} onChoose={choose} onClose={close} />}
     </div>
   );
+}
+
+interface PaletteParts {
+  readonly dropped: Dropped;
+  readonly flow: FlowDocument;
+  readonly onChoose: (kind: NodeKind) => void;
+  readonly onClose: () => void;
+}
+
+function DropPalette({ dropped, flow, onChoose, onClose }: PaletteParts) {
+  return (
+    <NodePalette
+      title={dropped.from === 'output' ? t.nodes.palette.fitsAfter : t.nodes.palette.fitsBefore}
+      kinds={fittingKinds(
+        dropped.from,
+        flow.nodes.some(({ type }) => type === 'start'),
+      )}
+      x={dropped.screen.x}
+      y={dropped.screen.y}
+      onChoose={onChoose}
+      onClose={onClose}
+    />
+  );
+}
+
+function withoutEdge(document: FlowDocument, { source, sourceHandle, target }: Edge): FlowDocument {
+  return disconnect(document, source, sourceHandle ?? 'default', target);
 }
 
 const paletteSize = { width: 280, height: 460 };

@@ -24,12 +24,11 @@ interface HeaderParts {
   readonly onSave: () => void;
 }
 
-export function EditorHeader({ rule, problems, onSave }: HeaderParts) {
-  const store = useDraftStore();
-  const { history, isDirty } = useDraft();
+/** What the command palette offers while a rule is open. */
+function useRuleCommands({ rule, problems, onSave }: HeaderParts) {
+  const { isDirty } = useDraft();
   const { readOnly } = useEditor();
   const ask = useRuleActions();
-  const navigate = useNavigate();
   const hasErrors = problems.some(({ severity }) => severity === 'error');
   const toggle = rule.enabled ? 'disable' : 'enable';
   const canSave = isDirty && !hasErrors;
@@ -46,6 +45,14 @@ export function EditorHeader({ rule, problems, onSave }: HeaderParts) {
     [readOnly, canSave, toggle, rule, ask, onSave],
   );
   useOfferedCommands(commands);
+  return { canSave, toggle, ask } as const;
+}
+
+export function EditorHeader(parts: HeaderParts) {
+  const { rule } = parts;
+  const { history } = useDraft();
+  const { readOnly } = useEditor();
+  const offered = useRuleCommands(parts);
   return (
     <div className={classes['top']}>
       <div className={classes['heading']}>
@@ -57,45 +64,52 @@ export function EditorHeader({ rule, problems, onSave }: HeaderParts) {
         </h1>
         <StateSign rule={rule} />
       </div>
-      {!readOnly && (
-        <div className={classes['tools']}>
-          <Text
-            size="sm"
-            c="dimmed"
-            className={classes['dirty'] ?? ''}
-            title={words.unsavedHint}
-            data-dirty={isDirty}
-            data-testid="dirty"
-          >
-            {isDirty ? words.unsaved : words.noChanges}
-          </Text>
-          <Tool label={words.undo} disabled={history.past.length === 0} onClick={store.undo}>
-            <UndoIcon />
-          </Tool>
-          <Tool label={words.redo} disabled={history.future.length === 0} onClick={store.redo}>
-            <RedoIcon />
-          </Tool>
-          <Button variant="default" size="sm" onClick={() => ask(toggle, rule)}>
-            {t.rules[toggle]}
-          </Button>
-          <Menu position="bottom-end">
-            <Menu.Target>
-              <ActionIcon variant="default" size={36} aria-label={t.rules.more(rule.name)}>
-                <MoreIcon size={16} />
-              </ActionIcon>
-            </Menu.Target>
-            <Menu.Dropdown>
-              <Menu.Item onClick={() => ask('run', rule)}>{t.rules.run}</Menu.Item>
-              <Menu.Item c="var(--sp-bad)" onClick={() => ask('delete', rule, () => void navigate({ to: '/' }))}>
-                {t.rules.delete}
-              </Menu.Item>
-            </Menu.Dropdown>
-          </Menu>
-          <Button size="sm" disabled={!canSave} onClick={onSave}>
-            {words.save}
-          </Button>
-        </div>
-      )}
+      {!readOnly && <HeaderTools {...parts} {...offered} />}
+    </div>
+  );
+}
+
+function HeaderTools({ rule, onSave, canSave, toggle, ask }: HeaderParts & ReturnType<typeof useRuleCommands>) {
+  const store = useDraftStore();
+  const { history, isDirty } = useDraft();
+  const navigate = useNavigate();
+  return (
+    <div className={classes['tools']}>
+      <Text
+        size="sm"
+        c="dimmed"
+        className={classes['dirty'] ?? ''}
+        title={words.unsavedHint}
+        data-dirty={isDirty}
+        data-testid="dirty"
+      >
+        {isDirty ? words.unsaved : words.noChanges}
+      </Text>
+      <Tool label={words.undo} disabled={history.past.length === 0} onClick={store.undo}>
+        <UndoIcon />
+      </Tool>
+      <Tool label={words.redo} disabled={history.future.length === 0} onClick={store.redo}>
+        <RedoIcon />
+      </Tool>
+      <Button variant="default" size="sm" onClick={() => ask(toggle, rule)}>
+        {t.rules[toggle]}
+      </Button>
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <ActionIcon variant="default" size={36} aria-label={t.rules.more(rule.name)}>
+            <MoreIcon size={16} />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item onClick={() => ask('run', rule)}>{t.rules.run}</Menu.Item>
+          <Menu.Item c="var(--sp-bad)" onClick={() => ask('delete', rule, () => void navigate({ to: '/' }))}>
+            {t.rules.delete}
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      <Button size="sm" disabled={!canSave} onClick={onSave}>
+        {words.save}
+      </Button>
     </div>
   );
 }

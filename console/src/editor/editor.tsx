@@ -3,7 +3,7 @@ import { Button, SegmentedControl, Tabs } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { ReactFlowProvider } from '@xyflow/react';
-import { useCallback, useDeferredValue, useEffect, useMemo, useState } from 'react';
+import { type ReactNode, useCallback, useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { parseTrigger } from '../../../src/rules/trigger/parse.ts';
 import { type PanelName, panels } from '../addresses.ts';
 import { after } from '../clock.ts';
@@ -17,9 +17,10 @@ import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
 import { t } from '../strings/index.ts';
 import { ConflictDialog } from './conflict-dialog.tsx';
+import type { Content } from './draft-history.ts';
 import { useDraft, useDraftStore } from './draft-store.ts';
 import classes from './editor.module.css';
-import { type EditorView, editorContext } from './editor-context.ts';
+import { type EditorView, editorContext, useEditor } from './editor-context.ts';
 import { EditorHeader } from './editor-header.tsx';
 import { EditorNotices } from './editor-notices.tsx';
 import { EditorTools } from './editor-tools.tsx';
@@ -65,46 +66,48 @@ function useRun(ruleId: number, trial: AnyRecord | null, chosen: string | null, 
   }, [trial, chosen, hidden, records, pushed, variables.data]);
 }
 
-export function Editor({ rule, catalogue }: EditorParts) {
-  const store = useDraftStore();
-  const state = useDraft();
-  const content = state.history.present;
-  const navigate = useNavigate({ from: '/rules/$ruleId' });
-  const search = useSearch({ from: '/rules/$ruleId' });
-  const session = useSession();
-  const readOnly = session.status === 'out' || !mayManage(session.facts.role);
-  const isNarrow = useMediaQuery('(max-width: 900px)', false, { getInitialValueInEffect: false });
-  const [view, setView] = useState<'canvas' | 'list'>(isNarrow ? 'list' : 'canvas');
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const [dialog, setDialog] = useState<'save' | 'conflict' | null>(null);
-  const [trial, setTrial] = useState<AnyRecord | null>(null);
-  const [hidden, setHidden] = useState(false);
-  const panel = search.panel ?? (search.run === undefined ? 'rule' : 'history');
-  useWatch(useMemo(() => [rule.id], [rule.id]));
-  const run = useRun(rule.id, trial, search.run ?? null, hidden);
-
-  // Typing comes first: what is wrong may be told a moment later.
-  const checkedContent = useDeferredValue(content);
-  const checked = useMemo(() => checkContent(checkedContent, catalogue), [checkedContent, catalogue]);
+/** What the parser says of the draft, and the draft in words. Typing comes first: this may come a moment later. */
+function useChecked(catalogue: ConsoleCatalogue) {
+  const content = useDeferredValue(useDraft().history.present);
+  const checked = useMemo(() => checkContent(content, catalogue), [content, catalogue]);
   const sentence = useMemo(() => {
     if (checked.topology === null) return null;
-    const trigger =
-      checkedContent.trigger_config === null ? null : parseTrigger(checkedContent.trigger_config, catalogue);
+    const trigger = content.trigger_config === null ? null : parseTrigger(content.trigger_config, catalogue);
     if (trigger !== null && !trigger.ok) return null;
-    return sentenceOf(checkedContent, trigger?.trigger ?? null, checked.topology, catalogue);
-  }, [checked, checkedContent, catalogue]);
+    return sentenceOf(content, trigger?.trigger ?? null, checked.topology, catalogue);
+  }, [checked, content, catalogue]);
+  return { content, checked, sentence };
+}
 
-  const show = useCallback(
-    (next: PanelName, more: { run?: string } = {}) =>
-      void navigate({ search: { panel: next, ...more }, replace: true }),
+type Show = (next: PanelName, more?: { run?: string }) => void;
+
+/** Which panel is open and which run is chosen: both stand in the address. */
+function usePanel() {
+  const navigate = useNavigate({ from: '/rules/$ruleId' });
+  const search = useSearch({ from: '/rules/$ruleId' });
+  const panel = search.panel ?? (search.run === undefined ? 'rule' : 'history');
+  const show: Show = useCallback(
+    (next, more = {}) => void navigate({ search: { panel: next, ...more }, replace: true }),
     [navigate],
   );
+  return { panel, chosenRun: search.run, show };
+}
+
+/** What the parts of the editor share: the site, the problems, what is selected. */
+function useEditorView(
+  catalogue: ConsoleCatalogue,
+  checked: ReturnType<typeof checkContent>,
+  { panel, chosenRun, show }: ReturnType<typeof usePanel>,
+): EditorView {
+  const session = useSession();
+  const readOnly = session.status === 'out' || !mayManage(session.facts.role);
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const select = useCallback(
     (ids: readonly string[]) => {
       setSelected(new Set(ids));
-      if (ids.length > 0 && panel === 'rule') show('node', search.run === undefined ? {} : { run: search.run });
+      if (ids.length > 0 && panel === 'rule') show('node', chosenRun === undefined ? {} : { run: chosenRun });
     },
-    [panel, search.run, show],
+    [panel, chosenRun, show],
   );
   const edit = useCallback(
     (nodeId: string, path?: string) => {
@@ -114,16 +117,30 @@ export function Editor({ rule, catalogue }: EditorParts) {
     },
     [show],
   );
-  const editor = useMemo<EditorView>(
+  return useMemo(
     () => ({ catalogue, problems: checked.problems, topology: checked.topology, selected, readOnly, select, edit }),
     [catalogue, checked, selected, readOnly, select, edit],
   );
-  const onRule = (path: string): void => {
-    show('rule');
-    focusField(path === '' ? 'trigger' : `trigger${path}`);
-  };
+}
+
+export function Editor({ rule, catalogue }: EditorParts) {
+  const store = useDraftStore();
+  const { flow } = useDraft().history.present;
+  const { content, checked, sentence } = useChecked(catalogue);
+  const where = usePanel();
+  const editor = useEditorView(catalogue, checked, where);
+  const [dialog, setDialog] = useState<'save' | 'conflict' | null>(null);
+  const [trial, setTrial] = useState<AnyRecord | null>(null);
+  const [hidden, setHidden] = useState(false);
+  useWatch(useMemo(() => [rule.id], [rule.id]));
+  const run = useRun(rule.id, trial, where.chosenRun ?? null, hidden);
   useUndoKeys(store.undo, store.redo);
   useEffect(() => after(restAfterMs, () => void Promise.all(rest.map((part) => part.preload()))), []);
+  const toLive = (): void => {
+    setTrial(null);
+    setHidden(false);
+    where.show(where.panel);
+  };
   return (
     <ReactFlowProvider>
       <editorContext.Provider value={editor}>
@@ -131,77 +148,14 @@ export function Editor({ rule, catalogue }: EditorParts) {
           <div className={classes['page']}>
             <EditorHeader rule={rule} problems={checked.problems} onSave={() => setDialog('save')} />
             <p className={classes['sentence']} aria-label={words.sentence.label} data-testid="sentence">
-              {sentence ?? (content.flow === null && rule.flow_json === null ? words.emptyRule : words.sentence.broken)}
+              {sentence ?? (flow === null && rule.flow_json === null ? words.emptyRule : words.sentence.broken)}
             </p>
             <EditorNotices rule={rule} run={run} onConflict={() => setDialog('conflict')} />
             <div className={classes['body']}>
-              <div className={classes['stage']}>
-                <div className={classes['bar']}>
-                  <SegmentedControl
-                    size="xs"
-                    aria-label={words.views.label}
-                    value={view}
-                    onChange={(value) => setView(value === 'list' ? 'list' : 'canvas')}
-                    data={[
-                      { value: 'canvas', label: words.views.canvas },
-                      { value: 'list', label: words.views.list },
-                    ]}
-                  />
-                  <EditorTools rule={rule} view={view} />
-                  <ShownSign
-                    run={run}
-                    hidden={hidden}
-                    onLive={() => {
-                      setTrial(null);
-                      setHidden(false);
-                      show(panel);
-                    }}
-                    onHide={() => setHidden(true)}
-                  />
-                </div>
-                <div className={classes['drawing']}>{view === 'canvas' ? <Canvas /> : <FlowList />}</div>
-                <ProblemsPanel onRule={onRule} />
-              </div>
-              <aside className={classes['panel']} aria-label={words.panels.label}>
-                <Tabs
-                  value={panel}
-                  keepMounted={false}
-                  onChange={(value) => {
-                    const next = panels.find((name) => name === value);
-                    if (next !== undefined) show(next);
-                  }}
-                >
-                  <Tabs.List grow>
-                    {panels.map((name) => (
-                      <Tabs.Tab key={name} value={name}>
-                        {words.panels[name]}
-                      </Tabs.Tab>
-                    ))}
-                  </Tabs.List>
-                </Tabs>
-                <div className={classes['panelBody']} role="tabpanel" aria-label={words.panels[panel]} tabIndex={0}>
-                  {panel === 'node' && <Inspector />}
-                  {panel === 'rule' && <RuleForm />}
-                  {panel === 'try' && (
-                    <TrialPanel
-                      ruleId={rule.id}
-                      revision={rule.revision}
-                      content={checkedContent}
-                      topology={checked.topology}
-                      catalogue={catalogue}
-                      onResult={setTrial}
-                    />
-                  )}
-                  {panel === 'history' && (
-                    <HistoryPanel
-                      ruleId={rule.id}
-                      catalogue={catalogue}
-                      chosen={search.run ?? null}
-                      onChoose={(id) => show('history', id === null ? {} : { run: id })}
-                    />
-                  )}
-                </div>
-              </aside>
+              <Stage rule={rule} show={where.show}>
+                <ShownSign run={run} hidden={hidden} onLive={toLive} onHide={() => setHidden(true)} />
+              </Stage>
+              <SidePanel rule={rule} content={content} where={where} onTrial={setTrial} />
             </div>
           </div>
           {dialog === 'save' && (
@@ -211,6 +165,97 @@ export function Editor({ rule, catalogue }: EditorParts) {
         </runContext.Provider>
       </editorContext.Provider>
     </ReactFlowProvider>
+  );
+}
+
+interface StageParts {
+  readonly rule: StoredRule;
+  readonly show: Show;
+  /** Beside the tools: which run is shown. */
+  readonly children: ReactNode;
+}
+
+/** The flow, drawn or as a list, with its tools above and its problems below. */
+function Stage({ rule, show, children }: StageParts) {
+  const isNarrow = useMediaQuery('(max-width: 900px)', false, { getInitialValueInEffect: false });
+  const [view, setView] = useState<'canvas' | 'list'>(isNarrow ? 'list' : 'canvas');
+  const onRule = (path: string): void => {
+    show('rule');
+    focusField(path === '' ? 'trigger' : `trigger${path}`);
+  };
+  return (
+    <div className={classes['stage']}>
+      <div className={classes['bar']}>
+        <SegmentedControl
+          size="xs"
+          aria-label={words.views.label}
+          value={view}
+          onChange={(value) => setView(value === 'list' ? 'list' : 'canvas')}
+          data={[
+            { value: 'canvas', label: words.views.canvas },
+            { value: 'list', label: words.views.list },
+          ]}
+        />
+        <EditorTools rule={rule} view={view} />
+        {children}
+      </div>
+      <div className={classes['drawing']}>{view === 'canvas' ? <Canvas /> : <FlowList />}</div>
+      <ProblemsPanel onRule={onRule} />
+    </div>
+  );
+}
+
+interface SideParts {
+  readonly rule: StoredRule;
+  /** The draft that the parser has seen. */
+  readonly content: Content;
+  readonly where: ReturnType<typeof usePanel>;
+  readonly onTrial: (record: AnyRecord | null) => void;
+}
+
+function SidePanel({ rule, content, where: { panel, chosenRun, show }, onTrial }: SideParts) {
+  const { catalogue, topology } = useEditor();
+  return (
+    <aside className={classes['panel']} aria-label={words.panels.label}>
+      <Tabs
+        value={panel}
+        keepMounted={false}
+        onChange={(value) => {
+          const next = panels.find((name) => name === value);
+          if (next !== undefined) show(next);
+        }}
+      >
+        <Tabs.List grow>
+          {panels.map((name) => (
+            <Tabs.Tab key={name} value={name}>
+              {words.panels[name]}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+      </Tabs>
+      <div className={classes['panelBody']} role="tabpanel" aria-label={words.panels[panel]} tabIndex={0}>
+        {panel === 'node' && <Inspector />}
+        {panel === 'rule' && <RuleForm />}
+        {panel === 'try' && (
+          <TrialPanel
+            ruleId={rule.id}
+            revision={rule.revision}
+            content={content}
+            topology={topology}
+            catalogue={catalogue}
+            onResult={onTrial}
+          />
+        )}
+        {panel === 'history' && (
+          <HistoryPanel
+            ruleId={rule.id}
+            catalogue={catalogue}
+            chosen={chosenRun ?? null}
+            onChoose={(id) => show('history', id === null ? {} : { run: id })}
+          />
+        )}
+      </div>
+    </aside>
   );
 }
 

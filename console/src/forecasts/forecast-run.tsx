@@ -27,10 +27,9 @@ function startingQuantiles(max: number): string {
   return max >= 1 ? '0.5' : '';
 }
 
-export function ForecastRun({ entry }: { entry: TaskDiscoveryEntry }) {
+/** What a run is asked for, typed and read, and the call itself. */
+function useRunForm(entry: TaskDiscoveryEntry) {
   const { forecast } = entry;
-  const session = useSession();
-  const mayRun = session.status !== 'out' && mayManage(session.facts.role);
   const [asOf, setAsOf] = useState(() => latestCut(forecast.cadence_ms, nowMs()));
   const [horizon, setHorizon] = useState(forecast.max_horizon_steps);
   const [quantiles, setQuantiles] = useState(() => startingQuantiles(forecast.max_quantiles));
@@ -52,80 +51,108 @@ export function ForecastRun({ entry }: { entry: TaskDiscoveryEntry }) {
     if (entry.data_boundary === 'remote') setAsking(true);
     else run.mutate(false);
   };
+  const fields = { cadence, asOf, setAsOf, horizon, setHorizon, quantiles, setQuantiles, cut, chosen };
+  return { ...fields, asking, setAsking, run, submit };
+}
+
+export function ForecastRun({ entry }: { entry: TaskDiscoveryEntry }) {
+  const session = useSession();
+  const mayRun = session.status !== 'out' && mayManage(session.facts.role);
+  const form = useRunForm(entry);
+  const { run, asking, setAsking } = form;
+  const confirm = (): void => {
+    setAsking(false);
+    run.mutate(true);
+  };
   return (
     <section className={classes['main']} aria-label={entry.task.id}>
       <TaskFacts entry={entry} />
-      {mayRun ? (
-        <form onSubmit={submit} aria-label={words.run.title}>
-          <div className={classes['form']}>
-            <TextInput
-              label={words.run.asOf}
-              description={words.run.asOfHint(cadence)}
-              value={asOf}
-              error={cut === null ? words.run.badAsOf(cadence) : undefined}
-              onChange={(event) => setAsOf(event.currentTarget.value)}
-            />
-            <NumberField
-              label={words.run.horizon}
-              description={shownDuration(horizon * forecast.cadence_ms)}
-              value={horizon}
-              min={1}
-              max={forecast.max_horizon_steps}
-              required
-              integer
-              onChange={(value) => value !== null && setHorizon(value)}
-            />
-            <TextInput
-              label={words.run.quantiles}
-              description={words.run.quantilesHint(forecast.max_quantiles)}
-              value={quantiles}
-              disabled={forecast.max_quantiles === 0}
-              error={chosen === null ? words.run.badQuantiles(forecast.max_quantiles) : undefined}
-              onChange={(event) => setQuantiles(event.currentTarget.value)}
-            />
-          </div>
-          <Group mt="md">
-            <Button type="submit" loading={run.isPending} disabled={cut === null || chosen === null}>
-              {words.run.submit}
-            </Button>
-            <Button variant="default" onClick={() => setAsOf(latestCut(forecast.cadence_ms, nowMs()))}>
-              {words.run.latest}
-            </Button>
-            <Text size="sm" c="dimmed">
-              {words.run.audited}
-            </Text>
-          </Group>
-        </form>
-      ) : (
-        <Notice tone="info">{words.run.needsRole}</Notice>
-      )}
+      {mayRun ? <RunFields entry={entry} form={form} /> : <Notice tone="info">{words.run.needsRole}</Notice>}
       {run.isError && !asking && <ForecastRefusal error={run.error} />}
       {run.data !== undefined && !run.isPending && <ForecastResult derived={run.data} />}
-      <Modal
-        opened={asking}
-        onClose={() => setAsking(false)}
-        title={words.confirm.title}
-        closeButtonProps={{ 'aria-label': t.common.close }}
-      >
-        <Stack>
-          <Text size="sm">{words.confirm.body(entry.processor_id)}</Text>
-          <Group justify="flex-end">
-            <Button variant="default" onClick={() => setAsking(false)}>
-              {t.common.cancel}
-            </Button>
-            <Button
-              data-autofocus
-              onClick={() => {
-                setAsking(false);
-                run.mutate(true);
-              }}
-            >
-              {words.confirm.submit}
-            </Button>
-          </Group>
-        </Stack>
-      </Modal>
+      <ConfirmRun processor={entry.processor_id} asking={asking} onClose={() => setAsking(false)} onConfirm={confirm} />
     </section>
+  );
+}
+
+interface FieldsParts {
+  readonly entry: TaskDiscoveryEntry;
+  readonly form: ReturnType<typeof useRunForm>;
+}
+
+function RunFields({ entry: { forecast }, form }: FieldsParts) {
+  const { cadence, asOf, setAsOf, horizon, setHorizon, quantiles, setQuantiles, cut, chosen, run, submit } = form;
+  return (
+    <form onSubmit={submit} aria-label={words.run.title}>
+      <div className={classes['form']}>
+        <TextInput
+          label={words.run.asOf}
+          description={words.run.asOfHint(cadence)}
+          value={asOf}
+          error={cut === null ? words.run.badAsOf(cadence) : undefined}
+          onChange={(event) => setAsOf(event.currentTarget.value)}
+        />
+        <NumberField
+          label={words.run.horizon}
+          description={shownDuration(horizon * forecast.cadence_ms)}
+          value={horizon}
+          min={1}
+          max={forecast.max_horizon_steps}
+          required
+          integer
+          onChange={(value) => value !== null && setHorizon(value)}
+        />
+        <TextInput
+          label={words.run.quantiles}
+          description={words.run.quantilesHint(forecast.max_quantiles)}
+          value={quantiles}
+          disabled={forecast.max_quantiles === 0}
+          error={chosen === null ? words.run.badQuantiles(forecast.max_quantiles) : undefined}
+          onChange={(event) => setQuantiles(event.currentTarget.value)}
+        />
+      </div>
+      <Group mt="md">
+        <Button type="submit" loading={run.isPending} disabled={cut === null || chosen === null}>
+          {words.run.submit}
+        </Button>
+        <Button variant="default" onClick={() => setAsOf(latestCut(forecast.cadence_ms, nowMs()))}>
+          {words.run.latest}
+        </Button>
+        <Text size="sm" c="dimmed">
+          {words.run.audited}
+        </Text>
+      </Group>
+    </form>
+  );
+}
+
+interface ConfirmParts {
+  readonly processor: string;
+  readonly asking: boolean;
+  readonly onClose: () => void;
+  readonly onConfirm: () => void;
+}
+
+function ConfirmRun({ processor, asking, onClose, onConfirm }: ConfirmParts) {
+  return (
+    <Modal
+      opened={asking}
+      onClose={onClose}
+      title={words.confirm.title}
+      closeButtonProps={{ 'aria-label': t.common.close }}
+    >
+      <Stack>
+        <Text size="sm">{words.confirm.body(processor)}</Text>
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {t.common.cancel}
+          </Button>
+          <Button data-autofocus onClick={onConfirm}>
+            {words.confirm.submit}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
   );
 }
 

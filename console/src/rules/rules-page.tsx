@@ -33,17 +33,21 @@ import classes from './rules-page.module.css';
 
 const words = t.rules;
 
+interface ListChoice {
+  readonly search: string;
+  readonly filter: Filter;
+  readonly sort: Sort;
+}
+
 export function RulesPage() {
   const rules = useRules();
   const navigate = useNavigate();
   const { create } = useSearch({ from: '/' });
-  const [search, setSearch] = useState('');
-  const [filter, setFilter] = useState<Filter>('all');
-  const [sort, setSort] = useState<Sort>('priority');
+  const [chosen, setChosen] = useState<ListChoice>({ search: '', filter: 'all', sort: 'priority' });
   const session = useSession();
   const manage = session.status !== 'out' && mayManage(session.facts.role);
   const all = rules.data ?? [];
-  const shown = useMemo(() => shownRules(all, { search, filter, sort }), [all, search, filter, sort]);
+  const shown = useMemo(() => shownRules(all, chosen), [all, chosen]);
   useWatch(all.map(({ id }) => id));
   return (
     <div className={page['page']}>
@@ -64,40 +68,51 @@ export function RulesPage() {
           </>
         )}
       </div>
-      <div className={classes['tools']}>
-        <TextInput
-          className={classes['search'] ?? ''}
-          aria-label={words.search}
-          placeholder={words.searchHint}
-          leftSection={<SearchIcon size={16} />}
-          value={search}
-          onChange={(event) => setSearch(event.currentTarget.value)}
-        />
-        <SegmentedControl
-          aria-label={words.filterLabel}
-          value={filter}
-          onChange={(value) => setFilter(filters.find((known) => known === value) ?? 'all')}
-          data={filters.map((value) => ({ value, label: words.filter[value] }))}
-          size="sm"
-        />
-        <Select
-          aria-label={words.sort.by}
-          value={sort}
-          allowDeselect={false}
-          onChange={(value) => setSort(sorts.find((known) => known === value) ?? 'priority')}
-          data={sorts.map((value) => ({ value, label: words.sort[value] }))}
-          w={190}
-        />
-      </div>
+      <ListTools chosen={chosen} onChange={setChosen} />
       {rules.isError && rules.data === undefined && (
         <Failure error={rules.error} onRetry={() => void rules.refetch()} />
       )}
       <SchedulerNotice />
       {rules.isPending && <Skeleton height={260} radius="md" aria-label={t.common.loading} />}
       {rules.data !== undefined && (
-        <RuleTable rules={shown} manage={manage} empty={all.length === 0 ? null : words.noMatch(search)} />
+        <RuleTable rules={shown} manage={manage} empty={all.length === 0 ? null : words.noMatch(chosen.search)} />
       )}
       {create === true && manage && <CreateRule onClose={() => void navigate({ to: '/', search: {} })} />}
+    </div>
+  );
+}
+
+interface ToolsParts {
+  readonly chosen: ListChoice;
+  readonly onChange: (chosen: ListChoice) => void;
+}
+
+function ListTools({ chosen, onChange }: ToolsParts) {
+  return (
+    <div className={classes['tools']}>
+      <TextInput
+        className={classes['search'] ?? ''}
+        aria-label={words.search}
+        placeholder={words.searchHint}
+        leftSection={<SearchIcon size={16} />}
+        value={chosen.search}
+        onChange={(event) => onChange({ ...chosen, search: event.currentTarget.value })}
+      />
+      <SegmentedControl
+        aria-label={words.filterLabel}
+        value={chosen.filter}
+        onChange={(value) => onChange({ ...chosen, filter: filters.find((known) => known === value) ?? 'all' })}
+        data={filters.map((value) => ({ value, label: words.filter[value] }))}
+        size="sm"
+      />
+      <Select
+        aria-label={words.sort.by}
+        value={chosen.sort}
+        allowDeselect={false}
+        onChange={(value) => onChange({ ...chosen, sort: sorts.find((known) => known === value) ?? 'priority' })}
+        data={sorts.map((value) => ({ value, label: words.sort[value] }))}
+        w={190}
+      />
     </div>
   );
 }

@@ -43,6 +43,9 @@ function readsOf(topology: Topology, catalogue: ConsoleCatalogue): Read[] {
   return [...names].map(([point, known]) => ({ point, names: [...known].join(', ') }));
 }
 
+type TrialRead = ReturnType<typeof readsOf>[number];
+type TrialValues = ReadonlyMap<number, number | null>;
+
 function prepared({ ruleId, revision, content, topology, catalogue }: TrialParts): TrialRule | null {
   if (topology === null) return null;
   const parsed = content.trigger_config === null ? null : parseTrigger(content.trigger_config, catalogue);
@@ -51,27 +54,11 @@ function prepared({ ruleId, revision, content, topology, catalogue }: TrialParts
   return prepareTrial(source, topology, catalogue);
 }
 
-export function TrialPanel(parts: TrialParts) {
-  const { ruleId, topology, catalogue, content, onResult } = parts;
-  const [values, setValues] = useState<ReadonlyMap<number, number | null>>(new Map());
-  const [time, setTime] = useState('');
-  const [elapsedSeconds, setElapsedSeconds] = useState(1);
-  const [evaluations, setEvaluations] = useState(0);
-  const lastMs = useRef(0);
-  const rule = useMemo(
-    () => prepared(parts),
-    [topology, catalogue, content.trigger_config, content.cooldown_ms, content.priority],
-  );
-  const reads = useMemo(() => (topology === null ? [] : readsOf(topology, catalogue)), [topology, catalogue]);
+/** What the inputs of a trial are filled with: live values, else those of the last run. */
+function useFill(reads: readonly TrialRead[], ruleId: number, setValues: (values: TrialValues) => void): () => void {
   const variables = useRuleVariables(ruleId);
   const lastRun = useLastRun(ruleId);
-  const shown = useShownRun();
-  // Another draft has other memories.
-  useEffect(() => setEvaluations(0), [rule]);
-  useEffect(() => () => onResult(null), [onResult]);
-  if (rule === null) return <Notice tone="warn">{words.cannot}</Notice>;
-
-  const fill = (): void => {
+  return () => {
     const next = new Map<number, number | null>();
     for (const { point, names } of reads) {
       const live = variables.data?.find(
@@ -84,33 +71,43 @@ export function TrialPanel(parts: TrialParts) {
     setValues(next);
     announce([...next.values()].includes(null) ? words.notAvailable : words.filled);
   };
+}
+
+export function TrialPanel(parts: TrialParts) {
+  const { ruleId, topology, catalogue, content, onResult } = parts;
+  const [values, setValues] = useState<TrialValues>(new Map());
+  const [time, setTime] = useState('');
+  const [elapsedSeconds, setElapsedSeconds] = useState(1);
+  const [evaluations, setEvaluations] = useState(0);
+  const lastMs = useRef(0);
+  const rule = useMemo(
+    () => prepared(parts),
+    [topology, catalogue, content.trigger_config, content.cooldown_ms, content.priority],
+  );
+  const reads = useMemo(() => (topology === null ? [] : readsOf(topology, catalogue)), [topology, catalogue]);
+  const fill = useFill(reads, ruleId, setValues);
+  const shown = useShownRun();
+  // Reset the state when the draft changes.
+  useEffect(() => setEvaluations(0), [rule]);
+  useEffect(() => () => onResult(null), [onResult]);
+  if (rule === null) return <Notice tone="warn">{words.cannot}</Notice>;
+
   const at = time === '' ? nowMs() : Date.parse(time);
   const evaluate = (): void => {
     lastMs.current += elapsedSeconds * 1000;
     onResult(evaluateTrial(rule, { values, wallMs: at, monotonicMs: lastMs.current }));
     setEvaluations(evaluations + 1);
   };
-  const remembers = rule.compiled.sites.length > 0;
+  const forget = (): void => {
+    for (const memory of rule.state) memory.length = 0;
+    setEvaluations(0);
+  };
   return (
     <Stack gap="sm" data-testid="trial">
       <Notice tone="info" role="note">
         {words.lead}
       </Notice>
-      <Group gap="xs">
-        <Button size="compact-sm" variant="default" onClick={fill} disabled={reads.length === 0}>
-          {words.fill}
-        </Button>
-      </Group>
-      {reads.length === 0 && <Text size="sm">{words.noInputs}</Text>}
-      {reads.map(({ point, names }) => (
-        <NumberField
-          key={point.index}
-          label={`${names} (${pointLabel(point)}${point.unit === '1' ? '' : `, ${point.unit}`})`}
-          placeholder={words.missing}
-          value={values.get(point.index) ?? null}
-          onChange={(value) => setValues(new Map(values).set(point.index, value))}
-        />
-      ))}
+      <TrialInputs reads={reads} values={values} onFill={fill} onChange={setValues} />
       <TextInput
         type="datetime-local"
         step={1}
@@ -120,32 +117,13 @@ export function TrialPanel(parts: TrialParts) {
         error={Number.isFinite(at) ? undefined : words.badTime}
         onChange={(event) => setTime(event.currentTarget.value)}
       />
-      {remembers && (
-        <>
-          <NumberField
-            label={words.elapsed}
-            min={0}
-            required
-            value={elapsedSeconds}
-            onChange={(value) => value !== null && setElapsedSeconds(value)}
-          />
-          <Text size="xs" c="dimmed">
-            {words.memoryHint}
-          </Text>
-          <Group gap="xs">
-            <Text size="xs">{words.memory(evaluations)}</Text>
-            <Button
-              size="compact-xs"
-              variant="default"
-              onClick={() => {
-                for (const memory of rule.state) memory.length = 0;
-                setEvaluations(0);
-              }}
-            >
-              {words.forget}
-            </Button>
-          </Group>
-        </>
+      {rule.compiled.sites.length > 0 && (
+        <TrialMemory
+          elapsedSeconds={elapsedSeconds}
+          onElapsed={setElapsedSeconds}
+          evaluations={evaluations}
+          onForget={forget}
+        />
       )}
       <Button onClick={evaluate} disabled={!Number.isFinite(at)}>
         {words.evaluate}
@@ -156,5 +134,65 @@ export function TrialPanel(parts: TrialParts) {
         </section>
       )}
     </Stack>
+  );
+}
+
+interface InputsParts {
+  readonly reads: readonly TrialRead[];
+  readonly values: TrialValues;
+  readonly onFill: () => void;
+  readonly onChange: (values: TrialValues) => void;
+}
+
+function TrialInputs({ reads, values, onFill, onChange }: InputsParts) {
+  return (
+    <>
+      <Group gap="xs">
+        <Button size="compact-sm" variant="default" onClick={onFill} disabled={reads.length === 0}>
+          {words.fill}
+        </Button>
+      </Group>
+      {reads.length === 0 && <Text size="sm">{words.noInputs}</Text>}
+      {reads.map(({ point, names }) => (
+        <NumberField
+          key={point.index}
+          label={`${names} (${pointLabel(point)}${point.unit === '1' ? '' : `, ${point.unit}`})`}
+          placeholder={words.missing}
+          value={values.get(point.index) ?? null}
+          onChange={(value) => onChange(new Map(values).set(point.index, value))}
+        />
+      ))}
+    </>
+  );
+}
+
+interface MemoryParts {
+  readonly elapsedSeconds: number;
+  readonly onElapsed: (seconds: number) => void;
+  readonly evaluations: number;
+  readonly onForget: () => void;
+}
+
+/** Of a rule whose functions remember: how much time passes between evaluations, and how many there were. */
+function TrialMemory({ elapsedSeconds, onElapsed, evaluations, onForget }: MemoryParts) {
+  return (
+    <>
+      <NumberField
+        label={words.elapsed}
+        min={0}
+        required
+        value={elapsedSeconds}
+        onChange={(value) => value !== null && onElapsed(value)}
+      />
+      <Text size="xs" c="dimmed">
+        {words.memoryHint}
+      </Text>
+      <Group gap="xs">
+        <Text size="xs">{words.memory(evaluations)}</Text>
+        <Button size="compact-xs" variant="default" onClick={onForget}>
+          {words.forget}
+        </Button>
+      </Group>
+    </>
   );
 }

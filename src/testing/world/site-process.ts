@@ -6,28 +6,28 @@ import { copyFileSync, cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import type { Answer, Subject } from '../../api/capability.ts';
-import { createAuditLog } from '../../audit/log.ts';
+import { type AuditLog, createAuditLog } from '../../audit/log.ts';
 import { automationCapabilities } from '../../automation/capabilities.ts';
-import { createEngineClient } from '../../automation/engine-client.ts';
+import { createEngineClient, type EngineClient } from '../../automation/engine-client.ts';
 import { type EngineCore, startEngineCore } from '../../automation/engine-core.ts';
 import { createHistoryReader, createHistoryStore, type HistoryStore } from '../../automation/history-store.ts';
 import { automationLimits } from '../../automation/limits.ts';
 import { createRecordWriter } from '../../automation/record-writer.ts';
-import { createRuleStore } from '../../automation/rule-store.ts';
+import { createRuleStore, type RuleStore } from '../../automation/rule-store.ts';
 import { openRunJournal, type RunJournal } from '../../automation/run-journal.ts';
 import { Fault } from '../../base/fault.ts';
 import { type Log, silentLog } from '../../base/log.ts';
-import { startDeviceLayer } from '../../devices/device-layer.ts';
+import { type DeviceLayer, startDeviceLayer } from '../../devices/device-layer.ts';
 import { deviceLimits } from '../../devices/limits.ts';
 import { type Call, createPipeline } from '../../gateway/invoke.ts';
 import { createLiveTableReader } from '../../points/live-table.ts';
-import { createPointMemory } from '../../points/shared-memory.ts';
+import { createPointMemory, type PointMemory } from '../../points/shared-memory.ts';
 import { flowLimits } from '../../rules/limits.ts';
 import type { ExecutionRecord } from '../../rules/record.ts';
 import type { Parameter } from '../../site/catalogue.ts';
 import { siteCatalogue } from '../../site/site-catalogue.ts';
 import { createSnapshot, type Snapshot } from '../../site/snapshot.ts';
-import { openDatabase, openRuntimeDatabase } from '../../storage/database.ts';
+import { openDatabase, openRuntimeDatabase, type RuntimeDatabase } from '../../storage/database.ts';
 import type { Plant } from './plant.ts';
 import type { Random } from './random.ts';
 import { portPair } from './thread-port.ts';
@@ -93,19 +93,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
     transaction: ((work) => faulty(() => database.transaction(work))) as typeof database.transaction,
   };
   const memory = createPointMemory(worldSite.points, worldSite.channels.length);
-  const devices = startDeviceLayer({
-    site: worldSite,
-    memory,
-    clock,
-    log,
-    logLevel: 'silent',
-    limits: deviceLimits,
-    configDir: folder,
-    dataDir: folder,
-    secret: () => undefined,
-    inProcess: true,
-    modbusWire: plant.open,
-  });
+  const devices = startWorldDevices({ folder, clock, plant }, memory);
   const audit = createAuditLog({ database: site, clock, scope });
   await audit.closeDangling();
   const store = createRuleStore(site, clock, 1000);
@@ -193,34 +181,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
     onExecutions: () => undefined,
     onStart: () => undefined,
   });
-  const capabilities = automationCapabilities({
-    clock,
-    flowLimits,
-    store,
-    history: createHistoryReader(runtime),
-    engine,
-    instances: worldSite.instances,
-    catalogue: () => siteCatalogue({ ...worldSite, parameters: parameters.current }),
-    parameters: () => parameters.current,
-    readParameters: () =>
-      Promise.resolve({
-        parameters: { threshold: { value: 40 + random.below(20), unit: undefined } },
-        needsRestart: [],
-      }),
-    useParameters: (inForce) => void (parameters.current = inForce),
-    snapshot,
-    log,
-  });
-  const free = async (): Promise<void> => undefined;
-  const parts = {
-    identity: { authenticate: async () => engineer, authenticateToken: async () => null },
-    audit,
-    site: scope,
-    rateLimits: { countMutation: free, countProcessing: free, countFailedAuthentication: free },
-    clock,
-    log,
-  };
-  const pipelines = new Map(capabilities.map((bound) => [bound.descriptor.name, createPipeline(bound, parts)]));
+  const pipelines = pipelinesOf({ clock, random, store, runtime, engine, parameters, snapshot, audit });
   await engine.open();
 
   return {
@@ -279,6 +240,69 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
       await devices.restart();
     },
   };
+}
+
+function startWorldDevices(
+  { folder, clock, plant }: Pick<SiteParts, 'folder' | 'clock' | 'plant'>,
+  memory: PointMemory,
+): DeviceLayer {
+  return startDeviceLayer({
+    site: worldSite,
+    memory,
+    clock,
+    log: silentLog,
+    logLevel: 'silent',
+    limits: deviceLimits,
+    configDir: folder,
+    dataDir: folder,
+    secret: () => undefined,
+    inProcess: true,
+    modbusWire: plant.open,
+  });
+}
+
+interface PipelineParts {
+  readonly clock: SiteParts['clock'];
+  readonly random: SiteParts['random'];
+  readonly store: RuleStore;
+  readonly runtime: RuntimeDatabase;
+  readonly engine: EngineClient;
+  readonly parameters: { current: Readonly<Record<string, Parameter>> };
+  readonly snapshot: () => Snapshot | null;
+  readonly audit: AuditLog;
+}
+
+/** The operations on rules, each behind the pipeline that HTTP requests go through. */
+function pipelinesOf({ clock, random, store, runtime, engine, parameters, snapshot, audit }: PipelineParts) {
+  const log: Log = silentLog;
+  const capabilities = automationCapabilities({
+    clock,
+    flowLimits,
+    store,
+    history: createHistoryReader(runtime),
+    engine,
+    instances: worldSite.instances,
+    catalogue: () => siteCatalogue({ ...worldSite, parameters: parameters.current }),
+    parameters: () => parameters.current,
+    readParameters: () =>
+      Promise.resolve({
+        parameters: { threshold: { value: 40 + random.below(20), unit: undefined } },
+        needsRestart: [],
+      }),
+    useParameters: (inForce) => void (parameters.current = inForce),
+    snapshot,
+    log,
+  });
+  const free = async (): Promise<void> => undefined;
+  const parts = {
+    identity: { authenticate: async () => engineer, authenticateToken: async () => null },
+    audit,
+    site: scope,
+    rateLimits: { countMutation: free, countProcessing: free, countFailedAuthentication: free },
+    clock,
+    log,
+  };
+  return new Map(capabilities.map((bound) => [bound.descriptor.name, createPipeline(bound, parts)]));
 }
 
 /** A full disk takes no more of the journal than of anything else. */
