@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createHistoryStore } from '../src/automation/history-store.ts';
 import { recordSpool } from '../src/automation/record-spool.ts';
-import type { HistoryRow } from '../src/automation/run-blocks.ts';
+import type { RunRow } from '../src/automation/run-blocks.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { newId } from '../src/base/id.ts';
 import type { HistoryRow as Reading } from '../src/historian/historian.ts';
@@ -39,7 +39,7 @@ const record = JSON.stringify({
 });
 const executions = Array.from(
   { length: size.executions },
-  (_, index): HistoryRow => ({ execution_id: newId(), rule_id: (index % 100) + 1, unchanged: false, record }),
+  (_, index): RunRow => ({ execution_id: newId(), rule_id: (index % 100) + 1, unchanged: false, record }),
 );
 
 /** The most processor time of this thread between two ticks of a timer: what others on the machine do is not in it. */

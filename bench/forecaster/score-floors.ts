@@ -1,5 +1,6 @@
 /** The floors of the score: naive forecasts that every model of the forecaster must beat. */
-import { dayMs, type Sample } from '../../src/forecaster/sample.ts';
+import { dayMs } from '../../src/base/timestamp.ts';
+import type { Sample } from '../../src/forecaster/sample.ts';
 
 /** The value one lag before each step; a missing one is looked for one lag further back. */
 export function seasonalNaive(sample: Sample, lagDays: number): Float64Array {

@@ -70,7 +70,7 @@ const base = {
   body: null,
 } as const;
 
-export const audit = {
+export const auditOperations = {
   search: {
     ...base,
     name: 'audit.event.search',

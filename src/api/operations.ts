@@ -2,7 +2,7 @@
  * Every operation that the service may offer, as one list [platform §3]: what the API description, the command line and the
  * tools are derived from. A test holds it against the routes of the running service, so none is forgotten.
  */
-import { audit } from './audit.ts';
+import { auditOperations } from './audit.ts';
 import { automation } from './automation.ts';
 import type { Capability } from './capability.ts';
 import { platform } from './platform.ts';
@@ -13,6 +13,6 @@ export const operations: readonly Capability[] = [
   ...Object.values(platform),
   sessionDescriptor,
   ...Object.values(automation),
-  ...Object.values(audit),
+  ...Object.values(auditOperations),
   ...Object.values(dataProcessing),
 ];

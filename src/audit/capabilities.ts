@@ -2,15 +2,15 @@
  * The two audit routes [audit §4]. The search covers the tenant and project of the subject, whatever the request
  * says. Each search leaves one record in the access log before its result leaves the service; a refused one too.
  */
-import { audit } from '../api/audit.ts';
+import { auditOperations } from '../api/audit.ts';
 import type { Answer, BoundCapability, CallContext, Subject } from '../api/capability.ts';
 import { criteriaOf } from './criteria.ts';
 import type { AuditScope } from './event.ts';
 import type { AccessLog } from './log.ts';
-import type { AuditPage, AuditSearch } from './search.ts';
+import type { EventPage, EventSearch } from './search.ts';
 
 export interface AuditParts {
-  readonly search: AuditSearch;
+  readonly search: EventSearch;
   readonly access: AccessLog;
 }
 
@@ -18,8 +18,8 @@ const resource = () => ({ kind: 'audit-log', id: 'audit-log' });
 
 export function auditCapabilities(parts: AuditParts): BoundCapability[] {
   return [
-    bind(parts, audit.search, (page) => ({ data: page })),
-    bind(parts, audit.stream, (page) => ({
+    bind(parts, auditOperations.search, (page) => ({ data: page })),
+    bind(parts, auditOperations.stream, (page) => ({
       data: null,
       content: { type: 'text/event-stream; charset=utf-8', text: eventStream(page) },
     })),
@@ -29,7 +29,7 @@ export function auditCapabilities(parts: AuditParts): BoundCapability[] {
 function bind(
   parts: AuditParts,
   descriptor: BoundCapability['descriptor'],
-  answer: (page: AuditPage) => Answer,
+  answer: (page: EventPage) => Answer,
 ): BoundCapability {
   const record = (subject: Subject, correlationId: string, outcome: 'succeeded' | 'denied', details: unknown) =>
     parts.access.record(scopeOf(subject), {
@@ -50,7 +50,7 @@ function bind(
       const { subject, correlationId, query } = context;
       if (subject === null) throw new Error('an audit route without a subject');
       // Only the stream resumes; to the query the header means nothing.
-      const resume = descriptor === audit.stream ? context.lastEventId : undefined;
+      const resume = descriptor === auditOperations.stream ? context.lastEventId : undefined;
       const page = await parts.search.page(scopeOf(subject), criteriaOf(query, resume));
       const seen = { items: page.items.length, newest: page.items[0]?.sequence, oldest: page.items.at(-1)?.sequence };
       await record(subject, correlationId, 'succeeded', defined({ ...query, lastEventId: resume }, seen));
@@ -71,7 +71,7 @@ function defined(asked: object, seen: object): unknown {
 }
 
 /** A finite snapshot: a client resumes with the last id until no event comes. */
-function eventStream(page: AuditPage): string {
+function eventStream(page: EventPage): string {
   const events = page.items.map(
     (item) => `id: ${item.sequence}\nevent: audit.event\ndata: ${JSON.stringify(item)}\n\n`,
   );

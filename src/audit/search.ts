@@ -12,13 +12,13 @@ import type { Criteria, Filters } from './criteria.ts';
 import type { AuditScope } from './event.ts';
 import { type AuditItem, itemOf } from './item.ts';
 
-export interface AuditPage {
+export interface EventPage {
   readonly items: readonly AuditItem[];
   readonly nextCursor: string | null;
 }
 
-export interface AuditSearch {
-  page(scope: AuditScope, criteria: Criteria): Promise<AuditPage>;
+export interface EventSearch {
+  page(scope: AuditScope, criteria: Criteria): Promise<EventPage>;
 }
 
 type FilterColumn = 'action' | 'resource_id' | 'resource_kind' | 'subject_id';
@@ -40,7 +40,7 @@ const probedMatches = 200;
 const firstWindow = 200;
 const windowGrowth = 4;
 
-export function createAuditSearch(parts: { database: Database; clock: Clock; scanWindow: number }): AuditSearch {
+export function createAuditSearch(parts: { database: Database; clock: Clock; scanWindow: number }): EventSearch {
   const { query } = parts.database;
   return {
     async page(scope, criteria) {

@@ -14,13 +14,13 @@ import type { AuditScope } from './event.ts';
 import type { AuditLimits } from './limits.ts';
 import { type AccessLog, type AuditLog, createAccessLog, createAuditLog } from './log.ts';
 import { createRetention } from './retention.ts';
-import { type AuditSearch, createAuditSearch } from './search.ts';
+import { createAuditSearch, type EventSearch } from './search.ts';
 import type { AuditKey } from './statement.ts';
 
 export interface AuditTrail {
   readonly log: AuditLog;
   readonly access: AccessLog;
-  readonly search: AuditSearch;
+  readonly search: EventSearch;
   /** The last checkpoints; nothing may be appended afterwards. */
   close(): Promise<void>;
 }

@@ -40,7 +40,7 @@ export const succeeded = (data: unknown): { success: true; data: unknown } => ({
 export const notLoaded = (ruleId: number): Fault =>
   new Fault('engine-unavailable', `rule ${ruleId} is stored but not loaded: reload the scheduler`);
 export const etag = (revision: number): string => `"${revision}"`;
-export const ruleIdOf = (context: CallContext): number => Number(context.params['id']);
+export const ruleIdParameter = (context: CallContext): number => Number(context.params['id']);
 export const ruleResource = (params: Readonly<Record<string, string>>) => ({
   kind: 'automation-rule',
   id: `automation-rule:${params['id'] ?? 'new'}`,

@@ -1,5 +1,5 @@
 /** Rows that wait to be stored, bounded in number and in bytes: beyond either the oldest is dropped and counted. */
-import type { HistoryRow } from './run-blocks.ts';
+import type { RunRow } from './run-blocks.ts';
 
 export interface RowLimits {
   readonly record_queue: number;
@@ -8,7 +8,7 @@ export interface RowLimits {
 
 export class BoundedRows {
   readonly #limits: RowLimits;
-  #rows: HistoryRow[] = [];
+  #rows: RunRow[] = [];
   #bytes = 0;
   #dropped = 0;
   #taken = 0;
@@ -17,7 +17,7 @@ export class BoundedRows {
     this.#limits = limits;
   }
 
-  push(row: HistoryRow): void {
+  push(row: RunRow): void {
     this.#rows.push(row);
     this.#bytes += row.record.length;
     while (this.#rows.length > this.#limits.record_queue || this.#bytes > this.#limits.record_queue_bytes) {
@@ -27,12 +27,12 @@ export class BoundedRows {
   }
 
   /** The oldest, at most so many; they stay. */
-  head(count: number): readonly HistoryRow[] {
+  head(count: number): readonly RunRow[] {
     return this.#rows.slice(0, count);
   }
 
   /** Takes the oldest away. */
-  remove(count: number): readonly HistoryRow[] {
+  remove(count: number): readonly RunRow[] {
     const gone = this.#rows.splice(0, count);
     for (const row of gone) this.#bytes -= row.record.length;
     this.#taken += gone.length;

@@ -6,7 +6,7 @@ import { automation } from '../api/automation.ts';
 import type { Answer, CallContext, HandledCapability } from '../api/capability.ts';
 import { Fault } from '../base/fault.ts';
 import { inTurns } from '../base/turns.ts';
-import { type AutomationParts, etag, notLoaded, ruleIdOf, ruleResource, succeeded } from './automation-parts.ts';
+import { type AutomationParts, etag, notLoaded, ruleIdParameter, ruleResource, succeeded } from './automation-parts.ts';
 import { catalogueView } from './catalogue-view.ts';
 import { topologySteps } from './rule-document.ts';
 import { createRuleMutations } from './rule-mutations.ts';
@@ -24,7 +24,7 @@ export function automationCapabilities(parts: AutomationParts): HandledCapabilit
 const schedulerResource = () => ({ kind: 'automation-scheduler', id: 'automation-scheduler' });
 
 async function ruleOf(store: RuleStore, context: CallContext): Promise<RuleRow> {
-  const row = await store.get(ruleIdOf(context));
+  const row = await store.get(ruleIdParameter(context));
   if (row === null) throw new Fault('not-found', `there is no rule ${context.params['id'] ?? ''}`);
   return row;
 }

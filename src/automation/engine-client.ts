@@ -40,14 +40,14 @@ export interface EngineThread {
 }
 
 /** Where the client reads the rule set. */
-export interface RuleSource {
+export interface StoredRules {
   heads(): Promise<RuleHead[]>;
   engineRules(ids: readonly number[]): Promise<EngineRule[]>;
 }
 
 export interface EngineClientParts {
   readonly start: (parameters: Readonly<Record<string, Parameter>>) => EngineThread;
-  readonly rules: RuleSource;
+  readonly rules: StoredRules;
   readonly parameters: Readonly<Record<string, Parameter>>;
   readonly clock: Clock;
   readonly log: Log;

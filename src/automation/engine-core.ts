@@ -35,7 +35,7 @@ import { recordSpool } from './record-spool.ts';
 import { createRecorder } from './recorder.ts';
 import { createRuleSet, type RuleSet } from './rule-set.ts';
 import { parsedOrNull } from './rule-view.ts';
-import type { HistoryRow } from './run-blocks.ts';
+import type { RunRow } from './run-blocks.ts';
 
 /** What an engine is started with: plain data and shared memory. */
 export interface EngineSetup {
@@ -89,7 +89,7 @@ export function startEngineCore(
   const spool = recordSpool(setup.dataFolder);
   let adopted: Promise<Assembled> | undefined;
   /** What the store did not take before the end, and how many of it are kept. */
-  let [left, kept]: [readonly HistoryRow[], number] = [[], 0];
+  let [left, kept]: [readonly RunRow[], number] = [[], 0];
   const running = (): Promise<Assembled> => {
     if (adopted === undefined) throw new Fault('engine-unavailable', 'the rule engine does not run; try again');
     return adopted;

@@ -11,10 +11,10 @@ import {
   type HistoryStore,
   type StateRow,
 } from './history-store.ts';
-import type { HistoryRow } from './run-blocks.ts';
+import type { RunRow } from './run-blocks.ts';
 
 const idOf = (number: number): string => `0192a000-0000-7000-8000-${String(number).padStart(12, '0')}`;
-const row = (ruleId: number, number: number, more: Partial<HistoryRow> = {}): HistoryRow => ({
+const row = (ruleId: number, number: number, more: Partial<RunRow> = {}): RunRow => ({
   execution_id: idOf(number),
   rule_id: ruleId,
   unchanged: false,
@@ -22,7 +22,7 @@ const row = (ruleId: number, number: number, more: Partial<HistoryRow> = {}): Hi
   ...more,
 });
 
-const append = (store: HistoryStore, rows: HistoryRow[], states: StateRow[], gone: number[]): Promise<void> =>
+const append = (store: HistoryStore, rows: RunRow[], states: StateRow[], gone: number[]): Promise<void> =>
   store.append({ rows, states, gone, claims: [] });
 
 describe.each(engines)('runtime database on %s', (engine) => {

@@ -4,7 +4,7 @@
  */
 import { firstIdAt } from '../base/id.ts';
 import type { RuntimeDatabase } from '../storage/database.ts';
-import { blocksOf, distinct, type HistoryRow, type RunBlock, rowsOf } from './run-blocks.ts';
+import { blocksOf, distinct, type RunBlock, type RunRow, rowsOf } from './run-blocks.ts';
 
 export interface StateRow {
   readonly rule_id: number;
@@ -21,7 +21,7 @@ export interface ClaimRow {
 
 /** What is stored in one transaction. */
 export interface StoredBatch {
-  readonly rows: readonly HistoryRow[];
+  readonly rows: readonly RunRow[];
   readonly states: readonly StateRow[];
   /** Rules whose states are removed. */
   readonly gone: readonly number[];
@@ -35,7 +35,7 @@ export interface HistoryStore {
    */
   append(batch: StoredBatch): Promise<void>;
   /** Stores executions that were kept elsewhere meanwhile; those that are there already stay as they are. */
-  restore(rows: readonly HistoryRow[]): Promise<void>;
+  restore(rows: readonly RunRow[]): Promise<void>;
   states(): Promise<StateRow[]>;
   claims(): Promise<ClaimRow[]>;
   /** Keeps the newest `unchanged` unchanged runs and the newest `total` others of one rule. */
@@ -110,7 +110,7 @@ type Within = RuntimeDatabase['query'];
  * Each run once: a transaction whose answer was lost is done again. Runs that were kept elsewhere come late, among those that are
  * there: blocks in whose time they lie are packed anew with them, so that blocks stay disjoint.
  */
-async function insertRuns(within: Within, rows: readonly HistoryRow[]): Promise<void> {
+async function insertRuns(within: Within, rows: readonly RunRow[]): Promise<void> {
   const groups = Map.groupBy(rows, ({ rule_id, unchanged }) => `${rule_id} ${unchanged}`);
   const fresh = [...groups.values()].map(distinct);
   const replaced: number[] = [];
@@ -136,7 +136,7 @@ async function insertRuns(within: Within, rows: readonly HistoryRow[]): Promise<
 }
 
 /** Blocks of the same rules and kinds that reach into the time of these runs. */
-async function overlapping(within: Within, groups: readonly (readonly HistoryRow[])[]) {
+async function overlapping(within: Within, groups: readonly (readonly RunRow[])[]) {
   const ids = groups.flat().map(({ execution_id }) => execution_id);
   const [least, most] = [ids.reduce((a, b) => (a < b ? a : b), '~'), ids.reduce((a, b) => (a > b ? a : b), '')];
   return within
@@ -188,7 +188,7 @@ async function pruneBeyond(within: Within, ruleId: number, unchanged: 0 | 1, kee
 export function createHistoryReader(database: RuntimeDatabase): HistoryReader {
   return {
     async page(ruleId, before, limit) {
-      const rows: HistoryRow[] = [];
+      const rows: RunRow[] = [];
       for (const unchanged of [0, 1] as const)
         rows.push(...(await newestRuns(database.query, ruleId, unchanged, before, limit)));
       return distinct(rows)
@@ -206,8 +206,8 @@ async function newestRuns(
   unchanged: 0 | 1,
   before: string | undefined,
   limit: number,
-): Promise<HistoryRow[]> {
-  const rows: HistoryRow[] = [];
+): Promise<RunRow[]> {
+  const rows: RunRow[] = [];
   if (before !== undefined) {
     const [block] = await blocksFrom(query, ruleId, unchanged, before).limit(1).execute();
     if (block !== undefined) rows.push(...rowsOf(block).filter(({ execution_id }) => execution_id < before));

@@ -11,14 +11,14 @@ import type { ImportedRule } from './import-file.ts';
 import { insertStub, type RuleRow, updateRow } from './rule-store.ts';
 import { ruleView } from './rule-view.ts';
 
-export interface ImportPlan {
+export interface RuleImportPlan {
   readonly rules: readonly ImportedRule[];
   /** With `name`, a rule of the same name is updated (and disabled) instead of a second one being made. */
   readonly match: 'name' | undefined;
   readonly rulesMax: number;
 }
 
-export interface ImportReport {
+export interface RuleImportReport {
   readonly created: readonly { readonly id: number; readonly name: string }[];
   readonly updated: readonly { readonly id: number; readonly name: string }[];
 }
@@ -27,8 +27,8 @@ export async function importRules(
   database: Database,
   audit: AuditLog,
   clock: Clock,
-  plan: ImportPlan,
-): Promise<ImportReport> {
+  plan: RuleImportPlan,
+): Promise<RuleImportReport> {
   const at = new Date(clock.wallMs()).toISOString();
   return database.transaction(async (within) => {
     const created: RuleRow[] = [];

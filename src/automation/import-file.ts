@@ -50,7 +50,7 @@ export type ReadRules =
   | { readonly ok: false; readonly problems: string[] };
 
 /** Reads one file; every problem of every rule, each as one line that names the file and the rule. */
-export function readRuleFile(fileName: string, text: string, catalogue: SiteCatalogue): ReadRules {
+export function decodeRuleFile(fileName: string, text: string, catalogue: SiteCatalogue): ReadRules {
   let document: unknown;
   try {
     document = parseJson(text);

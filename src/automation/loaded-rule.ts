@@ -8,7 +8,7 @@ import { storedFlowLimits } from '../rules/limits.ts';
 import { parseTopologySteps } from '../rules/parse.ts';
 import type { ScheduledRule } from '../rules/scheduler.ts';
 import { emptyTopologyText } from '../rules/serialise.ts';
-import { kindOf, type Trigger } from '../rules/trigger/index.ts';
+import { type Trigger, triggerKind } from '../rules/trigger/index.ts';
 import { effectiveTrigger, parseTrigger } from '../rules/trigger/parse.ts';
 import type { PointRef, SiteCatalogue } from '../site/catalogue.ts';
 import type { EngineRule, RuleFailureCode } from './engine-contract.ts';
@@ -72,13 +72,13 @@ function* compiledOf(
   if (row.nodes_json === emptyTopologyText) return 'no-runnable-flow';
   const parsed = yield* parseTopologySteps(parsedJson(row.nodes_json), catalogue, storedFlowLimits);
   if (!parsed.ok) return 'invalid-flow';
-  const periodMs = kindOf(trigger.type).periodMs(trigger, tickMs);
+  const periodMs = triggerKind(trigger.type).periodMs(trigger, tickMs);
   const source = { id: row.id, revision: row.revision, priority: row.priority, periodMs };
   return yield* compileSteps(source, parsed.topology, catalogue);
 }
 
 function subscribedPoints(trigger: Trigger, catalogue: SiteCatalogue): ScheduledRule['points'] {
-  return kindOf(trigger.type)
+  return triggerKind(trigger.type)
     .points(trigger)
     .map((ref) => {
       const facts = catalogue.point(ref);

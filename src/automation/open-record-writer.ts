@@ -13,7 +13,7 @@ import { createHistoryStore } from './history-store.ts';
 import type { AutomationLimits } from './limits.ts';
 import { createRecordWriter, type RecordBatch, type RecordWriter, type WriterCounts } from './record-writer.ts';
 import { createRuleLog } from './rule-log.ts';
-import type { HistoryRow } from './run-blocks.ts';
+import type { RunRow } from './run-blocks.ts';
 import { noJournal, openRunJournal } from './run-journal.ts';
 
 export interface OpenRecordWriter extends RecordWriter {
@@ -63,7 +63,7 @@ export interface WriterWorkerData extends WriterSetup {
 export type WriterMethods = {
   readonly take: (batch: RecordBatch) => null;
   readonly settled: (ruleId: number) => boolean;
-  readonly close: (question: null) => readonly HistoryRow[];
+  readonly close: (question: null) => readonly RunRow[];
   readonly end: (question: null) => null;
 };
 

@@ -6,9 +6,9 @@ import { openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.t
 import { engines, type TestPlaces, testPlaces } from '../testing/engines.ts';
 import { createHistoryReader, createHistoryStore } from './history-store.ts';
 import { isHistoryRow, recordSpool } from './record-spool.ts';
-import type { HistoryRow } from './run-blocks.ts';
+import type { RunRow } from './run-blocks.ts';
 
-const row = (number: number): HistoryRow => ({
+const row = (number: number): RunRow => ({
   execution_id: `execution-${number}`,
   rule_id: 1,
   unchanged: false,

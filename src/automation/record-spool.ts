@@ -4,15 +4,15 @@
  */
 import { join } from 'node:path';
 import { openSpool, type Spool } from '../storage/spool.ts';
-import type { HistoryRow } from './run-blocks.ts';
+import type { RunRow } from './run-blocks.ts';
 
-export function isHistoryRow(value: unknown): value is HistoryRow {
+export function isHistoryRow(value: unknown): value is RunRow {
   if (typeof value !== 'object' || value === null) return false;
-  const { execution_id, rule_id, unchanged, record }: Partial<Record<keyof HistoryRow, unknown>> = value;
+  const { execution_id, rule_id, unchanged, record }: Partial<Record<keyof RunRow, unknown>> = value;
   const texts = [execution_id, record];
   return texts.every((text) => typeof text === 'string') && Number.isInteger(rule_id) && typeof unchanged === 'boolean';
 }
 
-export function recordSpool(dataFolder: string): Spool<HistoryRow> {
+export function recordSpool(dataFolder: string): Spool<RunRow> {
   return openSpool({ folder: join(dataFolder, 'spool'), what: 'executions', isRow: isHistoryRow });
 }

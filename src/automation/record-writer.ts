@@ -9,13 +9,13 @@ import { dayMs } from '../base/timestamp.ts';
 import type { HistoryStore } from './history-store.ts';
 import type { AutomationLimits } from './limits.ts';
 import type { RuleLog } from './rule-log.ts';
-import type { HistoryRow } from './run-blocks.ts';
+import type { RunRow } from './run-blocks.ts';
 import type { RunJournal } from './run-journal.ts';
 import { WaitingRuns } from './waiting-runs.ts';
 
 /** What the engine hands over at once. */
 export interface RecordBatch {
-  readonly rows: readonly HistoryRow[];
+  readonly rows: readonly RunRow[];
   readonly states: readonly { readonly rule_id: number; readonly state: string }[];
   /** Rules that are gone: their state is removed; their history stays for as long as history is kept. */
   readonly gone: readonly number[];
@@ -35,7 +35,7 @@ export interface RecordWriter {
   /** True when every run of the rule that was taken before the call is stored; false when storing failed. */
   settled(ruleId: number): Promise<boolean>;
   /** Stores what waits, for as long as there is time; returns the executions that neither the store nor the journal took. */
-  close(): Promise<readonly HistoryRow[]>;
+  close(): Promise<readonly RunRow[]>;
 }
 
 /** Of the time that an engine has to end (`engine_call_timeout_ms`): it must answer what is not stored then. */
@@ -127,7 +127,7 @@ class StoringWriter implements RecordWriter {
     });
   }
 
-  async close(): Promise<readonly HistoryRow[]> {
+  async close(): Promise<readonly RunRow[]> {
     const { clock, limits } = this.#parts;
     this.#closed = true;
     this.#runs.ask();
@@ -149,7 +149,7 @@ class StoringWriter implements RecordWriter {
     return this.#states.size + this.#gone.size + this.#claims.size;
   }
 
-  #keep(rows: readonly HistoryRow[]): boolean {
+  #keep(rows: readonly RunRow[]): boolean {
     try {
       const isKept = this.#parts.journal.append(rows, this.#runs.last + rows.length);
       this.#unkept = false;
@@ -191,7 +191,7 @@ class StoringWriter implements RecordWriter {
   async #recover(): Promise<void> {
     if (this.#recovered) return;
     const { journal, store, limits, log } = this.#parts;
-    let rows: readonly HistoryRow[];
+    let rows: readonly RunRow[];
     try {
       rows = journal.left();
     } catch (error) {

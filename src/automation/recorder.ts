@@ -10,7 +10,7 @@ import type { ExecutionRecord } from '../rules/record.ts';
 import { BoundedRows } from './bounded-rows.ts';
 import type { AutomationLimits } from './limits.ts';
 import type { RecordBatch, RecordWriter } from './record-writer.ts';
-import type { HistoryRow } from './run-blocks.ts';
+import type { RunRow } from './run-blocks.ts';
 
 export interface Recorder {
   /** Takes one execution; its rule's state is asked for when it is handed over. */
@@ -28,7 +28,7 @@ export interface Recorder {
   waiting(): number;
   dropped(): number;
   /** Stores what waits, for as long as there is time; returns the executions that the store did not take. */
-  close(): Promise<readonly HistoryRow[]>;
+  close(): Promise<readonly RunRow[]>;
 }
 
 export interface RecorderParts {
@@ -145,7 +145,7 @@ class BatchingRecorder implements Recorder {
     return this.#rows.dropped + this.#unchanged.dropped + this.#parts.writer.counts().dropped;
   }
 
-  async close(): Promise<readonly HistoryRow[]> {
+  async close(): Promise<readonly RunRow[]> {
     this.#closed = true;
     this.#timer?.cancel();
     this.#slowTimer?.cancel();

@@ -11,7 +11,7 @@ import type { Write } from '../rules/node/parts.ts';
 import { parseFlowSteps, parseTopologySteps } from '../rules/parse.ts';
 import { emptyTopologyText, serialiseTopology } from '../rules/serialise.ts';
 import type { Topology } from '../rules/topology.ts';
-import { kindOf, type Trigger } from '../rules/trigger/index.ts';
+import { type Trigger, triggerKind } from '../rules/trigger/index.ts';
 import { parseTrigger } from '../rules/trigger/parse.ts';
 import type { SiteCatalogue } from '../site/catalogue.ts';
 
@@ -122,7 +122,7 @@ export function writesOf({ start_node, nodes }: Topology): { readonly nodeId: st
 
 /** A rule that its own write can trigger runs again and again [rules §4.5]. */
 export function selfTriggerWarnings(topology: Topology, trigger: Trigger | null): Issue[] {
-  const refs = trigger === null ? [] : kindOf(trigger.type).points(trigger);
+  const refs = trigger === null ? [] : triggerKind(trigger.type).points(trigger);
   return writesOf(topology).flatMap(({ nodeId, write }) => {
     const index = refs.findIndex(
       (ref) => ref.instance === write.instance && ref.point_type === write.point_type && ref.point === write.point,

@@ -12,7 +12,7 @@ import { inTurns, nextTurn } from '../base/turns.ts';
 import type { Issue } from '../rules/issues.ts';
 import type { Topology } from '../rules/topology.ts';
 import type { SiteCatalogue } from '../site/catalogue.ts';
-import { type AutomationParts, etag, notLoaded, ruleIdOf, ruleResource, succeeded } from './automation-parts.ts';
+import { type AutomationParts, etag, notLoaded, ruleIdParameter, ruleResource, succeeded } from './automation-parts.ts';
 import { deriveSteps, selfTriggerWarnings, topologySteps, triggerOf, writesOf } from './rule-document.ts';
 import type { RuleChanges, RuleRow } from './rule-store.ts';
 import { ruleView, ruleViewSteps } from './rule-view.ts';
@@ -21,7 +21,7 @@ export function createRuleMutations(parts: AutomationParts): HandledCapability[]
   const { store } = parts;
   const setEnabled = async (context: CallContext, enabled: boolean): Promise<Answer> => {
     const expected = expectedRevision(context.ifMatch, undefined);
-    const { before, after } = await store.update(ruleIdOf(context), { enabled }, expected);
+    const { before, after } = await store.update(ruleIdParameter(context), { enabled }, expected);
     await reload(parts, after.id);
     const warnings = enabled ? await enableWarnings(parts, after) : [];
     return {
@@ -60,7 +60,7 @@ export function createRuleMutations(parts: AutomationParts): HandledCapability[]
       descriptor: automation.remove,
       resource: ruleResource,
       async handler(context) {
-        const before = await store.remove(ruleIdOf(context), expectedRevision(context.ifMatch, undefined));
+        const before = await store.remove(ruleIdParameter(context), expectedRevision(context.ifMatch, undefined));
         await reload(parts, before.id);
         return {
           data: succeeded({ id: before.id, status: 'deleted' }),
@@ -93,7 +93,7 @@ function trimmedName(text: string): string {
 
 async function update(parts: AutomationParts, context: CallContext): Promise<Answer> {
   const { store } = parts;
-  const id = ruleIdOf(context);
+  const id = ruleIdParameter(context);
   const { name, description, priority, cooldown_ms, trigger_config, flow_json, expected_revision } =
     context.body as Static<typeof updateBody>;
   const expected = expectedRevision(context.ifMatch, expected_revision);
@@ -219,7 +219,7 @@ async function sharedPointWarnings(
 
 /** The call's correlation id walks into the record [platform §2.2]. */
 async function execute(parts: AutomationParts, context: CallContext): Promise<Answer> {
-  const id = ruleIdOf(context);
+  const id = ruleIdParameter(context);
   const row = await parts.store.get(id);
   if (row === null) throw new Fault('not-found', `there is no rule ${id}`);
   const execution = await parts.engine.execute(id, context.correlationId).catch(async (error: unknown) => {

@@ -4,7 +4,7 @@
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
-export interface HistoryRow {
+export interface RunRow {
   readonly execution_id: string;
   readonly rule_id: number;
   /** A `no_action` or `skipped` run whose predecessor ended the same way. */
@@ -29,14 +29,14 @@ const packings = { plain: 0, deflated: 1 };
 export const blockRunsMaximum = 256;
 
 /** Blocks of rows that are of one rule and one kind, sorted, each once. */
-export function blocksOf(rows: readonly HistoryRow[]): RunBlock[] {
+export function blocksOf(rows: readonly RunRow[]): RunBlock[] {
   const blocks: RunBlock[] = [];
   for (let from = 0; from < rows.length; from += blockRunsMaximum)
     blocks.push(blockOf(rows.slice(from, from + blockRunsMaximum)));
   return blocks;
 }
 
-function blockOf(rows: readonly HistoryRow[]): RunBlock {
+function blockOf(rows: readonly RunRow[]): RunBlock {
   const [first, last] = [rows[0], rows.at(-1)];
   if (first === undefined || last === undefined) throw new Error('a block holds at least one run');
   return {
@@ -51,7 +51,7 @@ function blockOf(rows: readonly HistoryRow[]): RunBlock {
 }
 
 /** The rows of a block, the oldest first. */
-export function rowsOf({ rule_id, unchanged, packing, records }: Omit<RunBlock, 'runs'>): HistoryRow[] {
+export function rowsOf({ rule_id, unchanged, packing, records }: Omit<RunBlock, 'runs'>): RunRow[] {
   const bytes = packing === packings.deflated ? inflateRawSync(records) : Buffer.from(records);
   const lines = bytes.toString('utf8').split('\n');
   return lines.map((line) => {
@@ -61,7 +61,7 @@ export function rowsOf({ rule_id, unchanged, packing, records }: Omit<RunBlock, 
 }
 
 /** Sorted, each once: the first of those with the same id. */
-export function distinct(rows: readonly HistoryRow[]): HistoryRow[] {
+export function distinct(rows: readonly RunRow[]): RunRow[] {
   const sorted = rows.toSorted((a, b) => (a.execution_id < b.execution_id ? -1 : 1));
   return sorted.filter((row, index) => row.execution_id !== sorted[index - 1]?.execution_id);
 }

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { HistoryRow } from './run-blocks.ts';
+import type { RunRow } from './run-blocks.ts';
 import { openRunJournal } from './run-journal.ts';
 
-const row = (number: number, record = '{"text":"line\\nbreak"}'): HistoryRow => ({
+const row = (number: number, record = '{"text":"line\\nbreak"}'): RunRow => ({
   execution_id: `run-${number}`,
   rule_id: 1,
   unchanged: false,

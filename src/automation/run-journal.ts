@@ -11,15 +11,15 @@ import { join } from 'node:path';
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { newId } from '../base/id.ts';
 import { isHistoryRow } from './record-spool.ts';
-import type { HistoryRow } from './run-blocks.ts';
+import type { RunRow } from './run-blocks.ts';
 
 export interface RunJournal {
   /** Runs that were left behind by the process or thread before, and were perhaps not stored. */
-  left(): readonly HistoryRow[];
+  left(): readonly RunRow[];
   /** Those are stored. */
   forget(): void;
   /** The newest of the rows has this number. True: they are kept. Throws when the disk does not take them. */
-  append(rows: readonly HistoryRow[], last: number): boolean;
+  append(rows: readonly RunRow[], last: number): boolean;
   /** All runs up to this number are stored. */
   stored(upTo: number): void;
 }
@@ -79,7 +79,7 @@ export function openRunJournal(folder: string): RunJournal {
   };
 }
 
-function frameOf(rows: readonly HistoryRow[]): Buffer {
+function frameOf(rows: readonly RunRow[]): Buffer {
   const packed = deflateRawSync(rows.map((row) => JSON.stringify(row)).join('\n'));
   const head = Buffer.alloc(headBytes);
   head.writeUInt32BE(packed.length, 0);
@@ -88,8 +88,8 @@ function frameOf(rows: readonly HistoryRow[]): Buffer {
 }
 
 /** Up to the first frame that is not whole. */
-function rowsIn(bytes: Buffer): HistoryRow[] {
-  const rows: HistoryRow[] = [];
+function rowsIn(bytes: Buffer): RunRow[] {
+  const rows: RunRow[] = [];
   for (let at = 0; at + headBytes <= bytes.length; ) {
     const end = at + headBytes + bytes.readUInt32BE(at);
     const packed = bytes.subarray(at + headBytes, end);

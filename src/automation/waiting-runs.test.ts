@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { blockRunsMaximum, type HistoryRow } from './run-blocks.ts';
+import { blockRunsMaximum, type RunRow } from './run-blocks.ts';
 import { WaitingRuns } from './waiting-runs.ts';
 
 const limits = { record_queue: 1000, record_queue_bytes: 1_000_000 };
-const row = (ruleId: number, number: number, record = '1'): HistoryRow => ({
+const row = (ruleId: number, number: number, record = '1'): RunRow => ({
   execution_id: `run-${number}`,
   rule_id: ruleId,
   unchanged: false,
   record,
 });
-const ids = (rows: readonly HistoryRow[]): string[] => rows.map(({ execution_id }) => execution_id);
+const ids = (rows: readonly RunRow[]): string[] => rows.map(({ execution_id }) => execution_id);
 
 describe('runs that wait to be stored together', () => {
   test('wait for the block time of the oldest of their rule, and not longer', () => {

@@ -4,10 +4,10 @@
  * oldest is dropped and counted.
  */
 import type { RowLimits } from './bounded-rows.ts';
-import { blockRunsMaximum, type HistoryRow } from './run-blocks.ts';
+import { blockRunsMaximum, type RunRow } from './run-blocks.ts';
 
 interface Numbered {
-  readonly row: HistoryRow;
+  readonly row: RunRow;
   /** In order of taking, from 1. */
   readonly number: number;
   /** It outlives this process in the journal. */
@@ -38,7 +38,7 @@ export class WaitingRuns {
     this.#blockMs = blockMs;
   }
 
-  push(row: HistoryRow, nowMs: number, isKept = false): void {
+  push(row: RunRow, nowMs: number, isKept = false): void {
     this.#add({ row, number: ++this.#last, isKept }, nowMs);
     const { record_queue: rows, record_queue_bytes: bytes } = this.#limits;
     while (this.#waiting > 0 && (this.length > rows || this.#bytes > bytes)) this.#dropOldest();
@@ -87,7 +87,7 @@ export class WaitingRuns {
   }
 
   /** Takes out those that are due, about so many at a time, until `stored` or `putBack` says what became of them. */
-  take(nowMs: number, count: number): readonly HistoryRow[] {
+  take(nowMs: number, count: number): readonly RunRow[] {
     const taken: Numbered[] = [];
     for (const [key, bundle] of this.#bundles) {
       if (taken.length >= count) break;
@@ -113,7 +113,7 @@ export class WaitingRuns {
   }
 
   /** All that are neither stored nor kept, in order of taking; none waits any more. */
-  remove(): readonly HistoryRow[] {
+  remove(): readonly RunRow[] {
     return this.#removeAll()
       .filter(({ isKept }) => !isKept)
       .map(({ row }) => row);

@@ -7,7 +7,7 @@ import type { EngineClient } from '../automation/engine-client.ts';
 import type { Clock } from '../base/clock.ts';
 import type { DurationCounts } from '../base/duration-counts.ts';
 import type { ChannelState, DeviceLayer } from '../devices/device-layer.ts';
-import type { DurationSample, Metrics, Sample } from '../gateway/metrics.ts';
+import type { DurationSample, MetricSample, Metrics } from '../gateway/metrics.ts';
 import type { RateLimits } from '../gateway/rate-limit.ts';
 import type { Recording } from '../historian/recorder-protocol.ts';
 import type { ProcessorMeasures } from '../processing/processor/measured.ts';
@@ -53,7 +53,7 @@ type Add = (
   kind: 'counter' | 'gauge',
   name: string,
   help: string,
-  read: () => Promise<readonly Sample[]>,
+  read: () => Promise<readonly MetricSample[]>,
   labels?: readonly string[],
 ) => void;
 
@@ -169,7 +169,7 @@ function remembered<T>(clock: Clock, ask: () => Promise<T>): () => Promise<T> {
   };
 }
 
-function one(value: number): readonly Sample[] {
+function one(value: number): readonly MetricSample[] {
   return [{ value }];
 }
 
@@ -177,7 +177,7 @@ function some<T, S>(value: T | null, read: (of: T) => readonly S[]): readonly S[
   return value === null ? [] : read(value);
 }
 
-function labelled(label: string, values: Readonly<Record<string, number>>): Sample[] {
+function labelled(label: string, values: Readonly<Record<string, number>>): MetricSample[] {
   return Object.entries(values).map(([text, value]) => ({ labels: { [label]: text }, value }));
 }
 
@@ -186,7 +186,7 @@ function rulesByState(of: {
   readonly enabled_rules: number;
   readonly runnable_rules: number;
   readonly rules_failed: readonly unknown[];
-}): Sample[] {
+}): MetricSample[] {
   const { total_rules: total, enabled_rules: enabled, runnable_rules: runnable } = of;
   return labelled('state', { total, enabled, runnable, failed: of.rules_failed.length });
 }

@@ -23,12 +23,12 @@ import { type Environment, type ServiceConfig, StartError } from './config.ts';
 import type { ServiceHistory } from './history.ts';
 
 /** Routes, processors and sources, commissioned against the site. */
-export type ProcessingConfiguration = Extract<ReturnType<typeof readConfiguration>, { readonly ok: true }>;
+export type ReadConfiguration = Extract<ReturnType<typeof readConfiguration>, { readonly ok: true }>;
 
 export interface ProcessingSetup {
   readonly config: ServiceConfig;
   /** Null: switched off. */
-  readonly configuration: ProcessingConfiguration | null;
+  readonly configuration: ReadConfiguration | null;
   readonly site: Site;
   readonly memory: PointMemory;
   readonly history: ServiceHistory;
@@ -44,7 +44,7 @@ export interface ServiceProcessing {
 }
 
 /** A configuration that is wrong stops the start; null where processing is switched off. */
-export function readProcessing(config: ServiceConfig, site: Site): ProcessingConfiguration | null {
+export function readProcessing(config: ServiceConfig, site: Site): ReadConfiguration | null {
   if (!isEnabled(config.env)) return null;
   const kept = keptDigestsFile(join(config.dataDir, 'processing-task-digests.json'));
   const found = readConfiguration(join(config.configDir, 'processing'), config.dataDir, site, kept);

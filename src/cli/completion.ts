@@ -5,7 +5,7 @@
 import type { Command, Option } from 'commander';
 
 export const shells = ['bash', 'zsh', 'fish'] as const;
-export type Shell = (typeof shells)[number];
+export type ShellName = (typeof shells)[number];
 
 /** One place in the program: the words before it, and what may come next. */
 interface Place {
@@ -23,7 +23,7 @@ interface Choice {
   readonly takesValue: boolean;
 }
 
-export function completionScript(program: Command, shell: Shell): string {
+export function completionScript(program: Command, shell: ShellName): string {
   const places = placesOf(program, []);
   const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript } as const;
   return scripts[shell](program.name(), places);

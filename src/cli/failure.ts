@@ -6,13 +6,17 @@ import { ApiError, localCodes } from '../api/client.ts';
 import { CommandError, type ExitCode, exitCodes } from './exit.ts';
 import { printable } from './terminal.ts';
 
-export interface Failure {
+export interface CommandFailure {
   readonly text: string;
   readonly exitCode: ExitCode;
 }
 
 /** Null for an error that is nobody's but ours: a bug keeps its stack. */
-export function failureOf(error: unknown, asJson: boolean, isExpected: (error: unknown) => boolean): Failure | null {
+export function failureOf(
+  error: unknown,
+  asJson: boolean,
+  isExpected: (error: unknown) => boolean,
+): CommandFailure | null {
   if (error instanceof ApiError) {
     const unreachable = error.code === localCodes.unreachable || error.code === localCodes.timeout;
     return {

@@ -4,7 +4,7 @@
  */
 import { Argument, Command, CommanderError } from 'commander';
 import type { CommandLine } from './command-line.ts';
-import { completionScript, type Shell, shells } from './completion.ts';
+import { completionScript, type ShellName, shells } from './completion.ts';
 import { addAuditFileCommands } from './data-dir/audit-command.ts';
 import { addBackupCommands } from './data-dir/backup-command.ts';
 import type { DataDirParts } from './data-dir/data-dir.ts';
@@ -14,12 +14,12 @@ import { addRuleFileCommands } from './data-dir/rule-files-command.ts';
 import { addTokenCommand } from './data-dir/token-command.ts';
 import { CommandError, type ExitCode, exitCodes } from './exit.ts';
 import { failureOf } from './failure.ts';
-import { type Environment, remoteOf } from './remote.ts';
+import { type RemoteEnvironment, remoteOf } from './remote.ts';
 import { addRulesCommands } from './rules-command.ts';
 import { addAuditSearch, addInstancesCommand, addSchedulerCommands } from './service-commands.ts';
 
 export interface ProgramParts extends DataDirParts {
-  readonly env: Environment;
+  readonly env: RemoteEnvironment;
   readonly interrupted: AbortSignal;
   /** Runs the service until it is told to stop. */
   readonly serve: () => Promise<void>;
@@ -73,7 +73,7 @@ Exit codes: ${exitCodes.done} done, ${exitCodes.failed} failed, ${exitCodes.notC
     .command('completion')
     .description('print a script that completes the words of this program')
     .addArgument(new Argument('<shell>').choices(shells))
-    .action((shell: Shell) => terminal.out(completionScript(setpoint, shell)));
+    .action((shell: ShellName) => terminal.out(completionScript(setpoint, shell)));
   return setpoint;
 }
 

@@ -8,7 +8,7 @@ import { ApiError, type CallInput, type Client, createClient, localCodes, type R
 import { CommandError, exitCodes } from './exit.ts';
 import { painted, type Terminal } from './terminal.ts';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type RemoteEnvironment = Readonly<Record<string, string | undefined>>;
 
 export const defaultBaseUrl = 'http://127.0.0.1:8080';
 
@@ -17,7 +17,7 @@ export interface Remote {
   call<C extends Capability>(capability: C, input?: CallInput<C>): Promise<Reply<Static<C['answer']>>>;
 }
 
-export function remoteOf(env: Environment): Remote {
+export function remoteOf(env: RemoteEnvironment): Remote {
   const baseUrl = baseUrlOf(env['SVC_BASE_URL']);
   const token = tokenOf(env['SVC_ACCESS_TOKEN']);
   const client: Client = createClient({ baseUrl, token: () => token });
@@ -62,7 +62,7 @@ function tokenOf(text: string | undefined): string | null {
   return token;
 }
 
-export interface Change<C extends Capability> {
+export interface RemoteChange<C extends Capability> {
   readonly capability: C;
   readonly input: CallInput<C>;
   /** Completes "This would …". */
@@ -76,7 +76,7 @@ export interface Change<C extends Capability> {
 export async function change<C extends Capability>(
   remote: Remote,
   terminal: Terminal,
-  order: Change<C>,
+  order: RemoteChange<C>,
 ): Promise<Reply<Static<C['answer']>>> {
   if (!order.confirmed)
     throw new CommandError(

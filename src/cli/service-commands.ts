@@ -1,7 +1,7 @@
 /** `setpoint scheduler …`, `instances` and `audit search`: what a running service says of itself [platform §7]. */
 import { type Command, Option } from 'commander';
 import type { Static } from 'typebox';
-import { audit } from '../api/audit.ts';
+import { auditOperations } from '../api/audit.ts';
 import { automation } from '../api/automation.ts';
 import { type CommandLine, digits, type JsonOption, jsonOption, printJson } from './command-line.ts';
 import { change } from './remote.ts';
@@ -124,7 +124,7 @@ export function addAuditSearch(auditCommand: Command, line: CommandLine): void {
         ...(subject === undefined ? {} : { subjectId: subject }),
         ...(resource === undefined ? {} : { resourceId: resource }),
       };
-      const { data } = await line.remote().call(audit.search, { query });
+      const { data } = await line.remote().call(auditOperations.search, { query });
       if (json === true) return printJson(terminal, data);
       printTable(
         terminal,

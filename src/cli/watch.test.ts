@@ -1,7 +1,7 @@
 /** `--watch` while the service is away [platform §7]. */
 import { describe, expect, test } from 'vitest';
 import { ApiError, localCodes } from '../api/client.ts';
-import { settled } from '../testing/faulty-port.ts';
+import { settledPort } from '../testing/faulty-port.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { testTerminal } from '../testing/test-terminal.ts';
 import { failuresMax, showing } from './watch.ts';
@@ -33,10 +33,10 @@ async function watching(isTerminal: boolean, fails: (question: number) => boolea
     (error: unknown) => (end = error),
   );
   for (let second = 0; second < seconds; second++) {
-    await settled();
+    await settledPort();
     clock.advance(1000);
   }
-  await settled();
+  await settledPort();
   const result = { end, questions, out: shown.out(), error: shown.error() };
   stop.abort();
   await watch;

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { sleep, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { ServiceHistory } from '../bin/history.ts';
-import { readSeries, type Series } from '../devices/driver/series.ts';
+import { type ReplaySeries, readSeries } from '../devices/driver/series.ts';
 import { plantInputs } from '../devices/driver/simulated.ts';
 import { initialPlant, stepPlant } from '../devices/driver/simulated-model.ts';
 import type { SeriesId } from '../historian/historian.ts';
@@ -60,7 +60,7 @@ export async function fillDemoHistory(
 async function fillMissing(history: ServiceHistory, site: Site, configDir: string, untilMs: number): Promise<void> {
   for (const [position, channel] of site.channels.entries()) {
     if (channel.driver !== 'simulated') continue;
-    const series = (file: string): Series =>
+    const series = (file: string): ReplaySeries =>
       readSeries(readFileSync(join(configDir, file), 'utf8'), file, site.timezone);
     const plant = {
       channel,
@@ -138,9 +138,9 @@ async function cellsOf(history: ServiceHistory, series: SeriesId, asOfMs: number
 
 interface Plant {
   readonly channel: SimulatedChannel;
-  readonly load: Series;
-  readonly pv: Series;
-  readonly irradiance: Series | null;
+  readonly load: ReplaySeries;
+  readonly pv: ReplaySeries;
+  readonly irradiance: ReplaySeries | null;
   readonly timezone: string;
 }
 

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { importRules } from '../automation/import-export.ts';
-import { readRuleFile } from '../automation/import-file.ts';
+import { decodeRuleFile } from '../automation/import-file.ts';
 import { updateRow } from '../automation/rule-store.ts';
 import { systemClock } from '../base/clock.ts';
 import { newId } from '../base/id.ts';
@@ -29,7 +29,7 @@ function readRules(folder: string, service: RunningService) {
   const read = readdirSync(folder)
     .filter((name) => name.endsWith('.json'))
     .toSorted()
-    .map((name) => readRuleFile(name, readFileSync(join(folder, name), 'utf8'), service.catalogue()));
+    .map((name) => decodeRuleFile(name, readFileSync(join(folder, name), 'utf8'), service.catalogue()));
   const problems = read.flatMap((result) => (result.ok ? [] : result.problems));
   if (problems.length > 0) throw new StartError(problems.join('\n'));
   return read.flatMap((result) => (result.ok ? result.rules : []));

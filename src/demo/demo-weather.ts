@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { formatTimestamp } from '../base/timestamp.ts';
-import { readSeries, type Series, valueAt } from '../devices/driver/series.ts';
+import { type ReplaySeries, readSeries, seriesValueAt } from '../devices/driver/series.ts';
 import type { Site } from '../site/site.ts';
 
 const quarterMs = 900_000;
@@ -41,7 +41,7 @@ export function startDemoWeather(site: Site, configDir: string, dataDir: string,
   look();
 }
 
-function runsUpTo(newestMs: number, series: Series, timezone: string) {
+function runsUpTo(newestMs: number, series: ReplaySeries, timezone: string) {
   const runs = Array.from({ length: runsKept }, (_, index) => {
     const issuedMs = newestMs - (runsKept - 1 - index) * issueEveryMs;
     const times = Array.from({ length: stepsAhead }, (_value, step) => issuedMs + (step + 1) * quarterMs);
@@ -52,7 +52,7 @@ function runsUpTo(newestMs: number, series: Series, timezone: string) {
       fields: {
         irradiance: {
           unit: 'W/m2',
-          values: times.map((atMs) => Math.round(Math.max(0, valueAt(series, atMs, timezone)) * 10) / 10),
+          values: times.map((atMs) => Math.round(Math.max(0, seriesValueAt(series, atMs, timezone)) * 10) / 10),
           quality: times.map(() => 'good'),
         },
       },

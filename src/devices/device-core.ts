@@ -9,7 +9,7 @@ import type { Log } from '../base/log.ts';
 import { createCommandTaker, type TakenCommand } from '../points/command-slots.ts';
 import { createLiveTableWriter, type LiveTableWriter } from '../points/live-table.ts';
 import { doorbells, mayCommand, type PointMemory } from '../points/shared-memory.ts';
-import { inRange } from '../rules/step.ts';
+import { withinPoint } from '../rules/step.ts';
 import { type QualityCode, quality } from '../site/quality.ts';
 import type { Site, SitePoint } from '../site/site.ts';
 import { createDriver, type DriverMaterials } from './driver/index.ts';
@@ -226,7 +226,7 @@ function contextOf(points: readonly SitePoint[], wiring: Wiring): DriverContext 
 function judged(reading: RawReading, value: number, point: SitePoint): QualityCode {
   if (reading.quality !== quality.good && reading.quality !== quality.uncertain) return reading.quality;
   if (point.invalid.includes(reading.raw)) return quality.invalid;
-  return point.kind === 'measurement' && !inRange(value, point) ? quality.outOfRange : reading.quality;
+  return point.kind === 'measurement' && !withinPoint(value, point) ? quality.outOfRange : reading.quality;
 }
 
 interface SafeValues {

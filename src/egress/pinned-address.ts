@@ -6,12 +6,12 @@ import { lookup as lookupName } from 'node:dns/promises';
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
 import { outboundLimits } from './limits.ts';
 
-export interface Address {
+export interface PinnedAddress {
   readonly address: string;
   readonly family: number;
 }
 
-export type Resolve = (name: string) => Promise<readonly Address[]>;
+export type Resolve = (name: string) => Promise<readonly PinnedAddress[]>;
 
 export const systemResolve: Resolve = (name) => lookupName(name, { all: true });
 
@@ -29,7 +29,7 @@ export async function pinnedAddresses(
   url: URL,
   boundary: 'local' | 'remote',
   resolve: Resolve,
-): Promise<readonly Address[]> {
+): Promise<readonly PinnedAddress[]> {
   const name = url.hostname.replace(/^\[|\]$/g, '');
   const found = isIP(name) === 0 ? await resolve(name) : [{ address: name, family: isIPv6(name) ? 6 : 4 }];
   const addresses = found.slice(0, outboundLimits.addressesMax);
@@ -37,7 +37,7 @@ export async function pinnedAddresses(
 }
 
 /** A lookup for a socket that answers with the pinned addresses, whatever name it is asked. */
-export function pinnedLookup(addresses: readonly Address[]): LookupFunction {
+export function pinnedLookup(addresses: readonly PinnedAddress[]): LookupFunction {
   return (_, options, done) => {
     const [first] = addresses;
     if (options.all === true)

@@ -2,7 +2,7 @@
  * Where each cell of a grid lies in the site's day and week. The middle of the interval counts, because labels are
  * interval ends [data-processing §3.2]: the cell that ends at midnight belongs to the day before.
  */
-import { dayMs } from './sample.ts';
+import { dayMs } from '../base/timestamp.ts';
 
 export interface Calendar {
   /** Hours into the local day, 0 ≤ x < 24. */

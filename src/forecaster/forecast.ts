@@ -1,9 +1,11 @@
 /** One sample in, one forecast out. */
+
+import { dayMs } from '../base/timestamp.ts';
 import { type Ground, groundOf } from './ground.ts';
 import { interpolate, levels } from './levels.ts';
 import { darkSteps } from './night.ts';
 import { fitRegression, predictRegression, type RegressionFit } from './regression.ts';
-import { dayMs, type Sample } from './sample.ts';
+import type { Sample } from './sample.ts';
 import { forecastSeries } from './series/combination.ts';
 
 export interface Ask {
@@ -11,7 +13,7 @@ export interface Ask {
   readonly probabilities: Float64Array;
 }
 
-export interface Answer {
+export interface ForecastAnswer {
   readonly value: Float64Array;
   readonly quantiles: readonly Float64Array[];
 }
@@ -53,7 +55,7 @@ function distributionsOf(ground: Ground, recall: RecallFit): readonly Float64Arr
   return predictRegression(fit, ground, sample.count - endCell);
 }
 
-export function forecastSample(sample: Sample, ask: Ask, recall: RecallFit = (_, make) => make()): Answer {
+export function forecastSample(sample: Sample, ask: Ask, recall: RecallFit = (_, make) => make()): ForecastAnswer {
   const ground = groundOf(sample);
   const rows = distributionsOf(ground, recall);
   const least = ask.minimum ?? Number.NEGATIVE_INFINITY;

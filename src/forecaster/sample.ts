@@ -2,6 +2,7 @@
  * What a forecast is computed from: one target on an exact grid with the covariates known over the horizon, as typed
  * arrays ([data-processing §3.2] ProcessingFrame, time invariants). A missing cell is NaN here, and only here: frames have null.
  */
+import { dayMs } from '../base/timestamp.ts';
 
 export interface Covariate {
   readonly name: string;
@@ -22,8 +23,6 @@ export interface Sample {
   /** IANA zone of the site, for days and weekdays. */
   readonly timeZone: string;
 }
-
-export const dayMs = 86_400_000;
 
 /** Cells of one day, or 0 when the cadence does not divide a day. */
 export function cellsPerDay(cadenceMs: number): number {

@@ -8,7 +8,7 @@ import type { BoundCapability } from '../api/capability.ts';
 import { platform } from '../api/platform.ts';
 import type { DurationCounts } from '../base/duration-counts.ts';
 
-export interface Sample {
+export interface MetricSample {
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number;
 }
@@ -25,7 +25,7 @@ interface Described {
 
 /** Something that is read when someone looks. `labels` are those that its samples carry. */
 export type Measurement = Described & { readonly labels?: readonly string[] } & (
-    | { readonly kind: 'counter' | 'gauge'; readonly read: () => Promise<readonly Sample[]> }
+    | { readonly kind: 'counter' | 'gauge'; readonly read: () => Promise<readonly MetricSample[]> }
     | { readonly kind: 'durations'; readonly read: () => Promise<readonly DurationSample[]> }
   );
 

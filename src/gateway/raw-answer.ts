@@ -33,7 +33,7 @@ export function answerRaw(socket: Duplex, fault: Fault, correlationId = newId())
 }
 
 /** The refusal of a request that the HTTP parser gave up on. */
-export function unreadable(code: string | undefined): Fault {
+export function unreadableRequest(code: string | undefined): Fault {
   if (code === 'HPE_HEADER_OVERFLOW') return new Fault('headers-too-large', 'the headers are too large');
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW')
     return new Fault('payload-too-large', 'the chunk extensions are too large');

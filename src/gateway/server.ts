@@ -14,7 +14,7 @@ import { trackConnections } from './connections.ts';
 import { envelopeOf, faultOf, refusalHeaders } from './envelope.ts';
 import { type Call, createPipeline, type PipelineParts } from './invoke.ts';
 import type { GatewayLimits } from './limits.ts';
-import { answerHeaders, answerRaw, correlationIdOf, unreadable } from './raw-answer.ts';
+import { answerHeaders, answerRaw, correlationIdOf, unreadableRequest } from './raw-answer.ts';
 
 export interface Server {
   /** The server library's instance, for areas that add a WebSocket or static files before `listen`. */
@@ -114,7 +114,7 @@ function createFramework(limits: GatewayLimits): FastifyInstance {
     clientErrorHandler: (error, socket) => {
       // What broke off is the rest of a request that has its answer: a second one would be taken for another's.
       if (answeredEarly.has(socket)) socket.destroy();
-      else answerRaw(socket, unreadable(error.code));
+      else answerRaw(socket, unreadableRequest(error.code));
     },
     frameworkErrors: (error, request, reply) => {
       prepare(request, reply);

@@ -4,7 +4,7 @@
  */
 import { quality } from '../site/quality.ts';
 import type { InstantSpan, WindowAnswer, WindowRequest } from './historian.ts';
-import { inRange, type RollupSummary, rollupFlags, roundingLoss } from './rollup.ts';
+import { type RollupSummary, rollupFlags, roundingLoss, rowInRange } from './rollup.ts';
 
 /** One raw row of an instant. */
 export interface RawRow {
@@ -13,7 +13,7 @@ export interface RawRow {
   readonly quality: number;
 }
 
-export interface Cells {
+export interface WindowAccumulator {
   /** All rows of one instant, in the order in which they were appended. */
   addInstant(eventMs: number, rows: readonly RawRow[]): void;
   /** A rollup that lies within one cell and equals its rows. */
@@ -23,11 +23,11 @@ export interface Cells {
   answer(): WindowAnswer;
 }
 
-export function createCells(request: WindowRequest): Cells {
+export function createCells(request: WindowRequest): WindowAccumulator {
   return new WindowCells(request);
 }
 
-class WindowCells implements Cells {
+class WindowCells implements WindowAccumulator {
   readonly #asOfMs;
   readonly #cadenceMs;
   readonly #steps;
@@ -69,7 +69,7 @@ class WindowCells implements Cells {
     }
     if (standing > 1) this.#firstDuplicateMs = Math.min(this.#firstDuplicateMs, eventMs);
     if (newest === undefined || newest.value === null) return;
-    if (this.#range !== undefined && !inRange(newest.value, this.#range)) {
+    if (this.#range !== undefined && !rowInRange(newest.value, this.#range)) {
       this.#outOfRangeRows++;
       this.#outOfRangeSpan = widened(this.#outOfRangeSpan, eventMs);
       return;

@@ -49,15 +49,15 @@ export function embeddedHistorian(
     };
   };
   const begin = (): ReadConnection => {
-    if (closed) throw unavailable(new Error('the historian is closed'));
-    if (open >= limits.snapshots_max) throw unavailable(new Error('too many snapshots are open'));
+    if (closed) throw storeUnavailable(new Error('the historian is closed'));
+    if (open >= limits.snapshots_max) throw storeUnavailable(new Error('too many snapshots are open'));
     let connection: ReadConnection | undefined;
     try {
       connection = connect();
       connection.database.beginRead();
     } catch (error) {
       connection?.database.close();
-      throw unavailable(error);
+      throw storeUnavailable(error);
     }
     open++;
     return connection;
@@ -149,7 +149,7 @@ function snapshotOn(
       } catch (error) {
         if (!isStorageTrouble(error)) throw error;
         state = 'broken';
-        throw unavailable(error);
+        throw storeUnavailable(error);
       }
     },
     async close() {
@@ -165,7 +165,7 @@ function* guarded<T>(rows: IterableIterator<T>): IterableIterator<T> {
   try {
     yield* rows;
   } catch (error) {
-    throw isStorageTrouble(error) ? unavailable(error) : error;
+    throw isStorageTrouble(error) ? storeUnavailable(error) : error;
   }
 }
 
@@ -174,6 +174,6 @@ function isStorageTrouble(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error;
 }
 
-export function unavailable(cause: unknown): Fault {
+export function storeUnavailable(cause: unknown): Fault {
   return new Fault('source-unavailable', 'the history store cannot be read now; try again', { cause });
 }

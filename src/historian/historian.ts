@@ -5,7 +5,7 @@
  */
 import type { RecordedQuality } from '../site/quality.ts';
 
-export type Aggregation = 'mean' | 'sum' | 'min' | 'max' | 'last';
+export type SeriesAggregation = 'mean' | 'sum' | 'min' | 'max' | 'last';
 
 /** A recorded measurement point of site.yaml. */
 export interface SeriesId {
@@ -13,7 +13,7 @@ export interface SeriesId {
   readonly point: number;
 }
 
-export interface ValueRange {
+export interface SeriesRange {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly exclusive_minimum?: number;
@@ -32,12 +32,12 @@ export interface WindowRequest {
   readonly asOfMs: number;
   readonly cadenceMs: number;
   readonly steps: number;
-  readonly aggregation: Aggregation;
+  readonly aggregation: SeriesAggregation;
   readonly duplicatePolicy: 'latest' | 'reject';
   /** A row whose event time lies more than this after its ingestion time never participates. */
   readonly maxSourceSkewMs: number;
   /** Raw values outside it are left out and counted. */
-  readonly range?: ValueRange;
+  readonly range?: SeriesRange;
   /** Only rows ingested at or before this moment. */
   readonly knownAtMs?: number;
 }

@@ -7,7 +7,7 @@ import { answerOf } from '../storage/history-database.ts';
 import { connectHistory, type HistoryServer } from '../storage/history-server.ts';
 import type { PostgresConnection, PostgresPlace } from '../storage/postgres.ts';
 import { createCells } from './cells.ts';
-import { unavailable } from './embedded-historian.ts';
+import { storeUnavailable } from './embedded-historian.ts';
 import { exportAsked, exportedRow, exportPortionRows, exportQuery } from './export.ts';
 import type {
   ExportRequest,
@@ -52,8 +52,8 @@ export function postgresHistorian(
   let closed = false;
 
   const begin = async (idleMs?: number): Promise<PostgresConnection> => {
-    if (closed) throw unavailable(new Error('the historian is closed'));
-    if (open >= limits.snapshots_max) throw unavailable(new Error('too many snapshots are open'));
+    if (closed) throw storeUnavailable(new Error('the historian is closed'));
+    if (open >= limits.snapshots_max) throw storeUnavailable(new Error('too many snapshots are open'));
     open++;
     try {
       return await server.beginRead(idleMs);
@@ -222,7 +222,7 @@ async function* exported(
 
 /** Trouble of the server; any other error is a bug of ours. */
 function readTrouble(error: unknown): unknown {
-  return error instanceof Fault && error.code === 'storage-unavailable' ? unavailable(error.cause) : error;
+  return error instanceof Fault && error.code === 'storage-unavailable' ? storeUnavailable(error.cause) : error;
 }
 
 const lockNotAvailable = '55P03';

@@ -6,7 +6,7 @@ import type { AppendReport, HistoryRow } from './historian.ts';
 import { historySpool } from './history-spool.ts';
 import { openHistorian } from './open-historian.ts';
 import { type RecorderCounts, startRecorder } from './recorder.ts';
-import { type HistoryColumns, type RecorderEnd, type RecorderWorkerData, rowsOf } from './recorder-protocol.ts';
+import { type HistoryColumns, packedRows, type RecorderEnd, type RecorderWorkerData } from './recorder-protocol.ts';
 
 /** `RecorderMethods`, answered. */
 export interface RecorderAt {
@@ -23,7 +23,7 @@ export function startRecorderAt({ setup, place, spoolFolder }: RecorderWorkerDat
   let left: readonly HistoryRow[] = [];
   let kept = 0;
   return {
-    append: (columns) => recorder.append(rowsOf(columns)),
+    append: (columns) => recorder.append(packedRows(columns)),
     counts: async () => recorder.counts(),
     async stop(store) {
       left = await recorder.stop(store);

@@ -45,7 +45,7 @@ export interface Recording {
   stop(store: boolean): Promise<RecorderCounts>;
 }
 
-export function rowsOf(columns: readonly HistoryColumns[]): HistoryRow[] {
+export function packedRows(columns: readonly HistoryColumns[]): HistoryRow[] {
   return columns.flatMap(({ series, eventMs, values }) =>
     Array.from(eventMs, (atMs, index): HistoryRow => {
       const value = values[index] ?? Number.NaN;

@@ -43,7 +43,7 @@ export const noCounts: RecorderCounts = {
   pruned: 0,
 };
 
-export interface Recorder {
+export interface HistoryRecorder {
   counts(): RecorderCounts;
   /** Stores rows that do not come from the live table, at once; throws when they were not taken. */
   append(rows: readonly HistoryRow[]): Promise<AppendReport>;
@@ -51,7 +51,7 @@ export interface Recorder {
   stop(store: boolean): Promise<readonly HistoryRow[]>;
 }
 
-export function startRecorder(setup: RecorderSetup, historian: Historian, clock: Clock, log: Log): Recorder {
+export function startRecorder(setup: RecorderSetup, historian: Historian, clock: Clock, log: Log): HistoryRecorder {
   const { limits } = setup;
   const queue = new RowQueue(historian, limits, clock, log);
   const pruning = startPruning(setup, historian, clock, log);

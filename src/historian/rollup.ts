@@ -4,7 +4,7 @@
  * provably the same as reducing the rows themselves.
  */
 import { quality } from '../site/quality.ts';
-import type { HistoryRow, ValueRange } from './historian.ts';
+import type { HistoryRow, SeriesRange } from './historian.ts';
 
 /** Widest first. A width divides the ones before it. */
 export const rollupWidthsMs = [900_000, 60_000] as const;
@@ -97,7 +97,7 @@ export function mergeRollup(rollup: Rollup, more: Rollup): void {
   }
 }
 
-export function inRange(value: number, range: ValueRange): boolean {
+export function rowInRange(value: number, range: SeriesRange): boolean {
   if (range.minimum !== undefined && value < range.minimum) return false;
   if (range.maximum !== undefined && value > range.maximum) return false;
   if (range.exclusive_minimum !== undefined && value <= range.exclusive_minimum) return false;
@@ -126,11 +126,11 @@ export const cutFlag = 8;
 /** True when no row of the rollup would be left out of the window, or stand for another one. */
 export function equalsRows(
   { flags, valueCount, min, max }: Pick<RollupSummary, 'flags' | 'valueCount' | 'min' | 'max'>,
-  range: ValueRange | undefined,
+  range: SeriesRange | undefined,
 ): boolean {
   if ((flags & (rollupFlags.duplicates | cutFlag)) !== 0) return false;
   if (range === undefined || valueCount === 0) return true;
   if (range.integer === true && (flags & rollupFlags.fractions) !== 0) return false;
   // What holds for the least and the greatest holds for all between; whether those are whole was asked above.
-  return inRange(min, range) && inRange(max, range);
+  return rowInRange(min, range) && rowInRange(max, range);
 }

@@ -3,7 +3,14 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { quality } from '../site/quality.ts';
 import { historyEngines, type TestHistory, testHistory } from '../testing/histories.ts';
-import type { Aggregation, Historian, HistoryRow, ValueRange, WindowAnswer, WindowRequest } from './historian.ts';
+import type {
+  Historian,
+  HistoryRow,
+  SeriesAggregation,
+  SeriesRange,
+  WindowAnswer,
+  WindowRequest,
+} from './historian.ts';
 
 const minuteMs = 60_000;
 const quarterMs = 900_000;
@@ -51,7 +58,7 @@ describe.each(historyEngines)('[data-processing §4.2] History reads on %s', (en
 
   const three = [row('10:50:00', 10), row('10:55:00', 20), row('11:05:00', 30)];
 
-  test.each<[Aggregation, number[]]>([
+  test.each<[SeriesAggregation, number[]]>([
     ['mean', [15, 30]],
     ['sum', [30, 30]],
     ['min', [10, 30]],
@@ -199,7 +206,7 @@ describe.each(historyEngines)(
           quality: value === null ? quality.missing : uncertain ? quality.uncertain : quality.good,
         }),
       );
-    const rangeArbitrary: fc.Arbitrary<ValueRange | undefined> = fc.constantFrom(
+    const rangeArbitrary: fc.Arbitrary<SeriesRange | undefined> = fc.constantFrom(
       undefined,
       undefined,
       { minimum: -500, maximum: 500 },
@@ -225,7 +232,7 @@ describe.each(historyEngines)(
           fc.integer({ min: 1, max: 130 }).map((n) => n * minuteMs),
           fc.integer({ min: 1, max: spanMs }),
         ),
-        aggregation: fc.constantFrom<Aggregation>('mean', 'sum', 'min', 'max', 'last'),
+        aggregation: fc.constantFrom<SeriesAggregation>('mean', 'sum', 'min', 'max', 'last'),
         duplicatePolicy: fc.constantFrom<'latest' | 'reject'>('latest', 'reject'),
         maxSourceSkewMs: fc.constantFrom(0, 5000, 3_600_000),
         range: rangeArbitrary,
@@ -331,7 +338,7 @@ function naiveSpan(rows: readonly HistoryRow[]): WindowAnswer['skewedSpan'] {
   return rows.length === 0 ? null : { firstMs: Math.min(...times), lastMs: Math.max(...times) };
 }
 
-function naiveInRange(value: number, range: ValueRange): boolean {
+function naiveInRange(value: number, range: SeriesRange): boolean {
   return (
     value >= (range.minimum ?? Number.NEGATIVE_INFINITY) &&
     value <= (range.maximum ?? Number.POSITIVE_INFINITY) &&
@@ -341,7 +348,7 @@ function naiveInRange(value: number, range: ValueRange): boolean {
   );
 }
 
-function naiveReduce(values: readonly number[], aggregation: Aggregation): number | null {
+function naiveReduce(values: readonly number[], aggregation: SeriesAggregation): number | null {
   if (values.length === 0) return null;
   const sum = values.reduce((total, value) => total + value, 0);
   switch (aggregation) {
@@ -358,7 +365,7 @@ function naiveReduce(values: readonly number[], aggregation: Aggregation): numbe
   }
 }
 
-function expectSame(answer: WindowAnswer, expected: Naive, aggregation: Aggregation): void {
+function expectSame(answer: WindowAnswer, expected: Naive, aggregation: SeriesAggregation): void {
   const exact = aggregation !== 'sum' && aggregation !== 'mean';
   expect({
     watermarkMs: answer.watermarkMs,

@@ -4,8 +4,8 @@
  * their rows are shared by both engines.
  */
 import type { HistoryDatabase, HistoryQueries, HistoryQuery, Places } from '../storage/history-database.ts';
-import { type Cells, createCells, type RawRow } from './cells.ts';
-import type { Aggregation, SeriesId, ValueRange, WindowAnswer, WindowRequest } from './historian.ts';
+import { createCells, type RawRow, type WindowAccumulator } from './cells.ts';
+import type { SeriesAggregation, SeriesId, SeriesRange, WindowAnswer, WindowRequest } from './historian.ts';
 import { cutFlag, equalsRows, type RollupSummary, rollupWidthsMs } from './rollup.ts';
 
 export interface WindowReader {
@@ -101,7 +101,7 @@ function usableWidthMs({ asOfMs, cadenceMs }: WindowRequest): number | null {
 type RollupName = RowsName | 'width' | 'skew';
 
 /** Of each rollup what `aggregation` needs, in as few columns as it fits: a column less is a tenth of the time. */
-export function rollupsQuery(aggregation: Aggregation, ranged: boolean): HistoryQuery<RollupName> {
+export function rollupsQuery(aggregation: SeriesAggregation, ranged: boolean): HistoryQuery<RollupName> {
   return (query, at) =>
     query
       .selectFrom('rollup')
@@ -145,7 +145,7 @@ export const newestQuery: HistoryQuery<'series' | 'width' | 'end'> = (query, at)
 
 /** One statement for each kind of question, compiled when it is first asked. */
 export function perQuestion<S>(
-  compile: (aggregation: Aggregation, ranged: boolean) => S,
+  compile: (aggregation: SeriesAggregation, ranged: boolean) => S,
 ): (request: WindowRequest) => S {
   const compiled = new Map<string, S>();
   return ({ aggregation, range }) => {
@@ -158,7 +158,7 @@ export function perQuestion<S>(
 }
 
 /** False where every number is in the range. */
-function isBounded(range: ValueRange): boolean {
+function isBounded(range: SeriesRange): boolean {
   return Object.values(range).some((bound) => bound !== undefined);
 }
 
@@ -194,7 +194,7 @@ interface Taken {
 export function takeRollups(
   rows: readonly (readonly unknown[])[],
   request: WindowRequest,
-  cells: Cells,
+  cells: WindowAccumulator,
   width: number,
 ): Taken {
   const gaps: Span[] = [];
@@ -242,7 +242,7 @@ interface RowTaker {
 }
 
 /** Gives rows to the cells, whole instants at a time. */
-export function rowTaker(cells: Cells): RowTaker {
+export function rowTaker(cells: WindowAccumulator): RowTaker {
   let instant: RawRow[] = [];
   let instantMs = Number.NaN;
   const flush = (): void => {

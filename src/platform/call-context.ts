@@ -34,18 +34,18 @@ export interface CommandContext extends QueryContext {
 }
 
 /** Tenants, projects, subjects and the ids of rows [platform §6.1]. */
-export const identifier = Type.String({ pattern: /^[A-Za-z0-9._:-]{1,128}$/ });
+export const contextIdentifier = Type.String({ pattern: /^[A-Za-z0-9._:-]{1,128}$/ });
 
 const identity = {
-  tenantId: identifier,
-  projectId: identifier,
+  tenantId: contextIdentifier,
+  projectId: contextIdentifier,
   subjectKind: Type.Union([
     Type.Literal('user'),
     Type.Literal('service-account'),
     Type.Literal('gateway'),
     Type.Literal('system'),
   ]),
-  subjectId: identifier,
+  subjectId: contextIdentifier,
 };
 
 // Whoever issued them may grant what is none of ours, in an alphabet of their own.

@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AuditEntry } from '../audit/event.ts';
 import { at, callScope, commandContext } from '../testing/application-calls.ts';
-import { type Fault, type Held, settled } from '../testing/faulty-port.ts';
+import { type Held, type PortFault, settledPort } from '../testing/faulty-port.ts';
 import { hostileVariants } from '../testing/hostile-values.ts';
 import type { SimulatedClock } from '../testing/simulated-clock.ts';
 import type { ApplicationContract } from './application-contract.ts';
@@ -33,9 +33,9 @@ export interface OpenCommand {
   readonly resourceId: string;
   /** Calls of ports other than the record of a refusal. */
   portCalls(): readonly string[];
-  breakReceipts(fault: Fault | null): void;
-  breakCommit(fault: Fault | null): void;
-  breakRefusals(fault: Fault | null): void;
+  breakReceipts(fault: PortFault | null): void;
+  breakCommit(fault: PortFault | null): void;
+  breakRefusals(fault: PortFault | null): void;
   /** From now on calls stop between the lookup of their receipt and the lookup of their row, until they are released. */
   hold(): Held;
   audit(): readonly { readonly scope: Scope; readonly entry: AuditEntry }[];
@@ -210,7 +210,7 @@ function replayTests(open: () => Promise<OpenCommand>): void {
     const release = hold();
     const slow = run(commandContext(clock, contract), input);
     const other = run(commandContext(clock, contract), otherInput);
-    await settled();
+    await settledPort();
     release.forNewCalls();
     const quick = await runElsewhere(commandContext(clock, contract), input);
     expect(quick).toMatchObject({ ok: true, replayed: false });
@@ -305,7 +305,7 @@ function recordTests(open: () => Promise<OpenCommand>): void {
     const { run, contract, clock, input, breakRefusals } = await open();
     breakRefusals({ kind });
     const result = run(commandContext(clock, contract, { expiresAt: at(clock, 0) }), input);
-    await settled();
+    await settledPort();
     clock.advance(5000);
     expect(await result).toMatchObject({ code: 'command-expired' });
   });
@@ -314,7 +314,7 @@ function recordTests(open: () => Promise<OpenCommand>): void {
     const { run, contract, clock, input, breakReceipts, audit } = await open();
     breakReceipts({ kind });
     const result = run(commandContext(clock, contract), input);
-    await settled();
+    await settledPort();
     clock.advance(5000);
     expect(await result).toEqual({ ok: false, code: 'storage-unavailable', retryable: true });
     expect(audit()).toMatchObject([{ entry: { outcome: 'failed' } }]);
@@ -324,9 +324,9 @@ function recordTests(open: () => Promise<OpenCommand>): void {
     const { run, contract, clock, input, breakCommit, audit } = await open();
     breakCommit({ kind });
     const result = run(commandContext(clock, contract), input);
-    await settled();
+    await settledPort();
     clock.advance(4999);
-    await settled();
+    await settledPort();
     clock.advance(1);
     expect(await result).toEqual({ ok: false, code: 'storage-unavailable', retryable: true });
     expect(audit()).toMatchObject([{ entry: { outcome: 'unknown' } }]);

@@ -57,7 +57,7 @@ export interface RefusedCommand {
   readonly outcome: RefusalKind['outcome'];
 }
 
-export function refuse(code: RefusalCode): Refusal {
+export function refuseWith(code: RefusalCode): Refusal {
   return Object.freeze({ ok: false, code, retryable: refusalKinds[code].retryable });
 }
 
@@ -66,7 +66,7 @@ export function refuseCommand(
   code: RefusalCode,
   outcome: RefusalKind['outcome'] = refusalKinds[code].outcome,
 ): RefusedCommand {
-  return { refusal: refuse(code), outcome };
+  return { refusal: refuseWith(code), outcome };
 }
 
 /** Passes on what an engine said of itself. */

@@ -35,12 +35,12 @@ export interface CommandUse<Input, Result, Success> {
   findReceipt(scope: Scope, idempotencyKey: string): Promise<Receipt<Result> | null>;
   /** The answer to a retry. */
   replayed(result: Result): Success;
-  work(command: Command<Input>): Promise<Worked<Success>>;
+  work(command: ContractCommand<Input>): Promise<Worked<Success>>;
   readonly refusals: RefusalRecord;
 }
 
 /** A command that passed every check before the work. */
-export interface Command<Input> {
+export interface ContractCommand<Input> {
   readonly contract: ApplicationContract;
   readonly context: CommandContext;
   readonly input: Input;
@@ -115,7 +115,7 @@ export function callStore<T>(parts: CommandParts, what: string, call: () => Prom
 /** What the store keeps beside the changed aggregate. */
 export function journalOf<Input, Result, Data>(
   parts: CommandParts,
-  command: Command<Input>,
+  command: ContractCommand<Input>,
   success: {
     readonly result: Result;
     readonly eventType: string;

@@ -10,7 +10,7 @@ import {
   type GatewayChanges,
   gatewaysOn,
   outcomes,
-  refusalOf,
+  refusalIn,
   told,
 } from '../testing/processing-gateway.ts';
 import { sendRaw } from '../testing/test-gateway.ts';
@@ -140,7 +140,7 @@ describe.each(engines)('[data-processing §5.1] ids, on %s', (engine) => {
   ])('an x-request-id that is %s: 400, not recorded', async (_name, id) => {
     const site = await start();
     const response = await site.process(processBody, { 'x-request-id': id });
-    expect([response.status, (await refusalOf(response)).code]).toEqual([400, 'invalid-input']);
+    expect([response.status, (await refusalIn(response)).code]).toEqual([400, 'invalid-input']);
     expect(site.gateway.entries).toEqual([]);
   });
 
@@ -169,7 +169,7 @@ describe.each(engines)('[data-processing §5.1] refused before anything is read,
   ])('[data-processing §5.1]: an unknown or stale %s is 404, recorded as denied', async (_name, change) => {
     const site = await start();
     const response = await site.process({ ...processBody, ...change });
-    expect([response.status, (await refusalOf(response)).code]).toEqual([404, 'task-not-commissioned']);
+    expect([response.status, (await refusalIn(response)).code]).toEqual([404, 'task-not-commissioned']);
     const id = change.binding_id ?? processBody.binding_id;
     const resourceId = id.length > 100 ? 'processing-binding:unknown' : `processing-binding:${id}`;
     expect(site.gateway.entries).toEqual([
@@ -198,7 +198,7 @@ describe.each(engines)('[data-processing §5.1] refused before anything is read,
     expect((await site.process({ ...processBody, task_id: 'other' })).status).toBe(404);
     for (const header of [{}, { 'x-svc-confirmed': 'false' }]) {
       const response = await site.process(processBody, header);
-      expect([response.status, (await refusalOf(response)).code]).toEqual([428, 'confirmation-required']);
+      expect([response.status, (await refusalIn(response)).code]).toEqual([428, 'confirmation-required']);
     }
     expect((await site.process(processBody, { 'x-svc-confirmed': 'yes' })).status).toBe(400);
     expect((await site.process(processBody, { 'x-svc-confirmed': 'true' })).status).toBe(200);
@@ -245,7 +245,7 @@ describe.each(engines)('[data-processing §5.1] refused before anything is read,
   test('a frame too large for the route is 413 frame-too-large before it is assembled', async () => {
     const site = await start({ edits: { routes: [['max_frame_cells: 5000', 'max_frame_cells: 27']] } });
     const response = await site.process();
-    expect([response.status, (await refusalOf(response)).code]).toEqual([413, 'frame-too-large']);
+    expect([response.status, (await refusalIn(response)).code]).toEqual([413, 'frame-too-large']);
     expect([site.gateway.entries, site.counts.reads]).toEqual([[], 0]);
   });
 });

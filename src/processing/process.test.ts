@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { engines } from '../testing/engines.ts';
 import { processBody } from '../testing/fallback-processor.ts';
 import { type Edit, fixtureRows, loadSeries } from '../testing/load-site.ts';
-import { type GatewayChanges, gatewaysOn, hanging, outcomes, refusalOf, told } from '../testing/processing-gateway.ts';
+import { type GatewayChanges, gatewaysOn, hanging, outcomes, refusalIn, told } from '../testing/processing-gateway.ts';
 import { httpProcessor } from './processor/http-processor.ts';
 import type { ProcessorAnswer } from './processor/processor.ts';
 
@@ -25,7 +25,7 @@ describe.each(engines)('[data-processing §5.3]: the audit fails closed, on %s',
     const site = await start();
     site.gateway.failAudit(() => true);
     const response = await site.process();
-    expect([response.status, (await refusalOf(response)).code]).toEqual([503, 'audit-unavailable']);
+    expect([response.status, (await refusalIn(response)).code]).toEqual([503, 'audit-unavailable']);
     expect(site.counts).toEqual({ reads: 0, asked: 0 });
   });
 
@@ -44,7 +44,7 @@ describe.each(engines)('[data-processing §5.3]: the audit fails closed, on %s',
     const site = await start({ edits });
     site.gateway.stallAudit(({ outcome }) => outcome === 'succeeded');
     const response = await site.process();
-    expect([response.status, (await refusalOf(response)).code]).toEqual([503, 'audit-unavailable']);
+    expect([response.status, (await refusalIn(response)).code]).toEqual([503, 'audit-unavailable']);
   });
 
   test('[data-processing §5.3]: a remote call records its egress with the digest before anything leaves', async () => {
@@ -78,7 +78,7 @@ describe.each(engines)('[data-processing §5.3]: the audit fails closed, on %s',
     for (let call = 0; call < 5; call++) await site.process();
     const egress = () => site.gateway.entries.filter(({ action }) => action === 'data_processing.egress').length;
     expect(egress()).toBe(5);
-    const refused = await refusalOf(await site.process());
+    const refused = await refusalIn(await site.process());
     expect([refused.code, refused.details?.['reason'], egress()]).toEqual([
       'processing-unavailable',
       'CIRCUIT_OPEN',
@@ -99,7 +99,7 @@ describe.each(engines)('[data-processing §5.3]: the audit fails closed, on %s',
     const site = await start({ edits: approved, processor: make });
     site.gateway.failAudit(({ action }) => action === 'data_processing.egress');
     const response = await site.process();
-    expect([response.status, (await refusalOf(response)).code]).toEqual([503, 'audit-unavailable']);
+    expect([response.status, (await refusalIn(response)).code]).toEqual([503, 'audit-unavailable']);
     expect([sent, outcomes(site)]).toEqual([[], ['accepted', 'failed']]);
   });
 });
@@ -110,7 +110,7 @@ describe.each(engines)('[data-processing §5.3] refusals after the call was acce
   test('422 lists every broken rule, and the terminal record names them', async () => {
     const site = await start({ rows: fixtureRows().filter(({ series }) => series !== loadSeries) });
     const response = await site.process();
-    const refused = await refusalOf(response);
+    const refused = await refusalIn(response);
     expect([response.status, refused.code]).toEqual([422, 'input-quality-rejected']);
     expect(refused.details).toMatchObject({
       reasons: expect.arrayContaining([
@@ -160,7 +160,7 @@ describe.each(engines)('[data-processing §5.3] refusals after the call was acce
     const site = await start({ processor: make });
     const response = await site.process();
     expect(response.status).toBe(status);
-    expect(await refusalOf(response)).toMatchObject({ code, ...more });
+    expect(await refusalIn(response)).toMatchObject({ code, ...more });
     expect(outcomes(site)).toEqual(['accepted', 'failed']);
     expect(site.gateway.entries.at(-1)?.details).toMatchObject({
       code,
@@ -177,7 +177,7 @@ describe.each(engines)('[data-processing §5.3] refusals after the call was acce
     expect(await Promise.race([answered, Promise.resolve('waiting')])).toBe('waiting');
     site.clock.advance(2);
     const response = await answered;
-    expect([response.status, (await refusalOf(response)).code]).toEqual([504, 'deadline-exceeded']);
+    expect([response.status, (await refusalIn(response)).code]).toEqual([504, 'deadline-exceeded']);
     expect(site.gateway.entries.at(-1)?.details).toMatchObject({ duration_ms: 5000 });
     const next = site.process();
     while (site.counts.asked === 1) await new Promise((resolve) => void setImmediate(resolve));
@@ -191,7 +191,7 @@ describe.each(engines)('[data-processing §5.3] refusals after the call was acce
     const [reads, records] = [site.counts.reads, site.gateway.entries.length];
     const limited = await site.process();
     expect([limited.status, Number(limited.headers.get('retry-after')) > 0]).toEqual([429, true]);
-    expect(await refusalOf(limited)).toMatchObject({ code: 'rate-limited', retryable: true });
+    expect(await refusalIn(limited)).toMatchObject({ code: 'rate-limited', retryable: true });
     expect([site.counts.reads, site.gateway.entries.length]).toEqual([reads, records]);
     expect((await site.process(processBody, { authorization: 'Bearer token-9c1b44' })).status).toBe(200);
     expect((await site.send('/tasks')).status).toBe(200);
@@ -209,7 +209,7 @@ describe.each(engines)('[data-processing §5.3] refusals after the call was acce
     if (first === undefined) throw new Error('nobody was answered');
     expect(settled.every(({ status }) => status === 429)).toBe(true);
     expect(first.headers.get('retry-after')).toBe('1');
-    expect(await refusalOf(first)).toMatchObject({ code: 'processor-busy', retryable: true, retryAfterMs: 250 });
+    expect(await refusalIn(first)).toMatchObject({ code: 'processor-busy', retryable: true, retryAfterMs: 250 });
     // While it hangs, everything else is answered.
     expect((await site.send('/tasks')).status).toBe(200);
     while (sent.length < 2) await new Promise((resolve) => void setImmediate(resolve));

@@ -8,10 +8,10 @@
 import { atOnce, type Steps } from '../base/turns.ts';
 import type { PointFacts, PointRef, SiteCatalogue } from '../site/catalogue.ts';
 import { createSnapshot } from '../site/snapshot.ts';
-import { compileExpression, type Frame, type Run, type Scope, slotOf } from './expression/compile.ts';
+import { compileExpression, type ExpressionScope, type Frame, type Run, slotOf } from './expression/compile.ts';
 import type { ExpressionNode, Formulas } from './expression/parse.ts';
 import { reachableFrom } from './graph.ts';
-import { kindOf, type NodeType, type TopologyNode } from './node/index.ts';
+import { type NodeType, nodeKind, type TopologyNode } from './node/index.ts';
 import type { Computed } from './node/kind.ts';
 import { type Assignment, maxAgeOf, type NodeParts, otherwiseOf, type VariableRead, type Write } from './node/parts.ts';
 import { createRuleState, fingerprint, type SiteFacts } from './state.ts';
@@ -201,7 +201,7 @@ class Binding {
     const reads = (parts.variables ?? []).map((read) => this.#read(read, position));
     const parameters = (parts.parameters ?? []).map((entry) => this.#parameter(entry, position));
     const assignments = (parts.assignments ?? []).map((part) => this.#assignment(part, position, scope, before));
-    const computed = kindOf(node.type).computed?.(node);
+    const computed = nodeKind(node.type).computed?.(node);
     if (computed !== undefined) assignments.push(this.#computed(computed, node.type, position, scope));
     const branches = (parts.branches ?? []).map((branch) => ({
       name: branch.name,
@@ -236,7 +236,7 @@ class Binding {
     return result.expression.root;
   }
 
-  #expression(text: string, scope: Scope): Run {
+  #expression(text: string, scope: ExpressionScope): Run {
     return compileExpression(this.#parsed(text), scope);
   }
 
@@ -279,20 +279,25 @@ class Binding {
    * The call sites of an assignment advance right before it and not at the node's begin, because they may read what an
    * earlier assignment of the node has computed.
    */
-  #assignment(assignment: Assignment, position: number, scope: Scope, before: Advance[]): CompiledAssignment {
+  #assignment(assignment: Assignment, position: number, scope: ExpressionScope, before: Advance[]): CompiledAssignment {
     // The expression is bound first: it may read an outer declaration of the very name.
     const value = this.#expression(assignment.expression, scope);
     const run = advancing(before.splice(0), value);
     return { name: assignment.name, slot: this.#declare(assignment.name, position), run };
   }
 
-  #write(write: Write, nodeId: string, scope: Scope): CompiledWrite {
+  #write(write: Write, nodeId: string, scope: ExpressionScope): CompiledWrite {
     const root = typeof write.value === 'number' ? numberNode(write.value) : this.#parsed(write.value);
     const slot = slotOf(root, scope) ?? -1;
     return { nodeId, point: this.#point(write), slot, run: compileExpression(root, scope) };
   }
 
-  #computed(computed: Computed, type: NodeType, position: number, scope: Scope & HasSite): CompiledAssignment {
+  #computed(
+    computed: Computed,
+    type: NodeType,
+    position: number,
+    scope: ExpressionScope & HasSite,
+  ): CompiledAssignment {
     const input = compileExpression({ kind: 'variable', name: computed.input }, scope);
     const site = scope.ownSite(type);
     const { timezone } = this.#catalogue;
@@ -304,7 +309,7 @@ class Binding {
     return { name: computed.name, slot: this.#declare(computed.name, position), run };
   }
 
-  #scope(nodeId: string, content: string, position: number, before: Advance[]): Scope & HasSite {
+  #scope(nodeId: string, content: string, position: number, before: Advance[]): ExpressionScope & HasSite {
     let ordinal = 0;
     const ownSite = (kind: SiteFacts['kind']): number =>
       this.sites.push({ nodeId, content, ordinal: ordinal++, kind }) - 1;

@@ -6,7 +6,7 @@ import type { Steps } from '../base/turns.ts';
 import type { ExpressionNode } from './expression/parse.ts';
 import { type Issue, Issues, pointerPart } from './issues.ts';
 import type { FlowLimits } from './limits.ts';
-import { kindOf, type TopologyNode } from './node/index.ts';
+import { nodeKind, type TopologyNode } from './node/index.ts';
 import type { NodeParts } from './node/parts.ts';
 import { comparisonsMaximum, implies } from './shadowed.ts';
 import { sureRuns } from './surely-run.ts';
@@ -181,7 +181,7 @@ interface Step {
 /** What a node declares and uses, in the order in which it happens. */
 function steps({ node, contentPath }: ParsedNode, issues: Issues): Step[] {
   const { variables, parameters, assignments, branches, writes }: NodeParts = node;
-  const computed = kindOf(node.type).computed?.(node);
+  const computed = nodeKind(node.type).computed?.(node);
   const result: Step[] = [];
   const step = (part: object, text: number | string, declares?: string): void => {
     const parsed = typeof text === 'string' ? issues.formulas.of(text) : undefined;

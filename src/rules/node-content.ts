@@ -8,7 +8,7 @@ import { type ExpressionNode, isVariableName, type ParsedExpression } from './ex
 import type { Reader } from './issues.ts';
 import type { FlowLimits } from './limits.ts';
 import type { Assignment, Branch, ParameterRead, VariableRead, Write } from './node/parts.ts';
-import { inRange, settled } from './step.ts';
+import { settled, withinPoint } from './step.ts';
 
 /** What content readers need besides the reader. */
 export interface ContentContext {
@@ -209,7 +209,7 @@ export function checkConstant(
   reader.fault(
     'out-of-range',
     field,
-    inRange(value, facts)
+    withinPoint(value, facts)
       ? `no multiple of ${step ?? 1} near ${value} lies in ${range}`
       : `${value} is outside ${range}`,
     'choose a value within the range of the point',

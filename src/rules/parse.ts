@@ -9,7 +9,7 @@ import { edgeWarnings } from './edges.ts';
 import { buildTopology, type ParsedNode, type Unread } from './graph.ts';
 import { type Fields, type Issue, Issues, isFields, pointerPart, Reader, utf8Bytes } from './issues.ts';
 import { type FlowLimits, flowLimits } from './limits.ts';
-import { type AnyKind, kindOf, nativeKind, nativeTypes, type TopologyNode, topologyTypes } from './node/index.ts';
+import { type AnyKind, nativeKind, nativeTypes, nodeKind, type TopologyNode, topologyTypes } from './node/index.ts';
 import type { ExtraPart } from './node/kind.ts';
 import { type ContentContext, readAssignments, readVariables, readWrites } from './node-content.ts';
 import { readWires } from './parse-wires.ts';
@@ -261,7 +261,7 @@ function configOf(reader: Reader, { bare }: AnyKind): Reader | undefined {
 }
 
 function readCompactNode(reader: Reader, context: ContentContext): TopologyNode | undefined {
-  const kind = kindOf(reader.get('type'));
+  const kind = nodeKind(reader.get('type'));
   if (kind === undefined) {
     const hint = `known types are ${topologyTypes.join(', ')}`;
     reader.fault('unknown-node-type', 'type', 'unknown execution node type', hint);

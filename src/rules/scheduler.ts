@@ -6,8 +6,8 @@
 import type { PointRef } from '../site/catalogue.ts';
 import { type Snapshot, usable } from '../site/snapshot.ts';
 import type { RunTrigger } from './record.ts';
-import { bandOf, isChange, type PointMemory, type ValueDeadband } from './trigger/change.ts';
-import { kindOf, type Trigger } from './trigger/index.ts';
+import { bandOf, type ChangeMemory, isChange, type ValueDeadband } from './trigger/change.ts';
+import { type Trigger, triggerKind } from './trigger/index.ts';
 import type { TriggerKind } from './trigger/kind.ts';
 
 export interface SubscribedPoint {
@@ -106,7 +106,7 @@ interface Memory {
   lastScheduledMs: number;
   lastTriggerMs: number;
   lastActedMs: number;
-  readonly points: PointMemory[];
+  readonly points: ChangeMemory[];
 }
 
 interface Entry {
@@ -258,7 +258,7 @@ function byRank(a: Entry, b: Entry): number {
 function fresh(rule: ScheduledRule, old: Entry | undefined): Entry {
   const stands = old?.touched === true && old.rule.triggerText === rule.triggerText;
   const changed = stands ? old.changed : -1;
-  return { rule, kind: kindOf(rule.trigger.type), memory: carried(old, rule), rank: 0, changed, touched: stands };
+  return { rule, kind: triggerKind(rule.trigger.type), memory: carried(old, rule), rank: 0, changed, touched: stands };
 }
 
 function carried(old: Entry | undefined, rule: ScheduledRule): Memory {
@@ -351,7 +351,7 @@ function cooledDown({ rule, memory }: Entry, nowMs: number): boolean {
 }
 
 /** A run consumes the change: the last value becomes what the run's snapshot held [rules §3.2]. */
-function consume(memory: PointMemory | undefined, point: SubscribedPoint, snapshot: Snapshot): void {
+function consume(memory: ChangeMemory | undefined, point: SubscribedPoint, snapshot: Snapshot): void {
   if (memory === undefined) throw new Error('point outside the trigger');
   if (!usable(snapshot, point.index, point.maxAgeMs)) {
     memory.gap = true;
@@ -400,7 +400,7 @@ function beyond(point: ExplainedPoint): boolean {
 
 function explainPoint(
   point: SubscribedPoint,
-  memory: PointMemory | undefined,
+  memory: ChangeMemory | undefined,
   deadband: ValueDeadband | null,
   snapshot: Snapshot,
 ): ExplainedPoint {

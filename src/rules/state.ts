@@ -5,7 +5,7 @@
 
 import type { StatefulName } from './expression/function-table.ts';
 import { afterRestart, type SiteState } from './expression/stateful.ts';
-import { isNodeType, kindOf, type NodeType } from './node/index.ts';
+import { isNodeType, type NodeType, nodeKind } from './node/index.ts';
 
 /** Where a memory belongs: a call site or a period delta of one node, by its order in the node. */
 export interface SiteFacts {
@@ -54,7 +54,7 @@ export function urgentRuleState(rule: HasSites, state: RuleState): string {
   for (const [index, { kind }] of rule.sites.entries()) {
     const memory = state[index] ?? [];
     if (kind === 'hysteresis') text += ` ${memory[0] ?? ''}`;
-    else text += ` ${memory.slice(0, kindOf(kind)?.urgentMemory ?? 0).join(' ')}`;
+    else text += ` ${memory.slice(0, nodeKind(kind)?.urgentMemory ?? 0).join(' ')}`;
   }
   return text;
 }

@@ -9,7 +9,7 @@ type Bounds = Pick<PointFacts, 'min' | 'max'>;
 
 /** The value that the point takes in place of `value`, or null when `value` lies outside the range. */
 export function settled(value: number, point: Pick<PointFacts, 'min' | 'max' | 'step' | 'register'>): number | null {
-  if (!inRange(value, point)) return null;
+  if (!withinPoint(value, point)) return null;
   const within = Math.min(Math.max(value, point.min ?? value), point.max ?? value);
   const stepped = point.step === undefined ? within : nearestInside(multiples(within, point.step), point);
   if (stepped === null || point.register === undefined) return stepped;
@@ -17,7 +17,7 @@ export function settled(value: number, point: Pick<PointFacts, 'min' | 'max' | '
 }
 
 /** Whether a value lies in the point's range, before it is rounded. */
-export function inRange(value: number, { min, max }: Bounds): boolean {
+export function withinPoint(value: number, { min, max }: Bounds): boolean {
   const slack = (bound: number): number => relativeTolerance * Math.abs(bound);
   if (min !== undefined && value < min - slack(min)) return false;
   return max === undefined || value <= max + slack(max);
@@ -62,7 +62,7 @@ function wholeInverse(step: number): number | null {
 /** The values that the register can hold next to `value`, in the point's unit, nearest first. */
 function registerValues(value: number, { scale, offset, whole, low, high }: RegisterFacts): readonly number[] {
   const raw = (value - offset) / scale;
-  if (!inRange(raw, { min: low, max: high })) return [];
+  if (!withinPoint(raw, { min: low, max: high })) return [];
   const held = whole ? [Math.round(raw), Math.round(raw) - 1, Math.round(raw) + 1] : [Math.fround(raw)];
   // What was meant is returned as it was written where the register holds just that: 0.3, not 3 * 0.1.
   return held

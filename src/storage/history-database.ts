@@ -24,7 +24,7 @@ export function answerOf(query: Expression<unknown>): RawBuilder<number> {
 }
 
 /** A query compiled once. Rows come as arrays in the order of the selected columns: objects cost five times as much. */
-export interface Statement<N extends string> {
+export interface CompiledStatement<N extends string> {
   all(values: Values<N>): readonly (readonly Cell[])[];
   iterate(values: Values<N>): IterableIterator<readonly Cell[]>;
   /** Returns how many rows changed. */
@@ -32,7 +32,7 @@ export interface Statement<N extends string> {
 }
 
 export interface HistoryDatabase {
-  statement<N extends string>(names: readonly N[], build: HistoryQuery<N>): Statement<N>;
+  statement<N extends string>(names: readonly N[], build: HistoryQuery<N>): CompiledStatement<N>;
   /** All or nothing; takes the write lock at once. */
   transaction<T>(work: () => T): T;
   /** Pins what the following reads see, until `endRead`. */
@@ -118,7 +118,7 @@ function compile<N extends string>(
   query: Kysely<HistoryTables>,
   names: readonly N[],
   build: HistoryQuery<N>,
-): Statement<N> {
+): CompiledStatement<N> {
   const { text, bound } = compileQuery(query, names, build);
   const statement = sqlite.prepare(text);
   statement.setReturnArrays(true);

@@ -8,7 +8,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { AuditLogName } from '../storage/audit-chain.ts';
 import { type Database, type DatabasePlace, openDatabase } from '../storage/database.ts';
-import { type Engine, runOn, testPlaces } from './engines.ts';
+import { type DatabaseEngine, runOn, testPlaces } from './engines.ts';
 
 export const testScope = { tenantId: 'tenant-1', projectId: 'project-1' };
 
@@ -26,7 +26,7 @@ export function auditEntry(more: Partial<AuditEntry> = {}): AuditEntry {
 }
 
 export interface TestTrail {
-  readonly engine: Engine;
+  readonly engine: DatabaseEngine;
   readonly folder: string;
   readonly place: DatabasePlace;
   readonly database: Database;
@@ -40,7 +40,7 @@ export interface TestTrail {
   close(): Promise<void>;
 }
 
-export async function testTrail(engine: Engine): Promise<TestTrail> {
+export async function testTrail(engine: DatabaseEngine): Promise<TestTrail> {
   const { folder, site: place, remove } = await testPlaces(engine);
   const database = openDatabase(place);
   await database.ready();
@@ -79,7 +79,7 @@ async function runAt(place: DatabasePlace, statements: string): Promise<void> {
   }
 }
 
-async function copyTrail(from: DatabasePlace, engine: Engine): Promise<TestTrail> {
+async function copyTrail(from: DatabasePlace, engine: DatabaseEngine): Promise<TestTrail> {
   const copy = await testTrail(engine);
   if (typeof from === 'string') {
     await copy.tamper(

@@ -9,8 +9,8 @@ import type { DatabasePlace } from '../storage/database.ts';
 import { connectPostgres, type PostgresPlace } from '../storage/postgres.ts';
 import { type StorageLimits, storageLimits } from '../storage/server-limits.ts';
 
-export type Engine = 'sqlite' | 'postgres';
-export const engines: readonly Engine[] = ['sqlite', 'postgres'];
+export type DatabaseEngine = 'sqlite' | 'postgres';
+export const engines: readonly DatabaseEngine[] = ['sqlite', 'postgres'];
 
 export interface TestPlaces {
   /** For files, whatever the engine. */
@@ -23,7 +23,7 @@ export interface TestPlaces {
 const startDeadlineMs = 60_000;
 const pollMs = 50;
 
-export async function testPlaces(engine: Engine): Promise<TestPlaces> {
+export async function testPlaces(engine: DatabaseEngine): Promise<TestPlaces> {
   const folder = mkdtempSync(join(tmpdir(), 'setpoint-places-'));
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
   if (engine === 'sqlite') {

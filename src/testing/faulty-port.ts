@@ -3,7 +3,7 @@
  * something else.
  */
 
-export type Fault =
+export type PortFault =
   | { readonly kind: 'throw' }
   | { readonly kind: 'hang' }
   | { readonly kind: 'answer'; readonly value: unknown }
@@ -15,12 +15,12 @@ export interface FaultyPort<Port extends object> {
   /** Names of the methods called so far, in order. */
   readonly calls: readonly string[];
   /** From now on; null mends it. */
-  break(method: keyof Port & string, fault: Fault | null): void;
+  break(method: keyof Port & string, fault: PortFault | null): void;
 }
 
 export function faultyPort<Port extends object>(target: Port): FaultyPort<Port> {
   const calls: string[] = [];
-  const faults = new Map<string, Fault>();
+  const faults = new Map<string, PortFault>();
   const port = new Proxy(target, {
     get(of, name, receiver): unknown {
       const member: unknown = Reflect.get(of, name, receiver);
@@ -63,6 +63,6 @@ export function holdMethod<Port extends object>(
 }
 
 /** Lets everything run that waits for nothing but its turn. */
-export async function settled(): Promise<void> {
+export async function settledPort(): Promise<void> {
   for (let turn = 0; turn < 200; turn++) await Promise.resolve();
 }

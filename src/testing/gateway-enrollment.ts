@@ -15,7 +15,7 @@ import { type SimulatedClock, simulatedClock } from './simulated-clock.ts';
 
 export const gatewayId = '0190c0de-0000-7000-8000-000000000001';
 export const otherGatewayId = '0190c0de-0000-7000-8000-000000000002';
-export const fingerprint = 'a1'.repeat(32);
+export const requestFingerprint = 'a1'.repeat(32);
 
 export interface OpenEnrollment {
   readonly clock: SimulatedClock;

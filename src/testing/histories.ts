@@ -14,10 +14,10 @@ import type { DatabasePlace } from '../storage/database.ts';
 import { prepareHistory } from '../storage/history-server.ts';
 import { connectPostgres, takeLock } from '../storage/postgres.ts';
 import type { StorageLimits } from '../storage/server-limits.ts';
-import { type Engine, engines, runOn, testSchema } from './engines.ts';
+import { type DatabaseEngine, engines, runOn, testSchema } from './engines.ts';
 import { hypertablesIn } from './hypertables.ts';
 
-export type HistoryEngine = Engine | 'hypertables';
+export type HistoryEngine = DatabaseEngine | 'hypertables';
 export const hypertables: readonly HistoryEngine[] = inject('timescaledb') ? ['hypertables'] : [];
 export const historyEngines: readonly HistoryEngine[] = [...engines, ...hypertables];
 

@@ -26,7 +26,7 @@ export interface Model<State, Input, Output> {
   describe(input: Input, output: Output | null): string;
 }
 
-export type Verdict<Input, Output> =
+export type LinearizabilityVerdict<Input, Output> =
   | { readonly kind: 'linearizable'; readonly order: readonly Operation<Input, Output>[] }
   | {
       readonly kind: 'not-linearizable';
@@ -51,7 +51,7 @@ export function checkLinearizable<State, Input, Output>(
   model: Model<State, Input, Output>,
   history: readonly Operation<Input, Output>[],
   limits: SearchLimits = searchLimits,
-): Verdict<Input, Output> {
+): LinearizabilityVerdict<Input, Output> {
   const found = search(model, history, limits.configurations_max);
   if (found.kind !== 'none') return found.kind === 'order' ? { kind: 'linearizable', order: found.order } : found;
   const offending = smallestPart(model, history, limits.shrink_configurations_max);
@@ -62,7 +62,7 @@ export function checkLinearizable<State, Input, Output>(
 /** What a failed test says. */
 export function explain<State, Input, Output>(
   model: Model<State, Input, Output>,
-  verdict: Verdict<Input, Output>,
+  verdict: LinearizabilityVerdict<Input, Output>,
 ): string {
   if (verdict.kind === 'linearizable') return `${verdict.order.length} operations, in an order that explains them`;
   if (verdict.kind === 'undecided') return 'undecided: the search was given up; record fewer operations at once';

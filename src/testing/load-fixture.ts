@@ -28,7 +28,7 @@ export const loadTask: TaskDeclaration = readTask(
 /** The clock of the cases. */
 export const caseNowMs = Date.parse('2026-07-11T12:00:03Z');
 
-export const loadRoute: ResultRoute = {
+export const loadFixtureRoute: ResultRoute = {
   processor: { id: 'load-forecasting-edge', version: '0.1.0', contract: 'svc.data-processing.forecast.v1' },
   requires_artifact: true,
   max_clock_skew_ms: 500,
@@ -53,7 +53,13 @@ export function normalRequest(request: DataProcessingRequest): NormalisedRequest
 }
 
 export function loadQuestion(changes: Partial<ResultQuestion> = {}): ResultQuestion {
-  return { request: normalRequest(loadRequest), declaration: loadTask, route: loadRoute, nowMs: caseNowMs, ...changes };
+  return {
+    request: normalRequest(loadRequest),
+    declaration: loadTask,
+    route: loadFixtureRoute,
+    nowMs: caseNowMs,
+    ...changes,
+  };
 }
 
 export const processorHeaders = { 'content-type': 'application/vnd.svc.data-processing+json;version=1' };

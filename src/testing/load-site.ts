@@ -35,7 +35,7 @@ export interface LoadEdits {
   readonly site?: readonly Edit[];
 }
 
-export function edited(text: string, edits: readonly Edit[] = []): string {
+export function editedText(text: string, edits: readonly Edit[] = []): string {
   return edits.reduce((before, [from, to]) => {
     if (!before.includes(from)) throw new Error(`the fixture has no ${from}`);
     return before.replaceAll(from, to);
@@ -45,10 +45,10 @@ export function edited(text: string, edits: readonly Edit[] = []): string {
 export function commissionLoad(edits: LoadEdits = {}): Commissioning {
   const taskName = 'tasks/site-load-forecast.yaml';
   const bindingName = 'bindings/example-site.yaml';
-  const task = readTask(edited(fixtureFile(`load/${taskName}`), edits.task), taskName);
-  const binding = readBinding(edited(fixtureFile(`load/${bindingName}`), edits.binding), bindingName);
-  const routes = readRoutes(edited(fixtureFile('load/routes.yaml'), edits.routes), 'routes.yaml');
-  const site = readSite(edited(fixtureFile('load-site.yaml'), edits.site), 'site.yaml');
+  const task = readTask(editedText(fixtureFile(`load/${taskName}`), edits.task), taskName);
+  const binding = readBinding(editedText(fixtureFile(`load/${bindingName}`), edits.binding), bindingName);
+  const routes = readRoutes(editedText(fixtureFile('load/routes.yaml'), edits.routes), 'routes.yaml');
+  const site = readSite(editedText(fixtureFile('load-site.yaml'), edits.site), 'site.yaml');
   const path = fixturePath(`load/${bindingName}`);
   return commission({ tasks: [task], bindings: [{ ...binding, path, dataDir: tmpdir() }], routes }, site);
 }
@@ -75,7 +75,7 @@ export const humiditySeries = { instance: 6, point: 2 } as const;
 export const rainSeries = { instance: 6, point: 3 } as const;
 
 /** A moment of the fixture's day. */
-export const at = (time: string): number => Date.parse(`2026-07-11T${time}Z`);
+export const atPlace = (time: string): number => Date.parse(`2026-07-11T${time}Z`);
 
 export function row(
   series: HistoryRow['series'],
@@ -83,7 +83,7 @@ export function row(
   value: number | null,
   more: Partial<HistoryRow> = {},
 ): HistoryRow {
-  const eventMs = at(time);
+  const eventMs = atPlace(time);
   return {
     series,
     eventMs,
@@ -123,9 +123,9 @@ export function assembleLoad(
   return assembleFrame({
     plan: planFrame(
       route,
-      changes.asOfMs ?? at('12:00:00'),
+      changes.asOfMs ?? atPlace('12:00:00'),
       { kind: 'forecast', horizon_steps: 2, ...changes.options },
-      changes.nowMs ?? at('12:00:01'),
+      changes.nowMs ?? atPlace('12:00:01'),
     ),
     sources: {
       history: embeddedHistory(historian),

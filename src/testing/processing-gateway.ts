@@ -17,10 +17,10 @@ import { routeSlots } from '../processing/slots.ts';
 import { covariateFiles } from '../processing/source/covariate-file.ts';
 import { embeddedHistory } from '../processing/source/embedded-history.ts';
 import { type LiveState, noLiveState } from '../processing/source/live-state.ts';
-import type { Engine } from './engines.ts';
+import type { DatabaseEngine } from './engines.ts';
 import { fallbackProcessor, processBody } from './fallback-processor.ts';
 import { historyOn, type TestHistory } from './histories.ts';
-import { at, fixtureRows, type LoadEdits, loadRoute } from './load-site.ts';
+import { atPlace, fixtureRows, type LoadEdits, loadRoute } from './load-site.ts';
 import { type SimulatedClock, simulatedClock } from './simulated-clock.ts';
 import { startTestGateway, type TestGateway, testSubject } from './test-gateway.ts';
 
@@ -61,7 +61,7 @@ export interface GatewayChanges {
 }
 
 async function startProcessingGateway(stored: TestHistory, changes: GatewayChanges): Promise<ProcessingGateway> {
-  const clock = simulatedClock(at('12:00:01'));
+  const clock = simulatedClock(atPlace('12:00:01'));
   const route = loadRoute(changes.edits);
   await stored.clear();
   await stored.historian.append(changes.rows ?? fixtureRows());
@@ -125,7 +125,7 @@ async function startProcessingGateway(stored: TestHistory, changes: GatewayChang
 export type StartGateway = (changes?: GatewayChanges) => Promise<ProcessingGateway>;
 
 /** Starts gateways for the tests of a `describe`, each closed with its test, over one recorded history on this engine. */
-export function gatewaysOn(engine: Engine): StartGateway {
+export function gatewaysOn(engine: DatabaseEngine): StartGateway {
   const history = historyOn(engine);
   return async (changes = {}) => {
     const site = await startProcessingGateway(history(), changes);
@@ -143,7 +143,7 @@ interface Refusal {
     readonly details?: Readonly<Record<string, unknown>>;
   };
 }
-export const refusalOf = async (response: Response): Promise<Refusal['error']> =>
+export const refusalIn = async (response: Response): Promise<Refusal['error']> =>
   ((await response.json()) as Refusal).error;
 export const derivedOf = async (response: Response): Promise<DerivedData> => {
   const decoded = decoder(derivedDataSchema)(await response.json());

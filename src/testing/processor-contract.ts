@@ -33,7 +33,7 @@ export const contractSettings: ContractSettings = {
   request_timeout_ms: 2000,
 };
 
-export function answerOf(status: number, message: unknown, head: Partial<HttpAnswer> = {}): HttpAnswer {
+export function answerToCall(status: number, message: unknown, head: Partial<HttpAnswer> = {}): HttpAnswer {
   const body = new TextEncoder().encode(typeof message === 'string' ? message : JSON.stringify(message));
   return { status, contentType: processorMediaType, contentEncoding: undefined, body, ...head };
 }
@@ -70,13 +70,13 @@ export function processorContract(
       return made.processor.process(loadQuestion().request, signal ?? new AbortController().signal);
     }
     const outcome = (status: number, message: unknown, head?: Partial<HttpAnswer>) =>
-      ask(() => Promise.resolve(answerOf(status, message, head)));
+      ask(() => Promise.resolve(answerToCall(status, message, head)));
 
     test('[processor §1] it sends the request whole, with media type and token, and hands back the message', async () => {
       const seen: string[] = [];
       const answer = await ask((route, { headers, body }) => {
         seen.push(route, headers['content-type'] ?? '', headers['authorization'] ?? '', new TextDecoder().decode(body));
-        return Promise.resolve(answerOf(200, loadResult));
+        return Promise.resolve(answerToCall(200, loadResult));
       });
       expect(answer).toEqual({ outcome: 'answered', message: loadResult });
       expect(seen.slice(0, 3)).toEqual(['process', processorMediaType, 'Bearer the-token']);
@@ -157,7 +157,7 @@ export function processorContract(
       let asked = 0;
       const answer: AnswerRequest = () => {
         asked++;
-        return Promise.resolve(answerOf(200, loadResult));
+        return Promise.resolve(answerToCall(200, loadResult));
       };
       expect(await ask(answer, { max_request_bytes: bytes })).toMatchObject({ outcome: 'answered' });
       expect(await ask(answer, { max_request_bytes: bytes - 1 })).toEqual({ outcome: 'oversized' });
@@ -165,7 +165,7 @@ export function processorContract(
     });
 
     test('[processor §6.1] request_timeout_ms ends a call that hangs', async () => {
-      const hang = hanging();
+      const hang = hangingServer();
       const asked = ask(hang.answer);
       await hang.reached;
       clock.advance(1999);
@@ -174,7 +174,7 @@ export function processorContract(
     });
 
     test('the deadline ends a call before its own timeout, and the processor is told', async () => {
-      const hang = hanging();
+      const hang = hangingServer();
       const limit = deadline(clock, 700);
       const asked = ask(hang.answer, {}, limit.signal);
       await hang.reached;
@@ -195,7 +195,7 @@ export function processorContract(
 
     test('health: the words of the contract, of the processor that the route names', async () => {
       const condition = async (message: unknown, status = 200) => {
-        made = await make(contractSettings, () => Promise.resolve(answerOf(status, message)), clock, 'the-token');
+        made = await make(contractSettings, () => Promise.resolve(answerToCall(status, message)), clock, 'the-token');
         return made.processor.health(new AbortController().signal);
       };
       expect(await condition(health)).toEqual({ health: 'healthy', latencyMs: 0 });
@@ -210,7 +210,7 @@ export function processorContract(
 }
 
 /** Never answers; tells when it was asked and when its signal aborted. */
-export function hanging() {
+export function hangingServer() {
   const asked = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<void>();
   const answer: AnswerRequest = (_, __, signal) => {

@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkLinearizable, explain } from './linearizability.ts';
 import {
+  type ModelState,
   type RecordedOperation,
   type RuleFields,
   type RuleInput,
   type RuleOperation,
   type RuleOutput,
-  type RuleState,
   ruleModel,
   troubleWithRules,
 } from './rule-model.ts';
@@ -54,7 +54,7 @@ function recorded(
   truth: readonly Step[],
   observe: (index: number, output: RuleOutput) => RuleOutput = (_, output) => output,
 ): RuleOperation[] {
-  let state: RuleState = ruleModel.initial;
+  let state: ModelState = ruleModel.initial;
   const creation: Step = {
     input: { kind: 'create', name: 'rule', description: null },
     beforeMs: 0,
@@ -89,7 +89,7 @@ describe('histories of a rule that keeps its promises', () => {
       fc.property(steps, (truth) => {
         const verdict = check(recorded(truth));
         if (verdict.kind !== 'linearizable') throw new Error(explain(ruleModel, verdict));
-        let state: RuleState = ruleModel.initial;
+        let state: ModelState = ruleModel.initial;
         for (const { input, output } of verdict.order) {
           const next = ruleModel.apply(state, input);
           if (output !== null) expect(next.output).toEqual(output);

@@ -19,24 +19,24 @@ export type RuleInput =
   | { readonly kind: 'update'; readonly changes: Partial<RuleFields>; readonly expected: number | null }
   | { readonly kind: 'enable' | 'disable' | 'delete'; readonly expected: number | null };
 
-export interface RuleDocument extends RuleFields {
+export interface ModelDocument extends RuleFields {
   readonly enabled: boolean;
   readonly revision: number;
 }
 
 /** By status; of 409 the revision that the refusal names. A create that finds its id in use is what no answer says. */
 export type RuleOutput =
-  | { readonly status: 200; readonly revision: number; readonly document?: RuleDocument }
+  | { readonly status: 200; readonly revision: number; readonly document?: ModelDocument }
   | { readonly status: 200; readonly revision: null }
   | { readonly status: 404 }
   | { readonly status: 409; readonly revision: number }
   | { readonly status: 'id in use' };
 
-export type RuleState = RuleDocument | 'never was' | 'deleted';
+export type ModelState = ModelDocument | 'never was' | 'deleted';
 
 export type RuleOperation = Operation<RuleInput, RuleOutput>;
 
-export const ruleModel: Model<RuleState, RuleInput, RuleOutput> = {
+export const ruleModel: Model<ModelState, RuleInput, RuleOutput> = {
   initial: 'never was',
   apply(state, input) {
     if (input.kind === 'create') return create(state, input);
@@ -58,9 +58,9 @@ export const ruleModel: Model<RuleState, RuleInput, RuleOutput> = {
 };
 
 function create(
-  state: RuleState,
+  state: ModelState,
   { name, description }: Extract<RuleInput, { kind: 'create' }>,
-): { readonly state: RuleState; readonly output: RuleOutput } {
+): { readonly state: ModelState; readonly output: RuleOutput } {
   if (state !== 'never was') return { state, output: { status: 'id in use' } };
   const document = { name, description, priority: 0, cooldown_ms: 0, flow: null, enabled: false, revision: 1 };
   return { state: document, output: { status: 200, revision: 1 } };

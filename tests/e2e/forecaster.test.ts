@@ -10,7 +10,7 @@ import { validateResult } from '../../src/contract/validate/result.ts';
 import { decodeMessage } from '../../src/contract/wire/message.ts';
 import { SeededStream } from '../../src/forecaster/seeded.ts';
 import { checkProcessor } from '../../src/processor-kit/conformance/check-processor.ts';
-import { loadRoute } from '../../src/testing/load-fixture.ts';
+import { loadFixtureRoute } from '../../src/testing/load-fixture.ts';
 import { startTestForecaster, type TestForecaster, taskFolder } from './running-forecaster.ts';
 import { runCommand, waitFor } from './running-service.ts';
 
@@ -90,8 +90,8 @@ const lasting = (text: string): string =>
 function judged(request: Uint8Array, text: string, fileName: keyof typeof tasks) {
   const message = decodeMessage(request);
   if (!message.ok) throw new Error('the request is no JSON');
-  const result = JSON.parse(text) as { processor: typeof loadRoute.processor };
-  const route = { ...loadRoute, processor: result.processor };
+  const result = JSON.parse(text) as { processor: typeof loadFixtureRoute.processor };
+  const route = { ...loadFixtureRoute, processor: result.processor };
   const declaration = readTask(tasks[fileName], fileName).value;
   return validateResult(result, { request: message.value as never, declaration, route, nowMs: Date.now() });
 }

@@ -1,6 +1,6 @@
 /** What one test made ends with it, the newest first: folders, services, and whatever else it names. */
 import { afterEach } from 'vitest';
-import type { Engine } from '../../src/testing/engines.ts';
+import type { DatabaseEngine } from '../../src/testing/engines.ts';
 import { startTestService, type TestFolders, type TestService, testFolders, virtualSite } from './running-service.ts';
 import { type SiteStorage, storageOn } from './storage-on.ts';
 
@@ -20,7 +20,9 @@ export function folders(site = virtualSite): TestFolders {
 }
 
 /** Folders, and where the site that they configure keeps its data. */
-export async function storedOn(engine: Engine): Promise<{ readonly of: TestFolders; readonly storage: SiteStorage }> {
+export async function storedOn(
+  engine: DatabaseEngine,
+): Promise<{ readonly of: TestFolders; readonly storage: SiteStorage }> {
   const of = folders();
   const storage = await storageOn(engine, of);
   afterThisTest(() => storage.remove());

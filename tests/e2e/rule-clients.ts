@@ -7,7 +7,7 @@ import { SignJWT } from 'jose';
 import { sleep, systemClock } from '../../src/base/clock.ts';
 import { SeededStream } from '../../src/forecaster/seeded.ts';
 import { signingKey } from '../../src/gateway/local-keys.ts';
-import type { RecordedOperation, RuleDocument, RuleInput, RuleOutput } from '../../src/testing/rule-model.ts';
+import type { ModelDocument, RecordedOperation, RuleInput, RuleOutput } from '../../src/testing/rule-model.ts';
 import { editorFlow, type Json, type Reply, type TestService, waitFor } from './running-service.ts';
 import type { Machine } from './several-machines.ts';
 
@@ -261,7 +261,7 @@ function answerOf(input: RuleInput, ruleId: number | null, reply: Reply): Answer
   return { ruleId, output: { status: 200, revision, document }, isRecorded };
 }
 
-function documentOf(data: Json): RuleDocument {
+function documentOf(data: Json): ModelDocument {
   const { name, description, priority, cooldown_ms, enabled, revision, flow_json, nodes_json } = data;
   const [flow, topology] = [flow_json, nodes_json].map(numberIn);
   // Both columns come from one flow, always.

@@ -1,7 +1,7 @@
 /** Where the site of a test keeps its data, on either engine: files of its data dir, or a schema of the run's server that is its own. */
 import { join } from 'node:path';
 import type { DatabasePlace } from '../../src/storage/database.ts';
-import { type Engine, runOn, testSchema } from '../../src/testing/engines.ts';
+import { type DatabaseEngine, runOn, testSchema } from '../../src/testing/engines.ts';
 import { type TestFolders, type TestService, waitFor } from './running-service.ts';
 
 export interface SiteStorage {
@@ -13,7 +13,7 @@ export interface SiteStorage {
   remove(): Promise<void>;
 }
 
-export async function storageOn(engine: Engine, folders: TestFolders): Promise<SiteStorage> {
+export async function storageOn(engine: DatabaseEngine, folders: TestFolders): Promise<SiteStorage> {
   if (engine === 'sqlite') {
     const [site, history] = [join(folders.data, 'site.sqlite'), join(folders.data, 'history.sqlite')];
     return { env: {}, site, history, remove: async () => undefined };

@@ -5,8 +5,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { readRuleFile } from '../../src/automation/import-file.ts';
-import { readSeries, valueAt } from '../../src/devices/driver/series.ts';
+import { decodeRuleFile } from '../../src/automation/import-file.ts';
+import { readSeries, seriesValueAt } from '../../src/devices/driver/series.ts';
 import { commandPlant, initialPlant, stepPlant } from '../../src/devices/driver/simulated-model.ts';
 import { createArbiter } from '../../src/rules/arbiter.ts';
 import { type CompiledRule, compileRule } from '../../src/rules/compile.ts';
@@ -36,7 +36,7 @@ function plantOf(demo: Site): SimulatedChannel {
 
 function compiledRules(): CompiledRule[] {
   return fileNames.flatMap((name, index) => {
-    const read = readRuleFile(name, readFileSync(join(folder, 'rules', name), 'utf8'), catalogue);
+    const read = decodeRuleFile(name, readFileSync(join(folder, 'rules', name), 'utf8'), catalogue);
     if (!read.ok) throw new Error(read.problems.join('\n'));
     return read.rules.map(({ changes }) => {
       const parsed = parseTopology(JSON.parse(changes.flow?.nodes_json ?? '{}'), catalogue);
@@ -80,8 +80,8 @@ function simulate(): Step[] {
   for (let step = 0; step < steps; step++) {
     const wallMs = startMs + step * stepMs;
     const inputs = {
-      loadKw: valueAt(load, wallMs, site.timezone),
-      pvAvailableKw: valueAt(pv, wallMs, site.timezone),
+      loadKw: seriesValueAt(load, wallMs, site.timezone),
+      pvAvailableKw: seriesValueAt(pv, wallMs, site.timezone),
     };
     const next = stepPlant(plant, channel, inputs, stepMs / 1000);
     plant = next.state;

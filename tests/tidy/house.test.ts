@@ -55,6 +55,17 @@ describe('the house', () => {
     expect(product.filter((file) => vague.test(file.path)).map((file) => file.path)).toEqual([]);
   });
 
+  test('one exported name means one thing', () => {
+    const places = new Map<string, Set<string>>();
+    for (const { path, text } of product)
+      for (const [, name = ''] of text.matchAll(
+        /^export (?:async )?(?:function\*?|const|class|interface|type|let) (\w+)/gm,
+      ))
+        places.set(name, (places.get(name) ?? new Set()).add(path));
+    const doubled = [...places].filter(([, files]) => files.size > 1);
+    expect(doubled.map(([name, files]) => `${name}: ${[...files].join(', ')}`)).toEqual([]);
+  });
+
   test('index.ts stands only in registries', () => {
     const indexes = product.filter((file) => file.path.endsWith('/index.ts'));
     const lonely = indexes.filter(

@@ -63,9 +63,9 @@ test('a node kind: one file and one line in rules, and in the console', { timeou
   change.add(
     'src/rules/node/dummy.ts',
     `import { readAssignments } from '../node-content.ts';
-import type { NodeKind } from './kind.ts';
+import type { NodeKindOf } from './kind.ts';
 import type { Assignment } from './parts.ts';
-export const dummy: NodeKind<'dummy', { readonly assignments: readonly Assignment[] }> = {
+export const dummy: NodeKindOf<'dummy', { readonly assignments: readonly Assignment[] }> = {
   type: 'dummy', fields: ['assignments'], extras: [], outputs: ['default'],
   read: (config, context) => ({ content: { assignments: readAssignments(config, context, true) } }),
 };

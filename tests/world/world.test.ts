@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { operations } from '../../src/testing/world/operations.ts';
+import { worldOperations } from '../../src/testing/world/operations.ts';
 import { runWorld, type TraceListener } from '../../src/testing/world/world.ts';
 import { storedSeeds } from './seeds.ts';
 
@@ -18,7 +18,7 @@ describe('the deterministic world', () => {
     expect(first.faults).toBeGreaterThan(3);
     expect(second.digest).toBe(first.digest);
     // An operation that is always refused tests nothing.
-    expect([...answered].toSorted()).toEqual(['automation.rule.create', ...operations].toSorted());
+    expect([...answered].toSorted()).toEqual(['automation.rule.create', ...worldOperations].toSorted());
   });
 
   test.for(storedSeeds())('seed $seed breaks nothing any more: $violation', async ({ seed, hours, without }) => {

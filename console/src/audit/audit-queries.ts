@@ -1,6 +1,6 @@
 /** Reading the audit log [audit §4]: pages by sequence, newest first; one event by its sequence. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { audit } from '../../../src/api/audit.ts';
+import { auditOperations } from '../../../src/api/audit.ts';
 import type { AuditSearch } from '../addresses.ts';
 import { call } from '../server/calls.ts';
 
@@ -10,7 +10,7 @@ const scanPageSize = '100';
 const scanPages = 5;
 
 async function pageOf(query: Readonly<Record<string, string>>) {
-  return (await call(audit.search, { query })).data;
+  return (await call(auditOperations.search, { query })).data;
 }
 export type AuditEvent = Awaited<ReturnType<typeof pageOf>>['items'][number];
 

@@ -22,12 +22,12 @@ import { drawnFlow, useDraft, useDraftStore } from './draft-store.ts';
 import { addNode, canConnect, connect, disconnect, edgeKey, moveNodes, removeNodes } from './edit-flow.ts';
 import { useEditor } from './editor-context.ts';
 import { type FlowDocument, type Position, wiresOf } from './flow-document.ts';
-import { type CanvasNode, FlowNode } from './flow-node.tsx';
+import { type CanvasNode, DrawnFlowNode } from './flow-node.tsx';
 import { fittingKinds, type NodeKind, outputsOf } from './node-kinds.ts';
 import { nodeAria } from './node-names.ts';
 import { NodePalette } from './node-palette.tsx';
 
-const nodeTypes = { flow: FlowNode };
+const nodeTypes = { flow: DrawnFlowNode };
 const words = t.editor;
 /** A press that moves less than this is a click. */
 const dragThresholdPx = 3;

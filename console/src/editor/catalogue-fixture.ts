@@ -1,7 +1,7 @@
 /** A small site for the tests of the editor: a battery with a charge and a setpoint, and one parameter. */
 import { type ConsoleCatalogue, consoleCatalogue } from './site-catalogue.ts';
 
-export function testSite(): ConsoleCatalogue {
+export function catalogueSite(): ConsoleCatalogue {
   const bounds = { min: null, max: null, step: null };
   return consoleCatalogue({
     timezone: 'Europe/Amsterdam',

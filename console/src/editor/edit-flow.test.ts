@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { edgeWarnings } from '../../../src/rules/edges.ts';
 import { nativeTypes } from '../../../src/rules/node/index.ts';
 import { parseFlow } from '../../../src/rules/parse.ts';
-import { testSite } from './catalogue-fixture.ts';
+import { catalogueSite } from './catalogue-fixture.ts';
 import {
   addNode,
   canConnect,
@@ -20,7 +20,7 @@ import {
 import { type FlowDocument, newDocument, nodeOf, readDocument, wiresOf } from './flow-document.ts';
 import { fittingKinds, type NodeKind, outputsOf } from './node-kinds.ts';
 
-const site = testSite();
+const site = catalogueSite();
 
 /** Start → read → decide → act → end, drawn by the editor's own steps. */
 function drawn(): FlowDocument {

@@ -5,12 +5,12 @@
 import { type Fields, isFields } from '../../../src/rules/issues.ts';
 import {
   configOf,
+  type DrawnWires,
   type FlowDocument,
   type FlowEdge,
   type FlowNode,
   nodeOf,
   type Position,
-  type Wires,
   wiresOf,
 } from './flow-document.ts';
 import { type NodeKind, outputsOf, startingConfig } from './node-kinds.ts';
@@ -176,7 +176,7 @@ function setData(node: FlowNode, name: string, value: unknown): FlowNode {
   return { ...node, data: value === undefined ? others : { ...node.data, [name]: value } };
 }
 
-function setWires(node: FlowNode, wires: Wires): FlowNode {
+function setWires(node: FlowNode, wires: DrawnWires): FlowNode {
   return setData(node, 'config', { ...configOf(node), wires });
 }
 

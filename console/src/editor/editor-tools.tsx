@@ -3,7 +3,7 @@ import { ActionIcon, Button, Menu, Tooltip } from '@mantine/core';
 import { useReactFlow } from '@xyflow/react';
 import { useEffect, useRef } from 'react';
 import { nativeTypes } from '../../../src/rules/node/index.ts';
-import { viewOf } from '../node/index.ts';
+import { nodeView } from '../node/index.ts';
 import { announce } from '../parts/announce.tsx';
 import { readRuleFile, ruleFileText } from '../rules/rule-file.ts';
 import type { StoredRule } from '../server/queries.ts';
@@ -79,7 +79,7 @@ export function EditorTools({ rule, view }: { rule: StoredRule; view: 'canvas' |
               .filter((kind) => kind !== 'start' || !hasStart)
               .map((kind) => (
                 <Menu.Item key={kind} onClick={() => add(kind)}>
-                  {viewOf(kind).title}
+                  {nodeView(kind).title}
                 </Menu.Item>
               ))}
           </Menu.Dropdown>

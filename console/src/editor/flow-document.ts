@@ -26,7 +26,7 @@ export interface FlowDocument extends Fields {
   readonly edges?: readonly unknown[];
 }
 
-export type Wires = Readonly<Record<string, readonly string[]>>;
+export type DrawnWires = Readonly<Record<string, readonly string[]>>;
 
 /** The document, or null for a value that has no drawable nodes: those need an id, a type and, at most, odd positions. */
 export function readDocument(value: unknown): FlowDocument | null {
@@ -72,7 +72,7 @@ export function customType(node: FlowNode): string | null {
   return typeof type === 'string' ? type : null;
 }
 
-export function wiresOf(node: FlowNode): Wires {
+export function wiresOf(node: FlowNode): DrawnWires {
   const wires = configOf(node)['wires'];
   if (!isFields(wires)) return {};
   return Object.fromEntries(Object.entries(wires).map(([output, targets]) => [output, strings(targets)]));

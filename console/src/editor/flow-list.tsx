@@ -1,12 +1,12 @@
 /** The flow without drawing: every node in the order of the wires, what it does and where it leads. For keyboards, phones and screen readers. */
 import { useShownRun } from '../live/run-view.ts';
-import { viewOf } from '../node/index.ts';
+import { nodeView } from '../node/index.ts';
 import { t } from '../strings/index.ts';
 import { drawnFlow, useDraft } from './draft-store.ts';
 import { useEditor } from './editor-context.ts';
 import { configOf, entriesOf, type FlowDocument, type FlowNode, nodeOf, textOf, wiresOf } from './flow-document.ts';
 import classes from './flow-list.module.css';
-import { drawnKind, elseOutput, kindOf, outputsOf } from './node-kinds.ts';
+import { drawnKind, elseOutput, nativeKindOf, outputsOf } from './node-kinds.ts';
 import { nodeTitle } from './node-names.ts';
 import { type ConsoleCatalogue, pointLabel } from './site-catalogue.ts';
 
@@ -34,7 +34,7 @@ export function FlowList() {
               >
                 {title}
               </button>
-              <span className={classes['soft']}>{viewOf(drawnKind(node)).title}</span>
+              <span className={classes['soft']}>{nodeView(drawnKind(node)).title}</span>
               <span className={classes['soft']}>{node.id}</span>
               {visited && <span className={classes['soft']}>{words.list.path}</span>}
             </div>
@@ -94,7 +94,7 @@ function linesOf(node: FlowNode, catalogue: ConsoleCatalogue): string[] {
     });
     return facts === undefined ? '?' : pointLabel(facts);
   };
-  const computed = viewOf(kindOf(node)).computed?.(configOf(node));
+  const computed = nodeView(nativeKindOf(node)).computed?.(configOf(node));
   return [
     ...entriesOf(node, 'variables').map((entry) => `${textOf(entry['name'])} ← ${point(entry, 'measurement')}`),
     ...entriesOf(node, 'parameters').map((entry) => `${textOf(entry['name'])} ← ${textOf(entry['parameter'])}`),

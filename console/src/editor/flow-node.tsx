@@ -2,7 +2,7 @@
 import { Handle, type Node, type NodeProps, Position, useUpdateNodeInternals } from '@xyflow/react';
 import { memo, useEffect, useRef } from 'react';
 import { type ShownRun, useShownRun } from '../live/run-view.ts';
-import { viewOf } from '../node/index.ts';
+import { nodeView } from '../node/index.ts';
 import { useEditor } from './editor-context.ts';
 import type { FlowNode as DocumentNode } from './flow-document.ts';
 import classes from './flow-node.module.css';
@@ -18,7 +18,7 @@ function runState(run: ShownRun | null, id: string): 'visited' | 'passed' | unde
   return run.visited.has(id) ? 'visited' : 'passed';
 }
 
-export const FlowNode = memo(function FlowNode({ data, selected }: NodeProps<CanvasNode>) {
+export const DrawnFlowNode = memo(function DrawnFlowNode({ data, selected }: NodeProps<CanvasNode>) {
   const { node } = data;
   const { problems } = useEditor();
   const run = useShownRun();
@@ -34,7 +34,7 @@ export const FlowNode = memo(function FlowNode({ data, selected }: NodeProps<Can
     drawnNames.current = names;
     updateNode(node.id);
   }, [updateNode, node.id, names]);
-  const view = viewOf(kind);
+  const view = nodeView(kind);
   const isSmall = kind !== null && view.parts.length === 0 && view.fields === undefined;
   const kindName = view.title;
   const title = nodeTitle(node);

@@ -2,7 +2,7 @@
 import { Button, MultiSelect, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { isFields } from '../../../src/rules/issues.ts';
-import { viewOf } from '../node/index.ts';
+import { nodeView } from '../node/index.ts';
 import { TrashIcon } from '../shell/icons.tsx';
 import { t } from '../strings/index.ts';
 import { drawnFlow, useDraft, useDraftStore } from './draft-store.ts';
@@ -12,7 +12,7 @@ import { EntryGroup, type NodeForm } from './entry-list.tsx';
 import { configOf, type FlowDocument, type FlowNode, labelOf, textOf, wiresOf } from './flow-document.ts';
 import classes from './inspector.module.css';
 import { FieldsForm, partForms } from './node-forms.tsx';
-import { elseOutput, kindOf, outputsOf } from './node-kinds.ts';
+import { elseOutput, nativeKindOf, outputsOf } from './node-kinds.ts';
 import { nodeTitle } from './node-names.ts';
 
 const words = t.nodes;
@@ -32,8 +32,8 @@ export function Inspector() {
 function NodeInspector({ node, index, flow }: NodeForm & { flow: FlowDocument }) {
   const store = useDraftStore();
   const { readOnly, select, problems } = useEditor();
-  const kind = kindOf(node);
-  const { title, about, parts, fields } = viewOf(kind);
+  const kind = nativeKindOf(node);
+  const { title, about, parts, fields } = nodeView(kind);
   const whole = problems.filter(
     (problem) => problem.part === 'flow' && problem.node_id === node.id && isOfWhole(problem.path, index),
   );

@@ -1,13 +1,13 @@
 /** The kinds of nodes that can be drawn [rules §4.2]: what each begins as, and which outputs it has. */
 import type { Fields } from '../../../src/rules/issues.ts';
 import { type NativeType, nativeTypes, nodeKinds } from '../../../src/rules/node/index.ts';
-import { viewOf } from '../node/index.ts';
+import { nodeView } from '../node/index.ts';
 import { configOf, customType, entriesOf, type FlowNode, textOf, wiresOf } from './flow-document.ts';
 
 export type NodeKind = NativeType;
 
 /** Null for the second dialect and for what is not known: shown and kept, edited as JSON. */
-export function kindOf(node: FlowNode): NodeKind | null {
+export function nativeKindOf(node: FlowNode): NodeKind | null {
   return nativeTypes.find((kind) => kind === node.type) ?? null;
 }
 
@@ -23,13 +23,13 @@ const dialectKinds: Readonly<Record<string, NodeKind>> = {
 
 /** The kind to draw a node as, whichever dialect it speaks. */
 export function drawnKind(node: FlowNode): NodeKind | null {
-  return kindOf(node) ?? dialectKinds[customType(node) ?? ''] ?? null;
+  return nativeKindOf(node) ?? dialectKinds[customType(node) ?? ''] ?? null;
 }
 
 export function startingConfig(kind: NodeKind): Fields {
   // Only outputs that are declared may be wired: a decision's are its branches.
   const wires = Object.fromEntries(nodeKinds[kind].outputs.map((output) => [output, []]));
-  return { ...viewOf(kind).starting(), wires };
+  return { ...nodeView(kind).starting(), wires };
 }
 
 export const elseOutput = 'else';
@@ -42,8 +42,8 @@ export function outputsOf(node: FlowNode): string[] {
 }
 
 function declaredOutputs(node: FlowNode): string[] {
-  const kind = kindOf(node);
-  if (viewOf(kind).parts.includes('branches'))
+  const kind = nativeKindOf(node);
+  if (nodeView(kind).parts.includes('branches'))
     return [...new Set([...entriesOf(node, 'branches').map(({ name }) => textOf(name)), elseOutput])].filter(Boolean);
   if (kind !== null) return [...nodeKinds[kind].outputs];
   if (customType(node) === 'function-switch') {

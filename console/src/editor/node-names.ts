@@ -1,6 +1,6 @@
 /** What a node is called, where it is drawn and where it is read out. */
 
-import { viewOf } from '../node/index.ts';
+import { nodeView } from '../node/index.ts';
 import { t } from '../strings/index.ts';
 import { type FlowNode, labelOf, textOf } from './flow-document.ts';
 import { drawnKind } from './node-kinds.ts';
@@ -10,10 +10,10 @@ const words = t.nodes;
 
 export function nodeTitle(node: FlowNode): string {
   const label = labelOf(node);
-  return label === '' ? viewOf(drawnKind(node)).title : label;
+  return label === '' ? nodeView(drawnKind(node)).title : label;
 }
 
 export function nodeAria(node: FlowNode, problems: readonly Problem[]): string {
   const count = problems.filter((problem) => problem.node_id === node.id).length;
-  return words.aria(viewOf(drawnKind(node)).title, labelOf(node) || textOf(node.id), count);
+  return words.aria(nodeView(drawnKind(node)).title, labelOf(node) || textOf(node.id), count);
 }

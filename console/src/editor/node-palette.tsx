@@ -1,6 +1,6 @@
 /** The choice of a kind for a new node, where a wire was dropped into empty space or a node is added by keyboard. */
 import { type KeyboardEvent, useEffect, useRef } from 'react';
-import { viewOf } from '../node/index.ts';
+import { nodeView } from '../node/index.ts';
 import type { NodeKind } from './node-kinds.ts';
 import classes from './node-palette.module.css';
 
@@ -49,8 +49,8 @@ export function NodePalette({ title, kinds, x, y, onChoose, onClose }: PalettePa
       </div>
       {kinds.map((kind) => (
         <button key={kind} type="button" role="menuitem" className={classes['choice']} onClick={() => onChoose(kind)}>
-          {viewOf(kind).title}
-          <span className={classes['about']}>{viewOf(kind).about}</span>
+          {nodeView(kind).title}
+          <span className={classes['about']}>{nodeView(kind).about}</span>
         </button>
       ))}
     </div>

@@ -3,14 +3,14 @@ import { Handle, Position } from '@xyflow/react';
 import type { Fields } from '../../../src/rules/issues.ts';
 import { nowMs } from '../clock.ts';
 import { type BranchResult, operandsOf, type ShownRun, switchDetails } from '../live/run-view.ts';
-import { viewOf } from '../node/index.ts';
+import { nodeView } from '../node/index.ts';
 import { inWords } from '../parts/moment.tsx';
 import { shownNumber, withUnit } from '../parts/number.ts';
 import { t } from '../strings/index.ts';
 import { useEditor } from './editor-context.ts';
 import { configOf, entriesOf, type FlowNode, textOf } from './flow-document.ts';
 import classes from './flow-node.module.css';
-import { drawnKind, elseOutput, kindOf, outputsOf } from './node-kinds.ts';
+import { drawnKind, elseOutput, nativeKindOf, outputsOf } from './node-kinds.ts';
 import { type ConsoleCatalogue, type ConsolePoint, pointLabel } from './site-catalogue.ts';
 import { writeStatus } from './write-status.ts';
 
@@ -25,9 +25,9 @@ interface RowsParts {
 }
 
 export function NodeRows({ node, run }: RowsParts) {
-  const { parts, computed, empty = words.dialect } = viewOf(drawnKind(node));
+  const { parts, computed, empty = words.dialect } = nodeView(drawnKind(node));
   // A node of the second dialect is drawn without rows, but for the outputs of its branches.
-  if (kindOf(node) === null && !parts.includes('branches')) return <Empty text={words.dialect} />;
+  if (nativeKindOf(node) === null && !parts.includes('branches')) return <Empty text={words.dialect} />;
   const isHeld = parts.some((part) => (part === 'branches' ? outputsOf(node) : entriesOf(node, part)).length > 0);
   if (parts.length > 0 && !isHeld) return <Empty text={empty} />;
   return (

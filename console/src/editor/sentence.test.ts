@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseFlow } from '../../../src/rules/parse.ts';
 import { parseTrigger } from '../../../src/rules/trigger/parse.ts';
-import { testSite } from './catalogue-fixture.ts';
+import { catalogueSite } from './catalogue-fixture.ts';
 import { differences } from './difference.ts';
 import type { Content } from './draft-history.ts';
 import { readDocument } from './flow-document.ts';
@@ -9,7 +9,7 @@ import { checkContent, configPath, problemsAt } from './problems.ts';
 import { sentenceOf } from './sentence.ts';
 import { visibleNames } from './visible-names.ts';
 
-const site = testSite();
+const site = catalogueSite();
 const at = { x: 0, y: 0 };
 
 function content(when: string, trigger: object | null, cooldownMs = 0): Content {

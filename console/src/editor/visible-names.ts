@@ -1,8 +1,8 @@
 /** Which names an expression of a node may use: what every node before it declares, with where each comes from. */
 
-import { viewOf } from '../node/index.ts';
+import { nodeView } from '../node/index.ts';
 import { configOf, entriesOf, type FlowDocument, type FlowNode, labelOf, textOf, wiresOf } from './flow-document.ts';
-import { kindOf } from './node-kinds.ts';
+import { nativeKindOf } from './node-kinds.ts';
 import type { ConsoleCatalogue } from './site-catalogue.ts';
 
 export interface VisibleName {
@@ -58,7 +58,7 @@ export function declaredNames(node: FlowNode, catalogue: ConsoleCatalogue): Visi
     source: textOf(expression),
     unit: '',
   }));
-  const computed = viewOf(kindOf(node)).computed?.(configOf(node));
+  const computed = nodeView(nativeKindOf(node)).computed?.(configOf(node));
   const own = computed === undefined ? [] : [{ name: computed.name, source: labelOf(node), unit: '' }];
   return [...points, ...parameters, ...assignments, ...own].filter(({ name }) => name !== '');
 }

@@ -5,7 +5,7 @@ import { isFields } from '../../../src/rules/issues.ts';
 import type { ExecutionRecord } from '../../../src/rules/record.ts';
 import { type FlowDocument, wiresOf } from '../editor/flow-document.ts';
 import { shownNumber } from '../parts/number.ts';
-import type { RuleVariable } from '../server/queries.ts';
+import type { ShownVariable } from '../server/queries.ts';
 import type { RunRecord } from './stream.ts';
 
 /** A record from the service, or from a trial in the page. */
@@ -18,7 +18,7 @@ export interface ShownRun {
   /** Output taken by node; nodes without choice take `default`. */
   readonly outputs: ReadonlyMap<string, string>;
   /** Values that the rule reads at this moment, with quality and age; of a live run only. */
-  readonly variables: readonly RuleVariable[];
+  readonly variables: readonly ShownVariable[];
 }
 
 export const runContext = createContext<ShownRun | null>(null);
@@ -27,7 +27,11 @@ export function useShownRun(): ShownRun | null {
   return useContext(runContext);
 }
 
-export function shownRun(record: AnyRecord, kind: ShownRun['kind'], variables: readonly RuleVariable[] = []): ShownRun {
+export function shownRun(
+  record: AnyRecord,
+  kind: ShownRun['kind'],
+  variables: readonly ShownVariable[] = [],
+): ShownRun {
   const outputs = new Map<string, string>();
   for (const id of record.execution_path) outputs.set(id, switchDetails(record, id)?.output ?? 'default');
   return { record, kind, visited: new Set(record.execution_path), outputs, variables };

@@ -1,7 +1,7 @@
 /** Writes points. */
 import type { NodeView } from './view.ts';
 
-export const action: NodeView = {
+export const actionView: NodeView = {
   title: 'Action',
   about: 'Writes points.',
   tone: 'writes',

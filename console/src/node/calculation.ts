@@ -1,7 +1,7 @@
 /** Computes variables. */
 import type { NodeView } from './view.ts';
 
-export const calculation: NodeView = {
+export const calculationView: NodeView = {
   title: 'Calculation',
   about: 'Computes variables for later nodes.',
   tone: 'computes',

@@ -1,7 +1,7 @@
 /** Chooses a branch. */
 import type { NodeView } from './view.ts';
 
-export const decision: NodeView = {
+export const decisionView: NodeView = {
   title: 'Decision',
   about: 'Tries its branches in order and takes the first that is true.',
   tone: 'decides',

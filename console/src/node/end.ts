@@ -1,7 +1,7 @@
 /** Where a run ends. */
 import type { NodeView } from './view.ts';
 
-export const end: NodeView = {
+export const endView: NodeView = {
   title: 'End',
   about: 'Where a run ends.',
   tone: 'plain',

@@ -1,22 +1,22 @@
 /** How the editor shows each kind of node, by the type in the document [rules §4.2]: one file and one line a kind. */
 import type { NativeType } from '../../../src/rules/node/index.ts';
-import { action } from './action.ts';
-import { calculation } from './calculation.ts';
-import { decision } from './decision.ts';
-import { end } from './end.ts';
-import { input } from './input.ts';
-import { periodDelta } from './period-delta.ts';
-import { start } from './start.ts';
+import { actionView } from './action.ts';
+import { calculationView } from './calculation.ts';
+import { decisionView } from './decision.ts';
+import { endView } from './end.ts';
+import { inputView } from './input.ts';
+import { periodDeltaView } from './period-delta.ts';
+import { startView } from './start.ts';
 import type { NodeView } from './view.ts';
 
 const views: Readonly<Record<NativeType, NodeView>> = {
-  start,
-  input,
-  decision,
-  calculation,
-  action,
-  'period-delta': periodDelta,
-  end,
+  start: startView,
+  input: inputView,
+  decision: decisionView,
+  calculation: calculationView,
+  action: actionView,
+  'period-delta': periodDeltaView,
+  end: endView,
 };
 
 /** A node of another dialect. */
@@ -28,6 +28,6 @@ const unknown: NodeView = {
   starting: () => ({}),
 };
 
-export function viewOf(kind: NativeType | null): NodeView {
+export function nodeView(kind: NativeType | null): NodeView {
   return kind === null ? unknown : views[kind];
 }

@@ -1,7 +1,7 @@
 /** Reads points and parameters. */
 import type { NodeView } from './view.ts';
 
-export const input: NodeView = {
+export const inputView: NodeView = {
   title: 'Input',
   about: 'Reads points and site parameters into variables.',
   tone: 'reads',

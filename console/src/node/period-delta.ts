@@ -2,7 +2,7 @@
 import { textOf } from '../editor/flow-document.ts';
 import type { NodeView } from './view.ts';
 
-export const periodDelta: NodeView = {
+export const periodDeltaView: NodeView = {
   title: 'Period counter',
   about: 'Increase of a counter since the start of the day, week, month or quarter.',
   tone: 'computes',

@@ -1,7 +1,7 @@
 /** Where a run begins. */
 import type { NodeView } from './view.ts';
 
-export const start: NodeView = {
+export const startView: NodeView = {
   title: 'Start',
   about: 'Where every run begins.',
   tone: 'plain',

@@ -1,5 +1,5 @@
 /** Which rules the list shows, and in what order: pure functions of the list and what was chosen. */
-import type { RuleSummary } from '../server/queries.ts';
+import type { ListedRule } from '../server/queries.ts';
 import { needsAttention } from './rule-words.ts';
 
 export const filters = ['all', 'on', 'off', 'trouble'] as const;
@@ -13,9 +13,9 @@ export interface Chosen {
   readonly sort: Sort;
 }
 
-export function shownRules(rules: readonly RuleSummary[], { search, filter, sort }: Chosen): RuleSummary[] {
+export function shownRules(rules: readonly ListedRule[], { search, filter, sort }: Chosen): ListedRule[] {
   const wanted = search.toLowerCase().split(/\s+/).filter(Boolean);
-  const isShown = (rule: RuleSummary): boolean => {
+  const isShown = (rule: ListedRule): boolean => {
     const text = `${rule.name} ${rule.description ?? ''}`.toLowerCase();
     return wanted.every((word) => text.includes(word)) && passes(rule, filter);
   };
@@ -27,13 +27,13 @@ export function shownRules(rules: readonly RuleSummary[], { search, filter, sort
   return found.toSorted((a, b) => lastRun(b).localeCompare(lastRun(a)));
 }
 
-function passes(rule: RuleSummary, filter: Filter): boolean {
+function passes(rule: ListedRule, filter: Filter): boolean {
   if (filter === 'all') return true;
   if (filter === 'trouble') return needsAttention(rule);
   return rule.enabled === (filter === 'on');
 }
 
 /** RFC 3339 in UTC: the order of the texts is the order of the times. */
-function lastRun(rule: RuleSummary): string {
+function lastRun(rule: ListedRule): string {
   return rule.status?.last_run?.started_at ?? '';
 }

@@ -1,14 +1,14 @@
 /** What a rule is doing, in words: its state, why it does not run now, when it is due. */
 import type { RunRecord } from '../live/stream.ts';
 import type { Tone } from '../parts/tag.tsx';
-import type { RuleStatus, RuleSummary } from '../server/queries.ts';
+import type { ListedRule, ShownStatus } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
 
 const words = t.rules;
 
 export type StateWord = keyof typeof words.states;
 
-export function stateOf(status: RuleStatus | null | undefined): { word: StateWord; text: string; tone: Tone } {
+export function stateOf(status: ShownStatus | null | undefined): { word: StateWord; text: string; tone: Tone } {
   const word: StateWord = status?.state ?? 'unknown';
   const tones: Record<StateWord, Tone> = {
     waiting: 'good',
@@ -24,7 +24,7 @@ export function reasonText(code: string): string {
   return words.reasons[code] ?? words.otherReason(code);
 }
 
-export function reasonsOf(status: RuleStatus | null | undefined): string[] {
+export function reasonsOf(status: ShownStatus | null | undefined): string[] {
   if (status === null || status === undefined) return [words.statusUnavailable];
   const codes = status.reasons.map(({ code }) => code);
   // "not runnable" is said better by its cause, where one is given.
@@ -44,7 +44,7 @@ export function outcomeOf(word: string): { text: string; tone: Tone; hint: strin
 }
 
 /** Rules that somebody should look at: they cannot run, failed, or were skipped the last time. */
-export function needsAttention({ status, enabled }: RuleSummary): boolean {
+export function needsAttention({ status, enabled }: ListedRule): boolean {
   if (status === null || status === undefined) return enabled;
   if (status.state === 'not-runnable') return true;
   const outcome = status.last_run?.outcome;

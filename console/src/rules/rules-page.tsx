@@ -19,7 +19,7 @@ import { inWords, Moment, useNowMs } from '../parts/moment.tsx';
 import page from '../parts/page.module.css';
 import table from '../parts/table.module.css';
 import { Notice, Tag } from '../parts/tag.tsx';
-import { type RuleSummary, useRules, useScheduler } from '../server/queries.ts';
+import { type ListedRule, useRules, useScheduler } from '../server/queries.ts';
 import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
 import { MoreIcon, PlayIcon, PlusIcon, SearchIcon } from '../shell/icons.tsx';
@@ -128,7 +128,7 @@ function SchedulerNotice() {
   );
 }
 
-function Counts({ rules, shown }: { rules: readonly RuleSummary[]; shown: number }) {
+function Counts({ rules, shown }: { rules: readonly ListedRule[]; shown: number }) {
   const on = rules.filter(({ enabled }) => enabled).length;
   const trouble = rules.filter(needsAttention).length;
   return (
@@ -141,7 +141,7 @@ function Counts({ rules, shown }: { rules: readonly RuleSummary[]; shown: number
 }
 
 interface TableParts {
-  readonly rules: readonly RuleSummary[];
+  readonly rules: readonly ListedRule[];
   readonly manage: boolean;
   /** What to say when nothing is shown; null when there are no rules at all. */
   readonly empty: string | null;
@@ -195,7 +195,7 @@ function RuleTable({ rules, manage, empty }: TableParts) {
   );
 }
 
-function RuleRow({ rule, manage }: { rule: RuleSummary; manage: boolean }) {
+function RuleRow({ rule, manage }: { rule: ListedRule; manage: boolean }) {
   const { id, name, description, status } = rule;
   const state = stateOf(status);
   const missing = status?.points.filter((point) => point.current_value === null).length ?? 0;
@@ -224,7 +224,7 @@ function RuleRow({ rule, manage }: { rule: RuleSummary; manage: boolean }) {
   );
 }
 
-function LastRun({ rule }: { rule: RuleSummary }) {
+function LastRun({ rule }: { rule: ListedRule }) {
   const pushed = useLastRun(rule.id);
   const polled = rule.status?.last_run ?? null;
   const last = pushed !== null && (polled === null || pushed.started_at >= polled.started_at) ? pushed : polled;
@@ -247,7 +247,7 @@ function LastRun({ rule }: { rule: RuleSummary }) {
   );
 }
 
-function NextRun({ rule }: { rule: RuleSummary }) {
+function NextRun({ rule }: { rule: ListedRule }) {
   const now = useNowMs();
   const { status } = rule;
   if (status === null || status === undefined || !rule.enabled || !status.runnable)
@@ -266,7 +266,7 @@ function NextRun({ rule }: { rule: RuleSummary }) {
   return <Text size="sm">{words.nextDue(when)}</Text>;
 }
 
-function RowActions({ rule }: { rule: RuleSummary }) {
+function RowActions({ rule }: { rule: ListedRule }) {
   const ask = useRuleActions();
   const toggle = rule.enabled ? 'disable' : 'enable';
   return (

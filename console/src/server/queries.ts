@@ -44,8 +44,8 @@ async function allRules(include?: 'status') {
   }
 }
 
-export type RuleSummary = Awaited<ReturnType<typeof allRules>>[number];
-export type RuleStatus = NonNullable<RuleSummary['status']>;
+export type ListedRule = Awaited<ReturnType<typeof allRules>>[number];
+export type ShownStatus = NonNullable<ListedRule['status']>;
 
 export function useRules() {
   return useQuery({ queryKey: ['rules'], queryFn: () => allRules('status'), refetchInterval: statusPeriodMs });
@@ -86,7 +86,7 @@ export function useRuleStatus(id: number) {
 async function variablesOf(id: number) {
   return (await call(automation.variables, { params: { id: String(id) } })).data.data.variables;
 }
-export type RuleVariable = Awaited<ReturnType<typeof variablesOf>>[number];
+export type ShownVariable = Awaited<ReturnType<typeof variablesOf>>[number];
 
 export function useRuleVariables(id: number) {
   return useQuery({

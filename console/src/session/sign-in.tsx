@@ -2,7 +2,7 @@
 import { Button, Modal, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { audit } from '../../../src/api/audit.ts';
+import { auditOperations } from '../../../src/api/audit.ts';
 import { automation } from '../../../src/api/automation.ts';
 import { ApiError } from '../../../src/api/client.ts';
 import { sessionDescriptor } from '../../../src/api/session.ts';
@@ -34,7 +34,7 @@ async function tryToken(token: string): Promise<string> {
     await ask(automation.list, { query: { page_size: '1' } });
   } catch (error) {
     if (!(error instanceof ApiError) || (error.status !== 401 && error.status !== 403)) throw error;
-    await ask(audit.search, { query: { limit: '1' } });
+    await ask(auditOperations.search, { query: { limit: '1' } });
   }
   return token;
 }

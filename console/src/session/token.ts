@@ -3,12 +3,12 @@
  * only shows who is signed in and hides what would be refused.
  */
 
-export type Role = 'Admin' | 'Engineer' | 'Viewer';
+export type TokenRole = 'Admin' | 'Engineer' | 'Viewer';
 
 export interface TokenFacts {
   readonly subject: string;
   /** Null for a token that is no JWT: it opens the audit log only. */
-  readonly role: Role | null;
+  readonly role: TokenRole | null;
   readonly expiresAtMs: number | null;
 }
 
@@ -44,11 +44,11 @@ function claimsOf(token: string): Claims | null {
 }
 
 /** Whether the role may change and run rules [identity §4]. */
-export function mayManage(role: Role | null): boolean {
+export function mayManage(role: TokenRole | null): boolean {
   return role === 'Admin' || role === 'Engineer';
 }
 
 /** Whether the audit log opens: an Admin, or a token that is for the audit log. */
-export function mayAudit(role: Role | null): boolean {
+export function mayAudit(role: TokenRole | null): boolean {
   return role === 'Admin' || role === null;
 }

@@ -7,7 +7,7 @@ import { useRules } from '../server/queries.ts';
 import { useSession } from '../session/session.ts';
 import { mayAudit, mayManage } from '../session/token.ts';
 import { t } from '../strings/index.ts';
-import { type Command, usePageCommands } from './page-commands.ts';
+import { type PageCommand, usePageCommands } from './page-commands.ts';
 import classes from './palette.module.css';
 
 const words = t.palette;
@@ -51,7 +51,7 @@ function PaletteBody({ onClose }: { onClose: () => void }) {
   const commands = useCommands();
   const found = useMemo(() => matching(commands, text).slice(0, shownMax), [commands, text]);
   const current = Math.min(at, found.length - 1);
-  const choose = (command: Command | undefined): void => {
+  const choose = (command: PageCommand | undefined): void => {
     if (command === undefined) return;
     onClose();
     command.run();
@@ -109,24 +109,24 @@ function PaletteBody({ onClose }: { onClose: () => void }) {
 }
 
 /** Commands that have every typed word somewhere in them; those that begin with the text come first. */
-function matching(commands: readonly Command[], text: string): Command[] {
+function matching(commands: readonly PageCommand[], text: string): PageCommand[] {
   const wanted = text.toLowerCase().split(/\s+/).filter(Boolean);
   const hits = commands.filter(({ label, group }) => {
     const whole = `${label} ${group}`.toLowerCase();
     return wanted.every((word) => whole.includes(word));
   });
-  const first = (command: Command): number => (command.label.toLowerCase().startsWith(text.toLowerCase()) ? 0 : 1);
+  const first = (command: PageCommand): number => (command.label.toLowerCase().startsWith(text.toLowerCase()) ? 0 : 1);
   return text === '' ? hits : hits.toSorted((a, b) => first(a) - first(b));
 }
 
-function useCommands(): Command[] {
+function useCommands(): PageCommand[] {
   const navigate = useNavigate();
   const rules = useRules();
   const ask = useRuleActions();
   const session = useSession();
   const pageCommands = usePageCommands();
   const role = session.status === 'out' ? null : session.facts.role;
-  const pages: Command[] = [
+  const pages: PageCommand[] = [
     { id: 'rules', label: t.common.pages.rules, group: words.page, run: () => void navigate({ to: '/' }) },
     {
       id: 'forecasts',
@@ -150,8 +150,8 @@ function useCommands(): Command[] {
       group: words.action,
       run: () => void navigate({ to: '/', search: { create: true } }),
     });
-  const byRule = (rules.data ?? []).flatMap((rule): Command[] => {
-    const open: Command = {
+  const byRule = (rules.data ?? []).flatMap((rule): PageCommand[] => {
+    const open: PageCommand = {
       id: `open-${rule.id}`,
       label: rule.name,
       group: words.rule,

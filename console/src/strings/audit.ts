@@ -1,6 +1,6 @@
 /** The audit log. */
 
-export const audit = {
+export const auditWords = {
   title: 'Audit log',
   lead: 'Who did what to which resource, and with which outcome. Verification detects any edit behind a signed checkpoint.',
   off: 'The audit query is not available on this service.',

@@ -1,5 +1,5 @@
 /** Every text that the console shows, English first, by area. Another language is another object of this very type. */
-import { audit } from './audit.ts';
+import { auditWords } from './audit.ts';
 import { editor } from './editor.ts';
 import { common } from './everywhere.ts';
 import { forecasts } from './forecasts.ts';
@@ -7,6 +7,6 @@ import { nodes } from './nodes.ts';
 import { palette } from './palette.ts';
 import { rules } from './rules.ts';
 import { runs } from './runs.ts';
-import { signIn } from './sign-in.ts';
+import { signInWords } from './sign-in.ts';
 
-export const t = { common, signIn, palette, rules, editor, nodes, runs, audit, forecasts };
+export const t = { common, signIn: signInWords, palette, rules, editor, nodes, runs, audit: auditWords, forecasts };

@@ -1,6 +1,6 @@
 /** Signing in. */
 
-export const signIn = {
+export const signInWords = {
   title: 'Sign in to Setpoint',
   lead: 'Open the sign-in link that the service printed at start, or paste an access token.',
   token: 'Access token',

@@ -9,7 +9,7 @@ import { executeRule } from '../../../src/rules/executor.ts';
 import type { ExecutionRecord } from '../../../src/rules/record.ts';
 import { createRuleState, type RuleState } from '../../../src/rules/state.ts';
 import type { Topology } from '../../../src/rules/topology.ts';
-import { kindOf, type Trigger } from '../../../src/rules/trigger/index.ts';
+import { type Trigger, triggerKind } from '../../../src/rules/trigger/index.ts';
 import { effectiveTrigger } from '../../../src/rules/trigger/parse.ts';
 import type { SiteCatalogue } from '../../../src/site/catalogue.ts';
 import type { CommandPort } from '../../../src/site/command-port.ts';
@@ -44,7 +44,7 @@ export interface TrialSource {
 export function prepareTrial(source: TrialSource, topology: Topology, catalogue: SiteCatalogue): TrialRule {
   const { id, revision, priority } = source;
   const trigger = effectiveTrigger(source.trigger, source.cooldownMs);
-  const periodMs = kindOf(trigger.type).periodMs(trigger, 0);
+  const periodMs = triggerKind(trigger.type).periodMs(trigger, 0);
   const compiled = compileRule({ id, revision, priority, periodMs }, topology, catalogue);
   return { compiled, state: createRuleState(compiled), points: catalogue.points.length };
 }

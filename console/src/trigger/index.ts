@@ -1,12 +1,12 @@
 /** How the editor shows each kind of trigger, by `type` [rules §3.1]: one file and one line a kind. */
 import type { Trigger, TriggerType } from '../../../src/rules/trigger/index.ts';
-import { interval } from './interval.tsx';
-import { onChange } from './on-change.tsx';
+import { intervalView } from './interval.tsx';
+import { onChangeView } from './on-change.tsx';
 import type { TriggerView } from './view.ts';
 
 const views: { readonly [T in TriggerType]: TriggerView<Extract<Trigger, { readonly type: T }>> } = {
-  interval,
-  on_change: onChange,
+  interval: intervalView,
+  on_change: onChangeView,
 };
 
 /** The view of a trigger; what it is asked must be about that trigger. */

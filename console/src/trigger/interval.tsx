@@ -25,7 +25,7 @@ function IntervalForm({ fields, change, error }: TriggerForm) {
   );
 }
 
-export const interval: TriggerView<IntervalTrigger> = {
+export const intervalView: TriggerView<IntervalTrigger> = {
   label: 'At an interval',
   run: 'on schedule',
   starting: () => ({ type: 'interval', interval_ms: firstIntervalMs }),

@@ -96,7 +96,7 @@ function onChangeText(
   return whenever(or(points), byMore(band.type === 'percent' ? `${threshold} %` : threshold));
 }
 
-export const onChange: TriggerView<OnChangeTrigger> = {
+export const onChangeView: TriggerView<OnChangeTrigger> = {
   label: 'When points change',
   run: 'on change',
   starting: () => ({ type: 'on_change', point_refs: [], time_deadband_ms: 0, value_deadband: null }),

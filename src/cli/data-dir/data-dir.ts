@@ -11,13 +11,13 @@ import type { Site } from '../../site/site.ts';
 import { databaseFormats, wasMoved } from '../../storage/data-files.ts';
 import { type Database, type DatabasePlace, openDatabase } from '../../storage/database.ts';
 import { CommandError } from '../exit.ts';
-import type { Environment } from '../remote.ts';
+import type { RemoteEnvironment } from '../remote.ts';
 import type { Terminal } from '../terminal.ts';
 
 export interface Settings {
   readonly dataDir: string;
   readonly configDir: string;
-  readonly env: Environment;
+  readonly env: RemoteEnvironment;
 }
 
 export interface DataDirParts {

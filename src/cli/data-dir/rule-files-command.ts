@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { importRules } from '../../automation/import-export.ts';
-import { type ImportedRule, readRuleFile, ruleFileOf } from '../../automation/import-file.ts';
+import { decodeRuleFile, type ImportedRule, ruleFileOf } from '../../automation/import-file.ts';
 import { createRuleStore } from '../../automation/rule-store.ts';
 import { siteCatalogue } from '../../site/site-catalogue.ts';
 import { confirmedOption } from '../command-line.ts';
@@ -45,7 +45,7 @@ function ruleFiles(path: string): string[] {
 function readAll(path: string, parts: DataDirParts, settings: Settings): ImportedRule[] {
   const files = ruleFiles(path);
   const catalogue = siteCatalogue(parts.site(settings.configDir));
-  const read = files.map((file) => readRuleFile(basename(file), readFileSync(file, 'utf8'), catalogue));
+  const read = files.map((file) => decodeRuleFile(basename(file), readFileSync(file, 'utf8'), catalogue));
   const problems = read.flatMap((result) => (result.ok ? [] : result.problems));
   if (problems.length > 0) throw new CommandError(problems.join('\n'));
   return read.flatMap((result) => (result.ok ? result.rules : []));

@@ -1,7 +1,7 @@
 /** Every line of [data-processing §6.2] and of a result's times and identity, on the case's result. */
 import { describe, expect, test } from 'vitest';
 import { type PatchOperation, patched } from '../../base/json-patch.ts';
-import { caseNowMs, loadQuestion, loadResult, loadRoute, loadTask } from '../../testing/load-fixture.ts';
+import { caseNowMs, loadFixtureRoute, loadQuestion, loadResult, loadTask } from '../../testing/load-fixture.ts';
 import type { FallbackPolicy, TaskDeclaration } from '../task/declaration.ts';
 import { type ResultQuestion, validateResult } from './result.ts';
 
@@ -168,9 +168,9 @@ describe('[data-processing §6.1] result: identity, times, artifact', () => {
     expect(verdict([], pinned(digest))).toBe('accepted');
     expect(verdict([], pinned(`sha256:${'2'.repeat(64)}`))).toBe('artifact /artifact/artifact_digest');
     const { artifact: _, ...unpinned } = request;
-    const free = { request: unpinned, route: { ...loadRoute, requires_artifact: false } };
+    const free = { request: unpinned, route: { ...loadFixtureRoute, requires_artifact: false } };
     expect(verdict([remove('/artifact')], free)).toBe('accepted');
-    expect(verdict([remove('/artifact')], { ...free, route: loadRoute })).toBe('artifact /artifact');
+    expect(verdict([remove('/artifact')], { ...free, route: loadFixtureRoute })).toBe('artifact /artifact');
   });
 });
 

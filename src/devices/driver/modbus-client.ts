@@ -15,7 +15,7 @@ export interface ModbusPlace {
 }
 
 /** The transport: a TCP socket, or a simulated one. */
-export interface Wire {
+export interface ModbusWire {
   readonly isOpen: boolean;
   write(bytes: Buffer): void;
   /** Ends the connection; `closed` follows, in a later turn. */
@@ -29,7 +29,7 @@ export interface WireEvents {
   closed(): void;
 }
 
-export type OpenWire = (place: ModbusPlace, events: WireEvents) => Wire;
+export type OpenWire = (place: ModbusPlace, events: WireEvents) => ModbusWire;
 
 export const openTcp: OpenWire = ({ host, port }, events) => {
   const socket = new Socket();
@@ -66,7 +66,7 @@ const transactions = 0x1_0000;
 export class ModbusClient {
   readonly #place: ModbusPlace;
   readonly #clock: Clock;
-  readonly #wire: Wire;
+  readonly #wire: ModbusWire;
   #open: Open | undefined;
   #received: Buffer = Buffer.alloc(0);
   #transaction = 0;

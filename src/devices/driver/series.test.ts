@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { localMs } from '../../site/local-time.ts';
-import { readSeries, valueAt } from './series.ts';
+import { readSeries, seriesValueAt } from './series.ts';
 
 const hourMs = 3_600_000;
 const weekMs = 168 * hourMs;
@@ -33,7 +33,7 @@ describe('[points §3.3] series of the simulated driver', () => {
 
   test('between samples the value is interpolated', () => {
     const series = readSeries(hourly('2026-01-05T00:00:00Z', 200), 'load.csv', 'UTC');
-    expect(valueAt(series, Date.parse('2026-01-05T10:30:00Z'), 'UTC')).toBe(10.5);
+    expect(seriesValueAt(series, Date.parse('2026-01-05T10:30:00Z'), 'UTC')).toBe(10.5);
   });
 
   test('weekday and hour of day are right in any year, in local time on both sides of a clock change', () => {
@@ -49,7 +49,7 @@ describe('[points §3.3] series of the simulated driver', () => {
       fc.property(fc.integer({ min: 0, max: 400_000 }), (hours) => {
         const wallMs = Date.parse('2020-01-01T00:00:00Z') + hours * hourMs;
         // A local hour that the clocks skip or repeat has no sample of its own; its neighbours stand for it.
-        const value = valueAt(series, wallMs, zone);
+        const value = seriesValueAt(series, wallMs, zone);
         expect(Math.abs(value - ofWeek(wallMs))).toBeLessThan(1e-6);
       }),
     );
@@ -58,6 +58,6 @@ describe('[points §3.3] series of the simulated driver', () => {
   test('the replay repeats after whole weeks', () => {
     const series = readSeries(hourly('2026-01-05T00:00:00Z', 200), 'load.csv', 'UTC');
     const at = Date.parse('2026-03-03T03:00:00Z');
-    expect(valueAt(series, at + weekMs, 'UTC')).toBe(valueAt(series, at, 'UTC'));
+    expect(seriesValueAt(series, at + weekMs, 'UTC')).toBe(seriesValueAt(series, at, 'UTC'));
   });
 });

@@ -4,7 +4,7 @@
  */
 import { localMs } from '../../site/local-time.ts';
 
-export interface Series {
+export interface ReplaySeries {
   /** Local milliseconds of the site's zone, increasing. */
   readonly times: Float64Array;
   readonly values: Float64Array;
@@ -16,7 +16,7 @@ const weekMs = 604_800_000;
  * Reads `time,value` lines, times in UTC and increasing; throws an Error whose message names file and line. When the
  * clocks go back, the second run through that hour is left out: replay has one value for each local time.
  */
-export function readSeries(text: string, fileName: string, timezone: string): Series {
+export function readSeries(text: string, fileName: string, timezone: string): ReplaySeries {
   const lines = text.trimEnd().split(/\r?\n/);
   if (lines[0] !== 'time,value') throw new Error(`${fileName}:1: the header must be time,value`);
   const times: number[] = [];
@@ -42,7 +42,7 @@ export function readSeries(text: string, fileName: string, timezone: string): Se
 }
 
 /** The series' value at wall time `wallMs`. */
-export function valueAt(series: Series, wallMs: number, timezone: string): number {
+export function seriesValueAt(series: ReplaySeries, wallMs: number, timezone: string): number {
   const { times, values } = series;
   const first = times[0] ?? 0;
   const weeks = Math.floor(((times.at(-1) ?? 0) - first) / weekMs);

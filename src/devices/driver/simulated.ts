@@ -8,15 +8,15 @@ import { signalOf } from '../../site/address.ts';
 import type { SimulatedChannel, SimulatedSignal } from '../../site/protocol/simulated.ts';
 import { quality } from '../../site/quality.ts';
 import type { Driver, DriverContext } from '../driver.ts';
-import { type Series, valueAt } from './series.ts';
+import { type ReplaySeries, seriesValueAt } from './series.ts';
 import { commandPlant, initialPlant, type PlantInputs, type PlantState, stepPlant } from './simulated-model.ts';
 
 export interface SimulatedOptions {
   readonly timezone: string;
-  readonly load: Series;
-  readonly pv: Series;
+  readonly load: ReplaySeries;
+  readonly pv: ReplaySeries;
   /** Null: the plant has no pyranometer. */
-  readonly irradiance: Series | null;
+  readonly irradiance: ReplaySeries | null;
   /** Where the state is kept. */
   readonly stateFile: string;
 }
@@ -132,7 +132,7 @@ export function plantInputs(
   { load, pv, irradiance, timezone }: Omit<SimulatedOptions, 'stateFile'>,
   wallMs: number,
 ): PlantInputs {
-  const at = (series: Series): number => Math.max(0, valueAt(series, wallMs, timezone));
+  const at = (series: ReplaySeries): number => Math.max(0, seriesValueAt(series, wallMs, timezone));
   return {
     loadKw: at(load),
     pvAvailableKw: at(pv),

@@ -1,5 +1,5 @@
 /** What travels between the service and a forecasting thread: typed arrays, moved and not copied. */
-import type { Answer, Ask } from '../forecast.ts';
+import type { Ask, ForecastAnswer } from '../forecast.ts';
 import type { Sample } from '../sample.ts';
 
 export interface ForecastJob {
@@ -9,7 +9,7 @@ export interface ForecastJob {
 
 /** `failed`: the models could not; why is for the log. */
 export type ForecastReply =
-  | { readonly outcome: 'forecast'; readonly answer: Answer }
+  | { readonly outcome: 'forecast'; readonly answer: ForecastAnswer }
   | { readonly outcome: 'failed'; readonly reason: string };
 
 export function buffersOfJob({ sample, ask }: ForecastJob): ArrayBuffer[] {
@@ -17,7 +17,7 @@ export function buffersOfJob({ sample, ask }: ForecastJob): ArrayBuffer[] {
   return buffersOf(arrays);
 }
 
-export function buffersOfAnswer({ value, quantiles }: Answer): ArrayBuffer[] {
+export function buffersOfAnswer({ value, quantiles }: ForecastAnswer): ArrayBuffer[] {
   return buffersOf([value, ...quantiles]);
 }
 

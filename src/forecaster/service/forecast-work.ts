@@ -5,7 +5,7 @@ import type { Log } from '../../base/log.ts';
 import type { AcceptedRequest } from '../../processor-kit/check-request.ts';
 import { declaredFallback } from '../../processor-kit/server/fallback-work.ts';
 import { type Findings, horizonLabels, type Work } from '../../processor-kit/server/work.ts';
-import type { Answer, Ask } from '../forecast.ts';
+import type { Ask, ForecastAnswer } from '../forecast.ts';
 import { buffersOfJob, type ForecastJob, type ForecastReply } from './forecast-job.ts';
 import { judgeHistory } from './judge-history.ts';
 import { readFrame } from './read-frame.ts';
@@ -74,7 +74,7 @@ function askOf({ request, declaration }: AcceptedRequest): Ask {
 }
 
 /** Throws when the models gave what is no number: a completed answer says so ([processor §5], MODEL_RUNTIME_UNAVAILABLE). */
-export function pointsOf(accepted: AcceptedRequest, { value: values, quantiles }: Answer): ForecastPoint[] {
+export function pointsOf(accepted: AcceptedRequest, { value: values, quantiles }: ForecastAnswer): ForecastPoint[] {
   const { minimum, maximum } = accepted.declaration.output;
   const probabilities = accepted.request.options.quantiles;
   const within = (value: number | undefined): number => {

@@ -2,8 +2,10 @@
  * Whether a history is enough to forecast from [data-processing §6.3]: what is not gets a named fallback or no answer,
  * never a guess that looks like a forecast.
  */
+
+import { dayMs } from '../../base/timestamp.ts';
 import type { TaskDeclaration } from '../../contract/task/declaration.ts';
-import { dayMs, type Sample } from '../sample.ts';
+import type { Sample } from '../sample.ts';
 import { historyDaysComfortable, historyDaysMin, knownShareMin, outlierWidths, silentDaysMax } from './limits.ts';
 
 export type HistoryVerdict =

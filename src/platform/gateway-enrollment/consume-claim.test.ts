@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import { at, callScope, commandContext } from '../../testing/application-calls.ts';
 import {
-  fingerprint,
   gatewayId,
   type OpenEnrollment,
   openEnrollment,
   otherGatewayId,
+  requestFingerprint,
 } from '../../testing/gateway-enrollment.ts';
 
 const hourMs = 3_600_000;
@@ -19,7 +19,7 @@ function take({ consume, fresh }: OpenEnrollment, enrollmentToken: string, overr
   return consume(fresh(consume.contract), {
     gatewayId,
     enrollmentToken,
-    credentialRequestFingerprint: fingerprint,
+    credentialRequestFingerprint: requestFingerprint,
     ...overrides,
   });
 }
@@ -53,7 +53,7 @@ describe('consume a claim', () => {
     };
     expect(await take(enrollment, token)).toEqual({ ok: true, replayed: false, gateway });
     expect(await enrollment.view()).toEqual({ ok: true, gateway });
-    expect(enrollment.store.all()).toMatchObject([{ credentialRequestFingerprint: fingerprint }]);
+    expect(enrollment.store.all()).toMatchObject([{ credentialRequestFingerprint: requestFingerprint }]);
   });
 
   test('[platform §6.4] the view of no state has a token, a digest or a fingerprint', async () => {
@@ -80,7 +80,7 @@ describe('consume a claim', () => {
     const enrollmentToken = await issued();
     for (const subjectKind of ['user', 'service-account', 'system']) {
       const context = commandContext(clock, consume.contract, { subjectKind });
-      const input = { gatewayId, enrollmentToken, credentialRequestFingerprint: fingerprint };
+      const input = { gatewayId, enrollmentToken, credentialRequestFingerprint: requestFingerprint };
       expect(await consume(context, input)).toEqual(invalid);
     }
   });
@@ -91,7 +91,7 @@ describe('consume a claim', () => {
       async 'of another tenant'(enrollment) {
         const token = await enrollment.issued();
         const { consume, fresh } = enrollment;
-        const input = { gatewayId, enrollmentToken: token, credentialRequestFingerprint: fingerprint };
+        const input = { gatewayId, enrollmentToken: token, credentialRequestFingerprint: requestFingerprint };
         return consume(fresh(consume.contract, { tenantId: 'tenant-2' }), input);
       },
       async registered(enrollment) {
@@ -194,7 +194,7 @@ describe('consume a claim', () => {
     const token = await enrollment.issued();
     const { consume, clock } = enrollment;
     const context = commandContext(clock, consume.contract);
-    const input = { gatewayId, enrollmentToken: token, credentialRequestFingerprint: fingerprint };
+    const input = { gatewayId, enrollmentToken: token, credentialRequestFingerprint: requestFingerprint };
     await consume(context, input);
     clock.advance(2 * hourMs);
     expect(await consume(context, input)).toMatchObject({ ok: true, replayed: true, gateway: { state: 'claimed' } });

@@ -6,9 +6,9 @@ import { type UseCase, useCase } from '../application-contract.ts';
 import { type PlatformLimits, platformLimits } from '../limits.ts';
 import { type Refusal, type RefusalCode, type RefusedCommand, refuseCommand } from '../refusal.ts';
 import {
-  type Command,
   type CommandParts,
   type CommandUse,
+  type ContractCommand,
   callStore,
   isSameRequest,
   journalOf,
@@ -46,7 +46,7 @@ export function enrolled(gateway: GatewayView, replayed: boolean): EnrolledGatew
 export function enrollmentCommand<Input extends { readonly gatewayId: string }, Success extends EnrolledGateway>(
   parts: GatewayEnrollmentParts,
   use: Pick<CommandUse<Input, GatewayView, Success | EnrolledGateway>, 'contract' | 'decodeInput' | 'identity'> & {
-    work(parts: CommandParts, command: Command<Input>): Promise<Worked<Success | EnrolledGateway>>;
+    work(parts: CommandParts, command: ContractCommand<Input>): Promise<Worked<Success | EnrolledGateway>>;
   },
 ): UseCase<Success | EnrolledGateway | Refusal> {
   const { gateways, clock, log, newId, limits = platformLimits } = parts;
@@ -72,7 +72,7 @@ export function enrollmentCommand<Input extends { readonly gatewayId: string }, 
 export async function findGateway(
   parts: CommandParts,
   gateways: Gateways,
-  { context: { scope }, input: { gatewayId } }: Command<{ readonly gatewayId: string }>,
+  { context: { scope }, input: { gatewayId } }: ContractCommand<{ readonly gatewayId: string }>,
 ): Promise<{ readonly found: Gateway | null } | RefusedCommand> {
   const answer = await callStore(parts, 'the lookup of a gateway', () => gateways.find(scope, gatewayId));
   if (answer.kind !== 'answered') return refuseCommand('storage-unavailable');
@@ -89,7 +89,7 @@ export async function findGateway(
 export async function commitGateway<Input>(
   parts: CommandParts,
   gateways: Gateways,
-  command: Command<Input>,
+  command: ContractCommand<Input>,
   change: {
     readonly expectedRevision: number | null;
     readonly next: Gateway;
@@ -119,7 +119,7 @@ export async function commitGateway<Input>(
 async function receiptOf<Input>(
   parts: CommandParts,
   gateways: Gateways,
-  { context: { scope, subject, idempotencyKey }, requestDigest }: Command<Input>,
+  { context: { scope, subject, idempotencyKey }, requestDigest }: ContractCommand<Input>,
 ): Promise<Worked<EnrolledGateway> | null> {
   const found = await callStore(parts, 'the lookup of a receipt', () => gateways.findReceipt(scope, idempotencyKey));
   if (found.kind !== 'answered') return refuseCommand('storage-unavailable');

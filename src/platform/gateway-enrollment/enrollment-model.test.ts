@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { silentLog } from '../../base/log.ts';
 import { at } from '../../testing/application-calls.ts';
-import { fingerprint, gatewayId, openEnrollment, otherGatewayId } from '../../testing/gateway-enrollment.ts';
+import { gatewayId, openEnrollment, otherGatewayId, requestFingerprint } from '../../testing/gateway-enrollment.ts';
 import { createConsumeClaim } from './consume-claim.ts';
 import { inMemoryGateways } from './in-memory.ts';
 import { createIssueClaim } from './issue-claim.ts';
@@ -139,7 +139,7 @@ async function call({ clock, register, issue, consume }: Enrollment, tokens: str
   const inputs: Record<string, object> = {
     register: { displayName: one.displayName },
     issue: { claimExpiresAt: at(clock, one.aheadMs ?? 0) },
-    consume: { enrollmentToken: tokens[one.token ?? 0] ?? never, credentialRequestFingerprint: fingerprint },
+    consume: { enrollmentToken: tokens[one.token ?? 0] ?? never, credentialRequestFingerprint: requestFingerprint },
   };
   const result = await useCase(context, { gatewayId: one.gatewayId, ...inputs[one.kind] });
   if (!result.ok) return result.code;

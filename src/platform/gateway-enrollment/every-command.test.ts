@@ -1,11 +1,11 @@
 /** Register, issue and consume keep to the order of checks of every command. */
 import { at } from '../../testing/application-calls.ts';
 import {
-  fingerprint,
   gatewayId,
   type OpenEnrollment,
   openEnrollment,
   otherGatewayId,
+  requestFingerprint,
 } from '../../testing/gateway-enrollment.ts';
 import { commandOrderContract, type OpenCommand } from '../every-command-contract.ts';
 
@@ -58,7 +58,7 @@ commandOrderContract('consume a claim', async () => {
   const enrollment = openEnrollment();
   const enrollmentToken = await enrollment.issued();
   const { consume } = enrollment;
-  const input = { gatewayId, enrollmentToken, credentialRequestFingerprint: fingerprint };
+  const input = { gatewayId, enrollmentToken, credentialRequestFingerprint: requestFingerprint };
   return opened(enrollment, {
     contract: consume.contract,
     run: consume,

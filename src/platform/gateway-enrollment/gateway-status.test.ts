@@ -1,7 +1,7 @@
 /** Gateway status [platform §6.5]. */
 import { describe, expect, test } from 'vitest';
 import { callScope } from '../../testing/application-calls.ts';
-import { settled } from '../../testing/faulty-port.ts';
+import { settledPort } from '../../testing/faulty-port.ts';
 import { gatewayId, openEnrollment } from '../../testing/gateway-enrollment.ts';
 import { hostileVariants } from '../../testing/hostile-values.ts';
 
@@ -65,7 +65,7 @@ describe('gateway status', () => {
       ended = true;
     });
     clock.advance(4999);
-    await settled();
+    await settledPort();
     expect(ended).toBe(false);
     clock.advance(1);
     expect(await late).toEqual(unavailable);

@@ -6,7 +6,7 @@ import { type UseCase, useCase } from '../application-contract.ts';
 import type { QueryContext } from '../call-context.ts';
 import { type PlatformLimits, platformLimits } from '../limits.ts';
 import { callOutside } from '../outside.ts';
-import { type Refusal, refuse } from '../refusal.ts';
+import { type Refusal, refuseWith } from '../refusal.ts';
 import { runQuery } from '../run-query.ts';
 import { untrusted } from '../untrusted.ts';
 import { gatewayStatusContract } from './contracts.ts';
@@ -38,7 +38,7 @@ export function createGatewayStatus(parts: GatewayStatusParts): UseCase<GatewayS
       deadlineMs: limits.store_deadline_ms,
       call: () => gateways.find(scope, gatewayId),
     });
-    if (answer.kind !== 'answered') return refuse('storage-unavailable');
+    if (answer.kind !== 'answered') return refuseWith('storage-unavailable');
     const gateway = answer.value;
     if (
       gateway === null ||
@@ -46,7 +46,7 @@ export function createGatewayStatus(parts: GatewayStatusParts): UseCase<GatewayS
       gateway.projectId !== scope.projectId ||
       gateway.gatewayId !== gatewayId
     ) {
-      return refuse('gateway-not-found');
+      return refuseWith('gateway-not-found');
     }
     return Object.freeze({ ok: true as const, gateway: viewOf(gateway) });
   };

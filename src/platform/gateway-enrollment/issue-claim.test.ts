@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { sha256Hex } from '../../base/digest.ts';
 import { at, callScope, commandContext } from '../../testing/application-calls.ts';
-import { settled } from '../../testing/faulty-port.ts';
-import { fingerprint, gatewayId, openEnrollment, otherGatewayId } from '../../testing/gateway-enrollment.ts';
+import { settledPort } from '../../testing/faulty-port.ts';
+import { gatewayId, openEnrollment, otherGatewayId, requestFingerprint } from '../../testing/gateway-enrollment.ts';
 
 const hourMs = 3_600_000;
 const invalid = { ok: false, code: 'invalid-input', retryable: false };
@@ -83,7 +83,11 @@ describe('issue a claim', () => {
     expect(JSON.stringify(store.all())).toContain(digest);
     const elsewhere = [store.journal.audit, store.journal.events, await view()];
     expect(JSON.stringify(elsewhere)).not.toContain(digest);
-    await consume(fresh(consume.contract), { gatewayId, enrollmentToken, credentialRequestFingerprint: fingerprint });
+    await consume(fresh(consume.contract), {
+      gatewayId,
+      enrollmentToken,
+      credentialRequestFingerprint: requestFingerprint,
+    });
     expect(JSON.stringify([store.all(), store.journal.audit, store.journal.events])).not.toContain(digest);
   });
 
@@ -172,7 +176,11 @@ describe('issue a claim', () => {
     const second = await again();
     expect(second).toMatchObject({ ok: true, gateway: { state: 'awaiting-claim', revision: 3 } });
     const take = (enrollmentToken: string) =>
-      consume(fresh(consume.contract), { gatewayId, enrollmentToken, credentialRequestFingerprint: fingerprint });
+      consume(fresh(consume.contract), {
+        gatewayId,
+        enrollmentToken,
+        credentialRequestFingerprint: requestFingerprint,
+      });
     // The first token is another token now.
     expect(await take(first)).toMatchObject({ code: 'invalid-enrollment-token' });
     expect(await take('enrollmentToken' in second ? second.enrollmentToken : '')).toMatchObject({ ok: true });
@@ -182,7 +190,11 @@ describe('issue a claim', () => {
   test('[platform §6.4] a claimed gateway gets no other claim, also after the claim expired', async () => {
     const { issue, consume, issued, fresh, clock } = openEnrollment();
     const enrollmentToken = await issued();
-    await consume(fresh(consume.contract), { gatewayId, enrollmentToken, credentialRequestFingerprint: fingerprint });
+    await consume(fresh(consume.contract), {
+      gatewayId,
+      enrollmentToken,
+      credentialRequestFingerprint: requestFingerprint,
+    });
     clock.advance(2 * hourMs);
     expect(await issue(fresh(issue.contract), { gatewayId, claimExpiresAt: at(clock, hourMs) })).toEqual({
       ok: false,
@@ -199,13 +211,13 @@ describe('issue a claim', () => {
     const context = fresh(issue.contract);
     const input = { gatewayId, claimExpiresAt: at(clock, hourMs) };
     const late = issue(context, input);
-    await settled();
+    await settledPort();
     clock.advance(5000);
     const unavailable = await late;
     expect(unavailable).toEqual({ ok: false, code: 'storage-unavailable', retryable: true });
     resolve(undefined);
     port.break('commit', null);
-    await settled();
+    await settledPort();
     expect(store.all()).toMatchObject([{ state: 'awaiting-claim' }]);
     const retry = await issue(context, input);
     expect(retry).toMatchObject({ ok: true, replayed: true });

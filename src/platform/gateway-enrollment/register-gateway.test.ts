@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import { at, callScope, commandContext } from '../../testing/application-calls.ts';
 import {
-  fingerprint,
   gatewayId,
   type OpenEnrollment,
   openEnrollment,
   otherGatewayId,
+  requestFingerprint,
 } from '../../testing/gateway-enrollment.ts';
 
 const input = { gatewayId, displayName: 'Roof' };
@@ -22,7 +22,11 @@ async function throughAllStates(enrollment: OpenEnrollment, look: (state: string
   const claim = await issue(fresh(issue.contract), { gatewayId, claimExpiresAt: at(clock, 60_000) });
   await look('awaiting-claim');
   const enrollmentToken = 'enrollmentToken' in claim ? claim.enrollmentToken : '';
-  await consume(fresh(consume.contract), { gatewayId, enrollmentToken, credentialRequestFingerprint: fingerprint });
+  await consume(fresh(consume.contract), {
+    gatewayId,
+    enrollmentToken,
+    credentialRequestFingerprint: requestFingerprint,
+  });
   await look('claimed');
 }
 

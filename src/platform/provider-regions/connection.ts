@@ -1,6 +1,6 @@
 /** A cloud connection as data from a store, decoded: raw credentials are refused, here and on the way into a store. */
 import Type from 'typebox';
-import { identifier, type Scope } from '../call-context.ts';
+import { contextIdentifier, type Scope } from '../call-context.ts';
 import { ownMembers, untrusted } from '../untrusted.ts';
 import type { CloudConnection } from './ports.ts';
 
@@ -13,7 +13,7 @@ const credentialReference = Type.String({
     /^(secret|workload-identity):\/\/(?=.{1,512}$)[A-Za-z0-9][A-Za-z0-9._-]*(\/[A-Za-z0-9][A-Za-z0-9._-]*)*(?:#[A-Za-z0-9][A-Za-z0-9._-]*)?$/,
 });
 
-const place = { tenantId: identifier, projectId: identifier, connectionId: identifier };
+const place = { tenantId: contextIdentifier, projectId: contextIdentifier, connectionId: contextIdentifier };
 const decodePlace = untrusted(Type.Object(place));
 
 /** Whether a row, whatever else is wrong with it, is the connection that was asked for. */
@@ -31,7 +31,7 @@ export const decodeConnection: (value: unknown) => CloudConnection | null = untr
   Type.Object(
     {
       ...place,
-      providerId: identifier,
+      providerId: contextIdentifier,
       enabled: Type.Boolean(),
       credentialReference,
     },

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { silentLog } from '../../base/log.ts';
 import { at, callScope, queryContext } from '../../testing/application-calls.ts';
-import { type Fault, faultyPort, settled } from '../../testing/faulty-port.ts';
+import { faultyPort, type PortFault, settledPort } from '../../testing/faulty-port.ts';
 import { hostileVariants } from '../../testing/hostile-values.ts';
 import { simulatedClock } from '../../testing/simulated-clock.ts';
 import { platformLimits } from '../limits.ts';
@@ -275,7 +275,7 @@ describe('what an adapter answers', () => {
       const { run, adapter, clock } = open();
       adapter.break('discoverRegions', { kind });
       const result = run();
-      await settled();
+      await settledPort();
       clock.advance(platformLimits.adapter_deadline_ms);
       expect(await result).toEqual({ ok: false, code: 'provider-unavailable', retryable: true });
     }
@@ -311,13 +311,13 @@ describe('what an adapter answers', () => {
 });
 
 describe('deadlines of discovery', () => {
-  test.each<[Fault['kind'] & ('throw' | 'hang')]>([['throw'], ['hang']])(
+  test.each<[PortFault['kind'] & ('throw' | 'hang')]>([['throw'], ['hang']])(
     '[platform §6.2] a lookup that does %s is storage-unavailable, and the adapter is not called',
     async (kind) => {
       const { run, connections, adapter, clock } = open();
       connections.break('find', { kind });
       const result = run();
-      await settled();
+      await settledPort();
       clock.advance(platformLimits.store_deadline_ms);
       expect(await result).toEqual({ ok: false, code: 'storage-unavailable', retryable: true });
       expect(adapter.calls).toEqual([]);
@@ -347,18 +347,18 @@ describe('deadlines of discovery', () => {
     void discover(queryContext('cloud-connections:read'), { connectionId: 'connection-1' }).then((end) =>
       ended.push(end),
     );
-    await settled();
+    await settledPort();
     clock.advance(platformLimits.adapter_deadline_ms - 1);
-    await settled();
+    await settledPort();
     expect(ended).toEqual([]);
     expect(signals.map((signal) => signal.aborted)).toEqual([false]);
     clock.advance(1);
-    await settled();
+    await settledPort();
     const unavailable = { ok: false, code: 'provider-unavailable', retryable: true };
     expect(ended).toEqual([unavailable]);
     expect(signals.map((signal) => signal.aborted)).toEqual([true]);
     resolve({ ok: false, code: 'provider-rate-limited', retryable: false });
-    await settled();
+    await settledPort();
     expect(ended).toEqual([unavailable]);
   });
 
@@ -367,7 +367,7 @@ describe('deadlines of discovery', () => {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     adapter.break('discoverRegions', { kind: 'wait', until: promise });
     const result = run();
-    await settled();
+    await settledPort();
     clock.advance(platformLimits.adapter_deadline_ms - 1);
     resolve(undefined);
     expect(await result).toMatchObject({ ok: true, connectionId: observation.connectionId });

@@ -3,10 +3,10 @@ import Type from 'typebox';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { type UseCase, useCase } from '../application-contract.ts';
-import { identifier, type QueryContext } from '../call-context.ts';
+import { contextIdentifier, type QueryContext } from '../call-context.ts';
 import { type PlatformLimits, platformLimits } from '../limits.ts';
 import { callOutside } from '../outside.ts';
-import { type Refusal, refuse } from '../refusal.ts';
+import { type Refusal, refuseWith } from '../refusal.ts';
 import { runQuery } from '../run-query.ts';
 import { untrusted } from '../untrusted.ts';
 import { decodeConnection, isConnectionOf } from './connection.ts';
@@ -26,7 +26,7 @@ interface Input {
   readonly connectionId: string;
 }
 
-const decodeInput = untrusted(Type.Object({ connectionId: identifier }, { additionalProperties: false }));
+const decodeInput = untrusted(Type.Object({ connectionId: contextIdentifier }, { additionalProperties: false }));
 
 /** The use case; two adapters of one provider are a mistake of the composition and throw here. */
 export function createDiscoverRegions(parts: DiscoverRegionsParts): UseCase<Discovered | Refusal> {
@@ -56,14 +56,14 @@ async function discover(
     deadlineMs: limits.store_deadline_ms,
     call: () => connections.find(scope, connectionId),
   });
-  if (found.kind !== 'answered') return refuse('storage-unavailable');
+  if (found.kind !== 'answered') return refuseWith('storage-unavailable');
   // A store that answers with another tenant's row must not become a way to it, nor tell what is wrong with it.
-  if (!isConnectionOf(scope, connectionId, found.value)) return refuse('cloud-connection-not-found');
+  if (!isConnectionOf(scope, connectionId, found.value)) return refuseWith('cloud-connection-not-found');
   const connection = decodeConnection(found.value);
-  if (connection === null) return refuse('cloud-connection-invalid');
-  if (!connection.enabled) return refuse('cloud-connection-disabled');
+  if (connection === null) return refuseWith('cloud-connection-invalid');
+  if (!connection.enabled) return refuseWith('cloud-connection-disabled');
   const adapter = adapters.get(connection.providerId);
-  if (adapter === undefined) return refuse('provider-adapter-not-registered');
+  if (adapter === undefined) return refuseWith('provider-adapter-not-registered');
   const request = Object.freeze({ ...scope, connectionId, credentialReference: connection.credentialReference });
   const answer = await callOutside({
     clock,
@@ -72,6 +72,6 @@ async function discover(
     deadlineMs: limits.adapter_deadline_ms,
     call: (signal) => adapter.discoverRegions(request, signal),
   });
-  if (answer.kind !== 'answered') return refuse('provider-unavailable');
+  if (answer.kind !== 'answered') return refuseWith('provider-unavailable');
   return judgeAnswer(answer.value, connection, adapter, limits.regions_max);
 }

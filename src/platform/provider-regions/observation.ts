@@ -1,8 +1,8 @@
 /** Judges what an adapter answered [platform §6.2]: its observation, its own failure, or neither. */
 import Type from 'typebox';
-import { identifier } from '../call-context.ts';
+import { contextIdentifier } from '../call-context.ts';
 import { isCanonicalInstant } from '../instant.ts';
-import { type Refusal, refuse } from '../refusal.ts';
+import { type Refusal, refuseWith } from '../refusal.ts';
 import { untrusted } from '../untrusted.ts';
 import {
   type CloudConnection,
@@ -22,16 +22,16 @@ const decodeAnswer = untrusted(
         ok: Type.Literal(true),
         observation: Type.Object(
           {
-            providerId: identifier,
-            connectionId: identifier,
+            providerId: contextIdentifier,
+            connectionId: contextIdentifier,
             observedAt: Type.String(),
             regions: Type.Array(
               Type.Object(
                 {
-                  regionId: identifier,
+                  regionId: contextIdentifier,
                   displayName: Type.String({ pattern: /^[^\p{Cc}\p{Cs}]{1,128}$/u }),
                   availability: Type.Union(regionAvailabilities.map((word) => Type.Literal(word))),
-                  capabilities: Type.Array(identifier),
+                  capabilities: Type.Array(contextIdentifier),
                 },
                 exact,
               ),
@@ -62,7 +62,7 @@ export function judgeAnswer(
   regionsMax: number,
 ): Discovered | Refusal {
   const decoded = decodeAnswer(answer);
-  if (decoded === null) return refuse('provider-adapter-contract-violation');
+  if (decoded === null) return refuseWith('provider-adapter-contract-violation');
   if (!decoded.ok) return Object.freeze({ ok: false, code: decoded.code, retryable: decoded.retryable });
   const { providerId, connectionId, observedAt, regions } = decoded.observation;
   const declared = new Set(adapter.capabilities);
@@ -73,7 +73,7 @@ export function judgeAnswer(
     regions.length <= regionsMax &&
     new Set(regions.map((region) => region.regionId)).size === regions.length &&
     regions.every((region) => region.capabilities.every((capability) => declared.has(capability)));
-  if (!keeps) return refuse('provider-adapter-contract-violation');
+  if (!keeps) return refuseWith('provider-adapter-contract-violation');
   // Regions and their lists are frozen by the decoding.
   const sorted: readonly Region[] = Object.freeze(regions.toSorted(byCodeUnits));
   return Object.freeze({ ok: true, providerId, connectionId, observedAt, regions: sorted });

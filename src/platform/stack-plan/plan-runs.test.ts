@@ -1,6 +1,6 @@
 /** Runs of an engine: one a key, cancelled by who waits, ended by a deadline, counted [platform §6.3]. */
 import { describe, expect, test } from 'vitest';
-import { holdMethod, settled } from '../../testing/faulty-port.ts';
+import { holdMethod, settledPort } from '../../testing/faulty-port.ts';
 import { openPlanning, stackRequest } from '../../testing/stack-planning.ts';
 import { platformLimits } from '../limits.ts';
 
@@ -19,9 +19,9 @@ describe('runs of an engine', () => {
               ? holdMethod(plans, method)
               : holdMethod(policy, method);
       const first = run();
-      await settled();
+      await settledPort();
       const second = run();
-      await settled();
+      await settledPort();
       held.forNewCalls();
       held.forAll();
       const results = await Promise.all([first, second]);
@@ -56,7 +56,7 @@ describe('runs of an engine', () => {
     const { run, planStack, context, engine } = openPlanning();
     const held = holdMethod(engine, 'plan');
     const first = run();
-    await settled();
+    await settledPort();
     const conflict = { ok: false, code: 'idempotency-conflict', retryable: false };
     expect(await run({ ...stackRequest, stackId: 'stack-2' })).toEqual(conflict);
     expect(await planStack(context({ subjectId: 'eve' }), stackRequest)).toEqual(conflict);
@@ -91,13 +91,13 @@ describe('runs of an engine', () => {
     });
     const ended: unknown[] = [];
     void stuck.run().then((end) => ended.push(end));
-    await settled();
+    await settledPort();
     stuck.clock.advance(platformLimits.engine_deadline_ms - 1);
-    await settled();
+    await settledPort();
     expect(ended).toEqual([]);
     expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
     stuck.clock.advance(1);
-    await settled();
+    await settledPort();
     expect(ended).toEqual([{ ok: false, code: 'infrastructure-engine-unavailable', retryable: true }]);
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
     expect(stuck.events()).toEqual([]);
@@ -105,7 +105,7 @@ describe('runs of an engine', () => {
     // An answer in the last millisecond counts.
     const held = holdMethod(engine, 'plan');
     const inTime = run();
-    await settled();
+    await settledPort();
     clock.advance(platformLimits.engine_deadline_ms - 1);
     held.forAll();
     expect(await inTime).toMatchObject({ ok: true });
@@ -125,22 +125,22 @@ describe('runs of an engine', () => {
       const held = holdMethod(policy, method);
       const controller = new AbortController();
       const call = run(stackRequest, controller.signal);
-      await settled();
+      await settledPort();
       controller.abort();
       expect(await call, method).toEqual(cancelled);
       held.forAll();
-      await settled();
+      await settledPort();
       expect(events(), method).toEqual([]);
     }
     const { run, engine, requests, events } = openPlanning();
     const controller = new AbortController();
     const stuck = holdMethod(engine, 'plan');
     const call = run(stackRequest, controller.signal);
-    await settled();
+    await settledPort();
     controller.abort();
     expect(await call).toEqual(cancelled);
     stuck.forAll();
-    await settled();
+    await settledPort();
     expect(requests.map(({ signal }) => signal.aborted)).toEqual([true]);
     expect(events()).toEqual([]);
   });
@@ -151,7 +151,7 @@ describe('runs of an engine', () => {
     const held = holdMethod(engine, 'plan');
     const stays = run();
     const leaves = run(stackRequest, leaving.signal);
-    await settled();
+    await settledPort();
     leaving.abort();
     expect(await leaves).toEqual(cancelled);
     held.forAll();
@@ -165,7 +165,7 @@ describe('runs of an engine', () => {
     const controller = new AbortController();
     engine.break('plan', { kind: 'hang' });
     const first = run(stackRequest, controller.signal);
-    await settled();
+    await settledPort();
     controller.abort();
     expect(await first).toEqual(cancelled);
     engine.break('plan', null);
@@ -178,11 +178,11 @@ describe('runs of an engine', () => {
     const held = holdMethod(plans, 'insert');
     const controller = new AbortController();
     const call = run(stackRequest, controller.signal);
-    await settled();
+    await settledPort();
     controller.abort();
     expect(await call).toEqual(cancelled);
     held.forAll();
-    await settled();
+    await settledPort();
     expect(events()).toHaveLength(1);
     expect(await run()).toMatchObject({ ok: true, replayed: true });
   });
@@ -192,7 +192,7 @@ describe('runs of an engine', () => {
     const held = holdMethod(engine, 'plan');
     const call = (index: number) => planStack(context({ idempotencyKey: `key-run-${index}` }), stackRequest);
     const most = Array.from({ length: platformLimits.engine_runs_max }, (_, index) => call(index));
-    await settled();
+    await settledPort();
     expect(await call(99)).toEqual({ ok: false, code: 'infrastructure-engine-busy', retryable: true });
     // Who joins a run adds none.
     const joined = call(0);
@@ -208,7 +208,7 @@ describe('runs of an engine', () => {
       const { run, stacks, engine, clock } = openPlanning();
       stacks.break('find', { kind });
       const result = run();
-      await settled();
+      await settledPort();
       clock.advance(platformLimits.store_deadline_ms);
       expect(await result).toEqual({ ok: false, code: 'storage-unavailable', retryable: true });
       expect(engine.calls).toEqual([]);

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { silentLog } from '../../base/log.ts';
 import { at, callScope } from '../../testing/application-calls.ts';
-import { settled } from '../../testing/faulty-port.ts';
+import { settledPort } from '../../testing/faulty-port.ts';
 import { goodPlan, openPlanning, plannedChanges, stackRequest, stackRow } from '../../testing/stack-planning.ts';
 import { platformLimits } from '../limits.ts';
 import { inMemoryPlanPolicy } from './in-memory.ts';
@@ -314,7 +314,7 @@ describe('policy', () => {
       const { run, policy, clock, events } = openPlanning();
       policy.break(method, { kind });
       const result = run();
-      await settled();
+      await settledPort();
       clock.advance(platformLimits.policy_deadline_ms);
       expect(await result).toEqual({ ok: false, code: 'policy-unavailable', retryable: true });
       expect(events()).toEqual([]);

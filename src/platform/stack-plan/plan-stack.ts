@@ -9,7 +9,14 @@ import { instant } from '../instant.ts';
 import { type PlatformLimits, platformLimits } from '../limits.ts';
 import { callOutside } from '../outside.ts';
 import { failedCommand, type Refusal, type RefusedCommand, refuseCommand } from '../refusal.ts';
-import { type Command, type CommandParts, callStore, isSameRequest, journalOf, runCommand } from '../run-command.ts';
+import {
+  type CommandParts,
+  type ContractCommand,
+  callStore,
+  isSameRequest,
+  journalOf,
+  runCommand,
+} from '../run-command.ts';
 import { planStackContract } from './contract.ts';
 import { decodePolicyDecision, decodeStackRequest, judgeEngineAnswer } from './decode.ts';
 import { createEngineFlights, type EngineFlights } from './engine-flights.ts';
@@ -92,7 +99,7 @@ function planned(plan: StackPlan, replayed: boolean): PlannedStack {
 
 async function board(
   planning: Planning,
-  command: Command<StackRequest>,
+  command: ContractCommand<StackRequest>,
   signal: AbortSignal | undefined,
 ): Promise<{ done: PlannedStack } | RefusedCommand> {
   if (signal?.aborted === true) return refuseCommand('operation-cancelled');
@@ -115,7 +122,7 @@ async function board(
 }
 
 /** The one run behind all concurrent calls of a key. */
-async function fly(planning: Planning, command: Command<StackRequest>, signal: AbortSignal): Promise<Landed> {
+async function fly(planning: Planning, command: ContractCommand<StackRequest>, signal: AbortSignal): Promise<Landed> {
   // Looked up again: a run that landed between the first lookup and this one must not be flown twice.
   const earlier = await replay(planning, command);
   if (earlier !== null) return earlier;
@@ -144,7 +151,7 @@ async function fly(planning: Planning, command: Command<StackRequest>, signal: A
   return store(planning, command, { planId, rejection, plan });
 }
 
-async function replay(planning: Planning, command: Command<StackRequest>): Promise<Landed | null> {
+async function replay(planning: Planning, command: ContractCommand<StackRequest>): Promise<Landed | null> {
   const { scope, subject, idempotencyKey } = command.context;
   const found = await callStore(planning, 'the lookup of a plan', () =>
     planning.parts.plans.findByRequest(scope, idempotencyKey),
@@ -157,7 +164,7 @@ async function replay(planning: Planning, command: Command<StackRequest>): Promi
 
 async function findStack(
   planning: Planning,
-  { context: { scope }, input }: Command<StackRequest>,
+  { context: { scope }, input }: ContractCommand<StackRequest>,
 ): Promise<DeploymentStack | RefusedCommand> {
   const found = await callStore(planning, 'the lookup of a stack', () =>
     planning.parts.stacks.find(scope, input.stackId),
@@ -188,7 +195,7 @@ async function judge(
 
 async function runEngine(
   planning: Planning,
-  { context: { scope }, input }: Command<StackRequest>,
+  { context: { scope }, input }: ContractCommand<StackRequest>,
   stack: DeploymentStack,
   planId: string,
   signal: AbortSignal,
@@ -215,7 +222,7 @@ async function runEngine(
 
 async function store(
   planning: Planning,
-  command: Command<StackRequest>,
+  command: ContractCommand<StackRequest>,
   outcome: {
     readonly planId: string;
     readonly rejection: StackPlan['rejection'];

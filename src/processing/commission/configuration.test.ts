@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readSite } from '../../site/site.ts';
-import { type Edit, edited, fixtureFile, fixturePath } from '../../testing/load-site.ts';
+import { type Edit, editedText, fixtureFile, fixturePath } from '../../testing/load-site.ts';
 import { configurationLimits } from '../limits.ts';
 import { readConfiguration, readTasks } from './configuration.ts';
 import { keptDigestsFile } from './kept-digests.ts';
@@ -27,7 +27,7 @@ const read = () =>
   );
 const change = (file: string, ...edits: Edit[]): void => {
   const path = join(folder, 'processing', file);
-  writeFileSync(path, edited(readFileSync(path, 'utf8'), edits));
+  writeFileSync(path, editedText(readFileSync(path, 'utf8'), edits));
 };
 const lines = (): readonly string[] => {
   const found = read();

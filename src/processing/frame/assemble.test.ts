@@ -8,13 +8,13 @@ import { Fault } from '../../base/fault.ts';
 import { checkFrame } from '../../contract/validate/frame.ts';
 import type { HistoryRow } from '../../historian/historian.ts';
 import { quality } from '../../site/quality.ts';
-import { type Engine, engines } from '../../testing/engines.ts';
+import { type DatabaseEngine, engines } from '../../testing/engines.ts';
 import { historyOn, type TestHistory } from '../../testing/histories.ts';
 import { loadRequest } from '../../testing/load-fixture.ts';
 import {
   type AssembleChanges,
   assembleLoad,
-  at,
+  atPlace,
   fixtureFile,
   fixtureRows,
   humiditySeries,
@@ -31,7 +31,7 @@ import type { Reason } from './reason.ts';
 
 let store: TestHistory;
 /** What the tests of a `describe` store rows in. */
-function rig(engine: Engine): void {
+function rig(engine: DatabaseEngine): void {
   const history = historyOn(engine);
   beforeAll(() => {
     store = history();
@@ -66,7 +66,7 @@ async function reasonsOf(...call: Parameters<typeof assemble>): Promise<readonly
 }
 
 const without = (series: HistoryRow['series'], time?: string): HistoryRow[] =>
-  fixtureRows().filter((each) => !(each.series === series && (time === undefined || each.eventMs === at(time))));
+  fixtureRows().filter((each) => !(each.series === series && (time === undefined || each.eventMs === atPlace(time))));
 const valuesOf = (frame: NormalisedFrame, name: string, segment: 'history' | 'future_covariates' = 'history') =>
   frame[segment]?.features[name]?.values;
 const qualityOf = (frame: NormalisedFrame, name: string, segment: 'history' | 'future_covariates' = 'history') =>
@@ -113,7 +113,7 @@ describe.each(engines)('[data-processing §4.2] History reads and the cases H, o
         ],
         binding: [['path: ../weather-nwp.json', 'path: ../weather-nwp-1115.json']],
       },
-      { asOfMs: at('11:15:00') },
+      { asOfMs: atPlace('11:15:00') },
     );
     return { values: valuesOf(frame, 'load'), watermark: provenanceOf(frame, 'load')?.watermark, frame };
   };
@@ -157,8 +157,8 @@ describe.each(engines)('[data-processing §4.2] History reads and the cases H, o
   test('H15: thirty rows of one bucket', async () => {
     const rows = Array.from({ length: 30 }, (_, index) =>
       row(loadSeries, '10:45:00', index + 1, {
-        eventMs: at('10:45:00') + (index + 1) * 30_000,
-        ingestedMs: at('11:00:00'),
+        eventMs: atPlace('10:45:00') + (index + 1) * 30_000,
+        ingestedMs: atPlace('11:00:00'),
       }),
     );
     expect((await two(rows)).values).toEqual([15.5, null]);
@@ -240,14 +240,14 @@ describe.each(engines)('[data-processing §5.1] the cutoff and the options, on %
   rig(engine);
 
   test('as_of may be now; a millisecond later is refused', async () => {
-    await frameOf(fixtureRows(), {}, { nowMs: at('12:00:00') });
-    await expect(assemble(fixtureRows(), {}, { nowMs: at('11:59:59.999') })).rejects.toMatchObject({
+    await frameOf(fixtureRows(), {}, { nowMs: atPlace('12:00:00') });
+    await expect(assemble(fixtureRows(), {}, { nowMs: atPlace('11:59:59.999') })).rejects.toMatchObject({
       code: 'invalid-input',
     });
   });
 
   test('as_of is a multiple of the cadence since the epoch', async () => {
-    await expect(assemble(fixtureRows(), {}, { asOfMs: at('11:59:00') })).rejects.toMatchObject({
+    await expect(assemble(fixtureRows(), {}, { asOfMs: atPlace('11:59:00') })).rejects.toMatchObject({
       code: 'invalid-input',
     });
   });
@@ -262,8 +262,8 @@ describe.each(engines)('[data-processing §5.1] the cutoff and the options, on %
 
   test('settle_seconds: that old is settled, a millisecond younger is not_settled', async () => {
     const settling: LoadEdits = { task: [['settle_seconds: 0', 'settle_seconds: 60']] };
-    await frameOf(fixtureRows(), settling, { nowMs: at('12:01:00') });
-    expect(await reasonsOf(fixtureRows(), settling, { nowMs: at('12:00:59.999') })).toEqual([
+    await frameOf(fixtureRows(), settling, { nowMs: atPlace('12:01:00') });
+    expect(await reasonsOf(fixtureRows(), settling, { nowMs: atPlace('12:00:59.999') })).toEqual([
       {
         rule: 'not_settled',
         segment: null,
@@ -373,7 +373,9 @@ describe.each(engines)('[data-processing §3.4] Aggregate quality, on %s', (engi
 
   test('uncertain rows make their cell uncertain', async () => {
     const rows = fixtureRows().map((each) =>
-      each.series === loadSeries && each.eventMs === at('11:45:00') ? { ...each, quality: quality.uncertain } : each,
+      each.series === loadSeries && each.eventMs === atPlace('11:45:00')
+        ? { ...each, quality: quality.uncertain }
+        : each,
     );
     expect(qualityOf(await frameOf(rows), 'load')).toEqual(['good', 'good', 'uncertain', 'good']);
   });
@@ -403,10 +405,10 @@ describe.each(engines)('[data-processing §4.5] duplicates, clocks, ranges, on %
   test('a sample from a clock that runs ahead never enters; more than 0.1% of a window is clock_skew', async () => {
     const many = (count: number): HistoryRow[] =>
       Array.from({ length: count }, (_, index) => {
-        const eventMs = at('11:30:00') + index + 1;
+        const eventMs = atPlace('11:30:00') + index + 1;
         return row(loadSeries, '11:30:00', 835, { eventMs, ingestedMs: eventMs });
       });
-    const ahead = row(loadSeries, '11:40:00', 9999, { ingestedMs: at('11:39:54.999') });
+    const ahead = row(loadSeries, '11:40:00', 9999, { ingestedMs: atPlace('11:39:54.999') });
     const rows = (count: number): HistoryRow[] => [...without(loadSeries, '11:45:00'), ...many(count), ahead];
     // With the other three of the window and the one ahead: 1000 rows, then 999.
     expect(valuesOf(await frameOf(rows(996)), 'load')).toEqual([818, 820, 835, 840]);
@@ -424,7 +426,7 @@ describe.each(engines)('[data-processing §4.5] duplicates, clocks, ranges, on %
   });
 
   test('max_source_skew_seconds is inclusive', async () => {
-    const ahead = row(loadSeries, '11:40:00', 835, { ingestedMs: at('11:39:55') });
+    const ahead = row(loadSeries, '11:40:00', 835, { ingestedMs: atPlace('11:39:55') });
     expect(valuesOf(await frameOf([...without(loadSeries, '11:45:00'), ahead]), 'load')).toEqual([818, 820, 835, 840]);
   });
 
@@ -502,7 +504,7 @@ describe.each(engines)('[data-processing §4.7] Live tail, on %s', (engine) => {
     ],
   };
   const live = (sample: LiveSample | null) => ({ sample: (index: number) => (index === 0 ? sample : null) });
-  const fresh: LiveSample = { value: 900, observedMs: at('12:00:00'), uncertain: false };
+  const fresh: LiveSample = { value: 900, observedMs: atPlace('12:00:00'), uncertain: false };
 
   test('replaces only the final cell of a last feature, and says so', async () => {
     const frame = await frameOf(fixtureRows(), tailTask, { live: live(fresh) });
@@ -526,9 +528,9 @@ describe.each(engines)('[data-processing §4.7] Live tail, on %s', (engine) => {
 
   test.each<[string, LiveSample | null]>([
     ['no usable value', null],
-    ['a millisecond after the cutoff', { ...fresh, observedMs: at('12:00:00.001') }],
-    ['on the lower edge of the last interval', { ...fresh, observedMs: at('11:45:00') }],
-    ['older than what is stored', { ...fresh, observedMs: at('11:59:59.999') }],
+    ['a millisecond after the cutoff', { ...fresh, observedMs: atPlace('12:00:00.001') }],
+    ['on the lower edge of the last interval', { ...fresh, observedMs: atPlace('11:45:00') }],
+    ['older than what is stored', { ...fresh, observedMs: atPlace('11:59:59.999') }],
   ])('not used: %s', async (_name, sample) => {
     const frame = await frameOf(fixtureRows(), tailTask, { live: live(sample) });
     expect([valuesOf(frame, 'load'), frame.quality.live_tail_included]).toEqual([[818, 820, 835, 840], false]);
@@ -660,8 +662,8 @@ describe.each(engines)('[data-processing §4.8] covariates, on %s', (engine) => 
     const day = 86_400_000;
     const rows = fixtureRows().concat(
       [temperatureSeries, humiditySeries, rainSeries].flatMap((series) => [
-        row(series, '12:15:00', 21, { eventMs: at('12:15:00') - day, ingestedMs: at('12:15:00') - day }),
-        row(series, '12:30:00', 22, { eventMs: at('12:30:00') - day, ingestedMs: at('12:30:00') - day }),
+        row(series, '12:15:00', 21, { eventMs: atPlace('12:15:00') - day, ingestedMs: atPlace('12:15:00') - day }),
+        row(series, '12:30:00', 22, { eventMs: atPlace('12:30:00') - day, ingestedMs: atPlace('12:30:00') - day }),
       ]),
     );
     await fill(rows);

@@ -5,7 +5,7 @@
 import { formatTimestamp } from '../../base/timestamp.ts';
 import type { WindowAnswer } from '../../historian/historian.ts';
 import type { BoundInput, RunSource } from '../commission/commissioned.ts';
-import { type CovariateAdapter, unavailable } from '../source/covariate-file.ts';
+import { type CovariateAdapter, covariateUnavailable } from '../source/covariate-file.ts';
 import type { CovariateRun } from '../source/covariate-run.ts';
 import { type RunChoice, selectRun } from '../source/select-run.ts';
 import { type Cells, emptyCells, mark, setCell } from './cells.ts';
@@ -42,7 +42,7 @@ function checkUnits(runs: readonly CovariateRun[], group: readonly RunInput[], d
     for (const [index, run] of runs.entries()) {
       const unit = run.fields.get(source.field)?.unit;
       if (unit !== undefined && unit !== source.unit)
-        throw unavailable(dataset, `/runs/${index}/fields/${source.field}/unit: is not ${source.unit}`);
+        throw covariateUnavailable(dataset, `/runs/${index}/fields/${source.field}/unit: is not ${source.unit}`);
     }
 }
 

@@ -2,7 +2,7 @@
 import type { TaskInput } from '../../contract/task/declaration.ts';
 import type { Cells } from './cells.ts';
 import { type Grid, label } from './grid.ts';
-import type { Span } from './quality.ts';
+import type { ObservedSpan } from './quality.ts';
 import type { Reason, ReasonRule, SegmentName } from './reason.ts';
 
 export type SourceKind = 'history' | 'live' | 'history_and_live' | 'covariate' | 'calendar';
@@ -27,13 +27,13 @@ export function featureReason(
   rule: ReasonRule,
   observed: Reason['observed'],
   limit: Reason['limit'],
-  span: Span | null = null,
+  span: ObservedSpan | null = null,
 ): Reason {
   const place = { rule, segment: feature.segment, feature: feature.input.name, observed, limit };
   if (span === null) return place;
   return { ...place, first_label: label(feature.grid, span.first), last_label: label(feature.grid, span.last) };
 }
 
-export function wholeGrid(grid: Grid): Span {
+export function wholeGrid(grid: Grid): ObservedSpan {
   return { first: 0, last: grid.steps - 1 };
 }

@@ -33,6 +33,6 @@ export function labels(grid: Grid): string[] {
 }
 
 /** The label whose interval (t-c, t] holds the instant. */
-export function labelOf(grid: Grid, instantMs: number): string {
+export function gridLabel(grid: Grid, instantMs: number): string {
   return label(grid, Math.ceil((instantMs - grid.firstMs) / grid.cadenceMs));
 }

@@ -2,7 +2,7 @@
 import { type Cells, countMarks, isMissing, mark } from './cells.ts';
 
 /** A stretch of cells by index, both ends included. */
-export interface Span {
+export interface ObservedSpan {
   readonly first: number;
   readonly last: number;
 }
@@ -11,7 +11,7 @@ export interface Span {
 export interface Gap {
   readonly seconds: number;
   /** The cells without an observation that make it; null when it is one cadence, which is no gap. */
-  readonly missing: Span | null;
+  readonly missing: ObservedSpan | null;
 }
 
 /**
@@ -21,7 +21,7 @@ export interface Gap {
 export function largestGap(cells: Cells, cadenceSeconds: number): Gap {
   const last = cells.values.length - 1;
   let steps = 1;
-  let missing: Span | null = null;
+  let missing: ObservedSpan | null = null;
   // Index -1 is as_of − N·c, where the window begins.
   let before = -1;
   for (let index = 0; index <= last; index++) {
@@ -52,7 +52,7 @@ export function substitutedSamples(features: readonly Cells[]): number {
 }
 
 /** From the first missing cell to the last; null when none is missing. */
-export function missingSpan(cells: Cells): Span | null {
+export function missingSpan(cells: Cells): ObservedSpan | null {
   const first = cells.marks.indexOf(mark.missing);
   return first < 0 ? null : { first, last: cells.marks.lastIndexOf(mark.missing) };
 }

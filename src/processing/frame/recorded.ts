@@ -9,7 +9,7 @@ import { sourceLimits } from '../limits.ts';
 import type { HistoryAdapter, SeriesWindow } from '../source/history-adapter.ts';
 import { type Cells, emptyCells, goodCells, isMissing, mark, setCell } from './cells.ts';
 import { type Feature, featureReason } from './feature.ts';
-import { type Grid, labelOf } from './grid.ts';
+import { type Grid, gridLabel } from './grid.ts';
 import type { FramePlan } from './plan.ts';
 import type { Reason, SegmentName } from './reason.ts';
 
@@ -124,7 +124,7 @@ export function windowReasons(
 /** With the labels in whose intervals the rows lie. */
 function labelled({ grid }: { readonly grid: Grid }, reason: Reason, span: InstantSpan | null): Reason {
   if (span === null) return reason;
-  return { ...reason, first_label: labelOf(grid, span.firstMs), last_label: labelOf(grid, span.lastMs) };
+  return { ...reason, first_label: gridLabel(grid, span.firstMs), last_label: gridLabel(grid, span.lastMs) };
 }
 
 /**

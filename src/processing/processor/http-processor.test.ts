@@ -1,10 +1,10 @@
 /** What only the HTTP adapter does: breaker, boundary, pinned names, no redirects and no proxy [processor §6]. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { deadline } from '../../base/deadline.ts';
-import type { Address } from '../../egress/pinned-address.ts';
+import type { PinnedAddress } from '../../egress/pinned-address.ts';
 import { type AnswerServer, answerServer } from '../../testing/answer-server.ts';
 import { caseNowMs, loadQuestion, loadRequest, loadResult } from '../../testing/load-fixture.ts';
-import { answerOf, contractSettings, hanging, processorContract } from '../../testing/processor-contract.ts';
+import { answerToCall, contractSettings, hangingServer, processorContract } from '../../testing/processor-contract.ts';
 import { rawResponse, rawServer } from '../../testing/raw-server.ts';
 import { type SimulatedClock, simulatedClock } from '../../testing/simulated-clock.ts';
 import { refusalOf } from '../derived/ask-processor.ts';
@@ -30,7 +30,7 @@ describe('the HTTP adapter', () => {
   beforeEach(async () => {
     clock = simulatedClock(caseNowMs);
     asked = 0;
-    answer = () => Promise.resolve(answerOf(200, loadResult));
+    answer = () => Promise.resolve(answerToCall(200, loadResult));
     server = await answerServer((...call) => {
       asked++;
       return answer(...call);
@@ -38,7 +38,7 @@ describe('the HTTP adapter', () => {
   });
   afterEach(() => server.close());
 
-  function processor(changes: Partial<HttpProcessorSettings> = {}, addresses?: readonly Address[]) {
+  function processor(changes: Partial<HttpProcessorSettings> = {}, addresses?: readonly PinnedAddress[]) {
     const endpoint = `http://127.0.0.1:${server.port}/`;
     return httpProcessor(
       { ...contractSettings, endpoint, boundary: 'local', ...changes },
@@ -46,7 +46,7 @@ describe('the HTTP adapter', () => {
     );
   }
   const fails: AnswerRequest = () => Promise.reject(new Error('down'));
-  const works: AnswerRequest = () => Promise.resolve(answerOf(200, loadResult));
+  const works: AnswerRequest = () => Promise.resolve(answerToCall(200, loadResult));
 
   describe('the breaker', () => {
     test('opens after 5 consecutive transport failures: 503 at once, with the time left as advice', async () => {
@@ -79,7 +79,7 @@ describe('the HTTP adapter', () => {
     test('an answer that is wrong, refused or busy is no transport failure', async () => {
       const one = processor();
       for (const status of [500, 503, 429, 422, 200, 200]) {
-        answer = () => Promise.resolve(answerOf(status, 'nonsense'));
+        answer = () => Promise.resolve(answerToCall(status, 'nonsense'));
         await one.process(request, never);
       }
       expect(asked).toBe(6);
@@ -133,7 +133,7 @@ describe('the HTTP adapter', () => {
     test('timeouts count; a caller that went away does not', async () => {
       const one = processor();
       const call = async (ended: 'timeout' | 'gone') => {
-        const hang = hanging();
+        const hang = hangingServer();
         answer = hang.answer;
         const caller = new AbortController();
         const called = one.process(request, caller.signal);
@@ -160,8 +160,8 @@ describe('the HTTP adapter', () => {
   });
 
   describe('where it goes', () => {
-    const outside: Address = { address: '192.0.2.1', family: 4 };
-    const here: Address = { address: '127.0.0.1', family: 4 };
+    const outside: PinnedAddress = { address: '192.0.2.1', family: 4 };
+    const here: PinnedAddress = { address: '127.0.0.1', family: 4 };
     const named = (name: string) => ({ endpoint: `http://${name}:${server.port}/` });
     const nowhere = { outcome: 'unavailable', reason: 'CONNECTION_FAILED', retryable: true, retryAfterSeconds: null };
 

@@ -22,13 +22,13 @@ export const covariateFiles: CovariateAdapter = {
     try {
       return parseCovariateRuns(text);
     } catch (error) {
-      if (error instanceof CovariateRunError) throw unavailable(dataset, error.message, error);
+      if (error instanceof CovariateRunError) throw covariateUnavailable(dataset, error.message, error);
       throw error;
     }
   },
 };
 
-export function unavailable(dataset: string, reason: string, cause?: unknown): Fault {
+export function covariateUnavailable(dataset: string, reason: string, cause?: unknown): Fault {
   return new Fault('source-unavailable', `the covariate runs of ${dataset} cannot be used`, {
     details: { dataset, reason },
     cause,
@@ -42,13 +42,13 @@ async function readBounded(path: string, bytesMax: number, signal: AbortSignal, 
   } catch (error) {
     if (signal.aborted) throw error;
     // The system's own words name the path.
-    throw unavailable(dataset, 'the file is missing or cannot be read', error);
+    throw covariateUnavailable(dataset, 'the file is missing or cannot be read', error);
   }
-  if (bytes === null) throw unavailable(dataset, `the file is larger than ${bytesMax} bytes`);
+  if (bytes === null) throw covariateUnavailable(dataset, `the file is larger than ${bytesMax} bytes`);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
-    throw unavailable(dataset, 'the file is not UTF-8 text', error);
+    throw covariateUnavailable(dataset, 'the file is not UTF-8 text', error);
   }
 }
 

@@ -6,7 +6,7 @@ import type { TaskDeclaration } from '../../contract/task/declaration.ts';
 import { readTask } from '../../contract/task/read.ts';
 import { type AnswerServer, answerServer } from '../../testing/answer-server.ts';
 import { fixtureText, loadTask } from '../../testing/load-fixture.ts';
-import { type Reply, requestAnswerer, type ServedProcessor } from '../server/answer-request.ts';
+import { type ProcessorReply, requestAnswerer, type ServedProcessor } from '../server/answer-request.ts';
 import { fallbackWork } from '../server/fallback-work.ts';
 import { defaultServerLimits } from '../server/limits.ts';
 import { serveProcessor } from '../server/serve.ts';
@@ -77,7 +77,7 @@ describe('a processor that is wrong', () => {
 
   /** A right processor whose replies, or whose work, `wrong` changes. */
   async function scoreOf(
-    wrong: (reply: Reply, route: string) => Partial<Reply>,
+    wrong: (reply: ProcessorReply, route: string) => Partial<ProcessorReply>,
     changes: Partial<ServedProcessor> = {},
   ): Promise<string[]> {
     const answerer = requestAnswerer(served(changes));
@@ -88,7 +88,7 @@ describe('a processor that is wrong', () => {
     });
     return failed(await checkProcessor(target(server.port), loadTask));
   }
-  const text = (reply: Reply, change: (json: string) => string): Partial<Reply> => ({
+  const text = (reply: ProcessorReply, change: (json: string) => string): Partial<ProcessorReply> => ({
     body: new TextEncoder().encode(change(new TextDecoder().decode(reply.body))),
   });
 

@@ -9,8 +9,8 @@ import {
   bytesOf,
   caseNowMs,
   fixtureText,
+  loadFixtureRoute,
   loadReceiver,
-  loadRoute,
   processorHeaders,
 } from '../../testing/load-fixture.ts';
 import { checkRequest } from '../check-request.ts';
@@ -103,7 +103,7 @@ describe('the hostile examples say what happens', () => {
   });
 
   test('each result is rejected by its check', () => {
-    const question = { request: example.request, declaration: example.task, route: loadRoute, nowMs: caseNowMs };
+    const question = { request: example.request, declaration: example.task, route: loadFixtureRoute, nowMs: caseNowMs };
     for (const { name, patch, expected } of rows<{ name: string; patch: []; expected: object }>(
       'examples/hostile-results.jsonl',
     )) {

@@ -33,15 +33,15 @@ export interface ServedProcessor {
 }
 
 /** A response: the status, its headers in lower case, and its body, complete. */
-export interface Reply {
+export interface ProcessorReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }
 
 export interface RequestAnswerer {
-  process(received: ReceivedRequest, signal: AbortSignal): Promise<Reply>;
-  health(headers: ReceivedRequest['headers']): Reply;
+  process(received: ReceivedRequest, signal: AbortSignal): Promise<ProcessorReply>;
+  health(headers: ReceivedRequest['headers']): ProcessorReply;
   /** Requests that are being worked on; one whose work goes on after its deadline still counts. */
   readonly working: number;
 }
@@ -60,7 +60,7 @@ export function requestAnswerer(served: ServedProcessor): RequestAnswerer {
     return work;
   }
 
-  async function answer(accepted: AcceptedRequest, signal: AbortSignal): Promise<Reply> {
+  async function answer(accepted: AcceptedRequest, signal: AbortSignal): Promise<ProcessorReply> {
     const { request } = accepted;
     const requestId = request.request_id;
     const limit = deadline(clock, timeMs(request.deadline) - clock.wallMs(), signal);
@@ -78,7 +78,7 @@ export function requestAnswerer(served: ServedProcessor): RequestAnswerer {
     }
   }
 
-  function result(accepted: AcceptedRequest, findings: Findings): Reply {
+  function result(accepted: AcceptedRequest, findings: Findings): ProcessorReply {
     return reply(200, resultOf(findings, accepted, { processor: served.processor, issuedAtMs: clock.wallMs() }));
   }
 
@@ -117,16 +117,16 @@ function runtimeUnavailable({ declaration }: AcceptedRequest): Findings {
   return { status: 'unavailable', unavailable };
 }
 
-export function busy(limits: ServerLimits, requestId = ''): Reply {
+export function busy(limits: ServerLimits, requestId = ''): ProcessorReply {
   return refuse('PROCESSOR_BUSY', { requestId, retryAfterSeconds: limits.busy_retry_seconds });
 }
 
-export function refuse(code: ProcessorErrorCode, about: RefusalParticulars = {}): Reply {
+export function refuse(code: ProcessorErrorCode, about: RefusalParticulars = {}): ProcessorReply {
   const { status, body, retryAfterSeconds } = processorRefusal(code, about);
   return reply(status, body, retryAfterSeconds);
 }
 
-function reply(status: number, message: object, retryAfterSeconds: number | null = null): Reply {
+function reply(status: number, message: object, retryAfterSeconds: number | null = null): ProcessorReply {
   return {
     status,
     headers: {

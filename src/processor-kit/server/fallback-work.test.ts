@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { NormalisedFrame } from '../../api/processing.ts';
 import type { FallbackPolicy, TaskDeclaration } from '../../contract/task/declaration.ts';
 import { validateResult } from '../../contract/validate/result.ts';
-import { caseNowMs, loadQuestion, loadRoute, loadTask } from '../../testing/load-fixture.ts';
+import { caseNowMs, loadFixtureRoute, loadQuestion, loadTask } from '../../testing/load-fixture.ts';
 import { declaredFallback } from './fallback-work.ts';
 import { resultOf } from './work.ts';
 
@@ -42,8 +42,8 @@ function found(
   };
   const accepted = { ok: true, request: { ...request, frame, options }, declaration } as const;
   const findings = declaredFallback(accepted, 'MODEL_UNAVAILABLE');
-  const result = resultOf(findings, accepted, { processor: loadRoute.processor, issuedAtMs: caseNowMs });
-  const question = { request: accepted.request, declaration, route: loadRoute, nowMs: caseNowMs };
+  const result = resultOf(findings, accepted, { processor: loadFixtureRoute.processor, issuedAtMs: caseNowMs });
+  const question = { request: accepted.request, declaration, route: loadFixtureRoute, nowMs: caseNowMs };
   return { findings, verdict: validateResult(JSON.parse(JSON.stringify(result)), question) };
 }
 

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import type { Timer } from '../../base/clock.ts';
 import { deadline, untilAborted } from '../../base/deadline.ts';
 import { bearerFault } from '../../contract/wire/bearer.ts';
-import { busy, type Reply, refuse, requestAnswerer, type ServedProcessor } from './answer-request.ts';
+import { busy, type ProcessorReply, refuse, requestAnswerer, type ServedProcessor } from './answer-request.ts';
 import { connectionsMax, idleSweepMs, lingerMs, requestHeaderBytes } from './limits.ts';
 
 export interface ProcessorServer {
@@ -34,7 +34,7 @@ function processorListener(served: ServedProcessor): (request: IncomingMessage, 
   const answerer = requestAnswerer(served);
   let reading = 0;
 
-  async function respond(request: IncomingMessage, gone: AbortSignal): Promise<Reply> {
+  async function respond(request: IncomingMessage, gone: AbortSignal): Promise<ProcessorReply> {
     const path = request.url?.split('?', 1)[0];
     const headers = singleHeaders(request);
     if (path === '/v1/health' && request.method === 'GET') return answerer.health(headers);
@@ -67,7 +67,7 @@ async function readBody(
   request: IncomingMessage,
   served: ServedProcessor,
   gone: AbortSignal,
-): Promise<Uint8Array | Reply> {
+): Promise<Uint8Array | ProcessorReply> {
   const { max_request_bytes: limitBytes, read_timeout_ms: timeoutMs } = served.limits;
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) return refuse('FRAME_TOO_LARGE');
   const limit = deadline(served.clock, timeoutMs, gone);
@@ -81,7 +81,7 @@ async function readBody(
   }
 }
 
-function collect(request: IncomingMessage, limitBytes: number): Promise<Uint8Array | Reply> {
+function collect(request: IncomingMessage, limitBytes: number): Promise<Uint8Array | ProcessorReply> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let bytes = 0;
@@ -101,7 +101,7 @@ function collect(request: IncomingMessage, limitBytes: number): Promise<Uint8Arr
 function send(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, headers, body }: Reply,
+  { status, headers, body }: ProcessorReply,
   { clock }: ServedProcessor,
 ): void {
   if (response.destroyed) return;

@@ -27,7 +27,7 @@ export interface Frame {
 export type Run = (frame: Frame) => number;
 
 /** How an expression's names and call sites are bound to the rule that it stands in. */
-export interface Scope {
+export interface ExpressionScope {
   readonly timezone: string;
   /** The slot that a name stands for, or what finds its value where that depends on the path taken. */
   variable(name: string): number | Run;
@@ -39,7 +39,7 @@ export interface Scope {
   before(advance: (frame: Frame) => void): void;
 }
 
-export function compileExpression(node: ExpressionNode, scope: Scope): Run {
+export function compileExpression(node: ExpressionNode, scope: ExpressionScope): Run {
   switch (node.kind) {
     case 'number': {
       const { value } = node;
@@ -70,7 +70,7 @@ export function compileExpression(node: ExpressionNode, scope: Scope): Run {
  * Most operators stand between two plain values. Those read both from their slots, which saves two calls of three; all
  * others are compiled from their operands.
  */
-function compileBinary(node: ExpressionNode & { kind: 'binary' }, scope: Scope): Run {
+function compileBinary(node: ExpressionNode & { kind: 'binary' }, scope: ExpressionScope): Run {
   const i = slotOf(node.left, scope);
   const j = slotOf(node.right, scope);
   const plain = i !== undefined && j !== undefined ? betweenSlots(node.operator, i, j) : undefined;
@@ -79,7 +79,7 @@ function compileBinary(node: ExpressionNode & { kind: 'binary' }, scope: Scope):
 }
 
 /** Where the value of a constant or of a plain variable stands. */
-export function slotOf(node: ExpressionNode, scope: Scope): number | undefined {
+export function slotOf(node: ExpressionNode, scope: ExpressionScope): number | undefined {
   if (node.kind === 'number') return scope.constant(node.value);
   if (node.kind !== 'variable') return undefined;
   const bound = scope.variable(node.name);
@@ -156,7 +156,7 @@ function checked(frame: Frame, value: number): number {
   return value;
 }
 
-function compileCall(node: ExpressionNode & { kind: 'call' }, scope: Scope): Run {
+function compileCall(node: ExpressionNode & { kind: 'call' }, scope: ExpressionScope): Run {
   const { name } = node;
   if (name === 'if') throw new Error('if is parsed into a choice');
   const args = node.args.map((argument) => compileExpression(argument, scope));
@@ -194,7 +194,7 @@ function compileClock(name: ClockName, timezone: string): Run {
 }
 
 /** A stateful call is carried out before the node's expressions; the expression only reads its result. */
-function compileStateful(name: StatefulName, args: readonly Run[], scope: Scope): Run {
+function compileStateful(name: StatefulName, args: readonly Run[], scope: ExpressionScope): Run {
   const advance = statefulFunctions[name];
   const site = scope.site(name);
   const values = new Float64Array(args.length);

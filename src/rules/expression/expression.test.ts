@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { testSnapshot } from '../../testing/site-builder.ts';
-import { compileExpression, type Frame, type Scope } from './compile.ts';
+import { compileExpression, type ExpressionScope, type Frame } from './compile.ts';
 import { type ExpressionNode, expressionLimits, parseExpression } from './parse.ts';
 import type { SiteState } from './stateful.ts';
 
@@ -12,7 +12,7 @@ function runner(text: string, gapMs = 5000) {
   const sites: SiteState[] = [];
   const before: ((frame: Frame) => void)[] = [];
   const constants: number[] = [];
-  const scope: Scope = {
+  const scope: ExpressionScope = {
     timezone: 'Europe/Amsterdam',
     variable: (name) => ['a', 'b', 'c'].indexOf(name),
     constant: (value) => constants.push(value) + 2,

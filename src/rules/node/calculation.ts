@@ -1,9 +1,9 @@
 /** Computes variables for the nodes behind it [rules §4.2]. */
 import { readAssignments } from '../node-content.ts';
-import type { NodeKind } from './kind.ts';
+import type { NodeKindOf } from './kind.ts';
 import type { Assignment } from './parts.ts';
 
-export const calculation: NodeKind<'calculation', { readonly assignments: readonly Assignment[] }> = {
+export const calculation: NodeKindOf<'calculation', { readonly assignments: readonly Assignment[] }> = {
   type: 'calculation',
   fields: ['assignments'],
   // Second dialect: an output that names a declared point variable also writes it, after all assignments.

@@ -1,9 +1,9 @@
 /** Tries its branches in order; the first true one names the output, otherwise `else` [rules §4.2]. */
 import { readBranches } from '../node-content.ts';
-import type { NodeKind } from './kind.ts';
+import type { NodeKindOf } from './kind.ts';
 import type { Branch } from './parts.ts';
 
-export const decision: NodeKind<'switch', { readonly branches: readonly Branch[] }> = {
+export const decision: NodeKindOf<'switch', { readonly branches: readonly Branch[] }> = {
   type: 'switch',
   fields: ['branches'],
   extras: ['variables', 'assignments'],

@@ -1,7 +1,7 @@
 /** Where a run ends [rules §4.2]. */
-import type { NodeKind } from './kind.ts';
+import type { NodeKindOf } from './kind.ts';
 
-export const end: NodeKind<'end', object> = {
+export const end: NodeKindOf<'end', object> = {
   type: 'end',
   fields: [],
   extras: [],

@@ -4,7 +4,7 @@ import { calculation } from './calculation.ts';
 import { decision } from './decision.ts';
 import { end } from './end.ts';
 import { input } from './input.ts';
-import type { NodeKind, NodeOf } from './kind.ts';
+import type { NodeKindOf, NodeOf } from './kind.ts';
 import { periodDelta } from './period-delta.ts';
 import { start } from './start.ts';
 
@@ -23,7 +23,7 @@ export type TopologyNode = NodeOf<(typeof nodeKinds)[NativeType]>;
 export type NodeType = TopologyNode['type'];
 
 /** A kind whose content is not known here. */
-export type AnyKind = NodeKind<NodeType, object>;
+export type AnyKind = NodeKindOf<NodeType, object>;
 
 const byType: ReadonlyMap<string, AnyKind> = new Map(Object.values(nodeKinds).map((kind) => [kind.type, kind]));
 
@@ -31,9 +31,9 @@ const byType: ReadonlyMap<string, AnyKind> = new Map(Object.values(nodeKinds).ma
 export const nativeTypes = Object.keys(nodeKinds) as NativeType[];
 export const topologyTypes = [...byType.keys()];
 
-export function kindOf(type: NodeType): AnyKind;
-export function kindOf(type: unknown): AnyKind | undefined;
-export function kindOf(type: unknown): AnyKind | undefined {
+export function nodeKind(type: NodeType): AnyKind;
+export function nodeKind(type: unknown): AnyKind | undefined;
+export function nodeKind(type: unknown): AnyKind | undefined {
   return typeof type === 'string' ? byType.get(type) : undefined;
 }
 
@@ -47,5 +47,5 @@ export function nativeKind(type: unknown): AnyKind | undefined {
 
 /** The outputs that a node may have, in the order of their declaration: wires are read and written in it. */
 export function outputNames(node: TopologyNode): readonly string[] {
-  return 'branches' in node ? [...node.branches.map(({ name }) => name), 'else'] : kindOf(node.type).outputs;
+  return 'branches' in node ? [...node.branches.map(({ name }) => name), 'else'] : nodeKind(node.type).outputs;
 }

@@ -1,6 +1,6 @@
 /** Reads points and parameters into variables [rules §4.2]. */
 import { readParameters, readVariables } from '../node-content.ts';
-import type { NodeKind } from './kind.ts';
+import type { NodeKindOf } from './kind.ts';
 import type { ParameterRead, VariableRead } from './parts.ts';
 
 interface InputContent {
@@ -8,7 +8,7 @@ interface InputContent {
   readonly parameters: readonly ParameterRead[];
 }
 
-export const input: NodeKind<'input', InputContent> = {
+export const input: NodeKindOf<'input', InputContent> = {
   type: 'input',
   fields: ['variables', 'parameters'],
   extras: [],

@@ -26,7 +26,7 @@ export interface Computed {
   value(input: number, memory: number[], wallMs: number, timezone: string): number;
 }
 
-export interface NodeKind<Type extends string, Content extends object> {
+export interface NodeKindOf<Type extends string, Content extends object> {
   /** Its name in the topology. */
   readonly type: Type;
   /** Members of its `config`, beside `wires`. */
@@ -44,6 +44,6 @@ export interface NodeKind<Type extends string, Content extends object> {
 
 /** A node of the topology. */
 export type NodeOf<Kind> =
-  Kind extends NodeKind<infer Type, infer Content>
+  Kind extends NodeKindOf<infer Type, infer Content>
     ? { readonly type: Type; readonly wires: Wires } & Content & Pick<NodeParts, ExtraPart>
     : never;

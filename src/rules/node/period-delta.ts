@@ -4,7 +4,7 @@
  */
 import { localMs, type Period, periodNumber } from '../../site/local-time.ts';
 import { readName, readPeriod, readTimezone } from '../node-content.ts';
-import type { NodeKind } from './kind.ts';
+import type { NodeKindOf } from './kind.ts';
 
 interface PeriodDeltaContent {
   readonly input: string;
@@ -13,7 +13,7 @@ interface PeriodDeltaContent {
   readonly name: string;
 }
 
-export const periodDelta: NodeKind<'period-delta', PeriodDeltaContent> = {
+export const periodDelta: NodeKindOf<'period-delta', PeriodDeltaContent> = {
   type: 'period-delta',
   fields: ['input', 'period', 'timezone', 'name'],
   extras: ['variables', 'writes'],

@@ -1,7 +1,7 @@
 /** Where every run begins [rules §4.2]. */
-import type { NodeKind } from './kind.ts';
+import type { NodeKindOf } from './kind.ts';
 
-export const start: NodeKind<'start', object> = {
+export const start: NodeKindOf<'start', object> = {
   type: 'start',
   fields: [],
   extras: [],

@@ -9,7 +9,7 @@ export interface ValueDeadband {
 }
 
 /** What an on-change rule remembers of one subscribed point. */
-export interface PointMemory {
+export interface ChangeMemory {
   /** The value that the last run read; NaN before the first one. */
   last: number;
   /** The point was unavailable since the last run: its first usable value counts, even if equal. */
@@ -17,7 +17,7 @@ export interface PointMemory {
 }
 
 /** True when `value` (finite) is a change against the memory. Deadbands compare strictly; +0 and -0 are equal. */
-export function isChange(memory: PointMemory, value: number, deadband: ValueDeadband | null): boolean {
+export function isChange(memory: ChangeMemory, value: number, deadband: ValueDeadband | null): boolean {
   if (memory.gap || memory.last !== memory.last) return true;
   const distance = Math.abs(value - memory.last);
   if (deadband === null) return distance !== 0;

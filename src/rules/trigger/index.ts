@@ -11,9 +11,9 @@ export type Trigger = TriggerOf<(typeof triggerKinds)[TriggerType]>;
 export const triggerTypes = Object.keys(triggerKinds) as TriggerType[];
 
 /** The kind of a trigger; what it is asked must be about that trigger. */
-export function kindOf(type: TriggerType): TriggerKind<Trigger>;
-export function kindOf(type: unknown): TriggerKind<Trigger> | undefined;
-export function kindOf(type: unknown): TriggerKind<Trigger> | undefined {
+export function triggerKind(type: TriggerType): TriggerKind<Trigger>;
+export function triggerKind(type: unknown): TriggerKind<Trigger> | undefined;
+export function triggerKind(type: unknown): TriggerKind<Trigger> | undefined {
   if (typeof type !== 'string' || !Object.hasOwn(triggerKinds, type)) return undefined;
   // Each kind takes its own trigger alone: the type of the trigger chose it.
   return triggerKinds[type as TriggerType];

@@ -2,7 +2,7 @@
 import type { SiteCatalogue } from '../../site/catalogue.ts';
 import type { Issue } from '../issues.ts';
 import { Issues, isFields, Reader } from '../issues.ts';
-import { kindOf, type Trigger, triggerTypes } from './index.ts';
+import { type Trigger, triggerKind, triggerTypes } from './index.ts';
 
 export type ParsedTrigger =
   | { readonly ok: true; readonly trigger: Trigger }
@@ -28,7 +28,7 @@ export function parseTrigger(value: unknown, catalogue: SiteCatalogue): ParsedTr
 }
 
 function readTrigger(reader: Reader, catalogue: SiteCatalogue): Trigger | undefined {
-  const kind = kindOf(reader.get('type'));
+  const kind = triggerKind(reader.get('type'));
   if (kind === undefined) {
     const message = `'type' must be ${triggerTypes.join(' or ')}`;
     reader.fault('unknown-trigger-type', 'type', message, '{"type":"interval","interval_ms":1000}');

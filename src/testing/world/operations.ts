@@ -26,7 +26,7 @@ export function isOfOneRule(operation: string): boolean {
   return !ofTheSite.has(operation);
 }
 
-export const operations: readonly string[] = [
+export const worldOperations: readonly string[] = [
   'automation.rule.update',
   'automation.rule.enable',
   'automation.rule.disable',
@@ -43,7 +43,7 @@ const weights: Readonly<Record<string, number>> = {
   'automation.rule.execute': 6,
   'automation.rule.delete': 1,
 };
-const urn = operations.flatMap((operation) => Array.from({ length: weights[operation] ?? 2 }, () => operation));
+const urn = worldOperations.flatMap((operation) => Array.from({ length: weights[operation] ?? 2 }, () => operation));
 
 /** `rules`: how many there are. */
 export function pickOperation(random: Random, rules: number): string {
