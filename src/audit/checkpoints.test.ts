@@ -164,7 +164,7 @@ describe.each(engines)('audit checkpoints on %s', (engine) => {
     const clock = { ...time, soon: systemClock.soon };
     const where = `${trail.folder}/none/checkpoints.jsonl`;
     await createCheckpointer({ ...trail, clock, log, limits: auditLimits, key, file: where }).close();
-    expect(messages.at(-1)).toMatch(/could not be written/);
+    expect(messages.at(-1)).toMatch(/cannot write an audit checkpoint/);
   });
 
   test('the key is made once, beside the signing key, readable by the owner only; a damaged one stops the start', async () => {

@@ -130,7 +130,7 @@ class ChainCheckpointer implements Checkpointer {
 
   #run(): Promise<void> {
     this.#running = this.#running.then(this.#signAll).catch((error: unknown) => {
-      this.#log.error('an audit checkpoint could not be written', { err: error });
+      this.#log.error('cannot write an audit checkpoint', { err: error });
     });
     return this.#running;
   }

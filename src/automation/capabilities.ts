@@ -25,7 +25,7 @@ const schedulerResource = () => ({ kind: 'automation-scheduler', id: 'automation
 
 async function ruleOf(store: RuleStore, context: CallContext): Promise<RuleRow> {
   const row = await store.get(ruleIdParameter(context));
-  if (row === null) throw new Fault('not-found', `there is no rule ${context.params['id'] ?? ''}`);
+  if (row === null) throw new Fault('not-found', `rule ${context.params['id'] ?? ''} not found`);
   return row;
 }
 

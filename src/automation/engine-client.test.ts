@@ -79,7 +79,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
       },
       rules: {
         async heads() {
-          if (away) throw new Fault('storage-unavailable', 'the storage is away');
+          if (away) throw new Fault('storage-unavailable', 'the storage is unavailable');
           return stored.map(({ id, revision, enabled, priority }) => ({ id, revision, enabled, priority }));
         },
         engineRules(ids) {

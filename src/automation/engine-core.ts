@@ -91,7 +91,7 @@ export function startEngineCore(
   /** What the store did not take before the end, and how many of it are kept. */
   let [left, kept]: [readonly RunRow[], number] = [[], 0];
   const running = (): Promise<Assembled> => {
-    if (adopted === undefined) throw new Fault('engine-unavailable', 'the rule engine does not run; try again');
+    if (adopted === undefined) throw new Fault('engine-unavailable', 'the rule engine is not running; try again');
     return adopted;
   };
   const end = async (): Promise<void> => {

@@ -164,7 +164,7 @@ class RunningEngine implements Engine {
   execute(order: ExecuteOrder): Promise<ExecutionRecord> {
     return new Promise((resolve, reject) => {
       if (!this.#running || this.#orders.length >= this.#limits.max_waiting_executions) {
-        reject(new Fault('engine-unavailable', 'the engine takes no more executions now; try again'));
+        reject(new Fault('engine-unavailable', 'too many executions are waiting; try again'));
         return;
       }
       this.#orders.push({ ...order, attemptsLeft: snapshotAttempts, resolve, reject });
@@ -352,7 +352,7 @@ class RunningEngine implements Engine {
   #runOrder(order: Order): void {
     if (this.#clock.monotonicMs() >= order.untilMs) return order.reject(expired());
     const rule = this.#rules.get(order.ruleId);
-    if (rule === undefined) return order.reject(new Fault('not-found', `there is no rule ${order.ruleId}`));
+    if (rule === undefined) return order.reject(new Fault('not-found', `rule ${order.ruleId} not found`));
     if (rule.compiled === null)
       return order.reject(
         new Fault('no-runnable-flow', 'the rule has no flow that can run', { details: { code: rule.failure } }),

@@ -79,7 +79,7 @@ function readRule(entry: RuleEntry, catalogue: SiteCatalogue): ImportedRule {
   if (characters(name) > nameMax) throw new Fault('invalid-input', `the name has more than ${nameMax} characters`);
   const flow = entry.flow_json ?? undefined;
   if (flow !== undefined && entry.nodes_json !== undefined)
-    throw new Fault('invalid-input', 'a rule has flow_json or nodes_json, not both');
+    throw new Fault('invalid-input', 'send flow_json or nodes_json, not both');
   // `{}` is what an export writes for a stub.
   const nodes =
     entry.nodes_json !== undefined && Object.keys(entry.nodes_json).length === 0 ? undefined : entry.nodes_json;

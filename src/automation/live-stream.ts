@@ -151,7 +151,7 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
     if (client.state !== 'new' || message.type !== 'authenticate')
       return end(client, closeCodes.policy, 'authenticate first, once');
     authenticate(client, message.token).catch((error: unknown) => {
-      log.error('a token of the live stream could not be checked', { error: String(error) });
+      log.error('cannot check a live stream token', { error: String(error) });
       end(client, closeCodes.busy, 'try again');
     });
   };

@@ -291,7 +291,7 @@ class StoringWriter implements RecordWriter {
       const before = clock.wallMs() - limits.history_days * dayMs;
       full = (await store.pruneBefore(before, limits.record_chunk_rows)) >= limits.record_chunk_rows;
     } catch (error) {
-      log.warn('old executions could not be removed', { error: String(error) });
+      log.warn('cannot remove old executions', { error: String(error) });
     }
     if (!this.#closed) this.#schedulePrune(full ? limits.record_flush_ms : limits.history_prune_interval_ms);
   }

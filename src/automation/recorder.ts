@@ -212,7 +212,7 @@ class BatchingRecorder implements Recorder {
       await this.#parts.writer.take(batch);
     } catch (error) {
       if (!this.#refused)
-        this.#parts.log.error('executions could not be handed over', { waiting: this.waiting(), error: String(error) });
+        this.#parts.log.error('cannot hand over executions', { waiting: this.waiting(), error: String(error) });
       this.#refused = true;
       // The newest state of each goes with the next batch.
       for (const { rule_id: ruleId } of batch.states) if (!this.#gone.has(ruleId)) this.#touched.add(ruleId);

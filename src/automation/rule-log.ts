@@ -112,7 +112,7 @@ class RotatedLog implements RuleLog {
       .catch((error: unknown) => {
         this.#droppedLines += lines;
         this.#sizes.clear();
-        this.#log.warn('the rule log could not be written', { lines, error: String(error) });
+        this.#log.warn('cannot write the rule log', { lines, error: String(error) });
       })
       .finally(() => {
         this.#waitingBytes -= bytes;

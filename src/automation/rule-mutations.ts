@@ -102,7 +102,7 @@ async function update(parts: AutomationParts, context: CallContext): Promise<Ans
     throw new Fault('invalid-input', `body: must have at least one of ${Object.keys(members).join(', ')}`);
   const catalogue = parts.catalogue();
   const existing = await store.get(id);
-  if (existing === null) throw new Fault('not-found', `there is no rule ${id}`);
+  if (existing === null) throw new Fault('not-found', `rule ${id} not found`);
 
   const steps = deriveSteps({ flow_json, trigger_config }, catalogue, parts.flowLimits);
   const derived = await inTurns(parts.clock, steps);
@@ -221,7 +221,7 @@ async function sharedPointWarnings(
 async function execute(parts: AutomationParts, context: CallContext): Promise<Answer> {
   const id = ruleIdParameter(context);
   const row = await parts.store.get(id);
-  if (row === null) throw new Fault('not-found', `there is no rule ${id}`);
+  if (row === null) throw new Fault('not-found', `rule ${id} not found`);
   const execution = await parts.engine.execute(id, context.correlationId).catch(async (error: unknown) => {
     // Not known to the engine, but stored: imported beside the service [rules §9].
     const waits = error instanceof Fault && error.code === 'not-found' && (await parts.store.get(id)) !== null;

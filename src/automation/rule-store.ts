@@ -142,7 +142,8 @@ export async function insertStub(
     .selectFrom('rules')
     .select((on) => on.fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow();
-  if (counted.total >= rulesMax) throw new Fault('invalid-input', `there are ${rulesMax} rules already: no more fit`);
+  if (counted.total >= rulesMax)
+    throw new Fault('invalid-input', `there are ${rulesMax} rules already, which is the limit`);
   const row = await within
     .insertInto('rules')
     .values({
@@ -199,7 +200,7 @@ function checkRevision({ id, revision }: RuleRow, expected: number | undefined):
 
 async function rowWithin(within: Transaction, id: number): Promise<RuleRow> {
   const row = await within.selectFrom('rules').selectAll().where('id', '=', id).executeTakeFirst();
-  if (row === undefined) throw new Fault('not-found', `there is no rule ${id}`);
+  if (row === undefined) throw new Fault('not-found', `rule ${id} not found`);
   return rowOf(row);
 }
 

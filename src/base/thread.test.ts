@@ -13,7 +13,7 @@ interface Arithmetic extends Readonly<Record<string, (argument: never) => unknow
   readonly never: (argument: null) => void;
 }
 const deadlineMs = 1000;
-const gone = new Fault('engine-unavailable', 'the thread is gone');
+const gone = new Fault('engine-unavailable', 'the thread has ended');
 const turn = (): Promise<void> => new Promise((resolve) => systemClock.soon(resolve));
 
 const handlers: Handlers<Arithmetic> = {

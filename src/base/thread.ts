@@ -109,7 +109,7 @@ export interface Caller<M extends Methods, E> {
    * given; the first answer counts.
    */
   repeat(methods: readonly (keyof M & string)[], instead?: { readonly [K in keyof M]?: Parameters<M[K]>[0] }): void;
-  /** Refuses every open and later call: the thread is gone. */
+  /** Refuses every open and later call: the thread has ended. */
   close(reason: Fault): void;
 }
 

@@ -10,7 +10,8 @@ import type { Opened } from './opened.ts';
 export function claimDataFolder(config: ServiceConfig, log: Log, opened: Opened): void {
   const { dataDir } = config;
   prepareDataFolder(dataDir);
-  if (isHalfRestored(dataDir)) throw new StartError(`a restore into the data dir ${dataDir} did not end: do it again`);
+  if (isHalfRestored(dataDir))
+    throw new StartError(`a restore into the data dir ${dataDir} is incomplete: run it again`);
   const moved = config.databaseUrl === null && wasMoved(dataDir);
   if (moved && config.force !== true)
     throw new StartError(

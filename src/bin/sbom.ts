@@ -107,7 +107,7 @@ function shipped(all: Type.Static<typeof bill>): Type.Static<typeof bill> {
 try {
   const given = await text(process.stdin);
   // npm has said why.
-  if (given === '') throw new StartError('npm sbom lists nothing');
+  if (given === '') throw new StartError('npm sbom printed no packages');
   process.stdout.write(`${JSON.stringify(shipped(decodeBill(JSON.parse(given))), null, 2)}\n`);
 } catch (error) {
   if (!isForOperator(error)) throw error;

@@ -45,8 +45,8 @@ const { configDir, dataDir } = config;
 startDemoWeather(service.site, configDir, dataDir, service.log);
 // The screen does not wait for it: what forecasts read is there a second later.
 fillDemoHistory(service.history, service.site, configDir, startedMs).then(
-  () => service.log.info('the demo history is filled', { took_ms: systemClock.wallMs() - startedMs }),
-  (error: unknown) => service.log.warn('the demo history could not be filled', { error: String(error) }),
+  () => service.log.info('demo history filled', { took_ms: systemClock.wallMs() - startedMs }),
+  (error: unknown) => service.log.warn('cannot fill the demo history', { error: String(error) }),
 );
 try {
   await installDemoRules(service, configDir);

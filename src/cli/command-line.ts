@@ -73,5 +73,5 @@ function readText(path: string): string {
 /** Why a file that the person named could not be read, in one line. */
 export function unreadable(path: string, error: unknown): CommandError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-  return new CommandError(`${path}: ${code === 'ENOENT' ? 'there is no such file' : `cannot be read (${code})`}`);
+  return new CommandError(`${path}: ${code === 'ENOENT' ? 'file not found' : `cannot be read (${code})`}`);
 }

@@ -284,7 +284,7 @@ class SharedRole implements EngineRole {
       try {
         // A thread that is asked something answers once it runs.
         const [rules] = await Promise.all([started.client.reload(), started.devices.counts()]);
-        if (this.#term === undefined) this.#log.info('this process stands by', { ...rules });
+        if (this.#term === undefined) this.#log.info('this process is a standby', { ...rules });
         return;
       } catch {
         await sleep(systemClock, readyRetryMs);

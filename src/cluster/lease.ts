@@ -238,7 +238,7 @@ class HeldLease implements EngineLease {
   /** Holds the lease until it is lost; says why. */
   async #lead(current: Term): Promise<string> {
     this.#state = 'waiting';
-    this.#log.info('this process is the next to control', { epoch: current.epoch });
+    this.#log.info('this process is next in line to control', { epoch: current.epoch });
     this.#parts.onNext(current.epoch);
     for (;;) {
       if (this.#state === 'waiting' && this.#clock.monotonicMs() >= current.freeMs) {
@@ -266,7 +266,7 @@ class HeldLease implements EngineLease {
           this.#disconnect();
           this.#term = undefined;
           this.#state = 'standby';
-          this.#log.warn('this process does not control any more', { reason });
+          this.#log.warn('this process no longer controls the site', { reason });
           await this.#parts.onLost(reason);
         }
         await sleep(

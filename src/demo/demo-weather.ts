@@ -33,7 +33,7 @@ export function startDemoWeather(site: Site, configDir: string, dataDir: string,
         issuedMs = dueMs;
       } catch (error) {
         // The next look tries again; until then the task falls back on yesterday.
-        log.warn('the irradiance runs could not be written', { error: String(error) });
+        log.warn('cannot write the irradiance runs', { error: String(error) });
       }
     }
     systemClock.after(lookEveryMs, look);

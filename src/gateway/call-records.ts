@@ -89,7 +89,7 @@ export function createRecords(bound: BoundCapability, parts: RecordParts): Recor
         const resource = params ? denied.resource : { ...denied.resource, resourceId: bound.resource({}).id };
         await parts.audit.append({ ...denied, confirmation: 'not-required', resource });
       } catch (failure) {
-        parts.log.error('a denied record could not be written', { correlation_id: call.correlationId, err: failure });
+        parts.log.error('cannot write a denied audit record', { correlation_id: call.correlationId, err: failure });
       }
     },
 
@@ -113,7 +113,7 @@ export function createRecords(bound: BoundCapability, parts: RecordParts): Recor
         await within(parts.clock, resolution?.terminalTimeoutMs ?? null, parts.audit.append(ended));
         return 'recorded';
       } catch (failure) {
-        parts.log.error('a terminal record could not be written', { correlation_id: call.correlationId, err: failure });
+        parts.log.error('cannot write a terminal audit record', { correlation_id: call.correlationId, err: failure });
         return 'incomplete';
       }
     },

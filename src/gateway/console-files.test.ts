@@ -98,7 +98,7 @@ describe('[platform §2.3] security headers of the console', () => {
     const between = await fetch(`${base}/`);
     expect(between.status).toBe(404);
     expect(await between.json()).toMatchObject({
-      error: { code: 'not-found', message: expect.stringMatching(/being built/) },
+      error: { code: 'not-found', message: expect.stringMatching(/not available right now/) },
     });
     writeFileSync(join(folder, 'index.html'), '<script src="/assets/index-b2.js"></script>');
     writeFileSync(join(folder, 'assets', 'index-b2.js'), 'let b = 2;');

@@ -76,7 +76,7 @@ async function pageOf(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    throw new Fault('not-found', 'the console is being built, or its build is gone; load the page again in a moment', {
+    throw new Fault('not-found', 'the console is not available right now; reload the page in a moment', {
       cause: error,
     });
   }

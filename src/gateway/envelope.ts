@@ -43,7 +43,7 @@ export function refusalHeaders(fault: Fault): Record<string, string> {
 export function faultOf(error: unknown): Fault {
   return error instanceof Fault
     ? error
-    : new Fault('internal-error', 'the service failed; the log has the particulars under the correlation id', {
+    : new Fault('internal-error', 'internal error; find this correlation id in the log', {
         cause: error,
       });
 }

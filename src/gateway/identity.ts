@@ -68,7 +68,7 @@ export function createIdentity(parts: IdentityParts): Identity {
       // Why a token is bad is nobody's business outside. A key set that cannot be had is one more reason to refuse,
       // but one that the operator has to know.
       if (config.jwt.kind === 'jwks' && isProviderTrouble(error))
-        parts.log.warn('the key set of the identity provider could not be read', { err: error });
+        parts.log.warn('cannot read the key set of the identity provider', { err: error });
       return null;
     }
   };

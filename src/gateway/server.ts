@@ -59,9 +59,7 @@ export function createServer(parts: ServerParts): Server {
   fastify.addHook('onResponse', async (request) => {
     if (request.headers.upgrade !== undefined) request.raw.socket.destroySoon();
   });
-  fastify.setNotFoundHandler((request, reply) =>
-    refuse(request, reply, new Fault('not-found', 'there is no such route')),
-  );
+  fastify.setNotFoundHandler((request, reply) => refuse(request, reply, new Fault('not-found', 'route not found')));
   fastify.setErrorHandler((error, request, reply) => {
     const fault = fromFramework(error);
     if (fault.code === 'internal-error')
@@ -135,7 +133,7 @@ function createFramework(limits: GatewayLimits): FastifyInstance {
 function answerOddities(fastify: FastifyInstance): void {
   fastify.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const correlationId = correlationIdOf(request.headers['x-correlation-id']);
-    const fault = new Fault('expectation-failed', 'the only expectation that is met is 100-continue');
+    const fault = new Fault('expectation-failed', 'only 100-continue is supported as an expectation');
     const body = JSON.stringify(envelopeOf(fault, correlationId));
     response.writeHead(fault.status, {
       'content-type': 'application/json; charset=utf-8',
@@ -147,7 +145,7 @@ function answerOddities(fastify: FastifyInstance): void {
   });
   fastify.server.on('connect', (request: IncomingMessage, socket: Duplex) => {
     socket.on('error', () => socket.destroy());
-    const fault = new Fault('not-found', 'there is no such route');
+    const fault = new Fault('not-found', 'route not found');
     answerRaw(socket, fault, correlationIdOf(request.headers['x-correlation-id']));
   });
 }
@@ -264,12 +262,12 @@ function fromFramework(error: unknown): Fault {
       return new Fault('invalid-input', 'the body does not have the announced length');
     case 'ECONNRESET':
       // Nobody is left to read it; it keeps a client that went away from looking like a bug of ours.
-      return new Fault('invalid-input', 'the request broke off');
+      return new Fault('invalid-input', 'the request ended early');
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return new Fault('invalid-input', 'the path is malformed');
     default:
-      return isRefusal(error) ? new Fault('not-found', 'there is no such file') : faultOf(error);
+      return isRefusal(error) ? new Fault('not-found', 'file not found') : faultOf(error);
   }
 }
 

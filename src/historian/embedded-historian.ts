@@ -99,7 +99,7 @@ export function embeddedHistorian(
       dropWriter();
       // What cannot be opened says so in many ways; once it is open, only the database's own errors are trouble.
       if (store !== undefined && !isStorageTrouble(error)) throw error;
-      throw new Fault('storage-unavailable', 'the history store did not take the rows; try again', { cause: error });
+      throw new Fault('storage-unavailable', 'cannot store the rows now; try again', { cause: error });
     }
   };
 

@@ -219,7 +219,7 @@ function startPruning(setup: RecorderSetup, historian: Historian, clock: Clock, 
     try {
       removed = await historian.prune(clock.wallMs() - setup.retentionDays * dayMs, limits.prune_rows);
     } catch (error) {
-      log.warn('old history could not be removed', reasonOf(error));
+      log.warn('cannot remove old history', reasonOf(error));
     }
     pruned += removed;
     if (stopped) return;

@@ -16,7 +16,7 @@ export function routeSlots(): RouteSlots {
     take(route) {
       const before = taken.get(route) ?? 0;
       if (before >= route.route.max_concurrency)
-        throw new Fault('processor-busy', 'this task is being processed as often as its route allows', {
+        throw new Fault('processor-busy', 'the route of this task is at its concurrency limit', {
           retryAfterMs: busyRetryMs,
         });
       taken.set(route, before + 1);

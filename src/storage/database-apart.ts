@@ -59,7 +59,7 @@ export function openDatabaseThread(file: string, clock: Clock, log: Log): Databa
     reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
   });
   worker.on('exit', () => {
-    caller.close(new Fault('storage-unavailable', 'the storage does not answer any more'));
+    caller.close(new Fault('storage-unavailable', 'the storage no longer responds'));
     if (!closing) log.error('database thread failed; restart the service', { reason });
   });
 

@@ -193,8 +193,8 @@ const unstorable = new Set(['22021', '22P05']);
 
 function refusalOf(error: unknown): Fault {
   if (error instanceof pg.DatabaseError && unstorable.has(error.code ?? ''))
-    return new Fault('invalid-input', 'a text holds a character that cannot be stored', { cause: error });
-  return new Fault('storage-unavailable', 'the storage did not take the request; try again', { cause: error });
+    return new Fault('invalid-input', 'a text contains a character that cannot be stored', { cause: error });
+  return new Fault('storage-unavailable', 'the storage cannot take the request now; try again', { cause: error });
 }
 
 async function guarded<T>(work: () => Promise<T>): Promise<T> {

@@ -15,7 +15,7 @@ const busyTimeoutMs = 5000;
 /** SQLite's code for a lock that another connection holds; its extended codes have this in their low byte. */
 const busyCode = 5;
 const cachedStatements = 500;
-const refusal = 'the storage did not take the request; try again';
+const refusal = 'the storage cannot take the request now; try again';
 
 /** Bytes of the write-ahead log at which it is copied into the database. */
 const checkpointBytes = 4_096_000;

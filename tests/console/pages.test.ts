@@ -91,7 +91,7 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
     const env = { SVC_CONFIG_DIR: demoFolder, SVC_LOG_LEVEL: 'info', SVC_FORECASTER_PORT: '0' };
     service = await startTestService(folders, env, 'start.ts');
     browser = await launch();
-    await waitFor(() => (service.logs().includes('the demo history is filled') ? true : undefined), 60_000);
+    await waitFor(() => (service.logs().includes('demo history filled') ? true : undefined), 60_000);
   }, 90_000);
   afterAll(async () => {
     await browser?.close();

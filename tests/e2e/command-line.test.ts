@@ -103,7 +103,7 @@ describe('[platform §7] what goes wrong is one clear line and the right exit co
       ['rules', 'get', '4711'],
       {},
       1,
-      /^setpoint: there is no rule 4711 \(not-found, correlation id \S+\)$/,
+      /^setpoint: rule 4711 not found \(not-found, correlation id \S+\)$/,
     ],
     ['a wrong token', ['rules', 'list'], { SVC_ACCESS_TOKEN: 'wrong' }, 1, /\(unauthenticated, correlation id \S+\)$/],
     ['no token', ['rules', 'list'], { SVC_ACCESS_TOKEN: '' }, 2, /^setpoint: SVC_ACCESS_TOKEN is not set/],
@@ -127,7 +127,7 @@ describe('[platform §7] what goes wrong is one clear line and the right exit co
       ['rules', 'update', '1', '--flow', 'none.json', '--confirmed'],
       {},
       1,
-      /^setpoint: none\.json: there is no such file$/,
+      /^setpoint: none\.json: file not found$/,
     ],
     [
       'a file that is no JSON',

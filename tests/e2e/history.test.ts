@@ -111,7 +111,7 @@ describe.each(engines)('[platform §7] setpoint history, on %s', (engine) => {
     expect(await audited()).toEqual([]);
     expect(importText('time,value\n', '--point', '2:2').stderr).toContain('site.yaml has no measurement point 2:2');
     expect(setpoint('import', join(folders.config, 'none.csv'), '--point', '2:1').stderr).toContain(
-      'none.csv: there is no such file\n',
+      'none.csv: file not found\n',
     );
     expect(setpoint('export', '--point', '2').status).toBe(2);
     expect(setpoint('export', '--point', '2:1', '--from', 'yesterday').status).toBe(2);
@@ -169,7 +169,7 @@ test('[platform §1.2] npm start back-fills at least 35 days of the recorded poi
   demo.stderr.on('data', (bytes: Buffer) => (output += bytes.toString()));
   const ended = new Promise((resolve) => demo.on('exit', resolve));
   try {
-    await waitFor(() => output.includes('the demo history is filled'), 40_000);
+    await waitFor(() => output.includes('demo history filled'), 40_000);
     const historian = openHistorian(join(data, 'history.sqlite'), historyLimits);
     const snapshot = await historian.snapshot();
     const quarterMs = 900_000;

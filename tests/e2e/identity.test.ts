@@ -144,7 +144,7 @@ describe('[identity §1] keys of a running service', () => {
     isUp = false;
     const without = await start(folders(), settings);
     expect((await ask(without.base, rules, await token())).status).toBe(401);
-    expect(without.logs()).toContain('the key set of the identity provider could not be read');
+    expect(without.logs()).toContain('cannot read the key set of the identity provider');
     expect((await fetch(`${without.base}/health`)).status).toBe(200);
     isUp = true;
     // It came back: nobody needs to start the service again.

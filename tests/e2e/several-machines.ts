@@ -121,7 +121,7 @@ export function controls({ service }: Machine): boolean {
 export function standsBy({ service }: Machine): boolean {
   const logs = service?.logs() ?? '';
   const busy = ['is the next to control', 'does not control any more'].map((text) => logs.lastIndexOf(text));
-  return logs.lastIndexOf('this process stands by') > Math.max(...busy);
+  return logs.lastIndexOf('this process is a standby') > Math.max(...busy);
 }
 
 export function setpointWrites({ device }: Pick<Machine, 'device'>): number[] {

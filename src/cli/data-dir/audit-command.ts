@@ -91,7 +91,7 @@ function counted(scan: AuditScan, tell: (events: number) => void): AuditScan['ev
 
 async function verifyFile(parts: DataDirParts, file: string, options: VerifyOptions): Promise<TrailReport> {
   const verifier = verifyExport(evidenceOf(options));
-  if (!existsSync(file)) throw new CommandError(`${file}: there is no such file`);
+  if (!existsSync(file)) throw new CommandError(`${file}: file not found`);
   const progress = showProgress(parts.terminal);
   let lines = 0;
   for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
@@ -140,7 +140,7 @@ function factsOf(dataDir: string): { readonly key: string | null; readonly check
 function evidenceOf(options: VerifyOptions): { readonly keys: readonly string[]; readonly anchor: string | null } {
   const { anchor, key: keys = [] } = options;
   if (anchor === undefined) return { keys, anchor: null };
-  if (!existsSync(anchor)) throw new CommandError(`${anchor}: there is no such file`);
+  if (!existsSync(anchor)) throw new CommandError(`${anchor}: file not found`);
   return { keys, anchor: readFileSync(anchor, 'utf8') };
 }
 

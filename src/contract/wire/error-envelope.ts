@@ -29,7 +29,7 @@ const processorErrors = {
   PROCESSOR_AUTH_REQUIRED: kind(401, 'authorization', 'a bearer token is required'),
   PROCESSOR_AUTH_DENIED: kind(403, 'authorization', 'the bearer token is not accepted'),
   TASK_NOT_SUPPORTED: kind(404, 'not_found', 'this task, revision or kind is not served here'),
-  ROUTE_NOT_FOUND: kind(404, 'not_found', 'there is no such route'),
+  ROUTE_NOT_FOUND: kind(404, 'not_found', 'route not found'),
   MODEL_NOT_FOUND: kind(404, 'not_found', 'the requested artifact is not here'),
   FRAME_TOO_LARGE: kind(413, 'resource_limit', 'the request is larger than this processor takes'),
   FRAME_INVALID: kind(422, 'invalid_data', 'the frame breaks a rule of the contract'),

@@ -91,7 +91,7 @@ class SimulatedDriver implements Driver {
       savePlant(this.#options.stateFile, this.#state);
     } catch (error) {
       // A full disk costs the plant its memory, not its life.
-      this.#context.log.warn('the plant state was not stored', {
+      this.#context.log.warn('cannot store the plant state', {
         reason: error instanceof Error ? error.message : 'unknown',
       });
     }

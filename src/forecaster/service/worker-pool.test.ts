@@ -108,6 +108,6 @@ describe('a worker pool', () => {
       log: silentLog,
       startMs: 15_000,
     });
-    await expect(broken).rejects.toThrow('died at its start');
+    await expect(broken).rejects.toThrow('failed at its start');
   });
 });

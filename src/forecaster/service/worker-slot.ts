@@ -39,7 +39,7 @@ export class WorkerSlot<Job, Reply> {
     return this.job === null && !this.ending && !this.closed;
   }
 
-  /** Rejects when the signal aborts and the thread is gone: until then its core is busy, and so is the caller. */
+  /** Rejects when the signal aborts and the thread has ended: until then its core is busy, and so is the caller. */
   run(job: Job, moved: readonly Transferable[], signal: AbortSignal): Promise<Reply> {
     if (!this.free) throw new Error('a thread takes one job at a time');
     return new Promise<Reply>((resolve, reject) => {
@@ -81,7 +81,7 @@ export class WorkerSlot<Job, Reply> {
       else this.take()?.resolve(message as Reply);
     });
     worker.on('error', (error: unknown) => {
-      this.log.error('a forecasting thread died', { error: error instanceof Error ? error.stack : String(error) });
+      this.log.error('forecasting thread failed', { error: error instanceof Error ? error.stack : String(error) });
     });
     worker.on('exit', () => this.onExit(worker));
     return worker;
@@ -90,7 +90,7 @@ export class WorkerSlot<Job, Reply> {
   private onExit(worker: Worker): void {
     if (this.worker !== worker || this.ending || this.closed) return;
     this.worker = null;
-    this.first.reject(new Error('a forecasting thread died at its start'));
+    this.first.reject(new Error('forecasting thread failed at its start'));
     const job = this.take();
     if (job === null) return;
     this.start();

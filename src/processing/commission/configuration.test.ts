@@ -149,7 +149,7 @@ describe('[data-processing §2.1] Config', () => {
     rmSync(join(folder, 'processing', 'routes.yaml'));
     expect(lines()).toEqual([
       'tasks: there is no such folder to read',
-      'routes.yaml: there is no such file, or it cannot be read',
+      'routes.yaml: file not found, or it cannot be read',
     ]);
   });
 

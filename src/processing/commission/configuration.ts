@@ -75,6 +75,6 @@ function textOf(path: string): Text {
     if (statSync(path).size > bytesMax) return { ok: false, reason: `is larger than ${bytesMax} bytes` };
     return { ok: true, text: readFileSync(path, 'utf8') };
   } catch {
-    return { ok: false, reason: 'there is no such file, or it cannot be read' };
+    return { ok: false, reason: 'file not found, or it cannot be read' };
   }
 }

@@ -53,15 +53,15 @@ export function refusalOf(ended: Unprocessed): Fault {
   switch (ended.outcome) {
     case 'rejected': {
       const { check, path, rule } = ended.rejection;
-      return new Fault('result-rejected', 'the result of the processor does not hold', {
+      return new Fault('result-rejected', 'the processor returned an invalid result', {
         details: { check, path, ...(rule !== null && { rule }) },
       });
     }
     case 'refused':
-      return new Fault('processor-refused', 'the processor refuses this request', { details: { code: ended.code } });
+      return new Fault('processor-refused', 'the processor refused this request', { details: { code: ended.code } });
     case 'unavailable': {
       const { reason, retryable, retryAfterSeconds } = ended;
-      return new Fault('processing-unavailable', 'no result can be had now', {
+      return new Fault('processing-unavailable', 'no result is available now', {
         details: { reason, ...(retryAfterSeconds !== null && { retry_after_seconds: retryAfterSeconds }) },
         retryable,
         ...(retryAfterSeconds !== null && { retryAfterMs: retryAfterSeconds * 1000 }),
@@ -70,6 +70,6 @@ export function refusalOf(ended: Unprocessed): Fault {
     case 'timeout':
       return new Fault('deadline-exceeded', 'the processor did not answer in time');
     case 'oversized':
-      return new Fault('frame-too-large', 'the request is larger than the route of this task lets out');
+      return new Fault('frame-too-large', 'the request is larger than the route of this task allows');
   }
 }
