@@ -17,6 +17,17 @@ function anchors(file: string): string[] {
   );
 }
 
+test.each(documents.filter(({ path }) => !path.startsWith('CHANGELOG')).map(({ path, text }) => [path, text] as const))(
+  'every path of the sources that %s names exists',
+  (_, text) => {
+    const named = Array.from(
+      text.matchAll(/`((?:src|console\/src|tests|bench|docs|setup)\/[\w./-]*)`/g),
+      ([, path = '']) => path,
+    );
+    expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  },
+);
+
 test('documents were found', () => {
   expect(documents.length).toBeGreaterThan(8);
 });
