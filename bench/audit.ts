@@ -104,7 +104,7 @@ async function appends(): Promise<void> {
     grouped.push((await secondsOfAsync(() => appendTogether([audit], inFlight, appended))) / appended);
     const one = async (): Promise<void> => {
       for (let index = 0; index < single; index++)
-        await log.database.transaction((within) => audit.appendWithin(within, benchEntry(index)));
+        await log.database.transaction((transaction) => audit.appendIn(transaction, benchEntry(index)));
     };
     alone.push((await secondsOfAsync(one)) / single);
   }

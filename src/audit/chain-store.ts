@@ -51,14 +51,14 @@ export function* prepareSteps(entry: AuditEntry): Steps<PreparedEntry> {
 const rowsPerStatement = [64, 16, 4, 1] as const;
 
 export async function appendToChain(
-  within: Transaction,
+  transaction: Transaction,
   log: AuditLogName,
   scope: AuditScope,
   entries: readonly PreparedEntry[],
   wallMs: number,
 ): Promise<Appended[]> {
   const owner = { log, tenantId: scope.tenantId, projectId: scope.projectId };
-  const head = (await chainHead(within, owner)) ?? (await beginChain(within, owner));
+  const head = (await chainHead(transaction, owner)) ?? (await beginChain(transaction, owner));
   const occurredAt = new Date(wallMs).toISOString();
   const era = occurredAt < head.occurredAt ? head.era + 1 : head.era;
   const rows = [];
@@ -71,14 +71,17 @@ export async function appendToChain(
     previous = row.hash;
     if (prepared.details !== null) details.push({ chain_id: head.chainId, sequence, details: prepared.details });
   }
-  for (const part of parts(rows)) await within.insertInto('audit_event').values(part).execute();
-  for (const part of parts(details)) await within.insertInto('audit_details').values(part).execute();
+  for (const part of parts(rows)) await transaction.insertInto('audit_event').values(part).execute();
+  for (const part of parts(details)) await transaction.insertInto('audit_details').values(part).execute();
   return rows.map((row) => ({ eventId: row.event_id, sequence: row.sequence }));
 }
 
 /** Null when nothing was ever recorded for this owner. */
-export async function chainHead(within: Pick<Transaction, 'selectFrom'>, owner: ChainOwner): Promise<ChainHead | null> {
-  const row = await within
+export async function chainHead(
+  transaction: Pick<Transaction, 'selectFrom'>,
+  owner: ChainOwner,
+): Promise<ChainHead | null> {
+  const row = await transaction
     .selectFrom('audit_chain')
     .selectAll()
     .where('log', '=', owner.log)
@@ -90,13 +93,13 @@ export async function chainHead(within: Pick<Transaction, 'selectFrom'>, owner: 
   return { chainId, sequence, hash, occurredAt, era, closedThrough };
 }
 
-async function beginChain(within: Transaction, owner: ChainOwner): Promise<ChainHead> {
+async function beginChain(transaction: Transaction, owner: ChainOwner): Promise<ChainHead> {
   const { log, tenantId: tenant_id, projectId: project_id } = owner;
-  await within
+  await transaction
     .insertInto('audit_chain')
     .values({ log, tenant_id, project_id, sequence: 0, hash: chainStart, occurred_at: '', era: 0, closed_through: 0 })
     .execute();
-  const head = await chainHead(within, owner);
+  const head = await chainHead(transaction, owner);
   if (head === null) throw new Error('a chain that was begun is not there');
   return head;
 }

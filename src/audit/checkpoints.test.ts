@@ -191,7 +191,7 @@ describe.each(engines)('audit checkpoints on %s', (engine) => {
     const more = { limits: auditLimits, key, scope: testScope, sharedForMs: 631_000 };
     const opened = await openAuditTrail({ ...parts, ...more });
     simulated.advance(632_000);
-    await trail.database.transaction((within) => opened.log.appendWithin(within, auditEntry()));
+    await trail.database.transaction((transaction) => opened.log.appendIn(transaction, auditEntry()));
     const outcomes = async () => {
       const asked = { below: null, limit: 9, from: null, to: null, filters: {} };
       return (await opened.search.page(testScope, asked)).items.map((item) => item.outcome);

@@ -23,7 +23,7 @@ export interface AuditLog {
   /** Resolves when the event is on disk; refuses with `audit-unavailable` when it is not. */
   append(entry: AuditEntry): Promise<Appended>;
   /** Appends inside the caller's transaction: the event and the change are one. */
-  appendWithin(within: Transaction, entry: AuditEntry): Promise<Appended>;
+  appendIn(transaction: Transaction, entry: AuditEntry): Promise<Appended>;
   /**
    * Closes accepted events that a crash left open, as `unknown`; returns how many. Those that are younger may still be at
    * work in another process, and stay.
@@ -50,8 +50,8 @@ export function createAuditLog(parts: AuditLogParts & { readonly scope: AuditSco
   const queue = createQueue(parts, 'events', 'audit-unavailable');
   return {
     append: (entry) => queue(scope, entry),
-    async appendWithin(within, entry) {
-      const [appended] = await appendToChain(within, 'events', scope, [prepareEntry(entry)], clock.wallMs());
+    async appendIn(transaction, entry) {
+      const [appended] = await appendToChain(transaction, 'events', scope, [prepareEntry(entry)], clock.wallMs());
       onAppended?.(1);
       return present(appended);
     },
@@ -83,13 +83,13 @@ function createQueue(parts: AuditLogParts, log: AuditLogName, refusal: FaultCode
   let preparing = 0;
 
   const store = (batch: readonly Waiting[]): Promise<ReadonlyMap<Waiting, Appended>> =>
-    database.transaction(async (within) => {
+    database.transaction(async (transaction) => {
       // Inside the transaction: behind whatever another process committed before.
       const wallMs = clock.wallMs();
       const results = new Map<Waiting, Appended>();
       for (const items of byScope(batch)) {
         const entries = items.map((item) => item.prepared);
-        const appended = await appendToChain(within, log, present(items[0]).scope, entries, wallMs);
+        const appended = await appendToChain(transaction, log, present(items[0]).scope, entries, wallMs);
         items.forEach((item, index) => results.set(item, present(appended[index])));
       }
       return results;
@@ -155,11 +155,11 @@ async function closeDangling(
   clock: Clock,
   olderThanMs: number,
 ): Promise<number> {
-  return database.transaction(async (within) => {
-    const head = await chainHead(within, { log: 'events', ...scope });
+  return database.transaction(async (transaction) => {
+    const head = await chainHead(transaction, { log: 'events', ...scope });
     if (head === null) return 0;
     const bound = new Date(clock.wallMs() - olderThanMs).toISOString();
-    const all = await within
+    const all = await transaction
       .selectFrom('audit_event as accepted')
       .leftJoin('audit_event as closing', 'closing.accepted_event_id', 'accepted.event_id')
       .selectAll('accepted')
@@ -185,8 +185,9 @@ async function closeDangling(
         acceptedEventId: row.event_id,
       }),
     );
-    if (entries.length > 0) await appendToChain(within, 'events', scope, entries.map(prepareEntry), clock.wallMs());
-    await within
+    if (entries.length > 0)
+      await appendToChain(transaction, 'events', scope, entries.map(prepareEntry), clock.wallMs());
+    await transaction
       .updateTable('audit_chain')
       .set({ closed_through: firstYoung === undefined ? head.sequence : firstYoung.sequence - 1 })
       .where('chain_id', '=', head.chainId)

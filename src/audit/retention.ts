@@ -135,9 +135,9 @@ class ChainRetention implements Retention {
       const first = await oldestSequence(this.#database, chainId);
       if (first === null || first > through) break;
       const last = Math.min(through, first + this.#limits.retention_batch - 1);
-      await this.#database.transaction(async (within) => {
+      await this.#database.transaction(async (transaction) => {
         for (const table of ['audit_details', 'audit_event'] as const)
-          await within.deleteFrom(table).where('chain_id', '=', chainId).where('sequence', '<=', last).execute();
+          await transaction.deleteFrom(table).where('chain_id', '=', chainId).where('sequence', '<=', last).execute();
       });
       removed += last - first + 1;
       await new Promise<void>((resolve) => this.#clock.soon(resolve));
@@ -235,8 +235,8 @@ async function mark(
   clock: Clock,
 ): Promise<void> {
   const owner = ownerOf(chain);
-  await database.transaction(async (within) => {
-    const { hash } = await within
+  await database.transaction(async (transaction) => {
+    const { hash } = await transaction
       .selectFrom('audit_event')
       .select('hash')
       .where('chain_id', '=', chain.chain_id)
@@ -255,9 +255,9 @@ async function mark(
       correlationId: newId(),
       details: statement,
     });
-    const [appended] = await appendToChain(within, owner.log, owner, [entry], wallMs);
+    const [appended] = await appendToChain(transaction, owner.log, owner, [entry], wallMs);
     if (appended === undefined) throw new Error('an append has no result');
-    await within
+    await transaction
       .insertInto('audit_mark')
       .values({
         chain_id: chain.chain_id,

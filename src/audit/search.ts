@@ -85,16 +85,16 @@ async function* ranges(
     return;
   }
   for (let era = head.era; era >= 0; era--) {
-    const within = database.query
+    const matching = database.query
       .selectFrom('audit_event')
       .select('sequence')
       .where('chain_id', '=', head.chainId)
       .where('era', '=', era)
       .$if(from !== null, (select) => select.where('occurred_at', '>=', from ?? ''))
       .$if(to !== null, (select) => select.where('occurred_at', '<=', to ?? ''));
-    const first = await within.orderBy('occurred_at').orderBy('sequence').limit(1).executeTakeFirst();
+    const first = await matching.orderBy('occurred_at').orderBy('sequence').limit(1).executeTakeFirst();
     if (first === undefined || first.sequence > high) continue;
-    const last = await within
+    const last = await matching
       .orderBy('occurred_at', 'desc')
       .orderBy('sequence', 'desc')
       .limit(1)

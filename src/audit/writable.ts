@@ -19,8 +19,8 @@ export async function auditIsWritable(database: Database, scope: AuditScope, clo
     correlationId: newId(),
   });
   try {
-    await database.transaction(async (within) => {
-      await appendToChain(within, 'events', scope, [entry], clock.wallMs());
+    await database.transaction(async (transaction) => {
+      await appendToChain(transaction, 'events', scope, [entry], clock.wallMs());
       throw new Withdrawn('the event was only tried');
     });
   } catch (error) {

@@ -3,7 +3,7 @@
  * the engine's thread dies it is started again with the whole rule set, and its state comes back from the runtime
  * database (ARCHITECTURE.md, "Threads").
  */
-import { type Clock, type Timer, within } from '../base/clock.ts';
+import { type Clock, type Timer, withTimeout } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import { type Caller, callThread, type Port } from '../base/thread.ts';
@@ -202,7 +202,8 @@ class RestartedEngine implements ContendingEngine {
     // If they cannot be stored in time, the page is shown without them.
     const settling = this.#current?.runs === true ? this.#current.caller.call('settle', { ruleId }) : undefined;
     const over = (): undefined => undefined;
-    if (settling !== undefined) await within(this.#clock, this.#limits.history_read_wait_ms, settling.then(over, over));
+    if (settling !== undefined)
+      await withTimeout(this.#clock, this.#limits.history_read_wait_ms, settling.then(over, over));
   }
 
   watch(ruleIds: readonly number[]): void {
@@ -441,6 +442,6 @@ async function drain({ call }: Running['caller'], limits: AutomationLimits, cloc
     () => void (reason = null),
     (error: unknown) => void (reason = String(error)),
   );
-  await within(clock, limits.engine_call_timeout_ms * closingShare, closing);
+  await withTimeout(clock, limits.engine_call_timeout_ms * closingShare, closing);
   if (reason !== null) log.warn('the rule engine did not close its files in time', { reason });
 }

@@ -3,7 +3,7 @@
  * order; it sees one snapshot, and its rules run in priority order, each at most once. A cycle is done in slices of
  * `max_concurrent_executions` between which the event loop turns, so an execution never waits for more than a slice.
  */
-import { type Clock, type Timer, within } from '../base/clock.ts';
+import { type Clock, type Timer, withTimeout } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
 import { timeLabel } from '../base/timestamp.ts';
@@ -376,7 +376,7 @@ class RunningEngine implements Engine {
     );
     // Store before answering, so that the next query finds the run. A hanging disk must not turn a finished run into an error.
     const stored = this.#recorder.settled(order.ruleId).then(() => undefined);
-    void within(this.#clock, Math.max(0, order.untilMs - this.#clock.monotonicMs()), stored).then(() =>
+    void withTimeout(this.#clock, Math.max(0, order.untilMs - this.#clock.monotonicMs()), stored).then(() =>
       order.resolve(record),
     );
   }

@@ -74,9 +74,9 @@ describe.each(engines)('runtime database on %s', (engine) => {
     // The planner would read a table this small from one end to the other.
     const scans =
       engine === 'postgres' ? [sql`SET LOCAL enable_seqscan = off`, sql`SET LOCAL enable_bitmapscan = off`] : [];
-    const plan = await database.query.transaction().execute(async (within) => {
-      for (const each of scans) await each.execute(within);
-      const page = blocksBefore(within, 1, 0, idOf(0)).limit(50);
+    const plan = await database.query.transaction().execute(async (transaction) => {
+      for (const each of scans) await each.execute(transaction);
+      const page = blocksBefore(transaction, 1, 0, idOf(0)).limit(50);
       return JSON.stringify(await page.explain(undefined, engine === 'sqlite' ? sql`query plan` : undefined));
     });
     const found = {

@@ -58,36 +58,37 @@ const blockColumns = ['rule_id', 'unchanged', 'first_id', 'last_id', 'packing', 
 export function createHistoryStore(database: RuntimeDatabase): HistoryStore {
   return {
     append: ({ rows, states, gone, claims }) =>
-      database.transaction(async (within) => {
-        await insertRuns(within, rows);
-        if (!(await database.isCurrent(within))) return;
+      database.transaction(async (transaction) => {
+        await insertRuns(transaction, rows);
+        if (!(await database.isCurrent(transaction))) return;
         for (const part of portions(states)) {
-          await within
+          await transaction
             .insertInto('rule_state')
             .values(part)
             .onConflict((on) => on.column('rule_id').doUpdateSet((set) => ({ state: set.ref('excluded.state') })))
             .execute();
         }
         for (const part of portions(claims)) {
-          await within
+          await transaction
             .insertInto('point_claim')
             .values(part)
             .onConflict((on) => on.column('point').doUpdateSet((set) => ({ state: set.ref('excluded.state') })))
             .execute();
         }
-        for (const part of portions(gone)) await within.deleteFrom('rule_state').where('rule_id', 'in', part).execute();
+        for (const part of portions(gone))
+          await transaction.deleteFrom('rule_state').where('rule_id', 'in', part).execute();
       }),
-    restore: (rows) => database.transaction((within) => insertRuns(within, rows)),
+    restore: (rows) => database.transaction((transaction) => insertRuns(transaction, rows)),
     states: () => database.query.selectFrom('rule_state').select(['rule_id', 'state']).execute(),
     claims: () => database.query.selectFrom('point_claim').select(['point', 'state']).execute(),
     pruneRule: (ruleId, unchanged, total) =>
-      database.transaction(async (within) => {
-        await pruneBeyond(within, ruleId, 1, unchanged);
-        await pruneBeyond(within, ruleId, 0, total);
+      database.transaction(async (transaction) => {
+        await pruneBeyond(transaction, ruleId, 1, unchanged);
+        await pruneBeyond(transaction, ruleId, 0, total);
       }),
     async pruneBefore(wallMs, blocks) {
-      const result = await database.transaction((within) =>
-        within
+      const result = await database.transaction((transaction) =>
+        transaction
           .deleteFrom('execution_block')
           .where('seq', 'in', (on) =>
             on
@@ -104,19 +105,19 @@ export function createHistoryStore(database: RuntimeDatabase): HistoryStore {
   };
 }
 
-type Within = RuntimeDatabase['query'];
+type Queries = RuntimeDatabase['query'];
 
 /**
  * Each run once: a transaction whose answer was lost is done again. Runs that were kept elsewhere come late, among those that are
  * there: blocks in whose time they lie are packed anew with them, so that blocks stay disjoint.
  */
-async function insertRuns(within: Within, rows: readonly RunRow[]): Promise<void> {
+async function insertRuns(transaction: Queries, rows: readonly RunRow[]): Promise<void> {
   const groups = Map.groupBy(rows, ({ rule_id, unchanged }) => `${rule_id} ${unchanged}`);
   const fresh = [...groups.values()].map(distinct);
   const replaced: number[] = [];
   const blocks: RunBlock[] = [];
   for (const part of portions(fresh)) {
-    const near = await overlapping(within, part);
+    const near = await overlapping(transaction, part);
     for (const group of part) {
       const [first, last] = [group[0], group.at(-1)];
       if (first === undefined || last === undefined) continue;
@@ -131,15 +132,16 @@ async function insertRuns(within: Within, rows: readonly RunRow[]): Promise<void
       blocks.push(...blocksOf(there.length === 0 ? group : distinct([...there.flatMap(rowsOf), ...group])));
     }
   }
-  for (const part of portions(replaced)) await within.deleteFrom('execution_block').where('seq', 'in', part).execute();
-  for (const part of portions(blocks)) await within.insertInto('execution_block').values(part).execute();
+  for (const part of portions(replaced))
+    await transaction.deleteFrom('execution_block').where('seq', 'in', part).execute();
+  for (const part of portions(blocks)) await transaction.insertInto('execution_block').values(part).execute();
 }
 
 /** Blocks of the same rules and kinds that reach into the time of these runs. */
-async function overlapping(within: Within, groups: readonly (readonly RunRow[])[]) {
+async function overlapping(transaction: Queries, groups: readonly (readonly RunRow[])[]) {
   const ids = groups.flat().map(({ execution_id }) => execution_id);
   const [least, most] = [ids.reduce((a, b) => (a < b ? a : b), '~'), ids.reduce((a, b) => (a > b ? a : b), '')];
-  return within
+  return transaction
     .selectFrom('execution_block')
     .select(['seq', ...blockColumns])
     .where(
@@ -154,9 +156,12 @@ async function overlapping(within: Within, groups: readonly (readonly RunRow[])[
 }
 
 /** Of the block in which the limit falls only the newest runs stay. */
-async function pruneBeyond(within: Within, ruleId: number, unchanged: 0 | 1, keep: number): Promise<void> {
-  const ofKind = within.selectFrom('execution_block').where('rule_id', '=', ruleId).where('unchanged', '=', unchanged);
-  const beyond = await within
+async function pruneBeyond(transaction: Queries, ruleId: number, unchanged: 0 | 1, keep: number): Promise<void> {
+  const ofKind = transaction
+    .selectFrom('execution_block')
+    .where('rule_id', '=', ruleId)
+    .where('unchanged', '=', unchanged);
+  const beyond = await transaction
     .selectFrom(
       ofKind
         .select((on) => [
@@ -175,14 +180,14 @@ async function pruneBeyond(within: Within, ruleId: number, unchanged: 0 | 1, kee
     .executeTakeFirst();
   if (beyond === undefined) return;
   const block = await ofKind.select(blockColumns).where('last_id', '=', beyond.last_id).executeTakeFirstOrThrow();
-  await within
+  await transaction
     .deleteFrom('execution_block')
     .where('rule_id', '=', ruleId)
     .where('unchanged', '=', unchanged)
     .where('last_id', '<=', beyond.last_id)
     .execute();
   const kept = rowsOf(block).slice(Number(beyond.total) - keep);
-  if (kept.length > 0) await within.insertInto('execution_block').values(blocksOf(kept)).execute();
+  if (kept.length > 0) await transaction.insertInto('execution_block').values(blocksOf(kept)).execute();
 }
 
 export function createHistoryReader(database: RuntimeDatabase): HistoryReader {
@@ -201,7 +206,7 @@ export function createHistoryReader(database: RuntimeDatabase): HistoryReader {
 
 /** The newest runs of one kind, at least `limit` where there are as many; whatever became of the run at the cursor. */
 async function newestRuns(
-  query: Within,
+  query: Queries,
   ruleId: number,
   unchanged: 0 | 1,
   before: string | undefined,
@@ -222,18 +227,18 @@ async function newestRuns(
 }
 
 /** Blocks that lie wholly before the cursor, the newest first. */
-export function blocksBefore(query: Within, ruleId: number, unchanged: 0 | 1, cursor: string | undefined) {
+export function blocksBefore(query: Queries, ruleId: number, unchanged: 0 | 1, cursor: string | undefined) {
   return ofKindOf(query, ruleId, unchanged)
     .$if(cursor !== undefined, (older) => older.where('last_id', '<', cursor ?? ''))
     .orderBy('last_id', 'desc');
 }
 
 /** Blocks that end at the cursor or later, the oldest first: only the first one may hold runs before it. */
-export function blocksFrom(query: Within, ruleId: number, unchanged: 0 | 1, cursor: string) {
+export function blocksFrom(query: Queries, ruleId: number, unchanged: 0 | 1, cursor: string) {
   return ofKindOf(query, ruleId, unchanged).where('last_id', '>=', cursor).orderBy('last_id');
 }
 
-function ofKindOf(query: Within, ruleId: number, unchanged: 0 | 1) {
+function ofKindOf(query: Queries, ruleId: number, unchanged: 0 | 1) {
   return query
     .selectFrom('execution_block')
     .select(blockColumns)

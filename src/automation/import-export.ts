@@ -30,11 +30,11 @@ export async function importRules(
   plan: RuleImportPlan,
 ): Promise<RuleImportReport> {
   const at = new Date(clock.wallMs()).toISOString();
-  return database.transaction(async (within) => {
+  return database.transaction(async (transaction) => {
     const created: RuleRow[] = [];
     const updated: { before: RuleRow; after: RuleRow }[] = [];
     for (const rule of plan.rules) {
-      const known = plan.match === 'name' ? await idsNamed(within, rule.name) : [];
+      const known = plan.match === 'name' ? await idsNamed(transaction, rule.name) : [];
       const [id] = known;
       if (known.length > 1)
         throw new Fault(
@@ -42,13 +42,13 @@ export async function importRules(
           `${known.length} rules are named "${rule.name}": matching by name cannot choose`,
         );
       if (id !== undefined) {
-        updated.push(await updateRow(within, id, rule.changes, at));
+        updated.push(await updateRow(transaction, id, rule.changes, at));
         continue;
       }
-      const stub = await insertStub(within, { name: rule.name, description: rule.description, at }, plan.rulesMax);
-      created.push((await updateRow(within, stub.id, rule.changes, at)).after);
+      const stub = await insertStub(transaction, { name: rule.name, description: rule.description, at }, plan.rulesMax);
+      created.push((await updateRow(transaction, stub.id, rule.changes, at)).after);
     }
-    await audit.appendWithin(within, {
+    await audit.appendIn(transaction, {
       subject: { kind: 'system', subjectId: 'setpoint-cli' },
       action: 'automation.rule.import',
       resource: { kind: 'automation-rule', resourceId: 'automation-rule:import' },
@@ -68,7 +68,7 @@ export async function importRules(
   });
 }
 
-async function idsNamed(within: Transaction, name: string): Promise<number[]> {
-  const rows = await within.selectFrom('rules').select('id').where('name', '=', name).orderBy('id').execute();
+async function idsNamed(transaction: Transaction, name: string): Promise<number[]> {
+  const rows = await transaction.selectFrom('rules').select('id').where('name', '=', name).orderBy('id').execute();
   return rows.map((row) => row.id);
 }

@@ -3,7 +3,7 @@
  * Executions wait for more of their rule, which spares the disk, and are kept in a journal meanwhile. What the disk does not take
  * waits in a bounded queue. On files all this happens in a thread of its own (`record-thread.ts`), so that no tick waits for a disk.
  */
-import { type Clock, type Timer, within } from '../base/clock.ts';
+import { type Clock, type Timer, withTimeout } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { dayMs } from '../base/timestamp.ts';
 import type { HistoryStore } from './history-store.ts';
@@ -133,7 +133,7 @@ class StoringWriter implements RecordWriter {
     this.#runs.ask();
     this.#timer?.cancel();
     this.#pruneTimer?.cancel();
-    await within(clock, limits.engine_call_timeout_ms * storingShare, this.#storeAll());
+    await withTimeout(clock, limits.engine_call_timeout_ms * storingShare, this.#storeAll());
     this.#givenUp = true;
     this.#settleWaiters(false);
     // With those that are being stored, if the store does not answer: it takes each only once. An answer after this finds none.

@@ -90,14 +90,14 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
       return row === undefined ? null : rowOf(row);
     },
     create: (name, description) =>
-      database.transaction((within) => insertStub(within, { name, description, at: now() }, rulesMax)),
+      database.transaction((transaction) => insertStub(transaction, { name, description, at: now() }, rulesMax)),
     update: (id, changes, expected) =>
-      database.transaction((within) => updateRow(within, id, changes, now(), expected)),
+      database.transaction((transaction) => updateRow(transaction, id, changes, now(), expected)),
     remove: (id, expected) =>
-      database.transaction(async (within) => {
-        const before = await rowWithin(within, id);
+      database.transaction(async (transaction) => {
+        const before = await rowIn(transaction, id);
         checkRevision(before, expected);
-        await within.deleteFrom('rules').where('id', '=', id).execute();
+        await transaction.deleteFrom('rules').where('id', '=', id).execute();
         return before;
       }),
     async heads() {
@@ -134,17 +134,17 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
 
 /** A disabled rule with an empty topology and no document [rules §1.3]. */
 export async function insertStub(
-  within: Transaction,
+  transaction: Transaction,
   stub: { readonly name: string; readonly description: string | null; readonly at: string },
   rulesMax: number,
 ): Promise<RuleRow> {
-  const counted = await within
+  const counted = await transaction
     .selectFrom('rules')
     .select((on) => on.fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow();
   if (counted.total >= rulesMax)
     throw new Fault('invalid-input', `there are ${rulesMax} rules already, which is the limit`);
-  const row = await within
+  const row = await transaction
     .insertInto('rules')
     .values({
       name: stub.name,
@@ -166,16 +166,16 @@ export async function insertStub(
 
 /** All changed columns in one statement, with the revision they were decided on. */
 export async function updateRow(
-  within: Transaction,
+  transaction: Transaction,
   id: number,
   changes: RuleChanges,
   at: string,
   expected?: number,
 ): Promise<{ before: RuleRow; after: RuleRow }> {
-  const before = await rowWithin(within, id);
+  const before = await rowIn(transaction, id);
   checkRevision(before, expected);
   const { flow, enabled, ...columns } = changes;
-  const row = await within
+  const row = await transaction
     .updateTable('rules')
     .set({
       ...columns,
@@ -198,8 +198,8 @@ function checkRevision({ id, revision }: RuleRow, expected: number | undefined):
   });
 }
 
-async function rowWithin(within: Transaction, id: number): Promise<RuleRow> {
-  const row = await within.selectFrom('rules').selectAll().where('id', '=', id).executeTakeFirst();
+async function rowIn(transaction: Transaction, id: number): Promise<RuleRow> {
+  const row = await transaction.selectFrom('rules').selectAll().where('id', '=', id).executeTakeFirst();
   if (row === undefined) throw new Fault('not-found', `rule ${id} not found`);
   return rowOf(row);
 }

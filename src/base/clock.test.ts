@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { simulatedClock } from '../testing/simulated-clock.ts';
-import { longestDelayMs, sleep, systemClock, within } from './clock.ts';
+import { longestDelayMs, sleep, systemClock, withTimeout } from './clock.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => systemClock.soon(resolve));
 
@@ -120,14 +120,14 @@ describe('sleep', () => {
 describe('a bounded wait', () => {
   test('ends with the work, and leaves no timer', async () => {
     const clock = simulatedClock();
-    await within(clock, 1000, Promise.resolve());
+    await withTimeout(clock, 1000, Promise.resolve());
     expect(clock.pendingCount()).toBe(0);
   });
 
   test('ends when the time is over, whatever the work does', async () => {
     const clock = simulatedClock();
     let over = false;
-    const waiting = within(clock, 1000, new Promise(() => undefined)).then(() => {
+    const waiting = withTimeout(clock, 1000, new Promise(() => undefined)).then(() => {
       over = true;
     });
     clock.advance(999);

@@ -70,7 +70,7 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
 }
 
 /** Waits for `work`, and not longer than `timeMs`. */
-export async function within(clock: Clock, timeMs: number, work: Promise<void>): Promise<void> {
+export async function withTimeout(clock: Clock, timeMs: number, work: Promise<void>): Promise<void> {
   const over = new AbortController();
   const deadline = sleep(clock, timeMs, over.signal).catch(() => undefined);
   await Promise.race([work, deadline]);

@@ -39,10 +39,10 @@ function readRules(folder: string, service: RunningService) {
 async function enable(service: RunningService, ids: readonly number[]): Promise<void> {
   const at = new Date(systemClock.wallMs()).toISOString();
   const correlationId = newId();
-  await service.database.transaction(async (within) => {
+  await service.database.transaction(async (transaction) => {
     for (const id of ids) {
-      await updateRow(within, id, { enabled: true }, at);
-      await service.audit.appendWithin(within, {
+      await updateRow(transaction, id, { enabled: true }, at);
+      await service.audit.appendIn(transaction, {
         subject: { kind: 'system', subjectId: 'setpoint-demo' },
         action: 'automation.rule.enable',
         resource: { kind: 'automation-rule', resourceId: `automation-rule:${id}` },

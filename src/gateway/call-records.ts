@@ -29,7 +29,7 @@ export interface Records {
   denied(call: RecordedCall, subject: Subject | null, error: unknown, resourceId?: string): Promise<void>;
   accepted(call: RecordedCall, subject: Subject, context: CallContext, resolution: Resolution | null): Promise<string>;
   /** A record of something that happens on the way; it opens nothing that must be closed. */
-  within(
+  recordStep(
     call: RecordedCall,
     subject: Subject | null,
     resourceId: string | undefined,
@@ -100,7 +100,7 @@ export function createRecords(bound: BoundCapability, parts: RecordParts): Recor
         .eventId;
     },
 
-    async within(call, subject, resourceId, action, details) {
+    async recordStep(call, subject, resourceId, action, details) {
       if (subject === null) throw new Error(`${descriptor.name} has nobody to record ${action} for`);
       await parts.audit.append({ ...entry(call, subject, 'succeeded', resourceId), action, details });
     },
@@ -110,7 +110,7 @@ export function createRecords(bound: BoundCapability, parts: RecordParts): Recor
         const details = answer.auditDetails === undefined ? {} : { details: answer.auditDetails };
         const resourceId = answer.resourceId ?? resolution?.resourceId;
         const ended = { ...entry(call, subject, outcome, resourceId), ...details, acceptedEventId };
-        await within(parts.clock, resolution?.terminalTimeoutMs ?? null, parts.audit.append(ended));
+        await withDeadline(parts.clock, resolution?.terminalTimeoutMs ?? null, parts.audit.append(ended));
         return 'recorded';
       } catch (failure) {
         parts.log.error('cannot write a terminal audit record', { correlation_id: call.correlationId, err: failure });
@@ -121,7 +121,7 @@ export function createRecords(bound: BoundCapability, parts: RecordParts): Recor
 }
 
 /** Rejects when the work takes longer; without a limit it takes its time. */
-async function within<T>(clock: Clock, timeoutMs: number | null, work: Promise<T>): Promise<T> {
+async function withDeadline<T>(clock: Clock, timeoutMs: number | null, work: Promise<T>): Promise<T> {
   if (timeoutMs === null) return work;
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = clock.after(timeoutMs, () => reject(new Error(`not done after ${timeoutMs} ms`)));

@@ -28,7 +28,7 @@ beforeEach(() => {
     identity: { authenticate: async () => null, authenticateToken: async () => null },
     audit: {
       append: () => Promise.reject(new Error('not used')),
-      appendWithin: () => Promise.reject(new Error('not used')),
+      appendIn: () => Promise.reject(new Error('not used')),
       closeDangling: async () => 0,
     },
     site: { tenantId: 'tenant', projectId: 'project' },

@@ -102,7 +102,7 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
         requestId: call.header('x-request-id'),
         audit: {
           note: (details) => void Object.assign(notes, details),
-          record: (action, details) => audit.within(call, subject, run.resolution?.resourceId, action, details),
+          record: (action, details) => audit.recordStep(call, subject, run.resolution?.resourceId, action, details),
         },
       };
       run.caller = subject ?? (await identify(bound, call, context, parts));

@@ -95,7 +95,7 @@ describe('[platform §3] one pipeline', () => {
           entries.push(entry);
           return { eventId: `event-${entries.length}`, sequence: entries.length };
         },
-        appendWithin: () => Promise.reject(new Error('not used')),
+        appendIn: () => Promise.reject(new Error('not used')),
         closeDangling: async () => 0,
       },
       site,

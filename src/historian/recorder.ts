@@ -3,7 +3,7 @@
  * is to be recorded in a bounded queue, stores it in batches and removes what is older than the retention. A disk that
  * takes nothing is logged once, counted, and tried again: it stops neither acquisition nor rules.
  */
-import { type Clock, type Timer, within } from '../base/clock.ts';
+import { type Clock, type Timer, withTimeout } from '../base/clock.ts';
 import { listen } from '../base/doorbell.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
@@ -77,7 +77,7 @@ export function startRecorder(setup: RecorderSetup, historian: Historian, clock:
       flushTimer?.cancel();
       pruning.stop();
       looking.stop();
-      if (store) await within(clock, limits.stop_timeout_ms, storeAll());
+      if (store) await withTimeout(clock, limits.stop_timeout_ms, storeAll());
       return queue.waiting();
     },
   };

@@ -25,7 +25,7 @@ export function implies(later: ExpressionNode, earlier: ExpressionNode, budget: 
   if (later.kind === 'binary' && later.operator === '&&')
     return implies(later.left, earlier, budget) || implies(later.right, earlier, budget);
   const [a, b] = [rangeOf(later), rangeOf(earlier)];
-  return a !== null && b !== null && a.name === b.name && within(a, b);
+  return a !== null && b !== null && a.name === b.name && isInside(a, b);
 }
 
 function isTrue(node: ExpressionNode): boolean {
@@ -100,7 +100,7 @@ function range(name: string, operator: string | undefined, value: number | null)
   return operator === '==' ? { name, low: value, high: value, lowIn: true, highIn: true } : null;
 }
 
-function within(inner: Range, outer: Range): boolean {
+function isInside(inner: Range, outer: Range): boolean {
   const low = inner.low > outer.low || (inner.low === outer.low && (outer.lowIn || !inner.lowIn));
   const high = inner.high < outer.high || (inner.high === outer.high && (outer.highIn || !inner.highIn));
   return low && high;

@@ -10,8 +10,8 @@ type Bounds = Pick<PointFacts, 'min' | 'max'>;
 /** The value that the point takes in place of `value`, or null when `value` lies outside the range. */
 export function settled(value: number, point: Pick<PointFacts, 'min' | 'max' | 'step' | 'register'>): number | null {
   if (!withinPoint(value, point)) return null;
-  const within = Math.min(Math.max(value, point.min ?? value), point.max ?? value);
-  const stepped = point.step === undefined ? within : nearestInside(multiples(within, point.step), point);
+  const clamped = Math.min(Math.max(value, point.min ?? value), point.max ?? value);
+  const stepped = point.step === undefined ? clamped : nearestInside(multiples(clamped, point.step), point);
   if (stepped === null || point.register === undefined) return stepped;
   return nearestInside(registerValues(stepped, point.register), point);
 }

@@ -42,11 +42,11 @@ describe('a database file whose statements another thread carries out', () => {
 
   test('a transaction is all or nothing, and others wait for its end', async () => {
     await sql`CREATE TABLE scratch (n INTEGER)`.execute(database.query);
-    const failed = database.transaction(async (within) => {
-      await sql`INSERT INTO scratch VALUES (1)`.execute(within);
+    const failed = database.transaction(async (transaction) => {
+      await sql`INSERT INTO scratch VALUES (1)`.execute(transaction);
       throw new Error('given up');
     });
-    const after = database.transaction((within) => sql`INSERT INTO scratch VALUES (2)`.execute(within));
+    const after = database.transaction((transaction) => sql`INSERT INTO scratch VALUES (2)`.execute(transaction));
     await expect(failed).rejects.toThrow('given up');
     await after;
     expect(await rows()).toEqual([{ n: 2 }]);
@@ -63,7 +63,7 @@ describe('a database file whose statements another thread carries out', () => {
     await sql`CREATE TABLE scratch (n INTEGER)`.execute(database.query);
     const other = new DatabaseSync(file);
     other.exec('BEGIN IMMEDIATE');
-    const written = database.transaction((within) => sql`INSERT INTO scratch VALUES (1)`.execute(within));
+    const written = database.transaction((transaction) => sql`INSERT INTO scratch VALUES (1)`.execute(transaction));
     await new Promise((resolve) => setTimeout(resolve, fileLimits.busy_timeout_ms + fileLimits.begin_retry_ms));
     other.exec('ROLLBACK');
     other.close();

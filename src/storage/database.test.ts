@@ -72,15 +72,15 @@ describe.each(databases)('the %s database', (name, open, synchronous) => {
   test('a transaction is all or nothing', async () => {
     const database = open(file);
     await sql`CREATE TABLE scratch (n INTEGER)`.execute(database.query);
-    const failed = database.transaction(async (within) => {
-      await sql`INSERT INTO scratch VALUES (1)`.execute(within);
+    const failed = database.transaction(async (transaction) => {
+      await sql`INSERT INTO scratch VALUES (1)`.execute(transaction);
       throw new Error('given up');
     });
     await expect(failed).rejects.toThrow('given up');
     expect((await sql`SELECT * FROM scratch`.execute(database.query)).rows).toEqual([]);
-    expect(await database.transaction(async (within) => (await sql`SELECT 1 AS n`.execute(within)).rows)).toEqual([
-      { n: 1 },
-    ]);
+    expect(
+      await database.transaction(async (transaction) => (await sql`SELECT 1 AS n`.execute(transaction)).rows),
+    ).toEqual([{ n: 1 }]);
     await database.close();
   });
 
@@ -89,7 +89,7 @@ describe.each(databases)('the %s database', (name, open, synchronous) => {
     await sql`CREATE TABLE scratch (n INTEGER)`.execute(database.query);
     const holder = await holdLock(file);
     const insert = (n: number) =>
-      database.transaction((within) => sql`INSERT INTO scratch VALUES (${n})`.execute(within));
+      database.transaction((transaction) => sql`INSERT INTO scratch VALUES (${n})`.execute(transaction));
     const waiting = Promise.all([insert(1), insert(2)]);
     let settled = false;
     void waiting.then(() => (settled = true));
@@ -122,7 +122,7 @@ describe.each(databases)('the %s database', (name, open, synchronous) => {
     const holder = await holdLock(file);
     let outcome: unknown = 'waits';
     const done = database
-      .transaction((within) => sql`INSERT INTO scratch VALUES (1)`.execute(within))
+      .transaction((transaction) => sql`INSERT INTO scratch VALUES (1)`.execute(transaction))
       .catch((error: unknown) => (outcome = error));
     const pass = async (ms: number): Promise<void> => {
       for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));

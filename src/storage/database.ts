@@ -21,7 +21,7 @@ interface Handle<Tables> {
    * All or nothing; takes the write lock at once. While another process has that, it is waited for without keeping this thread
    * from other work, and refused with `storage-unavailable` in the end.
    */
-  transaction<T>(work: (within: KyselyTransaction<Tables>) => Promise<T>): Promise<T>;
+  transaction<T>(work: (transaction: KyselyTransaction<Tables>) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export type Database = Handle<SiteTables>;
 export type Transaction = KyselyTransaction<SiteTables>;
 export interface RuntimeDatabase extends Handle<RuntimeTables> {
   /** Whether the epoch of this handle is still the current one, and stays so until the end of the transaction. */
-  isCurrent(within: KyselyTransaction<RuntimeTables>): Promise<boolean>;
+  isCurrent(transaction: KyselyTransaction<RuntimeTables>): Promise<boolean>;
 }
 
 /** Where a database is: a file of the embedded engine, or a server. */
@@ -79,10 +79,10 @@ export function openRuntimeDatabase(place: DatabasePlace, clock = systemClock): 
   }
   return {
     ...openServer<RuntimeTables>(place, 'runtime'),
-    async isCurrent(within) {
+    async isCurrent(transaction) {
       if (place.epoch === undefined) return true;
       // Locked: the next holder's epoch begins after this transaction.
-      const row = await within.selectFrom('engine_lease').select('epoch').forShare().executeTakeFirst();
+      const row = await transaction.selectFrom('engine_lease').select('epoch').forShare().executeTakeFirst();
       return row?.epoch === place.epoch;
     },
   };
@@ -125,9 +125,9 @@ function patientTransactions<Tables>(query: Kysely<Tables>, clock: Clock): Handl
     for (;;) {
       let begun = false;
       try {
-        return await query.transaction().execute((within) => {
+        return await query.transaction().execute((transaction) => {
           begun = true;
-          return work(within);
+          return work(transaction);
         });
       } catch (error) {
         if (begun || !isLocked(error) || clock.monotonicMs() >= untilMs) throw error;
@@ -138,11 +138,11 @@ function patientTransactions<Tables>(query: Kysely<Tables>, clock: Clock): Handl
 }
 
 /** The same number again: a page is written all the same. */
-async function rewriteFormat<Tables>(within: KyselyTransaction<Tables>): Promise<void> {
-  const { rows } = await sql<{ user_version: number }>`PRAGMA user_version`.execute(within);
+async function rewriteFormat<Tables>(transaction: KyselyTransaction<Tables>): Promise<void> {
+  const { rows } = await sql<{ user_version: number }>`PRAGMA user_version`.execute(transaction);
   const [row] = rows;
   if (row === undefined) throw new Error('the database has no format');
-  await sql.raw(`PRAGMA user_version = ${row.user_version}`).execute(within);
+  await sql.raw(`PRAGMA user_version = ${row.user_version}`).execute(transaction);
 }
 
 function openServer<Tables>(place: PostgresPlace, name: 'site' | 'runtime'): Handle<Tables> {

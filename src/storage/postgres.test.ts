@@ -78,10 +78,10 @@ describe('transactions', () => {
     await sql`CREATE TABLE t (n integer)`.execute(a.query);
     const seen: number[] = [];
     const add = (database: Database) =>
-      database.transaction(async (within) => {
-        const { rows } = await sql<{ n: number }>`SELECT count(*) AS n FROM t`.execute(within);
+      database.transaction(async (transaction) => {
+        const { rows } = await sql<{ n: number }>`SELECT count(*) AS n FROM t`.execute(transaction);
         seen.push(rows[0]?.n ?? -1);
-        await sql`INSERT INTO t VALUES (1)`.execute(within);
+        await sql`INSERT INTO t VALUES (1)`.execute(transaction);
       });
     await Promise.all(Array.from({ length: 30 }, (_, index) => add(index % 2 === 0 ? a : b)));
     expect(seen).toEqual(Array.from({ length: 30 }, (_, index) => index));
@@ -90,8 +90,8 @@ describe('transactions', () => {
   test('one that fails leaves nothing; a lock that does not come in time may be tried again, and says nothing of SQL', async () => {
     const [holder, waiting] = [await open(), await open({ lock_timeout_ms: 30 })];
     await sql`CREATE TABLE t (n integer)`.execute(holder.query);
-    const failed = holder.transaction(async (within) => {
-      await sql`INSERT INTO t VALUES (1)`.execute(within);
+    const failed = holder.transaction(async (transaction) => {
+      await sql`INSERT INTO t VALUES (1)`.execute(transaction);
       const refused = waiting.transaction(async () => undefined);
       await expect(refused).rejects.toMatchObject({ code: 'storage-unavailable', retryable: true });
       await expect(refused).rejects.not.toThrow(/lock|sql|begin|timeout/i);
@@ -109,14 +109,16 @@ describe('transactions', () => {
     const paused = new Promise((resolve) => (goOn = resolve));
     let begun: (value: unknown) => void = () => undefined;
     const inside = new Promise((resolve) => (begun = resolve));
-    const lost = stopped.transaction(async (within) => {
-      await sql`INSERT INTO t VALUES (1)`.execute(within);
+    const lost = stopped.transaction(async (transaction) => {
+      await sql`INSERT INTO t VALUES (1)`.execute(transaction);
       begun(null);
       await paused;
-      await sql`INSERT INTO t VALUES (2)`.execute(within);
+      await sql`INSERT INTO t VALUES (2)`.execute(transaction);
     });
     await inside;
-    expect(await other.transaction(async (within) => (await sql`SELECT * FROM t`.execute(within)).rows)).toEqual([]);
+    expect(
+      await other.transaction(async (transaction) => (await sql`SELECT * FROM t`.execute(transaction)).rows),
+    ).toEqual([]);
     goOn(null);
     await expect(lost).rejects.toMatchObject({ code: 'storage-unavailable' });
     expect((await sql`SELECT * FROM t`.execute(other.query)).rows).toEqual([]);
@@ -128,10 +130,10 @@ describe('connections', () => {
     const database = await open({ connections_max: 1 });
     await sql`CREATE TABLE t (n integer)`.execute(database.query);
     const pid = await pidOf(database);
-    const cut = database.transaction(async (within) => {
-      await sql`INSERT INTO t VALUES (1)`.execute(within);
+    const cut = database.transaction(async (transaction) => {
+      await sql`INSERT INTO t VALUES (1)`.execute(transaction);
       await runOn(place, `SELECT pg_terminate_backend(${pid})`);
-      await sql`INSERT INTO t VALUES (2)`.execute(within);
+      await sql`INSERT INTO t VALUES (2)`.execute(transaction);
     });
     await expect(cut).rejects.toMatchObject({ code: 'storage-unavailable' });
     expect((await sql`SELECT * FROM t`.execute(database.query)).rows).toEqual([]);

@@ -162,12 +162,12 @@ describe('two handles on one file', () => {
   test('a transaction takes the write lock at once: the second one waits and sees what the first one wrote', async () => {
     const elsewhere = await writeLocked('CREATE TABLE t (n INTEGER, s TEXT); INSERT INTO t VALUES (1, NULL);');
     const database = query(open());
-    const n = await database.transaction().execute(async (within) => {
-      const { count } = await within
+    const n = await database.transaction().execute(async (transaction) => {
+      const { count } = await transaction
         .selectFrom('t')
         .select((of) => of.fn.countAll<number>().as('count'))
         .executeTakeFirstOrThrow();
-      await within.insertInto('t').values({ n: 2, s: null }).execute();
+      await transaction.insertInto('t').values({ n: 2, s: null }).execute();
       return count;
     });
     expect(n).toBe(1);
@@ -183,8 +183,8 @@ describe('two handles on one file', () => {
     holder.exec('BEGIN IMMEDIATE');
     const refused = query(waiting)
       .transaction()
-      .execute(async (within) => {
-        await within.insertInto('t').values({ n: 1, s: null }).execute();
+      .execute(async (transaction) => {
+        await transaction.insertInto('t').values({ n: 1, s: null }).execute();
       });
     await expect(refused).rejects.toMatchObject({ code: 'storage-unavailable', retryable: true });
     await expect(refused).rejects.not.toThrow(/lock|sql|begin/i);
@@ -198,7 +198,7 @@ describe('two handles on one file', () => {
     database.exec('CREATE TABLE t (v TEXT) STRICT; PRAGMA max_page_count = 20');
     const query = new Kysely<{ t: { v: string } }>({ dialect: new SqliteDialect({ database: queryable(database) }) });
     const insert = (v: string): Promise<unknown> =>
-      query.transaction().execute((within) => within.insertInto('t').values({ v }).execute());
+      query.transaction().execute((transaction) => transaction.insertInto('t').values({ v }).execute());
     const full = await insert('x'.repeat(200_000)).catch((error: unknown) => error);
     expect(full).toMatchObject({ code: 'storage-unavailable', cause: { message: 'database or disk is full' } });
     await insert('y');
@@ -210,13 +210,13 @@ describe('two handles on one file', () => {
     await sql`CREATE TABLE t (n INTEGER, s TEXT)`.execute(writer);
     const reader = query(open());
     const count = async () => (await reader.selectFrom('t').select('n').execute()).length;
-    await writer.transaction().execute(async (within) => {
-      for (const n of [1, 2, 3]) await within.insertInto('t').values({ n, s: null }).execute();
+    await writer.transaction().execute(async (transaction) => {
+      for (const n of [1, 2, 3]) await transaction.insertInto('t').values({ n, s: null }).execute();
       expect(await count()).toBe(0);
     });
     expect(await count()).toBe(3);
-    const failed = writer.transaction().execute(async (within) => {
-      await within.deleteFrom('t').execute();
+    const failed = writer.transaction().execute(async (transaction) => {
+      await transaction.deleteFrom('t').execute();
       throw new Error('given up');
     });
     await expect(failed).rejects.toThrow('given up');

@@ -54,7 +54,7 @@ export async function startTestGateway(
         entries.push(entry);
         return { eventId: `event-${entries.length}`, sequence: entries.length };
       },
-      appendWithin: () => Promise.reject(new Error('not used')),
+      appendIn: () => Promise.reject(new Error('not used')),
       closeDangling: async () => 0,
     },
     site: testSite,

@@ -77,15 +77,15 @@ function askOf({ request, declaration }: AcceptedRequest): Ask {
 export function pointsOf(accepted: AcceptedRequest, { value: values, quantiles }: ForecastAnswer): ForecastPoint[] {
   const { minimum, maximum } = accepted.declaration.output;
   const probabilities = accepted.request.options.quantiles;
-  const within = (value: number | undefined): number => {
+  const bounded = (value: number | undefined): number => {
     if (value === undefined || !Number.isFinite(value)) throw new Error('the models gave no finite number');
     return Math.min(maximum ?? value, Math.max(minimum ?? value, value));
   };
   return horizonLabels(accepted).map((timestamp, step) => ({
     timestamp,
-    value: within(values[step]),
+    value: bounded(values[step]),
     ...(probabilities !== undefined && {
-      quantiles: probabilities.map((probability, index) => ({ probability, value: within(quantiles[index]?.[step]) })),
+      quantiles: probabilities.map((probability, index) => ({ probability, value: bounded(quantiles[index]?.[step]) })),
     }),
   }));
 }

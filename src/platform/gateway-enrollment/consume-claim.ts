@@ -54,14 +54,14 @@ export function createConsumeClaim(parts: ConsumeClaimParts): UseCase<EnrolledGa
     contract: consumeClaimContract,
     decodeInput,
     identity: (input) => ({ ...input }),
-    async work(within, command) {
+    async work(parts, command) {
       const { nowMs, input } = command;
-      const answer = await findGateway(within, gateways, command);
+      const answer = await findGateway(parts, gateways, command);
       if ('refusal' in answer) return answer;
       const gateway = gatewayOfToken(answer.found, input.tokenDigest, constantTimeEqual);
       if (gateway === null) return refuseCommand('invalid-enrollment-token');
       if (!isClaimOpen(gateway.claim, nowMs)) return refuseCommand('enrollment-claim-expired');
-      return commitGateway(within, gateways, command, {
+      return commitGateway(parts, gateways, command, {
         expectedRevision: gateway.revision,
         next: claimed(gateway, input.credentialRequestFingerprint, nowMs),
         eventType: 'fleet.gateway.enrollment.consumed',

@@ -48,11 +48,11 @@ export function createIssueClaim(parts: IssueClaimParts): UseCase<IssuedClaim | 
     contract: issueClaimContract,
     decodeInput,
     identity: (input) => ({ ...input }),
-    async work(within, command) {
+    async work(parts, command) {
       const { nowMs, input } = command;
       const aheadMs = input.claimExpiresAtMs - nowMs;
       if (aheadMs <= 0 || aheadMs > limits.claim_ahead_max_ms) return refuseCommand('invalid-input');
-      const answer = await findGateway(within, gateways, command);
+      const answer = await findGateway(parts, gateways, command);
       if ('refusal' in answer) return answer;
       const { found } = answer;
       if (found === null) return refuseCommand('gateway-not-found');
@@ -60,7 +60,7 @@ export function createIssueClaim(parts: IssueClaimParts): UseCase<IssuedClaim | 
       if (refusal !== null) return refuseCommand(refusal);
       const token = newToken(freshBytes);
       const claim = { claimId: newId(), issuedAtMs: nowMs, expiresAtMs: input.claimExpiresAtMs };
-      const committed = await commitGateway(within, gateways, command, {
+      const committed = await commitGateway(parts, gateways, command, {
         expectedRevision: found.revision,
         next: awaitingClaim(found, claim, tokenDigestOf(token)),
         eventType: 'fleet.gateway.enrollment.issued',

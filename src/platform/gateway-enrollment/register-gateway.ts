@@ -32,13 +32,13 @@ export function createRegisterGateway(parts: GatewayEnrollmentParts): UseCase<En
     contract: registerGatewayContract,
     decodeInput,
     identity: (input) => ({ ...input }),
-    async work(within, command) {
+    async work(parts, command) {
       const { gatewayId, displayName } = command.input;
-      const answer = await findGateway(within, gateways, command);
+      const answer = await findGateway(parts, gateways, command);
       if ('refusal' in answer) return answer;
       // Whether it is this very request that registered it was settled by the receipt.
       if (answer.found !== null) return refuseCommand('gateway-already-exists');
-      return commitGateway(within, gateways, command, {
+      return commitGateway(parts, gateways, command, {
         expectedRevision: null,
         next: registered(command.context.scope, gatewayId, displayName),
         eventType: 'fleet.gateway.registered',
