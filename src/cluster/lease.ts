@@ -29,7 +29,7 @@ export interface LeaseParts {
   readonly holder: string;
   /** How long a command may be on its way to a device; waited for beside the rest of the last lease. */
   readonly graceMs: number;
-  /** This process is the next to control: it may get ready, and command nothing yet. */
+  /** This process is next in line to control: it may get ready, and command nothing yet. */
   readonly onNext: (epoch: number) => void;
   /** Nothing is left of the last one: it controls. */
   readonly onLead: (epoch: number) => void;

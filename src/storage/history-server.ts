@@ -99,7 +99,7 @@ export function connectHistory(place: PostgresPlace): HistoryServer {
 }
 
 /**
- * What a process wrote that does not control any more is undone. The epoch is locked for the moment of the commit only: the
+ * What a process wrote that no longer controls the site is undone. The epoch is locked for the moment of the commit only: the
  * lease is renewed in the same row.
  */
 async function refuseFormer({ run }: PostgresConnection, { epoch }: PostgresPlace): Promise<void> {

@@ -148,7 +148,7 @@ describe('the database is away', () => {
     await judge(await load.end(), downMs, upMs);
     // The same process has controlled all the time, without a gap that a lease would explain.
     expect(controls(leader)).toBe(true);
-    expect(serviceOf(leader).logs()).not.toContain('does not control any more');
+    expect(serviceOf(leader).logs()).not.toContain('no longer controls the site');
     const sent = setpointWrites(leader).filter((atMs) => atMs > downMs - 1000 && atMs < backMs);
     const gaps = sent.slice(1).map((atMs, index) => atMs - (sent[index] ?? 0));
     expect(Math.max(...gaps)).toBeLessThan(leaseMs / 2);

@@ -173,7 +173,7 @@ describe('[platform §4.4] backup and restore', () => {
     const unfinished = runCommand('serve.ts', [], serviceEnvironment(empty));
     expect([unfinished.status, unfinished.stderr]).toEqual([
       1,
-      expect.stringMatching(/^setpoint: .* did not end.*\n$/),
+      expect.stringMatching(/^setpoint: .* is incomplete.*\n$/),
     ]);
     const restored = runCommand('setpoint.ts', ['restore', place], serviceEnvironment(empty));
     expect([restored.status, restored.stderr]).toEqual([0, '']);

@@ -114,13 +114,13 @@ export async function startCluster(names: readonly string[], options: ClusterOpt
 export function controls({ service }: Machine): boolean {
   if (service === null || service.process.exitCode !== null || service.process.signalCode !== null) return false;
   const logs = service.logs();
-  return logs.lastIndexOf('this process controls the site') > logs.lastIndexOf('does not control any more');
+  return logs.lastIndexOf('this process controls the site') > logs.lastIndexOf('no longer controls the site');
 }
 
 /** Whether it is ready to take over: its threads have started, its rules are compiled. */
 export function standsBy({ service }: Machine): boolean {
   const logs = service?.logs() ?? '';
-  const busy = ['is the next to control', 'does not control any more'].map((text) => logs.lastIndexOf(text));
+  const busy = ['is next in line to control', 'no longer controls the site'].map((text) => logs.lastIndexOf(text));
   return logs.lastIndexOf('this process is a standby') > Math.max(...busy);
 }
 
@@ -133,10 +133,10 @@ export type Way = 'kill' | 'stop' | 'cut';
 
 /** What a takeover waits for, in the order of the log: when each was there, from the end of the old one's control on. */
 const steps = [
-  ['seen', 'is the next to control'],
+  ['seen', 'is next in line to control'],
   ['connected', 'channel online'],
   ['ready', 'the rule engine is ready'],
-  ['controls', 'controls the site'],
+  ['controls', 'this process controls the site'],
 ] as const;
 type Step = (typeof steps)[number][0] | 'command';
 type TimeLine = Readonly<Record<Step, number>>;
@@ -245,7 +245,7 @@ async function tryTakeOver(cluster: Cluster, way: Way): Promise<TakeOver> {
   await waitFor(() => !controls(old) || undefined, 30_000);
   const goneOn = setpointWrites(next).length;
   const toldSince = (): string => (way === 'kill' ? old.service?.logs() : old.service?.logs().slice(toldByOld)) ?? '';
-  const wentBack = (): boolean => toldSince().includes('is the next to control');
+  const wentBack = (): boolean => toldSince().includes('is next in line to control');
   await waitFor(() => wentBack() || setpointWrites(next).length > goneOn + 5 || undefined, 30_000);
   const line = {
     ...timeLine(next.service.logs().slice(told), beganAtMs),
