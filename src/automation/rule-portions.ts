@@ -1,4 +1,4 @@
-/** In which portions the stored rules reach an engine [rules §6.4]: few at first, so that the first rules run soon. */
+/** Portions in which stored rules are loaded into an engine [rules §6.4]: small at first, so that the first rules run soon. */
 import type { RuleHead } from './rule-store.ts';
 
 export interface Portion {
@@ -32,7 +32,7 @@ export function portionSize(held: number): number {
   return Math.min(portionMaximum, Math.max(portionMinimum, held));
 }
 
-/** What of the stored rules an engine does not hold, in loading order, and what it holds that is stored no more. */
+/** Stored rules that the engine does not hold, in loading order, and rules it holds that are no longer stored. */
 export function missingRules(heads: readonly RuleHead[], held: ReadonlyMap<number, number>) {
   const stored = new Set(heads.map(({ id }) => id));
   const missing = heads.filter(({ id, revision }) => held.get(id) !== revision);
@@ -42,7 +42,7 @@ export function missingRules(heads: readonly RuleHead[], held: ReadonlyMap<numbe
   };
 }
 
-/** How many rules are sent next, when `size` of them took `bytes`. */
+/** Number of rules to send next, after `size` rules took `bytes`. */
 export function nextStageSize(size: number, bytes: number): number {
   return Math.max(1, Math.min(stageMaximum, 2 * size, Math.floor((size * stageBytes) / Math.max(1, bytes))));
 }

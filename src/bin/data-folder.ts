@@ -1,4 +1,4 @@
-/** The data directory of a service [platform §1.1]: there, private, whole, and used by nobody else. */
+/** Prepares and locks the data directory of a service [platform §1.1]. */
 import { accessSync, chmodSync, constants, mkdirSync, statSync } from 'node:fs';
 import type { Log } from '../base/log.ts';
 import { isHalfRestored } from '../storage/backup.ts';

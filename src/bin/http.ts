@@ -1,4 +1,4 @@
-/** The HTTP side of a service: routes, metrics, traces, live socket, console, and the address they answer at. */
+/** Starts the HTTP side of a service: routes, metrics, traces, live socket, console. */
 import type { LiveStream } from '../automation/live-stream.ts';
 import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';

@@ -1,4 +1,4 @@
-/** What a start has opened: closed again in reverse order, by a stop or when a later step fails. */
+/** Resources opened during the start. They close in reverse order at a stop, or when a later step fails. */
 import type { Log } from '../base/log.ts';
 
 export interface Opened {

@@ -2,7 +2,7 @@
  * `GET /openapi.json`, the page `/docs` and the contract that it links to [platform §2.5]: public, without data of the
  * site, and without a host other than the service itself.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import apiReference from '@scalar/fastify-api-reference';
 import type { FastifyInstance } from 'fastify';
@@ -66,7 +66,9 @@ export async function addApiDescription(
   });
 }
 
+/** Empty when the installation has no documents: they must not keep a site from starting. */
 function contractPages(): (readonly [name: string, text: string])[] {
+  if (!existsSync(contractFolder)) return [];
   return readdirSync(contractFolder).map((name) => [name, readFileSync(join(contractFolder, name), 'utf8')] as const);
 }
 

@@ -140,7 +140,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await context.close();
   });
 
-  test('a page that is gone before the browser has stored the draft loses none of it', async () => {
+  test('a draft survives a page that closes before IndexedDB has stored it', async () => {
     const { page, context } = await visit(browser, service);
     await openRule(page, ids[1]);
     await page.evaluate(() => {

@@ -187,6 +187,47 @@ console.log(JSON.stringify([isCalendarTransform('dummy'), Object.keys(calendarTr
   expect(change.files).toHaveLength(2);
 });
 
+test('a protocol: its grammar and its driver, one file and one line each', () => {
+  const change = new Change();
+  change.add(
+    'src/site/protocol/dummy.ts',
+    `import Type, { type Static } from 'typebox';
+import { decoder } from '../../base/decode.ts';
+import { strict } from '../../base/schema.ts';
+import { identifier, type Protocol } from './protocol.ts';
+const settings = strict({ id: identifier, driver: Type.Literal('dummy') });
+const address = strict({ slot: Type.Integer() });
+export const dummy: Protocol<Static<typeof settings>, Static<typeof address>> = {
+  settings: decoder(settings), address: decoder(address), defaultMaxAgeMs: () => 7000,
+};
+`,
+  );
+  change.line(
+    'src/site/protocol/index.ts',
+    "export const protocols = { 'modbus-tcp': modbus,",
+    ' dummy,',
+    "import { dummy } from './dummy.ts';\n",
+  );
+  const site = `schema: svc.site.v1
+site: { id: plant, name: Plant, timezone: UTC }
+channels: [{ id: one, driver: dummy }]
+instances:
+  - id: 1
+    name: tank
+    points: [{ id: 1, name: level, kind: measurement, unit: m, channel: one, address: { slot: 3 } }]
+`;
+  const answer = ask(`
+import { readSite } from './src/site/site.ts';
+const { points } = readSite(${JSON.stringify(site)}, 'site.yaml');
+console.log(JSON.stringify(points.map(({ address, maxAgeMs }) => [address, maxAgeMs])));
+`);
+  expect(answer).toEqual([[{ slot: 3 }, 7000]]);
+  expect(change.files).toHaveLength(2);
+  // The device layer has one driver for each grammar: its registry does not compile without one.
+  const drivers = readFileSync('src/devices/driver/index.ts', 'utf8');
+  expect(drivers).toContain('const drivers: { readonly [Name in DriverName]: Create<Name> } = {');
+});
+
 test('nothing but a registry names all kinds', () => {
   const lists = repositoryFiles()
     .filter(({ path }) => /^(src|console\/src)\/.*\.tsx?$/.test(path) && !path.endsWith('.test.ts'))

@@ -1,4 +1,4 @@
-/** Each planted fault fits the sources as they are: one that does not would be planted no more, and never be missed. */
+/** Each planted-fault patch applies to the current sources. */
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';

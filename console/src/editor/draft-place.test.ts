@@ -11,27 +11,27 @@ const content = (priority: number): Content => ({
   flow: null,
 });
 
-describe('what a page held when it was left', () => {
+describe('a draft left behind by a closing page', () => {
   const base = content(0);
   const kept = { revision: 3, base, history: edited(beginHistory(base), content(1), null, 0) };
 
-  test('is one more step after what was kept, and can be undone', () => {
+  test('adds one undo step to the stored history', () => {
     const joined = withLeft(kept, { revision: 3, base, present: content(2) });
     expect(joined?.history.present.priority).toBe(2);
     expect(joined && undone(joined.history).present.priority).toBe(1);
   });
 
-  test('is no step when it was kept as well', () => {
+  test('adds no step when it equals the stored draft', () => {
     expect(withLeft(kept, { revision: 3, base, present: content(1) })?.history).toBe(kept.history);
   });
 
-  test('stands alone when nothing was kept', () => {
+  test('starts a history when none is stored', () => {
     const joined = withLeft(null, { revision: 3, base, present: content(2) });
     expect(joined?.history.past).toEqual([base]);
     expect(joined?.history.present.priority).toBe(2);
   });
 
-  test('is nothing where nothing was left', () => {
+  test('changes nothing when it does not exist', () => {
     expect(withLeft(kept, null)).toBe(kept);
     expect(withLeft(null, null)).toBeNull();
   });

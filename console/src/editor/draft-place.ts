@@ -1,9 +1,9 @@
 /**
- * Where drafts are kept in this browser (IndexedDB), so that a reload loses nothing. A structured clone keeps what the
- * states share, so a long history costs little more than its last state. Without it the editor works, and forgets.
+ * Stores drafts in this browser (IndexedDB), so that a reload loses nothing. A structured clone preserves shared parts, so
+ * a long history costs little more than its last state. Without IndexedDB the editor works but does not store drafts.
  *
- * A page that is being left may be gone before IndexedDB has its write, so what is not known to be kept by then is also
- * written to localStorage, which answers before the page is gone: the content alone, which joins its history on return.
+ * A closing page may end before an IndexedDB write completes. Its unconfirmed content therefore also goes to localStorage,
+ * which is synchronous; the next page adds that content to the history.
  */
 import { nowMs } from '../clock.ts';
 import { beginHistory, type Content, type DraftHistory, edited, sameContent } from './draft-history.ts';
@@ -65,13 +65,13 @@ export async function keptDraft(ruleId: number): Promise<KeptDraft | null> {
   return withLeft(isKept(kept) ? kept : null, leftDraft(ruleId));
 }
 
-/** Whether the draft is kept now. */
+/** True once the draft is stored. */
 export async function keepDraft(ruleId: number, draft: KeptDraft): Promise<boolean> {
   const kept: Kept = { ...draft, format };
   return (await inStore('readwrite', (store) => store.put(kept, ruleId))) !== null;
 }
 
-/** Whether no draft is kept now. */
+/** True once no draft is stored. */
 export async function forgetDraft(ruleId: number): Promise<boolean> {
   return (await inStore('readwrite', (store) => store.delete(ruleId))) !== null;
 }
@@ -81,7 +81,7 @@ function isKept(value: unknown): value is Kept {
   return typeof value === 'object' && value !== null && 'format' in value && value.format === format;
 }
 
-/** What the page held when it was left. */
+/** The content that a closing page wrote to localStorage. */
 export interface LeftDraft {
   readonly revision: number;
   readonly base: Content;
@@ -90,22 +90,22 @@ export interface LeftDraft {
 
 const leftAt = (ruleId: number): string => `setpoint.draft.${ruleId}`;
 
-/** At once, for a page that is being left; a full or forbidden store leaves it to IndexedDB alone. */
+/** Synchronous, for a closing page. If localStorage is full or blocked, only IndexedDB has the draft. */
 export function leaveDraft(ruleId: number, { revision, base, history }: KeptDraft): void {
   const left: LeftDraft & { readonly format: number } = { format, revision, base, present: history.present };
   try {
     localStorage.setItem(leftAt(ruleId), JSON.stringify(left));
   } catch {
-    // Nothing else can be done while the page goes.
+    // The page is closing: there is no other place to write to.
   }
 }
 
-/** What was left is kept by now, or out of date. */
+/** Removes the localStorage copy once IndexedDB has the same or newer content. */
 export function dropLeftDraft(ruleId: number): void {
   try {
     localStorage.removeItem(leftAt(ruleId));
   } catch {
-    // A browser that forbids the store holds nothing in it.
+    // localStorage is blocked, so it is empty.
   }
 }
 
@@ -122,7 +122,7 @@ function isLeft(value: unknown): value is LeftDraft {
   return typeof value === 'object' && value !== null && 'format' in value && value.format === format;
 }
 
-/** What was left is newer than what was kept: one more step after it, which can be undone. */
+/** Adds the newer content from localStorage to the stored history, as one step that can be undone. */
 export function withLeft(kept: KeptDraft | null, left: LeftDraft | null): KeptDraft | null {
   if (left === null) return kept;
   const { revision, base, present } = left;

@@ -36,7 +36,7 @@ export interface DraftStore {
   noteStored(base: Content, revision: number): void;
   /** Writes what is not kept yet. */
   flush(): void;
-  /** The same for a page that is being left, and may be gone before a write is done. */
+  /** Like `flush`, for a closing page, which may end before the write completes. */
   leave(): void;
 }
 
@@ -60,7 +60,7 @@ export function createDraftStore(ruleId: number, rule: StoredRule, kept: KeptDra
       ? { history: beginHistory(stored), base: stored, revision: rule.revision, isDirty: false, restored: false }
       : restoredState(kept, stored, rule.revision);
 
-  /** The state that this browser is known to hold. */
+  /** The newest state that is confirmed as stored. */
   let held = state;
 
   const keep = (): void => {

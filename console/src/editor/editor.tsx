@@ -66,7 +66,7 @@ function useRun(ruleId: number, trial: AnyRecord | null, chosen: string | null, 
   }, [trial, chosen, hidden, records, pushed, variables.data]);
 }
 
-/** What the parser says of the draft, and the draft in words. Typing comes first: this may come a moment later. */
+/** The parser's result for the draft, and the draft as a sentence. Deferred, so that typing stays responsive. */
 function useChecked(catalogue: ConsoleCatalogue) {
   const content = useDeferredValue(useDraft().history.present);
   const checked = useMemo(() => checkContent(content, catalogue), [content, catalogue]);
@@ -81,7 +81,7 @@ function useChecked(catalogue: ConsoleCatalogue) {
 
 type Show = (next: PanelName, more?: { run?: string }) => void;
 
-/** Which panel is open and which run is chosen: both stand in the address. */
+/** The open panel and the selected run. Both are part of the URL. */
 function usePanel() {
   const navigate = useNavigate({ from: '/rules/$ruleId' });
   const search = useSearch({ from: '/rules/$ruleId' });
@@ -93,7 +93,7 @@ function usePanel() {
   return { panel, chosenRun: search.run, show };
 }
 
-/** What the parts of the editor share: the site, the problems, what is selected. */
+/** State shared by the parts of the editor: site, problems, selection. */
 function useEditorView(
   catalogue: ConsoleCatalogue,
   checked: ReturnType<typeof checkContent>,
@@ -171,7 +171,7 @@ export function Editor({ rule, catalogue }: EditorParts) {
 interface StageParts {
   readonly rule: StoredRule;
   readonly show: Show;
-  /** Beside the tools: which run is shown. */
+  /** Rendered next to the tools. */
   readonly children: ReactNode;
 }
 
@@ -207,7 +207,7 @@ function Stage({ rule, show, children }: StageParts) {
 
 interface SideParts {
   readonly rule: StoredRule;
-  /** The draft that the parser has seen. */
+  /** The draft that `topology` was parsed from. */
   readonly content: Content;
   readonly where: ReturnType<typeof usePanel>;
   readonly onTrial: (record: AnyRecord | null) => void;

@@ -1,4 +1,4 @@
-/** A field for an expression [rules §5.1]: names and functions are completed, faults are told while typing. */
+/** A field for an expression [rules §5.1]: completes names and functions and shows errors while you type. */
 import { Textarea } from '@mantine/core';
 import { type KeyboardEvent, useId, useRef, useState } from 'react';
 import { functionTable } from '../../../src/rules/expression/function-table.ts';

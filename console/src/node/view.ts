@@ -1,16 +1,16 @@
-/** What the editor knows of a kind of node beyond its content: its words, what it begins as, its fields. */
+/** How the editor presents a kind of node: title, colour, initial content, fields. */
 import type { Fields } from '../../../src/rules/issues.ts';
 import type { NodeParts } from '../../../src/rules/node/parts.ts';
 
-/** Lists that a node holds; each has one form and one kind of row, whichever kind of node it stands in. */
+/** The lists in a node. Each list has the same form and rows in every kind of node. */
 export type PartName = keyof Omit<NodeParts, 'type' | 'wires'>;
 
-/** A member of `config` that is one value. */
+/** A member of `config` with a single value. */
 export interface NodeField {
   readonly name: string;
   readonly label: string;
   readonly hint?: string;
-  /** `variable`: one that is declared before the node; `name`: of a variable; a list of choices with their labels. */
+  /** `variable` selects a variable declared upstream, `name` is a variable name, an object maps choices to labels. */
   readonly control: 'variable' | 'name' | 'text' | Readonly<Record<string, string>>;
 }
 
@@ -20,10 +20,10 @@ export interface NodeView {
   /** Colour of the node on the canvas. */
   readonly tone: 'unknown' | 'plain' | 'reads' | 'decides' | 'computes' | 'writes';
   readonly parts: readonly PartName[];
-  /** Said inside a node that holds nothing yet. */
+  /** Shown in an empty node. */
   readonly empty?: string;
   readonly fields?: readonly NodeField[];
   starting(): Fields;
-  /** The variable that the node computes from its fields, and how, in a few words. */
+  /** The variable that the node computes, its input, and a short detail. */
   computed?(config: Fields): { readonly name: string; readonly from: string; readonly detail: string };
 }

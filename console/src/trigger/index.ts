@@ -9,7 +9,7 @@ const views: { readonly [T in TriggerType]: TriggerView<Extract<Trigger, { reado
   on_change: onChangeView,
 };
 
-/** The view of a trigger; what it is asked must be about that trigger. */
+/** The view for a trigger type. Pass it only triggers of that type. */
 export function triggerView(type: TriggerType): TriggerView<Trigger> {
   return views[type];
 }

@@ -1,4 +1,4 @@
-/** What the editor knows of a kind of trigger: its words, what it begins as, its form. */
+/** How the editor presents a kind of trigger: labels, initial value, form. */
 import type { ReactNode } from 'react';
 import type { Fields } from '../../../src/rules/issues.ts';
 import type { ConsoleCatalogue } from '../editor/site-catalogue.ts';
@@ -6,13 +6,13 @@ import type { ConsoleCatalogue } from '../editor/site-catalogue.ts';
 export interface TriggerForm {
   readonly fields: Fields;
   readonly change: (members: Fields) => void;
-  /** What the parser says of the field at this place of the trigger. */
+  /** The parser's message for the field at this path of the trigger. */
   readonly error: (path: string) => string | undefined;
 }
 
 export interface TriggerView<T> {
   readonly label: string;
-  /** Of a run, in a list of runs. */
+  /** Label of a run in the history. */
   readonly run: string;
   starting(): object;
   /** When the rule runs, as the beginning of a sentence. */

@@ -10,11 +10,10 @@ export type Trigger = TriggerOf<(typeof triggerKinds)[TriggerType]>;
 
 export const triggerTypes = Object.keys(triggerKinds) as TriggerType[];
 
-/** The kind of a trigger; what it is asked must be about that trigger. */
+/** The kind for a trigger type. Pass it only triggers of that type. */
 export function triggerKind(type: TriggerType): TriggerKind<Trigger>;
 export function triggerKind(type: unknown): TriggerKind<Trigger> | undefined;
 export function triggerKind(type: unknown): TriggerKind<Trigger> | undefined {
   if (typeof type !== 'string' || !Object.hasOwn(triggerKinds, type)) return undefined;
-  // Each kind takes its own trigger alone: the type of the trigger chose it.
   return triggerKinds[type as TriggerType];
 }

@@ -6,13 +6,13 @@ import type { PointRef, SiteCatalogue } from '../../site/catalogue.ts';
 import type { Reader } from '../issues.ts';
 import type { ValueDeadband } from './change.ts';
 
-/** What a rule remembers of its runs; monotonic milliseconds, minus infinity for never. */
+/** When a rule ran; monotonic milliseconds, minus infinity for never. */
 export interface RunTimes {
   readonly lastScheduledMs: number;
   readonly lastTriggerMs: number;
 }
 
-/** What the subscribed points look like, for an explanation. */
+/** State of the subscribed points, for an explanation. */
 export interface PointsNow {
   readonly someUnavailable: boolean;
   readonly noneChanged: boolean;

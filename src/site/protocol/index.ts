@@ -17,7 +17,7 @@ export type Address = DecodedBy<(typeof protocols)[DriverName]['address']>;
 
 export const driverNames = Object.keys(protocols) as DriverName[];
 
-/** The protocol of a channel; what it is asked must be about that channel. */
+/** The protocol for a driver name. Pass it only channels and addresses of that driver. */
 export function protocolOf(driver: DriverName): Protocol<Channel, Address> {
   return protocols[driver];
 }
