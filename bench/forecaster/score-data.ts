@@ -17,7 +17,7 @@ export interface ScoreCase {
 }
 
 /** `scored` origins are the protocol's; `earlier` ones are what models may be chosen on. */
-export type OriginChoice = 'scored' | 'earlier';
+type OriginChoice = 'scored' | 'earlier';
 
 type Row = Readonly<Record<string, string>>;
 

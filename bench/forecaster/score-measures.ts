@@ -21,7 +21,7 @@ export interface CaseScore {
 }
 
 /** Mean absolute difference at a lag, over pairs that are both known. */
-export function seasonalScale(history: Float64Array, lag: number): number {
+function seasonalScale(history: Float64Array, lag: number): number {
   let sum = 0;
   let pairs = 0;
   for (let cell = lag; cell < history.length; cell++) {

@@ -10,7 +10,7 @@ import type { ScoreCase } from './score-data.ts';
 import type { ScoredForecast } from './score-measures.ts';
 import { requestOf, shapeOf, taskText } from './score-requests.ts';
 
-export interface RoutedForecast {
+interface RoutedForecast {
   readonly forecast: ScoredForecast;
   /** How long the caller waited. */
   readonly waitedMs: number;

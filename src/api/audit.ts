@@ -16,7 +16,7 @@ const time = (what: string) =>
     description: `a time in UTC as YYYY-MM-DDTHH:MM:SSZ: only events ${what} it`,
   });
 
-export const auditQuery = strict({
+const auditQuery = strict({
   action: Type.Optional(identifier('action')),
   cursor: Type.Optional(
     Type.String({
@@ -37,7 +37,7 @@ export const auditQuery = strict({
 const longIdentifier = Type.String({ minLength: 8, maxLength: 128 });
 const shortIdentifier = Type.String({ minLength: 1, maxLength: 128 });
 
-export const auditItem = strict({
+const auditItem = strict({
   eventId: longIdentifier,
   sequence: Type.String({ pattern: '^[1-9][0-9]*$' }),
   occurredAt: Type.String(),

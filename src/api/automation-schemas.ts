@@ -69,7 +69,7 @@ export const updateBody = Type.Object(
 );
 
 const lastRun = strict({ execution_id: executionId, started_at: time, outcome: Type.String() });
-export const ruleStatus = strict({
+const ruleStatus = strict({
   rule_id: ruleId,
   enabled: Type.Boolean(),
   runnable: Type.Boolean(),

@@ -37,7 +37,7 @@ const authority = strict({
 
 const word = Type.Enum(['ok', 'unavailable']);
 /** What `/ready` looks at [platform §4.1]: words only. */
-export const readyChecks = strict({ storage: word, audit: word, scheduler: word, devices: word });
+const readyChecks = strict({ storage: word, audit: word, scheduler: word, devices: word });
 
 export const platform = {
   health: publicQuery(

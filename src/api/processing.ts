@@ -12,7 +12,7 @@ const words = <W extends string[]>(...values: W): Type.TEnum<W> => Type.Enum<W>(
 const optional = Type.Optional;
 
 export const taskSchemaId = 'svc.data-processing-task.v1';
-export const processTaskRequestSchemaId = 'svc.data-processing.process-task-request.v1';
+const processTaskRequestSchemaId = 'svc.data-processing.process-task-request.v1';
 export const frameSchemaId = 'svc.processing-frame.v1';
 export const requestSchemaId = 'svc.data-processing.request.v1';
 export const resultSchemaId = 'svc.data-processing.result.v1';
@@ -50,7 +50,7 @@ export const featureNamePattern = '^[^\\u0000-\\u001f\\u007f-\\u009f]{1,128}$';
 export const featureNameSchema = Type.String({ pattern: featureNamePattern });
 export const unitSchema = Type.String({ minLength: 1, maxLength: wireLimits.unitCharsMax });
 export const sourceRefSchema = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,2047}$' });
-export const codeSchema = Type.String({ pattern: '^[A-Z][A-Z0-9_]*$', maxLength: wireLimits.codeCharsMax });
+const codeSchema = Type.String({ pattern: '^[A-Z][A-Z0-9_]*$', maxLength: wireLimits.codeCharsMax });
 export const revisionSchema = Type.Integer({ minimum: 1, maximum: wireLimits.revisionMax });
 export const digestSchema = Type.String({ pattern: '^sha256:[0-9a-f]{64}$' });
 /** A pattern for every timestamp; that the day exists is checked when the text becomes a time. */
@@ -61,13 +61,13 @@ export const timestampSchema = Type.String({
 /** UUID in any case, on the processor wire [processor §2]. */
 const uuidSchema = Type.String({ pattern: '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$' });
 /** The caller's `x-request-id`. */
-export const requestIdSchema = Type.String({ pattern: '^[A-Za-z0-9._:-]{1,128}$' });
+const requestIdSchema = Type.String({ pattern: '^[A-Za-z0-9._:-]{1,128}$' });
 const cadenceSchema = Type.Integer({ minimum: 1, maximum: wireLimits.cadenceSecondsMax });
 const wordSchema = Type.String({ minLength: 1, maxLength: wireLimits.identifierCharsMax });
 
 /* ---- frame ---- */
 
-export const sampleQualitySchema = words('good', 'uncertain', 'substituted', 'missing');
+const sampleQualitySchema = words('good', 'uncertain', 'substituted', 'missing');
 export type SampleQuality = Static<typeof sampleQualitySchema>;
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -124,7 +124,7 @@ export const booleanStaticSchema = strict({
   quality: sampleQualitySchema,
 });
 const staticFeatureSchema = Type.Union([numberStaticSchema, stringStaticSchema, booleanStaticSchema]);
-export type StaticFeature = Static<typeof staticFeatureSchema>;
+type StaticFeature = Static<typeof staticFeatureSchema>;
 
 const aggregateQualitySchema = strict({
   input_watermark: timestampSchema,

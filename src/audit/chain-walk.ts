@@ -31,7 +31,7 @@ export interface RetentionMark {
   readonly digest: string;
 }
 
-export type BreakKind =
+type BreakKind =
   | 'edited'
   | 'reordered'
   | 'deleted'
@@ -43,7 +43,7 @@ export type BreakKind =
   | 'head'
   | 'mark';
 
-export interface ChainBreak {
+interface ChainBreak {
   readonly kind: BreakKind;
   /** The first sequence that is not as it was recorded. */
   readonly sequence: number;

@@ -1,8 +1,8 @@
 /** The audit event [audit §1]: who did what to which resource, and how it ended. */
 
-export type SubjectKind = 'user' | 'service-account' | 'gateway' | 'system';
+type SubjectKind = 'user' | 'service-account' | 'gateway' | 'system';
 export type AuditOutcome = 'accepted' | 'succeeded' | 'failed' | 'denied' | 'unknown';
-export type AuditRisk = 'low' | 'medium' | 'high' | 'critical';
+type AuditRisk = 'low' | 'medium' | 'high' | 'critical';
 
 /** What a writer says; sequence, id and time are the log's. */
 export interface AuditEntry {

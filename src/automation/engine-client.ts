@@ -40,7 +40,7 @@ export interface EngineThread {
 }
 
 /** Where the client reads the rule set. */
-export interface StoredRules {
+interface StoredRules {
   heads(): Promise<RuleHead[]>;
   engineRules(ids: readonly number[]): Promise<EngineRule[]>;
 }

@@ -29,7 +29,7 @@ import type { RuleSet } from './rule-set.ts';
 import { createTicker } from './ticker.ts';
 
 /** Where values come from: the live table and its change ring, or a test's arrays. */
-export interface PointSource {
+interface PointSource {
   /** Refills the snapshot; false when no consistent copy could be had. */
   copyInto(snapshot: Snapshot): boolean;
   /** Hands over the changes since the last call; true when changes were lost and all points must be sampled. */

@@ -20,7 +20,7 @@ export interface ClaimRow {
 }
 
 /** What is stored in one transaction. */
-export interface StoredBatch {
+interface StoredBatch {
   readonly rows: readonly RunRow[];
   readonly states: readonly StateRow[];
   /** Rules whose states are removed. */
@@ -234,7 +234,7 @@ export function blocksBefore(query: Queries, ruleId: number, unchanged: 0 | 1, c
 }
 
 /** Blocks that end at the cursor or later, the oldest first: only the first one may hold runs before it. */
-export function blocksFrom(query: Queries, ruleId: number, unchanged: 0 | 1, cursor: string) {
+function blocksFrom(query: Queries, ruleId: number, unchanged: 0 | 1, cursor: string) {
   return ofKindOf(query, ruleId, unchanged).where('last_id', '>=', cursor).orderBy('last_id');
 }
 

@@ -14,7 +14,7 @@ import { deriveColumns } from './rule-document.ts';
 import type { RuleChanges, RuleRow } from './rule-store.ts';
 import { parsedOrNull } from './rule-view.ts';
 
-export const ruleFileSchema = 'svc.rules.v1';
+const ruleFileSchema = 'svc.rules.v1';
 
 const optionalNull = <T extends Type.TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]));
 

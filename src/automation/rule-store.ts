@@ -22,7 +22,7 @@ export type RuleSummary = Pick<RuleRow, 'id' | 'name' | 'description' | 'enabled
 
 export type RuleHead = Pick<RuleRow, 'id' | 'revision' | 'enabled' | 'priority'>;
 
-export interface RuleFilter {
+interface RuleFilter {
   readonly enabled?: boolean | undefined;
   /** Part of the name or description, upper and lower case alike. */
   readonly search?: string | undefined;

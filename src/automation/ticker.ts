@@ -4,7 +4,7 @@
  */
 import type { Clock, Timer } from '../base/clock.ts';
 
-export interface TickerCounts {
+interface TickerCounts {
   readonly ticks: number;
   readonly late_ticks: number;
   /** Ticks that never happened, or found the cycle of the one before not begun. */

@@ -31,7 +31,7 @@ export function decodeOrRefuse<S extends TSchema>(schema: S, what: string): (val
 }
 
 /** The Fault for a value that did not decode; its message names the first field, its details all of them. */
-export function refusal(what: string, issues: readonly DecodeIssue[]): Fault {
+function refusal(what: string, issues: readonly DecodeIssue[]): Fault {
   const first = issues[0];
   const where = first === undefined || first.path === '' ? what : `${what} ${first.path}`;
   return new Fault('invalid-input', `${where}: ${first?.message ?? 'is not valid'}`, { details: { issues } });

@@ -10,7 +10,7 @@ import { painted, type Terminal } from './terminal.ts';
 
 export type RemoteEnvironment = Readonly<Record<string, string | undefined>>;
 
-export const defaultBaseUrl = 'http://127.0.0.1:8080';
+const defaultBaseUrl = 'http://127.0.0.1:8080';
 
 export interface Remote {
   readonly baseUrl: string;

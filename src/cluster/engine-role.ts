@@ -30,7 +30,7 @@ import { openMailbox } from './mailbox.ts';
 import type { SharedRecording } from './shared-recording.ts';
 
 /** What a process that may control is started with. */
-export interface RoleSettings {
+interface RoleSettings {
   readonly dataDir: string;
   readonly configDir: string;
   readonly logLevel: LogLevel;

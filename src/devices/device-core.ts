@@ -32,7 +32,7 @@ export interface CommandCounts {
   dropped: number;
 }
 
-export interface DeviceCore {
+interface DeviceCore {
   counts(): CommandCounts;
   stop(): Promise<void>;
 }

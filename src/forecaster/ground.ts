@@ -43,7 +43,7 @@ export function groundOf(sample: Sample): Ground {
 }
 
 /** Lines over short gaps, the same time of the nearest days over long ones, the nearest value at the ends. */
-export function closeGaps(values: Float64Array, lineMax: number, perDay: number): Float64Array {
+function closeGaps(values: Float64Array, lineMax: number, perDay: number): Float64Array {
   const closed = values.slice();
   let last = -1;
   for (let cell = 0; cell < values.length; cell++) {

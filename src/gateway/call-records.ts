@@ -10,7 +10,7 @@ import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 
 /** What a record says about the request itself. */
-export interface RecordedCall {
+interface RecordedCall {
   readonly correlationId: string;
   readonly traceId: string | undefined;
   readonly header: (name: string) => string | undefined;

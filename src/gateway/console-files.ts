@@ -15,7 +15,7 @@ const assetAgeSeconds = 31_536_000;
 const noncePlace = '%STYLE_NONCE%';
 
 /** Where the build puts the console, seen from this file. */
-export const consoleFolder = join(import.meta.dirname, '..', '..', 'console', 'dist');
+const consoleFolder = join(import.meta.dirname, '..', '..', 'console', 'dist');
 
 function policyOf(nonce: string): string {
   return [

@@ -24,7 +24,7 @@ interface Described {
 }
 
 /** Something that is read when someone looks. `labels` are those that its samples carry. */
-export type Measurement = Described & { readonly labels?: readonly string[] } & (
+type Measurement = Described & { readonly labels?: readonly string[] } & (
     | { readonly kind: 'counter' | 'gauge'; readonly read: () => Promise<readonly MetricSample[]> }
     | { readonly kind: 'durations'; readonly read: () => Promise<readonly DurationSample[]> }
   );

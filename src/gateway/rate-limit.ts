@@ -18,7 +18,7 @@ export interface RateLimits {
 }
 
 /** Whose budget it is: subjects of two tenants may have one name. */
-export type BudgetOwner = Pick<Subject, 'tenantId' | 'projectId' | 'subjectId'>;
+type BudgetOwner = Pick<Subject, 'tenantId' | 'projectId' | 'subjectId'>;
 
 const keyOf = ({ tenantId, projectId, subjectId }: BudgetOwner): string =>
   JSON.stringify([tenantId, projectId, subjectId]);

@@ -7,8 +7,8 @@ import { platform } from '../api/platform.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 
-export const readyNames = ['storage', 'audit', 'scheduler', 'devices'] as const;
-export type ReadyName = (typeof readyNames)[number];
+const readyNames = ['storage', 'audit', 'scheduler', 'devices'] as const;
+type ReadyName = (typeof readyNames)[number];
 
 /** Each says whether its part works; one that throws or takes too long does not. */
 export type ReadyChecks = Readonly<Record<ReadyName, () => boolean | Promise<boolean>>>;

@@ -33,14 +33,14 @@ export interface Addition {
   readonly duplicates: number;
 }
 
-export interface AddedRow {
+interface AddedRow {
   readonly series: number;
   readonly ordinal: number;
   readonly row: HistoryRow;
 }
 
 /** As it is after the append. */
-export interface ChangedRollup {
+interface ChangedRollup {
   readonly series: number;
   readonly widthMs: number;
   readonly endMs: number;

@@ -34,7 +34,7 @@ function isQualityWord(word: string): word is keyof typeof recordedQuality {
 }
 
 /** One line of a file with `columns` columns; a string says what is wrong with it. */
-export function readLine(line: string, columns: 2 | 3, nowMs: number): FileRow | string {
+function readLine(line: string, columns: 2 | 3, nowMs: number): FileRow | string {
   const fields = line.split(',');
   if (fields.length !== columns) return `has ${fields.length} fields; the header has ${columns}`;
   const [time = '', text = '', word = text === '' ? 'missing' : 'good'] = fields;

@@ -22,7 +22,7 @@ export interface Tool {
   };
 }
 
-export interface ToolSchema {
+interface ToolSchema {
   readonly type: 'object';
   readonly properties: Readonly<Record<string, object>>;
   readonly required: readonly string[];
@@ -30,7 +30,7 @@ export interface ToolSchema {
   readonly [key: string]: unknown;
 }
 
-export function isTool(capability: Capability): boolean {
+function isTool(capability: Capability): boolean {
   if (capability.name.startsWith('data_processing.')) return false;
   return capability.secretBody !== true && typeOf(capability.answer) === 'object';
 }

@@ -5,7 +5,7 @@
 import type { Capability } from '../api/capability.ts';
 
 /** Permissions of the application contracts; no role of the gateway grants them. */
-export type ApplicationPermission =
+type ApplicationPermission =
   | 'cloud-connections:read'
   | 'infrastructure.stack.plan'
   | 'fleet.gateway.create'

@@ -8,7 +8,7 @@ import { type QualityCode, quality } from '../site/quality.ts';
 import type { Snapshot } from '../site/snapshot.ts';
 import { doorbells, header, type PointMemory, ringSize } from './shared-memory.ts';
 
-export interface Reading {
+interface Reading {
   readonly index: number;
   /** In the point's unit; ignored unless the quality is usable. */
   readonly value: number;

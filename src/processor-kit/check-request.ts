@@ -21,7 +21,7 @@ export interface ReceivedRequest {
 }
 
 /** What a processor takes, for whoever receives requests. */
-export interface ReceiverLimits {
+interface ReceiverLimits {
   readonly max_request_bytes: number;
   readonly max_frame_cells: number;
 }

@@ -14,7 +14,7 @@ interface Claim {
   readonly writtenMs: number[];
 }
 
-export type Verdict =
+type Verdict =
   | { readonly allowed: true }
   | { readonly allowed: false; readonly reason: 'outranked'; readonly by: number }
   | { readonly allowed: false; readonly reason: 'rate-limited' };
@@ -34,7 +34,7 @@ export interface Arbiter {
 }
 
 /** Durable form; moments as wall milliseconds. */
-export interface StoredClaim {
+interface StoredClaim {
   readonly rule: number;
   readonly priority: number;
   readonly hold_until: number;

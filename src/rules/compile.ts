@@ -57,7 +57,7 @@ export interface CompiledWrite {
   readonly run: Run;
 }
 /** What the record says of a switch, by the output it took. */
-export interface SwitchDetails {
+interface SwitchDetails {
   readonly type: NodeType;
   /** `result` is null for a branch that was not tried. */
   readonly branches: readonly { readonly name: string; readonly result: boolean | null }[];

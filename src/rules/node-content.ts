@@ -124,7 +124,7 @@ export function readName(reader: Reader, field: string): string | undefined {
   return undefined;
 }
 
-export function readExpression(reader: Reader, field: string): string | undefined {
+function readExpression(reader: Reader, field: string): string | undefined {
   const text = reader.get(field);
   if (typeof text !== 'string') {
     reader.fault('invalid-field', field, `'${field}' must be an expression in a text`, expressionHint);

@@ -10,7 +10,7 @@ import { bandOf, type ChangeMemory, isChange, type ValueDeadband } from './trigg
 import { type Trigger, triggerKind } from './trigger/index.ts';
 import type { TriggerKind } from './trigger/kind.ts';
 
-export interface SubscribedPoint {
+interface SubscribedPoint {
   readonly index: number;
   readonly maxAgeMs: number;
   readonly ref: PointRef;
@@ -36,7 +36,7 @@ export interface DueRule {
   readonly dueAtMs: number;
 }
 
-export interface FinishedRun {
+interface FinishedRun {
   /** False for manual runs: they do not move the interval [rules §3.3]. */
   readonly scheduled: boolean;
   /** Successful, with at least one action performed: starts the cooldown [rules §6.3]. */
@@ -92,7 +92,7 @@ export interface Scheduler {
 }
 
 /** Durable form; moments as wall milliseconds, null for never. */
-export interface StoredSchedule {
+interface StoredSchedule {
   readonly last_scheduled: number | null;
   readonly last_trigger: number | null;
   readonly last_acted: number | null;

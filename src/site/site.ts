@@ -20,7 +20,7 @@ export const channelsMaximum = 1000;
 export const instancesMaximum = 4096;
 export const pointsMaximum = 4096;
 /** Raw values of one point that mean "not available". */
-export const invalidValuesMaximum = 16;
+const invalidValuesMaximum = 16;
 
 const parameterSchema = strict({ value: finite, unit: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })) });
 const pointSchema = strict({

@@ -9,21 +9,21 @@ import { migrations } from './migrations.ts';
 import { connectPostgres, type PostgresConnection, type PostgresPlace } from './postgres.ts';
 import { postgresMigrations } from './postgres-migrations.ts';
 
-export interface ScannedChain {
+interface ScannedChain {
   readonly chainId: number;
   readonly owner: ChainOwner;
   readonly sequence: number;
   readonly hash: string;
 }
 
-export interface ScannedEvent {
+interface ScannedEvent {
   readonly event: ChainedEvent;
   readonly hash: string;
   readonly details: string | null | undefined;
   readonly era: number;
 }
 
-export interface ScannedMark {
+interface ScannedMark {
   readonly auditedBy: number;
   readonly mark: string;
 }

@@ -24,7 +24,7 @@ export function answerOf(query: Expression<unknown>): RawBuilder<number> {
 }
 
 /** A query compiled once. Rows come as arrays in the order of the selected columns: objects cost five times as much. */
-export interface CompiledStatement<N extends string> {
+interface CompiledStatement<N extends string> {
   all(values: Values<N>): readonly (readonly Cell[])[];
   iterate(values: Values<N>): IterableIterator<readonly Cell[]>;
   /** Returns how many rows changed. */

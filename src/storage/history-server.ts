@@ -12,7 +12,7 @@ import type { HistoryTables } from './schema.ts';
 type Values<N extends string> = Readonly<Record<N, number | null>>;
 
 /** A query compiled once, for any connection. */
-export interface ServerQuery<N extends string> {
+interface ServerQuery<N extends string> {
   rows(connection: PostgresConnection, values: Values<N>): Promise<Rows>;
   /** As many rows at a time as `count`, for answers that are too large for one. */
   portions(connection: PostgresConnection, values: Values<N>, count: number): AsyncIterableIterator<Rows>;

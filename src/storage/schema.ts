@@ -5,7 +5,7 @@
  */
 import type { Generated, Selectable } from 'kysely';
 
-export interface RulesTable {
+interface RulesTable {
   id: Generated<number>;
   name: string;
   description: string | null;
@@ -23,7 +23,7 @@ export interface RulesTable {
 }
 
 /** One chain per log, tenant and project, and its last event. */
-export interface AuditChainTable {
+interface AuditChainTable {
   chain_id: Generated<number>;
   log: 'events' | 'access';
   tenant_id: string;
@@ -62,7 +62,7 @@ export interface AuditEventTable {
   hash: string;
 }
 
-export interface AuditDetailsTable {
+interface AuditDetailsTable {
   chain_id: number;
   sequence: number;
   /** Canonical JSON whose SHA-256 is the event's `details_digest`. */
@@ -70,7 +70,7 @@ export interface AuditDetailsTable {
 }
 
 /** Up to a mark, and no further, events may be removed. */
-export interface AuditMarkTable {
+interface AuditMarkTable {
   chain_id: number;
   sequence: number;
   hash: string;

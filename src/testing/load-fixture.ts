@@ -46,7 +46,7 @@ export function redigested<T extends DataProcessingRequest>(request: T): T {
   return { ...request, input_digest: digestOf(request) };
 }
 
-export function normalRequest(request: DataProcessingRequest): NormalisedRequest {
+function normalRequest(request: DataProcessingRequest): NormalisedRequest {
   const frame = decodeFrame(request.frame);
   if (!frame.ok) throw new Error(`the fixture's frame: ${frame.issue.path} ${frame.issue.rule}`);
   return { ...request, frame: frame.value };

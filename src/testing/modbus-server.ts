@@ -7,7 +7,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import Modbus from 'jsmodbus';
 import { systemClock } from '../base/clock.ts';
 
-export interface ModbusWrite {
+interface ModbusWrite {
   readonly table: 'holding' | 'coil';
   readonly register: number;
   readonly atMs: number;

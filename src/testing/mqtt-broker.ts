@@ -7,7 +7,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { Aedes } from 'aedes';
 import { systemClock } from '../base/clock.ts';
 
-export interface BrokerMessage {
+interface BrokerMessage {
   readonly topic: string;
   readonly payload: string;
   readonly qos: number;

@@ -31,7 +31,7 @@ const subjects: Readonly<Record<string, Subject>> = {
   'token-9c1b44': testSubject('operator-7f3a21', ['data_processing.read', 'data_processing.run']),
 };
 
-export interface SendInit {
+interface SendInit {
   readonly as?: string;
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;

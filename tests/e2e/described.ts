@@ -17,7 +17,7 @@ export interface Described {
   readonly components: { readonly schemas: object };
 }
 
-export interface Answered {
+interface Answered {
   readonly method: string;
   /** With its query. */
   readonly path: string;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { processorMediaType } from '../../src/api/processing.ts';
 import { compiledOnce, type Json, root, waitFor } from './running-service.ts';
 
-export interface ForecasterReply {
+interface ForecasterReply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;

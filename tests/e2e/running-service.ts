@@ -58,7 +58,7 @@ export interface Json {
   readonly [name: string]: Json;
 }
 
-export interface RequestOptions {
+interface RequestOptions {
   readonly token?: string | null;
   readonly body?: unknown;
   /** Sent as it is. */

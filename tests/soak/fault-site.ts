@@ -48,7 +48,7 @@ const cooldownMs = 2000;
 /** Of the clock in `started_at`, which is rounded to milliseconds, twice. */
 const roundingMs = 2;
 
-export const limits = { setpoint: { min: -500, max: 500 }, cooldownMs };
+const limits = { setpoint: { min: -500, max: 500 }, cooldownMs };
 
 const siteOf = (port: number, otherPort: number): string => `schema: svc.site.v1
 site: { id: plant-1, name: Plant 1, timezone: UTC }

@@ -135,7 +135,7 @@ export const dummy: TriggerKind<DummyTrigger> = {
   );
   change.line(
     'src/rules/trigger/index.ts',
-    'export const triggerKinds = { interval,',
+    'const triggerKinds = { interval,',
     ' dummy,',
     "import { dummy } from './dummy.ts';\n",
   );
@@ -204,7 +204,7 @@ export const dummy: Protocol<Static<typeof settings>, Static<typeof address>> = 
   );
   change.line(
     'src/site/protocol/index.ts',
-    "export const protocols = { 'modbus-tcp': modbus,",
+    "const protocols = { 'modbus-tcp': modbus,",
     ' dummy,',
     "import { dummy } from './dummy.ts';\n",
   );

@@ -8,7 +8,7 @@ import { type ConsoleCatalogue, type ConsolePoint, pointKey, pointLabel, pointOf
 const words = t.nodes;
 
 /** Unit and range in words: "kW, -250 … 250 kW". */
-export function pointFacts({ unit, min, max }: ConsolePoint): string {
+function pointFacts({ unit, min, max }: ConsolePoint): string {
   const shownUnit = unit === '1' ? '' : unit;
   if (min === undefined && max === undefined) return shownUnit;
   return words.range(

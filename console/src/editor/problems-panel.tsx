@@ -12,7 +12,7 @@ import classes from './problems-panel.module.css';
 
 const words = t.editor.problems;
 
-export function countWords(problems: readonly Problem[]): string {
+function countWords(problems: readonly Problem[]): string {
   const errors = problems.filter(({ severity }) => severity === 'error').length;
   const warnings = problems.length - errors;
   const parts = [errors > 0 ? words.errors(errors) : '', warnings > 0 ? words.warnings(warnings) : ''].filter(Boolean);

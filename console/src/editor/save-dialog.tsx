@@ -28,7 +28,7 @@ const issueList = Type.Object({
 const warning = Type.Object({ message: Type.String() });
 
 /** Only what changed is sent: the service checks and records just that. */
-export function updateOf(base: Content, next: Content) {
+function updateOf(base: Content, next: Content) {
   const changed = (name: keyof Content): boolean => JSON.stringify(base[name]) !== JSON.stringify(next[name]);
   return {
     ...(changed('name') ? { name: next.name } : {}),

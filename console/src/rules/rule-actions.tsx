@@ -15,7 +15,7 @@ import { t } from '../strings/index.ts';
 import { outcomeOf } from './rule-words.ts';
 import { writtenPoints } from './written-points.ts';
 
-export type RuleAction = 'enable' | 'disable' | 'run' | 'delete';
+type RuleAction = 'enable' | 'disable' | 'run' | 'delete';
 
 interface Asked {
   readonly action: RuleAction;

@@ -20,7 +20,7 @@ export function stateOf(status: ShownStatus | null | undefined): { word: StateWo
   return { word, text: words.states[word], tone: tones[word] };
 }
 
-export function reasonText(code: string): string {
+function reasonText(code: string): string {
   return words.reasons[code] ?? words.otherReason(code);
 }
 
@@ -33,7 +33,7 @@ export function reasonsOf(status: ShownStatus | null | undefined): string[] {
 
 type Outcome = RunRecord['outcome'];
 
-export function isOutcome(word: string): word is Outcome {
+function isOutcome(word: string): word is Outcome {
   return Object.hasOwn(words.outcomes, word);
 }
 

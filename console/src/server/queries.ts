@@ -101,7 +101,7 @@ async function siteOf() {
 }
 export type SiteView = Awaited<ReturnType<typeof siteOf>>;
 
-export const siteQuery = { queryKey: ['site'], queryFn: siteOf, staleTime: 60_000 };
+const siteQuery = { queryKey: ['site'], queryFn: siteOf, staleTime: 60_000 };
 
 export function useSite() {
   return useQuery(siteQuery);

@@ -6,7 +6,7 @@ import type { SubstitutionMethod } from '../missing.ts';
 
 export type Aggregation = 'mean' | 'sum' | 'min' | 'max' | 'last';
 export type DuplicatePolicy = 'latest' | 'reject';
-export type ValueType = 'number' | 'string' | 'boolean';
+type ValueType = 'number' | 'string' | 'boolean';
 /** A bounded substitution: a longer run of missing cells than `max_cells` is not filled at all. Null: no bound. */
 export interface Substitution {
   readonly method: SubstitutionMethod;
@@ -24,7 +24,7 @@ export interface ValueRange {
   readonly integer?: boolean;
 }
 
-export type InputSource =
+type InputSource =
   | { readonly kind: 'measurement'; readonly instance_ref: string; readonly point_ref: string }
   | { readonly kind: 'covariate'; readonly dataset_ref: string; readonly field: string }
   | { readonly kind: 'calendar'; readonly transform: string };

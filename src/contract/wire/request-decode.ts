@@ -27,7 +27,7 @@ type Envelope = Omit<DataProcessingRequest, 'frame' | 'options'> & {
   readonly options: object;
 };
 
-export interface RequestFault {
+interface RequestFault {
   readonly code:
     | 'SCHEMA_UNSUPPORTED'
     | 'REQUEST_INVALID'

@@ -31,7 +31,7 @@ export interface WireEvents {
 
 export type OpenWire = (place: ModbusPlace, events: WireEvents) => ModbusWire;
 
-export const openTcp: OpenWire = ({ host, port }, events) => {
+const openTcp: OpenWire = ({ host, port }, events) => {
   const socket = new Socket();
   socket.setNoDelay(true);
   socket.on('connect', () => events.connected());

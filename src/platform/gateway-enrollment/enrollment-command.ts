@@ -38,7 +38,7 @@ export const gatewayIdSchema = Type.String({
   pattern: /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
 });
 
-export function enrolled(gateway: GatewayView, replayed: boolean): EnrolledGateway {
+function enrolled(gateway: GatewayView, replayed: boolean): EnrolledGateway {
   return Object.freeze({ ok: true, replayed, gateway });
 }
 

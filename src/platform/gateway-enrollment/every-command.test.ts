@@ -1,5 +1,6 @@
 /** Register, issue and consume keep to the order of checks of every command. */
 import { at } from '../../testing/application-calls.ts';
+import { commandOrderContract, type OpenCommand } from '../../testing/every-command-contract.ts';
 import {
   gatewayId,
   type OpenEnrollment,
@@ -7,7 +8,6 @@ import {
   otherGatewayId,
   requestFingerprint,
 } from '../../testing/gateway-enrollment.ts';
-import { commandOrderContract, type OpenCommand } from '../every-command-contract.ts';
 
 /** What was there before the test's own calls does not count. */
 function opened(

@@ -3,14 +3,14 @@ import type { Scope } from '../call-context.ts';
 import type { Journal, Receipt, RefusalRecord } from '../journal.ts';
 import type { Gateway, GatewayView } from './gateway.ts';
 
-export type GatewayJournal = Journal<GatewayView, GatewayView>;
+type GatewayJournal = Journal<GatewayView, GatewayView>;
 
 /**
  * - `committed`: gateway, receipt, audit event and outgoing event are stored, all of them.
  * - `key-used`: the key has a receipt. Nothing is stored.
  * - `revision-mismatch`: the stored gateway has another revision than expected. Nothing is stored.
  */
-export type Committed = 'committed' | 'key-used' | 'revision-mismatch';
+type Committed = 'committed' | 'key-used' | 'revision-mismatch';
 
 export interface Gateways extends RefusalRecord {
   findReceipt(scope: Scope, idempotencyKey: string): Promise<Receipt<GatewayView> | null>;

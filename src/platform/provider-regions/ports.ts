@@ -14,7 +14,7 @@ export interface CloudConnections {
   find(scope: Scope, connectionId: string): Promise<CloudConnection | null>;
 }
 
-export interface RegionRequest extends Scope {
+interface RegionRequest extends Scope {
   readonly connectionId: string;
   readonly credentialReference: string;
 }
@@ -45,7 +45,7 @@ export interface RegionObservation {
 }
 
 /** What an adapter answers; whether it kept to that is checked on every call. */
-export type RegionAnswer =
+type RegionAnswer =
   | { readonly ok: true; readonly observation: RegionObservation }
   | { readonly ok: false; readonly code: (typeof providerFailureCodes)[number]; readonly retryable: boolean };
 

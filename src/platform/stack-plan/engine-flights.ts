@@ -14,13 +14,13 @@ interface Flight<Landed> {
   waiting: number;
 }
 
-export type Boarded<Landed> =
+type Boarded<Landed> =
   | { readonly kind: 'landed'; readonly value: Landed; readonly joined: boolean }
   | { readonly kind: 'conflict' }
   | { readonly kind: 'full' }
   | { readonly kind: 'left' };
 
-export interface Passenger {
+interface Passenger {
   /** Scope and key. */
   readonly key: string;
   readonly subject: CallSubject;

@@ -1,7 +1,8 @@
 /** Stack planning keeps to the order of checks of every command. */
+
+import { commandOrderContract } from '../../testing/every-command-contract.ts';
 import { holdMethod } from '../../testing/faulty-port.ts';
 import { openPlanning, stackRequest } from '../../testing/stack-planning.ts';
-import { commandOrderContract } from '../every-command-contract.ts';
 
 commandOrderContract('plan a stack', async () => {
   const { planStack, planStackElsewhere, clock, stacks, plans, policy, engine, audit, events } = openPlanning();

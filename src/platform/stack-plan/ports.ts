@@ -80,8 +80,8 @@ export interface StackPlan extends Scope, StackRequest {
   readonly createdAt: string;
 }
 
-export type PlanReceipt = Receipt<StackPlan>;
-export type PlanJournal = Journal<StackPlan, StackPlan>;
+type PlanReceipt = Receipt<StackPlan>;
+type PlanJournal = Journal<StackPlan, StackPlan>;
 
 /** Plans are found by the request that made them, and inserted once. */
 export interface StackPlans extends RefusalRecord {

@@ -44,7 +44,7 @@ const fileDatasetSchema = strict({
   fields: Type.Record(Type.String({ minLength: 1, maxLength: 256 }), runFieldSchema),
 });
 
-export const bindingGrammar = strict({
+const bindingGrammar = strict({
   schema: Type.Literal('svc.data-processing-binding.v1'),
   // Shorter than other identifiers, so that `processing-binding:<id>` fits the audit's resource ids.
   id: Type.Intersect([identifierSchema, Type.String({ maxLength: 100 })]),

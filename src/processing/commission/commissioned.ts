@@ -37,7 +37,7 @@ export interface CalendarSource {
   readonly sourceRef: string;
 }
 
-export type BoundSource = RecordedSource | RunSource | CalendarSource;
+type BoundSource = RecordedSource | RunSource | CalendarSource;
 
 export interface BoundInput<S extends BoundSource = BoundSource> {
   readonly input: TaskInput;

@@ -5,7 +5,7 @@
 import type { ProcessorSettings } from './routes.ts';
 
 /** True for the names and literal addresses of this very machine; no other name is trusted to resolve to it. */
-export function isLoopbackHost(hostname: string): boolean {
+function isLoopbackHost(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 

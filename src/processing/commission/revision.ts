@@ -15,7 +15,7 @@ export interface KeptDigests {
 }
 
 /** Content only: comments, layout, key order and spelled-out defaults do not change it. */
-export function declarationDigest(task: TaskDeclaration): string {
+function declarationDigest(task: TaskDeclaration): string {
   return `sha256:${sha256Hex(canonicalJson(task))}`;
 }
 

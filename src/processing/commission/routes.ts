@@ -54,7 +54,7 @@ const upstreamHistorySchema = strict({
   bearer_token_env: optional(environmentNameSchema),
 });
 
-export const routesGrammar = strict({
+const routesGrammar = strict({
   schema: Type.Literal('svc.data-processing-routes.v1'),
   history: optional(Type.Union([strict({ adapter: Type.Literal('embedded') }), upstreamHistorySchema])),
   processors: Type.Array(processorSchema, { maxItems: 64 }),

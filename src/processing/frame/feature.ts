@@ -5,7 +5,7 @@ import { type Grid, label } from './grid.ts';
 import type { ObservedSpan } from './quality.ts';
 import type { Reason, ReasonRule, SegmentName } from './reason.ts';
 
-export type SourceKind = 'history' | 'live' | 'history_and_live' | 'covariate' | 'calendar';
+type SourceKind = 'history' | 'live' | 'history_and_live' | 'covariate' | 'calendar';
 
 export interface Feature {
   readonly segment: SegmentName;

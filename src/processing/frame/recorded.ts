@@ -100,7 +100,7 @@ function cellsOf(answer: WindowAnswer): Cells {
 }
 
 /** What the rows of a window break, whatever the cells say. */
-export function windowReasons(
+function windowReasons(
   place: { readonly segment: SegmentName; readonly input: Feature['input']; readonly grid: Grid },
   source: RecordedSource,
   answer: WindowAnswer,

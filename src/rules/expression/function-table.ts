@@ -19,7 +19,7 @@ const facts = <K extends 'pure' | 'stateful' | 'clock'>(
   kind,
 });
 
-export const argumentsMaximum = 16;
+const argumentsMaximum = 16;
 
 export const functionTable = {
   if: facts(3, 3, 'pure'),

@@ -28,7 +28,7 @@ export type ExpressionNode =
     }
   | { readonly kind: 'call'; readonly name: FunctionName; readonly args: readonly ExpressionNode[] };
 
-export interface Expression {
+interface Expression {
   readonly text: string;
   readonly root: ExpressionNode;
   /** Names it reads, in order of first use. */
@@ -37,7 +37,7 @@ export interface Expression {
   readonly windowSamples: number;
 }
 
-export interface ExpressionIssue {
+interface ExpressionIssue {
   readonly code:
     | 'expression-syntax'
     | 'unknown-function'

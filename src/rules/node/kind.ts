@@ -9,7 +9,7 @@ import type { NodeParts, Wires } from './parts.ts';
 /** Parts that a node from the second dialect, or of the compact form, may have beside its own. */
 export type ExtraPart = 'variables' | 'assignments' | 'writes';
 
-export interface ReadContent<Content extends object> {
+interface ReadContent<Content extends object> {
   readonly content: Content;
   /** Outputs that a wire may name, when they follow from the content. */
   readonly outputs?: readonly string[];

@@ -3,7 +3,7 @@ import { interval } from './interval.ts';
 import type { TriggerKind, TriggerOf } from './kind.ts';
 import { onChange } from './on-change.ts';
 
-export const triggerKinds = { interval, on_change: onChange } as const;
+const triggerKinds = { interval, on_change: onChange } as const;
 
 export type TriggerType = keyof typeof triggerKinds;
 export type Trigger = TriggerOf<(typeof triggerKinds)[TriggerType]>;

@@ -7,13 +7,13 @@ import type { Reader } from '../issues.ts';
 import type { ValueDeadband } from './change.ts';
 
 /** When a rule ran; monotonic milliseconds, minus infinity for never. */
-export interface RunTimes {
+interface RunTimes {
   readonly lastScheduledMs: number;
   readonly lastTriggerMs: number;
 }
 
 /** State of the subscribed points, for an explanation. */
-export interface PointsNow {
+interface PointsNow {
   readonly someUnavailable: boolean;
   readonly noneChanged: boolean;
 }

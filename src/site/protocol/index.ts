@@ -6,7 +6,7 @@ import type { Protocol } from './protocol.ts';
 import { simulated } from './simulated.ts';
 import { virtual } from './virtual.ts';
 
-export const protocols = { 'modbus-tcp': modbus, mqtt, virtual, simulated } as const;
+const protocols = { 'modbus-tcp': modbus, mqtt, virtual, simulated } as const;
 
 export type DriverName = keyof typeof protocols;
 type DecodedBy<D> = D extends (value: unknown) => Decoded<infer T> ? T : never;

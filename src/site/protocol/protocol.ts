@@ -8,7 +8,7 @@ import type { PointKind } from '../catalogue.ts';
 import type { RawRange } from './modbus-raw.ts';
 
 /** Notes what is wrong with a field of a point. */
-export type AddressFault = (field: string, message: string) => void;
+type AddressFault = (field: string, message: string) => void;
 
 export interface Protocol<Channel extends { readonly driver: string }, Address> {
   settings(value: unknown): Decoded<Channel>;

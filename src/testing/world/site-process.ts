@@ -41,7 +41,7 @@ export interface Disk {
   isFull: boolean;
 }
 
-export interface SiteEvents {
+interface SiteEvents {
   /** A rule ran. */
   onRecord(record: ExecutionRecord): void;
   /** A thread of the engine ended though nobody killed it. */

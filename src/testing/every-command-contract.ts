@@ -1,17 +1,17 @@
 /**
  * What every command without a route must do in the same order: decode → permission → confirmation → replay → window → the
- * work, and a record of each end (application contracts, "Order of checks").
+ * work, and a record of each end [platform §6.1].
  */
 import { describe, expect, test } from 'vitest';
 import type { AuditEntry } from '../audit/event.ts';
-import { at, callScope, commandContext } from '../testing/application-calls.ts';
-import { type Held, type PortFault, settledPort } from '../testing/faulty-port.ts';
-import { hostileVariants } from '../testing/hostile-values.ts';
-import type { SimulatedClock } from '../testing/simulated-clock.ts';
-import type { ApplicationContract } from './application-contract.ts';
-import type { Scope } from './call-context.ts';
+import type { ApplicationContract } from '../platform/application-contract.ts';
+import type { Scope } from '../platform/call-context.ts';
+import { at, callScope, commandContext } from './application-calls.ts';
+import { type Held, type PortFault, settledPort } from './faulty-port.ts';
+import { hostileVariants } from './hostile-values.ts';
+import type { SimulatedClock } from './simulated-clock.ts';
 
-export interface CommandResult {
+interface CommandResult {
   readonly ok: boolean;
   readonly code?: string;
   readonly retryable?: boolean;
