@@ -6,15 +6,16 @@
 import { createHash } from 'node:crypto';
 import Type from 'typebox';
 import type { BoundCapability, Capability, Subject } from '../src/api/capability.ts';
-import { walkChain } from '../src/audit/chain-walk.ts';
 import { type AuditLog, createAuditLog } from '../src/audit/log.ts';
+import { walkChain } from '../src/audit/store/chain-walk.ts';
+import { scanAudit } from '../src/audit/store/scan.ts';
 import { gatherEvidence, verifyScan } from '../src/audit/verify.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { silentLog } from '../src/base/log.ts';
+import { siteSchema } from '../src/databases/schemas.ts';
 import { gatewayLimits } from '../src/gateway/limits.ts';
 import { createRateLimits } from '../src/gateway/rate-limit.ts';
 import { createServer } from '../src/gateway/server.ts';
-import { scanAudit } from '../src/storage/audit-scan.ts';
 import {
   appendTogether,
   type BenchLog,
@@ -52,12 +53,12 @@ async function verification(): Promise<void> {
   await fillLog(log, events);
   const evidence = gatherEvidence({ keys: [], anchor: null, checkpoints: null, ownKey: null });
   const whole = async (withDetails: boolean): Promise<void> => {
-    const scan = await scanAudit(log.file);
+    const scan = await scanAudit(log.file, siteSchema);
     const { chains } = await verifyScan(scan, evidence, { withDetails });
     await scan.close();
     if (chains[0]?.broken !== null || chains[0].events !== events) throw new Error('the log does not verify');
   };
-  const scan = await scanAudit(log.file);
+  const scan = await scanAudit(log.file, siteSchema);
   const records = (await Array.fromAsync(scan.events(1, true))).flat();
   const [owner] = scan.chains.map((chain) => chain.owner);
   if (owner === undefined) throw new Error('there is no chain');

@@ -6,12 +6,14 @@
 import { dirname } from 'node:path';
 import { createAuditLog } from '../src/audit/log.ts';
 import { createAuditSearch } from '../src/audit/search.ts';
+import { openRuntimeDatabase } from '../src/automation/store/runtime-database.ts';
 import { sleep, systemClock } from '../src/base/clock.ts';
-import { databaseFile } from '../src/storage/data-files.ts';
-import { type Database, type DatabasePlace, openDatabase, openRuntimeDatabase } from '../src/storage/database.ts';
+import { databaseFile } from '../src/databases/data-files.ts';
+import { openDatabase } from '../src/databases/site-database.ts';
+import { moveToPostgres } from '../src/databases/to-postgres.ts';
+import type { Database, DatabasePlace } from '../src/storage/database.ts';
 import { connectPostgres, type PostgresPlace } from '../src/storage/postgres.ts';
 import { storageLimits } from '../src/storage/server-limits.ts';
-import { moveToPostgres } from '../src/storage/to-postgres.ts';
 import { makePostgres } from '../src/testing/postgres-server.ts';
 import { editorFlow } from '../tests/e2e/running-service.ts';
 import { auditPages, noCriteria, seldomMatches } from './fixture/audit-pages.ts';

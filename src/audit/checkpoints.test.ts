@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } fro
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { type Log, silentLog } from '../base/log.ts';
-import { scanAudit } from '../storage/audit-scan.ts';
+import { siteSchema } from '../databases/schemas.ts';
 import { auditEntry, fillTrail, type TestTrail, testAuditKey, testScope, testTrail } from '../testing/audit-trail.ts';
 import { engines } from '../testing/engines.ts';
 import { type SimulatedClock, simulatedClock } from '../testing/simulated-clock.ts';
@@ -11,6 +11,7 @@ import { type Checkpointer, createCheckpointer } from './checkpoints.ts';
 import { auditLimits } from './limits.ts';
 import { createAccessLog, createAuditLog } from './log.ts';
 import { type AuditKey, readCheckpoints } from './statement.ts';
+import { scanAudit } from './store/scan.ts';
 import { auditFiles, auditKey, openAuditTrail } from './trail.ts';
 import { gatherEvidence, verifyScan } from './verify.ts';
 
@@ -102,7 +103,7 @@ describe.each(engines)('audit checkpoints on %s', (engine) => {
       ['events', 5],
     ]);
     expect(statSync(file()).mode & 0o777).toBe(0o600);
-    const scan = await scanAudit(trail.place);
+    const scan = await scanAudit(trail.place, siteSchema);
     const evidence = gatherEvidence({
       keys: [],
       anchor: null,

@@ -6,12 +6,12 @@
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { appendLineDurably, readIfThere } from '../base/own-file.ts';
-import { type ChainOwner, chainedEventOf } from '../storage/audit-chain.ts';
 import type { Database } from '../storage/database.ts';
-import type { AuditChainRow, AuditEventTable } from '../storage/schema.ts';
-import { type ChainRecord, walkChain } from './chain-walk.ts';
 import type { AuditLimits } from './limits.ts';
 import { type AuditKey, keyName, readCheckpoints, signStatement } from './statement.ts';
+import { type ChainOwner, chainedEventOf } from './store/chain.ts';
+import { type ChainRecord, walkChain } from './store/chain-walk.ts';
+import type { AuditChainRow, AuditEventTable } from './store/tables.ts';
 import { nameOf } from './verify.ts';
 
 export interface Checkpointer {

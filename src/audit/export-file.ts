@@ -5,10 +5,10 @@
 import Type, { type Static } from 'typebox';
 import { decoder } from '../base/decode.ts';
 import { strict } from '../base/schema.ts';
-import type { ChainedEvent } from '../storage/audit-chain.ts';
-import type { AuditScan } from '../storage/audit-scan.ts';
-import { type ChainRecord, type ChainReport, type ChainWalk, walkChain } from './chain-walk.ts';
 import { isAbout } from './statement.ts';
+import type { ChainedEvent } from './store/chain.ts';
+import { type ChainRecord, type ChainReport, type ChainWalk, walkChain } from './store/chain-walk.ts';
+import type { AuditScan } from './store/scan.ts';
 import { believedMark, type Evidence, gatherEvidence, lostChains, type TrailReport } from './verify.ts';
 
 const text = Type.String();

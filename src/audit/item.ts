@@ -1,5 +1,5 @@
 /** The audit item of the wire [audit §1], its keys in the contract's order. */
-import type { AuditEventTable } from '../storage/schema.ts';
+import type { AuditEventTable } from './store/tables.ts';
 
 export interface AuditItem {
   readonly eventId: string;

@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { sha256Hex } from '../base/digest.ts';
-import { type Database, openDatabase } from '../storage/database.ts';
+import { openDatabase } from '../databases/site-database.ts';
+import type { Database } from '../storage/database.ts';
 import { engines, type TestPlaces, testPlaces } from '../testing/engines.ts';
 import type { AuditEntry } from './event.ts';
 import { auditLimits } from './limits.ts';

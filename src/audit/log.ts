@@ -6,8 +6,10 @@
 import type { Clock } from '../base/clock.ts';
 import { Fault, type FaultCode } from '../base/fault.ts';
 import { inTurns } from '../base/turns.ts';
-import type { AuditLogName } from '../storage/audit-chain.ts';
 import type { Database, Transaction } from '../storage/database.ts';
+import type { AuditEntry, AuditScope } from './event.ts';
+import { type AuditLimits, auditLimits } from './limits.ts';
+import type { AuditLogName } from './store/chain.ts';
 import {
   type Appended,
   appendToChain,
@@ -15,9 +17,7 @@ import {
   type PreparedEntry,
   prepareEntry,
   prepareSteps,
-} from './chain-store.ts';
-import type { AuditEntry, AuditScope } from './event.ts';
-import { type AuditLimits, auditLimits } from './limits.ts';
+} from './store/chain-store.ts';
 
 export interface AuditLog {
   /** Resolves when the event is on disk; refuses with `audit-unavailable` when it is not. */

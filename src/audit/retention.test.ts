@@ -1,7 +1,7 @@
 /** Retention [audit §8]: off by default; removes at or below a signed, audited mark, and what is left verifies. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog } from '../base/log.ts';
-import { scanAudit } from '../storage/audit-scan.ts';
+import { siteSchema } from '../databases/schemas.ts';
 import { auditEntry, fillTrail, type TestTrail, testAuditKey, testScope, testTrail } from '../testing/audit-trail.ts';
 import { engines } from '../testing/engines.ts';
 import { createCheckpointer } from './checkpoints.ts';
@@ -10,6 +10,7 @@ import { createAccessLog, createAuditLog } from './log.ts';
 import { createRetention } from './retention.ts';
 import { createAuditSearch } from './search.ts';
 import { type AuditKey, keyName } from './statement.ts';
+import { scanAudit } from './store/scan.ts';
 import { auditFiles, openAuditTrail } from './trail.ts';
 import { gatherEvidence, verifyScan } from './verify.ts';
 
@@ -65,7 +66,7 @@ describe.each(engines)('audit retention on %s', (engine) => {
     }
   };
   const verify = async () => {
-    const scan = await scanAudit(trail.place);
+    const scan = await scanAudit(trail.place, siteSchema);
     const own = { keys: [], anchor: null, checkpoints: null, ownKey: keyName(key.publicKey) };
     const report = await verifyScan(scan, gatherEvidence(own), { withDetails: true });
     await scan.close();

@@ -10,12 +10,12 @@ import { newId } from '../base/id.ts';
 import type { Log } from '../base/log.ts';
 import { dayMs } from '../base/timestamp.ts';
 import type { Database } from '../storage/database.ts';
-import type { AuditChainRow } from '../storage/schema.ts';
-import { appendToChain, prepareEntry } from './chain-store.ts';
-import { markAction } from './chain-walk.ts';
 import { type Checkpointer, ownerOf } from './checkpoints.ts';
 import type { AuditLimits } from './limits.ts';
 import { type AuditKey, signStatement } from './statement.ts';
+import { appendToChain, prepareEntry } from './store/chain-store.ts';
+import { markAction } from './store/chain-walk.ts';
+import type { AuditChainRow } from './store/tables.ts';
 
 export interface Retention {
   open(): void;

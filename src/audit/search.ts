@@ -6,11 +6,11 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { Database } from '../storage/database.ts';
-import type { AuditEventTable } from '../storage/schema.ts';
-import { chainHead } from './chain-store.ts';
 import type { Criteria, Filters } from './criteria.ts';
 import type { AuditScope } from './event.ts';
 import { type AuditItem, itemOf } from './item.ts';
+import { chainHead } from './store/chain-store.ts';
+import type { AuditEventTable } from './store/tables.ts';
 
 export interface EventPage {
   readonly items: readonly AuditItem[];

@@ -7,7 +7,7 @@ import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { canonicalJson } from '../base/canonical-json.ts';
 import { decoder } from '../base/decode.ts';
-import type { ChainOwner } from '../storage/audit-chain.ts';
+import type { ChainOwner } from './store/chain.ts';
 
 export interface AuditKey {
   readonly privateKey: KeyObject;

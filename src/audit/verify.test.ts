@@ -1,12 +1,13 @@
 /** Every attack on the log that [audit §7] names is caught, with the first bad sequence; what is not covered is told. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { chainHash } from '../storage/audit-chain.ts';
-import { scanAudit } from '../storage/audit-scan.ts';
+import { siteSchema } from '../databases/schemas.ts';
 import { auditEntry, fillTrail, type TestTrail, testAuditKey, testScope, testTrail } from '../testing/audit-trail.ts';
 import { engines } from '../testing/engines.ts';
 import { exportLines, verifyExport } from './export-file.ts';
 import { createAuditLog } from './log.ts';
 import { type AuditKey, keyName, signStatement } from './statement.ts';
+import { chainHash } from './store/chain.ts';
+import { scanAudit } from './store/scan.ts';
 import { type EvidenceSources, gatherEvidence, verifyScan } from './verify.ts';
 
 const owner = { log: 'events', ...testScope } as const;
@@ -30,7 +31,7 @@ describe.each(engines)('audit verification on %s', (engine) => {
 
   /** A line of a checkpoint file: the chain as it stands now, or at `sequence`. */
   const checkpoint = async (sequence?: number, by = key): Promise<string> => {
-    const scan = await scanAudit(trail.place);
+    const scan = await scanAudit(trail.place, siteSchema);
     const events = (await Array.fromAsync(scan.events(1, false))).flat();
     await scan.close();
     const at = sequence === undefined ? events.at(-1) : events.find((one) => one.event.sequence === String(sequence));
@@ -45,7 +46,7 @@ describe.each(engines)('audit verification on %s', (engine) => {
     ownKey: keyName(key.publicKey),
   });
   const verify = async (sources: Partial<EvidenceSources> = {}, place = trail.place, withDetails = true) => {
-    const scan = await scanAudit(place);
+    const scan = await scanAudit(place, siteSchema);
     try {
       return await verifyScan(scan, gatherEvidence({ ...nothing(), ...sources }), { withDetails });
     } finally {
@@ -60,7 +61,7 @@ describe.each(engines)('audit verification on %s', (engine) => {
     sources: { anchor?: string; checkpoints?: string } = {},
     edit = (lines: string[]) => lines,
   ) => {
-    const scan = await scanAudit(trail.place);
+    const scan = await scanAudit(trail.place, siteSchema);
     const facts = { exportedAt: 'now', key: keyName(key.publicKey), checkpoints: sources.checkpoints ?? null };
     const lines = await Array.fromAsync(exportLines(scan, facts));
     await scan.close();

@@ -4,10 +4,10 @@
  */
 
 import { sha256Hex } from '../base/digest.ts';
-import type { ChainOwner } from '../storage/audit-chain.ts';
-import type { AuditScan } from '../storage/audit-scan.ts';
-import { type Anchor, type ChainReport, type RetentionMark, walkChain } from './chain-walk.ts';
 import { isAbout, readCheckpoints, readStatement, type Statement } from './statement.ts';
+import type { ChainOwner } from './store/chain.ts';
+import { type Anchor, type ChainReport, type RetentionMark, walkChain } from './store/chain-walk.ts';
+import type { AuditScan } from './store/scan.ts';
 
 export interface Evidence {
   readonly anchors: readonly Anchor[];

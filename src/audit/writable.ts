@@ -2,8 +2,8 @@
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/id.ts';
 import type { Database } from '../storage/database.ts';
-import { appendToChain, prepareEntry } from './chain-store.ts';
 import type { AuditScope } from './event.ts';
+import { appendToChain, prepareEntry } from './store/chain-store.ts';
 
 /** Thrown to take the event back; nothing else ends the transaction that way. */
 class Withdrawn extends Error {}

@@ -8,8 +8,8 @@ import type { Parameter, SiteCatalogue } from '../site/catalogue.ts';
 import type { Snapshot } from '../site/snapshot.ts';
 import type { InstanceName } from './catalogue-view.ts';
 import type { EngineClient } from './engine-client.ts';
-import type { HistoryReader } from './history-store.ts';
-import type { RuleStore } from './rule-store.ts';
+import type { HistoryReader } from './store/history-store.ts';
+import type { RuleStore } from './store/rule-store.ts';
 
 export interface AutomationParts {
   readonly clock: Clock;

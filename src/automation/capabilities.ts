@@ -10,9 +10,9 @@ import { type AutomationParts, etag, notLoaded, ruleIdParameter, ruleResource, s
 import { catalogueView } from './catalogue-view.ts';
 import { topologySteps } from './rule-document.ts';
 import { createRuleMutations } from './rule-mutations.ts';
-import type { RuleRow, RuleStore, RuleSummary } from './rule-store.ts';
 import { variablesOf } from './rule-variables.ts';
 import { parsedOrNull, ruleText, ruleView } from './rule-view.ts';
+import type { RuleRow, RuleStore, RuleSummary } from './store/rule-store.ts';
 
 const defaultPageSize = 20;
 const defaultHistoryLimit = 20;

@@ -8,16 +8,16 @@ import { createLiveTableWriter } from '../points/live-table.ts';
 import { beginGeneration, createPointMemory, type PointMemory } from '../points/shared-memory.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import { quality } from '../site/quality.ts';
-import { openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.ts';
 import { engines, runOn, type TestPlaces, testPlaces } from '../testing/engines.ts';
 import { type SimulatedClock, simulatedClock, turnUntil } from '../testing/simulated-clock.ts';
 import { engineRule, tankSite as site, tankSetup } from '../testing/tank-site.ts';
 import { createEngineClient, type EngineThread } from './engine-client.ts';
 import type { EngineRule } from './engine-contract.ts';
-import { createHistoryReader, createHistoryStore } from './history-store.ts';
 import { automationLimits } from './limits.ts';
 import { recordSpool } from './record-spool.ts';
 import { startEngineTwin } from './start-engine.ts';
+import { createHistoryReader, createHistoryStore } from './store/history-store.ts';
+import { openRuntimeDatabase, type RuntimeDatabase } from './store/runtime-database.ts';
 
 const rule = (id: number, more: Partial<EngineRule> = {}): EngineRule =>
   engineRule(id, { cooldown_ms: 60_000, ...more });

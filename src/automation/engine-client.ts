@@ -21,7 +21,7 @@ import type {
 import type { EngineMeasures } from './engine-metrics.ts';
 import type { AutomationLimits } from './limits.ts';
 import { missingRules, nextStageSize, type Portion, portionSize, stageMaximum, stageMinimum } from './rule-portions.ts';
-import type { RuleHead } from './rule-store.ts';
+import type { RuleHead } from './store/rule-store.ts';
 
 /** Of `engine_call_timeout_ms`, the rest of which storing what waits may take: an end takes no longer than a call. */
 const closingShare = 0.5;

@@ -17,7 +17,7 @@ import type { SiteCatalogue } from '../site/catalogue.ts';
 import type { Site } from '../site/site.ts';
 import { siteCatalogue } from '../site/site-catalogue.ts';
 import { createSnapshot } from '../site/snapshot.ts';
-import { type DatabasePlace, openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.ts';
+import type { DatabasePlace } from '../storage/database.ts';
 import { createEngine } from './engine.ts';
 import {
   type EngineEvent,
@@ -27,7 +27,6 @@ import {
   type RuleSetChange,
 } from './engine-contract.ts';
 import { createHeldRules, type HeldRules } from './held-rules.ts';
-import { type ClaimRow, createHistoryStore, type StateRow } from './history-store.ts';
 import type { AutomationLimits } from './limits.ts';
 import { ruleLoader } from './loaded-rule.ts';
 import { type OpenRecordWriter, openRecordThread, openRecordWriter } from './open-record-writer.ts';
@@ -36,6 +35,8 @@ import { createRecorder } from './recorder.ts';
 import { createRuleSet, type RuleSet } from './rule-set.ts';
 import { parsedOrNull } from './rule-view.ts';
 import type { RunRow } from './run-blocks.ts';
+import { type ClaimRow, createHistoryStore, type StateRow } from './store/history-store.ts';
+import { openRuntimeDatabase, type RuntimeDatabase } from './store/runtime-database.ts';
 
 /** What an engine is started with: plain data and shared memory. */
 export interface EngineSetup {

@@ -8,8 +8,8 @@ import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
 import type { Database, Transaction } from '../storage/database.ts';
 import type { ImportedRule } from './import-file.ts';
-import { insertStub, type RuleRow, updateRow } from './rule-store.ts';
 import { ruleView } from './rule-view.ts';
+import { insertStub, type RuleRow, updateRow } from './store/rule-store.ts';
 
 export interface RuleImportPlan {
   readonly rules: readonly ImportedRule[];

@@ -11,8 +11,8 @@ import { JsonError, parseJson } from '../base/json.ts';
 import { emptyTopologyText } from '../rules/serialise.ts';
 import type { SiteCatalogue } from '../site/catalogue.ts';
 import { deriveColumns } from './rule-document.ts';
-import type { RuleChanges, RuleRow } from './rule-store.ts';
 import { parsedOrNull } from './rule-view.ts';
+import type { RuleChanges, RuleRow } from './store/rule-store.ts';
 
 const ruleFileSchema = 'svc.rules.v1';
 

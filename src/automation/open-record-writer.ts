@@ -8,13 +8,14 @@ import type { Clock, Timer } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log, LogLevel } from '../base/log.ts';
 import { type Caller, callThread } from '../base/thread.ts';
-import type { DatabasePlace, RuntimeDatabase } from '../storage/database.ts';
-import { createHistoryStore } from './history-store.ts';
+import type { DatabasePlace } from '../storage/database.ts';
 import type { AutomationLimits } from './limits.ts';
 import { createRecordWriter, type RecordBatch, type RecordWriter, type WriterCounts } from './record-writer.ts';
 import { createRuleLog } from './rule-log.ts';
 import type { RunRow } from './run-blocks.ts';
 import { noJournal, openRunJournal } from './run-journal.ts';
+import { createHistoryStore } from './store/history-store.ts';
+import type { RuntimeDatabase } from './store/runtime-database.ts';
 
 export interface OpenRecordWriter extends RecordWriter {
   /** Closes the files. The last call. */

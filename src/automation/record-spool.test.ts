@@ -2,11 +2,11 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.ts';
 import { engines, type TestPlaces, testPlaces } from '../testing/engines.ts';
-import { createHistoryReader, createHistoryStore } from './history-store.ts';
 import { isHistoryRow, recordSpool } from './record-spool.ts';
 import type { RunRow } from './run-blocks.ts';
+import { createHistoryReader, createHistoryStore } from './store/history-store.ts';
+import { openRuntimeDatabase, type RuntimeDatabase } from './store/runtime-database.ts';
 
 const row = (number: number): RunRow => ({
   execution_id: `execution-${number}`,

@@ -3,8 +3,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../base/clock.ts';
 import { createLog } from '../base/log.ts';
 import { answerCalls, sendEvent } from '../base/thread.ts';
-import { openRuntimeDatabase } from '../storage/database.ts';
 import { openRecordWriter, type WriterMethods, type WriterWorkerData } from './open-record-writer.ts';
+import { openRuntimeDatabase } from './store/runtime-database.ts';
 
 if (parentPort === null) throw new Error('the record thread was started as a program');
 const data = workerData as WriterWorkerData;

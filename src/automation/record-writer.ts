@@ -6,11 +6,11 @@
 import { type Clock, type Timer, withTimeout } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { dayMs } from '../base/timestamp.ts';
-import type { HistoryStore } from './history-store.ts';
 import type { AutomationLimits } from './limits.ts';
 import type { RuleLog } from './rule-log.ts';
 import type { RunRow } from './run-blocks.ts';
 import type { RunJournal } from './run-journal.ts';
+import type { HistoryStore } from './store/history-store.ts';
 import { WaitingRuns } from './waiting-runs.ts';
 
 /** What the engine hands over at once. */

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { silentLog } from '../base/log.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
-import type { HistoryStore, StateRow } from './history-store.ts';
 import { automationLimits } from './limits.ts';
 import { createRecordWriter } from './record-writer.ts';
 import { createRecorder } from './recorder.ts';
 import { noJournal } from './run-journal.ts';
+import type { HistoryStore, StateRow } from './store/history-store.ts';
 
 const runOf = (ruleId: number, number: number) =>
   ({ rule_id: ruleId, execution_id: `run-${number}`, started_at: '', outcome: 'acted' }) as ExecutionRecord;

@@ -3,22 +3,24 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Answer } from '../api/capability.ts';
 import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
+import { openDatabase } from '../databases/site-database.ts';
 import { beginGeneration, createPointMemory } from '../points/shared-memory.ts';
 import type { Issue } from '../rules/issues.ts';
 import { flowLimits } from '../rules/limits.ts';
 import { siteCatalogue } from '../site/site-catalogue.ts';
-import { type Database, openDatabase, openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.ts';
+import type { Database } from '../storage/database.ts';
 import { engines, type TestPlaces, testPlaces } from '../testing/engines.ts';
 import { simulatedClock, turnUntil } from '../testing/simulated-clock.ts';
 import { editorNode, flowDocument, inputNode } from '../testing/site-builder.ts';
 import { tankSite as site, tankSetup } from '../testing/tank-site.ts';
 import { noCallAudit } from '../testing/test-gateway.ts';
 import { createEngineClient, type EngineThread } from './engine-client.ts';
-import { createHistoryReader } from './history-store.ts';
 import { automationLimits } from './limits.ts';
 import { createRuleMutations } from './rule-mutations.ts';
-import { createRuleStore } from './rule-store.ts';
 import { startEngineTwin } from './start-engine.ts';
+import { createHistoryReader } from './store/history-store.ts';
+import { createRuleStore } from './store/rule-store.ts';
+import { openRuntimeDatabase, type RuntimeDatabase } from './store/runtime-database.ts';
 
 const write = (point: number, point_type = 'action') => ({ instance: 1, point_type, point, value: 1 });
 /** One action for each write: 'act', then 'act1', 'act2' … */

@@ -14,8 +14,8 @@ import type { Topology } from '../rules/topology.ts';
 import type { SiteCatalogue } from '../site/catalogue.ts';
 import { type AutomationParts, etag, notLoaded, ruleIdParameter, ruleResource, succeeded } from './automation-parts.ts';
 import { deriveSteps, selfTriggerWarnings, topologySteps, triggerOf, writesOf } from './rule-document.ts';
-import type { RuleChanges, RuleRow } from './rule-store.ts';
 import { ruleView, ruleViewSteps } from './rule-view.ts';
+import type { RuleChanges, RuleRow } from './store/rule-store.ts';
 
 export function createRuleMutations(parts: AutomationParts): HandledCapability[] {
   const { store } = parts;

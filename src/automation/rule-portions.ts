@@ -1,5 +1,5 @@
 /** Portions in which stored rules are loaded into an engine [rules §6.4]: small at first, so that the first rules run soon. */
-import type { RuleHead } from './rule-store.ts';
+import type { RuleHead } from './store/rule-store.ts';
 
 export interface Portion {
   /** To be read. */

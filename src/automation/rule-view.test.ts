@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { RuleRow } from './rule-store.ts';
 import { ruleText, ruleView } from './rule-view.ts';
+import type { RuleRow } from './store/rule-store.ts';
 
 const row: RuleRow = {
   id: 7,

@@ -1,8 +1,8 @@
 /** Prepares and locks the data directory of a service [platform §1.1]. */
 import { accessSync, chmodSync, constants, mkdirSync, statSync } from 'node:fs';
 import type { Log } from '../base/log.ts';
-import { isHalfRestored } from '../storage/backup.ts';
-import { takeBack, wasMoved } from '../storage/data-files.ts';
+import { isHalfRestored } from '../databases/backup.ts';
+import { takeBack, wasMoved } from '../databases/data-files.ts';
 import { codeOf, type ServiceConfig, StartError } from './config.ts';
 import { lockDataFolder } from './data-lock.ts';
 import type { Opened } from './opened.ts';

@@ -1,5 +1,5 @@
 /** Where a site keeps rules, audit, rule state and recorded history: files of its data dir, or a PostgreSQL server (docs/guides/several-machines.md). */
-import { databaseFile } from '../storage/data-files.ts';
+import { databaseFile } from '../databases/data-files.ts';
 import type { DatabasePlace } from '../storage/database.ts';
 import type { StorageLimits } from '../storage/server-limits.ts';
 import type { ServiceConfig } from './config.ts';

@@ -10,19 +10,23 @@ import { auditIsWritable } from '../audit/writable.ts';
 import { automationCapabilities } from '../automation/capabilities.ts';
 import type { EngineClient } from '../automation/engine-client.ts';
 import type { ReloadReport } from '../automation/engine-contract.ts';
-import { createHistoryReader, createHistoryStore } from '../automation/history-store.ts';
 import { createLiveStream, type LiveStream } from '../automation/live-stream.ts';
-import { createRuleStore, type RuleStore } from '../automation/rule-store.ts';
+import { createHistoryReader, createHistoryStore } from '../automation/store/history-store.ts';
+import { createRuleStore, type RuleStore } from '../automation/store/rule-store.ts';
+import { openRuntimeDatabase, type RuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { systemClock } from '../base/clock.ts';
 import { createLog, type Log } from '../base/log.ts';
 import { type EngineRole, type EngineRoleParts, engineRole } from '../cluster/engine-role.ts';
 import { longestRequestMs } from '../cluster/longest-request.ts';
+import { copyBeforeMigration } from '../databases/data-files.ts';
+import { openDatabaseApart } from '../databases/site-database.ts';
 import { createIdentity, type Identity } from '../gateway/identity.ts';
 import { identityConfig } from '../gateway/identity-config.ts';
 import { localScope, type SigningKey, signingKey } from '../gateway/local-keys.ts';
 import { createMetrics } from '../gateway/metrics.ts';
 import type { ReadyChecks } from '../gateway/ready.ts';
 import { createSignIn, type SignIn } from '../gateway/sign-in.ts';
+import { prepareHistory } from '../historian/store/history-server.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
 import { createPointMemory, type PointMemory } from '../points/shared-memory.ts';
 import { flowLimits } from '../rules/limits.ts';
@@ -30,9 +34,7 @@ import type { Parameter, SiteCatalogue } from '../site/catalogue.ts';
 import type { Site } from '../site/site.ts';
 import { siteCatalogue } from '../site/site-catalogue.ts';
 import { createSnapshot, type Snapshot } from '../site/snapshot.ts';
-import { copyBeforeMigration } from '../storage/data-files.ts';
-import { type Database, openDatabaseApart, openRuntimeDatabase, type RuntimeDatabase } from '../storage/database.ts';
-import { prepareHistory } from '../storage/history-server.ts';
+import type { Database } from '../storage/database.ts';
 import {
   isForOperator,
   readLimits,

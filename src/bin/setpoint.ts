@@ -5,7 +5,7 @@ import { CommandError, exitCodes } from '../cli/exit.ts';
 import { failureOf } from '../cli/failure.ts';
 import { runProgram } from '../cli/program.ts';
 import { remoteOf } from '../cli/remote.ts';
-import { BackupError } from '../storage/backup.ts';
+import { BackupError } from '../databases/backup.ts';
 import { isForOperator, readConfig, readLimits, readSiteFile } from './config.ts';
 import { lockDataFolder } from './data-lock.ts';
 import { siteDatabase } from './databases.ts';

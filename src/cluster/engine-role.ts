@@ -6,12 +6,12 @@
 import { hostname } from 'node:os';
 import { type ContendingEngine, createEngineClient, type EngineClient } from '../automation/engine-client.ts';
 import type { ReloadReport } from '../automation/engine-contract.ts';
-import type { HistoryStore } from '../automation/history-store.ts';
 import type { AutomationLimits } from '../automation/limits.ts';
 import type { LiveStream } from '../automation/live-stream.ts';
 import { recordSpool } from '../automation/record-spool.ts';
-import type { RuleStore } from '../automation/rule-store.ts';
 import { startEngineWorker } from '../automation/start-engine.ts';
+import type { HistoryStore } from '../automation/store/history-store.ts';
+import type { RuleStore } from '../automation/store/rule-store.ts';
 import { sleep, systemClock, type Timer } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';

@@ -1,8 +1,8 @@
 /** One process controls at any time, and another follows when it stops, is cut off or lets go (docs/guides/several-machines.md). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { sleep, systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
-import { openRuntimeDatabase } from '../storage/database.ts';
 import { connectPostgres, endHolder, lockKey, type PostgresPlace, takeLock } from '../storage/postgres.ts';
 import { storageLimits } from '../storage/server-limits.ts';
 import { runOn, testSchema } from '../testing/engines.ts';
@@ -233,7 +233,7 @@ describe('the lease of the engine', () => {
   });
 
   test('what is written as of an older epoch leaves the states alone', async () => {
-    const { createHistoryReader, createHistoryStore } = await import('../automation/history-store.ts');
+    const { createHistoryReader, createHistoryStore } = await import('../automation/store/history-store.ts');
     const first = contend();
     await leading(first);
     const old = openRuntimeDatabase({ ...place, epoch: 1 });

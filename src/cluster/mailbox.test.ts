@@ -1,8 +1,8 @@
 /** Messages between the processes of one site reach the one they are for, and news reach all (docs/guides/several-machines.md). */
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
-import { openRuntimeDatabase } from '../storage/database.ts';
 import type { PostgresPlace } from '../storage/postgres.ts';
 import { runOn, testSchema } from '../testing/engines.ts';
 import { openMailbox } from './mailbox.ts';

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { Fault } from '../base/fault.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import type { Historian } from '../historian/historian.ts';
@@ -10,7 +11,6 @@ import { startRecording } from '../historian/recording.ts';
 import { createLiveTableWriter } from '../points/live-table.ts';
 import { createPointMemory, setLease } from '../points/shared-memory.ts';
 import { quality } from '../site/quality.ts';
-import { openRuntimeDatabase } from '../storage/database.ts';
 import type { PostgresPlace } from '../storage/postgres.ts';
 import { exportedRows, type TestHistory, testHistory, testHistoryLimits } from '../testing/histories.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { importRules } from '../automation/import-export.ts';
 import { decodeRuleFile } from '../automation/import-file.ts';
-import { updateRow } from '../automation/rule-store.ts';
+import { updateRow } from '../automation/store/rule-store.ts';
 import { systemClock } from '../base/clock.ts';
 import { newId } from '../base/id.ts';
 import { StartError } from '../bin/config.ts';

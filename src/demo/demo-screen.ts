@@ -1,6 +1,6 @@
 /** What `npm start` prints when it is ready: on one screen, what runs where and what to ask it. */
 import { relative } from 'node:path';
-import type { RuleSummary } from '../automation/rule-store.ts';
+import type { RuleSummary } from '../automation/store/rule-store.ts';
 import type { ServiceConfig } from '../bin/config.ts';
 import type { RunningService } from '../bin/service.ts';
 import { recordedPoints } from '../historian/look.ts';

@@ -5,11 +5,11 @@
  * connection of its own.
  */
 import { Fault } from '../base/fault.ts';
-import { type HistoryDatabase, openHistoryReader, openHistoryWriter } from '../storage/history-database.ts';
 import { createExporter, type Exporter, exportPortionRows } from './export.ts';
 import type { Historian, HistoryRow, HistorySnapshot } from './historian.ts';
 import type { HistoryLimits } from './limits.ts';
-import { createSeriesStore, type SeriesStore } from './series-store.ts';
+import { type HistoryDatabase, openHistoryReader, openHistoryWriter } from './store/history-database.ts';
+import { createSeriesStore, type SeriesStore } from './store/series-store.ts';
 import { createWindowReader, type WindowReader } from './window.ts';
 
 interface ReadConnection {

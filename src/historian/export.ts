@@ -1,7 +1,7 @@
 /** Reads recorded rows back as they are, and as they were known at a past moment [points §6.2]. */
 import { recordedQuality } from '../site/quality.ts';
-import type { HistoryDatabase, HistoryQuery } from '../storage/history-database.ts';
 import type { ExportRequest, HistoryRow } from './historian.ts';
+import type { HistoryDatabase, HistoryQuery } from './store/history-database.ts';
 import { seriesFinder } from './window.ts';
 
 export interface Exporter {

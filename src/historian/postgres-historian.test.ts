@@ -1,9 +1,8 @@
 /** Recorded history in PostgreSQL: partitions, hypertables, one writer at a time, the epoch, and a server that goes away. */
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { Fault } from '../base/fault.ts';
 import { quality } from '../site/quality.ts';
-import { openRuntimeDatabase } from '../storage/database.ts';
-import { partitionMs, partitionOf } from '../storage/history-partitions.ts';
 import { connectPostgres, type PostgresPlace } from '../storage/postgres.ts';
 import { runOn } from '../testing/engines.ts';
 import { exportedRows, hypertables, type TestHistory, testHistory, testHistoryLimits } from '../testing/histories.ts';
@@ -11,6 +10,7 @@ import { hypertablesIn } from '../testing/hypertables.ts';
 import { makePostgres } from '../testing/postgres-server.ts';
 import type { Historian, HistoryRow, WindowAnswer } from './historian.ts';
 import { openHistorian } from './open-historian.ts';
+import { partitionMs, partitionOf } from './store/partitions.ts';
 
 const minuteMs = 60_000;
 const quarterMs = 900_000;

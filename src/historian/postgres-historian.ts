@@ -3,8 +3,6 @@
  * snapshot is one transaction that only reads. A server that is away makes one call fail, and the next one tries anew.
  */
 import { Fault } from '../base/fault.ts';
-import { answerOf } from '../storage/history-database.ts';
-import { connectHistory, type HistoryServer } from '../storage/history-server.ts';
 import type { PostgresConnection, PostgresPlace } from '../storage/postgres.ts';
 import { createCells } from './cells.ts';
 import { storeUnavailable } from './embedded-historian.ts';
@@ -19,6 +17,8 @@ import type {
 } from './historian.ts';
 import type { HistoryLimits } from './limits.ts';
 import { appendRows, pruneEdge, pruneWhole } from './postgres-writer.ts';
+import { answerOf } from './store/history-database.ts';
+import { connectHistory, type HistoryServer } from './store/history-server.ts';
 import {
   check,
   newestQuery,

@@ -3,9 +3,7 @@
  * ask for fetched in bulk and what they add written in bulk, because every statement is a journey. All of it runs inside one
  * transaction under the history's write lock.
  */
-import { dropChunks, type OldChunks, oldChunks } from '../storage/history-chunks.ts';
-import { dropPartition, makePartitions, oldPartitions, partitionMs } from '../storage/history-partitions.ts';
-import { arrayOf } from '../storage/history-server.ts';
+
 import type { PostgresConnection } from '../storage/postgres.ts';
 import {
   type Addition,
@@ -20,6 +18,9 @@ import type { AppendOptions, AppendReport, HistoryRow, SeriesId } from './histor
 import { pruneLimitMs, pruneThroughMs } from './retention.ts';
 import { type Rollup, rollupEndMs, widestRollupMs } from './rollup.ts';
 import { columnsOf, rollupColumns, rollupOf } from './rollup-row.ts';
+import { dropChunks, type OldChunks, oldChunks } from './store/chunks.ts';
+import { arrayOf } from './store/history-server.ts';
+import { dropPartition, makePartitions, oldPartitions, partitionMs } from './store/partitions.ts';
 
 export async function appendRows(
   connection: PostgresConnection,

@@ -3,10 +3,11 @@
  * does not provably equal its rows is replaced by the rows; on any other grid all rows are read. Queries and what is made of
  * their rows are shared by both engines.
  */
-import type { HistoryDatabase, HistoryQueries, HistoryQuery, Places } from '../storage/history-database.ts';
+
 import { createCells, type RawRow, type WindowAccumulator } from './cells.ts';
 import type { SeriesAggregation, SeriesId, SeriesRange, WindowAnswer, WindowRequest } from './historian.ts';
 import { cutFlag, equalsRows, type RollupSummary, rollupWidthsMs } from './rollup.ts';
+import type { HistoryDatabase, HistoryQueries, HistoryQuery, Places } from './store/history-database.ts';
 
 export interface WindowReader {
   window(request: WindowRequest): WindowAnswer;

@@ -1,17 +1,33 @@
-/** One typed query layer over the site's databases. Nothing above knows which engine is underneath. */
+/**
+ * One typed query layer over the site's databases. Nothing above knows which engine is underneath; which tables there are, their
+ * owners say (`src/databases/schemas.ts`).
+ */
 import { Kysely, type Transaction as KyselyTransaction, SqliteDialect, sql } from 'kysely';
 import { type Clock, sleep, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import { openDatabaseThread } from './database-apart.ts';
 import { fileLimits } from './limits.ts';
-import { migrations } from './migrations.ts';
 import { connectPostgres, migratePostgres, type PostgresPlace } from './postgres.ts';
-import { postgresMigrations } from './postgres-migrations.ts';
-import type { RuntimeTables, SiteTables } from './schema.ts';
 import { type Durability, isLocked, type MigrationStep, migrate, openSqlite, orClose, queryable } from './sqlite.ts';
 
-interface Handle<Tables> {
+/** The steps that make a database, for each engine. Their number is its format. */
+export interface DatabaseSchema {
+  readonly name: 'site' | 'runtime' | 'history';
+  /** For a file of the embedded engine. */
+  readonly file: readonly MigrationStep[];
+  /** For PostgreSQL. */
+  readonly server: readonly string[];
+}
+
+/**
+ * Tables of the site database. Each owner adds its own to this interface.
+ * @public
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: filled by declaration merging.
+export interface SiteTables {}
+
+export interface Handle<Tables> {
   readonly query: Kysely<Tables>;
   /** Resolves when the database can be reached and has the newest format; throws one line for the operator. */
   ready(): Promise<void>;
@@ -27,31 +43,40 @@ interface Handle<Tables> {
 
 export type Database = Handle<SiteTables>;
 export type Transaction = KyselyTransaction<SiteTables>;
-export interface RuntimeDatabase extends Handle<RuntimeTables> {
-  /** Whether the epoch of this handle is still the current one, and stays so until the end of the transaction. */
-  isCurrent(transaction: KyselyTransaction<RuntimeTables>): Promise<boolean>;
-}
 
 /** Where a database is: a file of the embedded engine, or a server. */
 export type DatabasePlace = string | PostgresPlace;
 
-/** Rules and audit: every commit is on disk before it is answered. */
-export function openDatabase(place: DatabasePlace, clock = systemClock): Database {
-  return typeof place === 'string'
-    ? openFile<SiteTables>(place, 'full', migrations.site, 'the site database', clock)
-    : openServer<SiteTables>(place, 'site');
+/** How a file is written. Each commit of a `full` one is on disk before it is answered. */
+export interface FileWriting {
+  readonly durability: Durability;
+  readonly pageBytes?: number;
+}
+
+export function openHandle<Tables>(
+  place: DatabasePlace,
+  schema: DatabaseSchema,
+  writing: FileWriting,
+  clock = systemClock,
+): Handle<Tables> {
+  return typeof place === 'string' ? openFile(place, schema, writing, clock) : openServer(place, schema);
 }
 
 /**
- * As `openDatabase`, for a process that must not stand still while a disk does: a thread of its own carries out the statements of
- * a file. The file is brought forward here, before that begins.
+ * As `openHandle` with full durability, for a process that must not stand still while a disk does: a thread of its own carries out
+ * the statements of a file. The file is brought forward here, before that begins.
  */
-export async function openDatabaseApart(place: DatabasePlace, clock: Clock, log: Log): Promise<Database> {
-  const here = openDatabase(place, clock);
+export async function openHandleApart<Tables>(
+  place: DatabasePlace,
+  schema: DatabaseSchema,
+  clock: Clock,
+  log: Log,
+): Promise<Handle<Tables>> {
+  const here = openHandle<Tables>(place, schema, { durability: 'full' }, clock);
   if (typeof place !== 'string') return here;
   await here.close();
   const thread = openDatabaseThread(place, clock, log);
-  const query = new Kysely<SiteTables>({ dialect: thread.dialect });
+  const query = new Kysely<Tables>({ dialect: thread.dialect });
   return {
     ...handleOf(query, clock),
     async close() {
@@ -61,44 +86,15 @@ export async function openDatabaseApart(place: DatabasePlace, clock: Clock, log:
   };
 }
 
-/** The history of a thousand rules grows in a thousand places of an index. */
-const runtimePageBytes = 1024;
-
-/** History and rule state: a power cut may lose the last moments, never the order. */
-export function openRuntimeDatabase(place: DatabasePlace, clock = systemClock): RuntimeDatabase {
-  if (typeof place === 'string') {
-    const file = openFile<RuntimeTables>(
-      place,
-      'normal',
-      migrations.runtime,
-      'the runtime database',
-      clock,
-      runtimePageBytes,
-    );
-    return { ...file, isCurrent: () => Promise.resolve(true) };
-  }
-  return {
-    ...openServer<RuntimeTables>(place, 'runtime'),
-    async isCurrent(transaction) {
-      if (place.epoch === undefined) return true;
-      // Locked: the next holder's epoch begins after this transaction.
-      const row = await transaction.selectFrom('engine_lease').select('epoch').forShare().executeTakeFirst();
-      return row?.epoch === place.epoch;
-    },
-  };
-}
-
 function openFile<Tables>(
   file: string,
-  durability: Durability,
-  steps: readonly MigrationStep[],
-  what: string,
+  { name, file: steps }: DatabaseSchema,
+  { durability, pageBytes }: FileWriting,
   clock: Clock,
-  pageBytes?: number,
 ): Handle<Tables> {
   const sqlite = openSqlite(file, durability, pageBytes);
   orClose(sqlite, () => {
-    migrate(sqlite, steps, what);
+    migrate(sqlite, steps, `the ${name} database`);
     sqlite.exec(`PRAGMA busy_timeout = ${fileLimits.busy_timeout_ms}`);
   });
   const query = new Kysely<Tables>({ dialect: new SqliteDialect({ database: queryable(sqlite) }) });
@@ -145,14 +141,14 @@ async function rewriteFormat<Tables>(transaction: KyselyTransaction<Tables>): Pr
   await sql.raw(`PRAGMA user_version = ${row.user_version}`).execute(transaction);
 }
 
-function openServer<Tables>(place: PostgresPlace, name: 'site' | 'runtime'): Handle<Tables> {
+function openServer<Tables>(place: PostgresPlace, { name, server: steps }: DatabaseSchema): Handle<Tables> {
   const server = connectPostgres(place, name);
   const query = new Kysely<Tables>({ dialect: server.dialect });
   return {
     query,
     async ready() {
       try {
-        await migratePostgres(server, place.limits, name, postgresMigrations[name]);
+        await migratePostgres(server, place.limits, name, steps);
       } catch (error) {
         if (!(error instanceof Fault)) throw error;
         const reason = error.cause instanceof Error ? error.cause.message : 'it does not answer';

@@ -2,11 +2,13 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { decoder } from '../base/decode.ts';
+import { schemas } from '../databases/schemas.ts';
+import { openDatabase } from '../databases/site-database.ts';
 import { runOn, testSchema } from '../testing/engines.ts';
-import { type Database, openDatabase, openRuntimeDatabase } from './database.ts';
+import type { Database } from './database.ts';
 import type { PostgresPlace } from './postgres.ts';
-import { postgresMigrations } from './postgres-migrations.ts';
 import { storageLimits, storageLimitsSchema } from './server-limits.ts';
 
 let place: PostgresPlace;
@@ -41,8 +43,8 @@ describe('the format', () => {
     await runtime.ready();
     await runtime.close();
     expect(await runOn(place, 'SELECT * FROM data_format ORDER BY name')).toEqual([
-      { name: 'runtime', version: postgresMigrations.runtime.length },
-      { name: 'site', version: postgresMigrations.site.length },
+      { name: 'runtime', version: schemas.runtime.server.length },
+      { name: 'site', version: schemas.site.server.length },
     ]);
   });
 

@@ -1,13 +1,14 @@
 /** An audit trail for tests: a database of its own on either engine, a wall clock that is set by hand, and events made up. */
 import { generateKeyPairSync } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
-import { appendToChain, prepareEntry } from '../audit/chain-store.ts';
 import type { AuditEntry } from '../audit/event.ts';
 import type { AuditKey } from '../audit/statement.ts';
+import type { AuditLogName } from '../audit/store/chain.ts';
+import { appendToChain, prepareEntry } from '../audit/store/chain-store.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
-import type { AuditLogName } from '../storage/audit-chain.ts';
-import { type Database, type DatabasePlace, openDatabase } from '../storage/database.ts';
+import { openDatabase } from '../databases/site-database.ts';
+import type { Database, DatabasePlace } from '../storage/database.ts';
 import { type DatabaseEngine, runOn, testPlaces } from './engines.ts';
 
 export const testScope = { tenantId: 'tenant-1', projectId: 'project-1' };

@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import { createEngineClient, type EngineThread } from '../../src/automation/engine-client.ts';
 import { automationLimits } from '../../src/automation/limits.ts';
 import { startEngineWorker } from '../../src/automation/start-engine.ts';
+import { openRuntimeDatabase } from '../../src/automation/store/runtime-database.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { beginGeneration, createPointMemory } from '../../src/points/shared-memory.ts';
 import type { ExecutionRecord } from '../../src/rules/record.ts';
 import { readSite } from '../../src/site/site.ts';
-import { openRuntimeDatabase } from '../../src/storage/database.ts';
 import { engines, testPlaces } from '../../src/testing/engines.ts';
 import { virtualSite, waitFor } from './running-service.ts';
 

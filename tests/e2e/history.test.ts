@@ -4,9 +4,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../src/databases/site-database.ts';
 import { historyLimits } from '../../src/historian/limits.ts';
 import { openHistorian } from '../../src/historian/open-historian.ts';
-import { openDatabase } from '../../src/storage/database.ts';
 import { engines } from '../../src/testing/engines.ts';
 import { exportedRows } from '../../src/testing/histories.ts';
 import {

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import WebSocket from 'ws';
+import { openDatabase } from '../../src/databases/site-database.ts';
 import { issueToken } from '../../src/gateway/identity.ts';
 import { signingKey } from '../../src/gateway/local-keys.ts';
-import { openDatabase } from '../../src/storage/database.ts';
 import { afterThisTest, folders, start } from './per-test.ts';
 import { root, runCommand, serviceEnvironment, type TestFolders, waitFor } from './running-service.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeEach, describe, expect, test } from 'vitest';
 import WebSocket from 'ws';
-import { openDatabase } from '../../src/storage/database.ts';
+import { openDatabase } from '../../src/databases/site-database.ts';
 import { engines } from '../../src/testing/engines.ts';
 import { afterThisTest, folders, start, storedOn } from './per-test.ts';
 import {

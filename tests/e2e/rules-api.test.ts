@@ -3,9 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-
+import { openDatabase } from '../../src/databases/site-database.ts';
 import { signingKey } from '../../src/gateway/local-keys.ts';
-import { openDatabase } from '../../src/storage/database.ts';
 import { engines } from '../../src/testing/engines.ts';
 import {
   editorFlow,

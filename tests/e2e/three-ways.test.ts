@@ -8,7 +8,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { expect, test } from 'vitest';
 import { automation } from '../../src/api/automation.ts';
-import { openDatabase } from '../../src/storage/database.ts';
+import { openDatabase } from '../../src/databases/site-database.ts';
 import { afterThisTest } from './per-test.ts';
 import {
   editorFlow,

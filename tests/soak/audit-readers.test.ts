@@ -7,8 +7,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { appendToChain, prepareEntry } from '../../src/audit/chain-store.ts';
-import { openDatabase } from '../../src/storage/database.ts';
+import { appendToChain, prepareEntry } from '../../src/audit/store/chain-store.ts';
+import { openDatabase } from '../../src/databases/site-database.ts';
 import { auditEntry } from '../../src/testing/audit-trail.ts';
 import { startTestService, type TestFolders, testFolders, virtualSite, waitFor } from '../e2e/running-service.ts';
 

@@ -23,7 +23,7 @@ interface Cruise {
 }
 
 /** Libraries that are a language of their own; every other one is imported by one file or one folder. */
-const everywhere = new Set(['typebox', 'vitest', 'fast-check']);
+const everywhere = new Set(['typebox', 'kysely', 'vitest', 'fast-check']);
 
 function cruise(): Cruise {
   const args = [

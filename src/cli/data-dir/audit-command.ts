@@ -6,13 +6,14 @@ import { createReadStream, existsSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
-import type { ChainReport } from '../../audit/chain-walk.ts';
 import { exportLines, verifyExport } from '../../audit/export-file.ts';
 import { keyName } from '../../audit/statement.ts';
+import type { ChainReport } from '../../audit/store/chain-walk.ts';
+import { type AuditScan, scanAudit } from '../../audit/store/scan.ts';
 import { auditFiles, auditKeyOf } from '../../audit/trail.ts';
 import { gatherEvidence, nameOf, type TrailReport, verifyScan } from '../../audit/verify.ts';
 import { readIfThere } from '../../base/own-file.ts';
-import { type AuditScan, scanAudit } from '../../storage/audit-scan.ts';
+import { siteSchema } from '../../databases/schemas.ts';
 import type { DatabasePlace } from '../../storage/database.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { showProgress, type Terminal } from '../terminal.ts';
@@ -124,7 +125,7 @@ async function openScan(dataDir: string, place: DatabasePlace): Promise<AuditSca
   if (typeof place === 'string' && !existsSync(place))
     throw new CommandError(`there is no site database in ${dataDir}: set SVC_DATA_DIR to the service's data dir`);
   try {
-    return await scanAudit(place);
+    return await scanAudit(place, siteSchema);
   } catch (error) {
     throw new CommandError(error instanceof Error ? error.message : String(error));
   }

@@ -6,8 +6,8 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { type BackupManifest, backUp, checkBackup, restore } from '../../storage/backup.ts';
-import { databaseFormats } from '../../storage/data-files.ts';
+import { type BackupManifest, backUp, checkBackup, restore } from '../../databases/backup.ts';
+import { databaseFormats } from '../../databases/data-files.ts';
 import { CommandError } from '../exit.ts';
 import { showProgress } from '../terminal.ts';
 import { verifyDataDir } from './audit-command.ts';

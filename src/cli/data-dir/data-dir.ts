@@ -5,11 +5,12 @@
 import { existsSync } from 'node:fs';
 import { type AuditLog, createAuditLog } from '../../audit/log.ts';
 import type { Clock } from '../../base/clock.ts';
+import { databaseFormats, wasMoved } from '../../databases/data-files.ts';
+import { openDatabase } from '../../databases/site-database.ts';
 import { identityConfig } from '../../gateway/identity-config.ts';
 import { localScope } from '../../gateway/local-keys.ts';
 import type { Site } from '../../site/site.ts';
-import { databaseFormats, wasMoved } from '../../storage/data-files.ts';
-import { type Database, type DatabasePlace, openDatabase } from '../../storage/database.ts';
+import type { Database, DatabasePlace } from '../../storage/database.ts';
 import { CommandError } from '../exit.ts';
 import type { RemoteEnvironment } from '../remote.ts';
 import type { Terminal } from '../terminal.ts';

@@ -5,11 +5,11 @@
 import { type Command, Option } from 'commander';
 import { createAuditLog } from '../../audit/log.ts';
 import { newId } from '../../base/id.ts';
+import { markMoved } from '../../databases/data-files.ts';
+import { openDatabase } from '../../databases/site-database.ts';
+import { moveToPostgres } from '../../databases/to-postgres.ts';
 import { identityConfig } from '../../gateway/identity-config.ts';
 import { localScope } from '../../gateway/local-keys.ts';
-import { markMoved } from '../../storage/data-files.ts';
-import { openDatabase } from '../../storage/database.ts';
-import { moveToPostgres } from '../../storage/to-postgres.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { showProgress } from '../terminal.ts';
 import { verifyDataDir } from './audit-command.ts';

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { importRules } from '../../automation/import-export.ts';
 import { decodeRuleFile, type ImportedRule, ruleFileOf } from '../../automation/import-file.ts';
-import { createRuleStore } from '../../automation/rule-store.ts';
+import { createRuleStore } from '../../automation/store/rule-store.ts';
 import { siteCatalogue } from '../../site/site-catalogue.ts';
 import { confirmedOption } from '../command-line.ts';
 import { CommandError, exitCodes } from '../exit.ts';

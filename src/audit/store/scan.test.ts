@@ -1,0 +1,44 @@
+/** What is said of a site database whose format is not this program's [audit §6]. */
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { siteSchema } from '../../databases/schemas.ts';
+import { openDatabase } from '../../databases/site-database.ts';
+import { engines, runOn, testPlaces, testSchema } from '../../testing/engines.ts';
+import { scanAudit } from './scan.ts';
+
+const cases = [
+  [1, /this program verifies \d+: verify it with the newer program that wrote it$/],
+  [-1, /this program verifies \d+: start the service of this version once, or use the program of that one$/],
+] as const;
+
+describe.each(engines)('a site database on %s', (engine) => {
+  const known = (engine === 'sqlite' ? siteSchema.file : siteSchema.server).length;
+
+  test.each(cases)(
+    '[audit §7] a data format that differs by %i is not verified, and what to do is said',
+    async (more, advice) => {
+      const places = await testPlaces(engine);
+      onTestFinished(() => places.remove());
+      const made = openDatabase(places.site);
+      await made.ready();
+      await made.close();
+      const format = known + more;
+      if (typeof places.site === 'string') {
+        const database = new DatabaseSync(places.site);
+        database.exec(`PRAGMA user_version = ${format}`);
+        database.close();
+      } else await runOn(places.site, `UPDATE data_format SET version = ${format} WHERE name = 'site'`);
+      await expect(scanAudit(places.site, siteSchema)).rejects.toThrow(advice);
+    },
+  );
+});
+
+test('[audit §6] a server on which no service has run yet is told so, and is left as it is', async () => {
+  const place = await testSchema();
+  await expect(scanAudit(place, siteSchema)).rejects.toThrow(
+    /data format 0, .*: start the service of this version once/,
+  );
+  expect(await runOn(place, `SELECT to_regnamespace('${place.limits.postgres_schema}') AS there`)).toEqual([
+    { there: null },
+  ]);
+});

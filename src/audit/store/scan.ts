@@ -1,0 +1,266 @@
+/**
+ * Reads whole audit chains quickly and changes nothing: a read-only connection and one snapshot, beside a running service
+ * or on a copy. For verification and export only; the service reads through the query layer.
+ */
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { DatabasePlace, DatabaseSchema } from '../../storage/database.ts';
+import { connectPostgres, type PostgresConnection, type PostgresPlace } from '../../storage/postgres.ts';
+import type { AuditLogName, ChainedEvent, ChainOwner } from './chain.ts';
+
+interface ScannedChain {
+  readonly chainId: number;
+  readonly owner: ChainOwner;
+  readonly sequence: number;
+  readonly hash: string;
+}
+
+interface ScannedEvent {
+  readonly event: ChainedEvent;
+  readonly hash: string;
+  readonly details: string | null | undefined;
+  readonly era: number;
+}
+
+interface ScannedMark {
+  readonly auditedBy: number;
+  readonly mark: string;
+}
+
+export interface AuditScan {
+  readonly chains: readonly ScannedChain[];
+  /** Chains of events that have no head any more. */
+  readonly headless: readonly number[];
+  /** All events in order of sequence, many at a time. */
+  events(chainId: number, withDetails: boolean): AsyncIterable<readonly ScannedEvent[]>;
+  /** Ascending. */
+  marks(chainId: number): Promise<readonly ScannedMark[]>;
+  countDetails(chainId: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+const busyTimeoutMs = 5000;
+const rowsPerRead = 2000;
+
+/** Throws for a database of another format than `schema`. */
+export async function scanAudit(place: DatabasePlace, schema: DatabaseSchema): Promise<AuditScan> {
+  return typeof place === 'string' ? scanFile(place, schema) : scanServer(place, schema);
+}
+
+function checkFormat(version: number, known: number): void {
+  if (version === known) return;
+  const advice =
+    version > known
+      ? 'verify it with the newer program that wrote it'
+      : 'start the service of this version once, or use the program of that one';
+  throw new Error(`the site database has data format ${version}, this program verifies ${known}: ${advice}`);
+}
+
+function scanFile(file: string, schema: DatabaseSchema): AuditScan {
+  const database = new DatabaseSync(file, { readOnly: true, timeout: busyTimeoutMs });
+  try {
+    const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
+    checkFormat(version, schema.file.length);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  database.exec('BEGIN');
+  const heads = database.prepare('SELECT * FROM audit_chain ORDER BY log, tenant_id, project_id').all();
+  const chains = heads.map(chainOf);
+  const known = new Set(chains.map((chain) => chain.chainId));
+  const present = database.prepare('SELECT DISTINCT chain_id FROM audit_event').all();
+  return {
+    chains,
+    headless: present.map((row) => Number(row['chain_id'])).filter((id) => !known.has(id)),
+    events: (chainId, withDetails) => readEvents(database, chainId, withDetails),
+    marks: async (chainId) =>
+      database
+        .prepare('SELECT audited_by, mark FROM audit_mark WHERE chain_id = ? ORDER BY sequence')
+        .all(chainId)
+        .map(markOf),
+    countDetails: async (chainId) =>
+      Number(database.prepare('SELECT count(*) AS n FROM audit_details WHERE chain_id = ?').get(chainId)?.['n']),
+    close: async () => database.close(),
+  };
+}
+
+async function scanServer(place: PostgresPlace, schema: DatabaseSchema): Promise<AuditScan> {
+  const server = connectPostgres(place, 'site');
+  let connection: PostgresConnection | undefined;
+  // A server is closed only when each of its connections is given back.
+  const close = async (): Promise<void> => {
+    connection?.release(true);
+    await server.close();
+  };
+  try {
+    connection = await server.connect();
+    const { run } = connection;
+    // A reader of the export may be slow, and a long chain takes long: nothing waits for this snapshot.
+    await run('SET idle_in_transaction_session_timeout TO 0');
+    await run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    const [made] = await run(`SELECT to_regclass('data_format') IS NOT NULL AS made`);
+    const [format] = made?.['made'] === true ? await run(`SELECT version FROM data_format WHERE name = 'site'`) : [];
+    checkFormat(Number(format?.['version'] ?? 0), schema.server.length);
+    const heads = await run('SELECT * FROM audit_chain ORDER BY log, tenant_id, project_id');
+    const headless = await run(
+      'SELECT DISTINCT chain_id FROM audit_event WHERE chain_id NOT IN (SELECT chain_id FROM audit_chain)',
+    );
+    return {
+      chains: heads.map(chainOf),
+      headless: headless.map((row) => Number(row['chain_id'])),
+      async *events(chainId, withDetails) {
+        const read = `SELECT e.*, ${withDetails ? 'd.details' : 'NULL AS details'} FROM audit_event e
+          ${withDetails ? joined : ''} WHERE e.chain_id = $1 AND e.sequence > $2 ORDER BY e.sequence LIMIT ${rowsPerRead}`;
+        for (let after = Number.MIN_SAFE_INTEGER; ; ) {
+          const rows = await run(read, [chainId, after]);
+          if (rows.length === 0) return;
+          yield rows.map((row) => eventOfRow(row, withDetails));
+          after = Number(rows.at(-1)?.['sequence']);
+        }
+      },
+      marks: async (chainId) =>
+        (await run('SELECT audited_by, mark FROM audit_mark WHERE chain_id = $1 ORDER BY sequence', [chainId])).map(
+          markOf,
+        ),
+      async countDetails(chainId) {
+        const [row] = await run('SELECT count(*) AS n FROM audit_details WHERE chain_id = $1', [chainId]);
+        return Number(row?.['n']);
+      },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function markOf(row: Readonly<Record<string, unknown>>): ScannedMark {
+  return { auditedBy: Number(row['audited_by']), mark: String(row['mark']) };
+}
+
+function eventOfRow(row: Readonly<Record<string, unknown>>, withDetails: boolean): ScannedEvent {
+  const text = (name: string): string => String(row[name]);
+  const optionally = (name: string): string | null => (row[name] === null ? null : text(name));
+  return {
+    event: {
+      sequence: text('sequence'),
+      eventId: text('event_id'),
+      occurredAt: text('occurred_at'),
+      subjectKind: text('subject_kind'),
+      subjectId: text('subject_id'),
+      action: text('action'),
+      resourceKind: text('resource_kind'),
+      resourceId: text('resource_id'),
+      outcome: text('outcome'),
+      risk: text('risk'),
+      confirmation: text('confirmation'),
+      correlationId: text('correlation_id'),
+      traceId: optionally('trace_id'),
+      detailsDigest: optionally('details_digest'),
+      acceptedEventId: optionally('accepted_event_id'),
+      previous: text('previous_hash'),
+    },
+    hash: text('hash'),
+    details: withDetails ? optionally('details') : undefined,
+    era: Number(row['era']),
+  };
+}
+
+function chainOf(row: Readonly<Record<string, unknown>>): ScannedChain {
+  const log: AuditLogName = row['log'] === 'access' ? 'access' : 'events';
+  const owner = { log, tenantId: String(row['tenant_id']), projectId: String(row['project_id']) };
+  return { chainId: Number(row['chain_id']), owner, sequence: Number(row['sequence']), hash: String(row['hash']) };
+}
+
+const optional = (column: string): string => `coalesce('=' || e.${column}, '-')`;
+/** Optional columns have a sign before them, which tells an absent value from an empty one. */
+const columns = [
+  'e.sequence',
+  'e.era',
+  'e.event_id',
+  'e.occurred_at',
+  'e.subject_kind',
+  'e.subject_id',
+  'e.action',
+  'e.resource_kind',
+  'e.resource_id',
+  'e.outcome',
+  'e.risk',
+  'e.confirmation',
+  'e.correlation_id',
+  optional('trace_id'),
+  optional('details_digest'),
+  optional('accepted_event_id'),
+  'e.previous_hash',
+  'e.hash',
+];
+/** A row leaves the database twice as fast when its columns are one text. */
+const separator = '\u001f';
+
+const joined = 'LEFT JOIN audit_details d ON d.chain_id = e.chain_id AND d.sequence = e.sequence';
+
+async function* readEvents(
+  database: DatabaseSync,
+  chainId: number,
+  withDetails: boolean,
+): AsyncGenerator<readonly ScannedEvent[]> {
+  const statement = database.prepare(
+    `SELECT e.sequence, concat_ws(char(31), ${columns.join()}), ${withDetails ? 'd.details' : 'NULL'}
+     FROM audit_event e ${withDetails ? joined : ''}
+     WHERE e.chain_id = ? AND e.sequence > ? ORDER BY e.sequence LIMIT ${rowsPerRead}`,
+  );
+  const apart = database.prepare(`SELECT ${columns.join()} FROM audit_event e WHERE chain_id = ? AND sequence = ?`);
+  for (const each of [statement, apart]) each.setReturnArrays(true);
+  let after = Number.MIN_SAFE_INTEGER;
+  for (;;) {
+    const rows = rowsOf(statement, chainId, after);
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    yield rows.map(([sequence, text, details]) => {
+      const parts = text.split(separator);
+      // A value that holds the separator could pass for its neighbours: such a row is read column by column.
+      const values = parts.length === columns.length ? parts : valuesOf(apart, chainId, sequence);
+      return eventOf(values, withDetails ? details : undefined);
+    });
+    after = last[0];
+  }
+}
+
+type Row = readonly [sequence: number, text: string, details: string | null];
+
+function rowsOf(statement: StatementSync, chainId: number, after: number): readonly Row[] {
+  // STRICT tables hold exactly these types.
+  return statement.all(chainId, BigInt(after)) as unknown as readonly Row[];
+}
+
+function valuesOf(statement: StatementSync, chainId: number, sequence: number): readonly string[] {
+  return Object.values(statement.get(chainId, BigInt(sequence)) ?? {}).map(String);
+}
+
+function eventOf(values: readonly string[], details: string | null | undefined): ScannedEvent {
+  const at = (index: number): string => values[index] ?? '';
+  const present = (index: number): string | null => (at(index).startsWith('=') ? at(index).slice(1) : null);
+  return {
+    event: {
+      sequence: at(0),
+      eventId: at(2),
+      occurredAt: at(3),
+      subjectKind: at(4),
+      subjectId: at(5),
+      action: at(6),
+      resourceKind: at(7),
+      resourceId: at(8),
+      outcome: at(9),
+      risk: at(10),
+      confirmation: at(11),
+      correlationId: at(12),
+      traceId: present(13),
+      detailsDigest: present(14),
+      acceptedEventId: present(15),
+      previous: at(16),
+    },
+    hash: at(17),
+    details,
+    era: Number(at(1)),
+  };
+}

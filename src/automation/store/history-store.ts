@@ -1,0 +1,254 @@
+/**
+ * The runtime database: execution history and the durable state of rules [rules §7.5]. Written by the engine only;
+ * the main thread reads history through a handle of its own.
+ */
+import { firstIdAt } from '../../base/id.ts';
+import { blocksOf, distinct, type RunBlock, type RunRow, rowsOf } from '../run-blocks.ts';
+import type { RuntimeDatabase } from './runtime-database.ts';
+
+export interface StateRow {
+  readonly rule_id: number;
+  readonly state: string;
+}
+
+/** A claim on an action point: a priority hold, a write budget [rules §6.2]. */
+export interface ClaimRow {
+  /** `instance:point_type:point`. */
+  readonly point: string;
+  /** The claim as JSON text. */
+  readonly state: string;
+}
+
+/** What is stored in one transaction. */
+interface StoredBatch {
+  readonly rows: readonly RunRow[];
+  readonly states: readonly StateRow[];
+  /** Rules whose states are removed. */
+  readonly gone: readonly number[];
+  readonly claims: readonly ClaimRow[];
+}
+
+export interface HistoryStore {
+  /**
+   * All or nothing. Executions have happened and are stored in any case, once, however often they come; states and claims
+   * are those of the process that controls, and are left alone when that is another one by now.
+   */
+  append(batch: StoredBatch): Promise<void>;
+  /** Stores executions that were kept elsewhere meanwhile; those that are there already stay as they are. */
+  restore(rows: readonly RunRow[]): Promise<void>;
+  states(): Promise<StateRow[]>;
+  claims(): Promise<ClaimRow[]>;
+  /** Keeps the newest `unchanged` unchanged runs and the newest `total` others of one rule. */
+  pruneRule(ruleId: number, unchanged: number, total: number): Promise<void>;
+  /** Removes at most `blocks` blocks all of whose runs started before `wallMs`; returns how many. */
+  pruneBefore(wallMs: number, blocks: number): Promise<number>;
+}
+
+export interface HistoryReader {
+  /** Records of one rule as JSON texts, newest first, older than the execution `before` when it is given. */
+  page(ruleId: number, before: string | undefined, limit: number): Promise<string[]>;
+}
+
+/** Rows of one INSERT: the database bounds the parameters of a statement. */
+const rowsPerStatement = 100;
+/** Blocks read at once for a page. */
+const blocksPerRead = 8;
+const blockColumns = ['rule_id', 'unchanged', 'first_id', 'last_id', 'packing', 'records'] as const;
+
+export function createHistoryStore(database: RuntimeDatabase): HistoryStore {
+  return {
+    append: ({ rows, states, gone, claims }) =>
+      database.transaction(async (transaction) => {
+        await insertRuns(transaction, rows);
+        if (!(await database.isCurrent(transaction))) return;
+        for (const part of portions(states)) {
+          await transaction
+            .insertInto('rule_state')
+            .values(part)
+            .onConflict((on) => on.column('rule_id').doUpdateSet((set) => ({ state: set.ref('excluded.state') })))
+            .execute();
+        }
+        for (const part of portions(claims)) {
+          await transaction
+            .insertInto('point_claim')
+            .values(part)
+            .onConflict((on) => on.column('point').doUpdateSet((set) => ({ state: set.ref('excluded.state') })))
+            .execute();
+        }
+        for (const part of portions(gone))
+          await transaction.deleteFrom('rule_state').where('rule_id', 'in', part).execute();
+      }),
+    restore: (rows) => database.transaction((transaction) => insertRuns(transaction, rows)),
+    states: () => database.query.selectFrom('rule_state').select(['rule_id', 'state']).execute(),
+    claims: () => database.query.selectFrom('point_claim').select(['point', 'state']).execute(),
+    pruneRule: (ruleId, unchanged, total) =>
+      database.transaction(async (transaction) => {
+        await pruneBeyond(transaction, ruleId, 1, unchanged);
+        await pruneBeyond(transaction, ruleId, 0, total);
+      }),
+    async pruneBefore(wallMs, blocks) {
+      const result = await database.transaction((transaction) =>
+        transaction
+          .deleteFrom('execution_block')
+          .where('seq', 'in', (on) =>
+            on
+              .selectFrom('execution_block')
+              .select('seq')
+              .where('last_id', '<', firstIdAt(wallMs))
+              .orderBy('last_id')
+              .limit(blocks),
+          )
+          .executeTakeFirst(),
+      );
+      return Number(result.numDeletedRows);
+    },
+  };
+}
+
+type Queries = RuntimeDatabase['query'];
+
+/**
+ * Each run once: a transaction whose answer was lost is done again. Runs that were kept elsewhere come late, among those that are
+ * there: blocks in whose time they lie are packed anew with them, so that blocks stay disjoint.
+ */
+async function insertRuns(transaction: Queries, rows: readonly RunRow[]): Promise<void> {
+  const groups = Map.groupBy(rows, ({ rule_id, unchanged }) => `${rule_id} ${unchanged}`);
+  const fresh = [...groups.values()].map(distinct);
+  const replaced: number[] = [];
+  const blocks: RunBlock[] = [];
+  for (const part of portions(fresh)) {
+    const near = await overlapping(transaction, part);
+    for (const group of part) {
+      const [first, last] = [group[0], group.at(-1)];
+      if (first === undefined || last === undefined) continue;
+      const there = near.filter(
+        (block) =>
+          block.rule_id === first.rule_id &&
+          block.unchanged === Number(first.unchanged) &&
+          block.first_id <= last.execution_id &&
+          block.last_id >= first.execution_id,
+      );
+      replaced.push(...there.map(({ seq }) => seq));
+      blocks.push(...blocksOf(there.length === 0 ? group : distinct([...there.flatMap(rowsOf), ...group])));
+    }
+  }
+  for (const part of portions(replaced))
+    await transaction.deleteFrom('execution_block').where('seq', 'in', part).execute();
+  for (const part of portions(blocks)) await transaction.insertInto('execution_block').values(part).execute();
+}
+
+/** Blocks of the same rules and kinds that reach into the time of these runs. */
+async function overlapping(transaction: Queries, groups: readonly (readonly RunRow[])[]) {
+  const ids = groups.flat().map(({ execution_id }) => execution_id);
+  const [least, most] = [ids.reduce((a, b) => (a < b ? a : b), '~'), ids.reduce((a, b) => (a > b ? a : b), '')];
+  return transaction
+    .selectFrom('execution_block')
+    .select(['seq', ...blockColumns])
+    .where(
+      'rule_id',
+      'in',
+      groups.map(([row]) => row?.rule_id ?? 0),
+    )
+    .where('unchanged', 'in', [0, 1])
+    .where('last_id', '>=', least)
+    .where('first_id', '<=', most)
+    .execute();
+}
+
+/** Of the block in which the limit falls only the newest runs stay. */
+async function pruneBeyond(transaction: Queries, ruleId: number, unchanged: 0 | 1, keep: number): Promise<void> {
+  const ofKind = transaction
+    .selectFrom('execution_block')
+    .where('rule_id', '=', ruleId)
+    .where('unchanged', '=', unchanged);
+  const beyond = await transaction
+    .selectFrom(
+      ofKind
+        .select((on) => [
+          'last_id',
+          on.fn
+            .sum<number | string>('runs')
+            .over((over) => over.orderBy('last_id', 'desc'))
+            .as('total'),
+        ])
+        .as('counted'),
+    )
+    .select(['last_id', 'total'])
+    .where('total', '>', keep)
+    .orderBy('last_id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  if (beyond === undefined) return;
+  const block = await ofKind.select(blockColumns).where('last_id', '=', beyond.last_id).executeTakeFirstOrThrow();
+  await transaction
+    .deleteFrom('execution_block')
+    .where('rule_id', '=', ruleId)
+    .where('unchanged', '=', unchanged)
+    .where('last_id', '<=', beyond.last_id)
+    .execute();
+  const kept = rowsOf(block).slice(Number(beyond.total) - keep);
+  if (kept.length > 0) await transaction.insertInto('execution_block').values(blocksOf(kept)).execute();
+}
+
+export function createHistoryReader(database: RuntimeDatabase): HistoryReader {
+  return {
+    async page(ruleId, before, limit) {
+      const rows: RunRow[] = [];
+      for (const unchanged of [0, 1] as const)
+        rows.push(...(await newestRuns(database.query, ruleId, unchanged, before, limit)));
+      return distinct(rows)
+        .toReversed()
+        .slice(0, limit)
+        .map(({ record }) => record);
+    },
+  };
+}
+
+/** The newest runs of one kind, at least `limit` where there are as many; whatever became of the run at the cursor. */
+async function newestRuns(
+  query: Queries,
+  ruleId: number,
+  unchanged: 0 | 1,
+  before: string | undefined,
+  limit: number,
+): Promise<RunRow[]> {
+  const rows: RunRow[] = [];
+  if (before !== undefined) {
+    const [block] = await blocksFrom(query, ruleId, unchanged, before).limit(1).execute();
+    if (block !== undefined) rows.push(...rowsOf(block).filter(({ execution_id }) => execution_id < before));
+  }
+  for (let cursor = before; rows.length < limit; ) {
+    const blocks = await blocksBefore(query, ruleId, unchanged, cursor).limit(blocksPerRead).execute();
+    for (const block of blocks) rows.push(...rowsOf(block));
+    cursor = blocks.at(-1)?.last_id;
+    if (cursor === undefined) break;
+  }
+  return rows;
+}
+
+/** Blocks that lie wholly before the cursor, the newest first. */
+export function blocksBefore(query: Queries, ruleId: number, unchanged: 0 | 1, cursor: string | undefined) {
+  return ofKindOf(query, ruleId, unchanged)
+    .$if(cursor !== undefined, (older) => older.where('last_id', '<', cursor ?? ''))
+    .orderBy('last_id', 'desc');
+}
+
+/** Blocks that end at the cursor or later, the oldest first: only the first one may hold runs before it. */
+function blocksFrom(query: Queries, ruleId: number, unchanged: 0 | 1, cursor: string) {
+  return ofKindOf(query, ruleId, unchanged).where('last_id', '>=', cursor).orderBy('last_id');
+}
+
+function ofKindOf(query: Queries, ruleId: number, unchanged: 0 | 1) {
+  return query
+    .selectFrom('execution_block')
+    .select(blockColumns)
+    .where('rule_id', '=', ruleId)
+    .where('unchanged', '=', unchanged);
+}
+
+function portions<T>(list: readonly T[]): T[][] {
+  const parts: T[][] = [];
+  for (let from = 0; from < list.length; from += rowsPerStatement)
+    parts.push(list.slice(from, from + rowsPerStatement));
+  return parts;
+}

@@ -1,0 +1,209 @@
+/**
+ * The rules table [rules §1.1]. The one writer of `rules`. Every change raises the row's revision, so (id, revision) names a
+ * content; ids are never used again [rules §1.1].
+ */
+import type { Clock } from '../../base/clock.ts';
+import { Fault } from '../../base/fault.ts';
+import { nextTurn } from '../../base/turns.ts';
+import type { Database, Transaction } from '../../storage/database.ts';
+import type { EngineRule } from '../engine-contract.ts';
+
+/** A row as it is stored; documents are the column texts. */
+export interface RuleRow extends EngineRule {
+  readonly name: string;
+  readonly description: string | null;
+  readonly flow_json: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+/** One rule in a list; its documents may be large and are not read. */
+export type RuleSummary = Pick<RuleRow, 'id' | 'name' | 'description' | 'enabled' | 'priority'>;
+
+export type RuleHead = Pick<RuleRow, 'id' | 'revision' | 'enabled' | 'priority'>;
+
+interface RuleFilter {
+  readonly enabled?: boolean | undefined;
+  /** Part of the name or description, upper and lower case alike. */
+  readonly search?: string | undefined;
+}
+
+/** New column values; absent ones stay. */
+export interface RuleChanges {
+  readonly name?: string;
+  readonly description?: string | null;
+  readonly priority?: number;
+  readonly cooldown_ms?: number;
+  readonly trigger_config?: string | null;
+  /** Both flow columns, always together. */
+  readonly flow?: { readonly flow_json: string | null; readonly nodes_json: string };
+  readonly enabled?: boolean;
+}
+
+export interface RuleStore {
+  list(filter: RuleFilter, page: number, pageSize: number): Promise<{ rows: RuleSummary[]; total: number }>;
+  get(id: number): Promise<RuleRow | null>;
+  create(name: string, description: string | null): Promise<RuleRow>;
+  /** Throws `not-found`, or `revision-conflict` when `expected` is given and is not the row's revision. */
+  update(id: number, changes: RuleChanges, expected?: number): Promise<{ before: RuleRow; after: RuleRow }>;
+  /** Throws as `update` does. */
+  remove(id: number, expected?: number): Promise<RuleRow>;
+  /** Which rules there are and in which revision, by what a reload compares and in what order it loads them. */
+  heads(): Promise<RuleHead[]>;
+  engineRules(ids: readonly number[]): Promise<EngineRule[]>;
+  /** Every row, by id, for export and import. */
+  all(): Promise<RuleRow[]>;
+}
+
+/** Ids named in one question to the database. */
+const idsPerQuery = 500;
+/** Heads read in one turn of this thread. */
+const headsPerQuery = 1000;
+
+export function createRuleStore(database: Database, clock: Clock, rulesMax: number): RuleStore {
+  const now = (): string => new Date(clock.wallMs()).toISOString();
+  return {
+    async list(filter, page, pageSize) {
+      let query = database.query.selectFrom('rules');
+      if (filter.enabled !== undefined) query = query.where('enabled', '=', filter.enabled ? 1 : 0);
+      const search = filter.search?.toLowerCase();
+      if (search !== undefined && search !== '') {
+        query = query.where((on) =>
+          on.or([
+            on(on.fn<number>('instr', [on.fn('lower', ['name']), on.val(search)]), '>', 0),
+            on(on.fn<number>('instr', [on.fn('lower', ['description']), on.val(search)]), '>', 0),
+          ]),
+        );
+      }
+      const counted = await query.select((on) => on.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
+      const rows = await query
+        .select(['id', 'name', 'description', 'enabled', 'priority'])
+        .orderBy('priority', 'desc')
+        .orderBy('id')
+        .limit(pageSize)
+        .offset((page - 1) * pageSize)
+        .execute();
+      return { rows: rows.map((row) => ({ ...row, enabled: row.enabled !== 0 })), total: counted.total };
+    },
+    async get(id) {
+      const row = await database.query.selectFrom('rules').selectAll().where('id', '=', id).executeTakeFirst();
+      return row === undefined ? null : rowOf(row);
+    },
+    create: (name, description) =>
+      database.transaction((transaction) => insertStub(transaction, { name, description, at: now() }, rulesMax)),
+    update: (id, changes, expected) =>
+      database.transaction((transaction) => updateRow(transaction, id, changes, now(), expected)),
+    remove: (id, expected) =>
+      database.transaction(async (transaction) => {
+        const before = await rowIn(transaction, id);
+        checkRevision(before, expected);
+        await transaction.deleteFrom('rules').where('id', '=', id).execute();
+        return before;
+      }),
+    async heads() {
+      const heads: RuleHead[] = [];
+      for (let last: number | undefined = -1; last !== undefined; ) {
+        const rows: { id: number; revision: number; enabled: number; priority: number }[] = await database.query
+          .selectFrom('rules')
+          .select(['id', 'revision', 'enabled', 'priority'])
+          .where('id', '>', last)
+          .orderBy('id')
+          .limit(headsPerQuery)
+          .execute();
+        for (const row of rows) heads.push({ ...row, enabled: row.enabled !== 0 });
+        last = rows.length < headsPerQuery ? undefined : rows.at(-1)?.id;
+        if (last !== undefined) await nextTurn(clock);
+      }
+      return heads;
+    },
+    async engineRules(ids) {
+      const rules: EngineRule[] = [];
+      for (let from = 0; from < ids.length; from += idsPerQuery) {
+        const rows = await database.query
+          .selectFrom('rules')
+          .select(['id', 'revision', 'enabled', 'priority', 'cooldown_ms', 'trigger_config', 'nodes_json'])
+          .where('id', 'in', ids.slice(from, from + idsPerQuery))
+          .execute();
+        for (const row of rows) rules.push({ ...row, enabled: row.enabled !== 0 });
+      }
+      return rules;
+    },
+    all: async () => (await database.query.selectFrom('rules').selectAll().orderBy('id').execute()).map(rowOf),
+  };
+}
+
+/** A disabled rule with an empty topology and no document [rules §1.3]. */
+export async function insertStub(
+  transaction: Transaction,
+  stub: { readonly name: string; readonly description: string | null; readonly at: string },
+  rulesMax: number,
+): Promise<RuleRow> {
+  const counted = await transaction
+    .selectFrom('rules')
+    .select((on) => on.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow();
+  if (counted.total >= rulesMax)
+    throw new Fault('invalid-input', `there are ${rulesMax} rules already, which is the limit`);
+  const row = await transaction
+    .insertInto('rules')
+    .values({
+      name: stub.name,
+      description: stub.description,
+      enabled: 0,
+      priority: 0,
+      cooldown_ms: 0,
+      trigger_config: null,
+      flow_json: null,
+      nodes_json: '{}',
+      revision: 1,
+      created_at: stub.at,
+      updated_at: stub.at,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return rowOf(row);
+}
+
+/** All changed columns in one statement, with the revision they were decided on. */
+export async function updateRow(
+  transaction: Transaction,
+  id: number,
+  changes: RuleChanges,
+  at: string,
+  expected?: number,
+): Promise<{ before: RuleRow; after: RuleRow }> {
+  const before = await rowIn(transaction, id);
+  checkRevision(before, expected);
+  const { flow, enabled, ...columns } = changes;
+  const row = await transaction
+    .updateTable('rules')
+    .set({
+      ...columns,
+      ...flow,
+      ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }),
+      revision: before.revision + 1,
+      updated_at: at,
+    })
+    .where('id', '=', id)
+    .where('revision', '=', before.revision)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return { before, after: rowOf(row) };
+}
+
+function checkRevision({ id, revision }: RuleRow, expected: number | undefined): void {
+  if (expected === undefined || expected === revision) return;
+  throw new Fault('revision-conflict', `rule ${id} is at revision ${revision}, not ${expected}`, {
+    details: { revision, expected_revision: expected },
+  });
+}
+
+async function rowIn(transaction: Transaction, id: number): Promise<RuleRow> {
+  const row = await transaction.selectFrom('rules').selectAll().where('id', '=', id).executeTakeFirst();
+  if (row === undefined) throw new Fault('not-found', `rule ${id} not found`);
+  return rowOf(row);
+}
+
+function rowOf(row: Omit<RuleRow, 'enabled'> & { readonly enabled: number }): RuleRow {
+  return { ...row, enabled: row.enabled !== 0 };
+}

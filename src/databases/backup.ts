@@ -1,0 +1,260 @@
+/**
+ * Backups of a data dir [platform §4.4]: one consistent copy of each database while the service writes, with the
+ * small files beside them, and a manifest that is written last. What has no manifest is no backup.
+ */
+
+import { createHash } from 'node:crypto';
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import Type from 'typebox';
+import { Check } from 'typebox/value';
+import { copyDatabase, type DatabaseName, damageOf, databaseFormats, migrationCopies } from './data-files.ts';
+import { schemas } from './schemas.ts';
+
+const manifestName = 'backup.json';
+
+const manifestSchema = Type.Object(
+  {
+    schema: Type.Literal('svc.backup.v1'),
+    created_at: Type.String(),
+    /** Of the program that made it. */
+    version: Type.String(),
+    /** Data format of each database. */
+    formats: Type.Record(Type.String(), Type.Integer({ minimum: 0 })),
+    files: Type.Array(
+      Type.Object(
+        {
+          name: Type.String({ pattern: '^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$' }),
+          bytes: Type.Integer({ minimum: 0 }),
+          sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export type BackupManifest = Type.Static<typeof manifestSchema>;
+
+/** What is wrong with a backup or with its place, for the operator. */
+export class BackupError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'BackupError';
+  }
+}
+
+export interface BackupOrder {
+  readonly dataDir: string;
+  /** Must be empty or not there. */
+  readonly target: string;
+  readonly version: string;
+  readonly wallMs: number;
+  readonly onFile: (name: string) => void;
+}
+
+/** Made anew by every start, or large and of use to nobody elsewhere. */
+function isLeftOut(name: string): boolean {
+  return (
+    name === 'service.lock' ||
+    name === 'service.lock-journal' ||
+    name === 'logs' ||
+    name === migrationCopies ||
+    /\.sqlite-(wal|shm|journal)$/.test(name) ||
+    name.startsWith('.')
+  );
+}
+
+export function backUp(order: BackupOrder): BackupManifest {
+  const { dataDir, target } = order;
+  if (!isEmptyPlace(target)) throw new BackupError(`${target} is not empty: a backup needs a folder of its own`);
+  // Before anything is copied: this program could not vouch for what it does not know.
+  const newer = databaseFormats(dataDir).find(({ found, known }) => found > known);
+  if (newer !== undefined)
+    throw new BackupError(
+      `the data dir has data format ${newer.found} of ${newer.name}; this program knows ${newer.known}: back it up with the newer program that wrote it`,
+    );
+  makeFolder(target);
+  const names = filesOf(dataDir);
+  // Small files first: a checkpoint that is newer than the database beside it would vouch for events that it lacks.
+  const small = names.filter((name) => !name.endsWith('.sqlite'));
+  const databases = names.filter((name) => name.endsWith('.sqlite'));
+  for (const name of [...small, ...databases]) {
+    order.onFile(name);
+    const copy = join(target, name);
+    mkdirSync(dirname(copy), { recursive: true, mode: 0o700 });
+    if (name.endsWith('.sqlite')) copyWhole(join(dataDir, name), copy);
+    else copyFileSync(join(dataDir, name), copy);
+    chmodSync(copy, 0o600);
+    syncToDisk(copy);
+  }
+  const formats = Object.fromEntries(databaseFormats(target).map(({ name, found }) => [name, found]));
+  // Looking at a database leaves nothing behind that would count as a file of the backup.
+  const files = [...small, ...databases].map((name) => ({ name, ...factsOf(join(target, name)) }));
+  const manifest: BackupManifest = {
+    schema: 'svc.backup.v1',
+    created_at: new Date(order.wallMs).toISOString(),
+    version: order.version,
+    formats,
+    files,
+  };
+  const draft = join(target, `${manifestName}.part`);
+  writeFileSync(draft, `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600, flush: true });
+  renameSync(draft, join(target, manifestName));
+  syncToDisk(target);
+  return manifest;
+}
+
+/** Every file against the manifest, every database against itself; throws what does not hold. */
+export function checkBackup(source: string): BackupManifest {
+  const manifest = readManifest(source);
+  for (const { name, bytes, sha256 } of manifest.files) {
+    const file = join(source, name);
+    if (!existsSync(file)) throw new BackupError(`the backup is not whole: ${name} is missing`);
+    const facts = factsOf(file);
+    if (facts.bytes !== bytes || facts.sha256 !== sha256)
+      throw new BackupError(`the backup is damaged: ${name} is not what was saved`);
+    const damage = name.endsWith('.sqlite') ? damageOf(file) : null;
+    if (damage !== null) throw new BackupError(`the backup is damaged: ${name}: ${damage}`);
+  }
+  for (const [name, format] of Object.entries(manifest.formats)) {
+    const known = isDatabaseName(name) ? schemas[name].file.length : 0;
+    if (format > known)
+      throw new BackupError(
+        `the backup has data format ${format} of ${name}; this program knows ${known}: use the newer program`,
+      );
+  }
+  return manifest;
+}
+
+/** Copies of an unfinished restore: what holds this folder is no data dir. */
+const draftName = '.restoring';
+
+export function isHalfRestored(dataDir: string): boolean {
+  return existsSync(join(dataDir, draftName));
+}
+
+/**
+ * Puts a checked backup where a data dir is to be. All is copied before anything is put in its place. The folder itself may be
+ * there and stays as it is: a mounted volume, or a folder whose parent belongs to somebody else, cannot be replaced.
+ */
+export function restore(source: string, dataDir: string, onFile: (name: string) => void): BackupManifest {
+  if (!isEmptyPlace(dataDir) && !isHalfRestored(dataDir))
+    throw new BackupError(`${dataDir} is not empty: move it away first; a restore never writes over data`);
+  const manifest = checkBackup(source);
+  const draft = join(dataDir, draftName);
+  makeFolder(draft);
+  // What an interrupted restore left; the draft last, for it says that this is no data dir.
+  for (const name of readdirSync(dataDir)) if (name !== draftName) rmSync(join(dataDir, name), { recursive: true });
+  for (const name of readdirSync(draft)) rmSync(join(draft, name), { recursive: true });
+  for (const { name } of manifest.files) {
+    onFile(name);
+    const copy = join(draft, name);
+    mkdirSync(dirname(copy), { recursive: true, mode: 0o700 });
+    copyFileSync(join(source, name), copy);
+    chmodSync(copy, 0o600);
+    syncToDisk(copy);
+  }
+  for (const name of readdirSync(draft)) renameSync(join(draft, name), join(dataDir, name));
+  syncToDisk(dataDir);
+  rmdirSync(draft);
+  syncToDisk(dataDir);
+  return manifest;
+}
+
+/** With its parents, for its owner alone; what is there stays as it is. */
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error;
+    throw new BackupError(`${folder} cannot be written: ${String(error.code)}`);
+  }
+}
+
+function isDatabaseName(name: string): name is DatabaseName {
+  return Object.hasOwn(schemas, name);
+}
+
+function isEmptyPlace(folder: string): boolean {
+  return !existsSync(folder) || (statSync(folder).isDirectory() && readdirSync(folder).length === 0);
+}
+
+/** Names below the folder, with `/`. */
+function filesOf(folder: string, prefix = ''): string[] {
+  return readdirSync(join(folder, prefix), { withFileTypes: true })
+    .filter(({ name }) => !isLeftOut(name))
+    .flatMap((entry) => {
+      const name = prefix === '' ? entry.name : `${prefix}/${entry.name}`;
+      if (entry.isDirectory()) return filesOf(folder, name);
+      return entry.isFile() ? [name] : [];
+    })
+    .toSorted();
+}
+
+function copyWhole(file: string, copy: string): void {
+  copyDatabase(file, copy);
+  const damage = damageOf(copy);
+  if (damage !== null) throw new BackupError(`${file} is damaged: ${damage}`);
+}
+
+const chunkBytes = 1_048_576;
+
+function factsOf(file: string): { readonly bytes: number; readonly sha256: string } {
+  const bytes = statSync(file).size;
+  const hash = createHash('sha256');
+  const handle = openSync(file, 'r');
+  try {
+    const buffer = Buffer.alloc(chunkBytes);
+    for (let read = readSync(handle, buffer); read > 0; read = readSync(handle, buffer))
+      hash.update(buffer.subarray(0, read));
+  } finally {
+    closeSync(handle);
+  }
+  return { bytes, sha256: hash.digest('hex') };
+}
+
+function syncToDisk(path: string): void {
+  const handle = openSync(path, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+function readManifest(source: string): BackupManifest {
+  const file = join(source, manifestName);
+  if (!existsSync(file)) throw new BackupError(`${source} holds no backup: there is no ${manifestName} in it`);
+  const value = parsed(readFileSync(file, 'utf8'));
+  if (Check(manifestSchema, value)) return value;
+  throw new BackupError(`the backup is damaged: its ${manifestName} is not one`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,118 @@
+/** A database file behind a thread of its own does as one that is opened here, and refuses all when that thread is gone. */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Kysely, sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../base/clock.ts';
+import { silentLog } from '../base/log.ts';
+import type { Database } from '../storage/database.ts';
+import { openDatabaseThread } from '../storage/database-apart.ts';
+import { fileLimits } from '../storage/limits.ts';
+import { simulatedClock } from '../testing/simulated-clock.ts';
+import { openDatabaseApart } from './site-database.ts';
+
+describe('a database file whose statements another thread carries out', () => {
+  let folder = '';
+  let file = '';
+  let database: Database;
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'setpoint-apart-'));
+    file = join(folder, 'site.sqlite');
+    database = await openDatabaseApart(file, systemClock, silentLog);
+  });
+  afterEach(async () => {
+    await database.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const rows = async (): Promise<unknown[]> => (await sql`SELECT * FROM scratch`.execute(database.query)).rows;
+
+  test('answers with rows, numbers of changes and of rows, bytes and large numbers as they are', async () => {
+    await sql`CREATE TABLE scratch (id INTEGER PRIMARY KEY, large INTEGER, bytes BLOB, text TEXT)`.execute(
+      database.query,
+    );
+    const bytes = new Uint8Array([0, 1, 255]);
+    const inserted = await sql`INSERT INTO scratch (large, bytes, text) VALUES (${2 ** 50}, ${bytes}, 'é')`.execute(
+      database.query,
+    );
+    expect([inserted.insertId, inserted.numAffectedRows]).toEqual([1n, 1n]);
+    expect(await rows()).toEqual([{ id: 1, large: 2 ** 50, bytes, text: 'é' }]);
+    expect((await sql`DELETE FROM scratch`.execute(database.query)).numAffectedRows).toBe(1n);
+  });
+
+  test('a transaction is all or nothing, and others wait for its end', async () => {
+    await sql`CREATE TABLE scratch (n INTEGER)`.execute(database.query);
+    const failed = database.transaction(async (transaction) => {
+      await sql`INSERT INTO scratch VALUES (1)`.execute(transaction);
+      throw new Error('given up');
+    });
+    const after = database.transaction((transaction) => sql`INSERT INTO scratch VALUES (2)`.execute(transaction));
+    await expect(failed).rejects.toThrow('given up');
+    await after;
+    expect(await rows()).toEqual([{ n: 2 }]);
+  });
+
+  test('a statement that cannot be carried out is refused, and the next one is not', async () => {
+    await expect(sql`SELECT * FROM nowhere`.execute(database.query)).rejects.toMatchObject({
+      code: 'storage-unavailable',
+    });
+    expect((await sql`SELECT 1 AS n`.execute(database.query)).rows).toEqual([{ n: 1 }]);
+  });
+
+  test('a lock that another connection holds is waited for, without keeping this thread', async () => {
+    await sql`CREATE TABLE scratch (n INTEGER)`.execute(database.query);
+    const other = new DatabaseSync(file);
+    other.exec('BEGIN IMMEDIATE');
+    const written = database.transaction((transaction) => sql`INSERT INTO scratch VALUES (1)`.execute(transaction));
+    await new Promise((resolve) => setTimeout(resolve, fileLimits.busy_timeout_ms + fileLimits.begin_retry_ms));
+    other.exec('ROLLBACK');
+    other.close();
+    await written;
+    expect(await rows()).toEqual([{ n: 1 }]);
+  });
+
+  test('closing leaves one file', async () => {
+    await sql`CREATE TABLE scratch (n INTEGER)`.execute(database.query);
+    await database.close();
+    expect(readdirSync(folder)).toEqual(['site.sqlite']);
+    database = await openDatabaseApart(file, systemClock, silentLog);
+  });
+});
+
+test('when the thread has ended by itself, everything is refused and the log says what to do', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'setpoint-apart-'));
+  const lines: string[] = [];
+  const log = { ...silentLog, error: (message: string) => void lines.push(message) };
+  // A folder cannot be opened as a file: the thread throws.
+  const thread = openDatabaseThread(folder, systemClock, log);
+  const query = new Kysely<Record<string, never>>({ dialect: thread.dialect });
+  for (const attempt of [1, 2])
+    await expect(sql`SELECT ${attempt}`.execute(query)).rejects.toMatchObject({ code: 'storage-unavailable' });
+  expect(lines).toEqual(['database thread failed; restart the service']);
+  await query.destroy();
+  await thread.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('a transaction that began after its caller had gone is taken back before the next statement', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'setpoint-apart-'));
+  const file = join(folder, 'site.sqlite');
+  const clock = simulatedClock();
+  const thread = openDatabaseThread(file, clock, silentLog);
+  const query = new Kysely<Record<string, never>>({ dialect: thread.dialect });
+  await sql`CREATE TABLE scratch (n INTEGER)`.execute(query);
+  const begun = query.transaction().execute(() => Promise.resolve());
+  // The statement is on its way; the thread's answer comes in a later turn of the event loop.
+  for (let step = 0; step < 50; step++) await Promise.resolve();
+  clock.advance(fileLimits.answer_deadline_ms);
+  await expect(begun).rejects.toThrow('did not answer in time');
+
+  await sql`INSERT INTO scratch VALUES (1)`.execute(query);
+  const other = new DatabaseSync(file);
+  expect(other.prepare('SELECT n FROM scratch').all()).toEqual([{ n: 1 }]);
+  other.close();
+  await query.destroy();
+  await thread.close();
+  rmSync(folder, { recursive: true, force: true });
+});

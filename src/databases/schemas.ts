@@ -1,0 +1,26 @@
+/**
+ * The site's databases and their tables, which belong to other folders. The number of applied steps is a database's format; a
+ * database with more steps than this program knows was written by a newer one and is refused.
+ */
+import { auditInFile } from '../audit/store/file-tables.ts';
+import { chainOlderEvents } from '../audit/store/migration.ts';
+import { auditOnServer } from '../audit/store/server-tables.ts';
+import { ruleHeadsInFile, rulesInFile, rulesOnServer } from '../automation/store/rule-table.ts';
+import { runtimeSchema } from '../automation/store/runtime-schema.ts';
+import { historySchema } from '../historian/store/schema.ts';
+import type { DatabaseSchema } from '../storage/database.ts';
+
+const queryFunctions = `
+  -- The two functions that queries use and this engine does not have.
+  CREATE FUNCTION instr(text, text) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT strpos($1, $2)';
+  CREATE FUNCTION unlikely(boolean) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT $1';
+`;
+
+/** Rules and audit. */
+export const siteSchema: DatabaseSchema = {
+  name: 'site',
+  file: [`${rulesInFile} ${auditInFile}`, chainOlderEvents, ruleHeadsInFile],
+  server: [`${queryFunctions} ${rulesOnServer} ${auditOnServer}`],
+};
+
+export const schemas = { site: siteSchema, runtime: runtimeSchema, history: historySchema } as const;

@@ -1,0 +1,157 @@
+/**
+ * The history database, synchronously: a window of tens of thousands of rows is read in one go, and a row must not cost a
+ * promise. Queries are built by the same query layer as everywhere else, compiled once, and run with values bound by
+ * name.
+ */
+import { existsSync, statSync } from 'node:fs';
+import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
+import { type Compilable, type Expression, Kysely, type RawBuilder, SqliteDialect, sql } from 'kysely';
+import { migrate, openSqlite, queryable } from '../../storage/sqlite.ts';
+import { type HistoryTables, historySchema } from './schema.ts';
+
+type Cell = SQLOutputValue | undefined;
+type Values<N extends string> = Readonly<Record<N, number | null>>;
+export type Places<N extends string> = Readonly<Record<N, RawBuilder<number>>>;
+
+/** A query over places that stand for the values of names; the same for both engines. */
+export type HistoryQuery<N extends string> = (query: HistoryQueries, at: Places<N>) => Compilable;
+export type HistoryQueries = Kysely<HistoryTables>;
+
+/** The one value that a query gives, in place of a value that is known. */
+export function answerOf(query: Expression<unknown>): RawBuilder<number> {
+  return sql<number>`(${query})`;
+}
+
+/** A query compiled once. Rows come as arrays in the order of the selected columns: objects cost five times as much. */
+interface CompiledStatement<N extends string> {
+  all(values: Values<N>): readonly (readonly Cell[])[];
+  iterate(values: Values<N>): IterableIterator<readonly Cell[]>;
+  /** Returns how many rows changed. */
+  run(values: Values<N>): number;
+}
+
+export interface HistoryDatabase {
+  statement<N extends string>(names: readonly N[], build: HistoryQuery<N>): CompiledStatement<N>;
+  /** All or nothing; takes the write lock at once. */
+  transaction<T>(work: () => T): T;
+  /** Pins what the following reads see, until `endRead`. */
+  beginRead(): void;
+  endRead(): void;
+  /** False when the file was removed or replaced since it was opened. */
+  isCurrent(): boolean;
+  close(): void;
+}
+
+/** Makes the file when there is none. A lock of another process is waited for as long as `lockWaitMs`. */
+export function openHistoryWriter(file: string, lockWaitMs: number): HistoryDatabase {
+  const sqlite = openSqlite(file, 'normal');
+  try {
+    sqlite.exec(`PRAGMA busy_timeout = ${Math.floor(lockWaitMs)}`);
+    migrate(sqlite, historySchema.file, 'the history database');
+    return wrap(sqlite, file);
+  } catch (error) {
+    sqlite.close();
+    throw error;
+  }
+}
+
+/** Throws when there is no file, or none of this format. */
+export function openHistoryReader(file: string, lockWaitMs: number): HistoryDatabase {
+  if (!existsSync(file)) throw new Error('there is no history database');
+  const sqlite = new DatabaseSync(file, { readOnly: true, timeout: Math.floor(lockWaitMs) });
+  try {
+    const version = Number(sqlite.prepare('PRAGMA user_version').get()?.['user_version']);
+    if (version !== historySchema.file.length) throw new Error(`the history database has data format ${version}`);
+    return wrap(sqlite, file);
+  } catch (error) {
+    sqlite.close();
+    throw error;
+  }
+}
+
+function wrap(sqlite: DatabaseSync, file: string): HistoryDatabase {
+  // Only compiles: what it would run goes through the statements below.
+  const query = new Kysely<HistoryTables>({ dialect: new SqliteDialect({ database: queryable(sqlite) }) });
+  const openedAs = identityOf(file);
+  const firstRead = sqlite.prepare('SELECT id FROM series LIMIT 1');
+  return {
+    statement: (names, build) => compile(sqlite, query, names, build),
+    transaction(work) {
+      sqlite.exec('BEGIN IMMEDIATE');
+      try {
+        const result = work();
+        sqlite.exec('COMMIT');
+        return result;
+      } catch (error) {
+        // A full disk has rolled back already.
+        if (sqlite.isTransaction) sqlite.exec('ROLLBACK');
+        throw error;
+      }
+    },
+    beginRead() {
+      sqlite.exec('BEGIN');
+      // The snapshot begins with the first read.
+      firstRead.get();
+    },
+    endRead: () => sqlite.exec('COMMIT'),
+    isCurrent: () => openedAs !== null && identityOf(file) === openedAs,
+    close: () => sqlite.close(),
+  };
+}
+
+function identityOf(file: string): string | null {
+  const stat = statSync(file, { throwIfNoEntry: false });
+  return stat === undefined ? null : `${stat.dev}:${stat.ino}`;
+}
+
+/** Stands in a query for the value of one name. */
+class Place {
+  readonly name: string;
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+function compile<N extends string>(
+  sqlite: DatabaseSync,
+  query: Kysely<HistoryTables>,
+  names: readonly N[],
+  build: HistoryQuery<N>,
+): CompiledStatement<N> {
+  const { text, bound } = compileQuery(query, names, build);
+  const statement = sqlite.prepare(text);
+  statement.setReturnArrays(true);
+  return {
+    all: (values) => statement.all(...bound(values)) as unknown as SQLOutputValue[][],
+    iterate: (values) => statement.iterate(...bound(values)) as unknown as IterableIterator<SQLOutputValue[]>,
+    run: (values) => Number(statement.run(...bound(values)).changes),
+  };
+}
+
+export interface CompiledQuery<N extends string> {
+  readonly text: string;
+  /** The parameters of `text`, in their order. */
+  bound(values: Values<N>): (number | string | null)[];
+}
+
+export function compileQuery<N extends string>(
+  query: Kysely<HistoryTables>,
+  names: readonly N[],
+  build: HistoryQuery<N>,
+): CompiledQuery<N> {
+  const at: Partial<Record<N, RawBuilder<number>>> = {};
+  for (const name of names) at[name] = sql<number>`${new Place(name)}`;
+  const compiled = build(query, at as Places<N>).compile();
+  const slots = compiled.parameters.map((parameter) =>
+    parameter instanceof Place ? parameter.name : constant(parameter),
+  );
+  return {
+    text: compiled.sql,
+    bound: (values) => slots.map((slot) => (typeof slot === 'string' ? (values[slot as N] ?? null) : slot.value)),
+  };
+}
+
+function constant(parameter: unknown): { readonly value: number | string } {
+  if (typeof parameter === 'number' || typeof parameter === 'string') return { value: parameter };
+  throw new Error(`a ${typeof parameter} cannot stand in a query`);
+}

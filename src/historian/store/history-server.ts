@@ -1,0 +1,131 @@
+/**
+ * Recorded history in a PostgreSQL server: reads in one snapshot, writes under the history's one write lock, fenced by the
+ * epoch of the process that controls. Queries are those of the embedded engine (`HistoryQuery`), compiled for this one.
+ */
+import { Kysely } from 'kysely';
+import { Fault } from '../../base/fault.ts';
+import {
+  connectPostgres,
+  migratePostgres,
+  type PostgresConnection,
+  type PostgresPlace,
+} from '../../storage/postgres.ts';
+import { compileQuery, type HistoryQuery } from './history-database.ts';
+import { type HistoryTables, historySchema } from './schema.ts';
+
+type Values<N extends string> = Readonly<Record<N, number | null>>;
+
+/** A query compiled once, for any connection. */
+interface ServerQuery<N extends string> {
+  rows(connection: PostgresConnection, values: Values<N>): Promise<Rows>;
+  /** As many rows at a time as `count`, for answers that are too large for one. */
+  portions(connection: PostgresConnection, values: Values<N>, count: number): AsyncIterableIterator<Rows>;
+}
+
+type Rows = readonly (readonly unknown[])[];
+
+export interface HistoryServer {
+  query<N extends string>(name: string, names: readonly N[], build: HistoryQuery<N>): ServerQuery<N>;
+  /** A connection that sees one state of the history until `end`. A partition that it may read is not dropped. */
+  beginRead(idleMs?: number): Promise<PostgresConnection>;
+  /** One on which something failed is not used again. */
+  endRead(connection: PostgresConnection, sound: boolean): Promise<void>;
+  /** All or nothing, one at a time; makes the tables first when there are none. */
+  write<T>(work: (connection: PostgresConnection) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export function connectHistory(place: PostgresPlace): HistoryServer {
+  const server = connectPostgres(place, 'history');
+  // Only compiles: what it would run goes through connections of our own.
+  const compiler = new Kysely<HistoryTables>({ dialect: server.dialect });
+  let prepared: Promise<void> | undefined;
+  const ready = (): Promise<void> => {
+    prepared ??= migratePostgres(server, place.limits, 'history', historySchema.server).catch((error: unknown) => {
+      prepared = undefined;
+      throw error;
+    });
+    return prepared;
+  };
+  return {
+    query(name, names, build) {
+      const { text, bound } = compileQuery(compiler, names, build);
+      return {
+        rows: async (connection, values) => (await connection.cells(text, bound(values), name)).rows,
+        async *portions(connection, values, count) {
+          await connection.cells(`DECLARE ${name} NO SCROLL CURSOR FOR ${text}`, bound(values));
+          for (;;) {
+            const { rows } = await connection.cells(`FETCH ${count} FROM ${name}`, []);
+            if (rows.length > 0) yield rows;
+            if (rows.length < count) return;
+          }
+        },
+      };
+    },
+    async beginRead(idleMs) {
+      const connection = await server.connect();
+      try {
+        const idle = idleMs === undefined ? '' : `SET LOCAL idle_in_transaction_session_timeout TO ${idleMs};`;
+        // The locks come before the snapshot, which begins with the first query.
+        await connection.run(
+          `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${idle}
+            LOCK TABLE ONLY sample, ONLY rollup IN ACCESS SHARE MODE; SELECT 1`,
+        );
+        return connection;
+      } catch (error) {
+        connection.release(true);
+        throw error;
+      }
+    },
+    async endRead(connection, sound) {
+      if (sound) await connection.run('COMMIT').catch(() => (sound = false));
+      connection.release(!sound);
+    },
+    async write(work) {
+      await ready();
+      const connection = await server.connect();
+      let done = false;
+      try {
+        await connection.run('begin');
+        const result = await work(connection);
+        await refuseFormer(connection, place);
+        await connection.run('COMMIT');
+        done = true;
+        return result;
+      } finally {
+        connection.release(!done);
+      }
+    },
+    close: () => server.close(),
+  };
+}
+
+/**
+ * What a process wrote that no longer controls the site is undone. The epoch is locked for the moment of the commit only: the
+ * lease is renewed in the same row.
+ */
+async function refuseFormer({ run }: PostgresConnection, { epoch }: PostgresPlace): Promise<void> {
+  if (epoch === undefined) return;
+  const [row] = await run('SELECT epoch FROM engine_lease FOR SHARE');
+  if (Number(row?.['epoch']) !== epoch)
+    throw new Fault('storage-unavailable', 'the history is recorded by another process now');
+}
+
+/** Makes the tables, or brings them forward; throws one line for the operator. */
+export async function prepareHistory(place: PostgresPlace): Promise<void> {
+  const server = connectPostgres(place, 'history');
+  try {
+    await migratePostgres(server, place.limits, 'history', historySchema.server);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const reason = error.cause instanceof Error ? error.cause.message : 'it does not answer';
+    throw new Error(`the history database cannot be opened: ${reason}`, { cause: error });
+  } finally {
+    await server.close();
+  }
+}
+
+/** A column of many rows as one parameter, for `unnest`. */
+export function arrayOf(values: readonly (number | null)[]): string {
+  return `{${values.map((value) => value ?? 'NULL').join()}}`;
+}
