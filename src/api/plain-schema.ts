@@ -18,3 +18,14 @@ export function membersOf(schema: TSchema): SchemaMembers {
   const { properties = {}, required = [] } = plainSchema(schema) as Partial<SchemaMembers>;
   return { properties, required };
 }
+
+/** The schema of the object in a body; a body that may be left out is a union with nothing. */
+export function bodyObject(body: TSchema | null): TSchema | null {
+  if (body === null) return null;
+  const members: readonly unknown[] = 'anyOf' in body && Array.isArray(body.anyOf) ? body.anyOf : [body];
+  return members.find(isObjectSchema) ?? null;
+}
+
+function isObjectSchema(schema: unknown): schema is TSchema {
+  return typeof schema === 'object' && schema !== null && 'type' in schema && schema.type === 'object';
+}

@@ -10,9 +10,9 @@ import { processingCapabilities } from '../processing/capabilities.ts';
 import { readConfiguration } from '../processing/commission/configuration.ts';
 import { keptDigestsFile } from '../processing/commission/kept-digests.ts';
 import type { ProcessingLimits } from '../processing/limits.ts';
-import { httpProcessor } from '../processing/processor/http-processor.ts';
 import { measuredProcessor, type ProcessorMeasures } from '../processing/processor/measured.ts';
 import type { Processor } from '../processing/processor/processor.ts';
+import { reachProcessor } from '../processing/processor/transport/index.ts';
 import { routeSlots } from '../processing/slots.ts';
 import { covariateFiles } from '../processing/source/covariate-file.ts';
 import { embeddedHistory } from '../processing/source/embedded-history.ts';
@@ -60,7 +60,7 @@ export function startProcessing(setup: ProcessingSetup): ServiceProcessing {
   const processors = found.processors.map((settings) => {
     const endpoint = config.processorEndpoints?.[settings.id] ?? settings.endpoint;
     const parts = { clock: systemClock, bearerToken: secret(settings.bearer_token_env, settings.boundary) };
-    return measuredProcessor(httpProcessor({ ...settings, endpoint }, parts), systemClock);
+    return measuredProcessor(reachProcessor({ ...settings, endpoint }, parts), systemClock);
   });
   const { upstreamHistory: upstream } = found;
   const history =

@@ -16,10 +16,6 @@ export interface CommandLine {
   readonly interrupted: AbortSignal;
 }
 
-export interface JsonOption {
-  readonly json?: true;
-}
-
 export const jsonOption = ['--json', 'print what the service answered as JSON'] as const;
 export const confirmedOption = ['--confirmed', 'do it; without it the command only says what it would do'] as const;
 
@@ -28,21 +24,11 @@ export function printJson(terminal: Terminal, value: unknown): void {
   terminal.out(`${JSON.stringify(value, null, terminal.outIsTerminal ? 2 : undefined)}\n`);
 }
 
-export function ruleId(text: string): string {
-  if (!/^[1-9][0-9]{0,15}$/.test(text)) throw new InvalidArgumentError('Give the number of a rule.');
-  return text;
-}
-
 /** Whole numbers of options whose range the service knows. */
 export function wholeNumber(text: string): number {
   if (!/^(0|[1-9][0-9]{0,15})$/.test(text) || !Number.isSafeInteger(Number(text)))
     throw new InvalidArgumentError('Give a whole number.');
   return Number(text);
-}
-
-/** As the query wants it: digits. */
-export function digits(text: string): string {
-  return String(wholeNumber(text));
 }
 
 /** An object written on the command line, or in the file of that name; `-` is standard input. */

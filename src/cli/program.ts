@@ -14,9 +14,8 @@ import { addRuleFileCommands } from './data-dir/rule-files-command.ts';
 import { addTokenCommand } from './data-dir/token-command.ts';
 import { CommandError, type ExitCode, exitCodes } from './exit.ts';
 import { failureOf } from './failure.ts';
+import { operationCommands } from './operation/index.ts';
 import { type RemoteEnvironment, remoteOf } from './remote.ts';
-import { addRulesCommands } from './rules-command.ts';
-import { addAuditSearch, addInstancesCommand, addSchedulerCommands } from './service-commands.ts';
 
 export interface ProgramParts extends DataDirParts {
   readonly env: RemoteEnvironment;
@@ -52,14 +51,17 @@ Exit codes: ${exitCodes.done} done, ${exitCodes.failed} failed, ${exitCodes.notC
     .command('serve')
     .description('run the service, configured by SVC_*')
     .action(() => parts.serve());
-  const rules = setpoint.command('rules').description('rules of a running service, and rules as files');
-  addRulesCommands(rules, line);
-  addRuleFileCommands(rules, parts);
-  addSchedulerCommands(setpoint.command('scheduler').description('the scheduler of a running service'), line);
-  addInstancesCommand(setpoint, line);
-  const audit = setpoint.command('audit').description('the audit trail');
-  addAuditSearch(audit, line);
-  addAuditFileCommands(audit, parts);
+  const groups = {
+    rules: setpoint.command('rules').description('rules of a running service, and rules as files'),
+    scheduler: setpoint.command('scheduler').description('the scheduler of a running service'),
+    audit: setpoint.command('audit').description('the audit trail'),
+  };
+  for (const operation of operationCommands) {
+    const [group] = operation.words.split(' ');
+    operation.addTo(group !== undefined && group in groups ? groups[group as keyof typeof groups] : setpoint, line);
+  }
+  addRuleFileCommands(groups.rules, parts);
+  addAuditFileCommands(groups.audit, parts);
   addHistoryCommands(setpoint.command('history').description('recorded values of one point'), parts);
   addTokenCommand(setpoint, parts);
   addBackupCommands(setpoint, parts);

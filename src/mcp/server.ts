@@ -16,8 +16,8 @@ import type { TSchema } from 'typebox';
 import type { Capability } from '../api/capability.ts';
 import { ApiError, type Client } from '../api/client.ts';
 import { operations } from '../api/operations.ts';
-import { membersOf } from '../api/plain-schema.ts';
-import { bodySchema, type Tool, toolsOf } from './tools.ts';
+import { bodyObject, membersOf } from '../api/plain-schema.ts';
+import { type Tool, toolsOf } from './tools.ts';
 
 export interface ToolServerParts {
   readonly client: Client;
@@ -96,7 +96,7 @@ async function call(client: Client, tool: Tool, given: Arguments, signal: AbortS
 
 /** The confirmation is the client's to say. What is confirmed by the header alone has no body when nothing is left of it. */
 function bodyOf(capability: Capability, given: Arguments): { readonly body?: Arguments } {
-  const schema = bodySchema(capability);
+  const schema = bodyObject(capability.body);
   if (schema === null) return {};
   const body = without(pick(given, schema), 'confirmed');
   return capability.confirmedIn === 'header' && Object.keys(body).length === 0 ? {} : { body };

@@ -3,9 +3,8 @@
  * is forgotten. What the contract forbids is left out by a rule, not by a list: data processing [platform §8], what
  * takes a credential, what answers text instead of an object.
  */
-import type { TSchema } from 'typebox';
 import type { Capability } from '../api/capability.ts';
-import { membersOf, plainSchema } from '../api/plain-schema.ts';
+import { bodyObject, membersOf, plainSchema } from '../api/plain-schema.ts';
 
 export interface Tool {
   readonly name: string;
@@ -65,7 +64,7 @@ function toolOf(capability: Capability): Tool {
 }
 
 function inputSchema(capability: Capability): ToolSchema {
-  const body = bodySchema(capability);
+  const body = bodyObject(capability.body);
   const texts = [capability.params, capability.query].map(membersOf);
   const properties: Record<string, object> = {};
   const required: string[] = [];
@@ -88,15 +87,6 @@ function inputSchema(capability: Capability): ToolSchema {
   return { type: 'object', properties, required, additionalProperties: false };
 }
 
-/** The body's object schema; a body that may be left out is a union with nothing. */
-export function bodySchema(capability: Capability): TSchema | null {
-  const { body } = capability;
-  if (body === null) return null;
-  const members: readonly unknown[] = 'anyOf' in body && Array.isArray(body.anyOf) ? body.anyOf : [body];
-  const object = members.find((member) => typeOf(member) === 'object');
-  return isSchema(object) ? object : null;
-}
-
 /** Numbers arrive as digits in a path or query; an assistant may give them as numbers. A list of types is not taken by all of them. */
 function textOrNumber(schema: object): object {
   if (!('pattern' in schema) || !/\[(0|1)-9\]/.test(String(schema.pattern))) return schema;
@@ -105,8 +95,4 @@ function textOrNumber(schema: object): object {
 
 function typeOf(schema: unknown): unknown {
   return typeof schema === 'object' && schema !== null && 'type' in schema ? schema.type : undefined;
-}
-
-function isSchema(value: unknown): value is TSchema {
-  return typeof value === 'object' && value !== null;
 }

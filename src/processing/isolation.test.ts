@@ -13,7 +13,7 @@ import { processBody } from '../testing/fallback-processor.ts';
 import { type Edit, fixtureFile } from '../testing/load-site.ts';
 import { gatewaysOn } from '../testing/processing-gateway.ts';
 import { type RawServer, rawResponse, rawServer } from '../testing/raw-server.ts';
-import { httpProcessor } from './processor/http-processor.ts';
+import { http } from './processor/transport/http.ts';
 import { liveStateOf } from './source/live-state.ts';
 
 let server: RawServer | undefined;
@@ -27,7 +27,7 @@ describe.each(engines)('[data-processing §7] the actor is never sent to the pro
     const endpoint: Edit = ['http://127.0.0.1:8989/', `http://127.0.0.1:${server.port}/`];
     const site = await start({
       edits: { routes: [endpoint] },
-      processor: (route) => httpProcessor(route.processor, { clock: systemClock, bearerToken: null }),
+      processor: (route) => http(route.processor, { clock: systemClock, bearerToken: null }),
     });
     const response = await site.send('/process', {
       as: 'token-9c1b44',

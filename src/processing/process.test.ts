@@ -4,8 +4,8 @@ import { engines } from '../testing/engines.ts';
 import { processBody } from '../testing/fallback-processor.ts';
 import { type Edit, fixtureRows, loadSeries } from '../testing/load-site.ts';
 import { type GatewayChanges, gatewaysOn, hanging, outcomes, refusalIn, told } from '../testing/processing-gateway.ts';
-import { httpProcessor } from './processor/http-processor.ts';
 import type { ProcessorAnswer } from './processor/processor.ts';
+import { http } from './processor/transport/http.ts';
 
 const remote: readonly Edit[] = [
   ['endpoint: http://127.0.0.1:8989/', 'endpoint: https://forecast.example.com/'],
@@ -73,7 +73,7 @@ describe.each(engines)('[data-processing §5.3]: the audit fails closed, on %s',
   test('a call that the breaker refuses leaves nothing, and no record says that it did', async () => {
     // A name that leads nowhere: five failures open the breaker.
     const unreachable: GatewayChanges['processor'] = ({ processor }, clock) =>
-      httpProcessor(processor, { clock, bearerToken: null, resolve: async () => [] });
+      http(processor, { clock, bearerToken: null, resolve: async () => [] });
     const site = await start({ edits: approved, processor: unreachable });
     for (let call = 0; call < 5; call++) await site.process();
     const egress = () => site.gateway.entries.filter(({ action }) => action === 'data_processing.egress').length;

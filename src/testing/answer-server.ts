@@ -1,6 +1,6 @@
 /** A loopback HTTP server around a function that answers like a processor. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AnswerRequest } from '../processing/processor/in-process.ts';
+import type { AnswerRequest } from '../processing/processor/transport/in-process.ts';
 
 export interface AnswerServer {
   readonly port: number;

@@ -2,8 +2,8 @@
 import type { ProcessTaskRequest } from '../api/processing.ts';
 import { silentLog } from '../base/log.ts';
 import type { CommissionedRoute } from '../processing/commission/commissioned.ts';
-import { inProcessProcessor } from '../processing/processor/in-process.ts';
 import type { Processor } from '../processing/processor/processor.ts';
+import { inProcessProcessor } from '../processing/processor/transport/in-process.ts';
 import { requestAnswerer } from '../processor-kit/server/answer-request.ts';
 import { fallbackWork } from '../processor-kit/server/fallback-work.ts';
 import { defaultServerLimits } from '../processor-kit/server/limits.ts';

@@ -3,8 +3,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { processorMediaType } from '../api/processing.ts';
 import { deadline } from '../base/deadline.ts';
 import type { HttpAnswer } from '../egress/exchange.ts';
-import type { AnswerRequest } from '../processing/processor/in-process.ts';
 import type { Processor } from '../processing/processor/processor.ts';
+import type { AnswerRequest } from '../processing/processor/transport/in-process.ts';
 import { caseNowMs, loadQuestion, loadRequest, loadResult } from './load-fixture.ts';
 import { type SimulatedClock, simulatedClock } from './simulated-clock.ts';
 

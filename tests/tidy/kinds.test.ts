@@ -9,7 +9,7 @@ import { repositoryFiles } from './sources.ts';
 let copy = '';
 beforeAll(() => {
   copy = mkdtempSync(join(tmpdir(), 'setpoint-kinds-'));
-  for (const folder of ['src/base', 'src/api', 'src/site', 'src/rules', 'src/contract', 'console/src'])
+  for (const folder of ['src', 'console/src'])
     cpSync(folder, join(copy, folder), { recursive: true, filter: (path) => !path.endsWith('.test.ts') });
   for (const file of ['package.json', 'tsconfig.json', 'console/tsconfig.json']) cpSync(file, join(copy, file));
   symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
@@ -222,10 +222,86 @@ const { points } = readSite(${JSON.stringify(site)}, 'site.yaml');
 console.log(JSON.stringify(points.map(({ address, maxAgeMs }) => [address, maxAgeMs])));
 `);
   expect(answer).toEqual([[{ slot: 3 }, 7000]]);
+  change.add(
+    'src/devices/driver/dummy.ts',
+    `import type { Driver, DriverContext } from '../driver.ts';
+export const createDummyDriver = (context: DriverContext): Driver => ({
+  start: () => context.setOnline(true), wake() {}, stop: async () => {},
+});
+`,
+  );
+  change.line(
+    'src/devices/driver/index.ts',
+    '} = {',
+    '  dummy: (_, context) => createDummyDriver(context),',
+    "import { createDummyDriver } from './dummy.ts';\n",
+  );
+  const online = ask(`
+import { createDriver } from './src/devices/driver/index.ts';
+const seen = [];
+const driver = createDriver({ id: 'one', driver: 'dummy' }, { setOnline: (online) => seen.push(online) }, {});
+driver.start();
+console.log(JSON.stringify(seen));
+`);
+  expect(online).toEqual([true]);
+  expect(change.files).toHaveLength(4);
+});
+
+test('a transport to a processor: one file and one line', () => {
+  const change = new Change();
+  change.add(
+    'src/processing/processor/transport/dummy.ts',
+    `import type { Transport } from './transport.ts';
+export const dummy: Transport = ({ id }) => ({
+  id, breakerOpen: () => false,
+  process: async () => ({ outcome: 'timeout' }),
+  health: async () => ({ health: 'unavailable', latencyMs: null }),
+});
+`,
+  );
+  change.line(
+    'src/processing/processor/transport/index.ts',
+    'Readonly<Record<string, Transport>> = {',
+    " 'dummy:': dummy,",
+    "import { dummy } from './dummy.ts';\n",
+  );
+  const answer = ask(`
+import { endpointFault } from './src/processing/commission/egress.ts';
+import { reachProcessor } from './src/processing/processor/transport/index.ts';
+const processor = reachProcessor({ id: 'one', endpoint: 'dummy://localhost/' }, {});
+console.log(JSON.stringify([endpointFault('dummy://localhost/', 'local'), await processor.process()]));
+`);
+  expect(answer).toEqual([null, { outcome: 'timeout' }]);
   expect(change.files).toHaveLength(2);
-  // The device layer has one driver for each grammar: its registry does not compile without one.
-  const drivers = readFileSync('src/devices/driver/index.ts', 'utf8');
-  expect(drivers).toContain('const drivers: { readonly [Name in DriverName]: Create<Name> } = {');
+});
+
+test('a command on a running service: one entry, from the descriptor of its operation', () => {
+  const change = new Change();
+  change.add(
+    'src/cli/operation/dummy.ts',
+    `import { automation } from '../../api/automation.ts';
+import { operationCommand } from './operation-command.ts';
+export const dummy = operationCommand('rules dummy', automation.history, { print: (terminal, { data }) => terminal.out(String(data.list.length)) });
+`,
+  );
+  change.line(
+    'src/cli/operation/index.ts',
+    'readonly OperationCommand[] = [',
+    '  dummy,',
+    "import { dummy } from './dummy.ts';\n",
+  );
+  const answer = ask(`
+import { createProgram } from './src/cli/program.ts';
+const terminal = { out: () => undefined, error: () => undefined };
+const rules = createProgram({ terminal, version: '0' }).commands.find((command) => command.name() === 'rules');
+const dummy = rules.commands.find((command) => command.name() === 'dummy');
+console.log(JSON.stringify([dummy.description(), dummy.options.map(({ flags }) => flags)]));
+`);
+  expect(answer).toEqual([
+    'read the executions of a rule, newest first',
+    ['--before <text>', '--limit <number>', '--json'],
+  ]);
+  expect(change.files).toHaveLength(2);
 });
 
 test('nothing but a registry names all kinds', () => {

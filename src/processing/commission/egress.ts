@@ -2,6 +2,7 @@
  * Where data may go [processor §6.3]: a local endpoint is loopback, over http or https; a remote one is https,
  * and task, binding and route must each have approved it.
  */
+import { hasTransport } from '../processor/transport/index.ts';
 import type { ProcessorSettings } from './routes.ts';
 
 /** True for the names and literal addresses of this very machine; no other name is trusted to resolve to it. */
@@ -12,7 +13,7 @@ function isLoopbackHost(hostname: string): boolean {
 /** What is wrong with a base URL for `boundary`, or null. */
 export function endpointFault(endpoint: string, boundary: ProcessorSettings['boundary']): string | null {
   const url = URL.parse(endpoint);
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return 'is not an http or https URL';
+  if (url === null || !hasTransport(url)) return 'is not an http or https URL';
   if (url.username !== '' || url.password !== '') return 'must not hold credentials; use bearer_token_env';
   if (url.search !== '' || url.hash !== '') return 'is a base URL: no query and no fragment';
   if (boundary === 'local' && !isLoopbackHost(url.hostname)) return 'a local endpoint must be a loopback address';

@@ -17,7 +17,7 @@ import { caseNowMs, loadQuestion, loadResult } from '../../testing/load-fixture.
 import { type RawServer, rawResponse, rawServer } from '../../testing/raw-server.ts';
 import { simulatedClock } from '../../testing/simulated-clock.ts';
 import { askProcessor, type Processed, refusalOf } from '../derived/ask-processor.ts';
-import { httpProcessor } from './http-processor.ts';
+import { http } from './transport/http.ts';
 
 const token = 'a-token-that-nobody-may-see';
 const requestTimeoutMs = 4000;
@@ -55,7 +55,7 @@ describe('a hostile processor', () => {
   /** A processor of its own, so that the breaker of one kind does not answer for the next. */
   async function ask(answer: HostileAnswer | null): Promise<Processed> {
     current = answer;
-    const processor = httpProcessor(
+    const processor = http(
       {
         id: 'load-forecasting-edge',
         version: '0.1.0',

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { NormalisedRequest } from '../../contract/wire/request-decode.ts';
 import { simulatedClock } from '../../testing/simulated-clock.ts';
-import type { HttpProcessor } from './http-processor.ts';
 import { measuredProcessor } from './measured.ts';
 import { type ProcessorAnswer, unavailable } from './processor.ts';
+import type { ReachedProcessor } from './transport/transport.ts';
 
 test('[platform §4.2] calls of a processor are counted by how they end, and timed', async () => {
   const clock = simulatedClock();
@@ -13,7 +13,7 @@ test('[platform §4.2] calls of a processor are counted by how they end, and tim
     new Error('bug'),
   ];
   let open = false;
-  const processor: HttpProcessor = {
+  const processor: ReachedProcessor = {
     id: 'forecaster',
     breakerOpen: () => open,
     health: async () => ({ health: 'healthy', latencyMs: 1 }),

@@ -1,8 +1,8 @@
 /** A processor whose calls are counted and timed [platform §4.2]; what it answers is passed on untouched. */
 import type { Clock } from '../../base/clock.ts';
 import { countDurations, type DurationCounts } from '../../base/duration-counts.ts';
-import type { HttpProcessor } from './http-processor.ts';
 import type { Processor } from './processor.ts';
+import type { ReachedProcessor } from './transport/transport.ts';
 
 export interface ProcessorMeasures {
   readonly processorId: string;
@@ -18,7 +18,7 @@ export interface MeasuredProcessor extends Processor {
 
 const callBounds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-export function measuredProcessor(processor: HttpProcessor, clock: Clock): MeasuredProcessor {
+export function measuredProcessor(processor: ReachedProcessor, clock: Clock): MeasuredProcessor {
   const calls = new Map<string, number>();
   const durations = countDurations(callBounds);
   return {

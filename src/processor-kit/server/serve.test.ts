@@ -5,7 +5,7 @@ import type { DataProcessingRequest, ForecastOutput } from '../../api/processing
 import { type PatchOperation, patched } from '../../base/json-patch.ts';
 import { silentLog } from '../../base/log.ts';
 import { askProcessor } from '../../processing/derived/ask-processor.ts';
-import { httpProcessor } from '../../processing/processor/http-processor.ts';
+import { http } from '../../processing/processor/transport/http.ts';
 import {
   bytesOf,
   caseNowMs,
@@ -67,10 +67,7 @@ describe('a served processor', () => {
 
   test('[data-processing §6.3] its answer is accepted by the service: the fallback of the task, recomputed and stamped', async () => {
     const url = await start();
-    const processor = httpProcessor(
-      { ...contractSettings, endpoint: url, boundary: 'local' },
-      { clock, bearerToken: null },
-    );
+    const processor = http({ ...contractSettings, endpoint: url, boundary: 'local' }, { clock, bearerToken: null });
     const question = loadQuestion();
     const ended = await askProcessor(
       processor,
@@ -110,7 +107,7 @@ describe('a served processor', () => {
       expires_at: '2026-07-11T13:00:03Z',
       warnings: [],
     });
-    const processor = httpProcessor(
+    const processor = http(
       { ...contractSettings, endpoint: `http://127.0.0.1:${server.port}`, boundary: 'local' },
       { clock, bearerToken: null },
     );

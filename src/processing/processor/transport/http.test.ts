@@ -1,20 +1,26 @@
 /** What only the HTTP adapter does: breaker, boundary, pinned names, no redirects and no proxy [processor §6]. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { deadline } from '../../base/deadline.ts';
-import type { PinnedAddress } from '../../egress/pinned-address.ts';
-import { type AnswerServer, answerServer } from '../../testing/answer-server.ts';
-import { caseNowMs, loadQuestion, loadRequest, loadResult } from '../../testing/load-fixture.ts';
-import { answerToCall, contractSettings, hangingServer, processorContract } from '../../testing/processor-contract.ts';
-import { rawResponse, rawServer } from '../../testing/raw-server.ts';
-import { type SimulatedClock, simulatedClock } from '../../testing/simulated-clock.ts';
-import { refusalOf } from '../derived/ask-processor.ts';
-import { type HttpProcessorSettings, httpProcessor } from './http-processor.ts';
+import { deadline } from '../../../base/deadline.ts';
+import type { PinnedAddress } from '../../../egress/pinned-address.ts';
+import { type AnswerServer, answerServer } from '../../../testing/answer-server.ts';
+import { caseNowMs, loadQuestion, loadRequest, loadResult } from '../../../testing/load-fixture.ts';
+import {
+  answerToCall,
+  contractSettings,
+  hangingServer,
+  processorContract,
+} from '../../../testing/processor-contract.ts';
+import { rawResponse, rawServer } from '../../../testing/raw-server.ts';
+import { type SimulatedClock, simulatedClock } from '../../../testing/simulated-clock.ts';
+import { refusalOf } from '../../derived/ask-processor.ts';
+import { http } from './http.ts';
 import type { AnswerRequest } from './in-process.ts';
+import type { TransportSettings } from './transport.ts';
 
 processorContract('over HTTP', async (settings, answer, clock, bearerToken) => {
   const server = await answerServer(answer);
   const endpoint = `http://127.0.0.1:${server.port}`;
-  const processor = httpProcessor({ ...settings, endpoint, boundary: 'local' }, { clock, bearerToken });
+  const processor = http({ ...settings, endpoint, boundary: 'local' }, { clock, bearerToken });
   return { processor, close: server.close };
 });
 
@@ -38,9 +44,9 @@ describe('the HTTP adapter', () => {
   });
   afterEach(() => server.close());
 
-  function processor(changes: Partial<HttpProcessorSettings> = {}, addresses?: readonly PinnedAddress[]) {
+  function processor(changes: Partial<TransportSettings> = {}, addresses?: readonly PinnedAddress[]) {
     const endpoint = `http://127.0.0.1:${server.port}/`;
-    return httpProcessor(
+    return http(
       { ...contractSettings, endpoint, boundary: 'local', ...changes },
       { clock, bearerToken: null, ...(addresses && { resolve: () => Promise.resolve(addresses) }) },
     );
@@ -179,7 +185,7 @@ describe('the HTTP adapter', () => {
 
     test('a name is resolved once a call, and that answer is used', async () => {
       let resolved = 0;
-      const one = httpProcessor(
+      const one = http(
         { ...contractSettings, ...named('edge.example'), boundary: 'local' },
         {
           clock,
@@ -207,7 +213,7 @@ describe('the HTTP adapter', () => {
     });
 
     test('connect_timeout_ms: a name that never resolves ends the call with 504', async () => {
-      const one = httpProcessor(
+      const one = http(
         { ...contractSettings, ...named('edge.example'), boundary: 'local' },
         { clock, bearerToken: null, resolve: () => new Promise(() => undefined) },
       );

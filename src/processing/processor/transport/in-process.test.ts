@@ -1,4 +1,4 @@
-import { processorContract } from '../../testing/processor-contract.ts';
+import { processorContract } from '../../../testing/processor-contract.ts';
 import { inProcessProcessor } from './in-process.ts';
 
 processorContract('in process', (settings, answer, clock, bearerToken) => {

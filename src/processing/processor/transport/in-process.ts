@@ -2,15 +2,15 @@
  * A processor in this very process, behind the same interface: the request and the answer are bytes here too, so that
  * nothing is shared and every check of the wire runs. For tests, and for a site whose processor is a function.
  */
-import { processorMediaType } from '../../api/processing.ts';
-import type { Clock } from '../../base/clock.ts';
-import { deadline, timeIsUp, untilAborted } from '../../base/deadline.ts';
-import { rejection } from '../../contract/validate/rejection.ts';
-import { requestBytes } from '../../contract/wire/request-bytes.ts';
-import type { HttpAnswer } from '../../egress/exchange.ts';
-import type { ProcessorSettings } from '../commission/routes.ts';
-import { readAnswer, readHealth, wantedOf } from './answer.ts';
-import { type Processor, type ProcessorAnswer, unavailable } from './processor.ts';
+import { processorMediaType } from '../../../api/processing.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { deadline, timeIsUp, untilAborted } from '../../../base/deadline.ts';
+import { rejection } from '../../../contract/validate/rejection.ts';
+import { requestBytes } from '../../../contract/wire/request-bytes.ts';
+import type { HttpAnswer } from '../../../egress/exchange.ts';
+import type { ProcessorSettings } from '../../commission/routes.ts';
+import { readAnswer, readHealth, wantedOf } from '../answer.ts';
+import { type Processor, type ProcessorAnswer, unavailable } from '../processor.ts';
 
 /** What answers: the route, the request's headers (names in lower case) and its body, as a server would have them. */
 export type AnswerRequest = (

@@ -2,52 +2,24 @@
  * A processor behind HTTP [processor §6], [processor §6.3]: the two fixed routes below its endpoint, the
  * contract's media type both ways, one attempt a call.
  */
-import { processorMediaType } from '../../api/processing.ts';
-import type { Clock } from '../../base/clock.ts';
-import { rejection } from '../../contract/validate/rejection.ts';
-import { requestBytes } from '../../contract/wire/request-bytes.ts';
-import { type Exchange, type ExchangeEnd, exchange, type Network } from '../../egress/exchange.ts';
-import { type Resolve, systemResolve } from '../../egress/pinned-address.ts';
-import type { ProcessorSettings } from '../commission/routes.ts';
-import { readAnswer, readHealth, wantedOf } from './answer.ts';
-import { Breaker } from './breaker.ts';
-import { processorLimits } from './limits.ts';
+import { processorMediaType } from '../../../api/processing.ts';
+import { rejection } from '../../../contract/validate/rejection.ts';
+import { requestBytes } from '../../../contract/wire/request-bytes.ts';
+import { type Exchange, type ExchangeEnd, exchange, type Network } from '../../../egress/exchange.ts';
+import { systemResolve } from '../../../egress/pinned-address.ts';
+import { readAnswer, readHealth, wantedOf } from '../answer.ts';
+import { Breaker } from '../breaker.ts';
+import { processorLimits } from '../limits.ts';
 import {
   type Leaving,
-  type Processor,
   type ProcessorAnswer,
   type ProcessorCondition,
   type Unavailability,
   unavailable,
-} from './processor.ts';
+} from '../processor.ts';
+import type { ReachedProcessor, TransportParts, TransportSettings } from './transport.ts';
 
-export type HttpProcessorSettings = Pick<
-  ProcessorSettings,
-  | 'id'
-  | 'version'
-  | 'contract'
-  | 'endpoint'
-  | 'boundary'
-  | 'max_request_bytes'
-  | 'max_response_bytes'
-  | 'connect_timeout_ms'
-  | 'request_timeout_ms'
->;
-
-export interface HttpProcessorParts {
-  readonly clock: Clock;
-  /** The value of the variable that `bearer_token_env` names; null: none is sent. */
-  readonly bearerToken: string | null;
-  /** How names become addresses; the system's own way unless given. */
-  readonly resolve?: Resolve;
-}
-
-export interface HttpProcessor extends Processor {
-  /** Calls are refused without asking the processor. */
-  breakerOpen(): boolean;
-}
-
-export function httpProcessor(settings: HttpProcessorSettings, parts: HttpProcessorParts): HttpProcessor {
+export function http(settings: TransportSettings, parts: TransportParts): ReachedProcessor {
   const base = new URL(settings.endpoint.endsWith('/') ? settings.endpoint : `${settings.endpoint}/`);
   if (settings.boundary === 'remote' && base.protocol !== 'https:')
     throw new Error(`processor ${settings.id} is remote and not https`);
@@ -99,7 +71,7 @@ export function httpProcessor(settings: HttpProcessorSettings, parts: HttpProces
   };
 }
 
-function conditionOf(ended: ExchangeEnd, settings: HttpProcessorSettings, latencyMs: number): ProcessorCondition {
+function conditionOf(ended: ExchangeEnd, settings: TransportSettings, latencyMs: number): ProcessorCondition {
   if (ended.end !== 'answer') return { health: 'unavailable', latencyMs: null };
   return { health: readHealth(ended.answer, settings), latencyMs };
 }

@@ -1,0 +1,13 @@
+/** The registry of commands on a running service, in the order of the help. */
+import { auditSearch } from './audit-search.ts';
+import { instances } from './instances.ts';
+import type { OperationCommand } from './operation-command.ts';
+import { ruleCommands } from './rules.ts';
+import { schedulerCommands } from './scheduler.ts';
+
+export const operationCommands: readonly OperationCommand[] = [
+  ...ruleCommands,
+  ...schedulerCommands,
+  instances,
+  auditSearch,
+];

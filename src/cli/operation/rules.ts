@@ -1,0 +1,115 @@
+/** `setpoint rules …` of a running service. */
+import { automation } from '../../api/automation.ts';
+import { CommandError, exitCodes } from '../exit.ts';
+import { printExecution, printHistory, printRule, printRules, printStatus, printVariables } from '../rule-views.ts';
+import { painted, printable, type Terminal } from '../terminal.ts';
+import { operationCommand } from './operation-command.ts';
+
+const params = { id: 'the number of a rule' };
+
+export const ruleCommands = [
+  operationCommand('rules list', automation.list, {
+    members: {
+      page: 'page number, from 1',
+      page_size: 'rules per page, 1 to 100',
+      enabled: 'only enabled rules, or only disabled ones',
+      search: 'only rules whose name or description contains it',
+      include: { flags: '--status', text: 'with the state of each rule', value: 'status' },
+    },
+    print: (terminal, { data }) => printRules(terminal, data),
+  }),
+  operationCommand('rules get', automation.get, {
+    params,
+    description: 'read one rule',
+    more: [['--flow', 'print only its flow document, as `rules update --flow` takes it']],
+    print(terminal, { data }, options) {
+      if (options['flow'] !== true) printRule(terminal, data);
+      else if (data.flow_json === null) throw new CommandError('the rule has no flow document');
+      else terminal.out(`${JSON.stringify(data.flow_json, null, 2)}\n`);
+    },
+  }),
+  operationCommand('rules variables', automation.variables, {
+    params,
+    description: 'the variables of a rule, with live values',
+    print: (terminal, { data }) => printVariables(terminal, data.variables),
+  }),
+  operationCommand('rules status', automation.status, {
+    params,
+    watch: true,
+    print: (terminal, { data }) => printStatus(terminal, data),
+  }),
+  operationCommand('rules history', automation.history, {
+    params,
+    description: 'executions of a rule, newest first',
+    members: {
+      limit: 'number of executions, 1 to 100',
+      before: { flags: '--before <execution>', text: 'only executions before this one' },
+    },
+    print: (terminal, { data }) => printHistory(terminal, data.list),
+  }),
+  operationCommand('rules create', automation.create, {
+    description: 'create a rule, disabled and without a flow',
+    members: { name: 'its name', description: 'what it is for' },
+    change: ({ sent }) => `create the rule "${printable(String(sent['name']))}", disabled,`,
+    print: (terminal, { data }) => terminal.out(`created ${data.id} ${printable(data.name)}\n`),
+  }),
+  operationCommand('rules update', automation.update, {
+    params,
+    description: 'change a rule; what you do not name stays as it is',
+    members: {
+      name: 'its name',
+      description: { text: 'what it is for', none: 'remove the description' },
+      priority: 'higher runs first',
+      cooldown_ms: 'minimum pause after a run that wrote something',
+      trigger_config: { flags: '--trigger <json|file>', text: 'when it runs', none: 'run at the default interval' },
+      flow_json: { flags: '--flow <json|file>', text: 'its flow document; - reads standard input' },
+      expected_revision: { flags: '--revision <number>', text: 'refuse if the rule has another revision by now' },
+    },
+    change({ path, sent }) {
+      const named = Object.keys(sent).filter((name) => name !== 'expected_revision');
+      if (named.length === 0) throw new CommandError('name at least one thing to change', exitCodes.notConfirmed);
+      return `change ${named.join(', ')} of rule ${path['id']}`;
+    },
+    print(terminal, { data }) {
+      terminal.out(`updated ${data.id}\n`);
+      printWarnings(terminal, data.warnings);
+    },
+  }),
+  operationCommand('rules enable', automation.enable, {
+    params,
+    change: ({ path }) => `enable rule ${path['id']}`,
+    print(terminal, { data }) {
+      terminal.out(`${data.status} ${data.id}\n`);
+      printWarnings(terminal, data.warnings ?? []);
+    },
+  }),
+  operationCommand('rules disable', automation.disable, {
+    params,
+    change: ({ path }) => `disable rule ${path['id']}`,
+    print: (terminal, { data }) => terminal.out(`${data.status} ${data.id}\n`),
+  }),
+  operationCommand('rules delete', automation.remove, {
+    params,
+    description: 'delete a rule; its number is never used again',
+    more: [['--force', 'do not ask; --confirmed is needed all the same']],
+    change: ({ path }) => `delete rule ${path['id']} with its flow for good`,
+    question: ({ id }, { force }) => (force === true ? undefined : `Delete rule ${id} for good?`),
+    print: (terminal, { data }) => terminal.out(`deleted ${data.id}\n`),
+  }),
+  operationCommand('rules execute', automation.execute, {
+    params,
+    description: 'run a rule once, now, with real effects; exits 1 when the run does not succeed',
+    change: ({ path }) => `run rule ${path['id']} once, whatever its trigger, and send its commands to the devices`,
+    print: (terminal, { data }) => printExecution(terminal, data),
+    failure: ({ data }) => (data.execution.success ? undefined : `the run ended as ${data.outcome}`),
+  }),
+];
+
+function printWarnings(terminal: Terminal, warnings: readonly { readonly code: string }[]): void {
+  for (const warning of warnings)
+    terminal.out(`${painted(terminal, 'yellow', 'warning')} ${printable(textOf(warning))}\n`);
+}
+
+function textOf(warning: { readonly code: string; readonly message?: unknown }): string {
+  return typeof warning.message === 'string' ? `${warning.code}: ${warning.message}` : warning.code;
+}

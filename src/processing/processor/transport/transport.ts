@@ -1,0 +1,33 @@
+/** What a transport is given and gives. */
+import type { Clock } from '../../../base/clock.ts';
+import type { Resolve } from '../../../egress/pinned-address.ts';
+import type { ProcessorSettings } from '../../commission/routes.ts';
+import type { Processor } from '../processor.ts';
+
+export type TransportSettings = Pick<
+  ProcessorSettings,
+  | 'id'
+  | 'version'
+  | 'contract'
+  | 'endpoint'
+  | 'boundary'
+  | 'max_request_bytes'
+  | 'max_response_bytes'
+  | 'connect_timeout_ms'
+  | 'request_timeout_ms'
+>;
+
+export interface TransportParts {
+  readonly clock: Clock;
+  /** The value of the variable that `bearer_token_env` names; null: none is sent. */
+  readonly bearerToken: string | null;
+  /** How names become addresses; the system's own way unless given. */
+  readonly resolve?: Resolve;
+}
+
+export interface ReachedProcessor extends Processor {
+  /** Calls are refused without asking the processor. */
+  breakerOpen(): boolean;
+}
+
+export type Transport = (settings: TransportSettings, parts: TransportParts) => ReachedProcessor;
