@@ -1,7 +1,7 @@
 /**
- * Distributions around the combined forecast. Two ways are mixed: what the forest says about the goal itself, and the
- * combined forecast plus what it missed, out of fold, in the forest's neighbourhood of the cell; and with that, where there are any,
- * what the networks say. The mix and a map of probabilities are calibrated on rows that the models had not seen.
+ * Predictive distributions around the combined forecast: a mixture of the forest's distribution of the target, of the combined
+ * forecast plus its out-of-fold residuals in the forest's neighbourhood of the cell and, where networks are fitted, of theirs. The
+ * mixture weights and a calibration map of probabilities are fitted on held-out rows.
  */
 import { type Forest, Neighbourhood } from './forest.ts';
 import type { TrainingPlan } from './learning.ts';
@@ -9,13 +9,13 @@ import { interpolate, levels, probabilityOf } from './levels.ts';
 
 export interface Bands {
   readonly forest: Forest;
-  /** Per row: goal less the combined out-of-fold forecast. */
+  /** Per row: target less the combined out-of-fold forecast. */
   readonly misses: Float64Array;
-  /** Share of the forest's own distribution; the rest is forecast plus misses. */
+  /** Weight of the forest's own distribution; the rest is forecast plus residuals. */
   readonly share: number;
-  /** Share of the networks' distribution in the whole; 0 where there are none. */
+  /** Weight of the networks' distribution in the mixture; 0 without networks. */
   readonly networkShare: number;
-  /** For each level, the level to be read instead, so that the share below it is right out of fold. */
+  /** Calibration map: for each level, the level to read instead, so that its out-of-fold coverage is right. */
   readonly readAt: Float64Array;
 }
 
@@ -27,22 +27,22 @@ const medianAt = levels.indexOf(0.5);
 const nearShares = [0, 0.25, 0.5, 0.75, 1];
 
 /**
- * Half or nothing: unseen days beside seen ones, and one network for the mean of all, judge the networks more harshly than the
- * months ahead do, so how small a share they find says little; that they find none says enough.
+ * Half or nothing. Out of fold, a single network on held-out days does worse than the mean of all networks will, so a small fitted
+ * weight means little; a weight of zero is reliable.
  */
 const networkShares = [0, 0.5];
 
-/** `unseen` gives what the networks say of a row of the plan whose days they have not seen; null where there are none. */
+/** `unseen` gives the networks' out-of-fold distribution of a row of the plan; null without networks. */
 export function calibrateBands(
   forest: Forest,
   combined: Float64Array,
   unseen: ((row: number) => Float64Array) | null,
 ): Bands {
   const { plan } = forest;
-  const misses = plan.goal.map((goal, row) => goal - (combined[row] as number));
+  const misses = plan.target.map((target, row) => target - (combined[row] as number));
   const stride = Math.max(1, Math.ceil(plan.rows.length / calibrationRowsMax));
   const rows = plan.rows.filter((_, index) => index % stride === 0);
-  const own = new Neighbourhood(forest, plan.goal);
+  const own = new Neighbourhood(forest, plan.target);
   const around = new Neighbourhood(forest, misses);
   const direct: Float64Array[] = [];
   const shifted: Float64Array[] = [];
@@ -55,15 +55,15 @@ export function calibrateBands(
   let mixed = mixAll(direct, shifted, share);
   let networkShare = 0;
   if (unseen !== null) {
-    const said = Array.from(rows, unseen);
-    networkShare = bestShare(networkShares, said, mixed, plan, rows);
-    mixed = mixAll(said, mixed, networkShare);
+    const predicted = Array.from(rows, unseen);
+    networkShare = bestShare(networkShares, predicted, mixed, plan, rows);
+    mixed = mixAll(predicted, mixed, networkShare);
   }
-  const certain = certainWidth(plan.goal, rows);
+  const certain = certainWidth(plan.target, rows);
   const reached: number[] = [];
   for (const [index, row] of mixed.entries()) {
     if ((row[row.length - 4] as number) - (row[3] as number) <= certain) continue;
-    reached.push(probabilityOf(row, plan.goal[rows[index] as number] as number));
+    reached.push(probabilityOf(row, plan.target[rows[index] as number] as number));
   }
   reached.sort((a, b) => a - b);
   const readAt = levels.map((level) => {
@@ -74,21 +74,21 @@ export function calibrateBands(
 }
 
 /**
- * A fit on all days misses a little less than the folds that it is judged by. Said of probabilities and not of values: values that
- * come again and again (a base load, nothing) stay inside the band. Not where networks join: the weeks that they are asked for are
- * further from the history than a fold is.
+ * A fit on all days has slightly smaller residuals than its folds. The correction applies to probabilities, not to values, so that
+ * recurring values (a base load, zero) stay inside the band. It is off with networks: their horizons lie further from the history
+ * than a fold does.
  */
 const narrowing = 0.975;
 
-/** Bands narrower than this share of the goal's own range speak of certainty (nights of a PV plant), not of a spread. */
+/** Bands narrower than this share of the target's range are certain (nights of a PV plant) and are not recalibrated. */
 const certainShare = 0.01;
 
-function certainWidth(goal: Float64Array, rows: Int32Array): number {
+function certainWidth(target: Float64Array, rows: Int32Array): number {
   let least = Number.POSITIVE_INFINITY;
   let most = Number.NEGATIVE_INFINITY;
   for (const row of rows) {
-    least = Math.min(least, goal[row] as number);
-    most = Math.max(most, goal[row] as number);
+    least = Math.min(least, target[row] as number);
+    most = Math.max(most, target[row] as number);
   }
   return certainShare * (most - least);
 }
@@ -102,48 +102,53 @@ function mixAll(one: readonly Float64Array[], other: readonly Float64Array[], sh
   return one.map((own, index) => mix(own, other[index] as Float64Array, share));
 }
 
-/** Which of the shares of `one` in its mix with `other` misses the goals of `rows` least. */
+/** The weight of `one` in its mixture with `other` that has the smallest pinball loss on `rows`. */
 function bestShare(
   shares: readonly number[],
   one: readonly Float64Array[],
   other: readonly Float64Array[],
-  { weight, goal }: TrainingPlan,
+  { weight, target }: TrainingPlan,
   rows: Int32Array,
 ): number {
   const losses = shares.map((share) => {
     let loss = 0;
     for (const [index, row] of rows.entries())
-      loss += (weight[row] as number) * pinball(one[index], other[index], share, goal[row] as number);
+      loss += (weight[row] as number) * pinball(one[index], other[index], share, target[row] as number);
     return loss;
   });
   return shares[losses.indexOf(Math.min(...losses))] ?? 0;
 }
 
-function pinball(one: Float64Array | undefined, other: Float64Array | undefined, share: number, goal: number): number {
+function pinball(
+  one: Float64Array | undefined,
+  other: Float64Array | undefined,
+  share: number,
+  target: number,
+): number {
   if (one === undefined || other === undefined) return 0;
   let sum = 0;
   for (let index = 0; index < levels.length; index++) {
     const level = levels[index] as number;
-    const miss = goal - (share * (one[index] as number) + (1 - share) * (other[index] as number));
+    const miss = target - (share * (one[index] as number) + (1 - share) * (other[index] as number));
     sum += miss >= 0 ? level * miss : (level - 1) * miss;
   }
   return sum;
 }
 
-/** One distribution at the levels for each row of `bins`, around `combined` and what the networks `said`, as wide as `spread` says. */
+/** One distribution at the levels for each row of `bins`, around `combined` and the networks' `predicted`, with the width of `spread`. */
 export function bandsAt(
   bands: Bands,
   bins: readonly Uint8Array[],
   combined: Float64Array,
-  said: readonly Float64Array[] | null,
+  predicted: readonly Float64Array[] | null,
   spread: Float64Array,
 ): Float64Array[] {
-  const own = new Neighbourhood(bands.forest, bands.forest.plan.goal);
+  const own = new Neighbourhood(bands.forest, bands.forest.plan.target);
   const around = new Neighbourhood(bands.forest, bands.misses);
   return Array.from(combined, (value, row) => {
     const shifted = around.quantiles(bins, row, -1).map((miss) => miss + value);
     const near = bands.share === 0 ? shifted : mix(own.quantiles(bins, row, -1), shifted, bands.share);
-    const network = said?.[row];
+    const network = predicted?.[row];
     const mixed = network === undefined ? near : mix(network, near, bands.networkShare);
     const read = bands.readAt.map((level) => interpolate(levels, mixed, level));
     const middle = read[medianAt] as number;

@@ -1,4 +1,4 @@
-/** Gradient-boosted trees, once a fold and on all rows: the part of the goal that the linear models leave. */
+/** Gradient-boosted trees, once a fold and on all rows: the part of the target that the linear models leave. */
 import { type BinnedColumns, binColumn } from './binning.ts';
 import type { FittedModel, TrainingPlan } from './learning.ts';
 import { SeededStream } from './seeded.ts';
@@ -27,8 +27,8 @@ function boost(
   seed: number,
 ): Boosted {
   const stream = new SeededStream(seed);
-  const residual = new Float64Array(plan.goal.length);
-  for (const row of rows) residual[row] = (plan.goal[row] as number) - (base[row] as number);
+  const residual = new Float64Array(plan.target.length);
+  for (const row of rows) residual[row] = (plan.target[row] as number) - (base[row] as number);
   const columns = Int32Array.from(binned.bins, (_, index) => index);
   const columnCount = Math.max(1, Math.round(columns.length * shape.columnShare));
   const order = rows.slice();
@@ -39,7 +39,7 @@ function boost(
     stream.drawInPlace(order, rowCount);
     const bag = order.slice(0, rowCount).sort();
     const own = columns.slice(0, columnCount);
-    const tree = growTree({ bins: binned.bins, goal: residual, rows: bag, columns: own }, shape, stream);
+    const tree = growTree({ bins: binned.bins, target: residual, rows: bag, columns: own }, shape, stream);
     for (const row of rows)
       residual[row] = (residual[row] as number) - shape.rate * (tree.value[leafOf(tree, binned.bins, row)] as number);
     trees.push(tree);
@@ -53,14 +53,14 @@ function predictOne(model: Boosted, bins: readonly Uint8Array[], row: number): n
   return model.rate * sum;
 }
 
-/** Fits the goal less `base`; the predictions are what is to be added to the base. */
+/** Fits the residuals of `base`; the predictions are added to the base. */
 export function fitBoosting(
   binned: BinnedColumns,
   plan: TrainingPlan,
   base: Float64Array,
   shape: BoostingShape,
 ): FittedModel {
-  const outOfFold = new Float64Array(plan.goal.length).fill(Number.NaN);
+  const outOfFold = new Float64Array(plan.target.length).fill(Number.NaN);
   const folds: Boosted[] = [];
   for (let fold = 0; fold < plan.foldCount; fold++) {
     const seen = plan.rows.filter((row) => plan.fold[row] !== fold);

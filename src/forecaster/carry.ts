@@ -1,24 +1,23 @@
 /**
- * What the newest misses say about the next hours: a forecast that is too low now is often too low soon. Learned from the
- * out-of-fold misses of the fit, by lead, from the mean miss of the last hour and of the last day; used only where it
- * made those misses smaller.
+ * Residual carry-over: a forecast that is too low now is often too low in the next hours. Regression coefficients per lead, on the
+ * mean residual of the last hour and of the last day, are fitted on out-of-fold residuals and used only where they reduce them.
  */
 
 export interface Carry {
-  /** Leads in cells for which shares were learned, ascending. */
+  /** Leads, in cells, for which coefficients were fitted, ascending. */
   readonly leads: Float64Array;
-  /** Share of the last hour's mean miss that is still there at each lead. */
+  /** Coefficient of the last hour's mean residual at each lead. */
   readonly hourShare: Float64Array;
-  /** The same of the last day's. */
+  /** Coefficient of the last day's mean residual. */
   readonly dayShare: Float64Array;
-  /** Size of the misses that are left at each lead, as a share of what they were without carrying. */
+  /** Residual scale at each lead after carry-over, relative to the scale without it. */
   readonly left: Float64Array;
 }
 
 const leadHours = [0.5, 1.5, 2.5, 4, 6, 9, 12, 18, 24];
-/** Observations' worth of doubt: few misses carry nothing. */
+/** Prior weight in observations: few residuals carry nothing over. */
 const doubtRows = 60;
-/** What must be won on the misses that it was learned from. */
+/** Minimum relative improvement on the training residuals. */
 const gainMin = 0.005;
 
 /** Means over the cells before and at a place, of those that are known. */
@@ -70,15 +69,15 @@ function learnLead(
 ): { hour: number; day: number; left: number } {
   let [hh, hd, dd, hy, dy, rows] = [0, 0, 0, 0, 0, 0];
   for (let cell = perDay - 1; cell + lead < misses.length; cell++) {
-    const goal = misses[cell + lead] as number;
-    if (goal !== goal) continue;
+    const target = misses[cell + lead] as number;
+    if (target !== target) continue;
     const hour = means.before(cell, perHour);
     const day = means.before(cell, perDay);
     hh += hour * hour;
     hd += hour * day;
     dd += day * day;
-    hy += hour * goal;
-    dy += day * goal;
+    hy += hour * target;
+    dy += day * target;
     rows++;
   }
   const shrink = 1 + doubtRows / (rows + 1);
@@ -89,10 +88,10 @@ function learnLead(
   let plain = 0;
   let carried = 0;
   for (let cell = perDay - 1; cell + lead < misses.length; cell++) {
-    const goal = misses[cell + lead] as number;
-    if (goal !== goal) continue;
-    plain += Math.abs(goal);
-    carried += Math.abs(goal - hour * means.before(cell, perHour) - day * means.before(cell, perDay));
+    const target = misses[cell + lead] as number;
+    if (target !== target) continue;
+    plain += Math.abs(target);
+    carried += Math.abs(target - hour * means.before(cell, perHour) - day * means.before(cell, perDay));
   }
   return carried < (1 - gainMin) * plain ? { hour, day, left: carried / plain } : { hour: 0, day: 0, left: 1 };
 }
@@ -108,7 +107,7 @@ export interface CarriedOver {
   readonly spread: Float64Array;
 }
 
-/** What to add to each step after the newest of `misses`; beyond the last learned lead it fades out within a day. */
+/** Correction of each step after the newest of `misses`; beyond the last fitted lead it decays within a day. */
 export function carryOver(carry: Carry, misses: Float64Array, horizon: number, perDay: number): CarriedOver {
   const perHour = Math.max(1, Math.round(perDay / 24));
   const means = new RunningMeans(misses);

@@ -55,7 +55,7 @@ class Windows {
 
 const weekDays = 7;
 
-/** A horizon that is longer than this has no use for the newest days: they say little about its end. */
+/** Longer horizons do not use the newest days: they predict little about its end. */
 export const lagDaysMax = 14;
 
 function median(values: number[]): number {
@@ -126,7 +126,7 @@ function addCovariateColumns(sheet: Sheet, ground: Ground): void {
 /** Days to either side in which the clearest is looked for: the season hardly moves, and one of them is clear. */
 const clearDays = 10;
 
-/** What drives the output of a plant by day: the hours beside, and the part of the clearest light at that time of day. */
+/** Drivers of a plant's output by day: the neighbouring hours, and the clear-sky index (light relative to the clearest at that time of day). */
 function addLightColumns(sheet: Sheet, ground: Ground, light: readonly number[]): void {
   const { perDay, sample } = ground;
   const hour = Math.max(1, Math.round(3_600_000 / sample.cadenceMs));
@@ -148,7 +148,7 @@ function addLightColumns(sheet: Sheet, ground: Ground, light: readonly number[])
   }
 }
 
-/** What follows the light knows no weekdays. */
+/** A light-driven target has no weekly season. */
 function addCalendarColumns(sheet: Sheet, ground: Ground, weekdays: boolean): void {
   const { hours, weekday, yearPart } = ground.calendar;
   add(sheet, 'hour', (cell) => hours[cell] ?? 0);
@@ -160,7 +160,7 @@ function addCalendarColumns(sheet: Sheet, ground: Ground, weekdays: boolean): vo
   add(sheet, 'year_cos', (cell) => Math.cos(2 * Math.PI * (yearPart[cell] ?? 0)));
 }
 
-/** Columns for trees: raw values, no products, a tree finds those itself; `light` are the covariates that know the nights. */
+/** Columns for trees: raw values, no products, a tree finds those itself; `light` are the covariates that mark the nights. */
 export function treeDesign(ground: Ground, light: readonly number[], from: number, to: number): Design {
   const sheet: Sheet = { from, count: to - from, names: [], columns: [] };
   if (ground.lagDays <= lagDaysMax) addTargetColumns(sheet, ground);
@@ -175,7 +175,7 @@ export function treeDesign(ground: Ground, light: readonly number[], from: numbe
   };
 }
 
-/** The columns of trees less the means over a day: what networks make of those is noise. */
+/** The columns of trees without the daily means, which only add noise to networks. */
 export function networkPart({ names, columns }: Design): readonly Float64Array[] {
   return columns.filter((_, index) => !names[index]?.endsWith('.day'));
 }
@@ -197,7 +197,7 @@ function addCurves(sheet: Sheet, ground: Ground): void {
 const plainNames =
   /^(lag_1d|lag_2d|lag_7d|week_median|same_kind_4|day_mean|week_level|sin_|cos_|off_|weekday_|day_off|age)/;
 
-/** The few columns that a linear model needs at least: where history is short, more only add noise. */
+/** The minimal columns of a linear model: with a short history, more only add noise. */
 export function plainPart(design: Design): Design {
   const kept = design.names.flatMap((name, index) => (plainNames.test(name) || design.raw.has(name) ? [index] : []));
   return {

@@ -36,10 +36,10 @@ export function fittingPart(sample: Sample): Sample {
   };
 }
 
-/** Gives the fit of a part of a history: made anew, or one that was made before from the very same part. */
+/** The fit of a part of a history, or a cached one of the very same part. */
 export type RecallFit = (part: Sample, make: () => RegressionFit) => RegressionFit;
 
-/** Cells of a day up to which the models of a single series are quick enough. */
+/** Cells per day up to which the single-series models are fast enough. */
 const seriesDayMax = 48;
 
 function distributionsOf(ground: Ground, recall: RecallFit): readonly Float64Array[] {
@@ -59,7 +59,7 @@ export function forecastSample(sample: Sample, ask: Ask, recall: RecallFit = (_,
   const ground = groundOf(sample);
   const rows = distributionsOf(ground, recall);
   const least = ask.minimum ?? Number.NEGATIVE_INFINITY;
-  // Where nothing negative can be, nights are nights: not a little of the spread of the hours beside them.
+  // A non-negative target is exactly zero at night, without the spread of the neighbouring hours.
   const dark = ask.minimum === 0 ? darkSteps(ground) : null;
   const read = (probability: number): Float64Array =>
     Float64Array.from(rows, (row, step) =>

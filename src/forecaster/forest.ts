@@ -1,7 +1,7 @@
 /**
- * A quantile regression forest: leaves keep their rows, and a forecast is the weighted distribution of the goals that
+ * A quantile regression forest: leaves keep their rows, and a forecast is the weighted distribution of the targets that
  * fell into the same leaves (Meinshausen 2006). Bags are runs of whole days, so the rows of a day that a tree has not
- * seen are judged by trees that know nothing of that day.
+ * seen are predicted out of bag by trees that never saw that day.
  */
 import type { BinnedColumns } from './binning.ts';
 import type { TrainingPlan } from './learning.ts';
@@ -18,7 +18,7 @@ export interface ForestShape extends TreeShape {
 export interface Forest {
   readonly binned: BinnedColumns;
   readonly trees: readonly Tree[];
-  /** Per tree and day block: 1 when the tree has seen it. */
+  /** Per tree and day block: 1 when it is in the tree's bag. */
   readonly seen: readonly Uint8Array[];
   /** Per tree and node: the weight of the rows in it. */
   readonly leafWeight: readonly Float64Array[];
@@ -41,7 +41,7 @@ export function growForest(binned: BinnedColumns, plan: TrainingPlan, block: Int
     const rows = plan.rows.filter((row) => own[block[row] as number] === 1);
     const columns = Int32Array.from(binned.bins, (_, column) => column);
     const { bins } = binned;
-    trees.push(growTree({ bins, goal: plan.goal, rows, columns }, shape, stream));
+    trees.push(growTree({ bins, target: plan.target, rows, columns }, shape, stream));
     seen.push(own);
   }
   return { binned, trees, seen, leafWeight: trees.map((tree) => weightsOf(tree, plan.weight)), plan, block };
@@ -58,7 +58,7 @@ function weightsOf(tree: Tree, weight: Float64Array): Float64Array {
 }
 
 /**
- * Weighted distributions of one value a training row (the goal, or what a forecast missed) over the rows that share
+ * Weighted distributions of one value per training row (the target, or a residual) over the rows that share
  * leaves with a cell. Holds its scratch arrays, so one of these serves many cells without allocating in between.
  */
 export class Neighbourhood {
@@ -83,7 +83,7 @@ export class Neighbourhood {
     this.totals = forest.leafWeight;
   }
 
-  /** Quantiles at the levels for `row` of `bins`; with a block, only trees that have not seen that block are asked. */
+  /** Quantiles at the levels for `row` of `bins`; with a block, only trees whose bag does not contain it vote. */
   quantiles(bins: readonly Uint8Array[], row: number, onlyUnseen: number): Float64Array {
     const touched = this.gather(bins, row, onlyUnseen);
     const into = new Float64Array(levels.length);
@@ -113,7 +113,7 @@ export class Neighbourhood {
     return touched.subarray(0, count).sort();
   }
 
-  /** Interpolates between weighted ranks; NaN throughout when no tree was asked. */
+  /** Interpolates between weighted ranks; all NaN when no tree voted. */
   private readQuantiles(touched: Int32Array, into: Float64Array): void {
     let total = 0;
     for (const place of touched) total += this.weights[place] as number;

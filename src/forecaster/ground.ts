@@ -1,6 +1,6 @@
 /**
- * What features are computed from: gaps closed for looking back only (a filled cell is never learned from and never
- * shown), the calendar of every cell, and the kind of day.
+ * Input of the features: the target with gaps imputed for lag features only (an imputed cell is never a training sample and never
+ * an output), the calendar of every cell, and the kind of day.
  */
 import { type Calendar, calendarOf } from './calendar.ts';
 import type { Columns } from './learning.ts';

@@ -1,5 +1,5 @@
 /**
- * Sums and counts of a goal by bin, for several columns at once, and the best cut they show. Rows count alike here: what
+ * Sums and counts of a target by bin, for several columns at once, and the best cut they show. Rows count alike here: what
  * should count less is left out of bags more often, so that a histogram is a sum and a count.
  */
 import { binsMax } from './binning.ts';
@@ -13,14 +13,14 @@ export function newHistogram(columns: number): Histogram {
   return new Float64Array(columns * stride);
 }
 
-/** `goal[at]` belongs to `rows[at]`; two columns are filled in one pass, which hides the latency of either. */
+/** `target[at]` belongs to `rows[at]`; two columns are filled in one pass, which hides the latency of either. */
 export function fillHistogram(
   into: Histogram,
   bins: readonly Uint8Array[],
   columns: Int32Array,
   columnCount: number,
   rows: Int32Array,
-  goal: Float64Array,
+  target: Float64Array,
   from: number,
   to: number,
 ): void {
@@ -32,7 +32,7 @@ export function fillHistogram(
     const secondAt = firstAt + stride;
     for (let at = from; at < to; at++) {
       const row = rows[at] as number;
-      const value = goal[at] as number;
+      const value = target[at] as number;
       const one = firstAt + 2 * (first[row] as number);
       const two = secondAt + 2 * (second[row] as number);
       into[one] = (into[one] as number) + value;
@@ -46,7 +46,7 @@ export function fillHistogram(
   const lastAt = (columnCount - 1) * stride;
   for (let at = from; at < to; at++) {
     const one = lastAt + 2 * (last[rows[at] as number] as number);
-    into[one] = (into[one] as number) + (goal[at] as number);
+    into[one] = (into[one] as number) + (target[at] as number);
     into[one + 1] = (into[one + 1] as number) + 1;
   }
 }

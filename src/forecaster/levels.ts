@@ -1,4 +1,4 @@
-/** The probabilities at which distributions are kept inside the forecaster; requested ones are read off between them. */
+/** The quantile levels of every distribution inside the forecaster; requested levels are interpolated. */
 
 export const levels = Float64Array.of(
   0.002,

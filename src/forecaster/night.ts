@@ -1,14 +1,14 @@
 /**
- * The dark cells of a horizon: where a generator of light-driven power can give nothing. Known from the data alone: either a
- * covariate whose zeros always were zeros of the target, or a time of day at which the last days were all dark.
+ * The dark cells of a horizon, in which a light-driven target is zero. Detected from the data alone: by a covariate whose zeros
+ * always were zeros of the target, or by a time of day at which all the last days were dark.
  */
 import type { Ground } from './ground.ts';
 
-/** Part of the target's own high that counts as nothing. */
+/** Share of the target's maximum that counts as zero. */
 const nothingShare = 0.005;
-/** Share of the dark cells in which the target may have been more than nothing: a stray sample. */
+/** Tolerated share of dark cells with a non-zero target (stray samples). */
 const strayShareMax = 0.003;
-/** A sign of darkness is neither always nor hardly ever there. */
+/** Bounds of the share of dark cells for a covariate to mark the nights. */
 const darkShareMin = 0.15;
 const darkShareMax = 0.85;
 const darkDays = 10;
@@ -47,7 +47,7 @@ export function darkCells(ground: Ground, light: readonly number[]): Uint8Array 
   return dark;
 }
 
-/** What counts as nothing; null when the target is nothing throughout. */
+/** Threshold below which the target counts as zero; null when it is zero throughout. */
 function nothingOf(target: Float64Array): number | null {
   const known = target.filter((value) => value === value).sort();
   const high = known[Math.floor(0.98 * known.length)] ?? 0;

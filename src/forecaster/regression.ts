@@ -1,6 +1,6 @@
 /**
- * The forecast of a series with a daily rhythm, by regression: ridge models, boosted trees and a forest, each judged on
- * days that it had not seen, combined by what they missed there, with the distribution of those misses around it.
+ * The forecast of a series with a daily season, by regression: ridge models, boosted trees and a forest, each cross-validated over
+ * blocks of days and stacked by their out-of-fold predictions, with a predictive distribution from the out-of-fold residuals.
  */
 import { type Bands, bandsAt, calibrateBands } from './bands.ts';
 import { binColumn, binColumns } from './binning.ts';
@@ -26,15 +26,15 @@ export interface RegressionFit {
   readonly candidates: readonly Candidate[];
   readonly weights: Float64Array;
   readonly bands: Bands;
-  /** Only where the horizon is long: what is asked a month ahead has seconds. */
+  /** Only for long horizons, whose requests may take seconds. */
   readonly networks: QuantileNetworks | null;
   readonly carry: Carry;
-  /** Covariates that know when it is dark: dark cells are not learned from, they are nothing. */
+  /** Covariates that mark the nights: dark cells are excluded from training, their forecast is zero. */
   readonly light: readonly number[];
 }
 
 const foldCount = 5;
-/** Days of a block: long enough that neighbours do not tell each other their weather; fewer where history is short. */
+/** Days per cross-validation block: long enough that neighbouring blocks do not share their weather; fewer for a short history. */
 const blockDaysMax = 3;
 const blocksWanted = 10;
 const penalties = [0.03, 0.3, 2];
@@ -51,7 +51,7 @@ const boosting: BoostingShape = {
 /** Rows of one boosting step: more make it slower, not better. */
 const bagRowsMax = 3000;
 const forestTrees = 40;
-/** Trees where the horizon is long: such a forecast has seconds, and a month of it is read off one forest. */
+/** Trees for long horizons: such a request may take seconds, and a whole month uses one forest. */
 const forestTreesFar = 100;
 
 function planOf(ground: Ground, dark: Uint8Array): { plan: TrainingPlan; block: Int32Array } {
@@ -59,9 +59,9 @@ function planOf(ground: Ground, dark: Uint8Array): { plan: TrainingPlan; block: 
   const { count } = sample;
   const days = count / perDay;
   const blockDays = Math.max(1, Math.min(blockDaysMax, Math.floor(days / blocksWanted)));
-  // Lags reach back a week: without them the first days would be learned from holes, when there are others.
+  // Lags reach back a week: without them the first days would be trained on missing features.
   const skip = lagDays > lagDaysMax ? 0 : (days > 21 + lagDays ? 6 + lagDays : lagDays) * perDay;
-  const goal = new Float64Array(count).fill(Number.NaN);
+  const target = new Float64Array(count).fill(Number.NaN);
   const weight = new Float64Array(count);
   const fold = new Uint8Array(count);
   const block = new Int32Array(count);
@@ -72,28 +72,28 @@ function planOf(ground: Ground, dark: Uint8Array): { plan: TrainingPlan; block: 
     block[cell] = Math.floor(Math.floor(age) / blockDays);
     fold[cell] = (block[cell] as number) % foldCount;
     if (cell < skip || dark[cell] === 1 || Number.isNaN(sample.target[cell])) continue;
-    goal[cell] = sample.target[cell] as number;
+    target[cell] = sample.target[cell] as number;
     rows.push(cell);
   }
-  return { plan: { rows: Int32Array.from(rows), goal, weight, fold, foldCount }, block };
+  return { plan: { rows: Int32Array.from(rows), target, weight, fold, foldCount }, block };
 }
 
-function meanGoal({ rows, goal }: TrainingPlan): number {
+function meanGoal({ rows, target }: TrainingPlan): number {
   let sum = 0;
-  for (const row of rows) sum += goal[row] as number;
+  for (const row of rows) sum += target[row] as number;
   return sum / rows.length;
 }
 
 const medianAt = levels.indexOf(0.5);
 
-/** The middle of what the networks say, as one of the models. */
+/** The median of the networks' distribution, as one of the stacked models. */
 function networkCandidate({ networks, unseen }: JudgedNetworks, plan: TrainingPlan): Candidate {
-  const outOfFold = new Float64Array(plan.goal.length).fill(Number.NaN);
+  const outOfFold = new Float64Array(plan.target.length).fill(Number.NaN);
   for (const row of plan.rows) outOfFold[row] = unseen(row)[medianAt] as number;
   return { name: 'networks', outOfFold, predict: middlesOf(networks) };
 }
 
-/** Apart from what judged the networks: a fit that is kept must not hold their training rows. */
+/** Without the out-of-fold results: a cached fit must not keep the training rows. */
 function middlesOf(networks: QuantileNetworks): Candidate['predict'] {
   return (_, trees) =>
     Float64Array.from(networks.predict(networkPart(trees), trees.hours), (row) => row[medianAt] as number);
@@ -137,7 +137,7 @@ export function fitRegression(ground: Ground): RegressionFit {
     bagShare: 0.63,
   };
   const forest = growForest(binned, plan, block, forestShape);
-  const own = new Neighbourhood(forest, plan.goal);
+  const own = new Neighbourhood(forest, plan.target);
   const outOfBag = new Float64Array(count).fill(Number.NaN);
   for (const row of plan.rows) {
     const median = own.quantiles(binned.bins, row, block[row] as number)[medianAt] as number;
@@ -152,7 +152,7 @@ export function fitRegression(ground: Ground): RegressionFit {
   const judged = far ? fitNetworks(networkPart(trees), trees.hours, plan) : null;
   if (judged !== null) candidates.push(networkCandidate(judged, plan));
   const predictions = candidates.map((candidate) => candidate.outOfFold);
-  const weights = stackWeights(predictions, plan.goal, plan.rows);
+  const weights = stackWeights(predictions, plan.target, plan.rows);
   const bands = calibrateBands(forest, combine(predictions, weights), judged?.unseen ?? null);
   const carry = learnCarry(bands.misses, ground.perDay);
   return { candidates, weights, bands, networks: judged?.networks ?? null, carry, light };

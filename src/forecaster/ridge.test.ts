@@ -6,12 +6,12 @@ import { solveSymmetric } from './linear-solve.ts';
 import { fitRidge, standardOf } from './ridge.ts';
 import { SeededStream } from './seeded.ts';
 
-function planOf(goal: Float64Array, foldCount: number): TrainingPlan {
+function planOf(target: Float64Array, foldCount: number): TrainingPlan {
   return {
-    rows: Int32Array.from(goal, (_, row) => row),
-    goal,
-    weight: new Float64Array(goal.length).fill(1),
-    fold: Uint8Array.from(goal, (_, row) => row % foldCount),
+    rows: Int32Array.from(target, (_, row) => row),
+    target,
+    weight: new Float64Array(target.length).fill(1),
+    fold: Uint8Array.from(target, (_, row) => row % foldCount),
     foldCount,
   };
 }
@@ -57,25 +57,25 @@ describe('ridge', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1e6 }), fc.constantFrom(0.01, 0.3, 2), (seed, penalty) => {
         const x = noise(60, seed);
-        const goal = x.map((value, row) => 3 * value + (noise(60, seed + 7)[row] ?? 0));
-        const plan = planOf(goal, 2);
+        const target = x.map((value, row) => 3 * value + (noise(60, seed + 7)[row] ?? 0));
+        const plan = planOf(target, 2);
         const model = fitRidge([x], hoursOf(60), plan, { slots: 1, reach: 0, penalties: [penalty] });
         const { mean, scale } = standardOf([x], plan.rows, plan.weight);
         const unit = x.map((value) => (value - (mean[0] ?? 0)) * (scale[0] ?? 0));
-        const slope = unit.reduce((sum, value, row) => sum + value * (goal[row] ?? 0), 0) / (60 * (1 + penalty));
-        const middle = goal.reduce((sum, value) => sum + value, 0) / (60 * (1 + 1e-3 * penalty));
+        const slope = unit.reduce((sum, value, row) => sum + value * (target[row] ?? 0), 0) / (60 * (1 + penalty));
+        const middle = target.reduce((sum, value) => sum + value, 0) / (60 * (1 + 1e-3 * penalty));
         const predicted = model.predict([x], hoursOf(60));
         for (let row = 0; row < 60; row++) expect(predicted[row]).toBeCloseTo(middle + slope * (unit[row] ?? 0), 6);
       }),
     );
   });
 
-  test('a prediction out of fold does not change with the goals of its own fold', () => {
+  test('a prediction out of fold does not change with the targets of its own fold', () => {
     const x = noise(80, 3);
-    const goal = x.map((value) => 2 * value + 1);
-    const other = goal.map((value, row) => (row % 4 === 1 ? value + 100 : value));
+    const target = x.map((value) => 2 * value + 1);
+    const other = target.map((value, row) => (row % 4 === 1 ? value + 100 : value));
     const shape = { slots: 1, reach: 0, penalties: [0.1] };
-    const first = fitRidge([x], hoursOf(80), planOf(goal, 4), shape).outOfFold;
+    const first = fitRidge([x], hoursOf(80), planOf(target, 4), shape).outOfFold;
     const second = fitRidge([x], hoursOf(80), planOf(other, 4), shape).outOfFold;
     for (let row = 1; row < 80; row += 4) expect(second[row]).toBe(first[row]);
     expect(second[0]).not.toBe(first[0]);
@@ -83,11 +83,11 @@ describe('ridge', () => {
 
   test('of the offered penalties the one that misses least out of fold is kept', () => {
     const columns = Array.from({ length: 20 }, (_, index) => noise(40, 100 + index));
-    const goal = noise(40, 5);
+    const target = noise(40, 5);
     const shape = { slots: 1, reach: 0 };
     const error = (penalties: number[]): number =>
-      fitRidge(columns, hoursOf(40), planOf(goal, 4), { ...shape, penalties }).outOfFold.reduce(
-        (sum, value, row) => sum + Math.abs(value - (goal[row] ?? 0)),
+      fitRidge(columns, hoursOf(40), planOf(target, 4), { ...shape, penalties }).outOfFold.reduce(
+        (sum, value, row) => sum + Math.abs(value - (target[row] ?? 0)),
         0,
       );
     expect(error([0.001, 1, 100])).toBe(Math.min(error([0.001]), error([1]), error([100])));
@@ -95,11 +95,11 @@ describe('ridge', () => {
 
   test('a column without spread and a missing cell add nothing', () => {
     const x = noise(50, 9);
-    const goal = x.map((value) => 5 * value);
+    const target = x.map((value) => 5 * value);
     const flat = new Float64Array(50).fill(7);
     const shape = { slots: 1, reach: 0, penalties: [0.01] };
-    const alone = fitRidge([x], hoursOf(50), planOf(goal, 2), shape).predict([x], hoursOf(50));
-    const both = fitRidge([x, flat], hoursOf(50), planOf(goal, 2), shape);
+    const alone = fitRidge([x], hoursOf(50), planOf(target, 2), shape).predict([x], hoursOf(50));
+    const both = fitRidge([x, flat], hoursOf(50), planOf(target, 2), shape);
     expect([...both.predict([x, flat], hoursOf(50))].map((value) => value.toFixed(9))).toEqual(
       [...alone].map((value) => value.toFixed(9)),
     );

@@ -1,6 +1,6 @@
 /**
  * Ridge regression whose coefficients may vary with the time of day: rows are gathered into slots of the day, each
- * centre of the day is fitted on its neighbouring slots, and a coefficient is pulled towards that of the whole day.
+ * centre of the day is fitted on its neighbouring slots, and each coefficient is shrunk towards that of the whole day.
  * Out-of-fold predictions come from the same normal matrices less one fold.
  */
 import type { Columns, FittedModel, TrainingPlan } from './learning.ts';
@@ -56,14 +56,14 @@ export function standardOf(columns: Columns, rows: Int32Array, weight: Float64Ar
 }
 
 /** Standardised row with a leading one; a missing cell counts as average. Values far outside are drawn in. */
-function fillRow(target: Float64Array, columns: Columns, standard: Standard, row: number): void {
-  target[0] = 1;
+function fillRow(vector: Float64Array, columns: Columns, standard: Standard, row: number): void {
+  vector[0] = 1;
   for (let column = 0; column < columns.length; column++) {
     const value = (columns[column] as Float64Array)[row] as number;
     let unit = value === value ? (value - (standard.mean[column] as number)) * (standard.scale[column] as number) : 0;
     if (unit > 6) unit = 6;
     else if (unit < -6) unit = -6;
-    target[column + 1] = unit;
+    vector[column + 1] = unit;
   }
 }
 
@@ -87,7 +87,7 @@ function momentsOf(
     const fold = plan.fold[row] as number;
     const slot = slots[row] as number;
     const own = plan.weight[row] as number;
-    const goal = plan.goal[row] as number;
+    const target = plan.target[row] as number;
     fillRow(x, columns, standard, row);
     const into = (matrix[fold] as Float64Array[])[slot] as Float64Array;
     const right = (vector[fold] as Float64Array[])[slot] as Float64Array;
@@ -95,7 +95,7 @@ function momentsOf(
     for (let i = 0; i < size; i++) {
       const scaled = own * (x[i] as number);
       if (scaled === 0) continue;
-      right[i] = (right[i] as number) + scaled * goal;
+      right[i] = (right[i] as number) + scaled * target;
       const at = i * size;
       for (let j = 0; j <= i; j++) into[at + j] = (into[at + j] as number) + scaled * (x[j] as number);
     }
@@ -103,7 +103,7 @@ function momentsOf(
   return { size, matrix, vector, weight };
 }
 
-/** One slot's moments with all folds but one: the system that a fit which has not seen that fold solves. */
+/** One slot's moments over all folds but one: the normal equations of the out-of-fold fit. */
 interface SlotMoments {
   readonly matrix: Float64Array;
   readonly vector: Float64Array;
@@ -141,7 +141,7 @@ function slotsWithout(moments: Moments, slots: number, without: number): SlotMom
   });
 }
 
-/** Coefficients of one system, pulled towards `anchor` (or zero); the intercept is hardly penalised. */
+/** Coefficients of one system, shrunk towards `anchor` (or zero); the intercept is hardly penalised. */
 function solve(own: SlotMoments, penalty: number, anchor: Float64Array | undefined): Float64Array {
   const size = own.vector.length;
   const matrix = own.matrix.slice();
@@ -155,7 +155,7 @@ function solve(own: SlotMoments, penalty: number, anchor: Float64Array | undefin
   return vector;
 }
 
-/** What all hours are pulled to where each has its own coefficients: hardly penalised itself. */
+/** Penalty of the whole-day coefficients, towards which those of each hour are shrunk. */
 const wholePenalty = 1e-3;
 
 /** Coefficients per penalty and slot of the day, fitted without the rows of fold `without` (−1: with all). */
@@ -203,7 +203,7 @@ export function fitRidge(columns: Columns, hours: Float64Array, plan: TrainingPl
   const slots = slotsOf(hours, shape.slots);
   const moments = momentsOf(columns, plan, standard, slots, shape.slots);
   const x = new Float64Array(moments.size);
-  const outOfFold = shape.penalties.map(() => new Float64Array(plan.goal.length).fill(Number.NaN));
+  const outOfFold = shape.penalties.map(() => new Float64Array(plan.target.length).fill(Number.NaN));
   for (let fold = 0; fold < plan.foldCount; fold++) {
     const unseen = plan.rows.filter((row) => plan.fold[row] === fold);
     for (const [index, own] of coefficients(moments, shape, fold).entries()) {
@@ -222,12 +222,12 @@ export function fitRidge(columns: Columns, hours: Float64Array, plan: TrainingPl
   };
 }
 
-/** Which of some predictions misses the goal least, by weighted absolute error. */
+/** The candidate with the smallest weighted absolute error. */
 function leastError(predictions: readonly Float64Array[], plan: TrainingPlan): number {
   const errors = predictions.map((own) => {
     let error = 0;
     for (const row of plan.rows)
-      error += (plan.weight[row] as number) * Math.abs((own[row] as number) - (plan.goal[row] as number));
+      error += (plan.weight[row] as number) * Math.abs((own[row] as number) - (plan.target[row] as number));
     return error;
   });
   return errors.indexOf(Math.min(...errors));

@@ -1,6 +1,5 @@
 /**
- * A seeded stream of numbers for bagging and feature sampling. Two runs of one request must give equal bytes (issue of
- * determinism, [processor §7]), so nothing here is random: the stream is a function of its seed.
+ * A seeded stream of numbers for bagging and feature sampling. Two runs of one request must give equal bytes ([processor §7]), so nothing here is random: the stream is a function of its seed.
  */
 
 /** mulberry32: 32 bits of state, good enough to draw bags and features. */

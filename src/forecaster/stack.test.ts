@@ -11,41 +11,41 @@ function noise(count: number, seed: number): Float64Array {
 }
 
 const rows = Int32Array.from({ length: 500 }, (_, row) => row);
-const meanMiss = (goal: Float64Array, own: Float64Array): number =>
-  goal.reduce((sum, value, row) => sum + Math.abs(value - (own[row] ?? 0)), 0) / goal.length;
+const meanMiss = (target: Float64Array, own: Float64Array): number =>
+  target.reduce((sum, value, row) => sum + Math.abs(value - (own[row] ?? 0)), 0) / target.length;
 
 describe('weights', () => {
   test('they are never negative, sum to one, and miss no more than the best model by much', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1e6 }), fc.integer({ min: 1, max: 6 }), (seed, models) => {
-        const goal = noise(500, seed);
+        const target = noise(500, seed);
         const own = Array.from({ length: models }, (_, index) =>
-          goal.map((value, row) => value + (index + 1) * (noise(500, seed + index + 1)[row] ?? 0)),
+          target.map((value, row) => value + (index + 1) * (noise(500, seed + index + 1)[row] ?? 0)),
         );
-        const weights = stackWeights(own, goal, rows);
+        const weights = stackWeights(own, target, rows);
         expect([...weights].every((weight) => weight >= 0)).toBe(true);
         expect(weights.reduce((sum, weight) => sum + weight, 0)).toBeCloseTo(1, 9);
-        const best = Math.min(...own.map((each) => meanMiss(goal, each)));
-        expect(meanMiss(goal, combine(own, weights))).toBeLessThan(1.05 * best);
+        const best = Math.min(...own.map((each) => meanMiss(target, each)));
+        expect(meanMiss(target, combine(own, weights))).toBeLessThan(1.05 * best);
       }),
       { numRuns: 20 },
     );
   });
 
   test('models whose errors cancel share the weight, a useless one gets almost none', () => {
-    const goal = noise(500, 1);
+    const target = noise(500, 1);
     const error = noise(500, 2);
     const own = [
-      goal.map((value, row) => value + (error[row] ?? 0)),
-      goal.map((value, row) => value - (error[row] ?? 0)),
-      goal.map((_, row) => 20 * (noise(500, 3)[row] ?? 0)),
+      target.map((value, row) => value + (error[row] ?? 0)),
+      target.map((value, row) => value - (error[row] ?? 0)),
+      target.map((_, row) => 20 * (noise(500, 3)[row] ?? 0)),
     ];
-    const [first = 0, second = 0, third = 0] = stackWeights(own, goal, rows);
+    const [first = 0, second = 0, third = 0] = stackWeights(own, target, rows);
     expect(Math.abs(first - second)).toBeLessThan(0.1);
     expect(third).toBeLessThan(0.02);
   });
 
-  test('a goal that every model meets leaves the weights equal', () => {
+  test('a target that every model meets leaves the weights equal', () => {
     const flat = new Float64Array(500).fill(4);
     expect([...stackWeights([flat, flat], flat, rows)]).toEqual([0.5, 0.5]);
   });

@@ -6,10 +6,14 @@
 /** Passes over the rows; the second half is averaged. */
 const passes = 120;
 
-/** At most this many rows are looked at: more do not move the weights. */
+/** Rows used at most: more do not change the weights. */
 const rowsMax = 4000;
 
-export function stackWeights(predictions: readonly Float64Array[], goal: Float64Array, rows: Int32Array): Float64Array {
+export function stackWeights(
+  predictions: readonly Float64Array[],
+  target: Float64Array,
+  rows: Int32Array,
+): Float64Array {
   const models = predictions.length;
   const weights = new Float64Array(models).fill(1 / models);
   if (models < 2) return weights;
@@ -21,13 +25,13 @@ export function stackWeights(predictions: readonly Float64Array[], goal: Float64
     const row = used[index] as number;
     for (let model = 0; model < models; model++)
       matrix[index * models + model] = (predictions[model] as Float64Array)[row] as number;
-    spread += Math.abs((goal[row] as number) - (matrix[index * models] as number));
+    spread += Math.abs((target[row] as number) - (matrix[index * models] as number));
   }
   if (!(spread > 0)) return weights;
   const averaged = new Float64Array(models);
   const gradient = new Float64Array(models);
   for (let pass = 0; pass < passes; pass++) {
-    fillGradient(gradient, matrix, weights, goal, used);
+    fillGradient(gradient, matrix, weights, target, used);
     step(weights, gradient, spread, 1 / Math.sqrt(1 + pass / 10));
     if (pass * 2 < passes) continue;
     for (let model = 0; model < models; model++)
@@ -41,7 +45,7 @@ function fillGradient(
   gradient: Float64Array,
   matrix: Float64Array,
   weights: Float64Array,
-  goal: Float64Array,
+  target: Float64Array,
   used: Int32Array,
 ): void {
   const models = weights.length;
@@ -50,7 +54,7 @@ function fillGradient(
     const at = index * models;
     let sum = 0;
     for (let model = 0; model < models; model++) sum += (weights[model] as number) * (matrix[at + model] as number);
-    const sign = sum > (goal[used[index] as number] as number) ? 1 : -1;
+    const sign = sum > (target[used[index] as number] as number) ? 1 : -1;
     for (let model = 0; model < models; model++)
       gradient[model] = (gradient[model] as number) + sign * (matrix[at + model] as number);
   }

@@ -16,22 +16,22 @@ function noise(seed: number): Float64Array {
   return Float64Array.from({ length: count }, () => stream.next());
 }
 
-function planOf(goal: Float64Array): TrainingPlan {
+function planOf(target: Float64Array): TrainingPlan {
   return {
-    rows: Int32Array.from(goal, (_, row) => row),
-    goal,
+    rows: Int32Array.from(target, (_, row) => row),
+    target,
     weight: new Float64Array(count).fill(1),
-    fold: Uint8Array.from(goal, (_, row) => Math.floor(row / 20) % 4),
+    fold: Uint8Array.from(target, (_, row) => Math.floor(row / 20) % 4),
     foldCount: 4,
   };
 }
 
 const shape = { depthMax: 5, leafMin: 7, shrinkage: 0, columnsPerSplit: 0 };
 
-function grow(columns: Float64Array[], goal: Float64Array, columnsPerSplit = 0) {
-  const rows = Int32Array.from(goal, (_, row) => row);
+function grow(columns: Float64Array[], target: Float64Array, columnsPerSplit = 0) {
+  const rows = Int32Array.from(target, (_, row) => row);
   const binned = binColumns(columns, rows, count);
-  const input = { bins: binned.bins, goal, rows, columns: Int32Array.from(columns, (_, index) => index) };
+  const input = { bins: binned.bins, target, rows, columns: Int32Array.from(columns, (_, index) => index) };
   return { tree: growTree(input, { ...shape, columnsPerSplit }, new SeededStream(1)), binned };
 }
 
@@ -60,15 +60,15 @@ describe('bins', () => {
 describe('trees', () => {
   test.each([0, 2])('every leaf holds its rows, enough of them, and their mean (columns per split %i)', (drawn) => {
     const columns = [noise(1), noise(2), noise(3)];
-    const goal = noise(4).map((value, row) => value + ((columns[0]?.[row] ?? 0) > 0.5 ? 3 : 0));
-    const { tree, binned } = grow(columns, goal, drawn);
+    const target = noise(4).map((value, row) => value + ((columns[0]?.[row] ?? 0) > 0.5 ? 3 : 0));
+    const { tree, binned } = grow(columns, target, drawn);
     const seen = new Set<number>();
     for (let row = 0; row < count; row++) {
       const leaf = leafOf(tree, binned.bins, row);
       const members = [...tree.rows.subarray(tree.start[leaf], tree.end[leaf])];
       expect(members).toContain(row);
       expect(members.length).toBeGreaterThanOrEqual(shape.leafMin);
-      const mean = members.reduce((sum, member) => sum + (goal[member] ?? 0), 0) / members.length;
+      const mean = members.reduce((sum, member) => sum + (target[member] ?? 0), 0) / members.length;
       expect(tree.value[leaf]).toBeCloseTo(mean, 9);
       seen.add(leaf);
     }
@@ -77,13 +77,13 @@ describe('trees', () => {
 
   test('the first split is the one that explains most', () => {
     const columns = [noise(1), noise(2), noise(3)];
-    const goal = Float64Array.from(columns[2] ?? [], (value) => (value > 0.3 ? 10 : 0));
-    const { tree, binned } = grow(columns, goal);
+    const target = Float64Array.from(columns[2] ?? [], (value) => (value > 0.3 ? 10 : 0));
+    const { tree, binned } = grow(columns, target);
     expect(tree.column[0]).toBe(2);
     expect(binned.cuts[2]?.[(tree.cut[0] ?? 0) - 1]).toBeCloseTo(0.3, 1);
   });
 
-  test('a goal that grows with a column is predicted in that order', () => {
+  test('a target that grows with a column is predicted in that order', () => {
     const x = noise(5);
     const { tree, binned } = grow(
       [x],
@@ -97,9 +97,9 @@ describe('trees', () => {
 });
 
 describe('boosting', () => {
-  test('it learns what a step of the base left, and a fold does not know its own goals', () => {
+  test('it learns what a step of the base left, and a fold does not know its own targets', () => {
     const x = noise(6);
-    const goal = x.map((value) => Math.sin(6 * value));
+    const target = x.map((value) => Math.sin(6 * value));
     const settings = {
       depthMax: 3,
       leafMin: 5,
@@ -110,13 +110,13 @@ describe('boosting', () => {
       rowShare: 0.7,
       columnShare: 1,
     };
-    const plan = planOf(goal);
+    const plan = planOf(target);
     const binned = binColumns([x], plan.rows, count);
     const base = new Float64Array(count);
     const fit = fitBoosting(binned, plan, base, settings);
-    const missed = fit.outOfFold.reduce((sum, value, row) => sum + Math.abs(value - (goal[row] ?? 0)), 0) / count;
+    const missed = fit.outOfFold.reduce((sum, value, row) => sum + Math.abs(value - (target[row] ?? 0)), 0) / count;
     expect(missed).toBeLessThan(0.1);
-    const other = planOf(goal.map((value, row) => (plan.fold[row] === 2 ? value + 50 : value)));
+    const other = planOf(target.map((value, row) => (plan.fold[row] === 2 ? value + 50 : value)));
     const second = fitBoosting(binned, other, base, settings);
     for (let row = 0; row < count; row++)
       if (plan.fold[row] === 2) expect(second.outOfFold[row]).toBe(fit.outOfFold[row]);
@@ -126,24 +126,24 @@ describe('boosting', () => {
 describe('the forest', () => {
   const x = noise(7);
   const spread = noise(8);
-  const goal = x.map((value, row) => 10 * value + (value > 0.5 ? 4 : 1) * ((spread[row] ?? 0) - 0.5));
-  const plan = planOf(goal);
-  const block = Int32Array.from(goal, (_, row) => Math.floor(row / 10));
+  const target = x.map((value, row) => 10 * value + (value > 0.5 ? 4 : 1) * ((spread[row] ?? 0) - 0.5));
+  const plan = planOf(target);
+  const block = Int32Array.from(target, (_, row) => Math.floor(row / 10));
   const binned = binColumns([x, noise(9)], plan.rows, count);
   const forest = growForest(binned, plan, block, { ...shape, depthMax: 10, trees: 30, bagShare: 0.63 });
-  const around = new Neighbourhood(forest, goal);
+  const around = new Neighbourhood(forest, target);
 
   test('[data-processing §6.2] quantiles never fall as the probability rises, and stay inside what was seen', () => {
     for (let row = 0; row < count; row += 3) {
       const quantiles = around.quantiles(binned.bins, row, -1);
       for (let level = 1; level < levels.length; level++)
         expect(quantiles[level]).toBeGreaterThanOrEqual(quantiles[level - 1] ?? 0);
-      expect(quantiles[0]).toBeGreaterThanOrEqual(Math.min(...goal));
-      expect(quantiles.at(-1)).toBeLessThanOrEqual(Math.max(...goal));
+      expect(quantiles[0]).toBeGreaterThanOrEqual(Math.min(...target));
+      expect(quantiles.at(-1)).toBeLessThanOrEqual(Math.max(...target));
     }
   });
 
-  test('it is wide where the goal is uncertain', () => {
+  test('it is wide where the target is uncertain', () => {
     const width = (row: number): number => {
       const quantiles = around.quantiles(binned.bins, row, -1);
       return (quantiles[levels.indexOf(0.9)] ?? 0) - (quantiles[levels.indexOf(0.1)] ?? 0);

@@ -8,7 +8,7 @@ import type { SeededStream } from './seeded.ts';
 export interface TreeShape {
   readonly depthMax: number;
   readonly leafMin: number;
-  /** Added to the count of a node when its mean is taken: pulls small leaves to zero. */
+  /** Added to the count of a node when its mean is taken: shrinks small leaves to zero. */
   readonly shrinkage: number;
   /** Columns tried at each split; 0 tries all of the tree's columns. */
   readonly columnsPerSplit: number;
@@ -28,8 +28,8 @@ export interface Tree {
 
 export interface TreeInput {
   readonly bins: readonly Uint8Array[];
-  /** What the tree approximates, per row. */
-  readonly goal: Float64Array;
+  /** The target, per row. */
+  readonly target: Float64Array;
   /** Rows of the bag; reordered in place and kept by the tree. */
   readonly rows: Int32Array;
   /** Columns that the tree may use; reordered in place when each split draws its own. */
@@ -40,8 +40,8 @@ interface Growth {
   readonly input: TreeInput;
   readonly shape: TreeShape;
   readonly stream: SeededStream;
-  /** Goals in the order of the rows. */
-  readonly goal: Float64Array;
+  /** Targets in the order of the rows. */
+  readonly target: Float64Array;
   readonly spareRows: Int32Array;
   readonly spareGoal: Float64Array;
   /** Histograms by node, while its children may need them. */
@@ -65,7 +65,7 @@ export function growTree(input: TreeInput, shape: TreeShape, stream: SeededStrea
     input,
     shape,
     stream,
-    goal: Float64Array.from(rows, (row) => input.goal[row] as number),
+    target: Float64Array.from(rows, (row) => input.target[row] as number),
     spareRows: new Int32Array(rows.length),
     spareGoal: new Float64Array(rows.length),
     kept: [],
@@ -78,7 +78,7 @@ export function growTree(input: TreeInput, shape: TreeShape, stream: SeededStrea
     const from = tree.start[node] as number;
     const to = tree.end[node] as number;
     let sum = 0;
-    for (let at = from; at < to; at++) sum += growth.goal[at] as number;
+    for (let at = from; at < to; at++) sum += growth.target[at] as number;
     tree.value[node] = sum / (to - from + shape.shrinkage);
     const level = depth[node] as number;
     const splits = level < shape.depthMax && to - from >= 2 * shape.leafMin && nodes + 2 <= nodesMax;
@@ -130,7 +130,7 @@ function cutOf(
   let own = growth.kept[node];
   if (own === undefined) {
     own = take(growth, tried);
-    fillHistogram(own, bins, columns, tried, rows, growth.goal, from, to);
+    fillHistogram(own, bins, columns, tried, rows, growth.target, from, to);
     growth.kept[node] = own;
   }
   const cut = bestCut(own, tried, sum, to - from, shape.leafMin, shape.shrinkage);
@@ -146,8 +146,8 @@ function shareHistogram(growth: Growth, node: number, left: number, from: number
   if (parent === undefined) return;
   const leftIsSmall = middle - from <= to - middle;
   const small = take(growth, columns.length);
-  if (leftIsSmall) fillHistogram(small, bins, columns, columns.length, rows, growth.goal, from, middle);
-  else fillHistogram(small, bins, columns, columns.length, rows, growth.goal, middle, to);
+  if (leftIsSmall) fillHistogram(small, bins, columns, columns.length, rows, growth.target, from, middle);
+  else fillHistogram(small, bins, columns, columns.length, rows, growth.target, middle, to);
   subtractHistogram(parent, small, columns.length);
   growth.kept[left] = leftIsSmall ? small : parent;
   growth.kept[left + 1] = leftIsSmall ? parent : small;
@@ -156,7 +156,7 @@ function shareHistogram(growth: Growth, node: number, left: number, from: number
 
 /** Keeps the order within each side, so that a tree does not depend on how its rows were arranged before. */
 function partition(growth: Growth, from: number, to: number, column: number, cut: number): number {
-  const { goal, spareRows, spareGoal } = growth;
+  const { target, spareRows, spareGoal } = growth;
   const { rows } = growth.input;
   const bins = growth.input.bins[column];
   if (bins === undefined) throw new Error(`no column ${column}`);
@@ -164,10 +164,10 @@ function partition(growth: Growth, from: number, to: number, column: number, cut
   let right = 0;
   for (let at = from; at < to; at++) {
     const row = rows[at] as number;
-    const value = goal[at] as number;
+    const value = target[at] as number;
     if ((bins[row] as number) <= cut) {
       rows[left] = row;
-      goal[left] = value;
+      target[left] = value;
       left++;
     } else {
       spareRows[right] = row;
@@ -176,7 +176,7 @@ function partition(growth: Growth, from: number, to: number, column: number, cut
     }
   }
   rows.set(spareRows.subarray(0, right), left);
-  goal.set(spareGoal.subarray(0, right), left);
+  target.set(spareGoal.subarray(0, right), left);
   return left;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Linear autoregression on chosen lags, fitted by ridge and, when asked, made robust by down-weighting large misses. It
- * may work on seasonal differences; several steps are reached by feeding predictions back.
+ * Linear autoregression on chosen lags, fitted by ridge and, when asked, made robust by down-weighting large residuals. It
+ * may work on seasonal differences; multi-step forecasts are recursive.
  */
 import { solveSymmetric } from '../linear-solve.ts';
 
@@ -14,7 +14,7 @@ export interface AutoregressionShape {
   readonly rounds: number;
 }
 
-/** Standardised values beyond this are drawn in: a recursion must not run away. */
+/** Standardised values beyond this are clipped: a recursion must not diverge. */
 const unitMax = 8;
 
 /** Null when the history is shorter than the lags and as many rows again. */
@@ -97,10 +97,10 @@ function solveWeighted(
     const own = weight[cell] as number;
     total += own;
     for (let index = 1; index < size; index++) row[index] = unit[cell - (lags[index - 1] as number)] as number;
-    const goal = unit[cell] as number;
+    const target = unit[cell] as number;
     for (let i = 0; i < size; i++) {
       const scaled = own * (row[i] as number);
-      vector[i] = (vector[i] as number) + scaled * goal;
+      vector[i] = (vector[i] as number) + scaled * target;
       const at = i * size;
       for (let j = 0; j <= i; j++) matrix[at + j] = (matrix[at + j] as number) + scaled * (row[j] as number);
     }

@@ -1,7 +1,6 @@
 /**
- * The forecast of a single series: every model forecasts again from origins inside the history, the errors there weigh the
- * models, and the weighted median of the models is the forecast. The misses of that same combination at those origins, grouped by
- * lead and scaled by the time of day, are its distribution.
+ * The forecast of a single series: a rolling-origin backtest weights the models, and the weighted median of the models is the
+ * forecast. The residuals of the combination at those origins, grouped by lead and scaled by the time of day, are its distribution.
  */
 import { interpolate, levels } from '../levels.ts';
 import { type SeriesModel, seriesModels } from './models.ts';
@@ -22,7 +21,7 @@ interface Judged {
   readonly error: number;
 }
 
-/** Null when no model can be judged: the history is too short. */
+/** Null when the history is too short for a backtest. */
 export function forecastSeries(history: Float64Array, horizon: number, day: number): SeriesForecast | null {
   const origins = originsOf(history.length, horizon, day);
   const truths = origins.map((end) => history.slice(end, end + horizon));
@@ -44,7 +43,7 @@ export function forecastSeries(history: Float64Array, horizon: number, day: numb
   return { rows: distributions(value, misses, day), models: judged.map(({ model }) => model.name) };
 }
 
-/** Ends of the histories to forecast again from: a day apart, with at least two weeks and two horizons before them. */
+/** Origins of the backtest: a day apart, with at least two weeks and two horizons before them. */
 function originsOf(count: number, horizon: number, day: number): number[] {
   const least = Math.max(14 * day, 2 * horizon);
   return Array.from({ length: originsMax }, (_, back) => count - horizon - back * day).filter((end) => end >= least);
@@ -102,10 +101,10 @@ export function weightedMedian(forecasts: readonly Float64Array[], weights: Floa
   });
 }
 
-/** A few overlapping windows understate what may come: measured on windows before the scored ones. */
+/** Widening factor: a few overlapping windows understate the spread, as measured on windows before the scored ones. */
 const widening = 1.2;
 
-/** Steps to each side whose misses belong to a step's neighbourhood, in parts of a day. */
+/** Steps to each side whose residuals are pooled with a step's, in parts of a day. */
 const nearPart = 1 / 6;
 
 function distributions(value: Float64Array, misses: readonly Float64Array[], day: number): Float64Array[] {
@@ -125,7 +124,7 @@ function distributions(value: Float64Array, misses: readonly Float64Array[], day
   const sorted = Float64Array.from(relative).sort();
   const ranks = sorted.map((_, index) => (index + 0.5) / sorted.length);
   const unit = levels.map((level) => interpolate(ranks, sorted, level));
-  // The median of the misses is left out: the combination is not shifted by what a few days happened to show.
+  // The median of the residuals is removed: a few days must not shift the combination.
   const middle = unit[levels.indexOf(0.5)] as number;
   return Array.from(value, (own, step) =>
     unit.map((miss) => own + widening * (miss - middle) * (spread[step] as number)),

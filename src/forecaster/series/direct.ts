@@ -1,14 +1,14 @@
 /**
- * One small ridge regression a step of the horizon, on what is known at the origin: the same hour of past days and weeks,
- * how the newest hours differ from theirs, and levels. Origins near the forecast's time of day count.
+ * Direct multi-step forecast: one small ridge regression per step of the horizon, on features known at the origin: the same hour of
+ * past days and weeks, the newest hours less theirs, and levels. Only origins near the forecast's time of day are used.
  */
 import { solveSymmetric } from '../linear-solve.ts';
 
 const columns = 15;
 const penalty = 0.02;
-/** Cells to each side of the origin's time of day whose origins are learned from, and their weights. */
+/** Cells to each side of the origin's time of day whose origins are training samples, and their weights. */
 const nearWeights = [1, 0.5, 0.25, 0.25];
-/** Pull towards the day before and the week before, as shares of one. */
+/** Prior coefficients of the day before and the week before, towards which ridge shrinks. */
 const anchorDay = { column: 1, share: 0.7 };
 const anchorWeek = { column: 4, share: 0.3 };
 
@@ -56,10 +56,10 @@ function gather(series: Series, step: number, matrix: Float64Array, vector: Floa
     if (own === undefined) continue;
     fillRow(series, origin, step, row);
     total += own;
-    const goal = unit[origin + step] as number;
+    const target = unit[origin + step] as number;
     for (let i = 0; i < columns; i++) {
       const scaled = own * (row[i] as number);
-      vector[i] = (vector[i] as number) + scaled * goal;
+      vector[i] = (vector[i] as number) + scaled * target;
       const at = i * columns;
       for (let j = 0; j <= i; j++) matrix[at + j] = (matrix[at + j] as number) + scaled * (row[j] as number);
     }

@@ -33,10 +33,10 @@ export function weeksOnLevel(history: Float64Array, horizon: number, day: number
   return sums.map((sum) => newest + sum / total);
 }
 
-/** Half a week's worth of doubt: a slot of the week is drawn to its slot of the day when few weeks speak for it. */
+/** Prior weight in weeks: a slot of the week is shrunk to its slot of the day when few weeks are known. */
 const doubtWeeks = 0.5;
 
-/** The mean week around a moving weekly level, and a short autoregression of what is left. */
+/** The mean week around a moving weekly level, and a short autoregression of the residuals. */
 export function profileAndMemory(history: Float64Array, horizon: number, day: number): Float64Array | null {
   const week = 7 * day;
   if (history.length < 2 * week) return null;

@@ -1,6 +1,6 @@
 /**
  * Exponential smoothing with a daily and, when asked, a weekly season, a damped trend and a first-order correction of
- * the misses (Taylor 2003). Its rates are searched on the squared one-step misses.
+ * the residuals (Taylor 2003). Its smoothing parameters minimise the squared one-step residuals.
  */
 import { searchMinimum } from './simplex-search.ts';
 
