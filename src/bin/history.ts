@@ -43,7 +43,7 @@ export function startHistory(
     retentionDays: site.history.retentionDays,
     limits: limits.history,
   };
-  const historian = openHistorian(place, limits.history);
+  const historian = openHistorian(place, limits.history, { standsMs: site.history.recordIntervalMs });
   const start = (at: DatabasePlace, spoolFolder: string | null): Recording =>
     startRecording({ setup, place: at, spoolFolder, logLevel: config.logLevel, clock: systemClock, log });
   const shared =

@@ -3,7 +3,16 @@
  * one is, and the rollups that change. The same for both engines; the shells around it read and write.
  */
 import type { AppendOptions, HistoryRow, SeriesId } from './historian.ts';
-import { addRow, emptyRollup, mergeRollup, type Rollup, rollupEndMs, rollupWidthsMs } from './rollup.ts';
+import { eachSpan } from './observations.ts';
+import {
+  addObservations,
+  addRow,
+  emptyRollup,
+  mergeRollup,
+  type Rollup,
+  rollupEndMs,
+  rollupWidthsMs,
+} from './rollup.ts';
 
 /** A series as it is stored before the append. */
 export interface StoredSeries {
@@ -72,15 +81,19 @@ export function planAppend(rows: readonly HistoryRow[], stored: Stored, { once =
     series.ordinals.set(row.eventMs, place);
     samples.push({ series: series.stored.id, ordinal: place, row });
     rollupWidthsMs.forEach((widthMs, index) => {
-      const endMs = rollupEndMs(row.eventMs, widthMs);
-      const rollups = series.added[index];
-      const rollup = rollups?.get(endMs) ?? emptyRollup();
-      rollups?.set(endMs, rollup);
-      addRow(rollup, row, place > 0);
+      const rollups = series.added[index] ?? new Map<number, Rollup>();
+      addRow(rollupAt(rollups, rollupEndMs(row.eventMs, widthMs)), row, place > 0);
+      eachSpan(row, widthMs, (endMs, count) => addObservations(rollupAt(rollups, endMs), row, endMs, count, place > 0));
     });
   }
   const rollups = [...touched.values()].flatMap((series) => changedRollups(series, stored));
   return { samples, rollups, duplicates };
+}
+
+function rollupAt(rollups: Map<number, Rollup>, endMs: number): Rollup {
+  const rollup = rollups.get(endMs) ?? emptyRollup();
+  rollups.set(endMs, rollup);
+  return rollup;
 }
 
 function checked(value: number): number {
@@ -134,13 +147,17 @@ function isOld(endMs: number, widthMs: number, newestMs: number): boolean {
 export function askedOf(rows: readonly HistoryRow[], series: Stored['series']) {
   const instants = new Map<string, { readonly series: number; readonly eventMs: number }>();
   const rollups = new Map<string, { readonly series: number; readonly widthMs: number; readonly endMs: number }>();
-  for (const { series: id, eventMs } of rows) {
+  for (const row of rows) {
+    const { series: id, eventMs } = row;
     const stored = series(id);
     if (eventMs <= stored.newestMs) instants.set(`${stored.id}:${eventMs}`, { series: stored.id, eventMs });
     for (const widthMs of rollupWidthsMs) {
-      const endMs = rollupEndMs(eventMs, widthMs);
-      if (isOld(endMs, widthMs, stored.newestMs))
-        rollups.set(`${stored.id}:${widthMs}:${endMs}`, { series: stored.id, widthMs, endMs });
+      const ask = (endMs: number): void => {
+        if (isOld(endMs, widthMs, stored.newestMs))
+          rollups.set(`${stored.id}:${widthMs}:${endMs}`, { series: stored.id, widthMs, endMs });
+      };
+      ask(rollupEndMs(eventMs, widthMs));
+      eachSpan(row, widthMs, ask);
     }
   }
   return { instants: [...instants.values()], rollups: [...rollups.values()] };

@@ -4,6 +4,7 @@
  */
 import { quality } from '../site/quality.ts';
 import type { InstantSpan, WindowAnswer, WindowRequest } from './historian.ts';
+import { newestObservedMs, type Observations, type ObservedRow, observedIn } from './observations.ts';
 import { type RollupSummary, rollupFlags, roundingLoss, rowInRange } from './rollup.ts';
 
 /** One raw row of an instant. */
@@ -11,11 +12,20 @@ export interface RawRow {
   readonly ingestedMs: number;
   readonly value: number | null;
   readonly quality: number;
+  readonly observations?: Observations;
+}
+
+/** Event times in (afterMs, throughMs]. */
+export interface Span {
+  readonly afterMs: number;
+  readonly throughMs: number;
 }
 
 export interface WindowAccumulator {
-  /** All rows of one instant, in the order in which they were appended. */
-  addInstant(eventMs: number, rows: readonly RawRow[]): void;
+  /** All rows of one instant in `span`, in the order in which they were appended. */
+  addInstant(eventMs: number, rows: readonly RawRow[], span: Span): void;
+  /** What a row that lies after `span` stands for in it. */
+  addReach(eventMs: number, row: RawRow, span: Span): void;
   /** A rollup that lies within one cell and equals its rows. */
   addRollup(endMs: number, rollup: RollupSummary): void;
   /** The event time of a number that participated, where its rollup gave only a bound of it. */
@@ -34,6 +44,7 @@ class WindowCells implements WindowAccumulator {
   readonly #range;
   readonly #maxSourceSkewMs;
   readonly #reduction;
+  readonly #sums;
   readonly #uncertainCells;
   #rowCount = 0;
   #skewedRows = 0;
@@ -51,10 +62,11 @@ class WindowCells implements WindowAccumulator {
     this.#range = range;
     this.#maxSourceSkewMs = maxSourceSkewMs;
     this.#reduction = createReduction(request);
+    this.#sums = request.aggregation === 'mean' || request.aggregation === 'sum';
     this.#uncertainCells = new Uint8Array(this.#steps);
   }
 
-  addInstant(eventMs: number, rows: readonly RawRow[]): void {
+  addInstant(eventMs: number, rows: readonly RawRow[], span: Span): void {
     this.#rowCount += rows.length;
     let newest: RawRow | undefined;
     let standing = 0;
@@ -74,17 +86,36 @@ class WindowCells implements WindowAccumulator {
       this.#outOfRangeSpan = widened(this.#outOfRangeSpan, eventMs);
       return;
     }
-    const index = this.#indexOf(eventMs);
-    this.#reduction.add(index, eventMs, newest.value, 1);
-    if (newest.quality === quality.uncertain) this.#uncertainCells[index] = 1;
-    this.#watermarkMs = Math.max(this.#watermarkMs, eventMs);
+    this.#addObservations(eventMs, newest, newest.value, span);
+  }
+
+  addReach(eventMs: number, row: RawRow, span: Span): void {
+    if (row.value === null || eventMs - row.ingestedMs > this.#maxSourceSkewMs) return;
+    if (this.#range !== undefined && !rowInRange(row.value, this.#range)) return;
+    this.#addObservations(eventMs, row, row.value, span);
+  }
+
+  #addObservations(eventMs: number, row: RawRow, value: number, span: Span): void {
+    const observed: ObservedRow = { eventMs, ...(row.observations && { observations: row.observations }) };
+    const firstMs = row.observations === undefined ? eventMs : row.observations.sinceMs + 1;
+    const lastMs = Math.min(eventMs, span.throughMs);
+    for (let index = this.#indexOf(Math.max(firstMs, span.afterMs + 1)); index <= this.#indexOf(lastMs); index++) {
+      const endMs = this.#asOfMs - (this.#steps - 1 - index) * this.#cadenceMs;
+      const throughMs = Math.min(endMs, lastMs);
+      const count = observedIn(observed, Math.max(endMs - this.#cadenceMs, span.afterMs), throughMs);
+      if (count === 0) continue;
+      const atMs = newestObservedMs(observed, throughMs);
+      this.#reduction.add(index, atMs, this.#sums ? value * count : value, count);
+      if (row.quality === quality.uncertain) this.#uncertainCells[index] = 1;
+      this.#watermarkMs = Math.max(this.#watermarkMs, atMs);
+    }
   }
 
   addRollup(endMs: number, rollup: RollupSummary): void {
     this.#rowCount += rollup.rowCount;
-    if (rollup.valueCount === 0) return;
+    if (rollup.weight === 0) return;
     const index = this.#indexOf(endMs);
-    this.#reduction.add(index, rollup.lastMs, rollup.value, rollup.valueCount);
+    this.#reduction.add(index, rollup.lastMs, rollup.value, rollup.weight);
     if ((rollup.flags & rollupFlags.uncertain) !== 0) this.#uncertainCells[index] = 1;
     this.#watermarkMs = Math.max(this.#watermarkMs, rollup.lastMs);
   }

@@ -9,6 +9,7 @@ import { quality } from '../site/quality.ts';
 import { exportedRows, testHistoryLimits } from '../testing/histories.ts';
 import type { Historian, HistoryRow, WindowAnswer, WindowRequest } from './historian.ts';
 import { openHistorian } from './open-historian.ts';
+import { historySchema } from './store/schema.ts';
 
 const minuteMs = 60_000;
 const quarterMs = 900_000;
@@ -115,4 +116,27 @@ describe('[data-processing §4.2] a missing or inaccessible store makes only tha
     other.close();
     expect((await historian.append(minutes(1))).duplicates).toBe(1);
   });
+});
+
+test('[points §6.1] rows of a file of before stand for one observation each', async () => {
+  const before = new DatabaseSync(file);
+  before.exec(historySchema.file[0] ?? '');
+  before.exec('PRAGMA user_version = 1');
+  before.exec(`INSERT INTO series (id, instance, kind, point) VALUES (1, 2, 'measurement', 1)`);
+  const add = before.prepare('INSERT INTO sample VALUES (1, ?, 0, ?, ?, 1)');
+  for (const [afterMs, value] of [
+    [1000, 0],
+    [59_000, 1000],
+  ] as const)
+    add.run(baseMs + afterMs, baseMs + afterMs, value);
+  const rollup = before.prepare('INSERT INTO rollup VALUES (1, ?, ?, 2, 2, 1000, 0, 0, 1000, 1000, ?, 0, 0, ?)');
+  for (const widthMs of [minuteMs, quarterMs]) rollup.run(widthMs, baseMs + widthMs, baseMs + 59_000, baseMs + 59_000);
+  before.close();
+  await historian.append([row(61_000, 4, { observations: { count: 2, sinceMs: baseMs + 59_000 } })]);
+  for (const useRollups of [true, false]) {
+    const reading = openHistorian(file, testHistoryLimits, { useRollups });
+    const asked = { asOfMs: baseMs + 2 * minuteMs, cadenceMs: minuteMs, aggregation: 'mean' } as const;
+    expect([...(await read(asked, reading)).cells]).toEqual([1004 / 3, 4]);
+    await reading.close();
+  }
 });

@@ -10,7 +10,7 @@ import type { Historian, HistoryRow, HistorySnapshot } from './historian.ts';
 import type { HistoryLimits } from './limits.ts';
 import { type HistoryDatabase, openHistoryReader, openHistoryWriter } from './store/history-database.ts';
 import { createSeriesStore, type SeriesStore } from './store/series-store.ts';
-import { createWindowReader, type WindowReader } from './window.ts';
+import { createWindowReader, type ReadOptions, type WindowReader } from './window.ts';
 
 interface ReadConnection {
   readonly database: HistoryDatabase;
@@ -29,7 +29,7 @@ const idleMax = 4;
 export function embeddedHistorian(
   file: string,
   limits: Pick<HistoryLimits, 'lock_wait_ms' | 'snapshots_max'>,
-  useRollups: boolean,
+  options: ReadOptions,
 ): Historian {
   const idle: ReadConnection[] = [];
   let open = 0;
@@ -44,7 +44,7 @@ export function embeddedHistorian(
     const database = openHistoryReader(file, limits.lock_wait_ms);
     return {
       database,
-      windows: createWindowReader(database, useRollups),
+      windows: createWindowReader(database, options),
       exporter: createExporter(database),
     };
   };

@@ -4,6 +4,7 @@
  * `Fault('source-unavailable')` when the store is missing or broken, and a later call may recover.
  */
 import type { RecordedQuality } from '../site/quality.ts';
+import type { Observations } from './observations.ts';
 
 export type SeriesAggregation = 'mean' | 'sum' | 'min' | 'max' | 'last';
 
@@ -24,7 +25,7 @@ export interface SeriesRange {
 /**
  * One feature's window. In this order: rows ingested after `knownAtMs` do not exist, rows from the future are left out
  * (`skewedRows`), of several rows of one instant the newest stands, numbers outside `range` are left out
- * (`outOfRangeRows`), and what remains is reduced.
+ * (`outOfRangeRows`), and what remains is reduced, each row weighted by the observations that it stands for in the label's span.
  */
 export interface WindowRequest {
   readonly series: SeriesId;
@@ -81,6 +82,8 @@ export interface HistoryRow {
   /** Null: the point had no usable value at that moment. */
   readonly value: number | null;
   readonly quality: RecordedQuality;
+  /** What it stands for, when that is more than one observation at its event time. Means, sums and counts weigh by it. */
+  readonly observations?: Observations;
 }
 
 export interface AppendReport {

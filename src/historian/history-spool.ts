@@ -7,6 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import { recordedQuality } from '../site/quality.ts';
 import { openSpool, type Spool } from '../storage/spool.ts';
 import type { Historian, HistoryRow } from './historian.ts';
+import type { Observations } from './observations.ts';
 
 export interface HistorySpool extends Omit<Spool<HistoryRow>, 'store'> {
   /** Stores what is kept, the oldest file first; returns how many rows. Throws when the database does not take them. */
@@ -17,14 +18,28 @@ const qualities: readonly unknown[] = Object.values(recordedQuality);
 
 function isHistoryRow(value: unknown): value is HistoryRow {
   if (typeof value !== 'object' || value === null) return false;
-  const { series, eventMs, ingestedMs, value: reading, quality }: Partial<Record<keyof HistoryRow, unknown>> = value;
+  const {
+    series,
+    eventMs,
+    ingestedMs,
+    value: reading,
+    quality,
+    observations,
+  }: Partial<Record<keyof HistoryRow, unknown>> = value;
   if (typeof series !== 'object' || series === null) return false;
   const { instance, point }: Partial<Record<keyof HistoryRow['series'], unknown>> = series;
   return (
     [instance, point, eventMs, ingestedMs].every(Number.isInteger) &&
     (reading === null || Number.isFinite(reading)) &&
-    qualities.includes(quality)
+    qualities.includes(quality) &&
+    (observations === undefined || isObservations(observations))
   );
+}
+
+function isObservations(value: unknown): value is Observations {
+  if (typeof value !== 'object' || value === null) return false;
+  const { count, sinceMs }: Partial<Record<keyof Observations, unknown>> = value;
+  return Number.isInteger(count) && Number.isInteger(sinceMs);
 }
 
 export function historySpool(dataFolder: string): HistorySpool {

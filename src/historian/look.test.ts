@@ -1,8 +1,10 @@
 /** What one look at the live table records [points §6.1]. */
 import { describe, expect, test } from 'vitest';
+import { createRuns } from '../points/live-table.ts';
 import { type QualityCode, quality } from '../site/quality.ts';
+import type { Snapshot } from '../site/snapshot.ts';
 import { testSnapshot } from '../testing/site-builder.ts';
-import { createObserver, recordedPoints } from './look.ts';
+import { createObserver as createBareObserver, type RecordedPoint, recordedPoints } from './look.ts';
 
 const wallMs = 1_700_000_000_000;
 const points = [{ index: 0, instance: 2, id: 1, maxAgeMs: 5000 }];
@@ -13,6 +15,33 @@ function table(value: number | null, nowMs: number, observedMs = nowMs, code: Qu
   snapshot.observedMs[0] = observedMs;
   snapshot.quality[0] = value === null && code === quality.good ? quality.missing : code;
   return snapshot;
+}
+
+/** An observer of a table that counts what it is shown, as the live table does. */
+function createObserver(of: readonly RecordedPoint[]) {
+  const observer = createBareObserver(of);
+  const runs = createRuns(10);
+  const before = { value: Number.NaN, code: -1, observedMs: Number.NaN };
+  return {
+    look(snapshot: Snapshot, all: boolean) {
+      const [value, code, observedMs] = [snapshot.values[0], snapshot.quality[0], snapshot.observedMs[0]] as [
+        number,
+        number,
+        number,
+      ];
+      if ((code === quality.good || code === quality.uncertain) && observedMs !== before.observedMs) {
+        runs.observations[0] = (runs.observations[0] ?? 0) + 1;
+        runs.lastMs[0] = observedMs;
+        if (value !== before.value || code !== before.code) {
+          runs.runs[0] = (runs.runs[0] ?? 0) + 1;
+          runs.first[0] = runs.observations[0];
+          runs.beforeMs[0] = Number.isNaN(before.value) ? Number.NaN : before.observedMs;
+        }
+      }
+      Object.assign(before, { value, code, observedMs });
+      return observer.look(snapshot, runs, all);
+    },
+  };
 }
 
 /** [event, value, quality] of each row, event times after the start of the wall clock. */

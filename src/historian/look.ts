@@ -1,13 +1,15 @@
 /**
  * What to record, decided from one look at the live table [points §6.1]: readings that changed, at
  * intervals also those that did not, and one row without a value when a point becomes unavailable. The event time is the
- * moment at which the value was observed, as wall time; a reading is recorded once.
+ * moment at which the value was observed, as wall time; a reading is recorded once, and says how many observations it stands for.
  */
 
+import type { Runs } from '../points/live-table.ts';
 import { quality, type RecordedQuality } from '../site/quality.ts';
 import type { SitePoint } from '../site/site.ts';
 import { type Snapshot, usable } from '../site/snapshot.ts';
 import type { HistoryRow } from './historian.ts';
+import { type Observations, observationsMsMax } from './observations.ts';
 
 export type RecordedPoint = Pick<SitePoint, 'index' | 'instance' | 'id' | 'maxAgeMs'>;
 
@@ -17,11 +19,17 @@ interface Recorded {
   value: number;
   quality: RecordedQuality;
   available: boolean;
+  /** Number of the newest observation that rows stand for; NaN while another process records. */
+  observation: number;
+  /** Number of the run that it was in. */
+  run: number;
 }
 
 export interface Observer {
   /** The rows of one look; with `all`, unchanged readings that are newer than the last recorded ones too. */
-  look(snapshot: Snapshot, all: boolean): HistoryRow[];
+  look(snapshot: Snapshot, runs: Runs, all: boolean): HistoryRow[];
+  /** Another process records from here on: what is observed meanwhile is not this one's. */
+  pause(): void;
 }
 
 /** Measurement points of the site that are to be recorded. */
@@ -39,38 +47,93 @@ export function createObserver(points: readonly RecordedPoint[]): Observer {
       value: Number.NaN,
       quality: quality.missing,
       available: false,
+      observation: Number.NaN,
+      run: Number.NaN,
     } as Recorded,
   }));
   let generation: number | undefined;
   return {
-    look(snapshot, all) {
+    look(snapshot, runs, all) {
       const restarted = generation !== undefined && generation !== snapshot.generation;
       generation = snapshot.generation;
-      return states.flatMap(({ point, last }) => {
-        const row = usable(snapshot, point.index, point.maxAgeMs)
-          ? reading(point, last, snapshot, all)
-          : loss(point, last, snapshot, restarted);
-        return row === null ? [] : [row];
-      });
+      return states.flatMap(({ point, last }) =>
+        usable(snapshot, point.index, point.maxAgeMs)
+          ? reading(point, last, snapshot, runs, all)
+          : loss(point, last, snapshot, runs, restarted),
+      );
+    },
+    pause() {
+      for (const { last } of states) last.observation = Number.NaN;
     },
   };
 }
 
-function reading(point: RecordedPoint, last: Recorded, snapshot: Snapshot, all: boolean): HistoryRow | null {
-  const observedMs = snapshot.observedMs[point.index] ?? Number.NaN;
-  const value = snapshot.values[point.index] ?? Number.NaN;
-  const code = snapshot.quality[point.index] === quality.uncertain ? quality.uncertain : quality.good;
-  if (!(observedMs > last.observedMs)) return null;
-  if (!all && last.available && value === last.value && code === last.quality) return null;
-  Object.assign(last, { observedMs, value, quality: code, available: true } satisfies Recorded);
-  return rowOf(point, snapshot, observedMs, value, code);
+function reading(point: RecordedPoint, last: Recorded, snapshot: Snapshot, runs: Runs, all: boolean): HistoryRow[] {
+  const at = point.index;
+  const observedMs = snapshot.observedMs[at] ?? Number.NaN;
+  const value = snapshot.values[at] ?? Number.NaN;
+  const code = snapshot.quality[at] === quality.uncertain ? quality.uncertain : quality.good;
+  if (!(observedMs > last.observedMs)) return [];
+  const [count, first] = [runs.observations[at] ?? Number.NaN, runs.first[at] ?? Number.NaN];
+  const run = runs.runs[at] ?? Number.NaN;
+  const continues = last.available && value === last.value && code === last.quality && !(run > last.run);
+  if (!all && continues) return [];
+  const before = continues ? [] : closing(point, last, snapshot, endOfRun(last, runs, at), observedMs);
+  const sinceMs = continues ? last.observedMs : (runs.beforeMs[at] ?? Number.NaN);
+  // Of a run that goes on since before this process recorded, only this observation is known to be new.
+  const own = count - (continues ? last.observation : first - 1);
+  const isCounted = Number.isFinite(last.observation) || !last.available;
+  Object.assign(last, {
+    observedMs,
+    value,
+    quality: code,
+    available: true,
+    observation: count,
+    run,
+  } satisfies Recorded);
+  const observations = isCounted ? observationsOf(own, snapshot, observedMs, sinceMs) : undefined;
+  return [...before, rowOf(point, snapshot, observedMs, value, code, observations)];
 }
 
-/** Null unless the point was available when it was last recorded: its loss is one row. */
-function loss(point: RecordedPoint, last: Recorded, snapshot: Snapshot, restarted: boolean): HistoryRow | null {
-  if (!last.available) return null;
-  const observedMs = snapshot.observedMs[point.index] ?? Number.NaN;
-  const published = snapshot.quality[point.index];
+interface Observation {
+  readonly number: number;
+  readonly atMs: number;
+}
+
+/** The newest observation of the value recorded last; null where others came and went since, unseen. */
+function endOfRun(last: Recorded, runs: Runs, at: number): Observation | null {
+  const [run, first] = [runs.runs[at] ?? Number.NaN, runs.first[at] ?? Number.NaN];
+  if (run === last.run) return { number: runs.observations[at] ?? Number.NaN, atMs: runs.lastMs[at] ?? Number.NaN };
+  return run === last.run + 1 ? { number: first - 1, atMs: runs.beforeMs[at] ?? Number.NaN } : null;
+}
+
+/** The row for observations of the value recorded last that no row stands for yet. */
+function closing(
+  point: RecordedPoint,
+  last: Recorded,
+  snapshot: Snapshot,
+  end: Observation | null,
+  nextMs: number,
+): HistoryRow[] {
+  // Rows of one millisecond would be duplicates.
+  if (!last.available || end === null || !(end.atMs >= last.observedMs + 1 && end.atMs <= nextMs - 1)) return [];
+  const observations = observationsOf(end.number - last.observation, snapshot, end.atMs, last.observedMs);
+  return observations === undefined ? [] : [rowOf(point, snapshot, end.atMs, last.value, last.quality, observations)];
+}
+
+/** Undefined: one, at its time. */
+function observationsOf(count: number, snapshot: Snapshot, atMs: number, sinceMs: number): Observations | undefined {
+  const spanMs = atMs - sinceMs;
+  if (!(count >= 1 && spanMs >= 1 && spanMs <= observationsMsMax)) return undefined;
+  return { count, sinceMs: wallAt(snapshot, sinceMs) };
+}
+
+/** Nothing unless the point was available when it was last recorded: its loss is one row. */
+function loss(point: RecordedPoint, last: Recorded, snapshot: Snapshot, runs: Runs, restarted: boolean): HistoryRow[] {
+  if (!last.available) return [];
+  const at = point.index;
+  const observedMs = snapshot.observedMs[at] ?? Number.NaN;
+  const published = snapshot.quality[at];
   const aged = published === quality.good || published === quality.uncertain;
   // A reading that is not usable says when; one that grew too old became so at that age; a device layer that went away
   // took its values with it, and the times beside them are those of readings that were good.
@@ -78,8 +141,16 @@ function loss(point: RecordedPoint, last: Recorded, snapshot: Snapshot, restarte
   const known = !restarted && sinceMs > last.observedMs && sinceMs <= snapshot.monotonicMs;
   const atMs = known ? sinceMs : snapshot.monotonicMs;
   const code = aged || published === quality.missing ? quality.missing : quality.bad;
-  Object.assign(last, { observedMs: atMs, value: Number.NaN, quality: code, available: false } satisfies Recorded);
-  return rowOf(point, snapshot, atMs, null, code);
+  const before = closing(point, last, snapshot, endOfRun(last, runs, at), atMs);
+  Object.assign(last, {
+    observedMs: atMs,
+    value: Number.NaN,
+    quality: code,
+    available: false,
+    observation: runs.observations[at] ?? Number.NaN,
+    run: runs.runs[at] ?? Number.NaN,
+  } satisfies Recorded);
+  return [...before, rowOf(point, snapshot, atMs, null, code)];
 }
 
 function rowOf(
@@ -88,12 +159,18 @@ function rowOf(
   atMonotonicMs: number,
   value: number | null,
   code: RecordedQuality,
+  observations?: Observations,
 ): HistoryRow {
   return {
     series: { instance: point.instance, point: point.id },
-    eventMs: Math.floor(snapshot.wallMs - (snapshot.monotonicMs - atMonotonicMs)),
+    eventMs: wallAt(snapshot, atMonotonicMs),
     ingestedMs: snapshot.wallMs,
     value,
     quality: code,
+    ...(observations === undefined ? {} : { observations }),
   };
+}
+
+function wallAt({ wallMs, monotonicMs }: Snapshot, atMonotonicMs: number): number {
+  return Math.floor(wallMs - (monotonicMs - atMonotonicMs));
 }

@@ -4,18 +4,15 @@ import { embeddedHistorian } from './embedded-historian.ts';
 import type { Historian } from './historian.ts';
 import type { HistoryLimits } from './limits.ts';
 import { postgresHistorian } from './postgres-historian.ts';
-
-export interface HistorianOptions {
-  /** False: every row is read, for comparisons. */
-  readonly useRollups?: boolean;
-}
+import type { ReadOptions } from './window.ts';
 
 export function openHistorian(
   place: DatabasePlace,
   limits: Pick<HistoryLimits, 'lock_wait_ms' | 'snapshots_max'>,
-  { useRollups = true }: HistorianOptions = {},
+  { useRollups = true, standsMs = 0 }: Partial<ReadOptions> = {},
 ): Historian {
+  const options = { useRollups, standsMs };
   return typeof place === 'string'
-    ? embeddedHistorian(place, limits, useRollups)
-    : postgresHistorian(place, limits, useRollups);
+    ? embeddedHistorian(place, limits, options)
+    : postgresHistorian(place, limits, options);
 }

@@ -4,7 +4,7 @@
  */
 import { Fault } from '../base/fault.ts';
 import type { PostgresConnection, PostgresPlace } from '../storage/postgres.ts';
-import { createCells } from './cells.ts';
+import { createCells, type Span } from './cells.ts';
 import { storeUnavailable } from './embedded-historian.ts';
 import { exportAsked, exportedRow, exportPortionRows, exportQuery } from './export.ts';
 import type {
@@ -21,15 +21,21 @@ import { answerOf } from './store/history-database.ts';
 import { connectHistory, type HistoryServer } from './store/history-server.ts';
 import {
   check,
+  knownMs,
   newestQuery,
   perQuestion,
+  type ReadOptions,
+  reachAsked,
+  reachingQuery,
   rollupsAsked,
   rollupsQuery,
+  rowColumns,
   rowsAsked,
   rowTaker,
-  type Span,
   seriesQuery,
   spanOf,
+  standingQuery,
+  standingSpan,
   takeRollups,
 } from './window.ts';
 
@@ -44,7 +50,7 @@ const largestOrdinal = 2_147_483_647;
 export function postgresHistorian(
   place: PostgresPlace,
   limits: Pick<HistoryLimits, 'lock_wait_ms' | 'snapshots_max'>,
-  useRollups: boolean,
+  options: ReadOptions,
 ): Historian {
   const server = connectHistory(place);
   const queries = queriesOf(server);
@@ -72,7 +78,7 @@ export function postgresHistorian(
   };
 
   return {
-    snapshot: async () => snapshotOn(await begin(), queries, useRollups, end),
+    snapshot: async () => snapshotOn(await begin(), queries, options, end),
     append: async (rows, options = {}) => write((connection) => appendRows(connection, rows, options)),
     async prune(beforeMs, rowsMax) {
       const whole = await write((connection) => pruneWhole(connection, beforeMs, limits.lock_wait_ms)).catch(orInUse);
@@ -105,7 +111,7 @@ function queriesOf(server: HistoryServer) {
     rows: server.query('history_rows', ['instance', 'point', 'after', 'ordinal', 'through', 'known'], (query, at) =>
       query
         .selectFrom('sample')
-        .select(['event_ms', 'ingested_ms', 'value', 'quality', 'ordinal'])
+        .select([...rowColumns, 'ordinal'])
         .where('series', '=', answerOf(seriesQuery(query, at)))
         // The first condition is for the index, the second goes on behind the last row of a page.
         .where('event_ms', '>=', at.after)
@@ -131,6 +137,12 @@ function queriesOf(server: HistoryServer) {
     newest: server.query('history_newest', ['instance', 'point', 'width', 'end'], (query, at) =>
       newestQuery(query, { ...at, series: answerOf(seriesQuery(query, at)) }),
     ),
+    reaching: server.query('history_reaching', ['instance', 'point', 'through', 'reach', 'known'], (query, at) =>
+      reachingQuery(query, { ...at, series: answerOf(seriesQuery(query, at)) }),
+    ),
+    standing: server.query('history_standing', ['instance', 'point', 'known'], (query, at) =>
+      standingQuery(query, { ...at, series: answerOf(seriesQuery(query, at)) }),
+    ),
     exported: server.query('history_export', ['instance', 'point', 'from', 'to', 'known'], (query, at) =>
       exportQuery(query, { ...at, series: answerOf(seriesQuery(query, at)) }),
     ),
@@ -141,7 +153,7 @@ async function windowOf(
   connection: PostgresConnection,
   queries: Queries,
   request: WindowRequest,
-  useRollups: boolean,
+  { useRollups, standsMs }: ReadOptions,
 ): Promise<WindowAnswer> {
   check(request);
   const cells = createCells(request);
@@ -159,8 +171,16 @@ async function windowOf(
     gaps = taken.gaps;
   }
   const taker = rowTaker(cells);
-  for (const gap of gaps) for await (const rows of pages(connection, queries, request, gap)) taker.take(rows);
-  taker.end();
+  for (const gap of gaps) {
+    for await (const rows of pages(connection, queries, request, gap)) taker.take(rows, gap);
+    const reach = { instance, point, ...reachAsked(request, gap) };
+    taker.reach(await queries.reaching.rows(connection, reach), gap);
+  }
+  const stood = standingSpan(request, standsMs);
+  if (stood !== null) {
+    const asked = { instance, point, known: knownMs(request) };
+    taker.stand(await queries.standing.rows(connection, asked), stood);
+  }
   return cells.answer();
 }
 
@@ -179,14 +199,14 @@ async function* pages(
     if (rows.length > 0) yield rows;
     const last = rows.at(-1);
     if (last === undefined || rows.length < pageRows) return;
-    place = { after: Number(last[0]), ordinal: Number(last[4]) };
+    place = { after: Number(last[0]), ordinal: Number(last[rowColumns.length]) };
   }
 }
 
 function snapshotOn(
   connection: PostgresConnection,
   queries: Queries,
-  useRollups: boolean,
+  options: ReadOptions,
   end: (connection: PostgresConnection, sound: boolean) => Promise<void>,
 ): HistorySnapshot {
   let state: 'open' | 'broken' | 'closed' = 'open';
@@ -194,7 +214,7 @@ function snapshotOn(
     async window(request) {
       if (state === 'closed') throw new Error('the snapshot is closed');
       try {
-        return await windowOf(connection, queries, request, useRollups);
+        return await windowOf(connection, queries, request, options);
       } catch (error) {
         if (error instanceof Fault) state = 'broken';
         throw readTrouble(error);

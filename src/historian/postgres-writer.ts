@@ -36,9 +36,11 @@ export async function appendRows(
   return { duplicates: addition.duplicates };
 }
 
-/** Partitions are wider than rollups and end where they end: the moments of rows tell of both. */
-function neededTimes({ samples }: Addition): number[] {
+/** Partitions are wider than rollups and end where they end. */
+function neededTimes({ samples, rollups }: Addition): number[] {
   const times = new Map<number, number>();
+  // What a row stands for may reach back into the partition before its own.
+  for (const { endMs } of rollups) times.set(Math.ceil(endMs / partitionMs), endMs);
   for (const { row } of samples) times.set(Math.ceil(row.eventMs / partitionMs), row.eventMs);
   return [...times.values()];
 }
@@ -145,8 +147,8 @@ function greatest(times: readonly number[]): number {
 async function addSamples({ cells }: PostgresConnection, { samples }: Addition): Promise<void> {
   if (samples.length === 0) return;
   await cells(
-    `INSERT INTO sample (series, event_ms, ordinal, ingested_ms, value, quality)
-      SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::bigint[], $5::float8[], $6::smallint[])`,
+    `INSERT INTO sample (series, event_ms, ordinal, ingested_ms, value, quality, observations, since_ms)
+      SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::bigint[], $5::float8[], $6::smallint[], $7::int[], $8::bigint[])`,
     [
       arrayOf(samples.map(({ series }) => series)),
       arrayOf(samples.map(({ row }) => row.eventMs)),
@@ -154,6 +156,8 @@ async function addSamples({ cells }: PostgresConnection, { samples }: Addition):
       arrayOf(samples.map(({ row }) => row.ingestedMs)),
       arrayOf(samples.map(({ row }) => row.value)),
       arrayOf(samples.map(({ row }) => row.quality)),
+      arrayOf(samples.map(({ row }) => row.observations?.count ?? 1)),
+      arrayOf(samples.map(({ row }) => row.observations?.sinceMs ?? null)),
     ],
   );
 }
@@ -168,6 +172,7 @@ const rollupTypes = [
   'float8',
   'bigint',
   'int',
+  'bigint',
   'bigint',
   'bigint',
 ];

@@ -8,7 +8,7 @@ import { listen } from '../base/doorbell.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import { dayMs } from '../base/timestamp.ts';
-import { createLiveTableReader } from '../points/live-table.ts';
+import { createLiveTableReader, createRuns } from '../points/live-table.ts';
 import { doorbells, mayCommand, type PointMemory } from '../points/shared-memory.ts';
 import { createSnapshot } from '../site/snapshot.ts';
 import type { AppendReport, Historian, HistoryRow } from './historian.ts';
@@ -169,6 +169,7 @@ function startLooking(setup: RecorderSetup, clock: Clock, take: (rows: readonly 
   const { memory, limits } = setup;
   const observer = createObserver(setup.points);
   const snapshot = createSnapshot(setup.tableSize);
+  const runs = createRuns(setup.tableSize);
   const reader = createLiveTableReader(memory);
   let lookedMs = Number.NEGATIVE_INFINITY;
   let soon: Timer | undefined;
@@ -177,9 +178,9 @@ function startLooking(setup: RecorderSetup, clock: Clock, take: (rows: readonly 
   const look = (all: boolean): void => {
     lookedMs = clock.monotonicMs();
     // Of several processes the one that controls records; the lease of a process alone has no end.
-    if (!mayCommand(memory, lookedMs)) return;
+    if (!mayCommand(memory, lookedMs)) return observer.pause();
     // A table that is being written all the time is looked at again with the next change or interval.
-    if (reader.copyInto(snapshot, clock)) take(observer.look(snapshot, all));
+    if (reader.copyInto(snapshot, clock, runs)) take(observer.look(snapshot, runs, all));
   };
   const onChange = (): void => {
     if (soon !== undefined) return;
@@ -204,7 +205,8 @@ function startLooking(setup: RecorderSetup, clock: Clock, take: (rows: readonly 
       bell.stop();
       soon?.cancel();
       regular?.cancel();
-      look(false);
+      // With what unchanged readings stand for until now.
+      look(true);
     },
   };
 }

@@ -14,12 +14,14 @@ export const rollupColumns = [
   'flags',
   'lead_ms',
   'ingested_ms',
+  // Observations beyond one for each row with a number.
+  'repeats',
 ] as const;
 
 export type RollupValues = Readonly<Record<(typeof rollupColumns)[number], number | null>>;
 
 export function columnsOf(rollup: Rollup): RollupValues {
-  const some = rollup.valueCount > 0;
+  const some = rollup.weight > 0;
   const finite = Number.isFinite(rollup.sum + rollup.sumLow);
   return {
     row_count: rollup.rowCount,
@@ -34,16 +36,19 @@ export function columnsOf(rollup: Rollup): RollupValues {
     flags: rollup.flags,
     lead_ms: rollup.leadMs,
     ingested_ms: rollup.ingestedMs,
+    repeats: rollup.weight - rollup.valueCount,
   };
 }
 
 /** From the columns `rollupColumns`. */
 export function rollupOf(row: readonly unknown[]): Rollup {
   const valueCount = Number(row[1]);
-  const some = valueCount > 0;
+  const weight = valueCount + Number(row[11]);
+  const some = weight > 0;
   return {
     rowCount: Number(row[0]),
     valueCount,
+    weight,
     sum: row[2] === null ? Number.NaN : Number(row[2]),
     sumLow: row[3] === null ? Number.NaN : Number(row[3]),
     min: some ? Number(row[4]) : Number.POSITIVE_INFINITY,

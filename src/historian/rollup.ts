@@ -5,6 +5,7 @@
  */
 import { quality } from '../site/quality.ts';
 import type { HistoryRow, SeriesRange } from './historian.ts';
+import { newestObservedMs } from './observations.ts';
 
 /** Widest first. A width divides the ones before it. */
 export const rollupWidthsMs = [900_000, 60_000] as const;
@@ -17,6 +18,9 @@ export interface Rollup {
   rowCount: number;
   /** Rows with a number. */
   valueCount: number;
+  /** Observations of a number, also those of rows that lie after the rollup. */
+  weight: number;
+  /** Of the observations. */
   sum: number;
   /** What rounding took from `sum`. */
   sumLow: number;
@@ -41,6 +45,7 @@ export function emptyRollup(): Rollup {
   return {
     rowCount: 0,
     valueCount: 0,
+    weight: 0,
     sum: 0,
     sumLow: 0,
     min: Number.POSITIVE_INFINITY,
@@ -60,22 +65,41 @@ export function roundingLoss(a: number, b: number): number {
   return a - (sum - b2) + (b - b2);
 }
 
+/** Counts a row that lies in the rollup. What it stands for is added by `addObservations`. */
 export function addRow(rollup: Rollup, row: HistoryRow, duplicate: boolean): void {
   rollup.rowCount++;
+  if (row.value !== null) rollup.valueCount++;
+  addFacts(rollup, row, duplicate);
+}
+
+function addFacts(rollup: Rollup, row: HistoryRow, duplicate: boolean): void {
   if (duplicate) rollup.flags |= rollupFlags.duplicates;
   rollup.leadMs = Math.max(rollup.leadMs, row.eventMs - row.ingestedMs);
   rollup.ingestedMs = Math.max(rollup.ingestedMs, row.ingestedMs);
+}
+
+/** Adds the `count` observations of `row` that lie in the rollup that ends at `endMs`. */
+export function addObservations(
+  rollup: Rollup,
+  row: HistoryRow,
+  endMs: number,
+  count: number,
+  duplicate: boolean,
+): void {
+  addFacts(rollup, row, duplicate);
   const { value } = row;
   if (value === null) return;
-  rollup.valueCount++;
-  rollup.sumLow += roundingLoss(rollup.sum, value);
-  rollup.sum += value;
+  rollup.weight += count;
+  const total = count * value;
+  rollup.sumLow += roundingLoss(rollup.sum, total);
+  rollup.sum += total;
   if (value < rollup.min) rollup.min = value;
   if (value > rollup.max) rollup.max = value;
   if (!Number.isInteger(value)) rollup.flags |= rollupFlags.fractions;
   if (row.quality === quality.uncertain) rollup.flags |= rollupFlags.uncertain;
-  if (row.eventMs > rollup.lastMs) {
-    rollup.lastMs = row.eventMs;
+  const observedMs = newestObservedMs(row, endMs);
+  if (observedMs > rollup.lastMs) {
+    rollup.lastMs = observedMs;
     rollup.lastValue = value;
   }
 }
@@ -84,6 +108,7 @@ export function addRow(rollup: Rollup, row: HistoryRow, duplicate: boolean): voi
 export function mergeRollup(rollup: Rollup, more: Rollup): void {
   rollup.rowCount += more.rowCount;
   rollup.valueCount += more.valueCount;
+  rollup.weight += more.weight;
   rollup.sumLow += more.sumLow + roundingLoss(rollup.sum, more.sum);
   rollup.sum += more.sum;
   rollup.min = Math.min(rollup.min, more.min);
@@ -108,7 +133,8 @@ export function rowInRange(value: number, range: SeriesRange): boolean {
 /** What a windowed read takes of one rollup: only the columns that it needs, which is what makes it quick. */
 export interface RollupSummary {
   readonly rowCount: number;
-  readonly valueCount: number;
+  /** Observations of a number. */
+  readonly weight: number;
   /** Event time of the newest number; -Infinity when there is none. */
   readonly lastMs: number;
   /** `rollupFlags`, and `cutFlag`. */
@@ -125,11 +151,11 @@ export const cutFlag = 8;
 
 /** True when no row of the rollup would be left out of the window, or stand for another one. */
 export function equalsRows(
-  { flags, valueCount, min, max }: Pick<RollupSummary, 'flags' | 'valueCount' | 'min' | 'max'>,
+  { flags, weight, min, max }: Pick<RollupSummary, 'flags' | 'weight' | 'min' | 'max'>,
   range: SeriesRange | undefined,
 ): boolean {
   if ((flags & (rollupFlags.duplicates | cutFlag)) !== 0) return false;
-  if (range === undefined || valueCount === 0) return true;
+  if (range === undefined || weight === 0) return true;
   if (range.integer === true && (flags & rollupFlags.fractions) !== 0) return false;
   // What holds for the least and the greatest holds for all between; whether those are whole was asked above.
   return rowInRange(min, range) && rowInRange(max, range);

@@ -4,8 +4,9 @@
  * their rows are shared by both engines.
  */
 
-import { createCells, type RawRow, type WindowAccumulator } from './cells.ts';
+import { createCells, type RawRow, type Span, type WindowAccumulator } from './cells.ts';
 import type { SeriesAggregation, SeriesId, SeriesRange, WindowAnswer, WindowRequest } from './historian.ts';
+import { observationsMsMax } from './observations.ts';
 import { cutFlag, equalsRows, type RollupSummary, rollupWidthsMs } from './rollup.ts';
 import type { HistoryDatabase, HistoryQueries, HistoryQuery, Places } from './store/history-database.ts';
 
@@ -13,13 +14,21 @@ export interface WindowReader {
   window(request: WindowRequest): WindowAnswer;
 }
 
-/** `useRollups: false` reads every row: what the bench and the tests compare with. */
-export function createWindowReader(database: HistoryDatabase, useRollups = true): WindowReader {
+export interface ReadOptions {
+  /** False reads every row: what the bench and the tests compare with. */
+  readonly useRollups: boolean;
+  /** How long the newest row stands for more observations than it says: until the recorder would have written another one. */
+  readonly standsMs: number;
+}
+
+export function createWindowReader(database: HistoryDatabase, { useRollups, standsMs }: ReadOptions): WindowReader {
   const findSeries = seriesFinder(database);
   const rawRows = database.statement(['series', 'after', 'through', 'known'], rowsQuery);
   const names = ['series', 'width', 'after', 'through', 'skew', 'known'] as const;
   const rollups = perQuestion((...asked) => database.statement(names, rollupsQuery(...asked)));
   const newest = database.statement(['series', 'width', 'end'], newestQuery);
+  const reaching = database.statement(['series', 'through', 'reach', 'known'], reachingQuery);
+  const standing = database.statement(['series', 'known'], standingQuery);
   return {
     window(request) {
       check(request);
@@ -36,8 +45,12 @@ export function createWindowReader(database: HistoryDatabase, useRollups = true)
         gaps = taken.gaps;
       }
       const rows = rowTaker(cells);
-      for (const gap of gaps) rows.take(rawRows.iterate({ series, ...rowsAsked(request, gap) }));
-      rows.end();
+      for (const gap of gaps) {
+        rows.take(rawRows.iterate({ series, ...rowsAsked(request, gap) }), gap);
+        rows.reach(reaching.all({ series, ...reachAsked(request, gap) }), gap);
+      }
+      const stood = standingSpan(request, standsMs);
+      if (stood !== null) rows.stand(standing.all({ series, known: knownMs(request) }), stood);
       return cells.answer();
     },
   };
@@ -45,16 +58,56 @@ export function createWindowReader(database: HistoryDatabase, useRollups = true)
 
 type RowsName = 'series' | 'after' | 'through' | 'known';
 
+/** What a read takes of a row, in this order. */
+export const rowColumns = ['event_ms', 'ingested_ms', 'value', 'quality', 'observations', 'since_ms'] as const;
+
 const rowsQuery: HistoryQuery<RowsName> = (query, at) =>
   query
     .selectFrom('sample')
-    .select(['event_ms', 'ingested_ms', 'value', 'quality'])
+    .select(rowColumns)
     .where('series', '=', at.series)
     .where('event_ms', '>', at.after)
     .where('event_ms', '<=', at.through)
     .where('ingested_ms', '<=', at.known)
     .orderBy('event_ms')
     .orderBy('ordinal');
+
+/** The first row after a span that stands for observations in it. */
+export const reachingQuery: HistoryQuery<'series' | 'through' | 'reach' | 'known'> = (query, at) =>
+  query
+    .selectFrom('sample')
+    .select(rowColumns)
+    .where('series', '=', at.series)
+    .where('event_ms', '>', at.through)
+    .where('event_ms', '<=', at.reach)
+    .where('since_ms', '<', at.through)
+    .where('ingested_ms', '<=', at.known)
+    .orderBy('event_ms')
+    .orderBy('ordinal', 'desc')
+    .limit(1);
+
+export function reachAsked(
+  request: WindowRequest,
+  { throughMs }: Span,
+): Readonly<Record<'through' | 'reach' | 'known', number>> {
+  return { through: throughMs, reach: throughMs + observationsMsMax, known: knownMs(request) };
+}
+
+/** The newest row of a series. */
+export const standingQuery: HistoryQuery<'series' | 'known'> = (query, at) =>
+  query
+    .selectFrom('sample')
+    .select(rowColumns)
+    .where('series', '=', at.series)
+    .where('ingested_ms', '<=', at.known)
+    .orderBy('event_ms', 'desc')
+    .orderBy('ordinal', 'desc')
+    .limit(1);
+
+/** Where a row that is the newest of its series may stand for more than it says; null where none does. */
+export function standingSpan({ asOfMs, cadenceMs, steps }: WindowRequest, standsMs: number): Span | null {
+  return standsMs > 0 ? { afterMs: Math.max(asOfMs - steps * cadenceMs, asOfMs - standsMs), throughMs: asOfMs } : null;
+}
 
 export function seriesQuery(query: HistoryQueries, at: Places<'instance' | 'point'>) {
   return query
@@ -72,12 +125,6 @@ export function seriesFinder(database: HistoryDatabase): (series: SeriesId) => n
     const id = find.all({ instance, point })[0]?.[0];
     return id === undefined ? null : Number(id);
   };
-}
-
-/** Event times in (afterMs, throughMs]. */
-export interface Span {
-  readonly afterMs: number;
-  readonly throughMs: number;
 }
 
 export function check({ asOfMs, cadenceMs, steps, maxSourceSkewMs }: WindowRequest): void {
@@ -117,8 +164,9 @@ export function rollupsQuery(aggregation: SeriesAggregation, ranged: boolean): H
             .else(column.lit(0))
             .end(),
         );
-        const idle = column(column.parens('row_count', '-', column.ref('value_count')), '*', column.lit(idlePlace));
-        const packed = column(column(idle, '+', column('value_count', '*', column.lit(valuesPlace))), '+', flags);
+        const rows = column('row_count', '*', column.lit(rowsPlace));
+        const weight = column(column.parens('value_count', '+', column.ref('repeats')), '*', column.lit(weightPlace));
+        const packed = column(column(rows, '+', weight), '+', flags);
         return [
           'end_ms',
           packed.as('packed'),
@@ -178,11 +226,11 @@ export function rowsAsked(request: WindowRequest, span: Span): Readonly<Record<E
 }
 
 /**
- * How a rollup's flags, its values and its rows without a value share one number: a rollup that equals its rows has at
- * most one of them a millisecond of 15 minutes, and where one has more, the flags alone are looked at.
+ * How a rollup's flags, its observations and its rows share one number: a rollup that equals its rows has at most one of
+ * them a millisecond of 15 minutes, and where one has more, only the flags are read.
  */
-const valuesPlace = 16;
-const idlePlace = valuesPlace * 2 ** 20;
+const weightPlace = 16;
+const rowsPlace = weightPlace * 2 ** 24;
 
 interface Taken {
   /** Spans of rollups that do not equal their rows, joined where they touch. */
@@ -201,7 +249,7 @@ export function takeRollups(
   const gaps: Span[] = [];
   const { range } = request;
   // One for all of them, because there are thousands; it is read before the next one is unpacked.
-  const rollup = { rowCount: 0, valueCount: 0, lastMs: 0, flags: 0, value: 0, min: 0, max: 0 };
+  const rollup = { rowCount: 0, weight: 0, lastMs: 0, flags: 0, value: 0, min: 0, max: 0 };
   let newestEndMs: number | null = null;
   for (const row of rows) {
     const endMs = Number(row[0]);
@@ -210,7 +258,7 @@ export function takeRollups(
     rollup.lastMs = endMs - width;
     if (equalsRows(rollup, range)) {
       cells.addRollup(endMs, rollup);
-      if (rollup.valueCount > 0) newestEndMs = endMs;
+      if (rollup.weight > 0) newestEndMs = endMs;
       continue;
     }
     const before = gaps.at(-1);
@@ -222,9 +270,9 @@ export function takeRollups(
 
 function unpack(row: readonly unknown[], into: { -readonly [K in keyof RollupSummary]: RollupSummary[K] }): void {
   const packed = Number(row[1]);
-  into.flags = packed % valuesPlace;
-  into.valueCount = Math.floor((packed % idlePlace) / valuesPlace);
-  into.rowCount = into.valueCount + Math.floor(packed / idlePlace);
+  into.flags = packed % weightPlace;
+  into.weight = Math.floor((packed % rowsPlace) / weightPlace);
+  into.rowCount = Math.floor(packed / rowsPlace);
   // A sum that overflowed is stored as NULL.
   into.value = row[2] === null ? Number.NaN : Number(row[2]);
   into.min = Number(row[3]);
@@ -232,40 +280,73 @@ function unpack(row: readonly unknown[], into: { -readonly [K in keyof RollupSum
 }
 
 /** Ingestion times are whole milliseconds far below the greatest. */
-function knownMs({ knownAtMs }: WindowRequest): number {
+export function knownMs({ knownAtMs }: WindowRequest): number {
   return knownAtMs ?? Number.MAX_SAFE_INTEGER;
 }
 
 interface RowTaker {
-  /** Rows in the order of `rowsQuery`; those of an instant may come in two goes. */
-  take(rows: Iterable<readonly unknown[]>): void;
-  end(): void;
+  /** Rows of `span` in the order of `rowsQuery`; those of an instant may come in two goes. */
+  take(rows: Iterable<readonly unknown[]>, span: Span): void;
+  /** The row of `reachingQuery`, after the rows of its span. */
+  reach(rows: readonly (readonly unknown[])[], span: Span): void;
+  /** The row of `standingQuery`, at last. */
+  stand(rows: readonly (readonly unknown[])[], span: Span): void;
 }
 
 /** Gives rows to the cells, whole instants at a time. */
 export function rowTaker(cells: WindowAccumulator): RowTaker {
   let instant: RawRow[] = [];
   let instantMs = Number.NaN;
-  const flush = (): void => {
-    if (instant.length > 0) cells.addInstant(instantMs, instant);
+  const flush = (span: Span): void => {
+    if (instant.length > 0) cells.addInstant(instantMs, instant, span);
     instant = [];
   };
   return {
-    take(rows) {
+    take(rows, span) {
       for (const row of rows) {
         const eventMs = Number(row[0]);
         if (eventMs !== instantMs) {
-          flush();
+          flush(span);
           instantMs = eventMs;
         }
-        const value = row[2];
-        instant.push({
-          ingestedMs: Number(row[1]),
-          value: typeof value === 'number' ? value : null,
-          quality: Number(row[3]),
-        });
+        instant.push(rawRow(row));
       }
     },
-    end: flush,
+    reach([row], span) {
+      flush(span);
+      if (row !== undefined) cells.addReach(Number(row[0]), rawRow(row), span);
+    },
+    stand([row], span) {
+      if (row === undefined) return;
+      const eventMs = Number(row[0]);
+      const stood = standingRow(eventMs, rawRow(row), span);
+      if (stood !== null) cells.addReach(stood.eventMs, stood.row, { ...span, afterMs: eventMs });
+    },
+  };
+}
+
+function rawRow([, ingestedMs, value, quality, count, sinceMs]: readonly unknown[]): RawRow {
+  return {
+    ingestedMs: Number(ingestedMs),
+    value: typeof value === 'number' ? value : null,
+    quality: Number(quality),
+    ...(sinceMs !== null && { observations: { count: Number(count), sinceMs: Number(sinceMs) } }),
+  };
+}
+
+/** The observations that follow the newest row, at its spacing; null when there are none in the span. */
+function standingRow(
+  eventMs: number,
+  row: RawRow,
+  { afterMs, throughMs }: Span,
+): { readonly eventMs: number; readonly row: RawRow } | null {
+  if (row.observations === undefined || eventMs <= afterMs || eventMs >= throughMs) return null;
+  const spacingMs = (eventMs - row.observations.sinceMs) / row.observations.count;
+  const count = Math.floor((throughMs - eventMs) / spacingMs);
+  if (count < 1) return null;
+  // Nothing that was ingested: it comes from the future of no clock.
+  return {
+    eventMs: Math.floor(eventMs + count * spacingMs),
+    row: { ...row, ingestedMs: Number.POSITIVE_INFINITY, observations: { count, sinceMs: eventMs } },
   };
 }

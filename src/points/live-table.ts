@@ -6,7 +6,7 @@ import type { Clock } from '../base/clock.ts';
 import { ring } from '../base/doorbell.ts';
 import { type QualityCode, quality } from '../site/quality.ts';
 import type { Snapshot } from '../site/snapshot.ts';
-import { doorbells, header, type PointMemory, ringSize } from './shared-memory.ts';
+import { doorbells, header, type PointMemory, type RunMemory, ringSize } from './shared-memory.ts';
 
 interface Reading {
   readonly index: number;
@@ -34,6 +34,7 @@ export function createLiveTableWriter(
       const changed = readings.filter((reading) => differs(memory, reading, nowMs, maxAgesMs[reading.index] ?? 0));
       Atomics.add(memory.header, header.sequence, 1);
       for (const reading of readings) {
+        if (isUsable(reading)) observe(memory, reading, nowMs, maxAgesMs[reading.index] ?? 0);
         memory.values[reading.index] = isUsable(reading) ? reading.value : Number.NaN;
         memory.quality[reading.index] = reading.quality;
         memory.observedMs[reading.index] = nowMs;
@@ -43,6 +44,25 @@ export function createLiveTableWriter(
       if (changed.length > 0) ring(memory.doorbells, doorbells.changes);
     },
   };
+}
+
+/** Counts the observation, before it is written: beside the one that it follows it shows whether it begins a run. */
+function observe(
+  { values, quality: codes, observedMs, runs }: PointMemory,
+  reading: Reading,
+  nowMs: number,
+  maxAgeMs: number,
+): void {
+  const { index, value } = reading;
+  const beforeMs = observedMs[index] ?? Number.NaN;
+  const follows = Number.isFinite(values[index]) && nowMs - beforeMs <= maxAgeMs;
+  const count = (runs.observations[index] ?? 0) + 1;
+  runs.observations[index] = count;
+  runs.lastMs[index] = nowMs;
+  if (follows && values[index] === value && codes[index] === reading.quality) return;
+  runs.runs[index] = (runs.runs[index] ?? 0) + 1;
+  runs.first[index] = count;
+  runs.beforeMs[index] = follows ? beforeMs : Number.NaN;
 }
 
 function isUsable(reading: Reading): boolean {
@@ -74,9 +94,17 @@ function announce(memory: PointMemory, reading: Reading): void {
   Atomics.store(memory.header, header.ringHead, head + 1);
 }
 
+/** A copy of `RunMemory`. */
+export type Runs = { readonly [Name in keyof RunMemory]: Float64Array };
+
+export function createRuns(points: number): Runs {
+  const column = (): Float64Array => new Float64Array(points);
+  return { observations: column(), runs: column(), first: column(), beforeMs: column(), lastMs: column() };
+}
+
 export interface LiveTableReader {
   /** Refills the snapshot with one moment's values; false when the writer kept writing (try again later). */
-  copyInto(snapshot: Snapshot, clock: Clock): boolean;
+  copyInto(snapshot: Snapshot, clock: Clock, runs?: Runs): boolean;
 }
 
 /** A batch takes microseconds; a writer that is not done after so many looks was suspended or ended. */
@@ -84,7 +112,7 @@ const copyAttempts = 1000;
 
 export function createLiveTableReader(memory: PointMemory): LiveTableReader {
   return {
-    copyInto(snapshot, clock) {
+    copyInto(snapshot, clock, runs) {
       for (let attempt = 0; attempt < copyAttempts; attempt++) {
         const before = Atomics.load(memory.header, header.sequence);
         if ((before & 1) === 1) continue;
@@ -92,6 +120,7 @@ export function createLiveTableReader(memory: PointMemory): LiveTableReader {
         snapshot.values.set(memory.values.subarray(0, snapshot.values.length));
         snapshot.quality.set(memory.quality.subarray(0, snapshot.quality.length));
         snapshot.observedMs.set(memory.observedMs.subarray(0, snapshot.observedMs.length));
+        if (runs !== undefined) copyRuns(memory.runs, runs);
         // A read that also writes: the copy above cannot be moved behind it, on no processor.
         if (Atomics.or(memory.header, header.sequence, 0) !== before) continue;
         snapshot.generation = generation;
@@ -102,6 +131,11 @@ export function createLiveTableReader(memory: PointMemory): LiveTableReader {
       return false;
     },
   };
+}
+
+function copyRuns(from: RunMemory, into: Runs): void {
+  for (const name of ['observations', 'runs', 'first', 'beforeMs', 'lastMs'] as const)
+    into[name].set(from[name].subarray(0, into[name].length));
 }
 
 export interface ChangeReader {

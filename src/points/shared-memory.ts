@@ -28,6 +28,7 @@ export interface PointMemory {
   readonly values: Float64;
   readonly quality: Uint8Array<SharedArrayBuffer>;
   readonly observedMs: Float64;
+  readonly runs: RunMemory;
   /** Ring of changes. */
   readonly ringIndex: Int32;
   readonly ringUsable: Int32;
@@ -49,6 +50,23 @@ export interface PointMemory {
   readonly lease: BigInt64Array<SharedArrayBuffer>;
 }
 
+/**
+ * Observations counted where they are polled, by point index: the recorder looks less often than some devices are read. A run is
+ * what one value of one quality was observed for without a gap.
+ */
+export interface RunMemory {
+  /** Usable readings so far. */
+  readonly observations: Float64;
+  /** Runs so far. */
+  readonly runs: Float64;
+  /** Number of the current run's first observation. */
+  readonly first: Float64;
+  /** When the observation before it was; NaN after a gap. Monotonic ms. */
+  readonly beforeMs: Float64;
+  /** When its newest one was. */
+  readonly lastMs: Float64;
+}
+
 const noEnd = 2n ** 62n;
 
 export function createPointMemory(
@@ -64,6 +82,13 @@ export function createPointMemory(
     values: float64(count),
     quality: new Uint8Array(new SharedArrayBuffer(Math.max(1, count))),
     observedMs: float64(count),
+    runs: {
+      observations: float64(count),
+      runs: float64(count),
+      first: float64(count),
+      beforeMs: float64(count),
+      lastMs: float64(count),
+    },
     ringIndex: int32(ringSize),
     ringUsable: int32(ringSize),
     ringValue: float64(ringSize),

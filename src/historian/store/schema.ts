@@ -12,6 +12,9 @@ export interface HistoryTables {
     value: number | null;
     /** Code of `site/quality.ts`. */
     quality: number;
+    /** Observations that the row stands for, evenly spaced in (since_ms, event_ms]; one, at event_ms, when since_ms is NULL. */
+    observations: number;
+    since_ms: number | null;
   };
   rollup: {
     series: number;
@@ -28,6 +31,8 @@ export interface HistoryTables {
     flags: number;
     lead_ms: number;
     ingested_ms: number;
+    /** Observations beyond one for each row with a number. */
+    repeats: number;
   };
 }
 
@@ -70,6 +75,12 @@ const fileSteps: readonly string[] = [
     ingested_ms INTEGER NOT NULL,
     PRIMARY KEY (series, width_ms, end_ms)
   ) STRICT, WITHOUT ROWID;
+  `,
+  // Rows of before stand for one observation each.
+  `
+  ALTER TABLE sample ADD COLUMN observations INTEGER NOT NULL DEFAULT 1;
+  ALTER TABLE sample ADD COLUMN since_ms INTEGER;
+  ALTER TABLE rollup ADD COLUMN repeats INTEGER NOT NULL DEFAULT 0;
   `,
 ];
 
@@ -117,8 +128,14 @@ const historyTables = `
   ) PARTITION BY RANGE (end_ms);
 `;
 
+/** Rows of before stand for one observation each. */
+const observations = `
+  ALTER TABLE sample ADD COLUMN observations integer NOT NULL DEFAULT 1, ADD COLUMN since_ms bigint;
+  ALTER TABLE rollup ADD COLUMN repeats bigint NOT NULL DEFAULT 0;
+`;
+
 export const historySchema: DatabaseSchema & { readonly file: readonly string[] } = {
   name: 'history',
   file: fileSteps,
-  server: [historyTables],
+  server: [historyTables, observations],
 };

@@ -24,6 +24,8 @@ export function createSeriesStore(database: HistoryDatabase): SeriesStore {
   };
 }
 
+const addedNames = ['series', 'event', 'ordinal', 'ingested', 'value', 'quality', 'observations', 'since'] as const;
+
 type Statements = ReturnType<typeof prepare>;
 
 function prepare(database: HistoryDatabase) {
@@ -55,7 +57,7 @@ function prepare(database: HistoryDatabase) {
         .where('series', '=', at.series)
         .where('event_ms', '=', at.event),
     ),
-    addRow: database.statement(['series', 'event', 'ordinal', 'ingested', 'value', 'quality'], (query, at) =>
+    addRow: database.statement(addedNames, (query, at) =>
       query.insertInto('sample').values({
         series: at.series,
         event_ms: at.event,
@@ -63,6 +65,8 @@ function prepare(database: HistoryDatabase) {
         ingested_ms: at.ingested,
         value: at.value,
         quality: at.quality,
+        observations: at.observations,
+        since_ms: at.since,
       }),
     ),
     findRollup: database.statement(['series', 'width', 'end'], (query, at) =>
@@ -109,6 +113,8 @@ function append(statements: Statements, rows: readonly HistoryRow[], options: Ap
       ingested: row.ingestedMs,
       value: row.value,
       quality: row.quality,
+      observations: row.observations?.count ?? 1,
+      since: row.observations?.sinceMs ?? null,
     });
   for (const { series, widthMs, endMs, rollup } of rollups)
     statements.putRollup.run({ series, width: widthMs, end: endMs, ...columnsOf(rollup) });

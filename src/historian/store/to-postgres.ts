@@ -22,6 +22,8 @@ const sample = [
   ...columns('bigint', 'ingested_ms'),
   ...columns('float8', 'value'),
   ...columns('smallint', 'quality'),
+  ...columns('int', 'observations'),
+  ...columns('bigint', 'since_ms'),
 ];
 const rollup = [
   ...columns('bigint', 'series'),
@@ -31,7 +33,7 @@ const rollup = [
   ...columns('float8', 'sum', 'sum_low', 'min', 'max', 'last_value'),
   ...columns('bigint', 'last_ms'),
   ...columns('int', 'flags'),
-  ...columns('bigint', 'lead_ms', 'ingested_ms'),
+  ...columns('bigint', 'lead_ms', 'ingested_ms', 'repeats'),
 ];
 const rowsPerStatement = 10_000;
 const rowsPerNote = 200_000;
