@@ -17,15 +17,16 @@ import { startRecording } from '../src/historian/recording.ts';
 import { createLiveTableWriter } from '../src/points/live-table.ts';
 import { createPointMemory } from '../src/points/shared-memory.ts';
 import { quality } from '../src/site/quality.ts';
-import { sizes } from './fixture/sizes.ts';
+import { limitMissed, sizes } from './fixture/sizes.ts';
 
 const minuteMs = 60_000;
 const quarterMs = 900_000;
 const seriesCount = 20;
 const frameLimitMs = 50;
-const { rows, steps, reads, seconds } = sizes(
-  { rows: 10_000_000, steps: 2688, reads: 300, seconds: 10 },
-  { rows: 100_000, steps: 96, reads: 5, seconds: 1 },
+const deadlineMs = 1000;
+const { rows, steps, reads, seconds, secondRows } = sizes(
+  { rows: 10_000_000, steps: 2688, reads: 300, seconds: 10, secondRows: 2_592_000 },
+  { rows: 100_000, steps: 96, reads: 5, seconds: 1, secondRows: 20_000 },
 );
 const rowsEach = Math.ceil(rows / seriesCount);
 /** Of one frame: three series of one-minute values. */
@@ -87,6 +88,50 @@ async function timed(historian: Historian, times: number): Promise<number[]> {
     taken.push(systemClock.monotonicMs() - begunMs);
   }
   return taken.toSorted((a, b) => a - b);
+}
+
+/**
+ * A window that no rollup fits: 37 s cells over one-second rows, given up after a second. How long that takes, and how late a 10 ms
+ * tick of this thread comes meanwhile.
+ */
+async function deadlineHeld(historian: Historian): Promise<void> {
+  const second = { instance: 200, point: 1 };
+  for (let from = 0; from < secondRows; from += 20_000)
+    await historian.append(
+      Array.from({ length: Math.min(20_000, secondRows - from) }, (_, index): HistoryRow => {
+        const eventMs = endMs - (secondRows - 1 - from - index) * 1000;
+        return { series: second, eventMs, ingestedMs: eventMs + 200, value: index % 97, quality: quality.good };
+      }),
+    );
+  const snapshot = await historian.snapshot();
+  const window = { aggregation: 'mean', duplicatePolicy: 'latest', maxSourceSkewMs: 5000 } as const;
+  const cells = { cadenceMs: 37_000, steps: Math.floor((secondRows * 1000) / 37_000) };
+  const giveUp = new AbortController();
+  const late: number[] = [];
+  let dueMs = systemClock.monotonicMs() + 10;
+  const tick = setInterval(() => {
+    late.push(systemClock.monotonicMs() - dueMs);
+    dueMs = systemClock.monotonicMs() + 10;
+  }, 10);
+  const begunMs = systemClock.monotonicMs();
+  setTimeout(() => giveUp.abort(), deadlineMs);
+  const asked = { series: second, asOfMs: endMs, ...cells, ...window };
+  const end = await snapshot.window(asked, giveUp.signal).then(
+    () => 'read',
+    () => 'given up',
+  );
+  const tookMs = systemClock.monotonicMs() - begunMs;
+  clearInterval(tick);
+  await snapshot.close();
+  const longestMs = deadlineMs + 200;
+  if (tookMs > longestMs) limitMissed();
+  console.log(
+    `${secondRows} one-second rows in 37 s cells, deadline ${deadlineMs} ms: ${end} after ${tookMs.toFixed(0)} ms (at most ${longestMs})`,
+  );
+  told(
+    '  a 10 ms tick of the same thread is late by',
+    late.toSorted((a, b) => a - b),
+  );
 }
 
 const percentile = (sorted: readonly number[], share: number): number =>
@@ -190,6 +235,7 @@ try {
   const share = percentile(withRollups, 0.99) / frameLimitMs;
   console.log(`p99 with rollups is ${share.toFixed(2)} of the limit of ${frameLimitMs} ms (aim < 1)`);
   console.log(`rollups are ${ratio.toFixed(1)} times faster (aim >= 10)`);
+  await deadlineHeld(historian);
   await recording(historian);
 } finally {
   await historian.close();

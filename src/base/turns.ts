@@ -18,13 +18,19 @@ export function atOnce<T>(steps: Steps<T>): T {
   }
 }
 
-/** The steps in turns of about `turnMs`, the event loop turning in between. */
-export async function inTurns<T>(clock: Clock, steps: Steps<T>): Promise<T> {
+/** The steps in turns of about `turnMs`, the event loop turning in between; given up between two of them when `signal` says so. */
+export async function inTurns<T>(clock: Clock, steps: Steps<T>, signal?: AbortSignal): Promise<T> {
   const pace = createPace(clock);
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-    await pace();
+  try {
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return step.value;
+      await pace();
+      signal?.throwIfAborted();
+    }
+  } finally {
+    // Whatever the steps hold open is closed where they stand.
+    steps.return(undefined as never);
   }
 }
 

@@ -4,7 +4,9 @@
  * kept: a store that is missing, locked or broken makes one call fail, and the next one tries anew. Each snapshot has a
  * connection of its own.
  */
+import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import { inTurns } from '../base/turns.ts';
 import { createExporter, type Exporter, exportPortionRows } from './export.ts';
 import type { Historian, HistoryRow, HistorySnapshot } from './historian.ts';
 import type { HistoryLimits } from './limits.ts';
@@ -142,10 +144,11 @@ function snapshotOn(
 ): HistorySnapshot {
   let state: 'open' | 'broken' | 'closed' = 'open';
   return {
-    async window(request) {
+    async window(request, signal) {
       if (state === 'closed') throw new Error('the snapshot is closed');
+      signal?.throwIfAborted();
       try {
-        return connection.windows.window(request);
+        return await inTurns(systemClock, connection.windows.window(request), signal);
       } catch (error) {
         if (!isStorageTrouble(error)) throw error;
         state = 'broken';

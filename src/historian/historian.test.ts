@@ -109,6 +109,20 @@ describe.each(historyEngines)('[data-processing §4.2] the store on %s', (engine
 describe.each(historyEngines)('a reading is stored once on %s, however often it is tried', (engine) => {
   rig(engine);
 
+  test('[data-processing §4.2] a read ends with its deadline, between two turns; the next one on the snapshot is whole', async () => {
+    const seconds = Array.from({ length: 20_000 }, (_, index) => row((index + 1) * 1000, index));
+    await historian.append(seconds);
+    const snapshot = await historian.snapshot();
+    const asked = request({ asOfMs: baseMs + 20_000_000, cadenceMs: 37_000, steps: 540, aggregation: 'mean' });
+    const giveUp = new AbortController();
+    const reading = snapshot.window(asked, giveUp.signal);
+    giveUp.abort(new Error('deadline'));
+    await expect(reading).rejects.toThrow('deadline');
+    await expect(snapshot.window(asked, giveUp.signal)).rejects.toThrow('deadline');
+    expect((await snapshot.window(asked)).rows).toBe(540 * 37);
+    await snapshot.close();
+  });
+
   test('what is there already is left out, whatever its ingestion time; another value of that instant is not', async () => {
     const given = [row(minuteMs, 1), row(2 * minuteMs, null), row(3 * minuteMs, 3)];
     await historian.append(given, { once: true });

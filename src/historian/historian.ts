@@ -71,7 +71,8 @@ export interface WindowAnswer {
 
 /** One read transaction: every feature of one request sees the same rows. Close it, or the store cannot tidy up. */
 export interface HistorySnapshot {
-  window(request: WindowRequest): Promise<WindowAnswer>;
+  /** Read in short turns; `signal` ends it between two of them, with its reason. */
+  window(request: WindowRequest, signal?: AbortSignal): Promise<WindowAnswer>;
   close(): Promise<void>;
 }
 

@@ -2,7 +2,9 @@
  * A historian over a PostgreSQL server ([data-processing §4.2], docs/guides/several-machines.md), for every process of a site: a
  * snapshot is one transaction that only reads. A server that is away makes one call fail, and the next one tries anew.
  */
+import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import { inTurns } from '../base/turns.ts';
 import type { PostgresConnection, PostgresPlace } from '../storage/postgres.ts';
 import { createCells, type Span } from './cells.ts';
 import { storeUnavailable } from './embedded-historian.ts';
@@ -29,6 +31,7 @@ import {
   reachingQuery,
   rollupsAsked,
   rollupsQuery,
+  rollupTaker,
   rowColumns,
   rowsAsked,
   rowTaker,
@@ -36,7 +39,6 @@ import {
   spanOf,
   standingQuery,
   standingSpan,
-  takeRollups,
 } from './window.ts';
 
 /** How long whoever takes an export may look at a portion: then the server may tidy up. */
@@ -154,6 +156,7 @@ async function windowOf(
   queries: Queries,
   request: WindowRequest,
   { useRollups, standsMs }: ReadOptions,
+  signal: AbortSignal | undefined,
 ): Promise<WindowAnswer> {
   check(request);
   const cells = createCells(request);
@@ -162,17 +165,21 @@ async function windowOf(
   let gaps: readonly Span[] = [span];
   if (width !== null) {
     const asked = { instance, point, ...rollupsAsked(request, width) };
-    const taken = takeRollups(await queries.rollups(request).rows(connection, asked), request, cells, width);
-    const { newestEndMs: end } = taken;
+    const rollups = rollupTaker(request, cells, width);
+    await inTurns(systemClock, rollups.take(await queries.rollups(request).rows(connection, asked)), signal);
+    const end = rollups.newestEndMs();
     if (end !== null) {
       const [newest] = await queries.newest.rows(connection, { instance, point, width, end });
       cells.observed(Number(newest?.[0]));
     }
-    gaps = taken.gaps;
+    gaps = rollups.gaps;
   }
   const taker = rowTaker(cells);
   for (const gap of gaps) {
-    for await (const rows of pages(connection, queries, request, gap)) taker.take(rows, gap);
+    for await (const rows of pages(connection, queries, request, gap)) {
+      await inTurns(systemClock, taker.take(rows, gap), signal);
+      signal?.throwIfAborted();
+    }
     const reach = { instance, point, ...reachAsked(request, gap) };
     taker.reach(await queries.reaching.rows(connection, reach), gap);
   }
@@ -211,10 +218,11 @@ function snapshotOn(
 ): HistorySnapshot {
   let state: 'open' | 'broken' | 'closed' = 'open';
   return {
-    async window(request) {
+    async window(request, signal) {
       if (state === 'closed') throw new Error('the snapshot is closed');
+      signal?.throwIfAborted();
       try {
-        return await windowOf(connection, queries, request, options);
+        return await windowOf(connection, queries, request, options, signal);
       } catch (error) {
         if (error instanceof Fault) state = 'broken';
         throw readTrouble(error);

@@ -4,6 +4,7 @@
  * their rows are shared by both engines.
  */
 
+import type { Steps } from '../base/turns.ts';
 import { createCells, type RawRow, type Span, type WindowAccumulator } from './cells.ts';
 import type { SeriesAggregation, SeriesId, SeriesRange, WindowAnswer, WindowRequest } from './historian.ts';
 import { observationsMsMax } from './observations.ts';
@@ -11,7 +12,7 @@ import { cutFlag, equalsRows, type RollupSummary, rollupWidthsMs } from './rollu
 import type { HistoryDatabase, HistoryQueries, HistoryQuery, Places } from './store/history-database.ts';
 
 export interface WindowReader {
-  window(request: WindowRequest): WindowAnswer;
+  window(request: WindowRequest): Steps<WindowAnswer>;
 }
 
 export interface ReadOptions {
@@ -30,7 +31,7 @@ export function createWindowReader(database: HistoryDatabase, { useRollups, stan
   const reaching = database.statement(['series', 'through', 'reach', 'known'], reachingQuery);
   const standing = database.statement(['series', 'known'], standingQuery);
   return {
-    window(request) {
+    *window(request) {
       check(request);
       const cells = createCells(request);
       const series = findSeries(request.series);
@@ -38,15 +39,21 @@ export function createWindowReader(database: HistoryDatabase, { useRollups, stan
       const { span, width } = spanOf(request, useRollups);
       let gaps: readonly Span[] = [span];
       if (width !== null) {
-        const found = rollups(request).all({ series, ...rollupsAsked(request, width) });
-        const taken = takeRollups(found, request, cells, width);
-        const { newestEndMs: end } = taken;
+        const taker = rollupTaker(request, cells, width);
+        const asked = { series, ...rollupsAsked(request, width) };
+        // All rows of a portion at once: one by one they cost twice as much.
+        for (let after = span.afterMs; after < span.throughMs; after += width * portionRollups) {
+          const through = Math.min(span.throughMs, after + width * portionRollups);
+          yield* taker.take(rollups(request).all({ ...asked, after, through }));
+          yield;
+        }
+        const end = taker.newestEndMs();
         if (end !== null) cells.observed(Number(newest.all({ series, width, end })[0]?.[0]));
-        gaps = taken.gaps;
+        gaps = taker.gaps;
       }
       const rows = rowTaker(cells);
       for (const gap of gaps) {
-        rows.take(rawRows.iterate({ series, ...rowsAsked(request, gap) }), gap);
+        yield* rows.take(rawRows.iterate({ series, ...rowsAsked(request, gap) }), gap);
         rows.reach(reaching.all({ series, ...reachAsked(request, gap) }), gap);
       }
       const stood = standingSpan(request, standsMs);
@@ -232,40 +239,51 @@ export function rowsAsked(request: WindowRequest, span: Span): Readonly<Record<E
 const weightPlace = 16;
 const rowsPlace = weightPlace * 2 ** 24;
 
-interface Taken {
+/** Rollups of one query of a file. */
+const portionRollups = 4096;
+/** Rows between two places where a read may be interrupted. */
+const stepRows = 512;
+
+interface RollupTaker {
+  /** Takes the rollups that equal their rows, in the order of `rollupsQuery`. */
+  take(rows: readonly (readonly unknown[])[]): Steps<void>;
   /** Spans of rollups that do not equal their rows, joined where they touch. */
   readonly gaps: readonly Span[];
   /** The end of the newest rollup with a number: `newestQuery` tells when exactly that one was. */
-  readonly newestEndMs: number | null;
+  newestEndMs(): number | null;
 }
 
-/** Takes the rollups that equal their rows, in the order of `rollupsQuery`. */
-export function takeRollups(
-  rows: readonly (readonly unknown[])[],
-  request: WindowRequest,
-  cells: WindowAccumulator,
-  width: number,
-): Taken {
+export function rollupTaker(request: WindowRequest, cells: WindowAccumulator, width: number): RollupTaker {
   const gaps: Span[] = [];
-  const { range } = request;
   // One for all of them, because there are thousands; it is read before the next one is unpacked.
   const rollup = { rowCount: 0, weight: 0, lastMs: 0, flags: 0, value: 0, min: 0, max: 0 };
   let newestEndMs: number | null = null;
-  for (const row of rows) {
+  const takeOne = (row: readonly unknown[]): void => {
     const endMs = Number(row[0]);
     unpack(row, rollup);
     // Within its interval, which orders it among the others.
     rollup.lastMs = endMs - width;
-    if (equalsRows(rollup, range)) {
+    if (equalsRows(rollup, request.range)) {
       cells.addRollup(endMs, rollup);
       if (rollup.weight > 0) newestEndMs = endMs;
-      continue;
+      return;
     }
     const before = gaps.at(-1);
     if (before?.throughMs === endMs - width) gaps[gaps.length - 1] = { ...before, throughMs: endMs };
     else gaps.push({ afterMs: endMs - width, throughMs: endMs });
-  }
-  return { gaps, newestEndMs };
+  };
+  return {
+    *take(rows) {
+      let taken = 0;
+      for (const row of rows) {
+        takeOne(row);
+        taken++;
+        if (taken % stepRows === 0) yield;
+      }
+    },
+    gaps,
+    newestEndMs: () => newestEndMs,
+  };
 }
 
 function unpack(row: readonly unknown[], into: { -readonly [K in keyof RollupSummary]: RollupSummary[K] }): void {
@@ -286,7 +304,7 @@ export function knownMs({ knownAtMs }: WindowRequest): number {
 
 interface RowTaker {
   /** Rows of `span` in the order of `rowsQuery`; those of an instant may come in two goes. */
-  take(rows: Iterable<readonly unknown[]>, span: Span): void;
+  take(rows: Iterable<readonly unknown[]>, span: Span): Steps<void>;
   /** The row of `reachingQuery`, after the rows of its span. */
   reach(rows: readonly (readonly unknown[])[], span: Span): void;
   /** The row of `standingQuery`, at last. */
@@ -302,8 +320,11 @@ export function rowTaker(cells: WindowAccumulator): RowTaker {
     instant = [];
   };
   return {
-    take(rows, span) {
+    *take(rows, span) {
+      let taken = 0;
       for (const row of rows) {
+        taken++;
+        if (taken % stepRows === 0) yield;
         const eventMs = Number(row[0]);
         if (eventMs !== instantMs) {
           flush(span);

@@ -9,11 +9,7 @@ export function embeddedHistory(historian: Pick<Historian, 'snapshot'>): History
       const snapshot = await historian.snapshot();
       try {
         const answers: WindowAnswer[] = [];
-        for (const window of windows) {
-          // Whoever asked may have gone while the last window was read.
-          signal.throwIfAborted();
-          answers.push(await snapshot.window(window));
-        }
+        for (const window of windows) answers.push(await snapshot.window(window, signal));
         return answers;
       } finally {
         await snapshot.close();
