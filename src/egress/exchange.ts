@@ -1,12 +1,13 @@
 /**
  * One HTTP exchange with a configured endpoint: a fresh connection to pinned addresses, no redirects, no proxy, nothing
- * compressed, size and time bounded while reading. The only file that knows undici.
+ * compressed, size and time bounded while reading. Interim answers (1xx) are passed over.
  */
-import { Client, errors } from 'undici';
+import { type ClientRequest, type IncomingMessage, request as requestPlain } from 'node:http';
+import { request as requestSecure } from 'node:https';
 import type { Clock } from '../base/clock.ts';
 import { deadline, timeIsUp, untilAborted } from '../base/deadline.ts';
 import { outboundLimits } from './limits.ts';
-import { pinnedAddresses, pinnedLookup, type Resolve } from './pinned-address.ts';
+import { type PinnedAddress, pinnedAddresses, pinnedLookup, type Resolve } from './pinned-address.ts';
 
 export interface AnswerHead {
   readonly status: number;
@@ -58,7 +59,7 @@ export type ExchangeEnd =
 export async function exchange(asked: Exchange, network: Network, signal: AbortSignal): Promise<ExchangeEnd> {
   const limit = deadline(network.clock, asked.requestTimeoutMs, signal);
   const connecting = deadline(network.clock, asked.connectTimeoutMs, limit.signal);
-  let client: Client | null = null;
+  let request: ClientRequest | null = null;
   let connected = false;
   try {
     const addresses = await untilAborted(
@@ -66,63 +67,79 @@ export async function exchange(asked: Exchange, network: Network, signal: AbortS
       connecting.signal,
     );
     if (addresses.length === 0) return { end: 'no_connection' };
-    client = new Client(asked.url.origin, {
-      connect: { timeout: 0, lookup: pinnedLookup(addresses) },
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      maxHeaderSize: outboundLimits.answerHeaderBytes,
-      pipelining: 0,
-    });
-    const open = client;
-    client.once('connect', () => {
+    const open = openRequest(asked, addresses, () => {
       connected = true;
       connecting.cancel();
     });
-    connecting.signal.addEventListener('abort', () => void open.destroy().catch(() => undefined), { once: true });
-    return await untilAborted(ask(client, asked, limit.signal), limit.signal);
+    request = open;
+    connecting.signal.addEventListener('abort', () => open.destroy(), { once: true });
+    return await untilAborted(ask(open, asked), limit.signal);
   } catch (error) {
     if (connecting.signal.aborted || limit.signal.aborted) {
       const late = timeIsUp(limit.signal) || (!limit.signal.aborted && timeIsUp(connecting.signal));
       return { end: late ? 'timeout' : 'abandoned' };
     }
-    if (error instanceof errors.HTTPParserError) return { end: 'not_http' };
-    if (error instanceof errors.HeadersOverflowError) return { end: 'too_large' };
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (code === 'HPE_HEADER_OVERFLOW') return { end: 'too_large' };
+    if (code.startsWith('HPE_')) return { end: 'not_http' };
     return { end: connected ? 'disconnected' : 'no_connection' };
   } finally {
     connecting.cancel();
     limit.cancel();
     // Cuts the connection: nothing of an answer that was refused is read on.
-    await client?.destroy().catch(() => undefined);
+    request?.destroy();
   }
 }
 
-async function ask(client: Client, asked: Exchange, signal: AbortSignal): Promise<ExchangeEnd> {
-  const {
-    statusCode: status,
-    headers,
-    body,
-  } = await client.request({
-    method: asked.method,
-    path: asked.url.pathname,
-    headers: { ...asked.headers, 'accept-encoding': 'identity' },
-    body: asked.body,
-    signal,
-    reset: true,
+function openRequest(
+  { url, method, headers, body }: Exchange,
+  addresses: readonly PinnedAddress[],
+  onConnect: () => void,
+): ClientRequest {
+  const isSecure = url.protocol === 'https:';
+  const request = (isSecure ? requestSecure : requestPlain)(url, {
+    method,
+    headers: {
+      ...headers,
+      'accept-encoding': 'identity',
+      connection: 'close',
+      ...(body !== null && { 'content-length': String(body.byteLength) }),
+    },
+    agent: false,
+    lookup: pinnedLookup(addresses),
+    maxHeaderSize: outboundLimits.answerHeaderBytes,
+    // Whatever the environment says: a certificate is always checked.
+    rejectUnauthorized: true,
   });
-  body.on('error', () => undefined);
+  request.on('socket', (socket) => socket.once(isSecure ? 'secureConnect' : 'connect', onConnect));
+  // What comes after the exchange has ended concerns nobody.
+  request.on('error', () => undefined);
+  request.end(body ?? undefined);
+  return request;
+}
+
+/** Fails with what broke the request first: an answer that is cut off does not say why. */
+async function ask(request: ClientRequest, asked: Exchange): Promise<ExchangeEnd> {
+  const failed = new Promise<never>((_, reject) => void request.once('error', reject));
+  const answer = new Promise<IncomingMessage>((resolve) => void request.once('response', resolve));
+  return Promise.race([failed, answer.then((given) => read(given, asked))]);
+}
+
+async function read(answer: IncomingMessage, asked: Exchange): Promise<ExchangeEnd> {
+  const { headersDistinct } = answer;
   const head = {
-    status,
-    contentType: single(headers['content-type']),
-    contentEncoding: single(headers['content-encoding']),
+    status: answer.statusCode ?? 0,
+    contentType: single(headersDistinct['content-type']),
+    contentEncoding: single(headersDistinct['content-encoding']),
   };
   const { maxBytes, longer } = asked.wanted(head);
   const unread: ExchangeEnd = { end: 'answer', answer: { ...head, body: new Uint8Array() } };
   if (maxBytes === 0) return unread;
   const tooLong: ExchangeEnd = longer === 'refused' ? { end: 'too_large' } : unread;
-  if (Number(single(headers['content-length']) ?? 0) > maxBytes) return tooLong;
+  if (Number(single(headersDistinct['content-length']) ?? 0) > maxBytes) return tooLong;
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+  for await (const chunk of answer as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength;
     if (bytes > maxBytes) return tooLong;
     chunks.push(chunk);
@@ -131,6 +148,6 @@ async function ask(client: Client, asked: Exchange, signal: AbortSignal): Promis
 }
 
 /** A header that stands twice has no one meaning: the joined text is none that is known. */
-function single(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header.join(', ') : header;
+function single(header: readonly string[] | undefined): string | undefined {
+  return header?.join(', ');
 }

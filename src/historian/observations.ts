@@ -20,7 +20,7 @@ export interface ObservedRow {
 const spacingSlack = 1e-9;
 
 /** How many of the row's observations were made at or before `atMs`. */
-export function observedThrough({ eventMs, observations }: ObservedRow, atMs: number): number {
+function observedThrough({ eventMs, observations }: ObservedRow, atMs: number): number {
   if (atMs >= eventMs) return observations?.count ?? 1;
   if (observations === undefined || atMs <= observations.sinceMs) return 0;
   const { count, sinceMs } = observations;

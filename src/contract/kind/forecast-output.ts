@@ -37,7 +37,7 @@ function checkHorizon(output: ForecastOutput, { asOf, options, task }: ForecastQ
   return off < 0 ? null : rejection('timestamps', `/output/points/${off}/timestamp`);
 }
 
-/** Lines 5 to 8 (that values are finite is part of the shape), then range and baseline of the task. */
+/** Lines 5 to 8 (that values are finite is part of the shape), then the range of the task. */
 function checkPoints(output: ForecastOutput, { options, task }: ForecastQuestion): Rejection | null {
   for (const [index, point] of output.points.entries()) {
     const path = `/output/points/${index}`;
@@ -47,8 +47,13 @@ function checkPoints(output: ForecastOutput, { options, task }: ForecastQuestion
       checkRange(point, task.output, path);
     if (rejected !== null) return rejected;
   }
+  return null;
+}
+
+/** Of a fallback [data-processing §6.3]; a forecast may be zero throughout, as at night. */
+export function checkBaseline(output: ForecastOutput, { output: declared }: TaskDeclaration): Rejection | null {
   const zero = output.points.every((point) => point.value === 0);
-  return zero && !task.output.zero_is_baseline ? rejection('zero_series', '/output/points') : null;
+  return zero && !declared.zero_is_baseline ? rejection('zero_series', '/output/points') : null;
 }
 
 function checkRange(

@@ -293,12 +293,11 @@ describe('[data-processing §6.3] Fallback rules', () => {
     );
   });
 
-  test('5 a zero series needs a task whose baseline is zero', () => {
-    const zero = [0, 1].map((index) => replace(`/output/points/${index}/value`, 0));
-    expect(verdict(zero)).toBe('zero_series /output/points');
-    expect(verdict(zero, under({ zero_is_baseline: true }))).toBe('accepted');
-    // One value that is not zero makes it no zero series.
-    expect(verdict(zero.slice(1))).toBe('accepted');
+  test('[data-processing §6.3] 5 a fallback of zeros needs a task whose baseline is zero; a produced result does not', () => {
+    expect(verdict(fallback([0, 0]))).toBe('zero_series /output/points');
+    // Its values are judged next: the frame's last one is 840.
+    expect(verdict(fallback([0, 0]), under({ zero_is_baseline: true }))).toBe('fallback_values /output/points/0/value');
+    expect(verdict([0, 1].map((index) => replace(`/output/points/${index}/value`, 0)))).toBe('accepted');
   });
 
   test('6 a fallback is not promoted to produced', () => {

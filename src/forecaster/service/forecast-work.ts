@@ -28,9 +28,6 @@ export function forecastWork({ pool, artifact, clock, log }: WorkParts): Work {
     const reply = await pool.run(job, buffersOfJob(job), `${task.id} ${binding.id}`, signal);
     if (reply.outcome === 'failed') throw new Error(reply.reason);
     const points = pointsOf(accepted, reply.answer);
-    // A task whose baseline is not zero has no use for a forecast of nothing but zeros [data-processing §6.3].
-    if (points.every(({ value }) => value === 0) && !accepted.declaration.output.zero_is_baseline)
-      return zeroForecast(accepted, warnings);
     return { status: 'produced', points, artifact, warnings: [...verdict.warnings, ...warnings] };
   }
 
@@ -58,12 +55,6 @@ function stackOf(error: unknown): string {
 function insufficient(accepted: AcceptedRequest, why: string): Findings {
   const findings = declaredFallback(accepted, 'INSUFFICIENT_HISTORY');
   return { ...findings, warnings: [...(findings.warnings ?? []), why] };
-}
-
-function zeroForecast({ declaration }: AcceptedRequest, warnings: readonly string[]): Findings {
-  const retry_after_seconds = declaration.frame.cadence_seconds;
-  const unavailable = { reason_code: 'ZERO_IS_NO_BASELINE', retryable: true, retry_after_seconds };
-  return { status: 'unavailable', unavailable, warnings };
 }
 
 function askOf({ request, declaration }: AcceptedRequest): Ask {

@@ -29,9 +29,15 @@ const categories: Readonly<Record<number, string>> = {
   504: 'timeout',
 };
 
+/** With these a proxy says that it did not reach the processor, unless an envelope of the processor's comes with them. */
+const proxyStatuses: readonly number[] = [502, 503, 504];
+/** Counts as a transport failure. */
+export const proxyError = 'PROXY_ERROR';
+
 /** Null when the head promises a message; otherwise the answer, whatever the body holds. */
 function refusedHead(head: AnswerHead): ProcessorAnswer | null {
-  if (head.status !== 200 && categories[head.status] === undefined) return rejected('http_status');
+  const known = head.status === 200 || categories[head.status] !== undefined || proxyStatuses.includes(head.status);
+  if (!known) return rejected('http_status');
   const plain = isPlainEncoding(head.contentEncoding);
   if (plain && isProcessorMediaType(head.contentType)) return null;
   // That a processor cannot answer is told by the status alone: what stands in front of it may have answered.
@@ -71,7 +77,7 @@ function readError(status: number, message: unknown, requestId: string): Process
 
 /** An error without a readable envelope: its status is believed as far as it says that no answer will come. */
 function untypedError(status: number): ProcessorAnswer {
-  if (status === 504) return { outcome: 'timeout' };
+  if (proxyStatuses.includes(status)) return unavailable(proxyError);
   if (status === 429) return unavailable('PROCESSOR_BUSY');
   if (status >= 500) return unavailable('PROCESSOR_FAILED');
   return rejected('error_envelope');

@@ -120,12 +120,6 @@ export const hostileResults: readonly HostileResult[] = [
   ),
   row('a value as text', 'shape /output/points/0/value', replace('/output/points/0/value', '846.2')),
   row('a value as a list', 'shape /output/points/0/value', replace('/output/points/0/value', [846.2])),
-  row(
-    'zeros',
-    'zero_series /output/points',
-    replace('/output/points/0/value', 0),
-    replace('/output/points/1/value', 0),
-  ),
   row('warnings twice', 'shape /warnings', replace('/warnings', ['A', 'A'])),
   row(
     'too many warnings',

@@ -1,5 +1,6 @@
 /** What only the HTTP adapter does: breaker, boundary, pinned names, no redirects and no proxy [processor §6]. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { processorMediaType } from '../../../api/processing.ts';
 import { deadline } from '../../../base/deadline.ts';
 import type { PinnedAddress } from '../../../egress/pinned-address.ts';
 import { type AnswerServer, answerServer } from '../../../testing/answer-server.ts';
@@ -84,12 +85,26 @@ describe('the HTTP adapter', () => {
 
     test('an answer that is wrong, refused or busy is no transport failure', async () => {
       const one = processor();
-      for (const status of [500, 503, 429, 422, 200, 200]) {
+      for (const status of [500, 429, 422, 200, 200, 200]) {
         answer = () => Promise.resolve(answerToCall(status, 'nonsense'));
         await one.process(request, never);
       }
       expect(asked).toBe(6);
     });
+
+    test.each([502, 503, 504])(
+      '[processor §6.2] a proxy that answers %i for it, without an envelope, is a transport failure',
+      async (status) => {
+        answer = () => Promise.resolve({ ...answerToCall(status, {}), contentType: 'text/html' });
+        const one = processor();
+        for (let call = 1; call <= 5; call++) {
+          const refused = await one.process(request, never);
+          if (refused.outcome !== 'unavailable') throw new Error(refused.outcome);
+          expect(refusalOf(refused)).toMatchObject({ code: 'processing-unavailable', status: 503, retryable: true });
+        }
+        expect(await one.process(request, never)).toMatchObject({ reason: 'CIRCUIT_OPEN' });
+      },
+    );
 
     test('half-open after 10 s: one trial, the others are refused at once; a failure opens it again, a success closes it', async () => {
       answer = fails;
@@ -239,6 +254,17 @@ describe('the HTTP adapter', () => {
       await one.process(request, never);
       await one.health(never);
       expect(seen).toEqual(['POST /models/v1/process HTTP/1.1', 'GET /models/v1/health HTTP/1.1']);
+      await raw.close();
+    });
+
+    test.each(['100 Continue', '103 Early Hints'])('[processor §6.1] an interim %s is passed over', async (interim) => {
+      const raw = await rawServer((socket) => {
+        const { body } = answerToCall(200, loadResult);
+        socket.write(`HTTP/1.1 ${interim}\r\n\r\n`);
+        socket.end(rawResponse(200, { 'content-type': processorMediaType }, Buffer.from(body)));
+      });
+      const one = processor({ endpoint: `http://127.0.0.1:${raw.port}/` });
+      expect(await one.process(request, never)).toMatchObject({ outcome: 'answered' });
       await raw.close();
     });
 

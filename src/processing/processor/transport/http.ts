@@ -7,16 +7,10 @@ import { rejection } from '../../../contract/validate/rejection.ts';
 import { requestBytes } from '../../../contract/wire/request-bytes.ts';
 import { type Exchange, type ExchangeEnd, exchange, type Network } from '../../../egress/exchange.ts';
 import { systemResolve } from '../../../egress/pinned-address.ts';
-import { readAnswer, readHealth, wantedOf } from '../answer.ts';
+import { proxyError, readAnswer, readHealth, wantedOf } from '../answer.ts';
 import { Breaker } from '../breaker.ts';
 import { processorLimits } from '../limits.ts';
-import {
-  type Leaving,
-  type ProcessorAnswer,
-  type ProcessorCondition,
-  type Unavailability,
-  unavailable,
-} from '../processor.ts';
+import { type Leaving, type ProcessorAnswer, type ProcessorCondition, unavailable } from '../processor.ts';
 import type { ReachedProcessor, TransportParts, TransportSettings } from './transport.ts';
 
 export function http(settings: TransportSettings, parts: TransportParts): ReachedProcessor {
@@ -50,8 +44,8 @@ export function http(settings: TransportSettings, parts: TransportParts): Reache
         body,
         wanted: (head) => wantedOf(head, settings.max_response_bytes),
       };
-      const ended = await guarded(breaker, () => exchange(asked, network, signal), leaving);
-      return 'outcome' in ended ? ended : answerOf(ended, request.request_id);
+      const call = () => exchange(asked, network, signal);
+      return guarded(breaker, call, (ended) => answerOf(ended, request.request_id), leaving);
     },
 
     async health(signal) {
@@ -80,8 +74,9 @@ function conditionOf(ended: ExchangeEnd, settings: TransportSettings, latencyMs:
 async function guarded(
   breaker: Breaker,
   run: () => Promise<ExchangeEnd>,
+  read: (ended: ExchangeEnd) => ProcessorAnswer,
   leaving: Leaving | undefined,
-): Promise<ExchangeEnd | Unavailability> {
+): Promise<ProcessorAnswer> {
   const admission = breaker.admit();
   if (!admission.admitted)
     return unavailable('CIRCUIT_OPEN', { retryAfterSeconds: Math.max(1, Math.ceil(admission.retryAfterMs / 1000)) });
@@ -92,10 +87,12 @@ async function guarded(
     throw error;
   }
   const ended = await run();
+  const answer = read(ended);
   if (ended.end === 'abandoned') breaker.abandon();
   else if (ended.end === 'no_connection' || ended.end === 'disconnected' || ended.end === 'timeout') breaker.failure();
+  else if (answer.outcome === 'unavailable' && answer.reason === proxyError) breaker.failure();
   else breaker.success();
-  return ended;
+  return answer;
 }
 
 function answerOf(ended: ExchangeEnd, requestId: string): ProcessorAnswer {
