@@ -94,7 +94,7 @@ const database = openRuntimeDatabase(place);
 await database.ready();
 try {
   const history = historySpool(folder);
-  const forgetting = { append: async () => ({ duplicates: 0 }) };
+  const forgetting = { append: async () => ({ duplicates: 0, skipped: 0 }) };
   await blocked('readings, waiting for a second instead', 0, () => pause(1000));
   await blocked('readings kept', readings.length, () => keepAll(readings, history.keep));
   await blocked('readings read', readings.length, () => history.store(forgetting, systemClock));

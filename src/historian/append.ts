@@ -40,6 +40,7 @@ export interface Addition {
   readonly samples: readonly AddedRow[];
   readonly rollups: readonly ChangedRollup[];
   readonly duplicates: number;
+  readonly skipped: number;
 }
 
 interface AddedRow {
@@ -48,8 +49,8 @@ interface AddedRow {
   readonly row: HistoryRow;
 }
 
-/** As it is after the append. */
-interface ChangedRollup {
+/** A rollup as it is to be stored. */
+export interface ChangedRollup {
   readonly series: number;
   readonly widthMs: number;
   readonly endMs: number;
@@ -70,12 +71,16 @@ export function planAppend(rows: readonly HistoryRow[], stored: Stored, { once =
   const touched = new Map<string, Touched>();
   const samples: AddedRow[] = [];
   let duplicates = 0;
+  let skipped = 0;
   for (const given of rows) {
     // -0 and +0 are one value: which of them a minimum shows must not depend on how it was reduced.
     const row = given.value === null ? given : { ...given, value: checked(given.value) + 0 };
     const series = touchedOf(touched, stored, row.series);
     const place = ordinalOf(series, stored, row, once);
-    if (place === null) continue;
+    if (place === null) {
+      skipped++;
+      continue;
+    }
     if (place > 0) duplicates++;
     series.newestMs = Math.max(series.newestMs, row.eventMs);
     series.ordinals.set(row.eventMs, place);
@@ -87,7 +92,7 @@ export function planAppend(rows: readonly HistoryRow[], stored: Stored, { once =
     });
   }
   const rollups = [...touched.values()].flatMap((series) => changedRollups(series, stored));
-  return { samples, rollups, duplicates };
+  return { samples, rollups, duplicates, skipped };
 }
 
 function rollupAt(rollups: Map<number, Rollup>, endMs: number): Rollup {

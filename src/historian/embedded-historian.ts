@@ -108,6 +108,7 @@ export function embeddedHistorian(
   return {
     snapshot: async () => snapshotOn(begin(), end),
     append: async (rows, options = {}) => write((store) => store.append(rows, options)),
+    delete: async (request) => write((store) => store.delete(request)),
     prune: async (beforeMs, rowsMax) => write((store) => store.prune(beforeMs, rowsMax)),
     async *export(request) {
       const connection = begin();

@@ -11,7 +11,7 @@ import {
   testHistory,
   testHistoryLimits,
 } from '../testing/histories.ts';
-import type { Historian, HistoryRow, WindowAnswer, WindowRequest } from './historian.ts';
+import type { DeletedPortion, Historian, HistoryRow, WindowAnswer, WindowRequest } from './historian.ts';
 import { openHistorian } from './open-historian.ts';
 
 const minuteMs = 60_000;
@@ -123,12 +123,55 @@ describe.each(historyEngines)('a reading is stored once on %s, however often it 
     await snapshot.close();
   });
 
+  test('[points §6.2] what is deleted is gone from rows and rollups alike, and rows behind it no longer speak of it', async () => {
+    // Ten hours: more than one portion. Each tenth row stands for the ten seconds since the one before.
+    const rows = Array.from({ length: 3600 }, (_, index) => {
+      const atMs = (index + 1) * 10_000;
+      const observations = { count: 10, sinceMs: baseMs + atMs - 10_000 };
+      return row(atMs, index % 7 === 0 ? null : index, index % 10 === 0 ? { observations } : {});
+    });
+    await historian.append(rows);
+    await historian.append([row(8_000_000, 5), row(8_000_000, 6)]);
+    const [fromMs, toMs] = [baseMs + 1_234_567, baseMs + 9 * 3_600_000 + 3];
+    const before = await history.contents();
+    expect(await historian.delete({ series, fromMs: toMs, toMs: toMs + 1 })).toEqual({ rows: 0, nextMs: null });
+    expect(await historian.delete({ series: { instance: 9, point: 9 }, fromMs, toMs })).toEqual({
+      rows: 0,
+      nextMs: null,
+    });
+    expect(await history.contents()).toBe(before);
+    let deleted = 0;
+    for (let next: number | null = fromMs; next !== null; ) {
+      const portion: DeletedPortion = await historian.delete({ series, fromMs: next, toMs });
+      deleted += portion.rows;
+      next = portion.nextMs;
+    }
+    const kept = rows.filter(({ eventMs }) => eventMs < fromMs || eventMs >= toMs);
+    expect(deleted).toBe(rows.length + 2 - kept.length);
+    expect((await exportedRows(historian, { series })).map(({ eventMs }) => eventMs)).toEqual(
+      kept.map(({ eventMs }) => eventMs),
+    );
+    const whole = { asOfMs: baseMs + 10 * 3_600_000, steps: 10 * 60, cadenceMs: minuteMs };
+    for (const aggregation of ['sum', 'mean', 'last', 'min'] as const) {
+      const raw = openHistorian(history.place, testHistoryLimits, { useRollups: false });
+      const byRows = await read({ ...whole, aggregation }, raw);
+      await raw.close();
+      const byRollups = await read({ ...whole, aggregation });
+      expect(byRollups).toEqual(byRows);
+      const empty = byRollups.cells.slice(21, 9 * 60 - 1);
+      expect(empty.every(Number.isNaN)).toBe(true);
+    }
+  });
+
   test('what is there already is left out, whatever its ingestion time; another value of that instant is not', async () => {
     const given = [row(minuteMs, 1), row(2 * minuteMs, null), row(3 * minuteMs, 3)];
     await historian.append(given, { once: true });
     const again = given.map((each) => ({ ...each, ingestedMs: each.ingestedMs + 60_000 }));
     const other = row(2 * minuteMs, 7);
-    expect(await historian.append([...again, other, row(4 * minuteMs, 4)], { once: true })).toEqual({ duplicates: 1 });
+    expect(await historian.append([...again, other, row(4 * minuteMs, 4)], { once: true })).toEqual({
+      duplicates: 1,
+      skipped: 3,
+    });
     expect(await exportedRows(historian, { series })).toEqual([
       given[0],
       given[1],
@@ -138,7 +181,7 @@ describe.each(historyEngines)('a reading is stored once on %s, however often it 
     ]);
     expect((await read({ steps: 1, asOfMs: baseMs + quarterMs })).rows).toBe(5);
     // An import tells what it was given.
-    expect(await historian.append([row(minuteMs, 1)])).toEqual({ duplicates: 1 });
+    expect(await historian.append([row(minuteMs, 1)])).toEqual({ duplicates: 1, skipped: 0 });
   });
 });
 

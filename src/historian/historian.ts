@@ -90,6 +90,8 @@ export interface HistoryRow {
 export interface AppendReport {
   /** How many of the rows came to instants that had a row already. */
   readonly duplicates: number;
+  /** How many were there already (`once`). */
+  readonly skipped: number;
 }
 
 export interface AppendOptions {
@@ -109,6 +111,19 @@ export interface ExportRequest {
   readonly knownAtMs?: number;
 }
 
+export interface DeleteRequest {
+  readonly series: HistoryRow['series'];
+  /** Event times in [fromMs, toMs). */
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export interface DeletedPortion {
+  readonly rows: number;
+  /** Where the next portion begins; null when nothing is left. */
+  readonly nextMs: number | null;
+}
+
 export interface Historian {
   /** Throws Fault `source-unavailable` when the store is missing or broken. */
   snapshot(): Promise<HistorySnapshot>;
@@ -116,6 +131,8 @@ export interface Historian {
   append(rows: readonly HistoryRow[], options?: AppendOptions): Promise<AppendReport>;
   /** All rows by event time, rows of one instant from the oldest to the newest; in portions, out of one snapshot. */
   export(request: ExportRequest): AsyncIterableIterator<readonly HistoryRow[]>;
+  /** Deletes the first portion of the rows of a span; rollups are right after each one. */
+  delete(request: DeleteRequest): Promise<DeletedPortion>;
   /** Removes rows with event times before `beforeMs`, about `rowsMax` of each series at most; returns how many. */
   prune(beforeMs: number, rowsMax: number): Promise<number>;
   close(): Promise<void>;

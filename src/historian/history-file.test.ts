@@ -11,6 +11,7 @@ import { exportedRows, historyOn } from '../testing/histories.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import type { HistoryRow } from './historian.ts';
 import {
+  columnsMax,
   csvHeader,
   csvLine,
   type FileRow,
@@ -58,8 +59,8 @@ describe('[points §6.2] History import: the file', () => {
   test('values, missing values and qualities; CRLF and a last line without an end', () => {
     const text = 'time,value,quality\r\n2026-07-11T10:45:00Z,-1.5e3,uncertain\r\n2026-07-11T10:46:00.5Z,,bad';
     expect(rowsOf(text)).toEqual([
-      { eventMs: Date.UTC(2026, 6, 11, 10, 45), value: -1500, quality: quality.uncertain },
-      { eventMs: Date.UTC(2026, 6, 11, 10, 46, 0, 500), value: null, quality: quality.bad },
+      { series: null, eventMs: Date.UTC(2026, 6, 11, 10, 45), value: -1500, quality: quality.uncertain },
+      { series: null, eventMs: Date.UTC(2026, 6, 11, 10, 46, 0, 500), value: null, quality: quality.bad },
     ]);
     expect(rowsOf('time,value\n2026-07-11T10:45:00Z,0\n2026-07-11T10:45:00Z,\n').map((row) => row.value)).toEqual([
       0,
@@ -72,16 +73,48 @@ describe('[points §6.2] History import: the file', () => {
     ['no header', '2026-07-11T10:45:00Z,1\n'],
     ['an empty file', ''],
     ['other columns', 'value,time\n'],
-    ['a byte order mark', '\uFEFFtime,value\n'],
+    ['semicolons', 'time;value\n'],
+    ['a column that is no point', 'time,2:1,load\n'],
+    ['a point beyond what a wire id can be', 'time,4294967296:1\n'],
     ['quoted columns', '"time","value"\n'],
   ])('%s is refused', (_, text) => {
-    expect(faultsOf(text)).toEqual(['values.csv:1: the header must be time,value or time,value,quality']);
+    expect(faultsOf(text)).toEqual([
+      'values.csv:1: the header must be time,value or time,value,quality, or time and a column for each point, such as time,2:1,6:2',
+    ]);
+  });
+
+  test('a byte order mark at the start, and empty lines at the end', () => {
+    expect(rowsOf('\uFEFFtime,value\r\n2026-07-11T10:45:00Z,1\r\n\r\n\n').map(({ value }) => value)).toEqual([1]);
+    expect(faultsOf('time,value\n\uFEFF2026-07-11T10:45:00Z,1\n')).toHaveLength(1);
+  });
+
+  test('a column for each point: a row for each, an empty field is a missing value', () => {
+    const text = 'time,2:1,6:2\n2026-07-11T10:45:00Z,1,\n2026-07-11T10:46:00Z,2,3\n';
+    expect(rowsOf(text).map(({ series: of, value, quality: code }) => [of?.instance, of?.point, value, code])).toEqual([
+      [2, 1, 1, quality.good],
+      [6, 2, null, quality.missing],
+      [2, 1, 2, quality.good],
+      [6, 2, 3, quality.good],
+    ]);
+    expect(faultsOf('time,2:1,6:2\n2026-07-11T10:45:00Z,1,x\n')).toEqual([
+      'values.csv:2: 6:2: the value must be a finite number, or empty where there is none',
+    ]);
+    expect(faultsOf('time,2:1,2:1\n')).toEqual(['values.csv:1: names the point 2:1 twice']);
+  });
+
+  test('columnsMax: so many points, not one more', () => {
+    const header = (count: number): string =>
+      `time,${Array.from({ length: count }, (_, index) => `1:${index}`).join()}\n`;
+    expect(faultsOf(header(columnsMax))).toEqual([]);
+    expect(faultsOf(header(columnsMax + 1))).toEqual([
+      `values.csv:1: has ${columnsMax + 1} points; at most ${columnsMax}`,
+    ]);
   });
 
   test.each([
     ['2026-07-11T10:45:00Z', 'fields'],
     ['2026-07-11T10:45:00Z,1,good', 'fields'],
-    ['', 'fields'],
+    ['', 'is empty; only the end'],
     ['2026-07-11T10:45:00+02:00,1', 'RFC 3339 UTC'],
     ['2026-07-11 10:45:00Z,1', 'RFC 3339 UTC'],
     ['2026-02-30T10:45:00Z,1', 'RFC 3339 UTC'],
@@ -168,12 +201,12 @@ describe.each(engines)('[points §6.2] History import: the store, on %s', (engin
   const history = historyOn(engine);
   const clock = simulatedClock();
 
-  async function imported(text: string, ingestedAt: number | 'event-time') {
+  async function imported(text: string, ingestedAt: number | 'event-time', once = false) {
     const { historian, clear } = history();
-    await clear();
+    if (!once) await clear();
     const file = fileOf(text);
     const checked = checkFile(file);
-    const report = await storeFile(historian, file, { series, ingestedAt }, clock, () => undefined);
+    const report = await storeFile(historian, file, { series, ingestedAt, once }, clock, () => undefined);
     file.close();
     const rows = await exportedRows(historian, { series });
     return { checked, report, rows };
@@ -190,6 +223,17 @@ describe.each(engines)('[points §6.2] History import: the store, on %s', (engin
     expect([checked.rows, report.duplicates]).toEqual([3, 1]);
     expect(checked.firstMs).toBe(parseTimestamp('2026-07-11T10:45:00Z'));
     expect(checked.lastMs).toBe(parseTimestamp('2026-07-11T10:46:00Z'));
+  });
+
+  test('[points §6.2] --once: what is there already is left out', async () => {
+    await imported('time,value\n2026-07-11T10:45:00Z,1\n', nowMs);
+    const { report, rows } = await imported(
+      'time,value\n2026-07-11T10:45:00Z,1\n2026-07-11T10:46:00Z,2\n',
+      nowMs,
+      true,
+    );
+    expect(report).toEqual({ duplicates: 0, skipped: 1 });
+    expect(rows.map(({ value }) => value)).toEqual([1, 2]);
   });
 
   test('[points §6.2] --ingested-at-event-time: each row looks as if it had been recorded at its time', async () => {

@@ -6,14 +6,18 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { formatTimestamp, parseTimestamp } from '../base/timestamp.ts';
 import { type RecordedQuality, recordedQuality } from '../site/quality.ts';
-import type { HistoryRow } from './historian.ts';
+import type { HistoryRow, SeriesId } from './historian.ts';
 
-/** A longer line is no line of such a file. */
-export const lineBytesMax = 256;
+/** Of a line. */
+export const lineBytesMax = 8192;
+/** Points of one file. */
+export const columnsMax = 200;
 /** Faults that are told at a time. */
 export const faultsMax = 20;
 
 export interface FileRow {
+  /** Null in a file of one point, which does not name it. */
+  readonly series: SeriesId | null;
   readonly eventMs: number;
   readonly value: number | null;
   readonly quality: RecordedQuality;
@@ -28,28 +32,73 @@ export class HistoryFileError extends Error {
 }
 
 const number = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/;
+const wireIdMax = 4_294_967_295;
+
+/** `2:1`: instance and point. */
+export function parseSeries(text: string): SeriesId | null {
+  const match = /^(0|[1-9][0-9]{0,9}):(0|[1-9][0-9]{0,9})$/.exec(text);
+  const series = { instance: Number(match?.[1]), point: Number(match?.[2]) };
+  return series.instance <= wireIdMax && series.point <= wireIdMax ? series : null;
+}
 
 function isQualityWord(word: string): word is keyof typeof recordedQuality {
   return Object.hasOwn(recordedQuality, word);
 }
 
-/** One line of a file with `columns` columns; a string says what is wrong with it. */
-function readLine(line: string, columns: 2 | 3, nowMs: number): FileRow | string {
+/** What the columns after the time are. */
+type Columns =
+  | { readonly kind: 'one'; readonly fields: 2 | 3 }
+  | { readonly kind: 'several'; readonly series: readonly SeriesId[] };
+
+/** A string says what is wrong with the header. */
+function readHeader(line: string): Columns | string {
+  if (line === 'time,value') return { kind: 'one', fields: 2 };
+  if (line === 'time,value,quality') return { kind: 'one', fields: 3 };
+  const [time, ...names] = line.split(',');
+  const series = names.map(parseSeries);
+  const known = series.filter((each) => each !== null);
+  if (time !== 'time' || known.length === 0 || known.length < series.length)
+    return 'the header must be time,value or time,value,quality, or time and a column for each point, such as time,2:1,6:2';
+  if (known.length > columnsMax) return `has ${known.length} points; at most ${columnsMax}`;
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  return twice === undefined ? { kind: 'several', series: known } : `names the point ${twice} twice`;
+}
+
+/** The rows of one line; a string says what is wrong with it. */
+function readLine(line: string, columns: Columns, nowMs: number): readonly FileRow[] | string {
   const fields = line.split(',');
-  if (fields.length !== columns) return `has ${fields.length} fields; the header has ${columns}`;
-  const [time = '', text = '', word = text === '' ? 'missing' : 'good'] = fields;
+  const wanted = columns.kind === 'one' ? columns.fields : columns.series.length + 1;
+  if (fields.length !== wanted) return `has ${fields.length} fields; the header has ${wanted}`;
+  const [time = '', ...values] = fields;
   const eventMs = parseTimestamp(time);
   if (eventMs === null) return 'the time must be RFC 3339 UTC, such as 2026-07-11T10:45:00Z';
   if (eventMs > nowMs) return 'the time lies in the future';
+  if (columns.kind === 'one') {
+    const [text = '', word] = values;
+    const reading = readValue(text, word);
+    return typeof reading === 'string' ? reading : [{ series: null, eventMs, ...reading }];
+  }
+  const rows: FileRow[] = [];
+  for (const [index, series] of columns.series.entries()) {
+    const reading = readValue(values[index] ?? '', undefined);
+    if (typeof reading === 'string') return `${series.instance}:${series.point}: ${reading}`;
+    rows.push({ series, eventMs, ...reading });
+  }
+  return rows;
+}
+
+function readValue(text: string, word = text === '' ? 'missing' : 'good'): Pick<FileRow, 'value' | 'quality'> | string {
   if (text !== '' && (!number.test(text) || !Number.isFinite(Number(text))))
     return 'the value must be a finite number, or empty where there is none';
   if (!isQualityWord(word)) return `the quality must be one of ${Object.keys(recordedQuality).join(', ')}`;
   const numeric = word === 'good' || word === 'uncertain';
   if (numeric !== (text !== '')) return numeric ? `a ${word} row needs a value` : `a ${word} row has no value`;
-  return { eventMs, value: numeric ? Number(text) : null, quality: recordedQuality[word] };
+  return { value: numeric ? Number(text) : null, quality: recordedQuality[word] };
 }
 
 export interface HistoryFile {
+  /** The points that its header names; null in a file of one point. Throws as `rows` does. */
+  readonly series: readonly SeriesId[] | null;
   /** Reads from the start; throws a HistoryFileError that lists what is wrong. */
   rows(): IterableIterator<FileRow>;
   close(): void;
@@ -57,43 +106,60 @@ export interface HistoryFile {
 
 export function openHistoryFile(path: string, fileName: string, nowMs: number): HistoryFile {
   const descriptor = openSync(path, 'r');
-  if (!fstatSync(descriptor).isFile()) {
+  try {
+    if (!fstatSync(descriptor).isFile()) throw new HistoryFileError([`${fileName}: is not a file`]);
+    const columns = columnsOf(descriptor, fileName);
+    return {
+      series: columns.kind === 'several' ? columns.series : null,
+      rows: () => readRows(descriptor, columns, fileName, nowMs),
+      close: () => closeSync(descriptor),
+    };
+  } catch (error) {
     closeSync(descriptor);
-    throw new HistoryFileError([`${fileName}: is not a file`]);
+    throw error;
   }
-  return {
-    rows: () => readRows(descriptor, fileName, nowMs),
-    close: () => closeSync(descriptor),
-  };
 }
 
-function* readRows(descriptor: number, fileName: string, nowMs: number): IterableIterator<FileRow> {
+function columnsOf(descriptor: number, fileName: string): Columns {
+  const [first = ''] = lines(descriptor);
+  const columns = first === null ? `is longer than ${lineBytesMax} bytes` : readHeader(first);
+  if (typeof columns === 'string') throw new HistoryFileError([`${fileName}:1: ${columns}`]);
+  return columns;
+}
+
+function* readRows(descriptor: number, columns: Columns, fileName: string, nowMs: number): IterableIterator<FileRow> {
   const faults: string[] = [];
-  let columns: 2 | 3 | undefined;
   let lineNumber = 0;
+  /** Lines without anything may end a file. */
+  let blankSince: number | null = null;
+  const fault = (at: number, what: string): void => {
+    faults.push(`${fileName}:${at}: ${what}`);
+    if (faults.length >= faultsMax) throw new HistoryFileError([...faults, `${fileName}: and perhaps more`]);
+  };
   for (const line of lines(descriptor)) {
     lineNumber++;
     if (line === null)
       throw new HistoryFileError([...faults, `${fileName}:${lineNumber}: is longer than ${lineBytesMax} bytes`]);
-    if (columns === undefined) {
-      columns = line === 'time,value' ? 2 : line === 'time,value,quality' ? 3 : undefined;
-      if (columns === undefined)
-        throw new HistoryFileError([`${fileName}:1: the header must be time,value or time,value,quality`]);
+    if (lineNumber === 1) continue;
+    if (line === '') {
+      blankSince ??= lineNumber;
       continue;
     }
-    const row = readLine(line, columns, nowMs);
-    if (typeof row === 'string') {
-      faults.push(`${fileName}:${lineNumber}: ${row}`);
-      if (faults.length >= faultsMax) throw new HistoryFileError([...faults, `${fileName}: and perhaps more`]);
-    } else if (faults.length === 0) yield row;
+    if (blankSince !== null) fault(blankSince, 'is empty; only the end of a file may have empty lines');
+    blankSince = null;
+    const rows = readLine(line, columns, nowMs);
+    if (typeof rows === 'string') fault(lineNumber, rows);
+    else if (faults.length === 0) yield* rows;
   }
-  if (columns === undefined) faults.push(`${fileName}:1: the header must be time,value or time,value,quality`);
   if (faults.length > 0) throw new HistoryFileError(faults);
 }
 
 const chunkBytes = 65_536;
 
-/** The lines of a file without their ends (LF or CRLF); null for one that is too long. */
+/** The byte order mark of UTF-8, read byte by byte. */
+const byteOrderMark = '\u00ef\u00bb\u00bf';
+
+/** The lines of a file without their ends (LF or CRLF) and without a byte order mark; null for one that is too long. */
 function* lines(descriptor: number): IterableIterator<string | null> {
   const chunk = Buffer.alloc(chunkBytes);
   let rest = '';
@@ -102,7 +168,9 @@ function* lines(descriptor: number): IterableIterator<string | null> {
     if (bytes === 0) break;
     position += bytes;
     // Everything that is allowed is ASCII; other bytes become characters that no field may have.
-    const parts = (rest + chunk.toString('latin1', 0, bytes)).split('\n');
+    const text = chunk.toString('latin1', 0, bytes);
+    const isMarked = position === bytes && text.startsWith(byteOrderMark);
+    const parts = (rest + (isMarked ? text.slice(byteOrderMark.length) : text)).split('\n');
     rest = parts.pop() ?? '';
     for (const part of parts) yield bounded(part);
     if (rest.length > lineBytesMax) {

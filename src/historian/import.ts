@@ -4,13 +4,16 @@
  * the later one is the newer.
  */
 import { type Clock, sleep } from '../base/clock.ts';
-import type { Historian, HistoryRow, SeriesId } from './historian.ts';
+import type { AppendReport, Historian, HistoryRow, SeriesId } from './historian.ts';
 import type { HistoryFile } from './history-file.ts';
 
 export interface ImportPlan {
-  readonly series: SeriesId;
+  /** Of a file that does not name its points. */
+  readonly series: SeriesId | null;
   /** The moment of import, or `event-time` for a back-fill that should look original. */
   readonly ingestedAt: number | 'event-time';
+  /** Rows whose time, value and quality are there already are left out. */
+  readonly once: boolean;
 }
 
 /** What a file that was checked holds. */
@@ -23,6 +26,8 @@ export interface CheckedFile {
 export interface ImportReport extends CheckedFile {
   /** Rows that came to instants which had one already. */
   readonly duplicates: number;
+  /** Rows that were there already (`once`). */
+  readonly skipped: number;
 }
 
 const batchRows = 10_000;
@@ -52,23 +57,28 @@ export async function storeFile(
   plan: ImportPlan,
   clock: Clock,
   onStored: (rows: number) => void,
-): Promise<{ readonly duplicates: number }> {
+): Promise<AppendReport> {
   let duplicates = 0;
+  let skipped = 0;
   let stored = 0;
   let batch: HistoryRow[] = [];
   const store = async (): Promise<void> => {
-    duplicates += (await historian.append(batch)).duplicates;
+    const report = await historian.append(batch, { once: plan.once });
+    duplicates += report.duplicates;
+    skipped += report.skipped;
     stored += batch.length;
     onStored(stored);
     batch = [];
   };
-  for (const { eventMs, value, quality } of file.rows()) {
+  for (const { series: named, eventMs, value, quality } of file.rows()) {
+    const series = named ?? plan.series;
+    if (series === null) throw new Error('nobody says whose values these are');
     const ingestedMs = plan.ingestedAt === 'event-time' ? eventMs : plan.ingestedAt;
-    batch.push({ series: plan.series, eventMs, ingestedMs, value, quality });
+    batch.push({ series, eventMs, ingestedMs, value, quality });
     if (batch.length < batchRows) continue;
     await store();
     await sleep(clock, pauseMs);
   }
   if (batch.length > 0) await store();
-  return { duplicates };
+  return { duplicates, skipped };
 }

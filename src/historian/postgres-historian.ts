@@ -18,7 +18,7 @@ import type {
   WindowRequest,
 } from './historian.ts';
 import type { HistoryLimits } from './limits.ts';
-import { appendRows, pruneEdge, pruneWhole } from './postgres-writer.ts';
+import { appendRows, deletePortion, pruneEdge, pruneWhole } from './postgres-writer.ts';
 import { answerOf } from './store/history-database.ts';
 import { connectHistory, type HistoryServer } from './store/history-server.ts';
 import {
@@ -82,6 +82,7 @@ export function postgresHistorian(
   return {
     snapshot: async () => snapshotOn(await begin(), queries, options, end),
     append: async (rows, options = {}) => write((connection) => appendRows(connection, rows, options)),
+    delete: async (request) => write((connection) => deletePortion(connection, request)),
     async prune(beforeMs, rowsMax) {
       const whole = await write((connection) => pruneWhole(connection, beforeMs, limits.lock_wait_ms)).catch(orInUse);
       return whole > 0 ? whole : write((connection) => pruneEdge(connection, beforeMs, rowsMax));

@@ -8,32 +8,36 @@ import type { PostgresConnection } from '../storage/postgres.ts';
 import {
   type Addition,
   askedOf,
+  type ChangedRollup,
   planAppend,
   type Stored,
   type StoredRow,
   type StoredSeries,
   seriesKey,
 } from './append.ts';
-import type { AppendOptions, AppendReport, HistoryRow, SeriesId } from './historian.ts';
+import { deletePortionMs, type KeptRow, keptRow, rollupsOf, touchedSpan, withoutReach } from './delete.ts';
+import type { AppendOptions, AppendReport, DeletedPortion, DeleteRequest, HistoryRow, SeriesId } from './historian.ts';
+import { observationsMsMax } from './observations.ts';
 import { pruneLimitMs, pruneThroughMs } from './retention.ts';
 import { type Rollup, rollupEndMs, widestRollupMs } from './rollup.ts';
 import { columnsOf, rollupColumns, rollupOf } from './rollup-row.ts';
 import { dropChunks, type OldChunks, oldChunks } from './store/chunks.ts';
 import { arrayOf } from './store/history-server.ts';
 import { dropPartition, makePartitions, oldPartitions, partitionMs } from './store/partitions.ts';
+import { rowColumns } from './window.ts';
 
 export async function appendRows(
   connection: PostgresConnection,
   rows: readonly HistoryRow[],
   options: AppendOptions,
 ): Promise<AppendReport> {
-  if (rows.length === 0) return { duplicates: 0 };
+  if (rows.length === 0) return { duplicates: 0, skipped: 0 };
   const series = await storedSeries(connection, rows);
   const addition = planAppend(rows, await storedAlready(connection, rows, series), options);
   await makePartitions(connection.run, neededTimes(addition));
   await addSamples(connection, addition);
-  await putRollups(connection, addition);
-  return { duplicates: addition.duplicates };
+  await putRollups(connection, addition.rollups);
+  return { duplicates: addition.duplicates, skipped: addition.skipped };
 }
 
 /** Partitions are wider than rollups and end where they end. */
@@ -180,7 +184,7 @@ const putRollup = `INSERT INTO rollup (series, width_ms, end_ms, ${rollupColumns
   SELECT * FROM unnest($1::bigint[], $2::int[], $3::bigint[], ${rollupTypes.map((type, index) => `$${index + 4}::${type}[]`).join()})
   ON CONFLICT (series, width_ms, end_ms) DO UPDATE SET ${rollupColumns.map((column) => `${column} = excluded.${column}`).join()}`;
 
-async function putRollups({ cells }: PostgresConnection, { rollups }: Addition): Promise<void> {
+async function putRollups({ cells }: PostgresConnection, rollups: readonly ChangedRollup[]): Promise<void> {
   if (rollups.length === 0) return;
   const columns = rollups.map(({ rollup }) => columnsOf(rollup));
   await cells(putRollup, [
@@ -189,6 +193,57 @@ async function putRollups({ cells }: PostgresConnection, { rollups }: Addition):
     arrayOf(rollups.map(({ endMs }) => endMs)),
     ...rollupColumns.map((column) => arrayOf(columns.map((values) => values[column]))),
   ]);
+}
+
+export async function deletePortion(
+  connection: PostgresConnection,
+  { series: id, fromMs, toMs }: DeleteRequest,
+): Promise<DeletedPortion> {
+  const { cells } = connection;
+  const first = await cells(
+    `SELECT sample.series, sample.event_ms FROM series JOIN sample ON sample.series = series.id
+      WHERE series.instance = $1 AND series.kind = 'measurement' AND series.point = $2 AND event_ms >= $3 AND event_ms < $4
+      ORDER BY event_ms LIMIT 1`,
+    [id.instance, id.point, fromMs, toMs],
+  );
+  const [found] = first.rows;
+  if (found === undefined) return { rows: 0, nextMs: null };
+  const [series, from] = [Number(found[0]), Number(found[1])];
+  const to = Math.min(toMs, from + deletePortionMs);
+  const least = await cells('SELECT min(since_ms) FROM sample WHERE series = $1 AND event_ms >= $2 AND event_ms < $3', [
+    series,
+    from,
+    to,
+  ]);
+  const since = least.rows[0]?.[0] ?? null;
+  const { changed } = await cells('DELETE FROM sample WHERE series = $1 AND event_ms >= $2 AND event_ms < $3', [
+    series,
+    from,
+    to,
+  ]);
+  const span = touchedSpan(from, to, since === null ? null : Number(since));
+  const keptRows = async (afterMs: number, throughMs: number): Promise<KeptRow[]> => {
+    const kept = await cells(
+      `SELECT ${rowColumns.join()}, ordinal FROM sample WHERE series = $1 AND event_ms > $2 AND event_ms <= $4
+        AND (event_ms <= $3 OR since_ms < $3) ORDER BY event_ms, ordinal`,
+      [series, afterMs, throughMs, throughMs + observationsMsMax],
+    );
+    return kept.rows.map((row) => keptRow(id, row));
+  };
+  const [behind] = await keptRows(to - 1, to - 1);
+  const cut = behind === undefined ? null : withoutReach(behind, to);
+  if (cut !== null)
+    await cells(
+      'UPDATE sample SET observations = $4, since_ms = $5 WHERE series = $1 AND event_ms = $2 AND ordinal = $3',
+      [series, cut.eventMs, cut.ordinal, cut.observations?.count ?? 1, cut.observations?.sinceMs ?? null],
+    );
+  await cells('DELETE FROM rollup WHERE series = $1 AND end_ms > $2 AND end_ms <= $3', [
+    series,
+    span.afterMs,
+    span.throughMs,
+  ]);
+  await putRollups(connection, rollupsOf(series, await keptRows(span.afterMs, span.throughMs), span));
+  return { rows: changed, nextMs: to < toMs ? to : null };
 }
 
 /** Partitions, or chunks of a hypertable, that one transaction drops at most. */

@@ -61,7 +61,7 @@ describe.each(engines)('recording, on %s', (engine) => {
     await expect.poll(values, { timeout: 10_000 }).toEqual([1, 2]);
     const eventMs = Float64Array.of(1000, 2000, 2000);
     const columns = { series, eventMs, values: Float64Array.of(7, Number.NaN, 8) };
-    expect(await recording.append([columns])).toEqual({ duplicates: 1 });
+    expect(await recording.append([columns])).toEqual({ duplicates: 1, skipped: 0 });
     expect((await values()).slice(0, 3)).toEqual([7, null, 8]);
     expect(await recording.counts()).toMatchObject({ recorded: 2, stored: 2, dropped: 0, failedFlushes: 0 });
     publish(3);
@@ -123,7 +123,7 @@ test('what could not be stored is kept whole, however long that takes beside sto
   expect(said).toEqual([]);
   expect(counts).toMatchObject({ stored: 0, dropped: 0 });
   expect(readdirSync(join(folder, 'spool-history')).length).toBe(Math.ceil(counts.recorded / spoolLimits.file_rows));
-  const kept = await historySpool(folder).store({ append: async () => ({ duplicates: 0 }) }, systemClock);
+  const kept = await historySpool(folder).store({ append: async () => ({ duplicates: 0, skipped: 0 }) }, systemClock);
   expect(kept).toBe(counts.recorded);
 });
 

@@ -51,13 +51,13 @@ describe.each(engines)('[platform §7] setpoint history, on %s', (engine) => {
     writeFileSync(join(folders.config, 'values.csv'), text);
     return setpoint('import', join(folders.config, 'values.csv'), '--point', '2:1', ...args);
   };
-  const audited = async () => {
+  const audited = async (action = 'history.import') => {
     const database = openDatabase(storage.site);
     await database.ready();
     const events = await database.query
       .selectFrom('audit_event')
       .selectAll()
-      .where('action', '=', 'history.import')
+      .where('action', '=', action)
       .orderBy('sequence')
       .execute();
     await database.close();
@@ -71,6 +71,7 @@ describe.each(engines)('[platform §7] setpoint history, on %s', (engine) => {
     expect(JSON.parse(done.stdout)).toEqual({
       rows: 3,
       duplicates: 1,
+      skipped: 0,
       first: '2026-07-11T10:45:00Z',
       last: '2026-07-11T10:46:00Z',
     });
@@ -81,6 +82,36 @@ describe.each(engines)('[platform §7] setpoint history, on %s', (engine) => {
       ['accepted', 'history-series:2:1', 'setpoint-cli'],
       ['succeeded', 'history-series:2:1', 'setpoint-cli'],
     ]);
+  });
+
+  test('[points §6.2] --once, a file that names its points, and delete: confirmed, audited before and after', async () => {
+    const text = 'time,2:1\n2026-07-11T10:45:00Z,1\n2026-07-11T10:46:00Z,2\n2026-07-11T10:47:00Z,3\n';
+    const file = join(folders.config, 'values.csv');
+    writeFileSync(file, text);
+    expect(setpoint('import', file).status).toBe(0);
+    expect(setpoint('import', file, '--once').stdout).toBe(
+      'stored 0 rows, 2026-07-11T10:45:00Z to 2026-07-11T10:47:00Z\n3 were stored already and left out\n',
+    );
+    expect(setpoint('import', file, '--point', '2:1')).toMatchObject({ status: 2 });
+    expect(importText('time,value\n', '--json').status).toBe(0);
+    writeFileSync(file, 'time,value\n');
+    expect(setpoint('import', file).stderr).toContain('give --point');
+    const span = ['--from', '2026-07-11T10:45:00Z', '--to', '2026-07-11T10:47:00Z'];
+    const asked = setpoint('delete', '--point', '2:1', ...span);
+    expect(asked.status).toBe(2);
+    expect(asked.stderr).toContain('Nothing was done; give --confirmed to do it');
+    expect(await audited('historian.series.delete')).toEqual([]);
+    expect(setpoint('delete', '--point', '2:1', ...span, '--confirmed', '--json').stdout).toBe(
+      '{"rows":2,"from":"2026-07-11T10:45:00Z","to":"2026-07-11T10:47:00Z"}\n',
+    );
+    expect(setpoint('export', '--point', '2:1').stdout).toBe('time,value,quality\n2026-07-11T10:47:00Z,3,good\n');
+    expect(await audited('historian.series.delete')).toEqual([
+      ['accepted', 'automation-point:2:M:1', 'setpoint-cli'],
+      ['succeeded', 'automation-point:2:M:1', 'setpoint-cli'],
+    ]);
+    expect(
+      setpoint('delete', '--point', '2:1', '--from', span[3] ?? '', '--to', span[3] ?? '', '--confirmed').status,
+    ).toBe(2);
   });
 
   test('[points §6.2] --as-known-at leaves out what came later; --ingested-at-event-time looks original', () => {

@@ -1,6 +1,6 @@
 /**
- * `setpoint history import|export` [platform §7]: works on the data dir itself, beside a
- * running service or without one. An import is audited before its first row is stored and after its last one.
+ * `setpoint history import|export|delete` [platform §7]: works on the data dir itself, beside a running service or without one.
+ * An import is audited before its first row is stored and after its last one, a deletion likewise.
  */
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -12,14 +12,22 @@ import type { AuditLog } from '../../audit/log.ts';
 import { newId } from '../../base/id.ts';
 import { formatTimestamp, parseTimestamp } from '../../base/timestamp.ts';
 import { databaseFile } from '../../databases/data-files.ts';
-import type { ExportRequest, SeriesId } from '../../historian/historian.ts';
-import { csvHeader, csvLine, HistoryFileError, jsonLine, openHistoryFile } from '../../historian/history-file.ts';
+import type { DeletedPortion, ExportRequest, SeriesId } from '../../historian/historian.ts';
+import {
+  csvHeader,
+  csvLine,
+  type HistoryFile,
+  HistoryFileError,
+  jsonLine,
+  openHistoryFile,
+  parseSeries,
+} from '../../historian/history-file.ts';
 import { checkFile, type ImportReport, storeFile } from '../../historian/import.ts';
 import { historyLimits } from '../../historian/limits.ts';
 import { openHistorian } from '../../historian/open-historian.ts';
 import type { DatabasePlace } from '../../storage/database.ts';
-import { unreadable } from '../command-line.ts';
-import { CommandError } from '../exit.ts';
+import { confirmedOption, unreadable } from '../command-line.ts';
+import { CommandError, exitCodes } from '../exit.ts';
 import { prefixed } from '../failure.ts';
 import { showProgress } from '../terminal.ts';
 import { type DataDirParts, refuseMoved, type Settings, withDatabase } from './data-dir.ts';
@@ -34,9 +42,10 @@ export function addHistoryCommands(history: Command, parts: DataDirParts): void 
       .makeOptionMandatory();
   history
     .command('import')
-    .description('store the values of a CSV file with the header time,value or time,value,quality')
+    .description('store the values of a CSV file: time,value or time,value,quality, or a column for each point')
     .argument('<file>')
-    .addOption(point())
+    .addOption(point().makeOptionMandatory(false))
+    .option('--once', 'leave out rows whose time, value and quality are stored already')
     .option('--ingested-at-event-time', 'store them as if each had been recorded at its own time')
     .option('--json', 'print the report as JSON')
     .action((path: string, options: ImportOptions) => importCommand(parts, path, options));
@@ -50,10 +59,20 @@ export function addHistoryCommands(history: Command, parts: DataDirParts): void 
     .addOption(new Option('--csv', 'as CSV that can be imported (the default)').conflicts('json'))
     .option('--json', 'as JSON Lines, with ingestion times')
     .action((options: ExportOptions) => exportCommand(parts, options));
+  history
+    .command('delete')
+    .description('delete stored values of one point for good')
+    .addOption(point())
+    .requiredOption('--from <time>', 'the first time', readTime)
+    .requiredOption('--to <time>', 'the end: values at this time stay', readTime)
+    .option(...confirmedOption)
+    .option('--json', 'print the report as JSON')
+    .action((options: DeleteOptions) => deleteCommand(parts, options));
 }
 
 interface ImportOptions {
-  readonly point: SeriesId;
+  readonly point?: SeriesId;
+  readonly once?: true;
   readonly ingestedAtEventTime?: true;
   readonly json?: true;
 }
@@ -66,13 +85,17 @@ interface ExportOptions {
   readonly json?: true;
 }
 
-const wireIdMax = 4_294_967_295;
+interface DeleteOptions {
+  readonly point: SeriesId;
+  readonly from: number;
+  readonly to: number;
+  readonly confirmed?: true;
+  readonly json?: true;
+}
 
 function readSeries(text: string): SeriesId {
-  const match = /^(0|[1-9][0-9]{0,9}):(0|[1-9][0-9]{0,9})$/.exec(text);
-  const series = { instance: Number(match?.[1]), point: Number(match?.[2]) };
-  if (!(series.instance <= wireIdMax && series.point <= wireIdMax))
-    throw new InvalidArgumentError('give instance and point, such as 2:1');
+  const series = parseSeries(text);
+  if (series === null) throw new InvalidArgumentError('give instance and point, such as 2:1');
   return series;
 }
 
@@ -94,18 +117,19 @@ function checkPoint(parts: DataDirParts, { configDir }: Settings, { instance, po
 
 async function importCommand(parts: DataDirParts, path: string, options: ImportOptions): Promise<void> {
   const settings = parts.settings();
-  checkPoint(parts, settings, options.point);
   const nowMs = parts.clock.wallMs();
   const file = opened(path, nowMs);
   const progress = showProgress(parts.terminal);
   try {
+    const series = pointsOf(file, options);
+    for (const each of series) checkPoint(parts, settings, each);
     const checked = checkFile(file);
     const store = async (onStored: (rows: number) => void): Promise<ImportReport> => {
       refuseMoved(parts.settings().dataDir, parts.siteDatabase());
       const historian = openHistorian(historyPlace(parts), importLimits);
       const ingestedAt = options.ingestedAtEventTime === true ? 'event-time' : nowMs;
       try {
-        const plan = { series: options.point, ingestedAt } as const;
+        const plan = { series: options.point ?? null, ingestedAt, once: options.once === true } as const;
         const told = (rows: number): void => {
           onStored(rows);
           progress.at(`${rows} of ${checked.rows} rows stored`);
@@ -115,7 +139,9 @@ async function importCommand(parts: DataDirParts, path: string, options: ImportO
         await historian.close();
       }
     };
-    const report = await withDatabase(parts, ({ audit }) => audited(audit, options, basename(path), store));
+    const report = await withDatabase(parts, ({ audit }) =>
+      auditedImport(audit, series, options, basename(path), store),
+    );
     progress.end();
     printReport(parts, report, options);
   } catch (error) {
@@ -126,34 +152,50 @@ async function importCommand(parts: DataDirParts, path: string, options: ImportO
   }
 }
 
+/** The points of the file, or the one that was given for it. */
+function pointsOf(file: HistoryFile, { point }: ImportOptions): readonly SeriesId[] {
+  if (file.series !== null && point !== undefined)
+    throw new CommandError('the file names its points: leave --point out', exitCodes.notConfirmed);
+  if (file.series !== null) return file.series;
+  if (point === undefined)
+    throw new CommandError(
+      'the file does not name its point: give --point, such as --point 2:1',
+      exitCodes.notConfirmed,
+    );
+  return [point];
+}
+
 function opened(path: string, nowMs: number) {
   try {
     return openHistoryFile(path, basename(path), nowMs);
   } catch (error) {
-    if (error instanceof HistoryFileError) throw new CommandError(error.message);
+    if (error instanceof HistoryFileError) throw new CommandError(`nothing was stored:\n${error.message}`);
     throw unreadable(path, error);
   }
 }
 
 /** Nothing is stored without a durable record that it was going to be, and how it ended follows. */
-async function audited(
+async function auditedImport(
   audit: AuditLog,
+  series: readonly SeriesId[],
   options: ImportOptions,
   fileName: string,
   work: (onStored: (rows: number) => void) => Promise<ImportReport>,
 ): Promise<ImportReport> {
-  const entry = {
-    subject: { kind: 'system', subjectId: 'setpoint-cli' },
-    action: 'history.import',
-    resource: { kind: 'history-series', resourceId: `history-series:${options.point.instance}:${options.point.point}` },
-    risk: 'high',
-    confirmation: 'not-required',
-    correlationId: newId(),
-  } as const satisfies Partial<AuditEntry>;
-  const asked = { file: fileName, ingested_at_event_time: options.ingestedAtEventTime === true };
-  const { eventId } = await audit.append({ ...entry, outcome: 'accepted', details: asked });
-  const end = (outcome: 'succeeded' | 'failed', details: Readonly<Record<string, unknown>>) =>
-    audit.append({ ...entry, outcome, acceptedEventId: eventId, details: { ...asked, ...details } });
+  const asked = {
+    file: fileName,
+    ingested_at_event_time: options.ingestedAtEventTime === true,
+    once: options.once === true,
+  };
+  const end = await begunAct(
+    audit,
+    series.map(({ instance, point }) => ({
+      action: 'history.import',
+      resource: { kind: 'history-series', resourceId: `history-series:${instance}:${point}` },
+      confirmation: 'not-required',
+    })),
+    asked,
+  );
   let stored = 0;
   try {
     const report = await work((rows) => {
@@ -168,11 +210,83 @@ async function audited(
   }
 }
 
+type Act = Pick<AuditEntry, 'action' | 'resource' | 'confirmation'>;
+
+/** Records that each act was accepted; the answer records how all of them ended. */
+async function begunAct(audit: AuditLog, acts: readonly Act[], asked: Readonly<Record<string, unknown>>) {
+  const common = {
+    subject: { kind: 'system', subjectId: 'setpoint-cli' },
+    risk: 'high',
+    correlationId: newId(),
+  } as const satisfies Partial<AuditEntry>;
+  const accepted: { readonly act: Act; readonly eventId: string }[] = [];
+  for (const act of acts) {
+    const { eventId } = await audit.append({ ...common, ...act, outcome: 'accepted', details: asked });
+    accepted.push({ act, eventId });
+  }
+  return async (outcome: 'succeeded' | 'failed', details: Readonly<Record<string, unknown>>): Promise<void> => {
+    for (const { act, eventId } of accepted)
+      await audit.append({ ...common, ...act, outcome, acceptedEventId: eventId, details: { ...asked, ...details } });
+  };
+}
+
+/** Nothing is deleted without a durable record that it was going to be, and how it ended follows. */
+async function deleteCommand(parts: DataDirParts, options: DeleteOptions): Promise<void> {
+  const { point, from, to } = options;
+  const span = { from: formatTimestamp(from), to: formatTimestamp(to) };
+  const named = `${point.instance}:${point.point}`;
+  if (to <= from) throw new CommandError('--to must be later than --from', exitCodes.notConfirmed);
+  if (options.confirmed !== true)
+    throw new CommandError(
+      `this would delete the values of ${named} from ${span.from} until before ${span.to} for good. Nothing was done; give --confirmed to do it`,
+      exitCodes.notConfirmed,
+    );
+  const rows = await withDatabase(parts, async ({ audit }) => {
+    const act = {
+      action: 'historian.series.delete',
+      resource: { kind: 'automation-point', resourceId: `automation-point:${point.instance}:M:${point.point}` },
+      confirmation: 'explicit',
+    } as const;
+    const end = await begunAct(audit, [act], span);
+    return deleteRows(parts, options, end);
+  });
+  if (options.json === true) parts.terminal.out(`${JSON.stringify({ rows, ...span })}\n`);
+  else parts.terminal.out(`deleted ${rows} rows of ${named}\n`);
+}
+
+async function deleteRows(
+  parts: DataDirParts,
+  { point, from, to }: DeleteOptions,
+  end: Awaited<ReturnType<typeof begunAct>>,
+): Promise<number> {
+  const historian = openHistorian(historyPlace(parts), importLimits);
+  const progress = showProgress(parts.terminal);
+  let rows = 0;
+  try {
+    for (let next: number | null = from; next !== null; ) {
+      const portion: DeletedPortion = await historian.delete({ series: point, fromMs: next, toMs: to });
+      rows += portion.rows;
+      next = portion.nextMs;
+      progress.at(`${rows} rows deleted`);
+    }
+    await end('succeeded', { rows });
+    return rows;
+  } catch (error) {
+    await end('failed', { rows });
+    if (rows === 0 || !(error instanceof Error)) throw error;
+    throw new CommandError(`the deletion ended early; ${rows} rows are deleted: ${error.message}`);
+  } finally {
+    progress.end();
+    await historian.close();
+  }
+}
+
 function reportView(report: ImportReport) {
   const shown = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
   return {
     rows: report.rows,
     duplicates: report.duplicates,
+    skipped: report.skipped,
     first: shown(report.firstMs),
     last: shown(report.lastMs),
   };
@@ -185,7 +299,8 @@ function printReport({ terminal }: DataDirParts, report: ImportReport, options: 
   }
   const { first, last } = reportView(report);
   const span = first === null ? '' : `, ${first} to ${last}`;
-  terminal.out(`stored ${report.rows} rows${span}\n`);
+  terminal.out(`stored ${report.rows - report.skipped} rows${span}\n`);
+  if (report.skipped > 0) terminal.out(`${report.skipped} were stored already and left out\n`);
   if (report.duplicates > 0)
     terminal.out(`${report.duplicates} of them came to times that had a row already; the later one counts\n`);
 }

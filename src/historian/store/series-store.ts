@@ -4,15 +4,19 @@
  * go through this file, each transaction under the database's write lock.
  */
 
-import { planAppend, type Stored } from '../append.ts';
-import type { AppendOptions, AppendReport, HistoryRow } from '../historian.ts';
+import { type ChangedRollup, planAppend, type Stored } from '../append.ts';
+import { deletePortionMs, type KeptRow, keptRow, rollupsOf, touchedSpan, withoutReach } from '../delete.ts';
+import type { AppendOptions, AppendReport, DeletedPortion, DeleteRequest, HistoryRow } from '../historian.ts';
+import { observationsMsMax } from '../observations.ts';
 import { pruneLimitMs, pruneThroughMs } from '../retention.ts';
 import { rollupWidthsMs } from '../rollup.ts';
 import { columnsOf, rollupColumns, rollupOf } from '../rollup-row.ts';
+import { rowColumns } from '../window.ts';
 import type { HistoryDatabase } from './history-database.ts';
 
 export interface SeriesStore {
   append(rows: readonly HistoryRow[], options: AppendOptions): AppendReport;
+  delete(request: DeleteRequest): DeletedPortion;
   prune(beforeMs: number, rowsMax: number): number;
 }
 
@@ -20,6 +24,7 @@ export function createSeriesStore(database: HistoryDatabase): SeriesStore {
   const statements = prepare(database);
   return {
     append: (rows, options) => database.transaction(() => append(statements, rows, options)),
+    delete: (request) => database.transaction(() => deletePortion(statements, request)),
     prune: (beforeMs, rowsMax) => database.transaction(() => prune(statements, beforeMs, rowsMax)),
   };
 }
@@ -81,6 +86,59 @@ function prepare(database: HistoryDatabase) {
       const { series, width, end, ...columns } = at;
       return query.replaceInto('rollup').values({ series, width_ms: width, end_ms: end, ...columns });
     }),
+    firstIn: database.statement(['series', 'from', 'to'], (query, at) =>
+      query
+        .selectFrom('sample')
+        .select('event_ms')
+        .where('series', '=', at.series)
+        .where('event_ms', '>=', at.from)
+        .where('event_ms', '<', at.to)
+        .orderBy('event_ms')
+        .limit(1),
+    ),
+    leastSince: database.statement(['series', 'from', 'to'], (query, at) =>
+      query
+        .selectFrom('sample')
+        .select((column) => column.fn.min('since_ms').as('since'))
+        .where('series', '=', at.series)
+        .where('event_ms', '>=', at.from)
+        .where('event_ms', '<', at.to),
+    ),
+    deleteRows: database.statement(['series', 'from', 'to'], (query, at) =>
+      query
+        .deleteFrom('sample')
+        .where('series', '=', at.series)
+        .where('event_ms', '>=', at.from)
+        .where('event_ms', '<', at.to),
+    ),
+    /** Rows of a span, and those behind it that speak of it. */
+    keptRows: database.statement(['series', 'after', 'through', 'reach'], (query, at) =>
+      query
+        .selectFrom('sample')
+        .select([...rowColumns, 'ordinal'])
+        .where('series', '=', at.series)
+        .where('event_ms', '>', at.after)
+        .where('event_ms', '<=', at.reach)
+        .where((column) => column.or([column('event_ms', '<=', at.through), column('since_ms', '<', at.through)]))
+        .orderBy('event_ms')
+        .orderBy('ordinal'),
+    ),
+    putObservations: database.statement(['series', 'event', 'ordinal', 'observations', 'since'], (query, at) =>
+      query
+        .updateTable('sample')
+        .set({ observations: at.observations, since_ms: at.since })
+        .where('series', '=', at.series)
+        .where('event_ms', '=', at.event)
+        .where('ordinal', '=', at.ordinal),
+    ),
+    deleteRollups: database.statement(['series', 'width', 'after', 'through'], (query, at) =>
+      query
+        .deleteFrom('rollup')
+        .where('series', '=', at.series)
+        .where('width_ms', '=', at.width)
+        .where('end_ms', '>', at.after)
+        .where('end_ms', '<=', at.through),
+    ),
     oldestMs: database.statement(['series', 'skip'], (query, at) =>
       query
         .selectFrom('sample')
@@ -104,7 +162,7 @@ function prepare(database: HistoryDatabase) {
 }
 
 function append(statements: Statements, rows: readonly HistoryRow[], options: AppendOptions): AppendReport {
-  const { samples, rollups, duplicates } = planAppend(rows, storedIn(statements), options);
+  const { samples, rollups, duplicates, skipped } = planAppend(rows, storedIn(statements), options);
   for (const { series, ordinal, row } of samples)
     statements.addRow.run({
       series,
@@ -116,9 +174,43 @@ function append(statements: Statements, rows: readonly HistoryRow[], options: Ap
       observations: row.observations?.count ?? 1,
       since: row.observations?.sinceMs ?? null,
     });
+  putRollups(statements, rollups);
+  return { duplicates, skipped };
+}
+
+function putRollups(statements: Statements, rollups: readonly ChangedRollup[]): void {
   for (const { series, widthMs, endMs, rollup } of rollups)
     statements.putRollup.run({ series, width: widthMs, end: endMs, ...columnsOf(rollup) });
-  return { duplicates };
+}
+
+function deletePortion(statements: Statements, { series: id, fromMs, toMs }: DeleteRequest): DeletedPortion {
+  const found = statements.findSeries.all(id)[0]?.[0];
+  if (found === undefined) return { rows: 0, nextMs: null };
+  const series = Number(found);
+  const first = statements.firstIn.all({ series, from: fromMs, to: toMs })[0]?.[0];
+  if (first === undefined) return { rows: 0, nextMs: null };
+  const from = Number(first);
+  const to = Math.min(toMs, from + deletePortionMs);
+  const since = statements.leastSince.all({ series, from, to })[0]?.[0];
+  const rows = statements.deleteRows.run({ series, from, to });
+  const span = touchedSpan(from, to, typeof since === 'number' ? since : null);
+  const keptRows = (values: { after: number; through: number; reach: number }): KeptRow[] =>
+    statements.keptRows.all({ series, ...values }).map((row) => keptRow(id, row));
+  const [behind] = keptRows({ after: to - 1, through: to - 1, reach: to - 1 + observationsMsMax });
+  const cut = behind === undefined ? null : withoutReach(behind, to);
+  if (cut !== null)
+    statements.putObservations.run({
+      series,
+      event: cut.eventMs,
+      ordinal: cut.ordinal,
+      observations: cut.observations?.count ?? 1,
+      since: cut.observations?.sinceMs ?? null,
+    });
+  for (const width of rollupWidthsMs)
+    statements.deleteRollups.run({ series, width, after: span.afterMs, through: span.throughMs });
+  const kept = keptRows({ after: span.afterMs, through: span.throughMs, reach: span.throughMs + observationsMsMax });
+  putRollups(statements, rollupsOf(series, kept, span));
+  return { rows, nextMs: to < toMs ? to : null };
 }
 
 function storedIn(statements: Statements): Stored {
