@@ -58,14 +58,13 @@ export async function storeFile(
   clock: Clock,
   onStored: (rows: number) => void,
 ): Promise<AppendReport> {
-  let duplicates = 0;
-  let skipped = 0;
+  const total = { duplicates: 0, skipped: 0 };
   let stored = 0;
   let batch: HistoryRow[] = [];
   const store = async (): Promise<void> => {
     const report = await historian.append(batch, { once: plan.once });
-    duplicates += report.duplicates;
-    skipped += report.skipped;
+    total.duplicates += report.duplicates;
+    total.skipped += report.skipped;
     stored += batch.length;
     onStored(stored);
     batch = [];
@@ -80,5 +79,5 @@ export async function storeFile(
     await sleep(clock, pauseMs);
   }
   if (batch.length > 0) await store();
-  return { duplicates, skipped };
+  return total;
 }
