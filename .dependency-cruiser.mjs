@@ -21,7 +21,7 @@ const allowed = {
   contract: ['base', 'api', 'site'],
   processing: ['base', 'api', 'egress', 'contract', 'site', 'points', 'historian'],
   'processor-kit': ['base', 'api', 'egress', 'contract'],
-  forecaster: ['base', 'api', 'contract', 'processor-kit'],
+  forecaster: ['base', 'api', 'site', 'contract', 'processor-kit'],
   gateway: ['base', 'api', 'audit'],
   platform: ['base', 'api', 'audit'],
   demo: ['base', 'site', 'devices', 'historian', 'automation', 'processing', 'forecaster', 'bin'],

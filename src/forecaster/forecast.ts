@@ -3,7 +3,8 @@
 import { dayMs } from '../base/timestamp.ts';
 import { type Ground, groundOf } from './ground.ts';
 import { interpolate, levels } from './levels.ts';
-import { darkSteps } from './night.ts';
+import { type LocalSample, onLocalTime } from './local-grid.ts';
+import { darkSteps, lightOf } from './night.ts';
 import { fitRegression, predictRegression, type RegressionFit } from './regression.ts';
 import type { Sample } from './sample.ts';
 import { forecastSeries } from './series/combination.ts';
@@ -19,7 +20,7 @@ export interface ForecastAnswer {
 }
 
 /**
- * The part of the history that fits may use: whole days up to the last midnight, from the first midnight that the frame
+ * The part of a local history that fits may use: whole days up to the last midnight, from the first midnight that the frame
  * of any hour of that day would still hold. All requests of one day therefore share one fit.
  */
 export function fittingPart(sample: Sample): Sample {
@@ -55,15 +56,22 @@ function distributionsOf(ground: Ground, recall: RecallFit): readonly Float64Arr
   return predictRegression(fit, ground, sample.count - endCell);
 }
 
+/** People live by the clock, the sun does not: a light-driven target keeps its grid. */
+function onSeasonTime(sample: Sample): LocalSample {
+  if (lightOf(groundOf(sample)).length === 0) return onLocalTime(sample);
+  return { sample, steps: Int32Array.from({ length: sample.horizon }, (_, step) => step) };
+}
+
 export function forecastSample(sample: Sample, ask: Ask, recall: RecallFit = (_, make) => make()): ForecastAnswer {
-  const ground = groundOf(sample);
+  const { sample: local, steps } = onSeasonTime(sample);
+  const ground = groundOf(local);
   const rows = distributionsOf(ground, recall);
   const least = ask.minimum ?? Number.NEGATIVE_INFINITY;
   // A non-negative target is exactly zero at night, without the spread of the neighbouring hours.
   const dark = ask.minimum === 0 ? darkSteps(ground) : null;
   const read = (probability: number): Float64Array =>
-    Float64Array.from(rows, (row, step) =>
-      dark?.[step] === 1 ? 0 : Math.max(least, interpolate(levels, row, probability)),
+    Float64Array.from(steps, (step) =>
+      dark?.[step] === 1 ? 0 : Math.max(least, interpolate(levels, rows[step] as Float64Array, probability)),
     );
   return { value: read(0.5), quantiles: Array.from(ask.probabilities, read) };
 }

@@ -28,7 +28,7 @@ export function groundOf(sample: Sample): Ground {
   const perDay = cellsPerDay(sample.cadenceMs);
   const cells = sample.count + sample.horizon;
   const lineMax = Math.max(1, Math.round((lineHoursMax * 3_600_000) / sample.cadenceMs));
-  const calendar = calendarOf(sample.startMs, sample.cadenceMs, cells, sample.timeZone);
+  const calendar = calendarOf(sample.startMs, sample.cadenceMs, cells);
   const covariates = sample.covariates.map(({ values }) => closeGaps(values, lineMax, perDay));
   return {
     sample,

@@ -20,7 +20,7 @@ export interface Sample {
   readonly horizon: number;
   readonly target: Float64Array;
   readonly covariates: readonly Covariate[];
-  /** IANA zone of the site, for days and weekdays. */
+  /** IANA zone of the site: its days are the seasons. */
   readonly timeZone: string;
 }
 

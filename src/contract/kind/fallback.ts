@@ -3,7 +3,8 @@
  * service computes the same numbers again and believes none that it did not compute.
  */
 import type { NormalisedFrame } from '../../api/processing.ts';
-import { formatTimestamp } from '../../base/timestamp.ts';
+import { dayMs, formatTimestamp } from '../../base/timestamp.ts';
+import { localMs } from '../../site/local-time.ts';
 import type { FallbackPolicy, FallbackStrategy } from '../task/declaration.ts';
 import { timeMs } from '../wire/normal-times.ts';
 
@@ -14,13 +15,14 @@ export interface FallbackForecast {
   readonly basedOnDataThrough: string;
 }
 
-/** Null when the frame does not hold what the strategy needs: nothing is invented. */
+/** Null when the frame does not hold what the strategy needs: nothing is invented. Seasons follow the task's `timezone`. */
 export function fallbackForecast(
   policy: FallbackPolicy,
   frame: NormalisedFrame,
+  timezone: string,
   horizonSteps: number,
 ): FallbackForecast | null {
-  const history = numbersOf(frame, policy.source_feature);
+  const history = numbersOf(frame, policy.source_feature, timezone);
   if (history === null) return null;
   const steps = Array.from({ length: horizonSteps }, (_, index) => strategies[policy.strategy](history, index, policy));
   const values: number[] = [];
@@ -36,7 +38,10 @@ export function fallbackForecast(
 
 interface History {
   readonly values: readonly (number | null)[];
-  readonly cadenceSeconds: number;
+  /** Of the newest label. */
+  readonly lastMs: number;
+  readonly cadenceMs: number;
+  readonly timezone: string;
 }
 
 interface Used {
@@ -58,14 +63,14 @@ const strategies: Readonly<Record<FallbackStrategy, Strategy>> = {
 
   /** The same label one season before; beyond one season, that season repeated. */
   'seasonal-naive'(history, index, policy) {
-    const newest = labelBefore(history, index, seasonSteps(history, policy), 1);
+    const newest = labelBefore(history, index, seasonMs(policy), 1);
     const value = history.values[newest] ?? null;
     return value === null ? null : { value, newest };
   },
 
   /** The mean of the same label over the declared weeks, of those that hold a value. */
   'historical-average'(history, index, policy) {
-    const season = seasonSteps(history, policy);
+    const season = seasonMs(policy);
     const used: Used[] = [];
     for (let week = 1; week <= (policy.weeks ?? 0); week++) {
       const at = labelBefore(history, index, season, week);
@@ -78,21 +83,41 @@ const strategies: Readonly<Record<FallbackStrategy, Strategy>> = {
   },
 };
 
-function seasonSteps(history: History, policy: FallbackPolicy): number {
-  if (policy.season_seconds === null) throw new Error(`${policy.strategy} was declared without a season`);
-  return policy.season_seconds / history.cadenceSeconds;
+function seasonMs({ season_seconds, strategy }: FallbackPolicy): number {
+  if (season_seconds === null) throw new Error(`${strategy} was declared without a season`);
+  return season_seconds * 1000;
 }
 
 /** Index of the label `seasons` whole seasons before the step, counted from the newest one that is not in the future. */
 function labelBefore(history: History, index: number, season: number, seasons: number): number {
-  const last = history.values.length - 1;
-  const label = last + 1 + index;
-  const nearest = Math.ceil((label - last) / season);
-  return label - (nearest + seasons - 1) * season;
+  const { lastMs, cadenceMs, values } = history;
+  const labelMs = lastMs + (index + 1) * cadenceMs;
+  let nearest = Math.ceil((labelMs - lastMs) / season);
+  while (sameTimeBefore(labelMs, nearest * season, history) > lastMs) nearest++;
+  const beforeMs = sameTimeBefore(labelMs, (nearest + seasons - 1) * season, history);
+  return values.length - 1 - (lastMs - beforeMs) / cadenceMs;
 }
 
-function numbersOf(frame: NormalisedFrame, feature: string): History | null {
+/**
+ * The label `agoMs` before. Whole days are counted by the clocks of the zone, so that a label is compared with the same local
+ * time; one in a local hour that a clock change skips or repeats, with the label exactly so long before.
+ */
+function sameTimeBefore(labelMs: number, agoMs: number, { cadenceMs, timezone }: History): number {
+  const exactMs = labelMs - agoMs;
+  if (agoMs % dayMs !== 0) return exactMs;
+  // The middle of an interval says on which side of a clock change it lies.
+  const local = (ms: number): number => localMs(ms - cadenceMs / 2, timezone);
+  const shiftMs = local(labelMs) - local(exactMs) - agoMs;
+  if (shiftMs === 0) return exactMs;
+  const localBeforeMs = exactMs + shiftMs;
+  const isUnique = (ms: number): boolean => [-1, 1].every((side) => local(ms + side * Math.abs(shiftMs)) !== local(ms));
+  const found = local(localBeforeMs) === local(labelMs) - agoMs && shiftMs % cadenceMs === 0;
+  return found && isUnique(labelMs) && isUnique(localBeforeMs) ? localBeforeMs : exactMs;
+}
+
+function numbersOf(frame: NormalisedFrame, feature: string, timezone: string): History | null {
   const series = frame.history.features[feature];
-  if (series?.value_type !== 'number') return null;
-  return { values: series.values, cadenceSeconds: frame.cadence_seconds };
+  const last = frame.history.timestamps.at(-1);
+  if (series?.value_type !== 'number' || last === undefined) return null;
+  return { values: series.values, lastMs: timeMs(last), cadenceMs: frame.cadence_seconds * 1000, timezone };
 }

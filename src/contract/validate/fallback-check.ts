@@ -19,11 +19,12 @@ export function checkFallback(
   result: FallbackResult,
   policy: FallbackPolicy,
   frame: NormalisedFrame,
+  timezone: string,
 ): Rejection | null {
   const { fallback, output } = result;
   if (fallback.source_feature !== policy.source_feature)
     return rejection('fallback_source', '/fallback/source_feature');
-  const own = fallbackForecast(policy, frame, output.points.length);
+  const own = fallbackForecast(policy, frame, timezone, output.points.length);
   if (own === null) return rejection('fallback_values', '/fallback/strategy');
   if (fallback.based_on_data_through !== own.basedOnDataThrough)
     return rejection('fallback_source', '/fallback/based_on_data_through');

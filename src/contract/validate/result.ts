@@ -107,7 +107,7 @@ function checkContent(result: ProcessingResult, question: ResultQuestion): Rejec
     checkExpiry(result, policy.max_output_age_seconds, nowMs) ??
     checkForecastOutput(result.output, asked) ??
     checkBaseline(result.output, declaration) ??
-    checkFallback(result, policy, request.frame)
+    checkFallback(result, policy, request.frame, declaration.frame.timezone)
   );
 }
 

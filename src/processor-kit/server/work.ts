@@ -95,7 +95,7 @@ export function fallbackFindings(
   reasonCode: string,
 ): Extract<Findings, { status: 'fallback' }> | null {
   const { frame, options } = accepted.request;
-  const forecast = fallbackForecast(policy, frame, options.horizon_steps);
+  const forecast = fallbackForecast(policy, frame, accepted.declaration.frame.timezone, options.horizon_steps);
   if (forecast === null) return null;
   const labels = horizonLabels(accepted);
   const points = forecast.values.map((value, index): ForecastPoint => {
