@@ -4,7 +4,7 @@ import { dayMs } from '../base/timestamp.ts';
 import { type Ground, groundOf } from './ground.ts';
 import { interpolate, levels } from './levels.ts';
 import { type LocalSample, onLocalTime } from './local-grid.ts';
-import { darkSteps, lightOf } from './night.ts';
+import { darkSteps, followsLight } from './night.ts';
 import { fitRegression, predictRegression, type RegressionFit } from './regression.ts';
 import type { Sample } from './sample.ts';
 import { forecastSeries } from './series/combination.ts';
@@ -58,7 +58,7 @@ function distributionsOf(ground: Ground, recall: RecallFit): readonly Float64Arr
 
 /** People live by the clock, the sun does not: a light-driven target keeps its grid. */
 function onSeasonTime(sample: Sample): LocalSample {
-  if (lightOf(groundOf(sample)).length === 0) return onLocalTime(sample);
+  if (!followsLight(groundOf(sample))) return onLocalTime(sample);
   return { sample, steps: Int32Array.from({ length: sample.horizon }, (_, step) => step) };
 }
 

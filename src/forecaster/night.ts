@@ -37,6 +37,34 @@ export function lightOf(ground: Ground): readonly number[] {
   return ground.covariates.flatMap((values, place) => (showsDarkness(values, target, nothing) ? [place] : []));
 }
 
+/** Least correlation of a light-driven target with a covariate that is zero at night. */
+const lightCorrelationMin = 0.7;
+
+/** Whether the target follows the sun: it rises and falls with a covariate that is zero at night, and need not be zero then itself. */
+export function followsLight({ sample, covariates }: Ground): boolean {
+  return covariates.some((values) => {
+    const zeros = values.reduce((count, value) => count + (value <= 0 ? 1 : 0), 0) / values.length;
+    return zeros >= darkShareMin && zeros <= darkShareMax && correlation(values, sample.target) >= lightCorrelationMin;
+  });
+}
+
+/** Pearson's, over the cells in which both are known; NaN where one is constant. */
+function correlation(one: Float64Array, other: Float64Array): number {
+  let [count, sumX, sumY, sumXX, sumYY, sumXY] = [0, 0, 0, 0, 0, 0];
+  for (let cell = 0; cell < other.length; cell++) {
+    const [x, y] = [one[cell] as number, other[cell] as number];
+    if (Number.isNaN(x) || Number.isNaN(y)) continue;
+    count++;
+    sumX += x;
+    sumY += y;
+    sumXX += x * x;
+    sumYY += y * y;
+    sumXY += x * y;
+  }
+  const [varianceX, varianceY] = [sumXX - (sumX * sumX) / count, sumYY - (sumY * sumY) / count];
+  return (sumXY - (sumX * sumY) / count) / Math.sqrt(varianceX * varianceY);
+}
+
 /** One flag a cell of history and horizon, 1 where a light is zero. */
 export function darkCells(ground: Ground, light: readonly number[]): Uint8Array {
   const dark = new Uint8Array(ground.sample.count + ground.sample.horizon);
