@@ -73,13 +73,16 @@ function closeGaps(values: Float64Array, lineMax: number, perDay: number): Float
   return closed;
 }
 
-/** A flag that is 0 or 1, rare, and constant over local days marks holidays, whatever it is called. */
+/** A flag that is 0 or 1, rare, and constant over local days marks holidays, whatever it is called; one that changes by the hour does not. */
 function isHolidayFlag(values: Float64Array, calendar: Calendar): boolean {
   let ones = 0;
   for (let cell = 0; cell < values.length; cell++) {
     const value = values[cell];
     if (value !== 0 && value !== 1) return false;
     ones += value;
+    // The cell that ends at midnight may be labelled by either of its days.
+    const isInside = calendar.day[cell - 1] === calendar.day[cell] && calendar.day[cell + 1] === calendar.day[cell];
+    if (isInside && values[cell - 1] !== value) return false;
   }
   const days = (calendar.day.at(-1) ?? 0) - (calendar.day[0] ?? 0) + 1;
   // Days off come one by one or as a short run: at most a quarter of the days.
