@@ -26,7 +26,7 @@ export function remoteOf(env: RemoteEnvironment): Remote {
     async call(capability, input) {
       if (capability.permission !== null && token === null)
         throw new CommandError(
-          'SVC_ACCESS_TOKEN is not set; on the machine of the service, `setpoint token --role Engineer --subject you` makes one',
+          'SVC_ACCESS_TOKEN is not set; create one on the machine of the service with `setpoint token --role Engineer --subject you`',
           exitCodes.notConfirmed,
         );
       try {
@@ -56,7 +56,7 @@ function tokenOf(text: string | undefined): string | null {
   // What a header cannot carry would look like a service that cannot be reached.
   if (!/^[\u0021-\u007e]+$/.test(token))
     throw new CommandError(
-      'SVC_ACCESS_TOKEN is not a token: it has spaces or other characters in it that none has',
+      'SVC_ACCESS_TOKEN is not a token: it contains spaces or control characters',
       exitCodes.notConfirmed,
     );
   return token;

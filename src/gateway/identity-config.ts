@@ -34,7 +34,7 @@ export function identityConfig(env: Readonly<Record<string, string | undefined>>
   const bearer = bearerConfig(env, warnings);
   const jwt = jwtConfig(env);
   if (jwt.kind === 'jwks' && jwt.url.protocol !== 'https:' && !loopback.test(jwt.url.hostname))
-    warnings.push('SVC_JWT_JWKS_URL is not https: whoever stands between can issue tokens');
+    warnings.push('SVC_JWT_JWKS_URL is not https: anyone on the network path can issue tokens');
   return { jwt, bearer, scope: scopeConfig(env), warnings };
 }
 

@@ -71,7 +71,7 @@ export async function storeFile(
   };
   for (const { series: named, eventMs, value, quality } of file.rows()) {
     const series = named ?? plan.series;
-    if (series === null) throw new Error('nobody says whose values these are');
+    if (series === null) throw new Error('neither the file nor the caller names the point');
     const ingestedMs = plan.ingestedAt === 'event-time' ? eventMs : plan.ingestedAt;
     batch.push({ series, eventMs, ingestedMs, value, quality });
     if (batch.length < batchRows) continue;

@@ -34,7 +34,7 @@ export function resolveCall(
   if (requestId !== undefined && !requestIdPattern.test(requestId))
     throw new Fault('invalid-input', 'the header x-request-id must be 1 to 128 of A-Z a-z 0-9 . _ : -, once');
   const asOfMs = parseTimestamp(body.as_of);
-  if (asOfMs === null) throw new Fault('invalid-input', 'as_of is not a real time');
+  if (asOfMs === null) throw new Fault('invalid-input', 'as_of is not a valid time');
   const route = routes.find((candidate) => selects(body, candidate));
   if (route === undefined)
     throw new Fault('task-not-commissioned', 'this task and binding, of these revisions, are not commissioned');

@@ -25,7 +25,7 @@ export const storageLimitsSchema = strict({
     'time for which the process that controls may go on without hearing from the database',
   ),
   engine_renew_ms: limit(150, [20, 20_000], 'time between two renewals of that lease'),
-  engine_poll_ms: limit(100, [20, 20_000], 'time between two looks of a process that stands by'),
+  engine_poll_ms: limit(100, [20, 20_000], 'poll interval of a standby process'),
 });
 
 export type StorageLimits = Static<typeof storageLimitsSchema>;

@@ -46,7 +46,7 @@ export function addAuditFileCommands(audit: Command, parts: DataDirParts): void 
       const good = report.problems.length === 0 && report.chains.every((chain) => chain.broken === null);
       const anchored = options.anchor !== undefined;
       terminal.out(options.json === true ? `${JSON.stringify({ good, ...report })}\n` : textOf(report, anchored));
-      if (!good) throw new CommandError('the audit trail does not hold', exitCodes.failed);
+      if (!good) throw new CommandError('audit verification failed', exitCodes.failed);
     });
   audit
     .command('export')
@@ -163,7 +163,7 @@ function linesOf(chain: ChainReport, anchored: boolean): string[] {
   if (anchored) {
     const external = tailOf(last ?? 0, chain.coveredExternally);
     lines.push(`  the anchor reaches ${chain.coveredExternally}; not covered by it: ${external}`);
-  } else lines.push('  no anchor given: whoever can write to the data dir could have rewritten all of it');
+  } else lines.push('  no anchor given: anyone who can write to the data dir could have rewritten all of it');
   return lines;
 }
 

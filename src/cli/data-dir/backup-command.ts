@@ -85,7 +85,7 @@ async function verifyCopy(parts: DataDirParts, folder: string): Promise<string> 
   const broken = chains.find((chain) => chain.broken !== null)?.broken;
   if (broken) throw new CommandError(`the audit trail of the copy is broken at sequence ${broken.sequence}`);
   if (problems.length > 0) throw new CommandError(`the audit trail of the copy does not hold: ${problems.join('; ')}`);
-  return 'the audit trail holds';
+  return 'audit verification passed';
 }
 
 function report(

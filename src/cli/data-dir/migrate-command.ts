@@ -73,7 +73,7 @@ async function migrate(parts: DataDirParts, options: Options): Promise<void> {
     progress.end();
     const broken = chains.find((chain) => chain.broken !== null)?.broken;
     if (broken) throw new CommandError(`moved, but the audit trail is broken at sequence ${broken.sequence}`);
-    if (problems.length > 0) throw new CommandError(`moved, but the audit trail does not hold: ${problems.join('; ')}`);
+    if (problems.length > 0) throw new CommandError(`moved, but audit verification failed: ${problems.join('; ')}`);
     terminal.out(
       options.json === true
         ? `${JSON.stringify(moved)}\n`
@@ -81,7 +81,7 @@ async function migrate(parts: DataDirParts, options: Options): Promise<void> {
             .map(([table, rows]) => `${table}: ${rows} rows\n`)
             .join(
               '',
-            )}The audit trail holds. The files of the data dir stay as they are, and no service starts on them without --force.\n`,
+            )}Audit verification passed. The files of the data dir stay as they are, and no service starts on them without --force.\n`,
     );
   } finally {
     progress.end();

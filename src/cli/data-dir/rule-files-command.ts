@@ -35,7 +35,7 @@ export function addRuleFileCommands(rules: Command, parts: DataDirParts): void {
 
 /** The JSON files named by `path`: itself, or those in it, by name. */
 function ruleFiles(path: string): string[] {
-  if (!existsSync(path)) throw new CommandError(`${path}: file not found or folder`);
+  if (!existsSync(path)) throw new CommandError(`${path}: no such file or folder`);
   if (!statSync(path).isDirectory()) return [path];
   const names = readdirSync(path).filter((name) => name.endsWith('.json'));
   if (names.length === 0) throw new CommandError(`${path}: there is no .json file in it`);

@@ -50,7 +50,7 @@ async function token(parts: DataDirParts, { role, subject: name, ttl, json }: To
   const { dataDir, env } = parts.settings();
   if (identityConfig(env).jwt.kind !== 'local')
     throw new CommandError(
-      'tokens are issued by whoever holds SVC_JWT_SECRET or SVC_JWT_JWKS_URL, not by this command',
+      'this command issues tokens for the local key only; with SVC_JWT_SECRET or SVC_JWT_JWKS_URL the identity provider does',
     );
   await withDatabase(parts, async ({ audit }) => {
     // The record comes first: no token leaves without it.
