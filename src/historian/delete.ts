@@ -43,10 +43,13 @@ export function touchedSpan(fromMs: number, toMs: number, sinceMs: number | null
   };
 }
 
-/** The row behind the deleted span without what it said of it; null when it said nothing. */
-export function withoutReach<R extends HistoryRow>(row: R, toMs: number): R | null {
+/**
+ * The row after the deleted span without its observations in the span; null where it has none, or also has some from before: then
+ * it belongs to a run that the deleted rows only interrupt, such as rows of an import.
+ */
+export function withoutReach<R extends HistoryRow>(row: R, fromMs: number, toMs: number): R | null {
   const { observations } = row;
-  if (observations === undefined || observations.sinceMs >= toMs - 1) return null;
+  if (observations === undefined || observations.sinceMs >= toMs - 1 || observations.sinceMs < fromMs) return null;
   const count = observedIn(row, toMs - 1, row.eventMs);
   return { ...row, observations: { count, sinceMs: toMs - 1 } };
 }

@@ -163,6 +163,21 @@ describe.each(historyEngines)('a reading is stored once on %s, however often it 
     }
   });
 
+  test('[points §6.2] an import into a run is deleted without a trace: the recorded run keeps its observations', async () => {
+    // The run crosses the end of a quarter of an hour; the import lies behind it.
+    const run = { count: 60, sinceMs: baseMs + quarterMs - 30_000 };
+    await historian.append([row(quarterMs - 30_000, 1), row(quarterMs + 30_000, 2, { observations: run })]);
+    const whole = { aggregation: 'mean', cadenceMs: minuteMs, steps: 30 } as const;
+    const before = await read(whole);
+    await historian.append([row(quarterMs + 10_000, 900)]);
+    const [fromMs, toMs] = [baseMs + quarterMs + 10_000, baseMs + quarterMs + 11_000];
+    expect(await historian.delete({ series, fromMs, toMs })).toEqual({ rows: 1, nextMs: null });
+    expect(await read(whole)).toEqual(before);
+    const raw = openHistorian(history.place, testHistoryLimits, { useRollups: false });
+    expect(await read(whole, raw)).toEqual(before);
+    await raw.close();
+  });
+
   test('what is there already is left out, whatever its ingestion time; another value of that instant is not', async () => {
     const given = [row(minuteMs, 1), row(2 * minuteMs, null), row(3 * minuteMs, 3)];
     await historian.append(given, { once: true });

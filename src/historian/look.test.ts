@@ -5,6 +5,7 @@ import { type QualityCode, quality } from '../site/quality.ts';
 import type { Snapshot } from '../site/snapshot.ts';
 import { testSnapshot } from '../testing/site-builder.ts';
 import { createObserver as createBareObserver, type RecordedPoint, recordedPoints } from './look.ts';
+import { observationsMsMax } from './observations.ts';
 
 const wallMs = 1_700_000_000_000;
 const points = [{ index: 0, instance: 2, id: 1, maxAgeMs: 5000 }];
@@ -79,6 +80,16 @@ describe('[points §6.1] what is recorded', () => {
     expect(observer.look(table(7, 1200), false)).toEqual([]);
     expect(shown(observer.look(table(7, 2000), true))).toEqual([[2000, 7, quality.good]]);
     expect(shown(observer.look(table(8, 2100), false))).toEqual([[2100, 8, quality.good]]);
+  });
+
+  test('observationsMsMax: a row represents the readings of so long a time, not of more', () => {
+    const observationsAfter = (ms: number) => {
+      const observer = createObserver(points);
+      observer.look(table(7, 1000), true);
+      return observer.look(table(7, 1000 + ms), true)[0]?.observations;
+    };
+    expect(observationsAfter(observationsMsMax)).toEqual({ count: 1, sinceMs: wallMs + 1000 });
+    expect(observationsAfter(observationsMsMax + 1)).toBeUndefined();
   });
 
   test('a change of quality alone is recorded, and uncertain stays uncertain', () => {

@@ -231,7 +231,7 @@ export async function deletePortion(
     return kept.rows.map((row) => keptRow(id, row));
   };
   const [behind] = await keptRows(to - 1, to - 1);
-  const cut = behind === undefined ? null : withoutReach(behind, to);
+  const cut = behind === undefined ? null : withoutReach(behind, fromMs, to);
   if (cut !== null)
     await cells(
       'UPDATE sample SET observations = $4, since_ms = $5 WHERE series = $1 AND event_ms = $2 AND ordinal = $3',

@@ -197,7 +197,7 @@ function deletePortion(statements: Statements, { series: id, fromMs, toMs }: Del
   const keptRows = (values: { after: number; through: number; reach: number }): KeptRow[] =>
     statements.keptRows.all({ series, ...values }).map((row) => keptRow(id, row));
   const [behind] = keptRows({ after: to - 1, through: to - 1, reach: to - 1 + observationsMsMax });
-  const cut = behind === undefined ? null : withoutReach(behind, to);
+  const cut = behind === undefined ? null : withoutReach(behind, fromMs, to);
   if (cut !== null)
     statements.putObservations.run({
       series,
