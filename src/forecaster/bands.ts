@@ -1,7 +1,7 @@
 /**
- * Predictive distributions around the combined forecast: a mixture of the forest's distribution of the target, of the combined
- * forecast plus its out-of-fold residuals in the forest's neighbourhood of the cell and, where networks are fitted, of theirs. The
- * mixture weights and a calibration map of probabilities are fitted on held-out rows.
+ * Predictive distributions around the combined forecast: a mixture of the forest's distribution of the target and of the combined
+ * forecast plus its out-of-fold residuals in the forest's neighbourhood of the cell. The mixture's weight and a calibration map of
+ * probabilities are fitted on held-out rows.
  */
 import { type Forest, Neighbourhood } from './forest.ts';
 import type { TrainingPlan } from './learning.ts';
@@ -13,8 +13,6 @@ export interface Bands {
   readonly misses: Float64Array;
   /** Weight of the forest's own distribution; the rest is forecast plus residuals. */
   readonly share: number;
-  /** Weight of the networks' distribution in the mixture; 0 without networks. */
-  readonly networkShare: number;
   /** Calibration map: for each level, the level to read instead, so that its out-of-fold coverage is right. */
   readonly readAt: Float64Array;
 }
@@ -26,18 +24,7 @@ const medianAt = levels.indexOf(0.5);
 
 const nearShares = [0, 0.25, 0.5, 0.75, 1];
 
-/**
- * Half or nothing. Out of fold, a single network on held-out days does worse than the mean of all networks will, so a small fitted
- * weight means little; a weight of zero is reliable.
- */
-const networkShares = [0, 0.5];
-
-/** `unseen` gives the networks' out-of-fold distribution of a row of the plan; null without networks. */
-export function calibrateBands(
-  forest: Forest,
-  combined: Float64Array,
-  unseen: ((row: number) => Float64Array) | null,
-): Bands {
+export function calibrateBands(forest: Forest, combined: Float64Array): Bands {
   const { plan } = forest;
   const misses = plan.target.map((target, row) => target - (combined[row] as number));
   const stride = Math.max(1, Math.ceil(plan.rows.length / calibrationRowsMax));
@@ -52,13 +39,7 @@ export function calibrateBands(
     shifted.push(around.quantiles(forest.binned.bins, row, block).map((miss) => miss + (combined[row] as number)));
   }
   const share = bestShare(nearShares, direct, shifted, plan, rows);
-  let mixed = mixAll(direct, shifted, share);
-  let networkShare = 0;
-  if (unseen !== null) {
-    const predicted = Array.from(rows, unseen);
-    networkShare = bestShare(networkShares, predicted, mixed, plan, rows);
-    mixed = mixAll(predicted, mixed, networkShare);
-  }
+  const mixed = direct.map((own, index) => mix(own, shifted[index] as Float64Array, share));
   const certain = certainWidth(plan.target, rows);
   const reached: number[] = [];
   for (const [index, row] of mixed.entries()) {
@@ -68,15 +49,14 @@ export function calibrateBands(
   reached.sort((a, b) => a - b);
   const readAt = levels.map((level) => {
     const own = reached[Math.min(reached.length - 1, Math.floor(level * reached.length))] ?? level;
-    return 0.5 + (unseen === null ? narrowing : 1) * (own - 0.5);
+    return 0.5 + narrowing * (own - 0.5);
   });
-  return { forest, misses, share, networkShare, readAt };
+  return { forest, misses, share, readAt };
 }
 
 /**
  * A fit on all days has slightly smaller residuals than its folds. The correction applies to probabilities, not to values, so that
- * recurring values (a base load, zero) stay inside the band. It is off with networks: their horizons lie further from the history
- * than a fold does.
+ * recurring values (a base load, zero) stay inside the band.
  */
 const narrowing = 0.975;
 
@@ -96,10 +76,6 @@ function certainWidth(target: Float64Array, rows: Int32Array): number {
 /** Of quantiles, not of probabilities: the mean of two narrow distributions beside each other is narrow, too. */
 function mix(one: Float64Array, other: Float64Array, share: number): Float64Array {
   return one.map((value, index) => share * value + (1 - share) * (other[index] as number));
-}
-
-function mixAll(one: readonly Float64Array[], other: readonly Float64Array[], share: number): Float64Array[] {
-  return one.map((own, index) => mix(own, other[index] as Float64Array, share));
 }
 
 /** The weight of `one` in its mixture with `other` that has the smallest pinball loss on `rows`. */
@@ -135,21 +111,18 @@ function pinball(
   return sum;
 }
 
-/** One distribution at the levels for each row of `bins`, around `combined` and the networks' `predicted`, with the width of `spread`. */
+/** One distribution at the levels for each row of `bins`, around `combined`, with the width of `spread`. */
 export function bandsAt(
   bands: Bands,
   bins: readonly Uint8Array[],
   combined: Float64Array,
-  predicted: readonly Float64Array[] | null,
   spread: Float64Array,
 ): Float64Array[] {
   const own = new Neighbourhood(bands.forest, bands.forest.plan.target);
   const around = new Neighbourhood(bands.forest, bands.misses);
   return Array.from(combined, (value, row) => {
     const shifted = around.quantiles(bins, row, -1).map((miss) => miss + value);
-    const near = bands.share === 0 ? shifted : mix(own.quantiles(bins, row, -1), shifted, bands.share);
-    const network = predicted?.[row];
-    const mixed = network === undefined ? near : mix(network, near, bands.networkShare);
+    const mixed = bands.share === 0 ? shifted : mix(own.quantiles(bins, row, -1), shifted, bands.share);
     const read = bands.readAt.map((level) => interpolate(levels, mixed, level));
     const middle = read[medianAt] as number;
     const width = spread[row] as number;

@@ -175,11 +175,6 @@ export function treeDesign(ground: Ground, light: readonly number[], from: numbe
   };
 }
 
-/** The columns of trees without the daily means, which only add noise to networks. */
-export function networkPart({ names, columns }: Design): readonly Float64Array[] {
-  return columns.filter((_, index) => !names[index]?.endsWith('.day'));
-}
-
 function addCurves(sheet: Sheet, ground: Ground): void {
   const { hours } = ground.calendar;
   const { dayClass } = ground;

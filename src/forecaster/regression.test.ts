@@ -76,21 +76,12 @@ describe('nights in a regression', () => {
   });
 });
 
-describe('networks in a regression', () => {
-  const monthAhead = (days: number): Ground => plant(0, 0, days * perDay);
-
-  test('join where the horizon is longer than two weeks, and half of the forecast is theirs when they help', () => {
-    expect(fitRegression(groundOf(fittingPart(monthAhead(14).sample))).networks).toBeNull();
-    const fit = fitRegression(groundOf(fittingPart(monthAhead(15).sample)));
-    expect(fit.networks).not.toBeNull();
-    expect([0, 0.5]).toContain(fit.bands.networkShare);
-  });
-
-  test('a month ahead follows the light, is never below nothing for what is dark, and does not fall with the level', () => {
-    const ground = monthAhead(30);
+describe('a month ahead', () => {
+  test('follows the light, is never below nothing for what is dark, and does not fall with the level', () => {
+    const ground = plant(0, 0, 30 * perDay);
     const { count, horizon } = ground.sample;
     const fit = fitRegression(groundOf(fittingPart(ground.sample)));
-    const rows = predictRegression({ ...fit, bands: { ...fit.bands, networkShare: 0.5 } }, ground, 0);
+    const rows = predictRegression(fit, ground, 0);
     const dark = darkCells(ground, [1]);
     expect(rows).toHaveLength(horizon);
     for (const [step, row] of rows.entries()) {

@@ -6,12 +6,11 @@ import { type Bands, bandsAt, calibrateBands } from './bands.ts';
 import { binColumn, binColumns } from './binning.ts';
 import { type BoostingShape, fitBoosting } from './boosting.ts';
 import { type Carry, carryOver, learnCarry } from './carry.ts';
-import { type Design, lagDaysMax, linearDesign, networkPart, plainPart, treeDesign } from './design.ts';
+import { type Design, lagDaysMax, linearDesign, plainPart, treeDesign } from './design.ts';
 import { type ForestShape, growForest, Neighbourhood } from './forest.ts';
 import type { Ground } from './ground.ts';
 import type { FittedModel, TrainingPlan } from './learning.ts';
 import { levels } from './levels.ts';
-import { fitNetworks, type JudgedNetworks, type QuantileNetworks } from './network.ts';
 import { darkCells, lightOf } from './night.ts';
 import { fitRidge } from './ridge.ts';
 import { combine, stackWeights } from './stack.ts';
@@ -26,8 +25,6 @@ export interface RegressionFit {
   readonly candidates: readonly Candidate[];
   readonly weights: Float64Array;
   readonly bands: Bands;
-  /** Only for long horizons, whose requests may take seconds. */
-  readonly networks: QuantileNetworks | null;
   readonly carry: Carry;
   /** Covariates that mark the nights: dark cells are excluded from training, their forecast is zero. */
   readonly light: readonly number[];
@@ -86,19 +83,6 @@ function meanGoal({ rows, target }: TrainingPlan): number {
 
 const medianAt = levels.indexOf(0.5);
 
-/** The median of the networks' distribution, as one of the stacked models. */
-function networkCandidate({ networks, unseen }: JudgedNetworks, plan: TrainingPlan): Candidate {
-  const outOfFold = new Float64Array(plan.target.length).fill(Number.NaN);
-  for (const row of plan.rows) outOfFold[row] = unseen(row)[medianAt] as number;
-  return { name: 'networks', outOfFold, predict: middlesOf(networks) };
-}
-
-/** Without the out-of-fold results: a cached fit must not keep the training rows. */
-function middlesOf(networks: QuantileNetworks): Candidate['predict'] {
-  return (_, trees) =>
-    Float64Array.from(networks.predict(networkPart(trees), trees.hours), (row) => row[medianAt] as number);
-}
-
 export function fitRegression(ground: Ground): RegressionFit {
   const { count } = ground.sample;
   const far = ground.lagDays > lagDaysMax;
@@ -149,13 +133,11 @@ export function fitRegression(ground: Ground): RegressionFit {
     predict: (_, design, bins) =>
       Float64Array.from(design.hours, (_, row) => own.quantiles(bins, row, -1)[medianAt] as number),
   });
-  const judged = far ? fitNetworks(networkPart(trees), trees.hours, plan) : null;
-  if (judged !== null) candidates.push(networkCandidate(judged, plan));
   const predictions = candidates.map((candidate) => candidate.outOfFold);
   const weights = stackWeights(predictions, plan.target, plan.rows);
-  const bands = calibrateBands(forest, combine(predictions, weights), judged?.unseen ?? null);
+  const bands = calibrateBands(forest, combine(predictions, weights));
   const carry = learnCarry(bands.misses, ground.perDay);
-  return { candidates, weights, bands, networks: judged?.networks ?? null, carry, light };
+  return { candidates, weights, bands, carry, light };
 }
 
 /** One distribution at the levels for each step; `newer` known cells at the end of the history are not in the fit. */
@@ -183,17 +165,8 @@ export function predictRegression(fit: RegressionFit, ground: Ground, newer: num
     fit.bands,
     ahead,
     combined.subarray(newer).map((value, step) => value + (added[step] as number)),
-    networksAhead(fit, trees, newer),
     spread,
   );
   for (const [step, row] of rows.entries()) if (dark[newer + step] === 1) row.fill(0);
   return rows;
-}
-
-function networksAhead({ networks, bands }: RegressionFit, trees: Design, newer: number): Float64Array[] | null {
-  if (networks === null || bands.networkShare === 0) return null;
-  return networks.predict(
-    networkPart(trees).map((column) => column.subarray(newer)),
-    trees.hours.subarray(newer),
-  );
 }
