@@ -37,6 +37,8 @@ export const wireLimits = {
   staticFeaturesMax: 128,
   provenanceMax: 512,
   warningsMax: 64,
+  /** Of a result's `details`, as JSON in UTF-8. */
+  detailsBytesMax: 16_384,
   pointsMax: 4096,
   quantilesMax: 99,
   cadenceSecondsMax: 86_400,
@@ -285,6 +287,9 @@ export type UnavailableBlock = Static<typeof unavailableBlockSchema>;
 const processorRefSchema = strict({ id: identifierSchema, version: identifierSchema, contract: identifierSchema });
 export type ProcessorRef = Static<typeof processorRefSchema>;
 
+/** What a processor says about its answer in its own words: untrusted, shown as text and never acted on. */
+const detailsSchema = Type.Object({});
+
 const resultMembers = {
   schema: Type.Literal(resultSchemaId),
   request_id: uuidSchema,
@@ -296,6 +301,7 @@ const resultMembers = {
   processor: processorRefSchema,
   artifact: optional(usedArtifactSchema),
   warnings: Type.Array(codeSchema, { maxItems: wireLimits.warningsMax, uniqueItems: true }),
+  details: optional(detailsSchema),
 };
 export const producedResultSchema = strict({
   ...resultMembers,
@@ -337,7 +343,7 @@ export const derivedDataSchema = strict({
   expires_at: timestampSchema,
   input_digest: digestSchema,
   processing_status: words('produced', 'fallback'),
-  processor: processorRefSchema,
+  processor: strict({ ...processorRefSchema.properties, details: optional(detailsSchema) }),
   artifact: optional(usedArtifactSchema),
   quality: derivedQualitySchema,
   warnings: resultMembers.warnings,

@@ -6,6 +6,7 @@ import {
   producedResultSchema,
   resultSchemaId,
   unavailableResultSchema,
+  wireLimits,
 } from '../../api/processing.ts';
 import { bad, good, type Wire } from './issue.ts';
 import { NormalTimes } from './normal-times.ts';
@@ -24,7 +25,14 @@ export function decodeResult(value: unknown): Wire<ProcessingResult> {
   const decode = 'status' in value ? shapes.get(value.status) : undefined;
   if (decode === undefined) return bad('/status', 'value');
   const decoded = decode(value);
-  return decoded.ok ? normalise(decoded.value) : decoded;
+  if (!decoded.ok) return decoded;
+  if (!fitsDetails(decoded.value.details)) return bad('/details', 'length');
+  return normalise(decoded.value);
+}
+
+function fitsDetails(details: object | undefined): boolean {
+  if (details === undefined) return true;
+  return new TextEncoder().encode(JSON.stringify(details)).byteLength <= wireLimits.detailsBytesMax;
 }
 
 function normalise(result: ProcessingResult): Wire<ProcessingResult> {

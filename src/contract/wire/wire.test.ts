@@ -220,6 +220,20 @@ describe('[data-processing §1.4]', () => {
     ]);
   });
 
+  test('details: an object of 16384 bytes of JSON', () => {
+    const details = (value: unknown) => result({ op: 'add', path: '/details', value });
+    // {"note":"…"} is 11 bytes around its text, and ä is two.
+    expect(details({ note: 'x'.repeat(16_384 - 11) })).toBe('ok');
+    expect(details({ note: 'x'.repeat(16_384 - 10) })).toBe('/details length');
+    expect(details({ note: 'ä'.repeat(8192) })).toBe('/details length');
+    expect([details({}), details([]), details('text'), details(null)]).toEqual([
+      'ok',
+      '/details type',
+      '/details type',
+      '/details type',
+    ]);
+  });
+
   test('cadence 1..86400, horizon 1..4096, quantiles 1..99', () => {
     const cadence = (seconds: number) => frame(replace('/cadence_seconds', seconds));
     expect([cadence(1), cadence(86_400), cadence(0), cadence(86_401)]).toEqual([

@@ -40,6 +40,13 @@ describe('[data-processing §6.4] DerivedData', () => {
     expect(result_id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/);
   });
 
+  test('what a processor says in details is kept beside its name', async () => {
+    const details = { explanation: { models: [{ name: '<script>', share: 1 }] } };
+    const ended = await ask(message({ ...loadResult, details }));
+    if (ended.outcome !== 'derived') throw new Error(ended.outcome);
+    expect(ended.derived.processor).toEqual({ ...loadResult.processor, details });
+  });
+
   test('the same answer twice is two results', async () => {
     const [one, two] = [await ask(message(loadResult)), await ask(message(loadResult))];
     if (one.outcome !== 'derived' || two.outcome !== 'derived') throw new Error('not derived');

@@ -31,7 +31,7 @@ export function stampDerivedData(result: ProducedResult | FallbackResult, accept
     expires_at: result.expires_at,
     input_digest: result.input_digest,
     processing_status: result.status,
-    processor: result.processor,
+    processor: { ...result.processor, ...(result.details !== undefined && { details: result.details }) },
     ...(result.artifact !== undefined && { artifact: result.artifact }),
     quality: {
       input_watermark: quality.input_watermark,

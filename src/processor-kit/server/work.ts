@@ -27,6 +27,8 @@ export type Findings =
       readonly points: readonly ForecastPoint[];
       readonly artifact?: UsedArtifact;
       readonly warnings?: readonly string[];
+      /** What the answer rests on, for people; at most `wireLimits.detailsBytesMax` as JSON. */
+      readonly details?: object;
       readonly expiresAfterSeconds?: number;
     }
   | {
@@ -72,8 +74,15 @@ export function resultOf(
   const expires_at = formatTimestamp(about.issuedAtMs + ageSeconds * 1000);
   if (findings.status === 'fallback')
     return { ...common, status: 'fallback', expires_at, output, fallback: findings.fallback };
-  const { artifact } = findings;
-  return { ...common, status: 'produced', expires_at, output, ...(artifact !== undefined && { artifact }) };
+  const { artifact, details } = findings;
+  return {
+    ...common,
+    status: 'produced',
+    expires_at,
+    output,
+    ...(artifact !== undefined && { artifact }),
+    ...(details !== undefined && { details }),
+  };
 }
 
 /** The labels that a request asks for: one cadence after `as_of`, and on. */
