@@ -2,11 +2,12 @@
  * `npm run forecaster:score -- --data DIR`: the table of the reference forecaster on the development data, floors beside it.
  * Through the real route: a forecaster of its own is started and asked over HTTP. Options: `--direct` (the models are called
  * in this process), `--again` (times only: two hours before each origin, and an hour later), `--missing SHARE` (that
- * part of the history is taken away), `--set NAME,…`, `--origins scored|earlier`, `--every N` (each Nth case only), `--cases` (one line a case).
+ * part of the history is taken away), `--fault …` (`score-faults.ts`), `--set NAME,…`, `--origins scored|earlier`, `--every N` (each Nth case only), `--cases` (one line a case).
  */
 import { parseArgs } from 'node:util';
 import { forecastSample } from '../../src/forecaster/forecast.ts';
 import { hoursBefore, type ScoreCase, type ScoreSet, scoreSets, withoutCells } from './score-data.ts';
+import { withFault } from './score-faults.ts';
 import { naiveQuantiles, profileMean, seasonalNaive } from './score-floors.ts';
 import { averageScore, type CaseScore, naiveTwo, type ScoredForecast, scoreCase } from './score-measures.ts';
 import { type ForecastRoute, startForecastRoute } from './score-route.ts';
@@ -22,6 +23,7 @@ const { values: given } = parseArgs({
     direct: { type: 'boolean', default: false },
     again: { type: 'boolean', default: false },
     missing: { type: 'string', default: '0' },
+    fault: { type: 'string' },
   },
 });
 
@@ -163,12 +165,13 @@ function printTimes(name: string, { waited, computed }: Times): void {
 }
 
 async function main(): Promise<void> {
-  const { data, set: wanted, origins, every } = given;
+  const { data, set: wanted, origins, every, fault } = given;
   if (data === undefined) throw new Error('say where the data are: --data DIR');
   for (const set of scoreSets) {
     if (wanted !== undefined && !wanted.split(',').includes(set.name)) continue;
     const cases = set.read(data, origins === 'earlier' ? 'earlier' : 'scored');
-    const chosen = cases.filter((_, index) => index % Number(every) === 0);
+    const picked = cases.filter((_, index) => index % Number(every) === 0);
+    const chosen = fault === undefined ? picked : picked.map((own, index) => withFault(own, fault, index));
     await (given.again ? timeAgain(set, chosen) : scoreSet(set, chosen));
   }
 }

@@ -3,6 +3,8 @@
  * mean residual of the last hour and of the last day, are fitted on out-of-fold residuals and used only where they reduce them.
  */
 
+import { WindowMeans } from './statistics.ts';
+
 export interface Carry {
   /** Leads, in cells, for which coefficients were fitted, ascending. */
   readonly leads: Float64Array;
@@ -20,34 +22,15 @@ const doubtRows = 60;
 /** Minimum relative improvement on the training residuals. */
 const gainMin = 0.005;
 
-/** Means over the cells before and at a place, of those that are known. */
-class RunningMeans {
-  private readonly sums: Float64Array;
-  private readonly counts: Int32Array;
-
-  constructor(values: Float64Array) {
-    this.sums = new Float64Array(values.length + 1);
-    this.counts = new Int32Array(values.length + 1);
-    for (let cell = 0; cell < values.length; cell++) {
-      const value = values[cell] as number;
-      const known = value === value;
-      this.sums[cell + 1] = (this.sums[cell] as number) + (known ? value : 0);
-      this.counts[cell + 1] = (this.counts[cell] as number) + (known ? 1 : 0);
-    }
-  }
-
-  /** Of the `length` cells that end with `cell`; 0 when none is known: nothing is carried from what was not seen. */
-  before(cell: number, length: number): number {
-    const from = Math.max(0, cell + 1 - length);
-    const count = (this.counts[cell + 1] as number) - (this.counts[from] as number);
-    return count === 0 ? 0 : ((this.sums[cell + 1] as number) - (this.sums[from] as number)) / count;
-  }
+/** Mean of the `length` cells that end with `cell`; 0 when none is known: nothing is carried from what was not seen. */
+function meanBefore(means: WindowMeans, cell: number, length: number): number {
+  return means.mean(cell - length, cell) || 0;
 }
 
 export function learnCarry(misses: Float64Array, perDay: number): Carry {
   const perHour = Math.max(1, Math.round(perDay / 24));
   const leads = Float64Array.from(leadHours, (hours) => Math.max(1, Math.round((hours * perDay) / 24)));
-  const means = new RunningMeans(misses);
+  const means = new WindowMeans(misses);
   const hourShare = new Float64Array(leads.length);
   const dayShare = new Float64Array(leads.length);
   const left = new Float64Array(leads.length);
@@ -62,7 +45,7 @@ export function learnCarry(misses: Float64Array, perDay: number): Carry {
 
 function learnLead(
   misses: Float64Array,
-  means: RunningMeans,
+  means: WindowMeans,
   lead: number,
   perHour: number,
   perDay: number,
@@ -71,8 +54,8 @@ function learnLead(
   for (let cell = perDay - 1; cell + lead < misses.length; cell++) {
     const target = misses[cell + lead] as number;
     if (target !== target) continue;
-    const hour = means.before(cell, perHour);
-    const day = means.before(cell, perDay);
+    const hour = meanBefore(means, cell, perHour);
+    const day = meanBefore(means, cell, perDay);
     hh += hour * hour;
     hd += hour * day;
     dd += day * day;
@@ -91,7 +74,7 @@ function learnLead(
     const target = misses[cell + lead] as number;
     if (target !== target) continue;
     plain += Math.abs(target);
-    carried += Math.abs(target - hour * means.before(cell, perHour) - day * means.before(cell, perDay));
+    carried += Math.abs(target - hour * meanBefore(means, cell, perHour) - day * meanBefore(means, cell, perDay));
   }
   return carried < (1 - gainMin) * plain ? { hour, day, left: carried / plain } : { hour: 0, day: 0, left: 1 };
 }
@@ -110,9 +93,9 @@ export interface CarriedOver {
 /** Correction of each step after the newest of `misses`; beyond the last fitted lead it decays within a day. */
 export function carryOver(carry: Carry, misses: Float64Array, horizon: number, perDay: number): CarriedOver {
   const perHour = Math.max(1, Math.round(perDay / 24));
-  const means = new RunningMeans(misses);
-  const hour = means.before(misses.length - 1, perHour);
-  const day = means.before(misses.length - 1, perDay);
+  const means = new WindowMeans(misses);
+  const hour = meanBefore(means, misses.length - 1, perHour);
+  const day = meanBefore(means, misses.length - 1, perDay);
   const last = carry.leads[carry.leads.length - 1] as number;
   const added = new Float64Array(horizon);
   const spread = new Float64Array(horizon).fill(1);

@@ -3,6 +3,7 @@
  * it can be computed for each step of the horizon ([data-processing §3.2]: no future target is ever read).
  */
 import type { Ground } from './ground.ts';
+import { median, WindowMeans } from './statistics.ts';
 
 export interface Design {
   readonly names: readonly string[];
@@ -10,13 +11,28 @@ export interface Design {
   readonly hours: Float64Array;
   /** Names of the columns that are covariates as they came. */
   readonly raw: ReadonlySet<string>;
+  /** What each column was made from: a covariate's name, or one of the two below, which no covariate can have. */
+  readonly origins: readonly string[];
 }
+
+const pastValues = 'past values';
+const localCalendar = 'local calendar';
 
 interface Sheet {
   readonly from: number;
   readonly count: number;
   readonly names: string[];
   readonly columns: Float64Array[];
+  readonly origins: string[];
+}
+
+function newSheet(from: number, to: number): Sheet {
+  return { from, count: to - from, names: [], columns: [], origins: [] };
+}
+
+/** Says of the columns since the last call what they were made from. */
+function attribute(sheet: Sheet, origin: string): void {
+  while (sheet.origins.length < sheet.names.length) sheet.origins.push(origin);
 }
 
 function add(sheet: Sheet, name: string, value: (cell: number) => number): Float64Array {
@@ -27,45 +43,10 @@ function add(sheet: Sheet, name: string, value: (cell: number) => number): Float
   return column;
 }
 
-/** Sums of the cells before each index, for means over windows; missing cells do not count. */
-class Windows {
-  private readonly sums: Float64Array;
-  private readonly counts: Int32Array;
-
-  constructor(values: Float64Array) {
-    this.sums = new Float64Array(values.length + 1);
-    this.counts = new Int32Array(values.length + 1);
-    for (let cell = 0; cell < values.length; cell++) {
-      const value = values[cell] as number;
-      const known = value === value;
-      this.sums[cell + 1] = (this.sums[cell] as number) + (known ? value : 0);
-      this.counts[cell + 1] = (this.counts[cell] as number) + (known ? 1 : 0);
-    }
-  }
-
-  /** Mean of the cells in (from, to], drawn in at the ends; NaN when it holds nothing. */
-  mean(from: number, to: number): number {
-    const last = this.counts.length - 1;
-    const high = Math.max(0, Math.min(last, to + 1));
-    const low = Math.max(0, Math.min(high, from + 1));
-    const count = (this.counts[high] as number) - (this.counts[low] as number);
-    return count === 0 ? Number.NaN : ((this.sums[high] as number) - (this.sums[low] as number)) / count;
-  }
-}
-
 const weekDays = 7;
 
 /** Longer horizons do not use the newest days: they predict little about its end. */
 export const lagDaysMax = 14;
-
-function median(values: number[]): number {
-  if (values.length === 0) return Number.NaN;
-  values.sort((a, b) => a - b);
-  const middle = values.length >> 1;
-  return values.length % 2 === 1
-    ? (values[middle] as number)
-    : ((values[middle - 1] as number) + (values[middle] as number)) / 2;
-}
 
 function addTargetColumns(sheet: Sheet, ground: Ground): void {
   const { filled, perDay, lagDays, dayClass, sample } = ground;
@@ -94,12 +75,13 @@ function addTargetColumns(sheet: Sheet, ground: Ground): void {
   };
   add(sheet, 'same_kind_1', (cell) => sameClass(cell, 1));
   add(sheet, 'same_kind_4', (cell) => sameClass(cell, 4));
-  const windows = new Windows(filled);
+  const windows = new WindowMeans(filled);
   const newest = lagDays * perDay;
   const hour = Math.max(1, Math.round(3_600_000 / sample.cadenceMs));
   add(sheet, 'around_lag', (cell) => windows.mean(cell - newest - hour, cell - newest));
   add(sheet, 'day_mean', (cell) => windows.mean(cell - newest - perDay, cell - newest));
   add(sheet, 'week_level', (cell) => windows.mean(cell - newest - weekDays * perDay, cell - newest));
+  attribute(sheet, pastValues);
 }
 
 function mean(values: readonly number[]): number {
@@ -114,12 +96,13 @@ function addCovariateColumns(sheet: Sheet, ground: Ground): void {
   for (const [index, values] of ground.covariates.entries()) {
     const name = ground.names[index] ?? '';
     const at = (cell: number): number => values[cell] ?? Number.NaN;
-    const windows = new Windows(values);
+    const windows = new WindowMeans(values);
     add(sheet, name, at);
     add(sheet, `${name}.before`, (cell) => windows.mean(cell - 4 * hour, cell - hour));
     add(sheet, `${name}.after`, (cell) => windows.mean(cell, cell + 3 * hour));
     add(sheet, `${name}.day`, (cell) => windows.mean(cell - perDay, cell));
     if (lagDays <= lagDaysMax) add(sheet, `${name}.change`, (cell) => at(cell) - at(cell - lagDays * perDay));
+    attribute(sheet, name);
   }
 }
 
@@ -145,6 +128,7 @@ function addLightColumns(sheet: Sheet, ground: Ground, light: readonly number[])
       const most = clearest[cell - sheet.from] as number;
       return most > 0 ? at(cell) / most : Number.NaN;
     });
+    attribute(sheet, name);
   }
 }
 
@@ -158,21 +142,17 @@ function addCalendarColumns(sheet: Sheet, ground: Ground, weekdays: boolean): vo
   }
   add(sheet, 'year_sin', (cell) => Math.sin(2 * Math.PI * (yearPart[cell] ?? 0)));
   add(sheet, 'year_cos', (cell) => Math.cos(2 * Math.PI * (yearPart[cell] ?? 0)));
+  attribute(sheet, localCalendar);
 }
 
 /** Columns for trees: raw values, no products, a tree finds those itself; `light` are the covariates that mark the nights. */
 export function treeDesign(ground: Ground, light: readonly number[], from: number, to: number): Design {
-  const sheet: Sheet = { from, count: to - from, names: [], columns: [] };
+  const sheet = newSheet(from, to);
   if (ground.lagDays <= lagDaysMax) addTargetColumns(sheet, ground);
   addCovariateColumns(sheet, ground);
   addLightColumns(sheet, ground, light);
   addCalendarColumns(sheet, ground, light.length === 0);
-  return {
-    names: sheet.names,
-    columns: sheet.columns,
-    hours: ground.calendar.hours.slice(from, to),
-    raw: new Set(ground.names),
-  };
+  return designOf(sheet, ground);
 }
 
 function addCurves(sheet: Sheet, ground: Ground): void {
@@ -198,6 +178,7 @@ export function plainPart(design: Design): Design {
   return {
     names: kept.map((index) => design.names[index] ?? ''),
     columns: kept.map((index) => design.columns[index] ?? new Float64Array(0)),
+    origins: kept.map((index) => design.origins[index] ?? ''),
     hours: design.hours,
     raw: design.raw,
   };
@@ -205,29 +186,48 @@ export function plainPart(design: Design): Design {
 
 /** Columns for linear models: curves of the day, kinds of day, lags, and covariates with their squares. */
 export function linearDesign(ground: Ground, from: number, to: number): Design {
-  const sheet: Sheet = { from, count: to - from, names: [], columns: [] };
-  const { dayClass, calendar, perDay, lagDays, sample } = ground;
+  const sheet = newSheet(from, to);
+  const { perDay, lagDays, sample } = ground;
   if (lagDays <= lagDaysMax) addTargetColumns(sheet, ground);
+  addKnownColumns(sheet, ground);
+  add(sheet, 'age', (cell) => (cell - sample.count) / perDay);
+  attribute(sheet, localCalendar);
+  for (const [index, values] of ground.covariates.entries()) {
+    if (lagDays > lagDaysMax) break;
+    const name = ground.names[index] ?? '';
+    add(sheet, `${name}.lag`, (cell) => values[cell - lagDays * perDay] ?? Number.NaN);
+    attribute(sheet, name);
+  }
+  return designOf(sheet, ground);
+}
+
+/** The linear columns without past values and age: what is known about a cell without having seen its neighbours. */
+export function knownDesign(ground: Ground, from: number, to: number): Design {
+  const sheet = newSheet(from, to);
+  addKnownColumns(sheet, ground);
+  return designOf(sheet, ground);
+}
+
+function designOf({ from, count, ...rest }: Sheet, { calendar, names: raw }: Ground): Design {
+  return { ...rest, hours: calendar.hours.slice(from, from + count), raw: new Set(raw) };
+}
+
+function addKnownColumns(sheet: Sheet, ground: Ground): void {
+  const { dayClass, calendar, perDay, sample } = ground;
   addCurves(sheet, ground);
   for (let day = 0; day < 7; day++) add(sheet, `weekday_${day}`, (cell) => (calendar.weekday[cell] === day ? 1 : 0));
   add(sheet, 'day_off', (cell) => (dayClass[cell] === 2 ? 1 : 0));
-  add(sheet, 'age', (cell) => (cell - sample.count) / perDay);
+  attribute(sheet, localCalendar);
   const hour = Math.max(1, Math.round(3_600_000 / sample.cadenceMs));
   for (const [index, values] of ground.covariates.entries()) {
     const name = ground.names[index] ?? '';
-    const windows = new Windows(values);
+    const windows = new WindowMeans(values);
     const middle = windows.mean(-1, sample.count - 1);
     const at = (cell: number): number => values[cell] ?? Number.NaN;
     add(sheet, name, at);
     add(sheet, `${name}.square`, (cell) => (at(cell) - middle) ** 2);
     add(sheet, `${name}.around`, (cell) => windows.mean(cell - 2 * hour, cell + hour));
     add(sheet, `${name}.day`, (cell) => windows.mean(cell - perDay, cell));
-    if (lagDays <= lagDaysMax) add(sheet, `${name}.lag`, (cell) => at(cell - lagDays * perDay));
+    attribute(sheet, name);
   }
-  return {
-    names: sheet.names,
-    columns: sheet.columns,
-    hours: calendar.hours.slice(from, to),
-    raw: new Set(ground.names),
-  };
 }

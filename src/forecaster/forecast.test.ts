@@ -1,7 +1,8 @@
 /** A whole forecast: shape, order, missing cells, determinism, and that a fit is shared by the requests of one day. */
 import { describe, expect, test } from 'vitest';
 import { dayMs } from '../base/timestamp.ts';
-import { fittingPart, forecastSample } from './forecast.ts';
+import { forecastSample } from './forecast.ts';
+import { fittingPart } from './outlook.ts';
 import type { Sample } from './sample.ts';
 import { SeededStream } from './seeded.ts';
 

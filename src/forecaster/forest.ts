@@ -47,6 +47,22 @@ export function growForest(binned: BinnedColumns, plan: TrainingPlan, block: Int
   return { binned, trees, seen, leafWeight: trees.map((tree) => weightsOf(tree, plan.weight)), plan, block };
 }
 
+/** Of each column, its share of the squared error that the splits of all trees remove. */
+export function columnShares({ trees, binned }: Forest): Float64Array {
+  const gains = new Float64Array(binned.bins.length);
+  for (const tree of trees) {
+    for (const [node, column] of tree.column.entries()) {
+      if (column < 0) continue;
+      const left = tree.left[node] as number;
+      const rows = (at: number): number => (tree.end[at] as number) - (tree.start[at] as number);
+      const apart = (tree.value[left] as number) - (tree.value[left + 1] as number);
+      gains[column] = (gains[column] as number) + ((rows(left) * rows(left + 1)) / rows(node)) * apart * apart;
+    }
+  }
+  const total = gains.reduce((sum, gain) => sum + gain, 0);
+  return total > 0 ? gains.map((gain) => gain / total) : gains;
+}
+
 function weightsOf(tree: Tree, weight: Float64Array): Float64Array {
   return Float64Array.from(tree.column, (column, node) => {
     let total = 0;

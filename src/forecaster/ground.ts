@@ -24,10 +24,15 @@ export interface Ground {
 /** Longest gap, in hours, that is closed by a straight line; longer ones take the same time of neighbouring days. */
 const lineHoursMax = 2;
 
+/** The longest gap in cells that is closed by a straight line. */
+export function lineCells(cadenceMs: number): number {
+  return Math.max(1, Math.round((lineHoursMax * 3_600_000) / cadenceMs));
+}
+
 export function groundOf(sample: Sample): Ground {
   const perDay = cellsPerDay(sample.cadenceMs);
   const cells = sample.count + sample.horizon;
-  const lineMax = Math.max(1, Math.round((lineHoursMax * 3_600_000) / sample.cadenceMs));
+  const lineMax = lineCells(sample.cadenceMs);
   const calendar = calendarOf(sample.startMs, sample.cadenceMs, cells);
   const covariates = sample.covariates.map(({ values }) => closeGaps(values, lineMax, perDay));
   return {

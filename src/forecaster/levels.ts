@@ -69,3 +69,23 @@ export function probabilityOf(quantiles: Float64Array, value: number): number {
   const part = (value - low) / ((quantiles[reached] as number) - low);
   return from + part * ((levels[reached] as number) - from);
 }
+
+/** Halvings of the search for a quantile of a mixture: beyond the digits of any measurement. */
+const halvings = 40;
+
+/** Quantiles at the levels of the mixture of two distributions given at the levels: of probabilities, so it is wide where they differ. */
+export function mixtureOf(one: Float64Array, other: Float64Array, share: number): Float64Array {
+  const last = levels.length - 1;
+  const least = Math.min(one[0] as number, other[0] as number);
+  const most = Math.max(one[last] as number, other[last] as number);
+  return levels.map((level) => {
+    let [low, high] = [least, most];
+    for (let turn = 0; turn < halvings; turn++) {
+      const middle = (low + high) / 2;
+      const reached = share * probabilityOf(one, middle) + (1 - share) * probabilityOf(other, middle);
+      if (reached < level) low = middle;
+      else high = middle;
+    }
+    return high;
+  });
+}

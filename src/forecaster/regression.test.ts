@@ -1,10 +1,10 @@
 /** Nights of a plant: what knows them, what is made of it, and that nothing is learned from them. */
 import { describe, expect, test } from 'vitest';
 import { treeDesign } from './design.ts';
-import { fittingPart } from './forecast.ts';
 import { type Ground, groundOf } from './ground.ts';
 import { levels } from './levels.ts';
 import { darkCells, lightOf } from './night.ts';
+import { fittingPart } from './outlook.ts';
 import { fitRegression, predictRegression } from './regression.ts';
 
 const perDay = 24;

@@ -7,7 +7,8 @@ import { binColumn, binColumns } from './binning.ts';
 import { type BoostingShape, fitBoosting } from './boosting.ts';
 import { type Carry, carryOver, learnCarry } from './carry.ts';
 import { type Design, lagDaysMax, linearDesign, plainPart, treeDesign } from './design.ts';
-import { type ForestShape, growForest, Neighbourhood } from './forest.ts';
+import { type Share, sharesOf } from './explanation.ts';
+import { columnShares, type ForestShape, growForest, Neighbourhood } from './forest.ts';
 import type { Ground } from './ground.ts';
 import type { FittedModel, TrainingPlan } from './learning.ts';
 import { levels } from './levels.ts';
@@ -28,6 +29,8 @@ export interface RegressionFit {
   readonly carry: Carry;
   /** Covariates that mark the nights: dark cells are excluded from training, their forecast is zero. */
   readonly light: readonly number[];
+  /** What the forest's columns were made from, with its share of what they explain. */
+  readonly inputs: readonly Share[];
 }
 
 const foldCount = 5;
@@ -137,7 +140,8 @@ export function fitRegression(ground: Ground): RegressionFit {
   const weights = stackWeights(predictions, plan.target, plan.rows);
   const bands = calibrateBands(forest, combine(predictions, weights));
   const carry = learnCarry(bands.misses, ground.perDay);
-  return { candidates, weights, bands, carry, light };
+  const inputs = sharesOf(trees.origins, columnShares(forest));
+  return { candidates, weights, bands, carry, light, inputs };
 }
 
 /** One distribution at the levels for each step; `newer` known cells at the end of the history are not in the fit. */

@@ -2,13 +2,14 @@
  * The forecast of a single series: a rolling-origin backtest weights the models, and the weighted median of the models is the
  * forecast. The residuals of the combination at those origins, grouped by lead and scaled by the time of day, are its distribution.
  */
+import { type Share, sharesOf } from '../explanation.ts';
 import { interpolate, levels } from '../levels.ts';
 import { type SeriesModel, seriesModels } from './models.ts';
 
 export interface SeriesForecast {
   /** One distribution at the levels a step. */
   readonly rows: readonly Float64Array[];
-  readonly models: readonly string[];
+  readonly models: readonly Share[];
 }
 
 const originsMax = 9;
@@ -40,7 +41,13 @@ export function forecastSeries(history: Float64Array, horizon: number, day: numb
     );
     return own.map((each, step) => (truths[origin]?.[step] ?? each) - each);
   });
-  return { rows: distributions(value, misses, day), models: judged.map(({ model }) => model.name) };
+  return {
+    rows: distributions(value, misses, day),
+    models: sharesOf(
+      judged.map(({ model }) => model.name),
+      weights,
+    ),
+  };
 }
 
 /** Origins of the backtest: a day apart, with at least two weeks and two horizons before them. */

@@ -109,7 +109,7 @@ describe('the combination', () => {
       day,
       day,
     );
-    expect(own?.models.some((name) => name.endsWith('-log'))).toBe(false);
+    expect(own?.models.some(({ name }) => name.endsWith('-log'))).toBe(false);
     expect(own?.models.length).toBeGreaterThan(5);
   });
 });

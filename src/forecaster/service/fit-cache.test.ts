@@ -1,7 +1,7 @@
 /** [processor §7]: a fit is found again exactly when what it was made from is the same, and memory stays bounded. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { fittingPart } from '../forecast.ts';
+import { fittingPart } from '../outlook.ts';
 import type { Sample } from '../sample.ts';
 import { fitBytes, fitCache, sampleDigest } from './fit-cache.ts';
 

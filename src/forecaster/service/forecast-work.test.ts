@@ -7,6 +7,7 @@ import type { AcceptedRequest } from '../../processor-kit/check-request.ts';
 import { sampleRequest } from '../../processor-kit/conformance/sample-request.ts';
 import { loadTask } from '../../testing/load-fixture.ts';
 import { simulatedClock } from '../../testing/simulated-clock.ts';
+import type { Explanation } from '../explanation.ts';
 import { forecasterArtifact } from './artifact.ts';
 import type { ForecastJob, ForecastReply } from './forecast-job.ts';
 import { forecastWork } from './forecast-work.ts';
@@ -54,9 +55,22 @@ function worked(request: AcceptedRequest, reply: ForecastReply | null) {
   return { findings: work(request, new AbortController().signal), jobs };
 }
 
-const forecast = (value: number[], low: number[], high: number[]): ForecastReply => ({
+const explanation: Explanation = {
+  models: [{ name: 'ridge', share: 1 }],
+  inputs: [],
+  shift: null,
+  lost: [],
+  stale: [],
+  doubted: 0,
+};
+
+const forecast = (value: number[], low: number[], high: number[], seen: Partial<Explanation> = {}): ForecastReply => ({
   outcome: 'forecast',
-  answer: { value: Float64Array.from(value), quantiles: [Float64Array.from(low), Float64Array.from(high)] },
+  answer: {
+    value: Float64Array.from(value),
+    quantiles: [Float64Array.from(low), Float64Array.from(high)],
+    explanation: { ...explanation, ...seen },
+  },
 });
 
 test('[data-processing §6.2] points at the labels after as_of, inside the bounds of the task, with the artifact that was used', async () => {
@@ -66,6 +80,7 @@ test('[data-processing §6.2] points at the labels after as_of, inside the bound
     status: 'produced',
     artifact,
     warnings: [],
+    details: { explanation: { models: [{ name: 'ridge', share: 1 }], inputs: [] } },
     points: [
       {
         timestamp: '2026-07-11T12:15:00Z',
@@ -87,6 +102,36 @@ test('[data-processing §6.2] points at the labels after as_of, inside the bound
   });
   expect(jobs[0]?.ask).toEqual({ minimum: 0, probabilities: Float64Array.of(0.1, 0.9) });
   expect(jobs[0]?.sample).toMatchObject({ count: steps, horizon: 2, cadenceMs: 900_000, timeZone: 'UTC' });
+});
+
+test('[extensions §9] what the forecast rests on, and what was doubtful, is said in details and in warnings', async () => {
+  const seen: Partial<Explanation> = {
+    inputs: [
+      { name: 'past values', share: 0.75 },
+      { name: 'temp_avg', share: 0.25 },
+    ],
+    shift: { hours: 6, kind: 'scaled', amount: 1.98765, share: 0.6 },
+    lost: [
+      { name: 'humidity', steps: 1, how: 'missing' },
+      { name: 'rain', steps: 2, how: 'stuck' },
+    ],
+    stale: ['rain'],
+    doubted: 1,
+  };
+  const { findings } = worked(accepted(task()), forecast([1, 2], [1, 1], [3, 3], seen));
+  expect(await findings).toMatchObject({
+    warnings: ['LEVEL_SHIFT', 'INPUT_LOST', 'INPUT_STALE', 'NEWEST_CELL_DOUBTED'],
+    details: {
+      explanation: {
+        models: [{ name: 'ridge', share: 1 }],
+        inputs: [{ name: 'past values', share: 0.75 }, { name: 'temp_avg' }],
+        level_shift: { since: '2026-07-11T06:00:00Z', factor: 1.988, probability: 0.6 },
+        lost_inputs: seen.lost,
+        stale_inputs: ['rain'],
+        newest_cells_left_out: 1,
+      },
+    },
+  });
 });
 
 test('[processor §5] a model that gives no number, or fails, is no forecast', async () => {
@@ -139,9 +184,23 @@ test('a covariate that leaves its history, is empty, or was filled in, is said',
     (frame) => frame,
   );
   const without = readFrame(accepted(task(), empty));
-  expect([without.sample.covariates.length, without.warnings]).toEqual([2, ['COVARIATE_IGNORED']]);
+  // Kept, so that the models find it lost.
+  expect([without.sample.covariates.length, without.warnings]).toEqual([3, ['COVARIATE_CELLS_MISSING']]);
   const filled = readFrame(
     accepted(task(), (frame) => ({ ...frame, quality: { ...frame.quality, substituted_samples: 1 } })),
   );
   expect(filled.warnings).toEqual(['CELLS_SUBSTITUTED']);
+});
+
+test('a cell that was filled in is missing: nothing is learned from it', () => {
+  const filled = accepted(task(), (frame) => {
+    const { history } = frame;
+    const load = history.features['load'];
+    if (load?.value_type !== 'number') throw new Error('no such feature');
+    const quality = load.quality.with(7, 'substituted').with(8, 'uncertain');
+    return { ...frame, history: { ...history, features: { ...history.features, load: { ...load, quality } } } };
+  });
+  const { sample, warnings } = readFrame(filled);
+  expect([...sample.target.subarray(6, 9)].map(Number.isNaN)).toEqual([false, true, false]);
+  expect(warnings).toEqual(['HISTORY_CELLS_MISSING']);
 });

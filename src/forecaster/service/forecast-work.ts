@@ -2,10 +2,12 @@
 import type { ForecastPoint, UsedArtifact } from '../../api/processing.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
+import { timeMs } from '../../contract/wire/normal-times.ts';
 import type { AcceptedRequest } from '../../processor-kit/check-request.ts';
 import { declaredFallback } from '../../processor-kit/server/fallback-work.ts';
 import { type Findings, horizonLabels, type Work } from '../../processor-kit/server/work.ts';
 import type { Ask, ForecastAnswer } from '../forecast.ts';
+import { explanationDetails, warningsOf } from './explanation-details.ts';
 import { buffersOfJob, type ForecastJob, type ForecastReply } from './forecast-job.ts';
 import { judgeHistory } from './judge-history.ts';
 import { readFrame } from './read-frame.ts';
@@ -27,8 +29,14 @@ export function forecastWork({ pool, artifact, clock, log }: WorkParts): Work {
     const { task, binding } = accepted.request;
     const reply = await pool.run(job, buffersOfJob(job), `${task.id} ${binding.id}`, signal);
     if (reply.outcome === 'failed') throw new Error(reply.reason);
-    const points = pointsOf(accepted, reply.answer);
-    return { status: 'produced', points, artifact, warnings: [...verdict.warnings, ...warnings] };
+    const { explanation } = reply.answer;
+    return {
+      status: 'produced',
+      points: pointsOf(accepted, reply.answer),
+      artifact,
+      warnings: [...new Set([...verdict.warnings, ...warnings, ...warningsOf(explanation)])],
+      details: { explanation: explanationDetails(explanation, timeMs(accepted.request.frame.as_of)) },
+    };
   }
 
   return async (accepted, signal) => {

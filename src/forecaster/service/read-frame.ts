@@ -3,6 +3,7 @@
  * whoever runs a site can count them. A missing cell is NaN from here on and never 0.
  */
 import type { Segment, Series } from '../../api/processing.ts';
+import type { CalendarTransformName } from '../../contract/calendar.ts';
 import type { TaskDeclaration, TaskInput } from '../../contract/task/declaration.ts';
 import { timeMs } from '../../contract/wire/normal-times.ts';
 import type { AcceptedRequest } from '../../processor-kit/check-request.ts';
@@ -39,7 +40,7 @@ export function readFrame({ request, declaration }: AcceptedRequest): FrameReadi
   };
 }
 
-/** What is known over the horizon and has a history to learn from. */
+/** What is declared to be known ahead and has a history to learn from. */
 function readCovariates(
   { inputs, target }: TaskDeclaration,
   history: Segment,
@@ -59,23 +60,37 @@ function readCovariates(
     const values = new Float64Array(count + after.values.length);
     values.set(column(before, count));
     values.set(column(after, after.values.length), count);
-    // Nothing to learn from, or nothing known ahead: such a column says nothing.
-    if (hasNumber(values.subarray(0, count)) && hasNumber(values.subarray(count)))
-      covariates.push({ name: input.name, values });
+    // Without a history there is nothing to learn from; what is not known ahead is found to be lost later.
+    if (hasNumber(values.subarray(0, count))) covariates.push({ name: input.name, values });
     else warnings.push('COVARIATE_IGNORED');
   }
   return { covariates, warnings };
 }
 
-/** Hours, weekdays, months and the year's turn: the forecaster makes its own, in the task's time zone. */
+/**
+ * Hours, weekdays, months and the year's turn say nothing beside the same in finer steps, which the forecaster makes in the task's time
+ * zone whether or not a task declares them.
+ */
+const ownCalendar: ReadonlySet<string> = new Set<CalendarTransformName>([
+  'quarter_hour_of_day_zero_based',
+  'hour_of_day',
+  'day_of_week',
+  'month_of_year',
+  'is_weekend',
+  'day_of_year_sin',
+  'day_of_year_cos',
+]);
+
 function isOwnCalendar({ source }: TaskInput): boolean {
-  return source.kind === 'calendar' && !['is_holiday', 'solar_elevation'].includes(source.transform);
+  return source.kind === 'calendar' && ownCalendar.has(source.transform);
 }
 
+/** Observed values alone: a cell that was filled in is as missing as an empty one, it must not be learned as real. */
 function column(series: Series | undefined, count: number): Float64Array {
   const values = new Float64Array(count).fill(Number.NaN);
   for (const [index, value] of (series?.values ?? []).entries())
-    if (typeof value !== 'string' && value !== null) values[index] = Number(value);
+    if (typeof value !== 'string' && value !== null && series?.quality[index] !== 'substituted')
+      values[index] = Number(value);
   return values;
 }
 

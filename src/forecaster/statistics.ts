@@ -1,0 +1,37 @@
+/** Means over windows and medians, of values that may be missing (NaN). */
+
+/** Means over windows of one series, from sums of the cells before each index; missing cells do not count. */
+export class WindowMeans {
+  private readonly sums: Float64Array;
+  private readonly counts: Int32Array;
+
+  constructor(values: Float64Array) {
+    this.sums = new Float64Array(values.length + 1);
+    this.counts = new Int32Array(values.length + 1);
+    for (let cell = 0; cell < values.length; cell++) {
+      const value = values[cell] as number;
+      const known = value === value;
+      this.sums[cell + 1] = (this.sums[cell] as number) + (known ? value : 0);
+      this.counts[cell + 1] = (this.counts[cell] as number) + (known ? 1 : 0);
+    }
+  }
+
+  /** Mean of the cells in (from, to], drawn in at the ends; NaN when fewer than `knownMin` of them are known. */
+  mean(from: number, to: number, knownMin = 1): number {
+    const last = this.counts.length - 1;
+    const high = Math.max(0, Math.min(last, to + 1));
+    const low = Math.max(0, Math.min(high, from + 1));
+    const count = (this.counts[high] as number) - (this.counts[low] as number);
+    return count < knownMin ? Number.NaN : ((this.sums[high] as number) - (this.sums[low] as number)) / count;
+  }
+}
+
+/** The median of a list, which is reordered; NaN of an empty one. */
+export function median(values: number[]): number {
+  if (values.length === 0) return Number.NaN;
+  values.sort((a, b) => a - b);
+  const middle = values.length >> 1;
+  return values.length % 2 === 1
+    ? (values[middle] as number)
+    : ((values[middle - 1] as number) + (values[middle] as number)) / 2;
+}
