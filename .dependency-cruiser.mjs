@@ -14,12 +14,12 @@ const allowed = {
   audit: ['base', 'api', 'storage'],
   automation: ['base', 'api', 'storage', 'site', 'points', 'audit', 'rules'],
   // Which tables the site's databases have, and what is done with all of them: back up, move.
-  databases: ['base', 'storage', 'audit', 'automation', 'historian'],
+  databases: ['base', 'storage', 'audit', 'automation', 'historian', 'processing'],
   // Who controls the site, and what the one in control starts.
   cluster: ['base', 'storage', 'site', 'points', 'rules', 'devices', 'historian', 'automation'],
   egress: ['base'],
   contract: ['base', 'api', 'site'],
-  processing: ['base', 'api', 'egress', 'contract', 'site', 'points', 'historian'],
+  processing: ['base', 'api', 'egress', 'contract', 'site', 'points', 'storage', 'historian'],
   'processor-kit': ['base', 'api', 'egress', 'contract'],
   forecaster: ['base', 'api', 'site', 'contract', 'processor-kit'],
   gateway: ['base', 'api', 'audit'],

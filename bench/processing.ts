@@ -164,6 +164,7 @@ function wholeCall(historian: ReturnType<typeof openHistorian>): () => Promise<u
     sources: { history: embeddedHistory(historian), covariates: covariateFiles },
     live: () => noLiveState,
     processor: () => asked,
+    keep: () => Promise.resolve(null),
   };
   const body = { ...processBody, options: { kind: 'forecast', horizon_steps: horizonSteps } } as const;
   const audit = { note: () => undefined, record: () => Promise.resolve() };

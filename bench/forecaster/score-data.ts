@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { SeededStream } from '../../src/base/seeded.ts';
 import { dayMs } from '../../src/base/timestamp.ts';
 import type { Sample } from '../../src/forecaster/sample.ts';
-import { SeededStream } from '../../src/forecaster/seeded.ts';
 
 /** One forecast to make and what came true. */
 export interface ScoreCase {

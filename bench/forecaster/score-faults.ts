@@ -3,7 +3,7 @@
  * origin, `--fault lost:half` (or `random`, `all`) takes the first covariate away over the horizon, `--fault glitch:3` makes the
  * newest value three times the largest.
  */
-import { SeededStream } from '../../src/forecaster/seeded.ts';
+import { SeededStream } from '../../src/base/seeded.ts';
 import type { ScoreCase } from './score-data.ts';
 
 type Change = (value: number) => number;

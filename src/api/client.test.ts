@@ -6,8 +6,9 @@ import { startTestGateway, type TestGateway, testSubject } from '../testing/test
 import { automation } from './automation.ts';
 import type { BoundCapability, CallContext, Capability } from './capability.ts';
 import { ApiError, createClient } from './client.ts';
+import { dataProcessing } from './processing-capabilities.ts';
 
-const subjects = { ada: testSubject('ada', ['automation.read', 'automation.rule.manage']) };
+const subjects = { ada: testSubject('ada', ['automation.read', 'automation.rule.manage', 'data_processing.read']) };
 const resource = () => ({ kind: 'automation-rule', id: 'automation-rule:1' });
 
 let gateway: TestGateway | undefined;
@@ -111,6 +112,14 @@ describe('[platform §3] a call by its descriptor', () => {
     }));
     await client.call(automation.list, { query: { search: 'a&b=c %', page: '2' } });
     expect(calls[0]?.query).toEqual({ search: 'a&b=c %', page: '2' });
+  });
+
+  test('a path parameter may have an underscore in its name', async () => {
+    const { calls, client } = await serving(dataProcessing.result, () => ({}));
+    const result_id = '0190aee6-2139-7a87-8448-806f1b843201';
+    // What it answers here is no kept result.
+    await failureOf(client.call(dataProcessing.result, { params: { result_id } }));
+    expect(calls[0]?.params).toEqual({ result_id });
   });
 });
 

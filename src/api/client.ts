@@ -149,7 +149,7 @@ export function createClient(options: ClientOptions): Client {
 
 function pathOf(capability: Capability, input: GivenInput): string {
   const params = new Map(membersOf(input.params));
-  const path = capability.path.replaceAll(/:([A-Za-z]+)/g, (_, name: string) => {
+  const path = capability.path.replaceAll(/:(\w+)/g, (_, name: string) => {
     const given = params.get(name);
     const value = typeof given === 'number' ? String(given) : given;
     if (typeof value !== 'string') throw new Error(`${capability.name} needs the path parameter ${name}`);

@@ -167,6 +167,10 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   'data_processing.tasks.list': [{ name: 'tasks' }],
   'data_processing.processors.health': [{ name: 'health' }],
+  'data_processing.results.list': [{ name: 'loads', query: { task: 'demo.load-day-ahead', binding: 'demo.plant' } }],
+  'data_processing.scores': [
+    { name: 'by lead', query: { task: 'demo.load-day-ahead', binding: 'demo.plant', by: 'lead' } },
+  ],
   'audit.event.search': [{ name: 'updates', query: { action: 'automation.rule.update', limit: '20' } }],
   'audit.event.stream': [{ name: 'page', query: { limit: '20' } }],
 };

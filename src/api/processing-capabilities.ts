@@ -4,18 +4,31 @@ import * as Type from 'typebox';
 import type { Capability } from './capability.ts';
 import { derivedDataSchema, processTaskRequestSchema } from './processing.ts';
 import { processorsHealthSchema, taskListSchema } from './processing-discovery.ts';
+import {
+  keptResultSchema,
+  resultListSchema,
+  resultParamsSchema,
+  resultQuerySchema,
+  resultsQuerySchema,
+  scoresQuerySchema,
+  scoresSchema,
+} from './processing-results.ts';
 
 const prefix = '/api/v1/data-processing';
 const nothing = Type.Object({}, { additionalProperties: false });
 
-/** A query that shows no observation: any role that may read, no durable audit. */
+/** A query that leaves nothing behind and asks no processor for a forecast: any role that may read, no durable audit. */
 function discovery<A extends TSchema>(operation: {
   readonly name: string;
   readonly summary: string;
   readonly path: string;
   readonly answer: A;
+  readonly params?: TSchema;
+  readonly query?: TSchema;
 }) {
   return {
+    params: nothing,
+    query: nothing,
     ...operation,
     path: `${prefix}${operation.path}`,
     method: 'GET',
@@ -26,8 +39,6 @@ function discovery<A extends TSchema>(operation: {
     confirmedIn: 'header',
     audit: 'not-required',
     idempotent: true,
-    params: nothing,
-    query: nothing,
     body: null,
   } as const;
 }
@@ -65,6 +76,28 @@ export const dataProcessing = {
     summary: 'Ask every processor how it is',
     path: '/processors/health',
     answer: processorsHealthSchema,
+  }),
+  results: discovery({
+    name: 'data_processing.results.list',
+    summary: 'List the kept results of a task, the newest first',
+    path: '/results',
+    query: resultsQuerySchema,
+    answer: resultListSchema,
+  }),
+  result: discovery({
+    name: 'data_processing.results.get',
+    summary: 'Read a kept result, with what happened when asked for',
+    path: '/results/:result_id',
+    params: resultParamsSchema,
+    query: resultQuerySchema,
+    answer: keptResultSchema,
+  }),
+  scores: discovery({
+    name: 'data_processing.scores',
+    summary: 'Score the kept results of a task against what happened',
+    path: '/scores',
+    query: scoresQuerySchema,
+    answer: scoresSchema,
   }),
   process,
 } as const satisfies Record<string, Capability>;

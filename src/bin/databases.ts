@@ -18,3 +18,8 @@ export function runtimeDatabase(config: ServiceConfig, limits: StorageLimits): D
 export function historyDatabase(config: ServiceConfig, limits: StorageLimits): DatabasePlace {
   return config.databaseUrl === null ? databaseFile(config.dataDir, 'history') : { url: config.databaseUrl, limits };
 }
+
+/** Forecasts that are kept. */
+export function forecastDatabase(config: ServiceConfig, limits: StorageLimits): DatabasePlace {
+  return config.databaseUrl === null ? databaseFile(config.dataDir, 'forecasts') : { url: config.databaseUrl, limits };
+}

@@ -1,11 +1,14 @@
 /** Starts the HTTP side of a service: routes, metrics, traces, live socket, console. */
+
+import type { BoundCapability } from '../api/capability.ts';
 import type { LiveStream } from '../automation/live-stream.ts';
-import { systemClock } from '../base/clock.ts';
+import { systemClock, type Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { addConsole } from '../gateway/console-files.ts';
 import { addLiveSocket } from '../gateway/live-socket.ts';
 import { type Metrics, metricsCapability } from '../gateway/metrics.ts';
 import { addApiDescription } from '../gateway/openapi-routes.ts';
+import { type OwnCall, ownCall } from '../gateway/own-call.ts';
 import { createRateLimits } from '../gateway/rate-limit.ts';
 import { type ReadyChecks, readyCapability } from '../gateway/ready.ts';
 import { createServer, type Server, type ServerParts } from '../gateway/server.ts';
@@ -27,7 +30,12 @@ export interface HttpParts extends Pick<ServerParts, 'identity' | 'audit' | 'sit
   readonly checks: ReadyChecks;
   readonly stream: LiveStream;
   readonly measured: MeasuredParts;
+  /** Starts what the service calls by itself. */
+  readonly schedule: (callOf: CallOf) => Timer;
 }
+
+/** A capability as the service itself calls it, under this name. */
+export type CallOf = (bound: BoundCapability, name: string) => OwnCall;
 
 export interface Serving {
   readonly host: string;
@@ -65,6 +73,9 @@ export async function serveHttp(parts: HttpParts): Promise<Serving> {
   await addLiveSocket(server, { stream, rateLimits, log, messageBytesMax });
   if (!(await addConsole(server))) log.warn('console not built; run npm run prepare');
   opened.add(() => server.close());
+  const pipeline = { identity, audit, site, rateLimits, clock: systemClock, log };
+  const schedule = parts.schedule((bound, name) => ownCall(bound, name, pipeline));
+  opened.add(() => schedule.cancel());
   // Before the server, which waits for its connections to end.
   opened.add(() => stream.close());
   return { ...(await listen(server, config)), routes: server.routes };

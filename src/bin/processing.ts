@@ -1,7 +1,8 @@
 /** Data processing of a running service [data-processing §2.1]: read, commissioned, and bound to its sources. */
 import { join } from 'node:path';
 import type { BoundCapability } from '../api/capability.ts';
-import { systemClock } from '../base/clock.ts';
+import { dataProcessing } from '../api/processing-capabilities.ts';
+import { systemClock, type Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { readBearer } from '../contract/wire/bearer.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
@@ -13,6 +14,11 @@ import type { ProcessingLimits } from '../processing/limits.ts';
 import { measuredProcessor, type ProcessorMeasures } from '../processing/processor/measured.ts';
 import type { Processor } from '../processing/processor/processor.ts';
 import { reachProcessor } from '../processing/processor/transport/index.ts';
+import { resultCapabilities } from '../processing/results/capabilities.ts';
+import type { ForecastDatabase } from '../processing/results/forecast-database.ts';
+import { resultKeeper } from '../processing/results/keep.ts';
+import { ResultStore } from '../processing/results/result-store.ts';
+import { isScheduled, runSchedule } from '../processing/schedule.ts';
 import { routeSlots } from '../processing/slots.ts';
 import { covariateFiles } from '../processing/source/covariate-file.ts';
 import { embeddedHistory } from '../processing/source/embedded-history.ts';
@@ -21,14 +27,16 @@ import { upstreamHistory } from '../processing/source/upstream-history.ts';
 import type { Site } from '../site/site.ts';
 import { type Environment, type ServiceConfig, StartError } from './config.ts';
 import type { ServiceHistory } from './history.ts';
+import type { CallOf } from './http.ts';
 
 /** Routes, processors and sources, commissioned against the site. */
 export type ReadConfiguration = Extract<ReturnType<typeof readConfiguration>, { readonly ok: true }>;
 
 export interface ProcessingSetup {
+  /** Where results are kept. */
+  readonly database: ForecastDatabase;
   readonly config: ServiceConfig;
-  /** Null: switched off. */
-  readonly configuration: ReadConfiguration | null;
+  readonly configuration: ReadConfiguration;
   readonly site: Site;
   readonly memory: PointMemory;
   readonly history: ServiceHistory;
@@ -37,11 +45,22 @@ export interface ProcessingSetup {
 }
 
 export interface ServiceProcessing {
-  /** None when it is switched off. */
+  /** None where it is switched off. */
   readonly capabilities: readonly BoundCapability[];
   /** One entry a processor. */
   measures(): readonly ProcessorMeasures[];
+  /** Runs forecasts that are due, while `isOwn`. */
+  schedule(callOf: CallOf, isOwn: () => boolean): Timer;
 }
+
+/** The subject of forecasts that run by themselves. */
+const scheduler = 'forecast-schedule';
+
+export const noProcessing: ServiceProcessing = {
+  capabilities: [],
+  measures: () => [],
+  schedule: () => ({ cancel: () => undefined }),
+};
 
 /** A configuration that is wrong stops the start; null where processing is switched off. */
 export function readProcessing(config: ServiceConfig, site: Site): ReadConfiguration | null {
@@ -52,10 +71,9 @@ export function readProcessing(config: ServiceConfig, site: Site): ReadConfigura
   return found;
 }
 
-/** Area C. */
+/** Area C of a service in which it is switched on. */
 export function startProcessing(setup: ProcessingSetup): ServiceProcessing {
   const { config, configuration: found, site, memory, log } = setup;
-  if (found === null) return { capabilities: [], measures: () => [] };
   const secret = secretsOf(config.env, log);
   const processors = found.processors.map((settings) => {
     const endpoint = config.processorEndpoints?.[settings.id] ?? settings.endpoint;
@@ -72,7 +90,16 @@ export function startProcessing(setup: ProcessingSetup): ServiceProcessing {
         });
   const table = createLiveTableReader(memory);
   log.info('data processing is on', { routes: found.routes.length, processors: processors.length });
+  const store = new ResultStore(setup.database);
+  const results = resultCapabilities({
+    routes: found.routes,
+    store,
+    history,
+    limits: setup.limits,
+    clock: systemClock,
+  });
   const capabilities = processingCapabilities({
+    keep: resultKeeper({ store, limits: setup.limits, clock: systemClock, log }),
     routes: found.routes,
     processors,
     processor: (id) => processorOf(processors, id),
@@ -83,7 +110,16 @@ export function startProcessing(setup: ProcessingSetup): ServiceProcessing {
     sources: { history, covariates: covariateFiles },
     live: () => liveStateOf(table, site.points.length, systemClock),
   });
-  return { capabilities, measures: () => processors.map((processor) => processor.measures()) };
+  return {
+    capabilities: [...capabilities, ...results],
+    measures: () => processors.map((processor) => processor.measures()),
+    schedule(callOf, isOwn) {
+      const process = capabilities.find(({ descriptor }) => descriptor === dataProcessing.process);
+      if (process === undefined) throw new Error('there is no process call');
+      const call = callOf(process, scheduler);
+      return runSchedule({ routes: found.routes.filter(isScheduled), clock: systemClock, log, isOwn, call });
+    },
+  };
 }
 
 function isEnabled(env: Environment): boolean {

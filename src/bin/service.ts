@@ -29,6 +29,7 @@ import { createSignIn, type SignIn } from '../gateway/sign-in.ts';
 import { prepareHistory } from '../historian/store/history-server.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
 import { createPointMemory, type PointMemory } from '../points/shared-memory.ts';
+import { openForecastDatabase } from '../processing/results/forecast-database.ts';
 import { flowLimits } from '../rules/limits.ts';
 import type { Parameter, SiteCatalogue } from '../site/catalogue.ts';
 import type { Site } from '../site/site.ts';
@@ -45,12 +46,19 @@ import {
   StartError,
 } from './config.ts';
 import { claimDataFolder } from './data-folder.ts';
-import { historyDatabase, runtimeDatabase, siteDatabase } from './databases.ts';
+import { forecastDatabase, historyDatabase, runtimeDatabase, siteDatabase } from './databases.ts';
 import { type ServiceHistory, startHistory } from './history.ts';
 import { serveHttp } from './http.ts';
 import { measuredAudit } from './measurements.ts';
 import { type Opened, openedThings } from './opened.ts';
-import { readProcessing, startProcessing } from './processing.ts';
+import {
+  noProcessing,
+  type ProcessingSetup,
+  type ReadConfiguration,
+  readProcessing,
+  type ServiceProcessing,
+  startProcessing,
+} from './processing.ts';
 
 export interface RunningService {
   readonly host: string;
@@ -100,10 +108,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const audit = measuredAudit(trail.log, metrics, systemClock);
   const controlled = await startSite({ config, limits, site, log, opened, database, runtime, identity });
   const { memory, store, parameters, role, history } = controlled;
-  const processing = orStartError(() => {
-    const own = log.with({ area: 'processing' });
-    return startProcessing({ config, configuration, site, memory, history, limits: limits.processing, log: own });
-  });
+  const processing = await startForecasts({ config, configuration, limits, site, memory, history, log, opened });
   const rules = await role.open();
   const handlers = ruleHandlers({ config, limits, site, siteInFile, runtime, log, ...controlled });
   const { signIn } = identity;
@@ -120,6 +125,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     site: identity.scope,
     capabilities: [...auditCapabilities(trail), ...handlers, ...processing.capabilities, ...signInCapability],
     stream: controlled.stream,
+    schedule: (callOf) => processing.schedule(callOf, () => role.controls()),
     measured: {
       clock: systemClock,
       engine: role.engine,
@@ -227,6 +233,23 @@ async function startSite({ config, limits, site, log, opened, database, runtime,
   return { memory, store, parameters, role, stream, history };
 }
 
+interface ForecastParts extends Omit<ProcessingSetup, 'limits' | 'database' | 'configuration'> {
+  readonly configuration: ReadConfiguration | null;
+  readonly limits: ServiceLimits;
+  readonly opened: Opened;
+}
+
+/** Data processing and the database of kept results, where it is switched on. */
+async function startForecasts({ configuration, limits, opened, ...rest }: ForecastParts): Promise<ServiceProcessing> {
+  if (configuration === null) return noProcessing;
+  const log = rest.log.with({ area: 'processing' });
+  const place = forecastDatabase(rest.config, limits.storage);
+  const database = await openedForOperator(() => openForecastDatabase(place, systemClock, log));
+  opened.add(() => database.close());
+  await openedForOperator(() => database.ready());
+  return orStartError(() => startProcessing({ ...rest, configuration, limits: limits.processing, database, log }));
+}
+
 interface HandlerParts {
   readonly config: ServiceConfig;
   readonly limits: ServiceLimits;
@@ -271,8 +294,17 @@ function ruleHandlers({
   });
 }
 
-async function openDatabases(config: ServiceConfig, limits: ServiceLimits, log: Log, opened: Opened) {
+/** A database that cannot be opened is for the operator. */
+async function openedForOperator<T>(open: () => Promise<T>): Promise<T> {
   try {
+    return await open();
+  } catch (error) {
+    throw new StartError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function openDatabases(config: ServiceConfig, limits: ServiceLimits, log: Log, opened: Opened) {
+  return openedForOperator(async () => {
     const database = await openDatabaseApart(siteDatabase(config, limits.storage), systemClock, log);
     opened.add(() => database.close());
     const runtime = openRuntimeDatabase(runtimeDatabase(config, limits.storage));
@@ -282,9 +314,7 @@ async function openDatabases(config: ServiceConfig, limits: ServiceLimits, log: 
     const history = historyDatabase(config, limits.storage);
     if (typeof history !== 'string') await prepareHistory(history);
     return { database, runtime };
-  } catch (error) {
-    throw new StartError(error instanceof Error ? error.message : String(error));
-  }
+  });
 }
 
 /** The stream that records go to, and what controls the site. */

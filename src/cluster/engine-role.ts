@@ -19,7 +19,7 @@ import type { Log, LogLevel } from '../base/log.ts';
 import { type Repeated, repeatedly } from '../base/repeatedly.ts';
 import { type DeviceLayer, startDeviceLayer } from '../devices/device-layer.ts';
 import type { DeviceLimits } from '../devices/limits.ts';
-import { type PointMemory, setLease } from '../points/shared-memory.ts';
+import { mayCommand, type PointMemory, setLease } from '../points/shared-memory.ts';
 import type { Parameter } from '../site/catalogue.ts';
 import type { Site } from '../site/site.ts';
 import type { DatabasePlace } from '../storage/database.ts';
@@ -64,6 +64,8 @@ export interface EngineRole {
   readonly engine: EngineClient;
   /** While another process controls: up, with nothing to do. */
   readonly devices: Pick<DeviceLayer, 'up' | 'counts' | 'channels'>;
+  /** Whether this process is the one that controls, now. */
+  controls(): boolean;
   /** Starts it; what was loaded, or null while another process controls. */
   open(): Promise<ReloadReport | null>;
   stop(): Promise<void>;
@@ -131,6 +133,7 @@ function ownRole(parts: EngineRoleParts): EngineRole {
   return {
     engine,
     devices,
+    controls: () => true,
     open: () => engine.open(),
     async stop() {
       spool.cancel();
@@ -232,6 +235,10 @@ class SharedRole implements EngineRole {
     channels: () => (this.#term === undefined ? [] : (this.#standing?.devices.channels() ?? [])),
     counts: async () => (await this.#standing?.devices.counts()) ?? { sent: 0, failed: 0, dropped: 0 },
   };
+
+  controls(): boolean {
+    return mayCommand(this.#memory, systemClock.monotonicMs());
+  }
 
   async open(): Promise<ReloadReport | null> {
     return null;

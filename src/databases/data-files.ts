@@ -10,9 +10,9 @@ import { schemas } from './schemas.ts';
 
 export type DatabaseName = keyof typeof schemas;
 
-const names: readonly DatabaseName[] = ['site', 'runtime', 'history'];
+const names: readonly DatabaseName[] = ['site', 'runtime', 'history', 'forecasts'];
 
-/** `site` is the site's durable truth, `runtime` the memory of rules, `history` measured values. */
+/** `site` is the site's durable truth, `runtime` the memory of rules, `history` measured values, `forecasts` kept results. */
 export function databaseFile(dataDir: string, name: DatabaseName): string {
   return join(dataDir, `${name}.sqlite`);
 }

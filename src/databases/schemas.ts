@@ -8,6 +8,7 @@ import { auditOnServer } from '../audit/store/server-tables.ts';
 import { ruleHeadsInFile, rulesInFile, rulesOnServer } from '../automation/store/rule-table.ts';
 import { runtimeSchema } from '../automation/store/runtime-schema.ts';
 import { historySchema } from '../historian/store/schema.ts';
+import { forecastSchema } from '../processing/results/forecast-database.ts';
 import type { DatabaseSchema } from '../storage/database.ts';
 
 const queryFunctions = `
@@ -23,4 +24,9 @@ export const siteSchema: DatabaseSchema = {
   server: [`${queryFunctions} ${rulesOnServer} ${auditOnServer}`],
 };
 
-export const schemas = { site: siteSchema, runtime: runtimeSchema, history: historySchema } as const;
+export const schemas = {
+  site: siteSchema,
+  runtime: runtimeSchema,
+  history: historySchema,
+  forecasts: forecastSchema,
+} as const;

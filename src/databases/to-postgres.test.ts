@@ -8,11 +8,14 @@ import { createHistoryReader, createHistoryStore } from '../automation/store/his
 import { createRuleStore } from '../automation/store/rule-store.ts';
 import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { systemClock } from '../base/clock.ts';
+import { silentLog } from '../base/log.ts';
 import type { Historian, HistoryRow } from '../historian/historian.ts';
 import { historyLimits } from '../historian/limits.ts';
 import { openHistorian } from '../historian/open-historian.ts';
 import { prepareHistory } from '../historian/store/history-server.ts';
 import { partitionMs } from '../historian/store/partitions.ts';
+import { openForecastDatabase } from '../processing/results/forecast-database.ts';
+import { ResultStore } from '../processing/results/result-store.ts';
 import { quality } from '../site/quality.ts';
 import type { DatabasePlace } from '../storage/database.ts';
 import type { PostgresPlace } from '../storage/postgres.ts';
@@ -92,6 +95,39 @@ describe('a site that moves', () => {
     expect(await createHistoryStore(runtime).states()).toEqual([{ rule_id: 1, state: '{"cooldown":1}' }]);
     expect(await createHistoryReader(runtime).page(1, undefined, 9)).toEqual(['{"x":1}']);
     await runtime.close();
+  });
+
+  test('kept forecasts come out as they went in', async () => {
+    await fill();
+    const kind = { taskId: 'load', taskRevision: 1, bindingId: 'site', bindingRevision: 2 };
+    const numbers = {
+      value: Float64Array.of(1 / 3, -0),
+      quantiles: [Float64Array.of(0.1, 0.2)],
+      references: [Float64Array.of(1, 2), Float64Array.of(Number.NaN, 2), Float64Array.of(Number.NaN, Number.NaN)],
+    };
+    const files = await openForecastDatabase(join(trail.folder, 'forecasts.sqlite'), systemClock, silentLog);
+    const stored = new ResultStore(files);
+    await stored.keep(
+      {
+        resultId: '0190aee6-2139-7a87-8448-806f1b843201',
+        kind,
+        asOfMs: 0,
+        keptMs: 1,
+        firstMs: 900_000,
+        lastMs: 1_800_000,
+        steps: 2,
+        probabilities: [0.5],
+        inputDigest: 'sha256:0',
+        outcome: { status: 'produced', derived: { data: { points: [] } } as never, numbers },
+      },
+      0,
+    );
+    const found = await stored.find('0190aee6-2139-7a87-8448-806f1b843201');
+    await files.close();
+    expect(await moveToPostgres(trail.folder, place, () => undefined)).toMatchObject({ kept_result: 1 });
+    const server = await openForecastDatabase(place, systemClock, silentLog);
+    expect(await new ResultStore(server).find('0190aee6-2139-7a87-8448-806f1b843201')).toEqual(found);
+    await server.close();
   });
 
   test('recorded history: rows, rollups and series go on behind the last of the file', async () => {

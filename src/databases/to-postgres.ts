@@ -6,8 +6,11 @@
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
+import { systemClock } from '../base/clock.ts';
+import { silentLog } from '../base/log.ts';
 import { prepareHistory } from '../historian/store/history-server.ts';
 import { moveHistory } from '../historian/store/to-postgres.ts';
+import { openForecastDatabase } from '../processing/results/forecast-database.ts';
 import { moveLimits } from '../storage/limits.ts';
 import { openSource } from '../storage/move-source.ts';
 import { connectPostgres, type PostgresConnection, type PostgresPlace, takeLock } from '../storage/postgres.ts';
@@ -36,6 +39,7 @@ const runtime: readonly Moved[] = [
   { table: 'rule_state' },
   { table: 'point_claim' },
 ];
+const forecasts: readonly Moved[] = [{ table: 'kept_result', counted: 'seq' }];
 const rowsPerStatement = 200;
 
 export async function moveToPostgres(
@@ -43,14 +47,16 @@ export async function moveToPostgres(
   place: PostgresPlace,
   progress: (text: string) => void,
 ): Promise<MovedRows> {
-  const [siteTarget, runtimeTarget] = [openDatabase(place), openRuntimeDatabase(place)];
+  const targets = [
+    openDatabase(place),
+    openRuntimeDatabase(place),
+    await openForecastDatabase(place, systemClock, silentLog),
+  ];
   try {
-    await siteTarget.ready();
-    await runtimeTarget.ready();
+    for (const target of targets) await target.ready();
     await prepareHistory(place);
   } finally {
-    await siteTarget.close();
-    await runtimeTarget.close();
+    for (const target of targets) await target.close();
   }
   const server = connectPostgres({ ...place, limits: { ...place.limits, ...moveLimits } }, 'site');
   const moved: Record<string, number> = {};
@@ -61,7 +67,7 @@ export async function moveToPostgres(
     // A large table takes long to read.
     await connection.run('SET idle_in_transaction_session_timeout TO 0');
     await connection.run(
-      `BEGIN; ${(['site', 'runtime', 'history'] as const).map((name) => takeLock(place.limits.postgres_schema, name)).join('; ')}`,
+      `BEGIN; ${(['site', 'runtime', 'history', 'forecasts'] as const).map((name) => takeLock(place.limits.postgres_schema, name)).join('; ')}`,
     );
     await refuseFull(connection);
     const told = (table: string, rows: number): void => {
@@ -73,6 +79,9 @@ export async function moveToPostgres(
       ['runtime', runtime],
     ] as const)
       await moveFile(databaseFile(dataDir, name), schemas[name].file.length, tables, connection, told);
+    // No forecast was ever asked for.
+    if (existsSync(databaseFile(dataDir, 'forecasts')))
+      await moveFile(databaseFile(dataDir, 'forecasts'), schemas.forecasts.file.length, forecasts, connection, told);
     const history = databaseFile(dataDir, 'history');
     // Nothing was recorded yet.
     if (existsSync(history)) await moveHistory(history, connection, told);
@@ -98,7 +107,7 @@ async function commit({ run }: PostgresConnection): Promise<void> {
 }
 
 async function refuseFull({ run }: PostgresConnection): Promise<void> {
-  for (const { table } of [...site, ...runtime, { table: 'series' }, { table: 'sample' }]) {
+  for (const { table } of [...site, ...runtime, ...forecasts, { table: 'series' }, { table: 'sample' }]) {
     const rows = await run(`SELECT 1 FROM ${table} LIMIT 1`);
     if (rows.length > 0) throw new Error(`the PostgreSQL database holds a site already: ${table} is not empty`);
   }

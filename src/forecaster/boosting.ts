@@ -1,7 +1,8 @@
 /** Gradient-boosted trees, once a fold and on all rows: the part of the target that the linear models leave. */
+
+import { SeededStream } from '../base/seeded.ts';
 import { type BinnedColumns, binColumn } from './binning.ts';
 import type { FittedModel, TrainingPlan } from './learning.ts';
-import { SeededStream } from './seeded.ts';
 import { growTree, leafOf, type Tree, type TreeShape } from './trees.ts';
 
 export interface BoostingShape extends TreeShape {

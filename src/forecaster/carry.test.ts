@@ -1,9 +1,9 @@
 /** What newest misses carry into the next hours, and which hours are dark. */
 import { describe, expect, test } from 'vitest';
+import { SeededStream } from '../base/seeded.ts';
 import { carryOver, learnCarry } from './carry.ts';
 import { groundOf } from './ground.ts';
 import { darkSteps } from './night.ts';
-import { SeededStream } from './seeded.ts';
 
 const perDay = 48;
 

@@ -1,10 +1,10 @@
 /** A whole forecast: shape, order, missing cells, determinism, and that a fit is shared by the requests of one day. */
 import { describe, expect, test } from 'vitest';
+import { SeededStream } from '../base/seeded.ts';
 import { dayMs } from '../base/timestamp.ts';
 import { forecastSample } from './forecast.ts';
 import { fittingPart } from './outlook.ts';
 import type { Sample } from './sample.ts';
-import { SeededStream } from './seeded.ts';
 
 const cadenceMs = 1_800_000;
 const perDay = 48;

@@ -3,10 +3,11 @@
  * fell into the same leaves (Meinshausen 2006). Bags are runs of whole days, so the rows of a day that a tree has not
  * seen are predicted out of bag by trees that never saw that day.
  */
+
+import { SeededStream } from '../base/seeded.ts';
 import type { BinnedColumns } from './binning.ts';
 import type { TrainingPlan } from './learning.ts';
 import { levels } from './levels.ts';
-import { SeededStream } from './seeded.ts';
 import { growTree, leafOf, type Tree, type TreeShape } from './trees.ts';
 
 export interface ForestShape extends TreeShape {

@@ -1,10 +1,10 @@
 /** Ridge regression against its closed form, and what its folds may know. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { SeededStream } from '../base/seeded.ts';
 import type { TrainingPlan } from './learning.ts';
 import { solveSymmetric } from './linear-solve.ts';
 import { fitRidge, standardOf } from './ridge.ts';
-import { SeededStream } from './seeded.ts';
 
 function planOf(target: Float64Array, foldCount: number): TrainingPlan {
   return {

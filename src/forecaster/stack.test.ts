@@ -1,8 +1,8 @@
 /** The combination by weights, and distributions kept at levels. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { SeededStream } from '../base/seeded.ts';
 import { interpolate, levels, probabilityOf } from './levels.ts';
-import { SeededStream } from './seeded.ts';
 import { combine, stackWeights } from './stack.ts';
 
 function noise(count: number, seed: number): Float64Array {

@@ -1,12 +1,12 @@
 /** Trees, boosting and the forest: what a split keeps, what a leaf says, and what out-of-bag rows are judged by. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { SeededStream } from '../base/seeded.ts';
 import { binColumn, binColumns } from './binning.ts';
 import { fitBoosting } from './boosting.ts';
 import { growForest, Neighbourhood } from './forest.ts';
 import type { TrainingPlan } from './learning.ts';
 import { levels } from './levels.ts';
-import { SeededStream } from './seeded.ts';
 import { growTree, leafOf } from './trees.ts';
 
 const count = 400;

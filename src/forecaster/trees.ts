@@ -2,8 +2,9 @@
  * Regression trees on binned columns, grown level by level. Boosting asks for few leaves on one set of columns (the larger
  * child's histogram is then its parent's less its sibling's); the forest for many leaves, each cut on columns drawn anew.
  */
+
+import type { SeededStream } from '../base/seeded.ts';
 import { bestCut, fillHistogram, type Histogram, newHistogram, subtractHistogram } from './histogram.ts';
-import type { SeededStream } from './seeded.ts';
 
 export interface TreeShape {
   readonly depthMax: number;

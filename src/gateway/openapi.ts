@@ -18,7 +18,7 @@ export interface ApiDescription extends Json {
 export function describeApi(capabilities: readonly Capability[], version: string): ApiDescription {
   const paths: Record<string, Record<string, Json>> = {};
   for (const capability of capabilities) {
-    const path = capability.path.replaceAll(/:([A-Za-z]+)/g, '{$1}');
+    const path = capability.path.replaceAll(/:(\w+)/g, '{$1}');
     const operations = paths[path] ?? {};
     operations[capability.method.toLowerCase()] = operationOf(capability);
     paths[path] = operations;

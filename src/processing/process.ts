@@ -1,7 +1,7 @@
 /**
  * A process call from its route to derived data [data-processing §4.1]. Step 1 is the pipeline's and
- * `resolveCall`'s; the others are the lines of `processTask`. It reads, and writes nothing but audit records: no live
- * state, no history, no command can be reached from here.
+ * `resolveCall`'s; the others are the lines of `processTask`. It reads, and writes nothing but audit records and results that are
+ * kept: no live state, no history, no command can be reached from here.
  */
 import type { CallAudit } from '../api/capability.ts';
 import type { DerivedData, NormalisedFrame } from '../api/processing.ts';
@@ -19,6 +19,7 @@ import { askProcessor, refusalOf } from './derived/ask-processor.ts';
 import { type AssemblySources, assembleFrame } from './frame/assemble.ts';
 import { qualityRefusal } from './frame/reason.ts';
 import type { Processor } from './processor/processor.ts';
+import type { KeepResult } from './results/keep.ts';
 import type { RouteSlots } from './slots.ts';
 
 export interface ProcessParts {
@@ -29,6 +30,7 @@ export interface ProcessParts {
   /** One moment of live state, taken now. */
   live(): AssemblySources['live'];
   processor(id: string): Processor;
+  readonly keep: KeepResult;
 }
 
 const uuidPattern = /^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
@@ -51,6 +53,8 @@ export async function processTask(call: ProcessCall, parts: ProcessParts, audit:
     const processor = parts.processor(route.processor.id);
     const asking = { question, callerId, leaving: () => recordEgress(call, request, audit) };
     const processed = await askProcessor(processor, asking, { clock, signal: limit.signal });
+    const kept = await parts.keep(call, frame, request.input_digest, processed);
+    if (kept !== null) audit.note({ kept });
     if (processed.outcome !== 'derived') throw refusalOf(processed);
     audit.note({ result_id: processed.derived.result_id, status: processed.derived.processing_status });
     return processed.derived;

@@ -13,7 +13,7 @@ import { type Durability, isLocked, type MigrationStep, migrate, openSqlite, orC
 
 /** The steps that make a database, for each engine. Their number is its format. */
 export interface DatabaseSchema {
-  readonly name: 'site' | 'runtime' | 'history';
+  readonly name: 'site' | 'runtime' | 'history' | 'forecasts';
   /** For a file of the embedded engine. */
   readonly file: readonly MigrationStep[];
   /** For PostgreSQL. */

@@ -18,7 +18,7 @@ export interface PostgresPlace {
 }
 
 /** Names a write lock: changes of one of these wait for each other. */
-export type LockName = 'site' | 'runtime' | 'history' | 'migration' | 'engine';
+export type LockName = 'site' | 'runtime' | 'history' | 'forecasts' | 'migration' | 'engine';
 
 const oldestVersion = 140_000;
 /** First half of every advisory lock's key; the second half is the hash of schema and lock name. */
@@ -230,7 +230,7 @@ function wholeNumber(text: string): number {
 export async function migratePostgres(
   server: PostgresServer,
   limits: StorageLimits,
-  name: 'site' | 'runtime' | 'history',
+  name: 'site' | 'runtime' | 'history' | 'forecasts',
   steps: readonly string[],
 ): Promise<void> {
   const connection = await server.connect();

@@ -2,17 +2,25 @@
  * Data processing behind a real gateway on loopback: the load fixture's site and history, its clock standing at 12:00:01Z
  * of the fixture's day until a test turns it, and a processor that a test may replace.
  */
+import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Subject } from '../api/capability.ts';
 import { type DerivedData, derivedDataSchema } from '../api/processing.ts';
+import { systemClock } from '../base/clock.ts';
 import { timeIsUp } from '../base/deadline.ts';
 import { decoder } from '../base/decode.ts';
+import { newId } from '../base/id.ts';
 import { silentLog } from '../base/log.ts';
 import type { NormalisedRequest } from '../contract/wire/request-decode.ts';
 import type { HistoryRow } from '../historian/historian.ts';
 import { processingCapabilities } from '../processing/capabilities.ts';
 import type { CommissionedRoute } from '../processing/commission/commissioned.ts';
+import { processingLimits } from '../processing/limits.ts';
 import type { Processor, ProcessorAnswer } from '../processing/processor/processor.ts';
+import { resultCapabilities } from '../processing/results/capabilities.ts';
+import { type ForecastDatabase, openForecastDatabase } from '../processing/results/forecast-database.ts';
+import { resultKeeper } from '../processing/results/keep.ts';
+import { ResultStore } from '../processing/results/result-store.ts';
 import { routeSlots } from '../processing/slots.ts';
 import { covariateFiles } from '../processing/source/covariate-file.ts';
 import { embeddedHistory } from '../processing/source/embedded-history.ts';
@@ -45,6 +53,8 @@ export interface ProcessingGateway {
   readonly routes: readonly CommissionedRoute[];
   /** How often history was read, and the processor asked. */
   readonly counts: { reads: number; asked: number };
+  /** Of the results that it keeps. */
+  readonly store: ResultStore;
   send(path: string, init?: SendInit): Promise<Response>;
   process(body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>;
   close(): Promise<void>;
@@ -75,13 +85,16 @@ async function startProcessingGateway(stored: TestHistory, changes: GatewayChang
     },
   };
   const history = embeddedHistory(stored.historian);
+  const database = await forecastDatabaseBeside(stored);
+  const store = new ResultStore(database);
   const capabilities = processingCapabilities({
     routes: [route],
     processors: [processor],
     processor: () => processor,
     clock,
     log: silentLog,
-    limits: { probe_timeout_ms: 2000 },
+    limits: processingLimits,
+    keep: resultKeeper({ store, limits: processingLimits, clock, log: silentLog }),
     slots: routeSlots(),
     sources: {
       covariates: covariateFiles,
@@ -95,7 +108,8 @@ async function startProcessingGateway(stored: TestHistory, changes: GatewayChang
     },
     live: () => changes.live?.(clock) ?? noLiveState,
   });
-  const gateway = await startTestGateway(capabilities, {
+  const results = resultCapabilities({ routes: [route], store, history, limits: processingLimits, clock });
+  const gateway = await startTestGateway([...capabilities, ...results], {
     subjects,
     ...(changes.callsPerMinute !== undefined && { limits: { processing_calls_per_minute: changes.callsPerMinute } }),
   });
@@ -118,8 +132,21 @@ async function startProcessingGateway(stored: TestHistory, changes: GatewayChang
         headers: { 'content-type': 'application/json', ...headers },
         body: typeof body === 'string' ? body : JSON.stringify(body),
       }),
-    close: () => gateway.server.close(),
+    store,
+    async close() {
+      await gateway.server.close();
+      await database.close();
+    },
   };
+}
+
+/** Empty, beside a recorded history, on the same engine. */
+async function forecastDatabaseBeside({ place, folder }: TestHistory): Promise<ForecastDatabase> {
+  const own = typeof place === 'string' ? join(folder, `${newId()}.sqlite`) : place;
+  const database = await openForecastDatabase(own, systemClock, silentLog);
+  await database.ready();
+  await database.query.deleteFrom('kept_result').execute();
+  return database;
 }
 
 export type StartGateway = (changes?: GatewayChanges) => Promise<ProcessingGateway>;

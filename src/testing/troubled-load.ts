@@ -1,7 +1,8 @@
 /** A load with weather and noise, and what happens to it: level shifts, lost inputs, a glitch in the newest cell. */
+
+import { SeededStream } from '../base/seeded.ts';
 import { forecastSample } from '../forecaster/forecast.ts';
 import type { Sample } from '../forecaster/sample.ts';
-import { SeededStream } from '../forecaster/seeded.ts';
 import { warningsOf } from '../forecaster/service/explanation-details.ts';
 
 const hourMs = 3_600_000;

@@ -90,8 +90,8 @@ describe('[platform §2.5] the examples', () => {
 
   test('every operation has one, but those that no fixed text can call', () => {
     const without = operations.filter(({ name }) => (examples[name] ?? []).length === 0).map(({ name }) => name);
-    // One needs a code that is made for it, the other a moment with recorded history and a processor.
-    expect(without).toEqual(['identity.token.issue', 'data_processing.process']);
+    // One needs a code that is made for it, one a result that is kept, one a moment with recorded history and a processor.
+    expect(without).toEqual(['identity.token.issue', 'data_processing.results.get', 'data_processing.process']);
     expect(Object.keys(examples).filter((name) => !operations.some((capability) => capability.name === name))).toEqual(
       [],
     );
@@ -159,11 +159,12 @@ describe('[data-processing §2.1] data processing, where it is switched on', () 
       );
       expect(described.toSorted()).toEqual(
         Object.values(dataProcessing)
-          .map(({ path }) => path)
+          .map(({ path }) => path.replaceAll(/:(\w+)/g, '{$1}'))
           .toSorted(),
       );
-      for (const { method, path } of [dataProcessing.tasks, dataProcessing.health])
-        expect((await running.request(method, path)).status).toBe(200);
+      for (const { name, method, path } of Object.values(dataProcessing))
+        for (const { query } of examples[name] ?? [])
+          expect((await running.request(method, `${path}?${new URLSearchParams(query).toString()}`)).status).toBe(200);
       const refused = await running.request('POST', dataProcessing.process.path, { body: {} });
       expect(refused.status, refused.text).toBe(400);
       const { text: metrics } = await running.request('GET', '/metrics');

@@ -2,6 +2,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { DerivedData } from '../../src/api/processing.ts';
+import type { ResultList, ScoreGroup } from '../../src/api/processing-results.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { readTasks } from '../../src/processing/commission/configuration.ts';
@@ -19,6 +21,7 @@ import {
   type TestFolders,
   type TestService,
   testFolders,
+  waitFor,
 } from './running-service.ts';
 import { storageOn } from './storage-on.ts';
 
@@ -223,6 +226,59 @@ test.each(engines)(
     ]);
   },
 );
+
+test('[data-processing §8.2] a scheduled route runs by itself, recorded as the system, and its results are kept and scored', async () => {
+  configure(1);
+  const server = await serveProcessor(
+    {
+      processor: { id: 'helper', version: '1.0.0', contract: 'svc.data-processing.forecast.v1' },
+      declarations: readTasks(join(folders.config, 'processing', 'tasks')),
+      limits: defaultServerLimits,
+      bearerToken: null,
+      clock: systemClock,
+      log: silentLog,
+      work: fallbackWork,
+      condition: () => 'ok',
+      knowsArtifact: () => false,
+    },
+    { host: '127.0.0.1', port: 0 },
+  );
+  closers.push(() => server.close(100));
+  configure(server.port);
+  const scheduled = routes(server.port).replace(
+    'max_concurrency: 2 }',
+    'max_concurrency: 2, keep_results: true, schedule: { every_seconds: 1 } }',
+  );
+  folders.write('processing/routes.yaml', scheduled);
+  importHistory();
+  const running = await startTestService(folders, on);
+  service = running;
+  const about = 'task=tank.level&binding=tank.site';
+  const list = async () =>
+    (await running.request('GET', `/api/v1/data-processing/results?${about}`)).body as unknown as ResultList;
+  const kept = await waitFor(async () => ((await list()).total >= 2 ? list() : undefined));
+  expect(kept.list[0]).toMatchObject({ status: 'fallback', reason_code: null });
+  const one = await running.request(
+    'GET',
+    `/api/v1/data-processing/results/${kept.list[0]?.result_id}?include=actuals`,
+  );
+  expect(one.status, one.text).toBe(200);
+  expect((one.body['derived'] as unknown as DerivedData).data.points).toHaveLength(10);
+  const events = await running.request('GET', '/api/v1/audit/events?action=data_processing.process', {
+    token: await running.token('Admin'),
+  });
+  const items = events.body['items'] as unknown as { subject: { kind: string; subjectId: string } }[];
+  expect(items[0]?.subject).toMatchObject({ kind: 'system', subjectId: 'forecast-schedule' });
+  const scores = await running.request(
+    'GET',
+    `/api/v1/data-processing/scores?${about}&from=2020-01-01T00:00:00Z&to=2100-01-01T00:00:00Z`,
+  );
+  expect(scores.status, scores.text).toBe(200);
+  // Never the model: these are fallbacks.
+  const [group] = scores.body['groups'] as unknown as ScoreGroup[];
+  expect(group).toMatchObject({ n: 0, produced: 0, mae: null });
+  expect(group?.fallback).toBeGreaterThanOrEqual(2);
+});
 
 interface Counters {
   readonly ticks: number;

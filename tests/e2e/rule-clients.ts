@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { sleep, systemClock } from '../../src/base/clock.ts';
-import { SeededStream } from '../../src/forecaster/seeded.ts';
+import { SeededStream } from '../../src/base/seeded.ts';
 import { signingKey } from '../../src/gateway/local-keys.ts';
 import type { ModelDocument, RecordedOperation, RuleInput, RuleOutput } from '../../src/testing/rule-model.ts';
 import { editorFlow, type Json, type Reply, type TestService, waitFor } from './running-service.ts';

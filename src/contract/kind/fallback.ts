@@ -15,16 +15,39 @@ export interface FallbackForecast {
   readonly basedOnDataThrough: string;
 }
 
-/** Null when the frame does not hold what the strategy needs: nothing is invented. Seasons follow the task's `timezone`. */
+/** What a strategy is made of; the rest of a policy is about its use. */
+export type NaiveRule = Pick<FallbackPolicy, 'strategy' | 'source_feature' | 'season_seconds' | 'weeks'>;
+
+/** One value a step, null where the frame does not hold what the strategy needs. Seasons follow the task's `timezone`. */
+export function naiveForecast(
+  rule: NaiveRule,
+  frame: NormalisedFrame,
+  timezone: string,
+  horizonSteps: number,
+): readonly (number | null)[] {
+  return stepsOf(rule, frame, timezone, horizonSteps).map((used) => used?.value ?? null);
+}
+
+function stepsOf(
+  rule: NaiveRule,
+  frame: NormalisedFrame,
+  timezone: string,
+  horizonSteps: number,
+): readonly (Used | null)[] {
+  const history = numbersOf(frame, rule.source_feature, timezone);
+  return Array.from({ length: horizonSteps }, (_, index) =>
+    history === null ? null : strategies[rule.strategy](history, index, rule),
+  );
+}
+
+/** Null when the frame does not hold what the strategy needs: nothing is invented. */
 export function fallbackForecast(
   policy: FallbackPolicy,
   frame: NormalisedFrame,
   timezone: string,
   horizonSteps: number,
 ): FallbackForecast | null {
-  const history = numbersOf(frame, policy.source_feature, timezone);
-  if (history === null) return null;
-  const steps = Array.from({ length: horizonSteps }, (_, index) => strategies[policy.strategy](history, index, policy));
+  const steps = stepsOf(policy, frame, timezone, horizonSteps);
   const values: number[] = [];
   let newest = -1;
   for (const used of steps) {
@@ -51,7 +74,7 @@ interface Used {
 }
 
 /** The value of horizon step `index` (0 is the first label after `as_of`). */
-type Strategy = (history: History, index: number, policy: FallbackPolicy) => Used | null;
+type Strategy = (history: History, index: number, rule: NaiveRule) => Used | null;
 
 const strategies: Readonly<Record<FallbackStrategy, Strategy>> = {
   /** The last usable value, repeated. */
@@ -83,7 +106,7 @@ const strategies: Readonly<Record<FallbackStrategy, Strategy>> = {
   },
 };
 
-function seasonMs({ season_seconds, strategy }: FallbackPolicy): number {
+function seasonMs({ season_seconds, strategy }: NaiveRule): number {
   if (season_seconds === null) throw new Error(`${strategy} was declared without a season`);
   return season_seconds * 1000;
 }

@@ -1,6 +1,6 @@
 /** The models of a single series on series whose future is known. */
 import { describe, expect, test } from 'vitest';
-import { SeededStream } from '../seeded.ts';
+import { SeededStream } from '../../base/seeded.ts';
 import { autoregress } from './autoregression.ts';
 import { forecastSeries, weightedMedian } from './combination.ts';
 import { direct } from './direct.ts';

@@ -9,6 +9,7 @@ import type { Placed } from '../../contract/task/read.ts';
 import type { Site } from '../../site/site.ts';
 import { type CommissionedRoute, frameCells } from './commissioned.ts';
 import { endpointFault, missingApprovals } from './egress.ts';
+import { keepingFaults } from './keeping.ts';
 import { type PlacedBinding, resolveFuture, resolveHistory } from './resolve.ts';
 import type { ProcessorSettings, RouteSettings, Routes } from './routes.ts';
 
@@ -96,6 +97,7 @@ function commissionRoute(
 
   checkEgress(processor, task.value, binding, route, (reason) => void fault('', reason));
   checkContract(processor.contract, task.value.processor_contract, (reason) => void fault('/processor', reason));
+  for (const each of keepingFaults(route, task.value)) fault(each.path, each.reason);
   const lastOnly = routes.value.upstreamHistory !== null;
   const context = { task, binding, site, lastOnly, fault: (line: string) => void lines.add(line) };
   const history = resolveHistory(context);

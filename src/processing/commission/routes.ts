@@ -3,7 +3,7 @@
  * and binding go to which of them with which limits, and where history is read.
  */
 import Type, { type Static } from 'typebox';
-import { forecastContractId, identifierSchema, revisionSchema } from '../../api/processing.ts';
+import { forecastContractId, identifierSchema, revisionSchema, wireLimits } from '../../api/processing.ts';
 import { decoder } from '../../base/decode.ts';
 import { strict } from '../../base/schema.ts';
 import { notFinite, parseYaml, YamlError } from '../../base/yaml.ts';
@@ -32,6 +32,16 @@ const processorSchema = strict({
   max_clock_skew_ms: optional(wholeSchema(0, waitMsMax)),
 });
 const revisionedSchema = strict({ id: identifierSchema, revision: revisionSchema });
+/** A day: what runs less often is no forecast of the next one. */
+const scheduleSecondsMax = 86_400;
+const scheduleSchema = strict({
+  every_seconds: wholeSchema(1, scheduleSecondsMax),
+  offset_seconds: optional(wholeSchema(0, scheduleSecondsMax - 1)),
+  horizon_steps: optional(wholeSchema(1, wireLimits.horizonStepsMax)),
+  quantiles: optional(
+    Type.Array(Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1 }), { maxItems: wireLimits.quantilesMax }),
+  ),
+});
 const routeSchema = strict({
   task: revisionedSchema,
   binding: revisionedSchema,
@@ -43,6 +53,8 @@ const routeSchema = strict({
   remote_preapproved: optional(Type.Boolean()),
   confirmation: optional(words('never', 'required')),
   egress_source_ref: optional(Type.Boolean()),
+  keep_results: optional(Type.Boolean()),
+  schedule: optional(scheduleSchema),
 });
 /** The optional upstream history adapter [data-processing §4.10]; without it the embedded store is read. */
 const upstreamHistorySchema = strict({
@@ -74,8 +86,13 @@ export type ProcessorSettings = Omit<ProcessorText, 'requires_artifact' | 'max_c
   readonly bearer_token_env: string | null;
 };
 
+export type ScheduleSettings = Static<typeof scheduleSchema>;
+
 /** A route with every default filled in; `confirmation` depends on the processor's boundary. */
-export type RouteSettings = Required<RouteText>;
+export type RouteSettings = Required<Omit<RouteText, 'schedule'>> & {
+  /** Null: it runs only when somebody asks. */
+  readonly schedule: ScheduleSettings | null;
+};
 
 export interface Routes {
   /** Null: the embedded store. */
@@ -136,5 +153,7 @@ function routeOf(text: RouteText, remote: boolean): RouteSettings {
     remote_preapproved: text.remote_preapproved ?? false,
     confirmation: text.confirmation ?? (remote ? 'required' : 'never'),
     egress_source_ref: text.egress_source_ref ?? false,
+    keep_results: text.keep_results ?? false,
+    schedule: text.schedule ?? null,
   };
 }

@@ -1,5 +1,6 @@
 /**
- * A seeded stream of numbers for bagging and feature sampling. Two runs of one request must give equal bytes ([processor §7]), so nothing here is random: the stream is a function of its seed.
+ * A seeded stream of numbers, for whatever must be drawn and come out the same again: a function of its seed, so nothing here is random
+ * ([processor §7]: two runs of one request give equal bytes).
  */
 
 /** mulberry32: 32 bits of state, good enough to draw bags and features. */

@@ -1,0 +1,50 @@
+/** What was recorded for the target of a task, on the grid of its forecasts, as known now. */
+import type { CommissionedRoute, RecordedSource } from '../commission/commissioned.ts';
+import type { HistoryAdapter, SeriesWindow } from '../source/history-adapter.ts';
+
+/** Labels of one window: as many as a frame may have. */
+const labelsPerWindow = 20_000;
+
+/** What was recorded for a label; NaN where nothing was. */
+export type ActualAt = (labelMs: number) => number;
+
+/** For the labels from `firstMs` to `lastMs`. Throws Fault `source-unavailable`. */
+export async function readActuals(
+  route: CommissionedRoute,
+  { firstMs, lastMs }: { readonly firstMs: number; readonly lastMs: number },
+  history: HistoryAdapter,
+  signal: AbortSignal,
+): Promise<ActualAt> {
+  const { task } = route;
+  const cadenceMs = task.frame.cadence_seconds * 1000;
+  const { source, range } = targetOf(route);
+  const windows: SeriesWindow[] = [];
+  for (let fromMs = firstMs; fromMs <= lastMs; fromMs += labelsPerWindow * cadenceMs) {
+    const steps = Math.min(labelsPerWindow, (lastMs - fromMs) / cadenceMs + 1);
+    windows.push({
+      series: source.series,
+      sourceRef: source.sourceRef,
+      asOfMs: fromMs + (steps - 1) * cadenceMs,
+      cadenceMs,
+      steps,
+      aggregation: source.aggregation,
+      duplicatePolicy: source.duplicatePolicy,
+      maxSourceSkewMs: task.quality.max_source_skew_seconds * 1000,
+      range,
+    });
+  }
+  const answers = windows.length === 0 ? [] : await history.read(windows, signal);
+  return (labelMs) => {
+    const cell = (labelMs - firstMs) / cadenceMs;
+    return answers[Math.floor(cell / labelsPerWindow)]?.cells[cell % labelsPerWindow] ?? Number.NaN;
+  };
+}
+
+function targetOf({ task, history }: CommissionedRoute): {
+  readonly source: RecordedSource;
+  readonly range: SeriesWindow['range'] & object;
+} {
+  for (const { input, source } of history)
+    if (input.name === task.target.name && source.kind === 'recorded') return { source, range: input.range };
+  throw new Error(`${task.id} was commissioned without a record of its target`);
+}

@@ -1,0 +1,74 @@
+/**
+ * The numbers of a kept result as bytes: 64-bit floats, little-endian, row after row of one number a step (value, one row a
+ * probability, one a reference). Nothing is rounded: a result that is read again equals the one that was answered.
+ */
+import type { ForecastPoint } from '../../api/processing.ts';
+import { referenceNames } from './references.ts';
+
+export interface ResultNumbers {
+  readonly value: Float64Array;
+  /** One row a probability, ascending. */
+  readonly quantiles: readonly Float64Array[];
+  /** In the order of `referenceNames`; NaN where there is none. */
+  readonly references: readonly Float64Array[];
+}
+
+const numberBytes = 8;
+
+export function packNumbers({ value, quantiles, references }: ResultNumbers): Uint8Array {
+  const rows = [value, ...quantiles, ...references];
+  const bytes = new Uint8Array(rows.length * value.length * numberBytes);
+  const view = new DataView(bytes.buffer);
+  for (const [row, numbers] of rows.entries())
+    for (let step = 0; step < value.length; step++)
+      view.setFloat64((row * value.length + step) * numberBytes, numbers[step] as number, true);
+  return bytes;
+}
+
+/** Throws when the bytes are not those of so many steps and probabilities. */
+export function unpackNumbers(bytes: Uint8Array, steps: number, probabilities: number): ResultNumbers {
+  const rows = 1 + probabilities + referenceNames.length;
+  if (bytes.byteLength !== rows * steps * numberBytes) throw new Error('the numbers of a kept result are damaged');
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const read = (row: number): Float64Array => {
+    const numbers = new Float64Array(steps);
+    for (let step = 0; step < steps; step++) numbers[step] = view.getFloat64((row * steps + step) * numberBytes, true);
+    return numbers;
+  };
+  return {
+    value: read(0),
+    quantiles: Array.from({ length: probabilities }, (_, index) => read(1 + index)),
+    references: referenceNames.map((_, index) => read(1 + probabilities + index)),
+  };
+}
+
+/** The rows of an output's points. */
+export function numbersOf(
+  points: readonly ForecastPoint[],
+  probabilities: readonly number[],
+): Omit<ResultNumbers, 'references'> {
+  return {
+    value: Float64Array.from(points, ({ value }) => value),
+    quantiles: probabilities.map((_, index) =>
+      Float64Array.from(points, ({ quantiles }) => quantiles?.[index]?.value ?? Number.NaN),
+    ),
+  };
+}
+
+/** The points again, at `labels`. */
+export function pointsOf(
+  { value, quantiles }: ResultNumbers,
+  probabilities: readonly number[],
+  labels: readonly string[],
+): ForecastPoint[] {
+  return labels.map((timestamp, step) => ({
+    timestamp,
+    value: value[step] as number,
+    ...(probabilities.length > 0 && {
+      quantiles: probabilities.map((probability, index) => ({
+        probability,
+        value: quantiles[index]?.[step] as number,
+      })),
+    }),
+  }));
+}

@@ -1,0 +1,277 @@
+/**
+ * How good kept forecasts were [data-processing §8]: errors, bands and references against what was recorded. Pure: results and actuals
+ * in, groups out. Only produced results are scored, and only points whose target lay ahead when the result was kept.
+ */
+import type { ScoreGroup, ScoreKind } from '../../api/processing-results.ts';
+import { SeededStream } from '../../base/seeded.ts';
+import { dayMs } from '../../base/timestamp.ts';
+import type { Steps } from '../../base/turns.ts';
+import { hourOfDay, localMs } from '../../site/local-time.ts';
+import type { ResultNumbers } from './packed.ts';
+import { referenceNames } from './references.ts';
+
+export interface ScoredResult {
+  readonly status: 'produced' | 'fallback' | 'unavailable';
+  readonly keptMs: number;
+  /** The first label of the horizon. */
+  readonly firstMs: number;
+  readonly steps: number;
+  readonly probabilities: readonly number[];
+  /** Null of an unavailable result. */
+  readonly numbers: ResultNumbers | null;
+}
+
+export interface ScoreQuestion {
+  readonly by: ScoreKind;
+  /** Targets from here, and before `toMs`. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly cadenceMs: number;
+  readonly timeZone: string;
+  /** What was recorded for a label; NaN where nothing was. */
+  actualAt(labelMs: number): number;
+}
+
+const pitShares = 10;
+/** Resamples of the days, and the share of them inside the interval. */
+const resamples = 1000;
+const intervalShare = 0.9;
+const seed = 20_240_101;
+
+/** Sums over the points of a group. */
+interface Sums {
+  n: number;
+  produced: number;
+  fallback: number;
+  unavailable: number;
+  absolute: number;
+  signed: number;
+  squared: number;
+  pinball: number;
+  pinballCount: number;
+  readonly bands: Map<string, { inside: number; count: number }>;
+  readonly pit: Float64Array;
+  /** Of each reference: its absolute error and the forecast's, over the points that have both. */
+  readonly references: { own: number; reference: number }[];
+  /** Absolute error and points by local day, for the interval. */
+  readonly days: Map<number, { absolute: number; count: number }>;
+}
+
+/** Adds results one by one; `groups` is asked for once, at the end. */
+export class ScoreBoard {
+  readonly #question: ScoreQuestion;
+  readonly #groups = new Map<number, Sums>();
+  /** Local time by label: many results share their targets. */
+  readonly #local = new Map<number, number>();
+
+  constructor(question: ScoreQuestion) {
+    this.#question = question;
+  }
+
+  add(result: ScoredResult): void {
+    const { by, fromMs, toMs, cadenceMs, actualAt } = this.#question;
+    const touched = new Set<Sums>();
+    for (let step = 0; step < result.steps; step++) {
+      const labelMs = result.firstMs + step * cadenceMs;
+      if (labelMs < fromMs || labelMs >= toMs) continue;
+      const local = this.#localOf(labelMs);
+      const sums = this.#sums(keyOf(by, (step + 1) * cadenceMs, local));
+      if (!touched.has(sums)) sums[result.status]++;
+      touched.add(sums);
+      if (result.status !== 'produced' || result.numbers === null || labelMs <= result.keptMs) continue;
+      const actual = actualAt(labelMs);
+      if (!Number.isNaN(actual))
+        addPoint(sums, result.numbers, result.probabilities, step, actual, Math.floor(local / dayMs));
+    }
+  }
+
+  /** Ascending by key. The interval of many groups takes a while: in steps. */
+  *groups(): Steps<ScoreGroup[]> {
+    const found: ScoreGroup[] = [];
+    for (const [key, sums] of [...this.#groups].sort(([one], [other]) => one - other)) {
+      found.push(groupOf(writtenKey(this.#question.by, key), sums));
+      yield;
+    }
+    return found;
+  }
+
+  /** The middle of a label's interval on the clocks of the zone: the interval that ends at midnight belongs to the day before. */
+  #localOf(labelMs: number): number {
+    const known = this.#local.get(labelMs);
+    if (known !== undefined) return known;
+    const local = localMs(labelMs - this.#question.cadenceMs / 2, this.#question.timeZone);
+    this.#local.set(labelMs, local);
+    return local;
+  }
+
+  #sums(key: number): Sums {
+    const known = this.#groups.get(key);
+    if (known !== undefined) return known;
+    const sums = noSums();
+    this.#groups.set(key, sums);
+    return sums;
+  }
+}
+
+function keyOf(by: ScoreKind, leadMs: number, local: number): number {
+  if (by === 'lead') return leadMs / 1000;
+  if (by === 'hour') return Math.floor(hourOfDay(local));
+  if (by === 'day') return Math.floor(local / dayMs);
+  return 0;
+}
+
+function writtenKey(by: ScoreKind, key: number): ScoreGroup['key'] {
+  if (by === 'none') return null;
+  return by === 'day' ? new Date(key * dayMs).toISOString().slice(0, 10) : key;
+}
+
+function noSums(): Sums {
+  return {
+    n: 0,
+    produced: 0,
+    fallback: 0,
+    unavailable: 0,
+    absolute: 0,
+    signed: 0,
+    squared: 0,
+    pinball: 0,
+    pinballCount: 0,
+    bands: new Map(),
+    pit: new Float64Array(pitShares),
+    references: referenceNames.map(() => ({ own: 0, reference: 0 })),
+    days: new Map(),
+  };
+}
+
+function addPoint(
+  sums: Sums,
+  numbers: ResultNumbers,
+  probabilities: readonly number[],
+  step: number,
+  actual: number,
+  day: number,
+): void {
+  const error = (numbers.value[step] as number) - actual;
+  const absolute = Math.abs(error);
+  sums.n++;
+  sums.absolute += absolute;
+  sums.signed += error;
+  sums.squared += error * error;
+  for (const [index, reference] of numbers.references.entries()) {
+    const miss = Math.abs((reference[step] as number) - actual);
+    const both = sums.references[index];
+    if (Number.isNaN(miss) || both === undefined) continue;
+    both.own += absolute;
+    both.reference += miss;
+  }
+  const own = sums.days.get(day) ?? { absolute: 0, count: 0 };
+  own.absolute += absolute;
+  own.count++;
+  sums.days.set(day, own);
+  if (probabilities.length > 0) addQuantiles(sums, numbers, probabilities, step, actual);
+}
+
+function addQuantiles(
+  sums: Sums,
+  { quantiles }: ResultNumbers,
+  probabilities: readonly number[],
+  step: number,
+  actual: number,
+): void {
+  const last = probabilities.length - 1;
+  let below = 0;
+  let notAbove = 0;
+  for (let index = 0; index <= last; index++) {
+    const probability = probabilities[index] as number;
+    const quantile = quantiles[index]?.[step] as number;
+    const miss = actual - quantile;
+    sums.pinball += miss >= 0 ? probability * miss : (probability - 1) * miss;
+    if (quantile < actual) below = index + 1;
+    if (quantile <= actual) notAbove = index + 1;
+  }
+  for (const { key, low: from, high: to } of bandsOf(probabilities)) {
+    let band = sums.bands.get(key);
+    if (band === undefined) sums.bands.set(key, (band = { inside: 0, count: 0 }));
+    band.count++;
+    if ((quantiles[from]?.[step] as number) <= actual && actual <= (quantiles[to]?.[step] as number)) band.inside++;
+  }
+  sums.pinballCount += probabilities.length;
+  const low = below === 0 ? 0 : (probabilities[below - 1] as number);
+  const high = notAbove > last ? 1 : (probabilities[notAbove] as number);
+  spread(sums.pit, low, high);
+}
+
+interface Band {
+  readonly key: string;
+  /** Places of its probabilities. */
+  readonly low: number;
+  readonly high: number;
+}
+
+const knownBands = new WeakMap<readonly number[], readonly Band[]>();
+
+/** Each pair of probabilities that add up to 1. */
+function bandsOf(probabilities: readonly number[]): readonly Band[] {
+  let bands = knownBands.get(probabilities);
+  if (bands === undefined) {
+    bands = probabilities.flatMap((lower, low) => {
+      const high = probabilities.length - 1 - low;
+      const upper = probabilities[high] as number;
+      return low < high && Math.abs(lower + upper - 1) < 1e-9 ? [{ key: `${lower}-${upper}`, low, high }] : [];
+    });
+    knownBands.set(probabilities, bands);
+  }
+  return bands;
+}
+
+/** One point, spread evenly over the probabilities between the quantiles that enclose it: nothing more is known of where it lies. */
+function spread(pit: Float64Array, low: number, high: number): void {
+  for (let share = Math.floor(low * pit.length - 1e-9); share < pit.length && share < high * pit.length; share++) {
+    if (share < 0) continue;
+    const overlap = Math.min(high, (share + 1) / pit.length) - Math.max(low, share / pit.length);
+    if (overlap > 0) pit[share] = (pit[share] as number) + overlap / (high - low);
+  }
+}
+
+function groupOf(key: ScoreGroup['key'], sums: Sums): ScoreGroup {
+  const { n, produced, fallback, unavailable } = sums;
+  const mean = (sum: number): number | null => (n === 0 ? null : sum / n);
+  const spreadPoints = sums.pit.reduce((sum, share) => sum + share, 0);
+  const skill = (index: number): number | null => {
+    const both = sums.references[index];
+    return both === undefined || !(both.reference > 0) ? null : 1 - both.own / both.reference;
+  };
+  const squared = mean(sums.squared);
+  return {
+    key,
+    n,
+    produced,
+    fallback,
+    unavailable,
+    mae: mean(sums.absolute),
+    bias: mean(sums.signed),
+    rmse: squared === null ? null : Math.sqrt(squared),
+    pinball: sums.pinballCount === 0 ? null : sums.pinball / sums.pinballCount,
+    coverage: Object.fromEntries([...sums.bands].map(([band, { inside, count }]) => [band, inside / count])),
+    pit: spreadPoints === 0 ? null : Array.from(sums.pit, (share) => share / spreadPoints),
+    skill: { persistence: skill(0), same_time_yesterday: skill(1), same_time_last_week: skill(2) },
+    interval: intervalOf([...sums.days.values()]),
+  };
+}
+
+/** Of the mean absolute error: days are drawn again with replacement, because errors of one day go together. Null for a single day. */
+function intervalOf(days: readonly { readonly absolute: number; readonly count: number }[]): ScoreGroup['interval'] {
+  if (days.length < 2) return null;
+  const stream = new SeededStream(seed);
+  const means = Float64Array.from({ length: resamples }, () => {
+    let [absolute, count] = [0, 0];
+    for (let drawn = 0; drawn < days.length; drawn++) {
+      const day = days[stream.below(days.length)];
+      absolute += day?.absolute ?? 0;
+      count += day?.count ?? 0;
+    }
+    return absolute / count;
+  }).sort();
+  const at = (share: number): number => means[Math.round(share * (resamples - 1))] as number;
+  return { low: at((1 - intervalShare) / 2), high: at((1 + intervalShare) / 2) };
+}

@@ -1,0 +1,120 @@
+/**
+ * Forecasts that run by themselves [data-processing §8]: when, with which request, and the timer. The call is made by whoever starts this; it
+ * takes the path of every other call.
+ */
+import type { ProcessTaskRequest } from '../api/processing.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import type { Log } from '../base/log.ts';
+import { formatTimestamp } from '../base/timestamp.ts';
+import type { TaskDeclaration } from '../contract/task/declaration.ts';
+import type { CommissionedRoute } from './commission/commissioned.ts';
+import type { ScheduleSettings } from './commission/routes.ts';
+
+export type ScheduledRoute = Pick<CommissionedRoute, 'task' | 'binding'> & {
+  readonly route: { readonly schedule: ScheduleSettings };
+};
+
+export function isScheduled(route: CommissionedRoute): route is CommissionedRoute & ScheduledRoute {
+  return route.route.schedule !== null;
+}
+
+/** The next instant after `nowMs` at which a route is due: `offset_seconds` behind a multiple of `every_seconds` since the epoch. */
+export function nextRunMs({ every_seconds, offset_seconds = 0 }: ScheduleSettings, nowMs: number): number {
+  const [everyMs, offsetMs] = [every_seconds * 1000, offset_seconds * 1000];
+  return (Math.floor((nowMs - offsetMs) / everyMs) + 1) * everyMs + offsetMs;
+}
+
+/** The request of a run at `nowMs`: its `as_of` is the newest label that is settled. */
+export function scheduledRequest({ task, binding, route }: ScheduledRoute, nowMs: number): ProcessTaskRequest {
+  const { cadence_seconds: cadence, settle_seconds: settle, horizon_steps: stepsMax } = task.frame;
+  const cadenceMs = cadence * 1000;
+  const asOfMs = Math.floor((nowMs - settle * 1000) / cadenceMs) * cadenceMs;
+  const { horizon_steps: steps = stepsMax, quantiles = deciles(task) } = route.schedule;
+  return {
+    task_id: task.id,
+    expected_task_revision: task.revision,
+    binding_id: binding.id,
+    expected_binding_revision: binding.revision,
+    as_of: formatTimestamp(asOfMs),
+    options: { kind: 'forecast', horizon_steps: steps, ...(quantiles.length > 0 && { quantiles: [...quantiles] }) },
+  };
+}
+
+const half = 0.5;
+const bands = [
+  [0.1, 0.9],
+  [0.2, 0.8],
+  [0.3, 0.7],
+  [0.4, 0.6],
+] as const;
+
+/** As far as `max_quantiles` goes: bands from the widest on, and the median where one is left over. */
+function deciles({ output }: TaskDeclaration): readonly number[] {
+  const pairs = bands.slice(0, Math.floor(output.max_quantiles / 2));
+  const withMedian = output.max_quantiles > 2 * pairs.length;
+  return [...pairs.flat(), ...(withMedian ? [half] : [])].sort((one, other) => one - other);
+}
+
+export interface ScheduleParts {
+  readonly routes: readonly ScheduledRoute[];
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Whether this process is the one that runs them now. */
+  isOwn(): boolean;
+  /** Throws the Fault that a caller would see. */
+  call(request: ProcessTaskRequest): Promise<void>;
+}
+
+/** Runs every route when it is due; one that is still under way then is left out, and said. */
+export function runSchedule(parts: ScheduleParts): Timer {
+  const timers = parts.routes.map((route) => new RouteTimer(route, parts));
+  return { cancel: () => timers.forEach((timer) => timer.cancel()) };
+}
+
+class RouteTimer implements Timer {
+  readonly #route: ScheduledRoute;
+  readonly #parts: ScheduleParts;
+  #timer: Timer | undefined;
+  #running = false;
+  #ended = false;
+
+  constructor(route: ScheduledRoute, parts: ScheduleParts) {
+    this.#route = route;
+    this.#parts = parts;
+    this.#wait();
+  }
+
+  cancel(): void {
+    this.#ended = true;
+    this.#timer?.cancel();
+  }
+
+  #wait(): void {
+    const nowMs = this.#parts.clock.wallMs();
+    const dueMs = nextRunMs(this.#route.route.schedule, nowMs);
+    this.#timer = this.#parts.clock.after(dueMs - nowMs, () => {
+      void this.#run();
+      if (!this.#ended) this.#wait();
+    });
+  }
+
+  async #run(): Promise<void> {
+    const { clock, log, isOwn, call } = this.#parts;
+    const about = { task: this.#route.task.id, binding: this.#route.binding.id };
+    if (!isOwn()) return;
+    if (this.#running) {
+      log.warn('a scheduled forecast was left out: the one before is still under way', about);
+      return;
+    }
+    this.#running = true;
+    try {
+      await call(scheduledRequest(this.#route, clock.wallMs()));
+    } catch (error) {
+      const reason = error instanceof Fault ? { code: error.code, reason: error.message } : { reason: String(error) };
+      log.warn('a scheduled forecast failed', { ...about, ...reason });
+    } finally {
+      this.#running = false;
+    }
+  }
+}
