@@ -10,6 +10,7 @@ import type { PointMemory } from '../points/shared-memory.ts';
 import { processingCapabilities } from '../processing/capabilities.ts';
 import { readConfiguration } from '../processing/commission/configuration.ts';
 import { keptDigestsFile } from '../processing/commission/kept-digests.ts';
+import { watchedPoints } from '../processing/frame/live-tail.ts';
 import type { ProcessingLimits } from '../processing/limits.ts';
 import { measuredProcessor, type ProcessorMeasures } from '../processing/processor/measured.ts';
 import type { Processor } from '../processing/processor/processor.ts';
@@ -22,7 +23,7 @@ import { isScheduled, runSchedule } from '../processing/schedule.ts';
 import { routeSlots } from '../processing/slots.ts';
 import { covariateFiles } from '../processing/source/covariate-file.ts';
 import { embeddedHistory } from '../processing/source/embedded-history.ts';
-import { liveStateOf } from '../processing/source/live-state.ts';
+import { LiveTails } from '../processing/source/live-state.ts';
 import { upstreamHistory } from '../processing/source/upstream-history.ts';
 import type { Site } from '../site/site.ts';
 import { type Environment, type ServiceConfig, StartError } from './config.ts';
@@ -49,6 +50,8 @@ export interface ServiceProcessing {
   readonly capabilities: readonly BoundCapability[];
   /** One entry a processor. */
   measures(): readonly ProcessorMeasures[];
+  /** Ends what runs beside the calls. */
+  stop(): void;
   /** Runs forecasts that are due, while `isOwn`. */
   schedule(callOf: CallOf, isOwn: () => boolean): Timer;
 }
@@ -59,6 +62,7 @@ const scheduler = 'forecast-schedule';
 export const noProcessing: ServiceProcessing = {
   capabilities: [],
   measures: () => [],
+  stop: () => undefined,
   schedule: () => ({ cancel: () => undefined }),
 };
 
@@ -88,7 +92,9 @@ export function startProcessing(setup: ProcessingSetup): ServiceProcessing {
           clock: systemClock,
           bearerToken: secret(upstream.bearer_token_env ?? null, 'local'),
         });
-  const table = createLiveTableReader(memory);
+  const watched = watchedPoints(found.routes);
+  const tails = new LiveTails(createLiveTableReader(memory), site.points.length, watched, systemClock);
+  const watching = tails.watch(setup.limits.live_tail_poll_ms);
   log.info('data processing is on', { routes: found.routes.length, processors: processors.length });
   const store = new ResultStore(setup.database);
   const results = resultCapabilities({
@@ -108,11 +114,12 @@ export function startProcessing(setup: ProcessingSetup): ServiceProcessing {
     limits: setup.limits,
     slots: routeSlots(),
     sources: { history, covariates: covariateFiles },
-    live: () => liveStateOf(table, site.points.length, systemClock),
+    live: () => tails,
   });
   return {
     capabilities: [...capabilities, ...results],
     measures: () => processors.map((processor) => processor.measures()),
+    stop: () => watching.cancel(),
     schedule(callOf, isOwn) {
       const process = capabilities.find(({ descriptor }) => descriptor === dataProcessing.process);
       if (process === undefined) throw new Error('there is no process call');

@@ -247,7 +247,11 @@ async function startForecasts({ configuration, limits, opened, ...rest }: Foreca
   const database = await openedForOperator(() => openForecastDatabase(place, systemClock, log));
   opened.add(() => database.close());
   await openedForOperator(() => database.ready());
-  return orStartError(() => startProcessing({ ...rest, configuration, limits: limits.processing, database, log }));
+  const started = orStartError(() =>
+    startProcessing({ ...rest, configuration, limits: limits.processing, database, log }),
+  );
+  opened.add(() => started.stop());
+  return started;
 }
 
 interface HandlerParts {

@@ -1,11 +1,13 @@
 /**
  * The demo's weather service: a file of irradiance runs in the data dir, one run every six hours with the quarter hours of
- * the next two and a half days, from the measured series that the plant replays (config/demo/series/NOTICE.md).
+ * the next two and a half days: the measured series that the plant replays (config/demo/series/NOTICE.md), with the errors of a
+ * weather forecast, which grow with the lead. They are made up, and the same for a run however often it is written.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { SeededStream } from '../base/seeded.ts';
 import { formatTimestamp } from '../base/timestamp.ts';
 import { type ReplaySeries, readSeries, seriesValueAt } from '../devices/driver/series.ts';
 import type { Site } from '../site/site.ts';
@@ -15,6 +17,14 @@ const issueEveryMs = 6 * 3_600_000;
 /** Two days back, so that a cutoff of yesterday has its run too. */
 const runsKept = 9;
 const stepsAhead = 240;
+/** Standard deviation of the error, as a share of the irradiance: of the first quarter hour, and from a day ahead on. */
+const errorAtFirst = 0.05;
+const errorLater = 0.25;
+/** How much of an error the next quarter hour still has: clouds stay for hours. */
+const errorKept = 0.95;
+/** No forecast is this many times too low or too high. */
+const errorFactors = { low: 0.3, high: 1.7 } as const;
+const dayQuarters = 96;
 /** How often a new run may be due; far less than the time between two. */
 const lookEveryMs = 60_000;
 
@@ -45,6 +55,9 @@ function runsUpTo(newestMs: number, series: ReplaySeries, timezone: string) {
   const runs = Array.from({ length: runsKept }, (_, index) => {
     const issuedMs = newestMs - (runsKept - 1 - index) * issueEveryMs;
     const times = Array.from({ length: stepsAhead }, (_value, step) => issuedMs + (step + 1) * quarterMs);
+    const factors = forecastErrors(issuedMs);
+    const irradiance = (atMs: number, step: number): number =>
+      Math.max(0, seriesValueAt(series, atMs, timezone)) * (factors[step] ?? 1);
     return {
       issued_at: formatTimestamp(issuedMs),
       watermark: formatTimestamp(issuedMs),
@@ -52,13 +65,26 @@ function runsUpTo(newestMs: number, series: ReplaySeries, timezone: string) {
       fields: {
         irradiance: {
           unit: 'W/m2',
-          values: times.map((atMs) => Math.round(Math.max(0, seriesValueAt(series, atMs, timezone)) * 10) / 10),
+          values: times.map((atMs, step) => Math.round(irradiance(atMs, step) * 10) / 10),
           quality: times.map(() => 'good'),
         },
       },
     };
   });
   return { schema: 'svc.covariate-runs.v1', runs };
+}
+
+/** One factor a quarter hour. */
+export function forecastErrors(issuedMs: number): readonly number[] {
+  const stream = new SeededStream(Math.floor(issuedMs / issueEveryMs));
+  // Uniform numbers of variance 1.
+  const shock = (): number => Math.sqrt(12) * (stream.next() - 0.5);
+  let error = shock();
+  return Array.from({ length: stepsAhead }, (_, step) => {
+    error = errorKept * error + Math.sqrt(1 - errorKept ** 2) * shock();
+    const size = errorAtFirst + (errorLater - errorAtFirst) * Math.min(1, step / dayQuarters);
+    return Math.min(errorFactors.high, Math.max(errorFactors.low, 1 + size * error));
+  });
 }
 
 /** Replaced whole, because it is read at any moment. */

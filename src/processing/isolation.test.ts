@@ -14,7 +14,7 @@ import { type Edit, fixtureFile } from '../testing/load-site.ts';
 import { gatewaysOn } from '../testing/processing-gateway.ts';
 import { type RawServer, rawResponse, rawServer } from '../testing/raw-server.ts';
 import { http } from './processor/transport/http.ts';
-import { liveStateOf } from './source/live-state.ts';
+import { LiveTails } from './source/live-state.ts';
 
 let server: RawServer | undefined;
 afterEach(() => server?.close());
@@ -120,7 +120,8 @@ describe.each(engines)('what a process call may change, on %s', (engine) => {
           ],
         ],
       },
-      live: (clock) => liveStateOf(createLiveTableReader(memory), points.length, clock),
+      live: (clock) =>
+        new LiveTails(createLiveTableReader(memory), points.length, [{ pointIndex: 0, cadenceMs: 900_000 }], clock),
     });
     const { clock, history } = site;
     // A live value of the cutoff's own moment, and a command on its way.

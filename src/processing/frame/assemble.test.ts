@@ -25,7 +25,7 @@ import {
   row,
   temperatureSeries,
 } from '../../testing/load-site.ts';
-import type { LiveSample } from '../source/live-state.ts';
+import type { LiveSample, WatchedPoint } from '../source/live-state.ts';
 import type { Assembly } from './assemble.ts';
 import type { Reason } from './reason.ts';
 
@@ -503,7 +503,9 @@ describe.each(engines)('[data-processing §4.7] Live tail, on %s', (engine) => {
       ],
     ],
   };
-  const live = (sample: LiveSample | null) => ({ sample: (index: number) => (index === 0 ? sample : null) });
+  const live = (sample: LiveSample | null) => ({
+    sample: ({ pointIndex }: WatchedPoint) => (pointIndex === 0 ? sample : null),
+  });
   const fresh: LiveSample = { value: 900, observedMs: atPlace('12:00:00'), uncertain: false };
 
   test('replaces only the final cell of a last feature, and says so', async () => {

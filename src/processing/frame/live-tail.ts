@@ -4,8 +4,8 @@
  */
 import type { Log } from '../../base/log.ts';
 import { inRange } from '../../contract/task/declaration.ts';
-import type { BoundInput, CalendarSource, RecordedSource } from '../commission/commissioned.ts';
-import type { LiveSample, LiveState } from '../source/live-state.ts';
+import type { BoundInput, CalendarSource, CommissionedRoute, RecordedSource } from '../commission/commissioned.ts';
+import type { LiveSample, LiveState, WatchedPoint } from '../source/live-state.ts';
 import { copyOf, countMarks, mark, setCell } from './cells.ts';
 import type { Feature } from './feature.ts';
 import type { FramePlan } from './plan.ts';
@@ -21,7 +21,7 @@ export function withLiveTail(
   return features.map((feature) => {
     const source = lastSource(sources.get(feature.input.name));
     if (source === null) return feature;
-    const sample = live.sample(source.pointIndex);
+    const sample = live.sample({ pointIndex: source.pointIndex, cadenceMs: plan.history.cadenceMs }, plan.asOfMs);
     const obstacle = obstacleTo(sample, feature, plan);
     if (sample !== null && obstacle === null) return replaceTail(feature, sample);
     log.info('live tail not used', { feature: feature.input.name, reason: obstacle });
@@ -55,4 +55,18 @@ function replaceTail(feature: Feature, sample: LiveSample): Feature {
     sourceKind: alone ? 'live' : 'history_and_live',
     watermarkMs: sample.observedMs,
   };
+}
+
+/** The points whose live samples calls of these routes may use, each once. */
+export function watchedPoints(routes: readonly CommissionedRoute[]): readonly WatchedPoint[] {
+  const found = new Map<string, WatchedPoint>();
+  for (const { task, history } of routes) {
+    if (task.frame.live_tail === 'forbidden') continue;
+    const cadenceMs = task.frame.cadence_seconds * 1000;
+    for (const bound of history) {
+      const source = lastSource(bound);
+      if (source !== null) found.set(`${source.pointIndex} ${cadenceMs}`, { pointIndex: source.pointIndex, cadenceMs });
+    }
+  }
+  return [...found.values()];
 }
