@@ -139,7 +139,8 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
       ready: async (page) => {
         await page.getByRole('button', { name: 'Run the forecast' }).click();
         await page.getByTestId('result').waitFor({ timeout: 20_000 });
-        await page.locator('.uplot').waitFor();
+        await page.getByTestId('issued').waitFor();
+        await page.locator('.uplot').nth(1).waitFor();
       },
     },
   ];

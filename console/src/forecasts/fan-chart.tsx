@@ -1,4 +1,4 @@
-/** The forecast as a line, its quantiles as a fan of bands around it. */
+/** The forecast as a line, its quantiles as a fan of bands around it, and what happened over it. */
 import 'uplot/dist/uPlot.min.css';
 import { useComputedColorScheme } from '@mantine/core';
 import { useEffect, useRef } from 'react';
@@ -16,18 +16,24 @@ const bandAlpha = 0.16;
 
 interface ChartParts {
   readonly output: ForecastOutput;
+  /** What was recorded, one a point. */
+  readonly actuals?: readonly (number | null)[] | undefined;
   /** What the chart says, for those who do not see it. */
   readonly label: string;
 }
 
-export default function FanChart({ output, label }: ChartParts) {
+export default function FanChart({ output, actuals, label }: ChartParts) {
   const place = useRef<HTMLDivElement>(null);
   const scheme = useComputedColorScheme('light');
   useEffect(() => {
     const element = place.current;
     if (element === null) return;
     const { width } = element.getBoundingClientRect();
-    const chart = new uPlot(optionsFor(output, scheme === 'dark', width), dataOf(output), element);
+    const chart = new uPlot(
+      optionsFor(output, actuals !== undefined, scheme === 'dark', width),
+      dataOf(output, actuals),
+      element,
+    );
     const observer = new ResizeObserver(([entry]) => {
       if (entry !== undefined) chart.setSize({ width: entry.contentRect.width, height: heightPx });
     });
@@ -36,7 +42,7 @@ export default function FanChart({ output, label }: ChartParts) {
       observer.disconnect();
       chart.destroy();
     };
-  }, [output, scheme]);
+  }, [output, actuals, scheme]);
   return <div ref={place} className={classes['chartPlace']} role="img" aria-label={label} />;
 }
 
@@ -44,19 +50,21 @@ function probabilities(output: ForecastOutput): number[] {
   return output.points[0]?.quantiles?.map(({ probability }) => probability) ?? [];
 }
 
-/** Times in seconds, the value, then each quantile. */
-function dataOf(output: ForecastOutput): uPlot.AlignedData {
+/** Times in seconds, the value, then each quantile, then what happened. */
+function dataOf(output: ForecastOutput, actuals: ChartParts['actuals']): uPlot.AlignedData {
   const { points } = output;
   return [
     points.map(({ timestamp }) => Date.parse(timestamp) / 1000),
     points.map(({ value }) => value),
     ...probabilities(output).map((_, at) => points.map((point) => point.quantiles?.[at]?.value ?? null)),
+    ...(actuals === undefined ? [] : [points.map((_, place) => actuals[place] ?? null)]),
   ];
 }
 
-function optionsFor(output: ForecastOutput, isDark: boolean, width: number): uPlot.Options {
+function optionsFor(output: ForecastOutput, withActuals: boolean, isDark: boolean, width: number): uPlot.Options {
   const line = isDark ? '#4ba9b8' : '#0b6f7b';
   const fill = isDark ? `rgba(75, 169, 184, ${bandAlpha})` : `rgba(11, 111, 123, ${bandAlpha})`;
+  const happened = isDark ? '#e6b566' : '#8a5a00';
   const text = isDark ? '#a9b4bd' : '#4d5963';
   const grid = isDark ? '#2d373f' : '#dbe1e6';
   const shown = probabilities(output);
@@ -86,6 +94,7 @@ function optionsFor(output: ForecastOutput, isDark: boolean, width: number): uPl
         points: { show: false },
         value,
       })),
+      ...(withActuals ? [{ label: words.actual, stroke: happened, width: 2, spanGaps: false, value }] : []),
     ],
     // Outermost pair first; each pair lies on the ones around it.
     bands: Array.from({ length: Math.floor(shown.length / 2) }, (_, at) => ({

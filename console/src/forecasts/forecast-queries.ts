@@ -1,9 +1,11 @@
 /** Tasks, processors and runs of area C [data-processing §5.1], as queries. */
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { ApiError } from '../../../src/api/client.ts';
 import type { DerivedData, ProcessTaskRequest } from '../../../src/api/processing.ts';
 import { dataProcessing } from '../../../src/api/processing-capabilities.ts';
 import type { TaskDiscoveryEntry } from '../../../src/api/processing-discovery.ts';
+import { resultPageSize } from '../../../src/api/processing-results.ts';
+import { nowMs } from '../clock.ts';
 import { call } from '../server/calls.ts';
 
 const healthPeriodMs = 15_000;
@@ -36,6 +38,48 @@ export function useProcessors(enabled: boolean) {
     queryFn: () => orOff(async () => (await call(dataProcessing.health)).data.processors),
     enabled,
     refetchInterval: healthPeriodMs,
+  });
+}
+
+/** How far back the slider goes, and how often new results and actuals are looked for. */
+const issuedDays = 14;
+const keptPeriodMs = 60_000;
+
+const aboutOf = ({ task, binding }: TaskDiscoveryEntry) => ({ task: task.id, binding: binding.id });
+
+export const issuedKey = (entry: TaskDiscoveryEntry) => ['forecasts', 'issued', taskKey(entry)] as const;
+
+/** The forecast that was issued so many before the newest one, and how many there are. */
+export function useIssued(entry: TaskDiscoveryEntry, back: number) {
+  const page = Math.floor(back / resultPageSize) + 1;
+  return useQuery({
+    queryKey: [...issuedKey(entry), page],
+    queryFn: async () => {
+      const from = new Date(nowMs() - issuedDays * 86_400_000).toISOString();
+      const query = { ...aboutOf(entry), from, page: String(page) };
+      return (await call(dataProcessing.results, { query })).data;
+    },
+    select: ({ list, total }) => ({ total, entry: list[back % resultPageSize] ?? null }),
+    placeholderData: keepPreviousData,
+    refetchInterval: keptPeriodMs,
+  });
+}
+
+export function useKept(resultId: string) {
+  return useQuery({
+    queryKey: ['forecasts', 'kept', resultId],
+    queryFn: async () =>
+      (await call(dataProcessing.result, { params: { result_id: resultId }, query: { include: 'actuals' } })).data,
+    placeholderData: keepPreviousData,
+    refetchInterval: keptPeriodMs,
+  });
+}
+
+export function useScores(entry: TaskDiscoveryEntry) {
+  return useQuery({
+    queryKey: ['forecasts', 'scores', taskKey(entry)],
+    queryFn: async () => (await call(dataProcessing.scores, { query: aboutOf(entry) })).data,
+    refetchInterval: keptPeriodMs,
   });
 }
 

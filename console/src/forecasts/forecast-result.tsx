@@ -3,19 +3,26 @@ import { Button, Group } from '@mantine/core';
 import { lazy, Suspense, useState } from 'react';
 import type { DerivedData } from '../../../src/api/processing.ts';
 import { fullTime, inWords, useNowMs } from '../parts/moment.tsx';
-import { shownDuration, shownNumber } from '../parts/number.ts';
+import { shownDuration, shownNumber, withUnit } from '../parts/number.ts';
 import { Notice, Tag } from '../parts/tag.tsx';
 import { t } from '../strings/index.ts';
+import { type ExplanationSeen, explanationOf } from './explanation.ts';
 import classes from './forecasts.module.css';
 
 const words = t.forecasts.result;
 const FanChart = lazy(() => import('./fan-chart.tsx'));
 
-export function ForecastResult({ derived }: { derived: DerivedData }) {
+interface ResultParts {
+  readonly derived: DerivedData;
+  /** What was recorded for its points, null where nothing was yet; absent while nobody asks. */
+  readonly actuals?: readonly (number | null)[];
+}
+
+export function ForecastResult({ derived, actuals }: ResultParts) {
   const [asTable, setAsTable] = useState(false);
   const { fallback, data } = derived;
   return (
-    <div data-testid="result" data-status={derived.processing_status}>
+    <div data-testid={actuals === undefined ? 'result' : 'issued'} data-status={derived.processing_status}>
       <Group mb="sm">
         <Tag tone={derived.processing_status === 'produced' ? 'good' : 'warn'}>{words[derived.processing_status]}</Tag>
         <Expiry at={derived.expires_at} />
@@ -35,12 +42,13 @@ export function ForecastResult({ derived }: { derived: DerivedData }) {
         </Notice>
       )}
       {asTable ? (
-        <PointTable data={data} />
+        <PointTable data={data} actuals={actuals} />
       ) : (
         <Suspense fallback={<div className={classes['chart']} />}>
-          <FanChart output={data} label={chartLabel(data)} />
+          <FanChart output={data} actuals={actuals} label={chartLabel(data)} />
         </Suspense>
       )}
+      <Explained derived={derived} />
       <Facts derived={derived} />
     </div>
   );
@@ -63,7 +71,33 @@ function Expiry({ at }: { at: string }) {
   );
 }
 
-function PointTable({ data }: { data: DerivedData['data'] }) {
+/** What the forecast rests on, in one sentence. */
+function Explained({ derived }: { derived: DerivedData }) {
+  const seen = explanationOf(derived.processor.details);
+  if (seen === null) return null;
+  const { models, inputs, shift, lost, doubted } = seen;
+  const shares = (of: typeof models): string =>
+    of.map(({ name, share }) => `${name} ${Math.round(100 * share)} %`).join(', ');
+  const said = [
+    words.models(shares(models)),
+    ...(inputs.length === 0 ? [] : [words.inputs(shares(inputs))]),
+    ...(shift === null ? [] : [shiftText(shift, derived.data.unit)]),
+    ...(lost.length === 0 ? [] : [words.lost(lost.join(', '))]),
+    ...(doubted === 0 ? [] : [words.doubted(doubted)]),
+  ];
+  return (
+    <p className={classes['soft']} data-testid="explanation">
+      {said.join(' ')}
+    </p>
+  );
+}
+
+function shiftText({ since, factor, added }: NonNullable<ExplanationSeen['shift']>, unit: string): string {
+  const amount = factor === null ? withUnit(added, unit) : `× ${shownNumber(factor)}`;
+  return words.shift(fullTime(since), amount);
+}
+
+function PointTable({ data, actuals }: { data: DerivedData['data']; actuals: ResultParts['actuals'] }) {
   const quantiles = data.points[0]?.quantiles?.map(({ probability }) => probability) ?? [];
   return (
     <div className={classes['scroll']} tabIndex={0} role="region" aria-label={chartLabel(data)}>
@@ -74,6 +108,7 @@ function PointTable({ data }: { data: DerivedData['data'] }) {
             <th scope="col">
               {words.value} [{data.unit}]
             </th>
+            {actuals !== undefined && <th scope="col">{words.actual}</th>}
             {quantiles.map((probability) => (
               <th key={probability} scope="col">
                 {words.quantile(shownNumber(probability * 100))}
@@ -82,10 +117,11 @@ function PointTable({ data }: { data: DerivedData['data'] }) {
           </tr>
         </thead>
         <tbody>
-          {data.points.map((point) => (
+          {data.points.map((point, place) => (
             <tr key={point.timestamp}>
               <td>{fullTime(point.timestamp)}</td>
               <td>{shownNumber(point.value)}</td>
+              {actuals !== undefined && <td>{shownNumber(actuals[place])}</td>}
               {point.quantiles?.map(({ probability, value }) => (
                 <td key={probability}>{shownNumber(value)}</td>
               ))}

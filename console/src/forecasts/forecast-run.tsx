@@ -1,6 +1,6 @@
 /** One run of a task: its options, its result, or why it was refused. */
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { ApiError } from '../../../src/api/client.ts';
 import type { TaskDiscoveryEntry } from '../../../src/api/processing-discovery.ts';
@@ -12,7 +12,7 @@ import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
 import { t } from '../strings/index.ts';
 import { cutOf, latestCut, quantilesOf } from './as-of.ts';
-import { runForecast } from './forecast-queries.ts';
+import { issuedKey, runForecast } from './forecast-queries.ts';
 import { ForecastRefusal } from './forecast-refusal.tsx';
 import { ForecastResult } from './forecast-result.tsx';
 import classes from './forecasts.module.css';
@@ -34,6 +34,7 @@ function useRunForm(entry: TaskDiscoveryEntry) {
   const [horizon, setHorizon] = useState(forecast.max_horizon_steps);
   const [quantiles, setQuantiles] = useState(() => startingQuantiles(forecast.max_quantiles));
   const [asking, setAsking] = useState(false);
+  const queries = useQueryClient();
   const cadence = shownDuration(forecast.cadence_ms);
   const cut = cutOf(asOf, forecast.cadence_ms, nowMs());
   const chosen = quantilesOf(quantiles, forecast.max_quantiles);
@@ -42,6 +43,7 @@ function useRunForm(entry: TaskDiscoveryEntry) {
       if (cut === null || chosen === null) throw new Error(words.run.badAsOf(cadence));
       return runForecast({ entry, asOf: cut, horizonSteps: horizon, quantiles: chosen, confirmed });
     },
+    onSuccess: () => void queries.invalidateQueries({ queryKey: issuedKey(entry) }),
     // The route's policy wants a confirmation: it is asked for, and the run is sent again with it.
     onError: (error) => error instanceof ApiError && error.code === 'confirmation-required' && setAsking(true),
   });

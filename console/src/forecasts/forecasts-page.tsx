@@ -1,6 +1,7 @@
 /** Forecasts: the commissioned tasks, how their processors are, and a run of one of them. */
 import { Skeleton, Title } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
+import { lazy, Suspense } from 'react';
 import type { TaskDiscoveryEntry } from '../../../src/api/processing-discovery.ts';
 import { Failure } from '../parts/failure.tsx';
 import { Moment } from '../parts/moment.tsx';
@@ -13,6 +14,7 @@ import { ForecastRun } from './forecast-run.tsx';
 import classes from './forecasts.module.css';
 
 const words = t.forecasts;
+const KeptForecasts = lazy(() => import('./kept-forecasts.tsx'));
 
 export function ForecastsPage() {
   const tasks = useTasks();
@@ -57,7 +59,12 @@ export function ForecastsPage() {
             </section>
             <Processors />
           </div>
-          <ForecastRun key={taskKey(entry)} entry={entry} />
+          <div className={classes['stack']} key={taskKey(entry)}>
+            <ForecastRun entry={entry} />
+            <Suspense fallback={null}>
+              <KeptForecasts entry={entry} />
+            </Suspense>
+          </div>
         </div>
       )}
     </div>

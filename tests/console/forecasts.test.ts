@@ -1,0 +1,155 @@
+/// <reference lib="dom" />
+/** Issued forecasts in the console [data-processing §8]: each beside what was recorded, their score, and what they rest on. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { DerivedData } from '../../src/api/processing.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { formatTimestamp } from '../../src/base/timestamp.ts';
+import { openForecastDatabase } from '../../src/processing/results/forecast-database.ts';
+import { ResultStore } from '../../src/processing/results/result-store.ts';
+import { startTestService, type TestService, testFolders, waitFor } from '../e2e/running-service.ts';
+import { chromiumPath, demoFolder, launch, visit } from './browser.ts';
+
+const cadenceMs = 900_000;
+const hourMs = 3_600_000;
+const steps = 96;
+const kind = { taskId: 'demo.load-day-ahead', taskRevision: 1, bindingId: 'demo.plant', bindingRevision: 1 };
+
+function derivedAt(asOfMs: number): DerivedData {
+  return {
+    schema: 'svc.derived-data.v1',
+    result_id: idOf(asOfMs),
+    request_id: 'request',
+    task: { id: kind.taskId, revision: 1, kind: 'forecast' },
+    binding: { id: kind.bindingId, revision: 1 },
+    accepted_at: formatTimestamp(asOfMs),
+    expires_at: formatTimestamp(asOfMs + hourMs),
+    input_digest: `sha256:${'0'.repeat(64)}`,
+    processing_status: 'produced',
+    processor: {
+      id: 'setpoint-forecaster',
+      version: '0.1.0',
+      contract: 'svc.data-processing.forecast.v1',
+      details: {
+        explanation: {
+          models: [{ name: 'ridge-24', share: 0.7 }],
+          inputs: [{ name: 'past values', share: 0.9 }],
+          level_shift: { since: formatTimestamp(asOfMs - 12 * hourMs), factor: 1.5, probability: 0.6 },
+          lost_inputs: [{ name: '<b>rain</b>', steps: 4, how: 'missing' }],
+        },
+      },
+    },
+    quality: {
+      input_watermark: formatTimestamp(asOfMs),
+      missing_ratio: 0,
+      max_gap_seconds: 0,
+      live_tail_included: false,
+      substituted_samples: 0,
+      fallback_used: false,
+    },
+    warnings: ['LEVEL_SHIFT'],
+    data: {
+      schema: 'svc.data-processing.output.forecast.v1',
+      kind: 'forecast',
+      target: 'load',
+      unit: 'kW',
+      sign_convention: 'positive_consumption',
+      cadence_seconds: 900,
+      timestamp_semantics: 'interval_end',
+      points: [],
+    },
+  };
+}
+
+function idOf(asOfMs: number): string {
+  return `0190aee6-2139-7a87-8448-${asOfMs.toString(16).padStart(12, '0')}`;
+}
+
+/** Two days of forecasts, one an hour, of a plant that the demo's recorded history knows. */
+async function keepForecasts(dataDir: string, newestMs: number): Promise<void> {
+  mkdirSync(dataDir, { recursive: true });
+  const database = await openForecastDatabase(join(dataDir, 'forecasts.sqlite'), systemClock, silentLog);
+  const store = new ResultStore(database);
+  const row = (value: number): Float64Array => new Float64Array(steps).fill(value);
+  for (let back = 47; back >= 0; back--) {
+    const asOfMs = newestMs - back * hourMs;
+    await store.keep(
+      {
+        resultId: idOf(asOfMs),
+        kind,
+        asOfMs,
+        keptMs: asOfMs,
+        firstMs: asOfMs + cadenceMs,
+        lastMs: asOfMs + steps * cadenceMs,
+        steps,
+        probabilities: [0.1, 0.5, 0.9],
+        inputDigest: `sha256:${'0'.repeat(64)}`,
+        outcome: {
+          status: 'produced',
+          derived: derivedAt(asOfMs),
+          numbers: {
+            value: row(200),
+            quantiles: [row(20), row(200), row(350)],
+            references: [row(10), row(150), row(200)],
+          },
+        },
+      },
+      0,
+    );
+  }
+  await database.close();
+}
+
+describe.runIf(chromiumPath !== undefined)('issued forecasts', () => {
+  const folders = testFolders('');
+  const newestMs = Math.floor((Date.now() - 25 * hourMs) / cadenceMs) * cadenceMs;
+  let service: TestService;
+  let browser: Browser;
+  beforeAll(async () => {
+    await keepForecasts(folders.data, newestMs);
+    const env = { SVC_CONFIG_DIR: demoFolder, SVC_LOG_LEVEL: 'info', SVC_FORECASTER_PORT: '0' };
+    service = await startTestService(folders, env, 'start.ts');
+    browser = await launch();
+    await waitFor(() => (service.logs().includes('demo history filled') ? true : undefined), 60_000);
+  }, 90_000);
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+    folders.remove();
+  });
+
+  test('a score card, the newest beside what was recorded, and earlier ones by the slider', async () => {
+    const { page, context, complaints } = await visit(browser, service, { width: 1440 });
+    await page.goto(`${service.base}/#/forecasts`);
+    const kept = page.getByTestId('kept');
+    const scores = page.getByTestId('scores');
+    await scores.waitFor();
+    const text = await scores.innerText();
+    expect(text).toMatch(/Mean absolute error\s+[\d.]+ kW \([\d.]+ kW to [\d.]+ kW\)/);
+    expect(text).toMatch(/Inside the band 0\.1-0\.9\s+\d+ %/);
+    expect(text).toMatch(/Against the last value\s+\d+ % (smaller|larger) error/);
+    expect(await scores.getByRole('img').getAttribute('aria-label')).toMatch(/^Share of recorded values in each tenth/);
+    await kept.locator('.uplot').waitFor();
+    expect(await kept.innerText()).toContain('48 of 48 in the last 14 days');
+    // What a processor says is text, whatever is in it.
+    expect(await kept.getByTestId('explanation').innerText()).toMatch(
+      /^Models: ridge-24 70 %\. Strongest inputs: past values 90 %\. The level changed about .*: × 1\.5\. Not known over a part of the horizon: <b>rain<\/b>\.$/,
+    );
+    expect(await kept.innerText()).toContain('Expired');
+    await kept.getByRole('button', { name: 'Show as a table' }).click();
+    expect(await kept.getByRole('columnheader', { name: 'recorded' }).count()).toBe(1);
+    const recorded = await kept.locator('tbody tr td:nth-child(3)').allInnerTexts();
+    expect(recorded.filter((cell) => cell !== '–').length).toBeGreaterThan(90);
+    const slider = kept.getByRole('slider', { name: 'Issued forecast' });
+    await slider.focus();
+    for (let press = 0; press < 3; press++) await slider.press('ArrowLeft');
+    await kept.getByText('45 of 48 in the last 14 days').waitFor();
+    await slider.press('Home');
+    await kept.getByText('1 of 48 in the last 14 days').waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+});
