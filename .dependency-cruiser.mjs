@@ -28,7 +28,19 @@ const allowed = {
   cli: ['base', 'api'],
   // Commands on the data dir itself, without a service.
   'cli/data-dir': [
-    ...['base', 'api', 'cli', 'storage', 'databases', 'site', 'historian', 'audit', 'automation'],
+    ...[
+      'base',
+      'api',
+      'cli',
+      'storage',
+      'databases',
+      'site',
+      'historian',
+      'audit',
+      'automation',
+      'contract',
+      'processing',
+    ],
     // The site's keys and tokens.
     'gateway',
   ],

@@ -8,6 +8,7 @@ import { completionScript, type ShellName, shells } from './completion.ts';
 import { addAuditFileCommands } from './data-dir/audit-command.ts';
 import { addBackupCommands } from './data-dir/backup-command.ts';
 import type { DataDirParts } from './data-dir/data-dir.ts';
+import { addForecastCommands } from './data-dir/forecasts-command.ts';
 import { addHistoryCommands } from './data-dir/history-command.ts';
 import { addMigrateCommand } from './data-dir/migrate-command.ts';
 import { addRuleFileCommands } from './data-dir/rule-files-command.ts';
@@ -63,6 +64,7 @@ Exit codes: ${exitCodes.done} done, ${exitCodes.failed} failed, ${exitCodes.notC
   addRuleFileCommands(groups.rules, parts);
   addAuditFileCommands(groups.audit, parts);
   addHistoryCommands(setpoint.command('history').description('recorded values of one point'), parts);
+  addForecastCommands(setpoint.command('forecasts').description('forecasts over recorded history'), parts);
   addTokenCommand(setpoint, parts);
   addBackupCommands(setpoint, parts);
   addMigrateCommand(setpoint, parts);

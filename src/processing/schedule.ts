@@ -30,7 +30,7 @@ export function scheduledRequest({ task, binding, route }: ScheduledRoute, nowMs
   const { cadence_seconds: cadence, settle_seconds: settle, horizon_steps: stepsMax } = task.frame;
   const cadenceMs = cadence * 1000;
   const asOfMs = Math.floor((nowMs - settle * 1000) / cadenceMs) * cadenceMs;
-  const { horizon_steps: steps = stepsMax, quantiles = deciles(task) } = route.schedule;
+  const { horizon_steps: steps = stepsMax, quantiles = usualQuantiles(task) } = route.schedule;
   return {
     task_id: task.id,
     expected_task_revision: task.revision,
@@ -49,8 +49,8 @@ const bands = [
   [0.4, 0.6],
 ] as const;
 
-/** As far as `max_quantiles` goes: bands from the widest on, and the median where one is left over. */
-function deciles({ output }: TaskDeclaration): readonly number[] {
+/** Deciles as far as `max_quantiles` goes: bands from the widest on, and the median where one is left over. */
+export function usualQuantiles({ output }: TaskDeclaration): readonly number[] {
   const pairs = bands.slice(0, Math.floor(output.max_quantiles / 2));
   const withMedian = output.max_quantiles > 2 * pairs.length;
   return [...pairs.flat(), ...(withMedian ? [half] : [])].sort((one, other) => one - other);

@@ -1,4 +1,4 @@
-/** [extensions §9] loads whose level shifted, whose inputs were lost, whose newest value is wrong: coverage of the 80% band, and the warning. */
+/** [data-processing §8] loads whose level shifted, whose inputs were lost, whose newest value is wrong: coverage of the 80% band, and the warning. */
 import { describe, expect, test } from 'vitest';
 import {
   judgeForecasts,

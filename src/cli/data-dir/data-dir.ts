@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { type AuditLog, createAuditLog } from '../../audit/log.ts';
 import type { Clock } from '../../base/clock.ts';
-import { databaseFormats, wasMoved } from '../../databases/data-files.ts';
+import { databaseFile, databaseFormats, wasMoved } from '../../databases/data-files.ts';
 import { openDatabase } from '../../databases/site-database.ts';
 import { identityConfig } from '../../gateway/identity-config.ts';
 import { localScope } from '../../gateway/local-keys.ts';
@@ -75,4 +75,10 @@ export function forPerson<T>(work: () => T): T {
   } catch (error) {
     throw new CommandError(error instanceof Error ? error.message : String(error));
   }
+}
+
+/** Where recorded history is kept: a file of the data dir, or the server of rules and audit. */
+export function historyPlace(parts: DataDirParts): DatabasePlace {
+  const site = parts.siteDatabase();
+  return typeof site === 'string' ? databaseFile(parts.settings().dataDir, 'history') : site;
 }

@@ -7,11 +7,8 @@ import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { AuditEntry } from '../../audit/event.ts';
 import type { AuditLog } from '../../audit/log.ts';
-import { newId } from '../../base/id.ts';
 import { formatTimestamp, parseTimestamp } from '../../base/timestamp.ts';
-import { databaseFile } from '../../databases/data-files.ts';
 import type { DeletedPortion, ExportRequest, SeriesId } from '../../historian/historian.ts';
 import {
   csvHeader,
@@ -25,12 +22,12 @@ import {
 import { checkFile, type ImportReport, storeFile } from '../../historian/import.ts';
 import { historyLimits } from '../../historian/limits.ts';
 import { openHistorian } from '../../historian/open-historian.ts';
-import type { DatabasePlace } from '../../storage/database.ts';
 import { confirmedOption, unreadable } from '../command-line.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { prefixed } from '../failure.ts';
 import { showProgress } from '../terminal.ts';
-import { type DataDirParts, refuseMoved, type Settings, withDatabase } from './data-dir.ts';
+import { type DataDirParts, historyPlace, refuseMoved, type Settings, withDatabase } from './data-dir.ts';
+import { begunAct } from './recorded-act.ts';
 
 /** An import may wait longer for a service that is storing than a service waits for an import. */
 const importLimits = { ...historyLimits, lock_wait_ms: 5000 };
@@ -210,26 +207,6 @@ async function auditedImport(
   }
 }
 
-type Act = Pick<AuditEntry, 'action' | 'resource' | 'confirmation'>;
-
-/** Records that each act was accepted; the answer records how all of them ended. */
-async function begunAct(audit: AuditLog, acts: readonly Act[], asked: Readonly<Record<string, unknown>>) {
-  const common = {
-    subject: { kind: 'system', subjectId: 'setpoint-cli' },
-    risk: 'high',
-    correlationId: newId(),
-  } as const satisfies Partial<AuditEntry>;
-  const accepted: { readonly act: Act; readonly eventId: string }[] = [];
-  for (const act of acts) {
-    const { eventId } = await audit.append({ ...common, ...act, outcome: 'accepted', details: asked });
-    accepted.push({ act, eventId });
-  }
-  return async (outcome: 'succeeded' | 'failed', details: Readonly<Record<string, unknown>>): Promise<void> => {
-    for (const { act, eventId } of accepted)
-      await audit.append({ ...common, ...act, outcome, acceptedEventId: eventId, details: { ...asked, ...details } });
-  };
-}
-
 /** Nothing is deleted without a durable record that it was going to be, and how it ended follows. */
 async function deleteCommand(parts: DataDirParts, options: DeleteOptions): Promise<void> {
   const { point, from, to } = options;
@@ -352,7 +329,3 @@ function nameOf({ point, from, to, asKnownAt }: ExportOptions): string {
 }
 
 /** Beside the rules and the audit: in the data dir, or in the same server. */
-function historyPlace(parts: DataDirParts): DatabasePlace {
-  const site = parts.siteDatabase();
-  return typeof site === 'string' ? databaseFile(parts.settings().dataDir, 'history') : site;
-}

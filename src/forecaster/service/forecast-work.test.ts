@@ -104,7 +104,7 @@ test('[data-processing §6.2] points at the labels after as_of, inside the bound
   expect(jobs[0]?.sample).toMatchObject({ count: steps, horizon: 2, cadenceMs: 900_000, timeZone: 'UTC' });
 });
 
-test('[extensions §9] what the forecast rests on, and what was doubtful, is said in details and in warnings', async () => {
+test('[data-processing §8] what the forecast rests on, and what was doubtful, is said in details and in warnings', async () => {
   const seen: Partial<Explanation> = {
     inputs: [
       { name: 'past values', share: 0.75 },

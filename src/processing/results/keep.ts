@@ -28,23 +28,11 @@ export type KeepResult = (
 
 export function resultKeeper({ store, limits, clock, log }: KeepParts): KeepResult {
   return async (call, frame, inputDigest, processed) => {
-    const outcome = outcomeOf(call, frame, processed);
-    if (!call.route.route.keep_results || outcome === null) return null;
-    const { plan, options, route } = call;
+    const { route } = call;
+    if (!route.route.keep_results) return null;
     const keptMs = clock.wallMs();
-    const { cadenceMs, firstMs, steps } = plan.future;
-    const result: NewResult = {
-      resultId: outcome.status === 'unavailable' ? newId() : outcome.derived.result_id,
-      kind: kindOf(route),
-      asOfMs: plan.asOfMs,
-      keptMs,
-      firstMs,
-      lastMs: firstMs + (steps - 1) * cadenceMs,
-      steps,
-      probabilities: options.quantiles ?? [],
-      inputDigest,
-      outcome,
-    };
+    const result = newResultOf(call, frame, inputDigest, processed, keptMs);
+    if (result === null) return null;
     try {
       await store.keep(result, keptMs - limits.kept_days * dayMs);
       return true;
@@ -53,6 +41,32 @@ export function resultKeeper({ store, limits, clock, log }: KeepParts): KeepResu
       log.error('a result could not be kept', { task: route.task.id, result_id: result.resultId, reason });
       return false;
     }
+  };
+}
+
+/** Null where there is nothing that says anything about the forecast. */
+export function newResultOf(
+  call: ProcessCall,
+  frame: NormalisedFrame,
+  inputDigest: string,
+  processed: Processed,
+  keptMs: number,
+): NewResult | null {
+  const outcome = outcomeOf(call, frame, processed);
+  if (outcome === null) return null;
+  const { plan, options, route } = call;
+  const { cadenceMs, firstMs, steps } = plan.future;
+  return {
+    resultId: outcome.status === 'unavailable' ? newId() : outcome.derived.result_id,
+    kind: kindOf(route),
+    asOfMs: plan.asOfMs,
+    keptMs,
+    firstMs,
+    lastMs: firstMs + (steps - 1) * cadenceMs,
+    steps,
+    probabilities: options.quantiles ?? [],
+    inputDigest,
+    outcome,
   };
 }
 

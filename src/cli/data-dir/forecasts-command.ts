@@ -1,0 +1,42 @@
+/** `setpoint forecasts backtest` [data-processing §8]: what it takes; the work is loaded by whoever asks for it. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { parseTimestamp } from '../../base/timestamp.ts';
+import { confirmedOption, wholeNumber } from '../command-line.ts';
+import type { DataDirParts } from './data-dir.ts';
+import type { BacktestOptions } from './forecasts-backtest.ts';
+
+export function addForecastCommands(forecasts: Command, parts: DataDirParts): void {
+  forecasts
+    .command('backtest')
+    .description('run a task over recorded history, as it was known then, and score it')
+    .requiredOption('--task <id>', 'the commissioned task')
+    .requiredOption('--binding <id>', 'its binding')
+    .requiredOption('--from <time>', 'the first cutoff', readTime)
+    .requiredOption('--to <time>', 'the end of the cutoffs, itself not one', readTime)
+    .requiredOption('--every <seconds>', 'between two cutoffs', wholeNumber)
+    .option('--horizon <steps>', "steps ahead; the task's own when absent", wholeNumber)
+    .option('--quantiles <list>', 'such as 0.1,0.5,0.9; deciles when absent', readList)
+    .addOption(
+      new Option('--by <kind>', 'groups of the scores').choices(['none', 'lead', 'hour', 'day']).default('none'),
+    )
+    .option('--out <folder>', 'keep frames, results and actuals there, to compute every figure again')
+    .option(...confirmedOption)
+    .option('--json', 'print the scores as JSON')
+    .action(async (options: BacktestOptions) => {
+      const { backtestCommand } = await import('./forecasts-backtest.ts');
+      await backtestCommand(parts, options);
+    });
+}
+
+function readTime(text: string): number {
+  const ms = parseTimestamp(text);
+  if (ms === null) throw new InvalidArgumentError('give a time as RFC 3339 UTC, such as 2026-07-11T10:45:00Z');
+  return ms;
+}
+
+function readList(text: string): readonly number[] {
+  const values = text.split(',').map(Number);
+  if (values.some((value) => !(value > 0 && value < 1)))
+    throw new InvalidArgumentError('give numbers between 0 and 1 with commas, such as 0.1,0.5,0.9');
+  return values;
+}

@@ -1,0 +1,133 @@
+/**
+ * A task over recorded history [data-processing §8]: at each instant the frame as it was known then, through the processor like a live call,
+ * scored against what is recorded now. Nothing is kept.
+ */
+import type { CallAudit } from '../../api/capability.ts';
+import type { ForecastOptions, NormalisedFrame, ProcessTaskRequest } from '../../api/processing.ts';
+import type { ScoreGroup, ScoreKind } from '../../api/processing-results.ts';
+import type { Clock } from '../../base/clock.ts';
+import { Fault } from '../../base/fault.ts';
+import type { Log } from '../../base/log.ts';
+import { formatTimestamp } from '../../base/timestamp.ts';
+import { inTurns } from '../../base/turns.ts';
+import type { Historian } from '../../historian/historian.ts';
+import { resolveCall } from '../call.ts';
+import type { CommissionedRoute } from '../commission/commissioned.ts';
+import { processTask } from '../process.ts';
+import type { Processor } from '../processor/processor.ts';
+import { routeSlots } from '../slots.ts';
+import { covariateFiles } from '../source/covariate-file.ts';
+import { embeddedHistory } from '../source/embedded-history.ts';
+import { noLiveState } from '../source/live-state.ts';
+import { type ActualAt, readActuals } from './actuals.ts';
+import { newResultOf } from './keep.ts';
+import type { NewResult } from './result-store.ts';
+import { ScoreBoard } from './score.ts';
+
+export interface BacktestQuestion {
+  readonly route: CommissionedRoute;
+  /** The first cutoff, and the end of the cutoffs, which is not one. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly everyMs: number;
+  readonly options: ForecastOptions;
+  readonly by: ScoreKind;
+}
+
+export interface BacktestParts {
+  readonly processor: Processor;
+  readonly historian: Pick<Historian, 'snapshot'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly audit: CallAudit;
+  readonly onResult: (result: NewResult, frame: NormalisedFrame) => void;
+  /** Calls made so far, of all. */
+  readonly onProgress: (done: number, all: number) => void;
+}
+
+export interface BacktestReport {
+  readonly groups: readonly ScoreGroup[];
+  /** Calls that gave nothing to score, by what they were refused with. */
+  readonly refused: Readonly<Record<string, number>>;
+  /** Labels from the first target to the last one that has passed. */
+  readonly firstMs: number;
+  readonly lastMs: number;
+  readonly actualAt: ActualAt;
+}
+
+/** Throws Fault `invalid-input` for cutoffs that are none of the task's. */
+export async function backtest(question: BacktestQuestion, parts: BacktestParts): Promise<BacktestReport> {
+  const { route, fromMs, toMs, everyMs, options, by } = question;
+  const { clock } = parts;
+  const { timezone: timeZone, cadence_seconds: cadence } = route.task.frame;
+  const cadenceMs = cadence * 1000;
+  if (everyMs % cadenceMs !== 0 || fromMs % cadenceMs !== 0)
+    throw new Fault(
+      'invalid-input',
+      `cutoffs must be multiples of ${cadence} seconds since the epoch, the task's cadence`,
+    );
+  const cutoffs = Array.from({ length: Math.ceil((toMs - fromMs) / everyMs) }, (_, index) => fromMs + index * everyMs);
+  const firstMs = fromMs + cadenceMs;
+  const newestMs = Math.floor(clock.wallMs() / cadenceMs) * cadenceMs;
+  const lastMs = Math.min((cutoffs.at(-1) ?? fromMs) + options.horizon_steps * cadenceMs, newestMs);
+  const never = new AbortController().signal;
+  const actualAt = await readActuals(route, { firstMs, lastMs }, embeddedHistory(parts.historian), never);
+  const board = new ScoreBoard({ by, fromMs: firstMs, toMs: lastMs + 1, cadenceMs, timeZone, actualAt });
+  const refused: Record<string, number> = {};
+  for (const [index, asOfMs] of cutoffs.entries()) {
+    const { result, refusal } = await askAt(asOfMs, question, parts);
+    if (refusal !== null) refused[refusal] = (refused[refusal] ?? 0) + 1;
+    if (result !== null) {
+      const numbers = result.outcome.status === 'unavailable' ? null : result.outcome.numbers;
+      board.add({ ...result, status: result.outcome.status, numbers });
+    }
+    parts.onProgress(index + 1, cutoffs.length);
+  }
+  return { groups: await inTurns(clock, board.groups()), refused, firstMs, lastMs, actualAt };
+}
+
+/** One call, as it would have been made when its newest label had settled. */
+async function askAt(
+  asOfMs: number,
+  { route, options }: BacktestQuestion,
+  { processor, historian, clock, log, audit, onResult }: BacktestParts,
+): Promise<{ readonly result: NewResult | null; readonly refusal: string | null }> {
+  const { task, binding } = route;
+  const body: ProcessTaskRequest = {
+    task_id: task.id,
+    expected_task_revision: task.revision,
+    binding_id: binding.id,
+    expected_binding_revision: binding.revision,
+    as_of: formatTimestamp(asOfMs),
+    options,
+  };
+  const knownAtMs = asOfMs + task.frame.settle_seconds * 1000;
+  let result: NewResult | null = null;
+  const call = resolveCall(body, undefined, [route], clock);
+  const asked = processTask(
+    call,
+    {
+      clock,
+      log,
+      slots: routeSlots(),
+      sources: { history: embeddedHistory(historian, knownAtMs), covariates: covariateFiles },
+      live: () => noLiveState,
+      processor: () => processor,
+      keep(own, frame, digest, processed) {
+        // As if it had been kept then: all of its targets lay ahead.
+        result = newResultOf(own, frame, digest, processed, asOfMs);
+        if (result !== null) onResult(result, frame);
+        return Promise.resolve(null);
+      },
+    },
+    audit,
+  );
+  try {
+    await asked;
+    return { result, refusal: null };
+  } catch (error) {
+    // An answer `unavailable` is a result, too.
+    if (error instanceof Fault) return { result, refusal: result === null ? error.code : null };
+    throw error;
+  }
+}
