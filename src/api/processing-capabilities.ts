@@ -92,13 +92,16 @@ export const dataProcessing = {
     query: resultQuerySchema,
     answer: keptResultSchema,
   }),
-  scores: discovery({
-    name: 'data_processing.scores',
-    summary: 'Score the kept results of a task against what happened',
-    path: '/scores',
-    query: scoresQuerySchema,
-    answer: scoresSchema,
-  }),
+  scores: {
+    ...discovery({
+      name: 'data_processing.scores',
+      summary: 'Score the kept results of a task against what happened',
+      path: '/scores',
+      query: scoresQuerySchema,
+      answer: scoresSchema,
+    }),
+    rate: 'processing',
+  },
   process,
 } as const satisfies Record<string, Capability>;
 

@@ -1,6 +1,6 @@
 /**
  * Whether the newest values can be believed: a jump beyond anything before, younger than an hour, is a glitch or a new level, and
- * nobody can tell yet. Forecasts carry the newest misses on, so such cells count as missing until more is known.
+ * cannot be told apart yet. Forecasts carry the newest misses on, so such cells count as missing until more is known.
  */
 import type { Ground } from './ground.ts';
 import type { Sample } from './sample.ts';

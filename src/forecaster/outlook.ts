@@ -23,7 +23,7 @@ export interface Outlook {
   readonly explanation: Explanation;
 }
 
-/** `seen` is the ground of the sample: whoever asks has made it already. */
+/** `seen` is the ground of the sample, which the caller needs too. */
 export function outlookOf(seen: Ground, recall: RecallFit): Outlook {
   const { sample, perDay } = seen;
   if (perDay === 0) throw new Error('the cadence does not divide a day');

@@ -7,6 +7,7 @@ export const processingLimitsSchema = strict({
   probe_timeout_ms: limit(2000, [10, 60_000], 'time that a processor has to say how it is'),
   live_tail_poll_ms: limit(250, [10, 60_000], 'how often points of live tails are looked at'),
   kept_days: limit(400, [1, 3660], 'days for which results are kept'),
+  score_labels: limit(1_000_000, [1000, 100_000_000], 'labels of one scoring: recorded values that are read at once'),
   score_timeout_ms: limit(10_000, [100, 600_000], 'time for reading and scoring kept results'),
 });
 

@@ -128,6 +128,27 @@ describe('the timer', () => {
     expect(asked).toHaveLength(3);
   });
 
+  test('a timer that fires a moment early waits for its time', async () => {
+    const simulated = simulatedClock(nowMs);
+    const earlyMs = 3;
+    const clock = {
+      ...simulated,
+      after: (ms: number, task: () => void) => simulated.after(ms > 10 ? ms - earlyMs : ms, task),
+    };
+    const asked: string[] = [];
+    const call = async ({ as_of }: ProcessTaskRequest): Promise<void> => void asked.push(as_of);
+    const timer = runSchedule({
+      routes: [scheduled('every_seconds: 900')],
+      clock,
+      log: silentLog,
+      isOwn: () => true,
+      call,
+    });
+    for (let minute = 0; minute < 16; minute++) simulated.advance(60_000);
+    timer.cancel();
+    expect(asked).toEqual(['2026-07-11T12:15:00Z']);
+  });
+
   test('does nothing while another process controls', async () => {
     let asked = 0;
     const { advance } = running(

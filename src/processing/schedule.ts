@@ -1,6 +1,6 @@
 /**
- * Forecasts that run by themselves [data-processing §8]: when, with which request, and the timer. The call is made by whoever starts this; it
- * takes the path of every other call.
+ * Forecasts that run by themselves [data-processing §8]: when, with which request, and the timer. The caller makes the call, which takes
+ * the path of every other one.
  */
 import type { ProcessTaskRequest } from '../api/processing.ts';
 import type { Clock, Timer } from '../base/clock.ts';
@@ -41,6 +41,8 @@ export function scheduledRequest({ task, binding, route }: ScheduledRoute, nowMs
   };
 }
 
+/** Less than this before its time, a timer is early; more, and the clock was set back. */
+const earlyMsMax = 1000;
 const half = 0.5;
 const bands = [
   [0.1, 0.9],
@@ -92,10 +94,20 @@ class RouteTimer implements Timer {
 
   #wait(): void {
     const nowMs = this.#parts.clock.wallMs();
-    const dueMs = nextRunMs(this.#route.route.schedule, nowMs);
+    this.#waitUntil(nextRunMs(this.#route.route.schedule, nowMs), nowMs);
+  }
+
+  #waitUntil(dueMs: number, nowMs: number): void {
     this.#timer = this.#parts.clock.after(dueMs - nowMs, () => {
+      if (this.#ended) return;
+      const firedMs = this.#parts.clock.wallMs();
+      // A timer may fire a moment early; a run then would ask for the label before.
+      if (firedMs < dueMs && dueMs - firedMs < earlyMsMax) {
+        this.#waitUntil(dueMs, firedMs);
+        return;
+      }
       void this.#run();
-      if (!this.#ended) this.#wait();
+      this.#wait();
     });
   }
 

@@ -15,7 +15,7 @@ import type { NormalisedRequest } from '../contract/wire/request-decode.ts';
 import type { HistoryRow } from '../historian/historian.ts';
 import { processingCapabilities } from '../processing/capabilities.ts';
 import type { CommissionedRoute } from '../processing/commission/commissioned.ts';
-import { processingLimits } from '../processing/limits.ts';
+import { type ProcessingLimits, processingLimits } from '../processing/limits.ts';
 import type { Processor, ProcessorAnswer } from '../processing/processor/processor.ts';
 import { resultCapabilities } from '../processing/results/capabilities.ts';
 import { type ForecastDatabase, openForecastDatabase } from '../processing/results/forecast-database.ts';
@@ -66,6 +66,7 @@ export interface GatewayChanges {
   readonly processor?: (route: CommissionedRoute, clock: SimulatedClock) => Processor;
   readonly live?: (clock: SimulatedClock) => LiveState;
   readonly callsPerMinute?: number;
+  readonly limits?: Partial<ProcessingLimits>;
   /** Called before each read of history. */
   readonly beforeRead?: (gateway: TestGateway) => void;
 }
@@ -108,7 +109,13 @@ async function startProcessingGateway(stored: TestHistory, changes: GatewayChang
     },
     live: () => changes.live?.(clock) ?? noLiveState,
   });
-  const results = resultCapabilities({ routes: [route], store, history, limits: processingLimits, clock });
+  const results = resultCapabilities({
+    routes: [route],
+    store,
+    history,
+    limits: { ...processingLimits, ...changes.limits },
+    clock,
+  });
   const gateway = await startTestGateway([...capabilities, ...results], {
     subjects,
     ...(changes.callsPerMinute !== undefined && { limits: { processing_calls_per_minute: changes.callsPerMinute } }),

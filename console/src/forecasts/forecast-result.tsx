@@ -14,7 +14,7 @@ const FanChart = lazy(() => import('./fan-chart.tsx'));
 
 interface ResultParts {
   readonly derived: DerivedData;
-  /** What was recorded for its points, null where nothing was yet; absent while nobody asks. */
+  /** What was recorded for its points, null where nothing was yet; absent where they are not shown. */
   readonly actuals?: readonly (number | null)[];
 }
 

@@ -1,4 +1,4 @@
-/** `setpoint forecasts backtest` [data-processing §8]: what it takes; the work is loaded by whoever asks for it. */
+/** `setpoint forecasts backtest` [data-processing §8]: its options. The work is loaded when it is asked for. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseTimestamp } from '../../base/timestamp.ts';
 import { confirmedOption, wholeNumber } from '../command-line.ts';

@@ -32,7 +32,7 @@ export interface ResultParts {
   readonly clock: Clock;
 }
 
-/** What is scored when nobody says from when. */
+/** What is scored without `from`. */
 const usualDays = 30;
 
 const resource = () => ({ kind: 'processing-binding', id: 'processing-binding:unknown' });
@@ -165,7 +165,7 @@ async function scored({ query }: CallContext, parts: ResultParts, signal: AbortS
 async function actualsIn(
   route: CommissionedRoute,
   span: ResultSpan,
-  { store, history, clock }: ResultParts,
+  { store, history, clock, limits }: ResultParts,
   signal: AbortSignal,
 ): Promise<ActualAt> {
   const extent = await store.extent(kindOf(route), span);
@@ -173,7 +173,13 @@ async function actualsIn(
   const cadenceMs = route.task.frame.cadence_seconds * 1000;
   const firstMs = Math.max(extent.firstMs, Math.ceil(span.fromMs / cadenceMs) * cadenceMs);
   const newestMs = Math.floor(Math.min(span.toMs - 1, clock.wallMs()) / cadenceMs) * cadenceMs;
-  return readActuals(route, { firstMs, lastMs: Math.min(extent.lastMs, newestMs) }, history, signal);
+  const lastMs = Math.min(extent.lastMs, newestMs);
+  const labels = (lastMs - firstMs) / cadenceMs + 1;
+  if (labels > limits.score_labels)
+    throw new Fault('invalid-input', `from ${labels} labels no score is made at once; ask for less time`, {
+      details: { labels, score_labels: limits.score_labels },
+    });
+  return readActuals(route, { firstMs, lastMs }, history, signal);
 }
 
 function routeOf(routes: readonly CommissionedRoute[], taskId: string, bindingId: string): CommissionedRoute {

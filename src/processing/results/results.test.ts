@@ -167,6 +167,18 @@ describe.each(engines)('kept results on %s', (engine) => {
     ]);
   });
 
+  test('a scoring of too many labels is refused with the limit, one of as many is made', async () => {
+    const site = await start({ edits: keeping, limits: { score_labels: 1000 } });
+    const last = (labels: number): Partial<NewResult> => ({ lastMs: asOfMs + labels * cadenceMs });
+    await site.store.keep(produced(site, last(1000)), 0);
+    site.clock.advance(30 * dayMs);
+    expect((await site.send(`/scores?${about}`)).status).toBe(200);
+    await site.store.keep(produced(site, { asOfMs: asOfMs + 1, ...last(1001) }), 0);
+    const refused = await site.send(`/scores?${about}&from=2026-07-11T00:00:00Z`);
+    expect(refused.status).toBe(400);
+    expect((await refusalIn(refused)).details).toEqual({ labels: 1001, score_labels: 1000 });
+  });
+
   test('results of another revision are not scored with these', async () => {
     const site = await start({ edits: keeping });
     const own = produced(site);
