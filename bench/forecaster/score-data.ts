@@ -259,12 +259,15 @@ export function withoutCells(own: ScoreCase, share: number, seed: number): Score
   return { ...own, sample: { ...sample, target: thin(sample.target), covariates } };
 }
 
-/** What would have been asked `hours` (at most 2) before the origin, always with two hours less of history. */
+/** Origins lie near a midnight of somewhere; these are well inside a day of everywhere. */
+const hoursBeforeMax = 6;
+
+/** What would have been asked `hours` (at most 6) before the origin, always with six hours less of history. */
 export function hoursBefore(own: ScoreCase, hours: number): ScoreCase {
   const { sample } = own;
   const perHour = Math.round(3_600_000 / sample.cadenceMs);
-  const count = sample.count - 2 * perHour;
-  const first = (2 - hours) * perHour;
+  const count = sample.count - hoursBeforeMax * perHour;
+  const first = (hoursBeforeMax - hours) * perHour;
   const covariates = sample.covariates.map(({ name, values }) => ({
     name,
     values: values.slice(first, first + count + sample.horizon),

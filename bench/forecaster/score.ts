@@ -1,7 +1,7 @@
 /**
  * `npm run forecaster:score -- --data DIR`: the table of the reference forecaster on the development data, floors beside it.
  * Through the real route: a forecaster of its own is started and asked over HTTP. Options: `--direct` (the models are called
- * in this process), `--again` (times only: two hours before each origin, and an hour later), `--missing SHARE` (that
+ * in this process), `--again` (times only: six hours before each origin, and an hour later), `--missing SHARE` (that
  * part of the history is taken away), `--fault …` (`score-faults.ts`), `--set NAME,…`, `--origins scored|earlier`, `--every N` (each Nth case only), `--cases` (one line a case).
  */
 import { parseArgs } from 'node:util';
@@ -73,12 +73,12 @@ function throughRoute(route: ForecastRoute, times: Times): Method {
 
 /** `--again`: what a forecast takes, and what another of the same series takes an hour later. */
 async function timeAgain(set: ScoreSet, cases: readonly ScoreCase[]): Promise<void> {
-  const route = await startForecastRoute(cases.map((own) => hoursBefore(own, 1)));
+  const route = await startForecastRoute(cases.map((own) => hoursBefore(own, 5)));
   const first: Times = { waited: [], computed: [] };
   const again: Times = { waited: [], computed: [] };
   for (const own of cases) {
-    await throughRoute(route, first)(hoursBefore(own, 2));
-    await throughRoute(route, again)(hoursBefore(own, 1));
+    await throughRoute(route, first)(hoursBefore(own, 6));
+    await throughRoute(route, again)(hoursBefore(own, 5));
   }
   await route.close();
   console.log(`\n${set.name}: ${cases.length} forecasts, each again an hour later`);
