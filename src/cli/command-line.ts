@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
 import type { Clock } from '../base/clock.ts';
 import { JsonError, parseJson } from '../base/json.ts';
+import { parseTimestamp } from '../base/timestamp.ts';
 import { CommandError } from './exit.ts';
 import type { Remote } from './remote.ts';
 import type { Terminal } from './terminal.ts';
@@ -22,6 +23,13 @@ export const confirmedOption = ['--confirmed', 'do it; without it the command on
 /** `value` as JSON: indented for a person, in one line for a pipe. */
 export function printJson(terminal: Terminal, value: unknown): void {
   terminal.out(`${JSON.stringify(value, null, terminal.outIsTerminal ? 2 : undefined)}\n`);
+}
+
+/** Times of options, in milliseconds since the epoch. */
+export function readTime(text: string): number {
+  const ms = parseTimestamp(text);
+  if (ms === null) throw new InvalidArgumentError('give a time as RFC 3339 UTC, such as 2026-07-11T10:45:00Z');
+  return ms;
 }
 
 /** Whole numbers of options whose range the service knows. */

@@ -7,7 +7,7 @@ const days = 28;
 /** A Monday. */
 const startMs = Date.UTC(2026, 5, 1, 1);
 
-/** Kinds of day of a month whose covariate is 1 where `flag` says so; the first cell ends at 01:00 of the first day. */
+/** The kinds of day of one month; the covariate is 1 in the cells that `flag` selects. The first cell ends at 01:00 of the first day. */
 function kinds(flag: (cell: number) => boolean, hour = 12): number[] {
   const count = (days - 1) * 24;
   const values = Float64Array.from({ length: days * 24 }, (_, cell) => (flag(cell) ? 1 : 0));

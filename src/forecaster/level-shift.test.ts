@@ -60,7 +60,7 @@ describe('no change of level', () => {
   });
 });
 
-test('a forecast after a shift covers the new level, and says so', { timeout: 30_000 }, () => {
+test('after a shift, the band covers the new level and the forecast warns', { timeout: 30_000 }, () => {
   const verdict = judgeForecasts([shifted(quiet, 24, (value) => value / 2)]);
   expect(verdict.warnings).toEqual(['LEVEL_SHIFT']);
   expect(verdict.coverage).toBeGreaterThanOrEqual(0.65);

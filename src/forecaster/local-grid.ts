@@ -44,7 +44,7 @@ export function onLocalTime(sample: Sample): LocalSample {
   };
 }
 
-/** The mean of the known values of each cell; NaN where there is none. */
+/** The mean of the known values of each cell, NaN for a cell without any. */
 function placed(values: Float64Array, cells: Int32Array, length: number): Float64Array {
   const sums = new Float64Array(length);
   const counts = new Uint8Array(length);

@@ -22,6 +22,11 @@ export const configurationLimits = {
   file_bytes: 1_048_576,
 } as const;
 
+export const backtestLimits = {
+  /** Cutoffs of one backtest: more than a year of quarter hours. */
+  cutoffs: 40_000,
+} as const;
+
 export const sourceLimits = {
   /** Runs in one file of covariate runs. */
   runs: 10_000,

@@ -24,6 +24,7 @@ import { ResultStore } from '../processing/results/result-store.ts';
 import { routeSlots } from '../processing/slots.ts';
 import { covariateFiles } from '../processing/source/covariate-file.ts';
 import { embeddedHistory } from '../processing/source/embedded-history.ts';
+import type { HistoryAdapter } from '../processing/source/history-adapter.ts';
 import { type LiveState, noLiveState } from '../processing/source/live-state.ts';
 import type { DatabaseEngine } from './engines.ts';
 import { fallbackProcessor, processBody } from './fallback-processor.ts';
@@ -85,7 +86,14 @@ async function startProcessingGateway(stored: TestHistory, changes: GatewayChang
       return inner.process(request, signal, leaving);
     },
   };
-  const history = embeddedHistory(stored.historian);
+  const recorded = embeddedHistory(stored.historian);
+  const history: HistoryAdapter = {
+    read(windows, signal) {
+      counts.reads++;
+      changes.beforeRead?.(gateway);
+      return recorded.read(windows, signal);
+    },
+  };
   const database = await forecastDatabaseBeside(stored);
   const store = new ResultStore(database);
   const capabilities = processingCapabilities({
@@ -97,16 +105,7 @@ async function startProcessingGateway(stored: TestHistory, changes: GatewayChang
     limits: processingLimits,
     keep: resultKeeper({ store, limits: processingLimits, clock, log: silentLog }),
     slots: routeSlots(),
-    sources: {
-      covariates: covariateFiles,
-      history: {
-        read(windows, signal) {
-          counts.reads++;
-          changes.beforeRead?.(gateway);
-          return history.read(windows, signal);
-        },
-      },
-    },
+    sources: { covariates: covariateFiles, history },
     live: () => changes.live?.(clock) ?? noLiveState,
   });
   const results = resultCapabilities({

@@ -237,6 +237,8 @@ describe('a backtest', { timeout: 60_000 }, () => {
     await expect(asked('tank.level', nowMs - 60 * minuteMs, nowMs, 90)).rejects.toMatchObject(
       reason('multiples of 60 seconds'),
     );
-    await expect(asked('tank.level', nowMs, nowMs, 60)).rejects.toMatchObject(reason('--to must be later than --from'));
+    await expect(asked('tank.level', nowMs, nowMs, 60)).rejects.toMatchObject(
+      reason('the end must be later than the first cutoff'),
+    );
   });
 });

@@ -21,7 +21,7 @@ const namedMax = 3;
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Null where there is none that can be read. */
+/** Null when the details hold no readable explanation. */
 export function explanationOf(details: object | undefined): ExplanationSeen | null {
   if (!isObject(details) || !isObject(details['explanation'])) return null;
   const { models, inputs, level_shift, lost_inputs, newest_cells_left_out } = details['explanation'];

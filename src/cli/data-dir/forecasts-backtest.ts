@@ -16,7 +16,7 @@ import { readConfiguration } from '../../processing/commission/configuration.ts'
 import { keptDigestsFile } from '../../processing/commission/kept-digests.ts';
 import type { Processor } from '../../processing/processor/processor.ts';
 import { reachProcessor } from '../../processing/processor/transport/index.ts';
-import { type BacktestReport, backtest } from '../../processing/results/backtest.ts';
+import { type BacktestQuestion, type BacktestReport, backtest, cutoffsOf } from '../../processing/results/backtest.ts';
 import { pointsOf } from '../../processing/results/packed.ts';
 import { referenceNames } from '../../processing/results/references.ts';
 import type { NewResult } from '../../processing/results/result-store.ts';
@@ -41,12 +41,9 @@ export interface BacktestOptions {
   readonly json?: true;
 }
 
-/** More calls than a year of quarter hours are a mistake in the options. */
-const callsMax = 40_000;
-
 export async function backtestCommand(parts: DataDirParts, options: BacktestOptions): Promise<void> {
   const route = routeOf(parts, options);
-  checkSpan(options);
+  const cutoffs = cutoffsIn(route, options);
   if (route.processor.boundary === 'remote' && options.confirmed !== true)
     throw new CommandError(
       `this would send recorded history to the processor ${route.processor.id}, off this site. Nothing was done; give --confirmed to do it`,
@@ -59,18 +56,21 @@ export async function backtestCommand(parts: DataDirParts, options: BacktestOpti
     ...(quantiles.length > 0 && { quantiles: [...quantiles] }),
   };
   const out = options.out === undefined ? null : new BacktestFiles(options.out, route);
-  const report = await withDatabase(parts, ({ audit }) => recorded(parts, options, route, asked, out, audit));
+  const report = await withDatabase(parts, ({ audit }) =>
+    recorded(parts, options, { route, cutoffs, options: asked, by: options.by }, out, audit),
+  );
   const scores = scoresOf(route, options, report);
   out?.end(report, scores);
   if (options.json === true) parts.terminal.out(`${JSON.stringify(scores)}\n`);
   else print(parts, scores, report);
 }
 
-function checkSpan({ from, to, every }: BacktestOptions): void {
-  if (to <= from) throw new CommandError('--to must be later than --from', exitCodes.notConfirmed);
-  const calls = Math.ceil((to - from) / (every * 1000));
-  if (calls > callsMax)
-    throw new CommandError(`that are ${calls} calls; at most ${callsMax} are made at once`, exitCodes.notConfirmed);
+function cutoffsIn(route: CommissionedRoute, { from: fromMs, to: toMs, every }: BacktestOptions): readonly number[] {
+  try {
+    return cutoffsOf(route, { fromMs, toMs, everyMs: every * 1000 });
+  } catch (error) {
+    throw error instanceof Fault ? new CommandError(error.message, exitCodes.notConfirmed) : error;
+  }
 }
 
 function routeOf(parts: DataDirParts, { task, binding }: BacktestOptions): CommissionedRoute {
@@ -102,12 +102,11 @@ function processorOf({ processor }: CommissionedRoute, { clock, settings }: Data
 async function recorded(
   parts: DataDirParts,
   options: BacktestOptions,
-  route: CommissionedRoute,
-  asked: ForecastOptions,
+  question: BacktestQuestion,
   out: BacktestFiles | null,
   audit: AuditLog,
 ): Promise<BacktestReport> {
-  const { from: fromMs, to: toMs, every, by } = options;
+  const { route } = question;
   const processor = processorOf(route, parts);
   const act = {
     action: 'data_processing.backtest',
@@ -118,10 +117,10 @@ async function recorded(
     task: { id: route.task.id, revision: route.task.revision },
     binding: { id: route.binding.id, revision: route.binding.revision },
     processor: { id: processor.id, boundary: route.processor.boundary },
-    from: formatTimestamp(fromMs),
-    to: formatTimestamp(toMs),
-    every_seconds: every,
-    options: asked,
+    from: formatTimestamp(options.from),
+    to: formatTimestamp(options.to),
+    every_seconds: options.every,
+    options: question.options,
   };
   const end = await begunAct(audit, [act], about);
   const historian = openHistorian(historyPlace(parts), historyLimits);
@@ -129,18 +128,15 @@ async function recorded(
   // The act as a whole is recorded; its frames leave the site under that record.
   const own: CallAudit = { note: () => undefined, record: () => Promise.resolve() };
   try {
-    const report = await backtest(
-      { route, fromMs, toMs, everyMs: every * 1000, options: asked, by },
-      {
-        processor,
-        historian,
-        clock: parts.clock,
-        log: silentLog,
-        audit: own,
-        onResult: (result, frame) => out?.add(result, frame),
-        onProgress: (done, all) => progress.at(`${done} of ${all} calls`),
-      },
-    );
+    const report = await backtest(question, {
+      processor,
+      historian,
+      clock: parts.clock,
+      log: silentLog,
+      audit: own,
+      onResult: (result, frame) => out?.add(result, frame),
+      onProgress: (done, all) => progress.at(`${done} of ${all} calls`),
+    });
     await end('succeeded', { refused: report.refused });
     return report;
   } catch (error) {

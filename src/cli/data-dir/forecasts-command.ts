@@ -1,7 +1,6 @@
 /** `setpoint forecasts backtest` [data-processing §8]: its options. The work is loaded when it is asked for. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { parseTimestamp } from '../../base/timestamp.ts';
-import { confirmedOption, wholeNumber } from '../command-line.ts';
+import { confirmedOption, readTime, wholeNumber } from '../command-line.ts';
 import type { DataDirParts } from './data-dir.ts';
 import type { BacktestOptions } from './forecasts-backtest.ts';
 
@@ -26,12 +25,6 @@ export function addForecastCommands(forecasts: Command, parts: DataDirParts): vo
       const { backtestCommand } = await import('./forecasts-backtest.ts');
       await backtestCommand(parts, options);
     });
-}
-
-function readTime(text: string): number {
-  const ms = parseTimestamp(text);
-  if (ms === null) throw new InvalidArgumentError('give a time as RFC 3339 UTC, such as 2026-07-11T10:45:00Z');
-  return ms;
 }
 
 function readList(text: string): readonly number[] {

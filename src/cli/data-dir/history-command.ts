@@ -8,7 +8,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { AuditLog } from '../../audit/log.ts';
-import { formatTimestamp, parseTimestamp } from '../../base/timestamp.ts';
+import { formatTimestamp } from '../../base/timestamp.ts';
 import type { DeletedPortion, ExportRequest, SeriesId } from '../../historian/historian.ts';
 import {
   csvHeader,
@@ -22,7 +22,7 @@ import {
 import { checkFile, type ImportReport, storeFile } from '../../historian/import.ts';
 import { historyLimits } from '../../historian/limits.ts';
 import { openHistorian } from '../../historian/open-historian.ts';
-import { confirmedOption, unreadable } from '../command-line.ts';
+import { confirmedOption, readTime, unreadable } from '../command-line.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { prefixed } from '../failure.ts';
 import { showProgress } from '../terminal.ts';
@@ -94,12 +94,6 @@ function readSeries(text: string): SeriesId {
   const series = parseSeries(text);
   if (series === null) throw new InvalidArgumentError('give instance and point, such as 2:1');
   return series;
-}
-
-function readTime(text: string): number {
-  const ms = parseTimestamp(text);
-  if (ms === null) throw new InvalidArgumentError('give a time as RFC 3339 UTC, such as 2026-07-11T10:45:00Z');
-  return ms;
 }
 
 /** A typing error in the point must not make a series that nothing will ever read. */

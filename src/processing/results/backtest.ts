@@ -13,6 +13,7 @@ import { inTurns } from '../../base/turns.ts';
 import type { Historian } from '../../historian/historian.ts';
 import { resolveCall } from '../call.ts';
 import type { CommissionedRoute } from '../commission/commissioned.ts';
+import { backtestLimits } from '../limits.ts';
 import { processTask } from '../process.ts';
 import type { Processor } from '../processor/processor.ts';
 import { routeSlots } from '../slots.ts';
@@ -26,10 +27,7 @@ import { ScoreBoard } from './score.ts';
 
 export interface BacktestQuestion {
   readonly route: CommissionedRoute;
-  /** The first cutoff, and the end of the cutoffs, which is not one. */
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly everyMs: number;
+  readonly cutoffs: readonly number[];
   readonly options: ForecastOptions;
   readonly by: ScoreKind;
 }
@@ -55,21 +53,37 @@ export interface BacktestReport {
   readonly actualAt: ActualAt;
 }
 
-/** Throws Fault `invalid-input` for cutoffs that are none of the task's. */
+/** From `fromMs` on, before `toMs`, in milliseconds. Throws Fault `invalid-input` where they do not fit the task, or are too many. */
+export function cutoffsOf(
+  { task: { frame } }: Pick<CommissionedRoute, 'task'>,
+  { fromMs, toMs, everyMs }: { readonly fromMs: number; readonly toMs: number; readonly everyMs: number },
+): readonly number[] {
+  const cadenceMs = frame.cadence_seconds * 1000;
+  if (toMs <= fromMs) throw new Fault('invalid-input', 'the end must be later than the first cutoff');
+  if (everyMs < cadenceMs || everyMs % cadenceMs !== 0 || fromMs % cadenceMs !== 0)
+    throw new Fault(
+      'invalid-input',
+      `cutoffs must be multiples of ${frame.cadence_seconds} seconds since the epoch, the task's cadence`,
+    );
+  const count = Math.ceil((toMs - fromMs) / everyMs);
+  if (count > backtestLimits.cutoffs)
+    throw new Fault(
+      'invalid-input',
+      `this would be ${count} calls; at most ${backtestLimits.cutoffs} are made at once, so give a shorter span or more time between them`,
+    );
+  return Array.from({ length: count }, (_, index) => fromMs + index * everyMs);
+}
+
+/** `cutoffs` are those of `cutoffsOf`. */
 export async function backtest(question: BacktestQuestion, parts: BacktestParts): Promise<BacktestReport> {
-  const { route, fromMs, toMs, everyMs, options, by } = question;
+  const { route, cutoffs, options, by } = question;
   const { clock } = parts;
   const { timezone: timeZone, cadence_seconds: cadence } = route.task.frame;
   const cadenceMs = cadence * 1000;
-  if (everyMs % cadenceMs !== 0 || fromMs % cadenceMs !== 0)
-    throw new Fault(
-      'invalid-input',
-      `cutoffs must be multiples of ${cadence} seconds since the epoch, the task's cadence`,
-    );
-  const cutoffs = Array.from({ length: Math.ceil((toMs - fromMs) / everyMs) }, (_, index) => fromMs + index * everyMs);
-  const firstMs = fromMs + cadenceMs;
+  const [firstCutoffMs = 0] = cutoffs;
+  const firstMs = firstCutoffMs + cadenceMs;
   const newestMs = Math.floor(clock.wallMs() / cadenceMs) * cadenceMs;
-  const lastMs = Math.min((cutoffs.at(-1) ?? fromMs) + options.horizon_steps * cadenceMs, newestMs);
+  const lastMs = Math.min((cutoffs.at(-1) ?? 0) + options.horizon_steps * cadenceMs, newestMs);
   const never = new AbortController().signal;
   const actualAt = await readActuals(route, { firstMs, lastMs }, embeddedHistory(parts.historian), never);
   const board = new ScoreBoard({ by, fromMs: firstMs, toMs: lastMs + 1, cadenceMs, timeZone, actualAt });

@@ -1,4 +1,5 @@
 /** The handlers for kept results and their scores [data-processing §8]. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Answer, BoundCapability, CallContext } from '../../api/capability.ts';
 import { dataProcessing } from '../../api/processing-capabilities.ts';
 import {
@@ -110,6 +111,12 @@ async function read({ params, query }: CallContext, parts: ResultParts, signal: 
   };
   if (query['include'] !== 'actuals') return result;
   const route = routeOf(parts.routes, found.kind.taskId, found.kind.bindingId);
+  // Another revision may have another grid or unit: what is read now would be no actual of it.
+  if (!isDeepStrictEqual(kindOf(route), found.kind))
+    throw new Fault(
+      'task-not-commissioned',
+      'this result is of another revision than the commissioned one; read it without include=actuals',
+    );
   const span = { firstMs: found.firstMs, lastMs: found.firstMs + (found.steps - 1) * cadenceMs };
   const actualAt = await readActuals(route, span, parts.history, signal);
   const actuals = times.map((ms, step) => ({ timestamp: written[step] ?? '', value: orNull(actualAt(ms)) }));
@@ -176,9 +183,13 @@ async function actualsIn(
   const lastMs = Math.min(extent.lastMs, newestMs);
   const labels = (lastMs - firstMs) / cadenceMs + 1;
   if (labels > limits.score_labels)
-    throw new Fault('invalid-input', `from ${labels} labels no score is made at once; ask for less time`, {
-      details: { labels, score_labels: limits.score_labels },
-    });
+    throw new Fault(
+      'invalid-input',
+      `this span has ${labels} labels; at most ${limits.score_labels} are scored at once, so give a shorter span`,
+      {
+        details: { labels, score_labels: limits.score_labels },
+      },
+    );
   return readActuals(route, { firstMs, lastMs }, history, signal);
 }
 

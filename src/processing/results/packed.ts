@@ -9,7 +9,7 @@ export interface ResultNumbers {
   readonly value: Float64Array;
   /** One row a probability, ascending. */
   readonly quantiles: readonly Float64Array[];
-  /** In the order of `referenceNames`; NaN where there is none. */
+  /** In the order of `referenceNames`; a missing value is NaN. */
   readonly references: readonly Float64Array[];
 }
 

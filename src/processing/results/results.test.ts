@@ -167,6 +167,39 @@ describe.each(engines)('kept results on %s', (engine) => {
     ]);
   });
 
+  test('a result of another revision has no actuals: they would be those of another grid', async () => {
+    const site = await start({ edits: keeping });
+    const own = produced(site);
+    await site.store.keep({ ...own, kind: { ...own.kind, taskRevision: 2 } }, 0);
+    const path = `/results/${own.resultId}`;
+    expect((await site.send(path)).status).toBe(200);
+    const refused = await site.send(`${path}?include=actuals`);
+    expect([refused.status, (await refusalIn(refused)).code]).toEqual([404, 'task-not-commissioned']);
+  });
+
+  test('a scoring that takes as long as it may is given up, one a millisecond shorter is not', async () => {
+    let readMs = 9999;
+    const site: ProcessingGateway = await start({ edits: keeping, beforeRead: () => site.clock.advance(readMs) });
+    await site.store.keep(produced(site), 0);
+    site.clock.advance(dayMs);
+    expect((await site.send(`/scores?${about}`)).status).toBe(200);
+    readMs = 10_000;
+    const late = await site.send(`/scores?${about}`);
+    expect([late.status, (await refusalIn(late)).code]).toEqual([504, 'deadline-exceeded']);
+  });
+
+  test('results are kept for 400 days', async () => {
+    const site = await start({ edits: keeping });
+    const limitMs = site.clock.wallMs() - 400 * dayMs;
+    await site.store.keep(produced(site, { keptMs: limitMs }), 0);
+    await site.store.keep(produced(site, { asOfMs: asOfMs - 1, keptMs: limitMs - 1 }), 0);
+    await site.process();
+    expect((await listOf(site)).list.map(({ kept_at }) => kept_at)).toEqual([
+      '2026-07-11T12:00:01Z',
+      '2025-06-06T12:00:01Z',
+    ]);
+  });
+
   test('a scoring of too many labels is refused with the limit, one of as many is made', async () => {
     const site = await start({ edits: keeping, limits: { score_labels: 1000 } });
     const last = (labels: number): Partial<NewResult> => ({ lastMs: asOfMs + labels * cadenceMs });
