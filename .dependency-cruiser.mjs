@@ -13,6 +13,8 @@ const allowed = {
   historian: ['base', 'storage', 'site', 'points'],
   audit: ['base', 'api', 'storage'],
   automation: ['base', 'api', 'storage', 'site', 'points', 'audit', 'rules'],
+  // What an operator sees and takes in hand.
+  operator: ['base', 'api', 'site', 'points', 'devices', 'rules', 'historian', 'audit', 'automation'],
   // Which tables the site's databases have, and what is done with all of them: back up, move.
   databases: ['base', 'storage', 'audit', 'automation', 'historian', 'processing'],
   // Who controls the site, and what the one in control starts.

@@ -256,7 +256,7 @@ const contestants: readonly Contestant[] = [
     name: 'execute with record',
     runs: 100_000,
     run: repeat(() => {
-      arbiter.beginCycle();
+      arbiter.beginCycle(snapshot);
       sink = executeRule(rule, snapshot, state, arbiter, port, plan, context);
     }),
   },

@@ -1,60 +1,11 @@
 /** The operations of area A [rules §2] as descriptors: the pipeline and the tools are driven by them. */
-import type { TSchema } from 'typebox';
+
+import { automationCommand, automationQuery } from './automation-operation.ts';
 import * as wire from './automation-schemas.ts';
 import type { Capability } from './capability.ts';
 
-const prefix = '/api/v1/automation/api';
-
-/** What every operation of the area says of itself; the schemas keep their exact types, for typed clients. */
-interface Operation<P extends TSchema, Q extends TSchema, A extends TSchema> {
-  readonly name: string;
-  readonly summary: string;
-  /** Below the prefix. */
-  readonly path: string;
-  readonly params: P;
-  readonly query: Q;
-  readonly answer: A;
-}
-
-/** A read: any authenticated role, no audit. */
-function query<P extends TSchema, Q extends TSchema, A extends TSchema>(operation: Operation<P, Q, A>) {
-  return {
-    ...operation,
-    method: 'GET',
-    path: `${prefix}${operation.path}`,
-    kind: 'query',
-    risk: 'low',
-    permission: 'automation.read',
-    confirmation: 'never',
-    confirmedIn: 'header',
-    audit: 'not-required',
-    idempotent: true,
-    body: null,
-  } as const;
-}
-
-/** A mutation: audited, and confirmed by the header and, unless the operation says otherwise, by the body too. */
-function command<P extends TSchema, Q extends TSchema, B extends TSchema, A extends TSchema>(
-  operation: Operation<P, Q, A> &
-    Pick<Capability, 'method' | 'risk' | 'idempotent'> & {
-      readonly body: B;
-      readonly permission?: Capability['permission'];
-      readonly confirmedIn?: Capability['confirmedIn'];
-    },
-) {
-  return {
-    ...operation,
-    path: `${prefix}${operation.path}`,
-    kind: 'command',
-    permission: operation.permission ?? 'automation.rule.manage',
-    confirmation: 'always',
-    confirmedIn: operation.confirmedIn ?? 'body',
-    audit: 'required',
-  } as const;
-}
-
 export const automation = {
-  list: query({
+  list: automationQuery({
     name: 'automation.rule.list',
     summary: 'List rules, highest priority first',
     path: '/rules',
@@ -62,7 +13,7 @@ export const automation = {
     params: wire.noParams,
     answer: wire.listAnswer,
   }),
-  get: query({
+  get: automationQuery({
     name: 'automation.rule.get',
     summary: 'Read one rule with its flow',
     path: '/rules/:id',
@@ -70,7 +21,7 @@ export const automation = {
     query: wire.noQuery,
     answer: wire.ruleAnswer,
   }),
-  create: command({
+  create: automationCommand({
     name: 'automation.rule.create',
     summary: 'Create a rule: a disabled stub',
     method: 'POST',
@@ -82,7 +33,7 @@ export const automation = {
     query: wire.noQuery,
     answer: wire.createAnswer,
   }),
-  update: command({
+  update: automationCommand({
     name: 'automation.rule.update',
     summary: 'Change a rule: name, priority, cooldown, trigger or flow',
     method: 'PUT',
@@ -94,7 +45,7 @@ export const automation = {
     query: wire.noQuery,
     answer: wire.updateAnswer,
   }),
-  remove: command({
+  remove: automationCommand({
     name: 'automation.rule.delete',
     summary: 'Delete a rule',
     method: 'DELETE',
@@ -107,7 +58,7 @@ export const automation = {
     params: wire.ruleParams,
     answer: wire.deleteAnswer,
   }),
-  enable: command({
+  enable: automationCommand({
     name: 'automation.rule.enable',
     summary: 'Let the scheduler run a rule',
     method: 'POST',
@@ -119,7 +70,7 @@ export const automation = {
     body: wire.confirmedBody,
     answer: wire.enableAnswer,
   }),
-  disable: command({
+  disable: automationCommand({
     name: 'automation.rule.disable',
     summary: 'Stop the scheduler from running a rule',
     method: 'POST',
@@ -131,7 +82,7 @@ export const automation = {
     body: wire.confirmedBody,
     answer: wire.disableAnswer,
   }),
-  execute: command({
+  execute: automationCommand({
     name: 'automation.rule.execute',
     summary: 'Run a rule once, now, with real effects',
     method: 'POST',
@@ -144,7 +95,7 @@ export const automation = {
     body: wire.confirmedBody,
     answer: wire.executeAnswer,
   }),
-  variables: query({
+  variables: automationQuery({
     name: 'automation.rule.variables',
     summary: 'Read what a rule reads, with live values',
     path: '/rules/:id/variables',
@@ -152,7 +103,7 @@ export const automation = {
     query: wire.noQuery,
     answer: wire.variablesAnswer,
   }),
-  status: query({
+  status: automationQuery({
     name: 'automation.rule.status',
     summary: 'Explain why a rule is not running now',
     path: '/rules/:id/status',
@@ -160,7 +111,7 @@ export const automation = {
     query: wire.noQuery,
     answer: wire.statusAnswer,
   }),
-  history: query({
+  history: automationQuery({
     name: 'automation.rule.history',
     summary: 'Read the executions of a rule, newest first',
     path: '/rules/:id/history',
@@ -168,7 +119,7 @@ export const automation = {
     query: wire.historyQuery,
     answer: wire.historyAnswer,
   }),
-  instances: query({
+  instances: automationQuery({
     name: 'automation.instance.list',
     summary: 'List the instances, points and parameters of the site',
     path: '/instances',
@@ -176,7 +127,7 @@ export const automation = {
     query: wire.noQuery,
     answer: wire.instancesAnswer,
   }),
-  schedulerStatus: query({
+  schedulerStatus: automationQuery({
     name: 'automation.scheduler.status',
     summary: 'Read the state and the counters of the scheduler',
     path: '/scheduler/status',
@@ -184,7 +135,7 @@ export const automation = {
     query: wire.noQuery,
     answer: wire.schedulerStatusAnswer,
   }),
-  reload: command({
+  reload: automationCommand({
     name: 'automation.scheduler.reload',
     summary: 'Read all rules and the site parameters anew',
     method: 'POST',

@@ -8,6 +8,7 @@ import type { Fault } from '../base/fault.ts';
 export type Permission =
   | 'automation.rule.manage'
   | 'automation.rule.execute'
+  | 'automation.point.command'
   | 'automation.read'
   | 'data_processing.read'
   | 'data_processing.run'

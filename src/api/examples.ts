@@ -156,6 +156,23 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   'automation.rule.status': [{ name: 'status', params: rule }],
   'automation.rule.history': [{ name: 'newest', params: rule, query: { limit: '10' } }],
+  'automation.point.list': [{ name: 'actuators', query: { kind: 'action' } }],
+  'automation.point.override': [
+    {
+      name: 'battery off for a minute',
+      params: { instance: '4', point: '1' },
+      body: { value: 0, for_seconds: 60, reason: 'work on the feeder', ...confirmed },
+    },
+  ],
+  'automation.point.limit': [
+    {
+      name: 'no more than 100 kW of PV',
+      params: { instance: '3', point: '1' },
+      body: { max: 100, for_seconds: 60, reason: 'grid operator called', ...confirmed },
+    },
+  ],
+  'automation.point.overrides': [{ name: 'in force' }],
+  'automation.point.ownership': [{ name: 'the last day', params: { instance: '4', point: '1' } }],
   'automation.instance.list': [{ name: 'catalogue' }],
   'automation.scheduler.status': [{ name: 'status' }],
   'automation.scheduler.reload': [

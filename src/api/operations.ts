@@ -6,6 +6,7 @@ import { auditOperations } from './audit.ts';
 import { automation } from './automation.ts';
 import type { Capability } from './capability.ts';
 import { platform } from './platform.ts';
+import { points } from './points.ts';
 import { dataProcessing } from './processing-capabilities.ts';
 import { sessionDescriptor } from './session.ts';
 
@@ -13,6 +14,7 @@ export const operations: readonly Capability[] = [
   ...Object.values(platform),
   sessionDescriptor,
   ...Object.values(automation),
+  ...Object.values(points),
   ...Object.values(auditOperations),
   ...Object.values(dataProcessing),
 ];

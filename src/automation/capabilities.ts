@@ -58,7 +58,7 @@ function ruleQueries(parts: AutomationParts): HandledCapability[] {
       resource: ruleResource,
       async handler(context) {
         const row = await ruleOf(store, context);
-        const [status] = await engine.explain([row.id]);
+        const [status] = await engine.ask('explain', { ruleIds: [row.id] });
         // The reload of its creation is under way, or it was imported beside the service.
         if (!status) throw notLoaded(row.id);
         return { data: succeeded(status) };
@@ -122,7 +122,7 @@ async function list(parts: AutomationParts, context: CallContext): Promise<Answe
 /** The list stands without the engine: a status that cannot be had is null. */
 async function statusesOf(parts: AutomationParts, rows: readonly RuleSummary[]): Promise<readonly unknown[]> {
   try {
-    return await parts.engine.explain(rows.map((row) => row.id));
+    return await parts.engine.ask('explain', { ruleIds: rows.map((row) => row.id) });
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     return [];

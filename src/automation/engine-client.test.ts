@@ -65,6 +65,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
   const make = (reloads = false): typeof client =>
     createEngineClient({
       reloads,
+      onGrantsEnded: () => undefined,
       start(parameters) {
         if (threads.length > 0 && missing-- > 0) throw new Error('no more threads');
         const setup = tankSetup({
@@ -162,7 +163,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
 
   test('[rules §6.4] an edit while rules are still loading is taken up with the next portion; states of those to come are kept', async () => {
     const states = createHistoryStore(database);
-    await states.append({ rows: [], states: [{ rule_id: 900, state: 'kept' }], gone: [], claims: [] });
+    await states.append({ rows: [], states: [{ rule_id: 900, state: 'kept' }], gone: [], claims: [], segments: [] });
     stored = Array.from({ length: 900 }, (_, index) => rule(index + 1));
     await client.open();
     stored = stored.with(0, rule(1, { revision: 2 }));
@@ -259,7 +260,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     await startedAgain();
     await expect.poll(() => starts).toBe(2);
     expect([threads.length, client.restarts()]).toEqual([2, 1]);
-    const [status] = await client.explain([1]);
+    const [status] = await client.ask('explain', { ruleIds: [1] });
     expect(status).toMatchObject({ state: 'cooldown', last_run: { outcome: 'acted' } });
     const running = client.status();
     await pass(0);
@@ -312,18 +313,18 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
   test('writers names the enabled rules that write a point', async () => {
     stored = [rule(1), rule(2, { enabled: false }), rule(3)];
     await client.open();
-    expect(await client.writers([1])).toEqual([
+    expect(await client.ask('writers', { points: [1] })).toEqual([
       { rule_id: 1, point: 1 },
       { rule_id: 3, point: 1 },
     ]);
-    expect(await client.writers([0])).toEqual([]);
+    expect(await client.ask('writers', { points: [0] })).toEqual([]);
   });
 
   test('whoever stands by has rules, and neither runs them nor writes their states before they are its own', async () => {
     stored = [rule(1), rule(2, { nodes_json: '{}' })];
     const states = createHistoryStore(database);
     // Of a rule that is no more: whoever controls removes it.
-    await states.append({ rows: [], states: [{ rule_id: 9, state: 'left' }], gone: [], claims: [] });
+    await states.append({ rows: [], states: [{ rule_id: 9, state: 'left' }], gone: [], claims: [], segments: [] });
     const before = await client.standBy();
     expect(before).toEqual({ rules_loaded: 1, rules_failed: [{ id: 2, code: 'no-runnable-flow' }] });
     stored = [rule(1), rule(3)];

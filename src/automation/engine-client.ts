@@ -7,20 +7,21 @@ import { type Clock, type Timer, withTimeout } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import { type Caller, callThread, type Port } from '../base/thread.ts';
+import type { Grant, Override } from '../rules/authority.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import type { Parameter } from '../site/catalogue.ts';
 import type {
+  AskedMethod,
   EngineEvent,
   EngineMethods,
   EngineRule,
   EngineStatus,
-  PointWriter,
   ReloadReport,
-  RuleStatus,
 } from './engine-contract.ts';
 import type { EngineMeasures } from './engine-metrics.ts';
 import type { AutomationLimits } from './limits.ts';
 import { missingRules, nextStageSize, type Portion, portionSize, stageMaximum, stageMinimum } from './rule-portions.ts';
+import type { EndedGrant } from './store/authority-store.ts';
 import type { RuleHead } from './store/rule-store.ts';
 
 /** Of `engine_call_timeout_ms`, the rest of which storing what waits may take: an end takes no longer than a call. */
@@ -53,6 +54,8 @@ export interface EngineClientParts {
   readonly log: Log;
   readonly limits: AutomationLimits;
   readonly onExecutions: (records: readonly ExecutionRecord[]) => void;
+  /** Overrides and limits reached their end; each is told again after a restart until it is forgotten. */
+  readonly onGrantsEnded: (ended: readonly EndedGrant[]) => void;
   /** A fresh engine runs: whatever it must be told again is told now. */
   readonly onStart: () => void;
   /** `reload` is called again and again: an engine goes on with the rules it has while newer ones cannot be read. */
@@ -65,9 +68,12 @@ export interface EngineClient {
   /** `parameters` are those in force from now on; without them they stay. `changed`: only these rules are looked at. */
   reload(parameters?: Readonly<Record<string, Parameter>>, changed?: readonly number[]): Promise<ReloadReport>;
   execute(ruleId: number, correlationId: string): Promise<ExecutionRecord>;
-  explain(ruleIds: readonly number[]): Promise<(RuleStatus | null)[]>;
-  writers(points: readonly number[]): Promise<PointWriter[]>;
-  writeCycle(ruleId: number): Promise<readonly number[] | null>;
+  /** Has an override or a limit stored and taken into force, in time or never. */
+  grant(grant: Grant): Promise<{ readonly replaced: Override | null }>;
+  ask<M extends AskedMethod>(
+    method: M,
+    argument: Parameters<EngineMethods[M]>[0],
+  ): Promise<ReturnType<EngineMethods[M]>>;
   /** Null while no engine runs. */
   status(): Promise<EngineStatus | null>;
   /** Runs of a rule that wait to be stored with more of it are in the history then, if an engine runs here and the store takes them. */
@@ -178,16 +184,13 @@ class RestartedEngine implements ContendingEngine {
     return this.#running().caller.call('execute', { ruleId, correlationId, untilMs });
   }
 
-  async explain(ruleIds: readonly number[]): Promise<(RuleStatus | null)[]> {
-    return this.#running().caller.call('explain', { ruleIds });
+  async grant(grant: Grant): Promise<{ readonly replaced: Override | null }> {
+    const untilMs = this.#clock.monotonicMs() + this.#limits.engine_call_timeout_ms * orderShare;
+    return this.#running().caller.call('grant', { grant, untilMs });
   }
 
-  async writers(points: readonly number[]): Promise<PointWriter[]> {
-    return this.#running().caller.call('writers', { points });
-  }
-
-  async writeCycle(ruleId: number): Promise<readonly number[] | null> {
-    return this.#running().caller.call('writeCycle', { ruleId });
+  async ask<M extends AskedMethod>(method: M, argument: Parameters<EngineMethods[M]>[0]) {
+    return this.#running().caller.call(method, argument);
   }
 
   async status(): Promise<EngineStatus | null> {
@@ -200,10 +203,10 @@ class RestartedEngine implements ContendingEngine {
 
   async settle(ruleId: number): Promise<void> {
     // If they cannot be stored in time, the page is shown without them.
-    const settling = this.#current?.runs === true ? this.#current.caller.call('settle', { ruleId }) : undefined;
+    if (this.#current?.runs !== true) return;
     const over = (): undefined => undefined;
-    if (settling !== undefined)
-      await withTimeout(this.#clock, this.#limits.history_read_wait_ms, settling.then(over, over));
+    const settling = this.#current.caller.call('settle', { ruleId }).then(over, over);
+    await withTimeout(this.#clock, this.#limits.history_read_wait_ms, settling);
   }
 
   watch(ruleIds: readonly number[]): void {
@@ -213,9 +216,7 @@ class RestartedEngine implements ContendingEngine {
     });
   }
 
-  restarts() {
-    return this.#deaths;
-  }
+  readonly restarts = (): number => this.#deaths;
 
   get tickIntervalMs(): number {
     return this.#limits.tick_interval_ms;
@@ -401,7 +402,8 @@ class RestartedEngine implements ContendingEngine {
   }
 
   readonly #start = (): Promise<ReloadReport> => {
-    const thread = this.#parts.start(this.#parameters);
+    const { start, onExecutions, onGrantsEnded } = this.#parts;
+    const thread = start(this.#parameters);
     const { engine_call_timeout_ms: timeoutMs } = this.#limits;
     const caller = callThread<EngineMethods, EngineEvent>(thread.port, this.#clock, timeoutMs);
     const target: Running = {
@@ -417,7 +419,7 @@ class RestartedEngine implements ContendingEngine {
       runs: false,
     };
     const startedMs = this.#clock.monotonicMs();
-    caller.onEvent((event) => this.#parts.onExecutions(event.records));
+    caller.onEvent((event) => (event.type === 'executions' ? onExecutions(event.records) : onGrantsEnded(event.ended)));
     thread.onDeath((reason) => this.#died(target, startedMs, reason));
     this.#current = target;
     return this.#inTurn(() => this.#bring(target));

@@ -3,9 +3,13 @@
  * for its in-process twin.
  */
 
+import type { TableSample } from '../points/sample.ts';
+import type { Grant, Override } from '../rules/authority.ts';
 import type { ExecutionRecord, Outcome } from '../rules/record.ts';
 import type { Parameter } from '../site/catalogue.ts';
+import type { PointAuthority } from './authority-keeper.ts';
 import type { EngineMeasures } from './engine-metrics.ts';
+import type { EndedGrant } from './store/authority-store.ts';
 
 /** What the engine needs of one stored rule. Texts are the columns as stored. */
 export interface EngineRule {
@@ -112,6 +116,13 @@ export interface ExecuteOrder {
   readonly untilMs: number;
 }
 
+/** A grant is taken into force before its deadline or never. */
+interface GrantOrder {
+  readonly grant: Grant;
+  /** Monotonic milliseconds of this process. */
+  readonly untilMs: number;
+}
+
 /** Which of the processes that share a site an engine acts for; null where nobody shares it. */
 export interface EngineTerm {
   readonly epoch: number | null;
@@ -140,6 +151,17 @@ export type EngineMethods = {
   readonly writeCycle: (question: { readonly ruleId: number }) => readonly number[] | null;
   /** Names the rules whose records the main thread wants as they happen. */
   readonly watch: (question: { readonly ruleIds: readonly number[] }) => null;
+  /** Stores an override or a limit and takes it into force; answers the override that it replaces. */
+  readonly grant: (order: GrantOrder) => { readonly replaced: Override | null };
+  /** Gives up an override or a limit; null where there is none of this id. */
+  readonly release: (order: { readonly id: string }) => Grant | null;
+  /** Removes grants whose end is recorded. */
+  readonly forget: (order: { readonly ids: readonly string[] }) => null;
+  readonly grants: (question: null) => readonly Grant[];
+  /** What is known of these action points (positions in the catalogue). */
+  readonly authority: (question: { readonly points: readonly number[] }) => PointAuthority[];
+  /** Live values and channels now; null when no consistent copy could be had. */
+  readonly sample: (question: null) => TableSample | null;
   /** Stops the ticks and stores what waits; returns how many executions the store did not take. */
   readonly drain: (question: null) => number;
   /** Keeps these, one file a call, which bounds how long a call takes; returns how many are left. */
@@ -156,16 +178,33 @@ export const engineQuestions = [
   'settle',
   'writers',
   'writeCycle',
+  'grants',
+  'authority',
+  'sample',
   'watch',
 ] as const satisfies readonly (keyof EngineMethods)[];
+
+/** What the main thread passes on as it is. */
+export type AskedMethod =
+  | 'explain'
+  | 'writers'
+  | 'writeCycle'
+  | 'grants'
+  | 'authority'
+  | 'release'
+  | 'forget'
+  | 'sample';
 
 /** What other processes of the site may ask of the one that controls. */
 export type SharedEngineMethods = Omit<
   EngineMethods,
-  'execute' | 'settle' | 'stage' | 'rehearse' | 'adopt' | 'run' | 'drain' | 'keep' | 'close'
+  'execute' | 'grant' | 'settle' | 'stage' | 'rehearse' | 'adopt' | 'run' | 'drain' | 'keep' | 'close'
 > & {
+  readonly grant: (order: Omit<GrantOrder, 'untilMs'>) => { readonly replaced: Override | null };
   /** Clocks of two processes have nothing in common: the one that controls gives the order its deadline. */
   readonly execute: (order: Omit<ExecuteOrder, 'untilMs'>) => ExecutionRecord;
 };
 
-export type EngineEvent = { readonly type: 'executions'; readonly records: readonly ExecutionRecord[] };
+export type EngineEvent =
+  | { readonly type: 'executions'; readonly records: readonly ExecutionRecord[] }
+  | { readonly type: 'grants-ended'; readonly ended: readonly EndedGrant[] };

@@ -9,6 +9,7 @@ import type { Log, LogLevel } from '../base/log.ts';
 import { answerCalls, type Port, sendEvent } from '../base/thread.ts';
 import { createCommandWriter } from '../points/command-slots.ts';
 import { createChangeReader, createLiveTableReader } from '../points/live-table.ts';
+import { createSampler } from '../points/sample.ts';
 import { doorbells, type PointMemory } from '../points/shared-memory.ts';
 import { type Arbiter, createArbiter } from '../rules/arbiter.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
@@ -18,6 +19,7 @@ import type { Site } from '../site/site.ts';
 import { siteCatalogue } from '../site/site-catalogue.ts';
 import { createSnapshot } from '../site/snapshot.ts';
 import type { DatabasePlace } from '../storage/database.ts';
+import { AuthorityKeeper } from './authority-keeper.ts';
 import { createEngine } from './engine.ts';
 import {
   type EngineEvent,
@@ -35,6 +37,7 @@ import { createRecorder } from './recorder.ts';
 import { createRuleSet, type RuleSet } from './rule-set.ts';
 import { parsedOrNull } from './rule-view.ts';
 import type { RunRow } from './run-blocks.ts';
+import { type EndedGrant, readAuthority } from './store/authority-store.ts';
 import { type ClaimRow, createHistoryStore, type StateRow } from './store/history-store.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from './store/runtime-database.ts';
 
@@ -91,6 +94,7 @@ export function startEngineCore(
   let adopted: Promise<Assembled> | undefined;
   /** What the store did not take before the end, and how many of it are kept. */
   let [left, kept]: [readonly RunRow[], number] = [[], 0];
+  const sample = createSampler(setup.memory, setup.site.points.length, setup.site.channels.length, clock);
   const running = (): Promise<Assembled> => {
     if (adopted === undefined) throw new Fault('engine-unavailable', 'the rule engine is not running; try again');
     return adopted;
@@ -130,6 +134,7 @@ export function startEngineCore(
         catalogueWith,
         load: held.load,
         publish: publisher.take,
+        onEnded: (ended) => sendEvent(port, { type: 'grants-ended', ended } satisfies EngineEvent),
         recordsOf,
       });
       try {
@@ -150,6 +155,21 @@ export function startEngineCore(
     measures: async () => (await running()).engine.measures(),
     settle: async ({ ruleId }) => (await running()).recorder.settled(ruleId),
     writeCycle: async ({ ruleId }) => (await running()).engine.writeCycle(ruleId),
+    async grant({ grant, untilMs }) {
+      const { keeper } = await running();
+      return keeper.grant(grant, untilMs);
+    },
+    release: async ({ id }) => (await running()).keeper.release(id),
+    forget: async ({ ids }) => {
+      await (await running()).records.remove(ids);
+      return null;
+    },
+    grants: async () => (await running()).keeper.grants(),
+    authority: async ({ points }) => (await running()).keeper.view(points),
+    async sample() {
+      await running();
+      return sample();
+    },
     writers: async ({ points }) => (await running()).engine.writers(points),
     watch({ ruleIds }) {
       publisher.watch(ruleIds);
@@ -201,22 +221,25 @@ interface AssemblyParts {
   readonly catalogueWith: ReturnType<typeof catalogues>;
   readonly load: HeldRules['load'];
   readonly publish: (record: ExecutionRecord) => void;
+  readonly onEnded: (ended: readonly EndedGrant[]) => void;
   readonly recordsOf: RecordsOf;
 }
 
 /** The engine with the stored states of its rules, and everything that it writes to. */
-async function assemble({ setup, clock, log, term, catalogueWith, load, publish, recordsOf }: AssemblyParts) {
+async function assemble(parts: AssemblyParts) {
+  const { setup, clock, log, term, catalogueWith, load, publish, onEnded, recordsOf } = parts;
   const { memory, limits, database: place } = setup;
   const catalogue = catalogueWith(undefined);
   const { points } = catalogue;
   const ofTerm = typeof place === 'string' || term.epoch === null ? place : { ...place, epoch: term.epoch };
   const database = openRuntimeDatabase(ofTerm);
   const store = createHistoryStore(database);
-  const [states, claims] = await Promise.all([store.states(), store.claims()]).catch(async (error: unknown) => {
+  const read = Promise.all([store.states(), store.claims(), readAuthority(database)]);
+  const [states, claims, authority] = await read.catch(async (error: unknown) => {
     await database.close();
     throw error;
   });
-  const arbiter = createArbiter();
+  const arbiter = createArbiter(setup.site.limits);
   restoreClaims(arbiter, claims, catalogue, clock);
   const rules = ruleSet(states, limits, clock, catalogueWith, load);
   const records = await recordsOf({ ...setup, database: ofTerm }, database, clock, log);
@@ -231,21 +254,34 @@ async function assemble({ setup, clock, log, term, catalogueWith, load, publish,
   });
   const live = createLiveTableReader(memory);
   const changes = createChangeReader(memory);
+  const port = createCommandWriter(memory, clock);
+  const keeper = new AuthorityKeeper({
+    catalogue,
+    arbiter,
+    port,
+    store: records,
+    limits,
+    now: () => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() }),
+    onEnded,
+    onSegments: (rows) => recorder.owned(rows),
+  });
+  keeper.restore(authority.grants, authority.open);
   const engine = createEngine({
     clock,
     limits,
     rules,
     arbiter,
+    authority: keeper,
     snapshot: createSnapshot(points.length),
     statusSnapshot: createSnapshot(points.length),
     points: { copyInto: (snapshot) => live.copyInto(snapshot, clock), drainChanges: changes.drain },
     maxAgesMs: points.map((point) => point.maxAgeMs),
-    port: createCommandWriter(memory, clock),
+    port,
     recorder,
     publish,
   });
   const bell = listen(clock, memory.doorbells, doorbells.changes, () => engine.pointsChanged());
-  return { engine, recorder, records, bell };
+  return { engine, keeper, recorder, records, bell };
 }
 
 /** Holds and write budgets go on where they were [rules §6.2]; of a point that the site has no more, nothing is left. */

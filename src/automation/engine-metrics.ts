@@ -37,6 +37,7 @@ export function measureEngine(superseded: () => number): MeasuredEngine {
     'stale-generation': 0,
     offline: 0,
     'no-route': 0,
+    overridden: 0,
     outranked: 0,
     'rate-limited': 0,
   };
@@ -47,7 +48,7 @@ export function measureEngine(superseded: () => number): MeasuredEngine {
       executions[record.outcome]++;
       // A failure without a reason does not exist; should it, it is counted as one.
       for (const { success, reason } of record.actions_executed)
-        commands[success ? 'accepted' : (reason ?? 'unavailable')]++;
+        commands[success || reason === 'limited' ? 'accepted' : (reason ?? 'unavailable')]++;
     },
     ticked: tickLateness.add,
     eventCycle: eventPath.add,

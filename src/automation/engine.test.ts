@@ -30,6 +30,7 @@ const point = (index: number, kind: PointFacts['point_type'], number: number): P
   maxAgeMs: Number.POSITIVE_INFINITY,
   maxWritesPerMinute: undefined,
   priorityHoldMs: 0,
+  holdMaxMs: undefined,
 });
 /** Measurements 1 and 2 at positions 0 and 1, actions 1 and 2 at positions 2 and 3. */
 const points = [point(0, 'measurement', 1), point(1, 'measurement', 2), point(2, 'action', 1), point(3, 'action', 2)];
@@ -106,6 +107,7 @@ function setup(options: Setup = {}) {
     now: () => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() }),
   });
   const engine = createEngine({
+    authority: { cycle: () => undefined, flush: () => undefined },
     clock,
     limits,
     rules,
@@ -138,6 +140,9 @@ function setup(options: Setup = {}) {
     maxAgesMs: points.map((facts) => facts.maxAgeMs),
     port: {
       superseded: () => 0,
+      last: () => null,
+      bound: () => undefined,
+      safeWrites: () => 0,
       submit(command) {
         if (world.answer !== 'accepted') return world.answer;
         commands.push(command);
@@ -153,6 +158,7 @@ function setup(options: Setup = {}) {
       },
       touch: (ids) => void touched.push(...ids),
       forget: () => undefined,
+      owned: () => undefined,
       claimed: (point, state) => void world.claims.set(point, state),
       settled: () => (world.diskHangs ? new Promise(() => undefined) : Promise.resolve(true)),
       hurry: () => void world.hurried++,

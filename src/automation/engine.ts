@@ -14,6 +14,7 @@ import { executeRule } from '../rules/executor.ts';
 import type { ExecutionRecord, RunTrigger } from '../rules/record.ts';
 import type { DueRule } from '../rules/scheduler.ts';
 import { type Snapshot, usable } from '../site/snapshot.ts';
+import type { AuthorityKeeper } from './authority-keeper.ts';
 import type {
   EngineStatus,
   ExecuteOrder,
@@ -41,6 +42,7 @@ export interface EngineParts {
   readonly limits: AutomationLimits;
   readonly rules: RuleSet;
   readonly arbiter: Arbiter;
+  readonly authority: Pick<AuthorityKeeper, 'cycle' | 'flush'>;
   /** Refilled by each cycle. */
   readonly snapshot: Snapshot;
   /** Refilled by each question about rules. */
@@ -259,7 +261,8 @@ class RunningEngine implements Engine {
     this.#counts.queue_depth = due.length;
     this.#counts.max_queue_depth = Math.max(this.#counts.max_queue_depth, due.length);
     this.#awaitHeld(this.#scheduler.heldUntilMs());
-    this.#arbiter.beginCycle();
+    this.#arbiter.beginCycle(this.#snapshot);
+    this.#parts.authority.cycle(this.#snapshot);
     this.#inCycle = true;
     const sinceMs = tickMs === undefined && due.length > 0 ? oldest(this.#changed, this.#snapshot) : undefined;
     this.#changed.length = 0;
@@ -344,6 +347,7 @@ class RunningEngine implements Engine {
       const claim = this.#arbiter.exportClaim(point, this.#clock.monotonicMs(), this.#clock.wallMs());
       this.#recorder.claimed(`${point.instance}:${point.point_type}:${point.point}`, JSON.stringify(claim));
     }
+    this.#parts.authority.flush();
     this.#parts.publish(record);
     return record;
   }
@@ -366,7 +370,8 @@ class RunningEngine implements Engine {
       this.#orders.unshift(order);
       return;
     }
-    this.#arbiter.beginCycle();
+    this.#arbiter.beginCycle(this.#snapshot);
+    this.#parts.authority.cycle(this.#snapshot);
     const record = this.#run(
       order.ruleId,
       newId(),

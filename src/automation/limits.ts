@@ -26,6 +26,9 @@ export const automationLimitsSchema = strict({
     'pause before a dead engine is started again; it doubles while the engine keeps dying',
   ),
   engine_restart_max_ms: limit(10_000, [1, 600_000], 'longest pause before a dead engine is started again'),
+  override_repeat_ms: limit(1000, [100, 60_000], 'longest time between two writes of a value that an override holds'),
+  overrides_maximum: limit(1000, [1, 100_000], 'overrides and temporary limits of the site in force at once'),
+  ownership_days: limit(30, [1, 36_500], 'age at which the account of who held a point is removed'),
   record_flush_ms: limit(100, [1, 10_000], 'longest time a finished execution waits to be handed over to be stored'),
   record_chunk_rows: limit(500, [1, 100_000], 'rows stored in one transaction; more wait for a later turn'),
   record_queue: limit(

@@ -8,16 +8,18 @@ import type { Clock, Timer } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log, LogLevel } from '../base/log.ts';
 import { type Caller, callThread } from '../base/thread.ts';
+import type { Grant } from '../rules/authority.ts';
 import type { DatabasePlace } from '../storage/database.ts';
 import type { AutomationLimits } from './limits.ts';
 import { createRecordWriter, type RecordBatch, type RecordWriter, type WriterCounts } from './record-writer.ts';
 import { createRuleLog } from './rule-log.ts';
 import type { RunRow } from './run-blocks.ts';
 import { noJournal, openRunJournal } from './run-journal.ts';
+import { type AuthorityStore, createAuthorityStore } from './store/authority-store.ts';
 import { createHistoryStore } from './store/history-store.ts';
 import type { RuntimeDatabase } from './store/runtime-database.ts';
 
-export interface OpenRecordWriter extends RecordWriter {
+export interface OpenRecordWriter extends RecordWriter, AuthorityStore {
   /** Closes the files. The last call. */
   end(): Promise<void>;
 }
@@ -37,6 +39,7 @@ export function openRecordWriter(
 ): OpenRecordWriter {
   const ruleLog = createRuleLog(join(setup.dataFolder, 'logs', 'rules'), setup.limits, clock, log);
   const store = createHistoryStore(database);
+  const authority = createAuthorityStore(database);
   const told = onCounts === undefined ? {} : { onCounts };
   // A server keeps what other machines must know at once, and its disk is not a gateway's flash.
   const waits = typeof setup.database === 'string';
@@ -48,6 +51,8 @@ export function openRecordWriter(
     counts: () => writer.counts(),
     settled: (ruleId) => writer.settled(ruleId),
     close: () => writer.close(),
+    put: authority.put,
+    remove: authority.remove,
     async end() {
       await ruleLog.close();
       await database.close();
@@ -64,6 +69,8 @@ export interface WriterWorkerData extends WriterSetup {
 export type WriterMethods = {
   readonly take: (batch: RecordBatch) => null;
   readonly settled: (ruleId: number) => boolean;
+  readonly put: (change: { readonly grant: Grant; readonly gone: readonly string[] }) => null;
+  readonly remove: (ids: readonly string[]) => null;
   readonly close: (question: null) => readonly RunRow[];
   readonly end: (question: null) => null;
 };
@@ -113,6 +120,14 @@ class RecordThread implements OpenRecordWriter {
     return this.#running()
       .call('settled', ruleId)
       .catch(() => false);
+  }
+
+  async put(grant: Grant, gone: readonly string[]): Promise<void> {
+    await this.#running().call('put', { grant, gone });
+  }
+
+  async remove(ids: readonly string[]): Promise<void> {
+    await this.#running().call('remove', ids);
   }
 
   async close() {

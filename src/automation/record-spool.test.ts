@@ -31,7 +31,7 @@ describe.each(engines)('the spool of executions, stored on %s', (engine) => {
   test('is stored once, with what it was; an execution whose commit was not answered is there already', async () => {
     const spool = recordSpool(places.folder);
     const store = createHistoryStore(database);
-    await store.append({ rows: [row(1)], states: [], gone: [], claims: [] });
+    await store.append({ rows: [row(1)], states: [], gone: [], claims: [], segments: [] });
     await spool.keep([row(1), row(2)]);
     await spool.keep([row(3)]);
     expect(await recordSpool(places.folder).store(store.restore)).toBe(3);

@@ -18,6 +18,14 @@ answerCalls<WriterMethods>(port, {
     return null;
   },
   settled: (ruleId) => writer.settled(ruleId),
+  async put({ grant, gone }) {
+    await writer.put(grant, gone);
+    return null;
+  },
+  async remove(ids) {
+    await writer.remove(ids);
+    return null;
+  },
   close: () => writer.close(),
   async end() {
     await writer.end();

@@ -10,6 +10,7 @@ import type { AutomationLimits } from './limits.ts';
 import type { RuleLog } from './rule-log.ts';
 import type { RunRow } from './run-blocks.ts';
 import type { RunJournal } from './run-journal.ts';
+import type { SegmentRow } from './store/authority-store.ts';
 import type { HistoryStore } from './store/history-store.ts';
 import { WaitingRuns } from './waiting-runs.ts';
 
@@ -20,6 +21,7 @@ export interface RecordBatch {
   /** Rules that are gone: their state is removed; their history stays for as long as history is kept. */
   readonly gone: readonly number[];
   readonly claims: readonly { readonly point: string; readonly state: string }[];
+  readonly segments: readonly SegmentRow[];
 }
 
 export interface WriterCounts {
@@ -70,6 +72,8 @@ class StoringWriter implements RecordWriter {
   /** The newest of each, until it is stored. */
   readonly #states = new Map<number, string>();
   readonly #claims = new Map<string, string>();
+  /** By point and beginning, the newest form of each. */
+  readonly #segments = new Map<string, SegmentRow>();
   readonly #gone = new Set<number>();
   readonly #sincePruned = new Map<number, number>();
   #waiters: Waiter[] = [];
@@ -92,7 +96,7 @@ class StoringWriter implements RecordWriter {
     this.#schedulePrune(parts.limits.history_prune_interval_ms);
   }
 
-  take({ rows, states, gone, claims }: RecordBatch): Promise<void> {
+  take({ rows, states, gone, claims, segments }: RecordBatch): Promise<void> {
     const { ruleLog, clock } = this.#parts;
     const isKept = this.#keep(rows);
     for (const row of rows) {
@@ -103,6 +107,7 @@ class StoringWriter implements RecordWriter {
     if (!isKept) this.#runs.ask();
     for (const { rule_id: ruleId, state } of states) this.#states.set(ruleId, state);
     for (const { point, state } of claims) this.#claims.set(point, state);
+    for (const segment of segments) this.#segments.set(segmentKey(segment), segment);
     for (const ruleId of gone) {
       this.#gone.add(ruleId);
       this.#states.delete(ruleId);
@@ -146,7 +151,7 @@ class StoringWriter implements RecordWriter {
   }
 
   #stateCount(): number {
-    return this.#states.size + this.#gone.size + this.#claims.size;
+    return this.#states.size + this.#gone.size + this.#claims.size + this.#segments.size;
   }
 
   #keep(rows: readonly RunRow[]): boolean {
@@ -213,13 +218,15 @@ class StoringWriter implements RecordWriter {
     const rows = this.#runs.take(clock.monotonicMs(), count);
     const states = takenFrom(this.#states, count);
     const claims = takenFrom(this.#claims, count);
+    const segments = takenFrom(this.#segments, count);
     const gone = [...this.#gone].slice(0, count);
-    if (rows.length + states.length + claims.length + gone.length === 0) return;
+    if (rows.length + states.length + claims.length + segments.length + gone.length === 0) return;
     try {
       await store.append({
         rows,
         states: states.map(([rule_id, state]) => ({ rule_id, state })),
         claims: claims.map(([point, state]) => ({ point, state })),
+        segments: segments.map(([, segment]) => segment),
         gone,
       });
     } catch (error) {
@@ -228,6 +235,7 @@ class StoringWriter implements RecordWriter {
       for (const [ruleId, state] of states)
         if (!this.#states.has(ruleId) && !this.#gone.has(ruleId)) this.#states.set(ruleId, state);
       for (const [point, state] of claims) if (!this.#claims.has(point)) this.#claims.set(point, state);
+      for (const [key, segment] of segments) if (!this.#segments.has(key)) this.#segments.set(key, segment);
       throw error;
     }
     for (const ruleId of gone) this.#gone.delete(ruleId);
@@ -290,6 +298,7 @@ class StoringWriter implements RecordWriter {
     try {
       const before = clock.wallMs() - limits.history_days * dayMs;
       full = (await store.pruneBefore(before, limits.record_chunk_rows)) >= limits.record_chunk_rows;
+      await store.pruneSegments(clock.wallMs() - limits.ownership_days * dayMs, limits.record_chunk_rows);
     } catch (error) {
       log.warn('cannot remove old executions', { error: String(error) });
     }
@@ -302,8 +311,12 @@ class StoringWriter implements RecordWriter {
 }
 
 /** Takes the first entries out: what changes while they are stored is stored by the next batch. */
-function takenFrom<K>(map: Map<K, string>, count: number): (readonly [K, string])[] {
+function takenFrom<K, V>(map: Map<K, V>, count: number): (readonly [K, V])[] {
   const entries = [...map.entries().take(count)];
   for (const [key] of entries) map.delete(key);
   return entries;
+}
+
+export function segmentKey({ point, from_ms: fromMs }: SegmentRow): string {
+  return `${point}@${fromMs}`;
 }

@@ -43,6 +43,7 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
       faults.whilePruning();
     },
     restore: () => Promise.reject(new Error('not used')),
+    pruneSegments: async () => undefined,
     pruneBefore: () => Promise.resolve(0),
   };
   const ruleLog = {
@@ -220,6 +221,7 @@ describe('[rules §7.5] recorder', () => {
       states: () => Promise.resolve([]),
       claims: () => Promise.resolve([]),
       pruneRule: () => Promise.resolve(),
+      pruneSegments: async () => undefined,
       pruneBefore: () => Promise.resolve(0),
     };
     const ruleLog = { append: () => undefined, dropped: () => 0, flush: settle, close: settle };
@@ -227,7 +229,7 @@ describe('[rules §7.5] recorder', () => {
     const parts = { store, ruleLog, journal, blockMs: 0, limits: automationLimits, clock, log: silentLog };
     const writer = createRecordWriter(parts);
     const row = { execution_id: 'run-1', rule_id: 1, unchanged: false, record: '1' };
-    await writer.take({ rows: [row], states: [], gone: [], claims: [] });
+    await writer.take({ rows: [row], states: [], gone: [], claims: [], segments: [] });
     clock.advance(0);
     await settle();
     const closing = writer.close();
@@ -273,7 +275,7 @@ describe('[rules §7.5] recorder', () => {
     expect(pruned).toEqual([1, 2]);
     faults.whilePruning = () => {
       faults.whilePruning = () => clock.advance(flushMs);
-      void writer.take({ rows: [], states: [{ rule_id: 9, state: 's' }], gone: [], claims: [] });
+      void writer.take({ rows: [], states: [{ rule_id: 9, state: 's' }], gone: [], claims: [], segments: [] });
     };
     recorder.record(runOf(6, 1), false);
     await pass(flushMs);

@@ -9,8 +9,9 @@ import type { Log } from '../base/log.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import { BoundedRows } from './bounded-rows.ts';
 import type { AutomationLimits } from './limits.ts';
-import type { RecordBatch, RecordWriter } from './record-writer.ts';
+import { type RecordBatch, type RecordWriter, segmentKey } from './record-writer.ts';
 import type { RunRow } from './run-blocks.ts';
+import type { SegmentRow } from './store/authority-store.ts';
 
 export interface Recorder {
   /** Takes one execution; its rule's state is asked for when it is handed over. */
@@ -21,6 +22,8 @@ export interface Recorder {
   forget(ruleIds: readonly number[]): void;
   /** A claim on a point (a priority hold, a write budget) must outlive a crash. */
   claimed(point: string, state: string): void;
+  /** Who holds action points changed: a crash may set this account back by `state_flush_ms`. */
+  owned(segments: readonly SegmentRow[]): void;
   /** True when every run of the rule that was recorded before the call is stored; false when storing failed. */
   settled(ruleId: number): Promise<boolean>;
   /** Hands over what waits without waiting for more. */
@@ -65,6 +68,9 @@ class BatchingRecorder implements Recorder {
   readonly #urgent = new Map<number, string>();
   readonly #gone = new Set<number>();
   readonly #claims = new Map<string, string>();
+  /** The newest form of each segment, and whether it may be handed over. */
+  readonly #segments = new Map<string, SegmentRow>();
+  #segmentsRipe = false;
   #timer: Timer | undefined;
   #slowTimer: Timer | undefined;
   #handingOver: Promise<boolean> | undefined;
@@ -124,6 +130,11 @@ class BatchingRecorder implements Recorder {
     this.hurry();
   }
 
+  owned(segments: readonly SegmentRow[]): void {
+    for (const segment of segments) this.#segments.set(segmentKey(segment), segment);
+    if (segments.length > 0) this.#scheduleSlow();
+  }
+
   async settled(ruleId: number): Promise<boolean> {
     for (const row of this.#unchanged.remove(this.#unchanged.length)) this.#rows.push(row);
     const upTo = this.#rows.left + this.#rows.length;
@@ -156,7 +167,8 @@ class BatchingRecorder implements Recorder {
   }
 
   #isIdle(): boolean {
-    return this.#rows.length + this.#touched.size + this.#gone.size + this.#claims.size === 0;
+    const segments = this.#segmentsRipe ? this.#segments.size : 0;
+    return this.#rows.length + this.#touched.size + this.#gone.size + this.#claims.size + segments === 0;
   }
 
   /** What could wait need not wait any longer. */
@@ -166,6 +178,7 @@ class BatchingRecorder implements Recorder {
     for (const row of this.#unchanged.remove(this.#unchanged.length)) this.#rows.push(row);
     for (const ruleId of this.#grown) this.#touched.add(ruleId);
     this.#grown.clear();
+    this.#segmentsRipe = true;
     const { clock, limits } = this.#parts;
     if (this.#closed || clock.monotonicMs() - this.#seenSinceMs >= limits.history_block_ms) {
       for (const ruleId of this.#seen) this.#touched.add(ruleId);
@@ -218,6 +231,9 @@ class BatchingRecorder implements Recorder {
       for (const { rule_id: ruleId } of batch.states) if (!this.#gone.has(ruleId)) this.#touched.add(ruleId);
       for (const ruleId of batch.gone) this.#gone.add(ruleId);
       for (const { point, state } of batch.claims) if (!this.#claims.has(point)) this.#claims.set(point, state);
+      for (const segment of batch.segments)
+        if (!this.#segments.has(segmentKey(segment))) this.#segments.set(segmentKey(segment), segment);
+      this.#segmentsRipe ||= batch.segments.length > 0;
       return false;
     }
     this.#refused = false;
@@ -243,6 +259,9 @@ class BatchingRecorder implements Recorder {
     for (const ruleId of gone) this.#gone.delete(ruleId);
     const claims = [...this.#claims].slice(0, limits.record_chunk_rows).map(([point, state]) => ({ point, state }));
     for (const { point } of claims) this.#claims.delete(point);
-    return { rows: this.#rows.head(limits.record_chunk_rows), states, gone, claims };
+    const segments = this.#segmentsRipe ? [...this.#segments.values()].slice(0, limits.record_chunk_rows) : [];
+    for (const segment of segments) this.#segments.delete(segmentKey(segment));
+    if (this.#segments.size === 0) this.#segmentsRipe = false;
+    return { rows: this.#rows.head(limits.record_chunk_rows), states, gone, claims, segments };
   }
 }

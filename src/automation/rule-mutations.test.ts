@@ -76,6 +76,7 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
       log: silentLog,
       limits: automationLimits,
       onExecutions: () => undefined,
+      onGrantsEnded: () => undefined,
       onStart: () => undefined,
     });
     await client.open();

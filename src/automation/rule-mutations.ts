@@ -176,7 +176,7 @@ async function crossWarnings(parts: AutomationParts, row: RuleRow, topology: Top
 
 /** Rules that start each other run as often as `event_min_interval_ms` allows [rules §4.5]. */
 async function writeCycleWarnings(parts: AutomationParts, id: number): Promise<Issue[]> {
-  const circle = await parts.engine.writeCycle(id);
+  const circle = await parts.engine.ask('writeCycle', { ruleId: id });
   if (circle === null) return [];
   const [, ...others] = circle;
   const way = others.map((other) => `rule ${other}`).join(', which starts ');
@@ -201,7 +201,7 @@ async function sharedPointWarnings(
     const facts = catalogue.point(write);
     if (facts !== undefined && !nodeOf.has(facts.index)) nodeOf.set(facts.index, nodeId);
   }
-  const writers = await parts.engine.writers([...nodeOf.keys()]);
+  const writers = await parts.engine.ask('writers', { points: [...nodeOf.keys()] });
   return writers
     .filter((writer) => writer.rule_id !== row.id)
     .map((writer) => {

@@ -26,6 +26,7 @@ export const faultKinds = {
   'invalid-flow': kind(422),
   'invalid-trigger': kind(422),
   'invalid-site': kind(422),
+  'invalid-value': kind(422),
   'no-runnable-flow': kind(422),
   'input-quality-rejected': kind(422),
   'confirmation-required': kind(428),

@@ -7,11 +7,10 @@ import type { AuditScope } from '../audit/event.ts';
 import type { AuditLog } from '../audit/log.ts';
 import { auditKey, openAuditTrail } from '../audit/trail.ts';
 import { auditIsWritable } from '../audit/writable.ts';
-import { automationCapabilities } from '../automation/capabilities.ts';
 import type { EngineClient } from '../automation/engine-client.ts';
 import type { ReloadReport } from '../automation/engine-contract.ts';
 import { createLiveStream, type LiveStream } from '../automation/live-stream.ts';
-import { createHistoryReader, createHistoryStore } from '../automation/store/history-store.ts';
+import { createHistoryStore } from '../automation/store/history-store.ts';
 import { createRuleStore, type RuleStore } from '../automation/store/rule-store.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { systemClock } from '../base/clock.ts';
@@ -27,14 +26,11 @@ import { createMetrics } from '../gateway/metrics.ts';
 import type { ReadyChecks } from '../gateway/ready.ts';
 import { createSignIn, type SignIn } from '../gateway/sign-in.ts';
 import { prepareHistory } from '../historian/store/history-server.ts';
-import { createLiveTableReader } from '../points/live-table.ts';
-import { createPointMemory, type PointMemory } from '../points/shared-memory.ts';
+import { recordGrantEndings } from '../operator/grant-endings.ts';
+import { createPointMemory } from '../points/shared-memory.ts';
 import { openForecastDatabase } from '../processing/results/forecast-database.ts';
-import { flowLimits } from '../rules/limits.ts';
-import type { Parameter, SiteCatalogue } from '../site/catalogue.ts';
+import type { SiteCatalogue } from '../site/catalogue.ts';
 import type { Site } from '../site/site.ts';
-import { siteCatalogue } from '../site/site-catalogue.ts';
-import { createSnapshot, type Snapshot } from '../site/snapshot.ts';
 import type { Database } from '../storage/database.ts';
 import {
   isForOperator,
@@ -47,6 +43,7 @@ import {
 } from './config.ts';
 import { claimDataFolder } from './data-folder.ts';
 import { forecastDatabase, historyDatabase, runtimeDatabase, siteDatabase } from './databases.ts';
+import { parametersInForce, siteHandlers } from './handlers.ts';
 import { type ServiceHistory, startHistory } from './history.ts';
 import { serveHttp } from './http.ts';
 import { measuredAudit } from './measurements.ts';
@@ -106,11 +103,11 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const { trail, key } = await openTrail({ config, limits, log, opened, database, identity, configuration });
   const metrics = createMetrics();
   const audit = measuredAudit(trail.log, metrics, systemClock);
-  const controlled = await startSite({ config, limits, site, log, opened, database, runtime, identity });
+  const controlled = await startSite({ config, limits, site, log, opened, database, runtime, identity, audit });
   const { memory, store, parameters, role, history } = controlled;
   const processing = await startForecasts({ config, configuration, limits, site, memory, history, log, opened });
   const rules = await role.open();
-  const handlers = ruleHandlers({ config, limits, site, siteInFile, runtime, log, ...controlled });
+  const handlers = siteHandlers({ config, limits, site, siteInFile, runtime, log, ...controlled });
   const { signIn } = identity;
   const signInCapability = signIn === null ? [] : [signIn.capability];
   const server = await serveHttp({
@@ -206,14 +203,23 @@ interface SiteParts {
   readonly database: Database;
   readonly runtime: RuntimeDatabase;
   readonly identity: SiteIdentity;
+  readonly audit: AuditLog;
 }
 
 /** What controls the site, and what records it. */
-async function startSite({ config, limits, site, log, opened, database, runtime, identity }: SiteParts) {
+async function startSite({ config, limits, site, log, opened, database, runtime, identity, audit }: SiteParts) {
   const memory = createPointMemory(site.points, site.channels.length);
   const store = createRuleStore(database, systemClock, limits.automation.max_rules);
   const parameters = parametersInForce(site);
+  const endings = recordGrantEndings({
+    audit,
+    clock: systemClock,
+    log,
+    forget: (ids) => role.engine.ask('forget', { ids }),
+  });
+  opened.add(async () => endings.stop());
   const engineParts = {
+    onGrantsEnded: endings.take.bind(endings),
     config,
     site,
     memory,
@@ -252,50 +258,6 @@ async function startForecasts({ configuration, limits, opened, ...rest }: Foreca
   );
   opened.add(() => started.stop());
   return started;
-}
-
-interface HandlerParts {
-  readonly config: ServiceConfig;
-  readonly limits: ServiceLimits;
-  readonly site: Site;
-  readonly siteInFile: Site;
-  readonly runtime: RuntimeDatabase;
-  readonly log: Log;
-  readonly memory: PointMemory;
-  readonly store: RuleStore;
-  readonly role: EngineRole;
-  readonly parameters: ReturnType<typeof parametersInForce>;
-}
-
-function ruleHandlers({
-  config,
-  limits,
-  site,
-  siteInFile,
-  runtime,
-  log,
-  memory,
-  store,
-  role,
-  parameters,
-}: HandlerParts) {
-  return automationCapabilities({
-    clock: systemClock,
-    flowLimits: { ...flowLimits, windowSamplesMaximum: limits.automation.window_samples_maximum },
-    store,
-    history: createHistoryReader(runtime),
-    engine: role.engine,
-    instances: site.instances,
-    catalogue: parameters.catalogue,
-    parameters: parameters.current,
-    async readParameters() {
-      const read = await readParametersNow(config.configDir);
-      return { parameters: read.parameters, needsRestart: changedSections(siteInFile, read.site) };
-    },
-    useParameters: parameters.use,
-    snapshot: snapshotReader(site, memory),
-    log,
-  });
 }
 
 /** A database that cannot be opened is for the operator. */
@@ -354,21 +316,6 @@ function orStartError<T>(work: () => T): T {
   }
 }
 
-/** Sections of the site file that a running service does not take up: all but the parameters. */
-function changedSections(running: Site, read: Site): string[] {
-  const sections = [
-    'channels',
-    'instances',
-    'points',
-    'timezone',
-    'holidays',
-    'history',
-    'latitude',
-    'longitude',
-  ] as const;
-  return sections.filter((name) => JSON.stringify(running[name]) !== JSON.stringify(read[name]));
-}
-
 interface SiteIdentity {
   readonly identity: Identity;
   readonly scope: AuditScope;
@@ -399,27 +346,5 @@ async function streamSubject(identity: Identity, scope: AuditScope, token: strin
   return {
     mayRead: own && subject.permissions.has('automation.read'),
     expiresAtMs: Number.isFinite(expiresMs) ? expiresMs : null,
-  };
-}
-
-/** The parameters that rules see now, and the catalogue with them. */
-function parametersInForce(site: Site) {
-  let current: Readonly<Record<string, Parameter>> = site.parameters;
-  let catalogue = siteCatalogue(site);
-  return {
-    current: () => current,
-    catalogue: () => catalogue,
-    use(parameters: Readonly<Record<string, Parameter>>): void {
-      current = parameters;
-      catalogue = siteCatalogue({ ...site, parameters });
-    },
-  };
-}
-
-function snapshotReader(site: Site, memory: PointMemory): () => Snapshot | null {
-  const reader = createLiveTableReader(memory);
-  return () => {
-    const snapshot = createSnapshot(site.points.length);
-    return reader.copyInto(snapshot, systemClock) ? snapshot : null;
   };
 }

@@ -39,6 +39,12 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
+export function finiteNumber(text: string): number {
+  const value = /^-?[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?$/i.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isFinite(value)) throw new InvalidArgumentError('Give a number.');
+  return value;
+}
+
 /** An object written on the command line, or in the file of that name; `-` is standard input. */
 export function jsonObject(given: string): object {
   const inline = given.trimStart().startsWith('{');

@@ -167,7 +167,7 @@ describe('[platform §7] what is shown', () => {
 });
 
 describe('[platform §7] nothing is forgotten', () => {
-  test('every operation on rules, scheduler, site and audit has a command; of data processing there is the backtest alone', () => {
+  test('every operation on rules, scheduler, points, site and audit has a command; of data processing there is the backtest alone', () => {
     const program = createProgram(programParts(testTerminal().terminal));
     const paths = program.commands.flatMap((command) =>
       command.commands.length === 0
@@ -180,11 +180,11 @@ describe('[platform §7] nothing is forgotten', () => {
       if (name === 'audit.event.search') return 'audit search';
       // The page as a stream, credentials, and what monitoring asks for.
       if (/^(audit\.event\.stream|identity\.|platform\.|data_processing\.)/.test(name)) return null;
-      return `${area}${area === 'rule' ? 's' : ''} ${what}`;
+      return `${area}${/^(rule|point)$/.test(area) ? 's' : ''} ${what}`;
     };
     const expected = operations.flatMap(({ name }) => commandOf(name) ?? []);
     expect(expected.filter((path) => !paths.includes(path))).toEqual([]);
     expect(paths.filter((path) => /process|forecast/.test(path))).toEqual(['forecasts backtest']);
-    expect(expected).toHaveLength(15);
+    expect(expected).toHaveLength(21);
   });
 });

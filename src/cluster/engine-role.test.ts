@@ -67,6 +67,7 @@ const start = (
     memory: createPointMemory(site.points, site.channels.length),
     limits,
     store: createRuleStore(database, systemClock, limits.automation.max_rules),
+    onGrantsEnded: () => undefined,
     stream: { publish: () => undefined, renew },
     runtime: place,
     history: createHistoryStore(runtime),

@@ -4,7 +4,12 @@
  * otherwise it stands by, and its requests are answered by the process that controls.
  */
 import { hostname } from 'node:os';
-import { type ContendingEngine, createEngineClient, type EngineClient } from '../automation/engine-client.ts';
+import {
+  type ContendingEngine,
+  createEngineClient,
+  type EngineClient,
+  type EngineClientParts,
+} from '../automation/engine-client.ts';
 import type { ReloadReport } from '../automation/engine-contract.ts';
 import type { AutomationLimits } from '../automation/limits.ts';
 import type { LiveStream } from '../automation/live-stream.ts';
@@ -46,6 +51,8 @@ export interface EngineRoleParts {
   readonly limits: { readonly automation: AutomationLimits; readonly devices: DeviceLimits };
   readonly store: RuleStore;
   readonly stream: Pick<LiveStream, 'publish' | 'renew'>;
+  /** Overrides and limits of the engine that runs here reached their end. */
+  readonly onGrantsEnded: EngineClientParts['onGrantsEnded'];
   /** Of the rules' history and state. */
   readonly runtime: DatabasePlace;
   readonly history: Pick<HistoryStore, 'restore'>;
@@ -63,7 +70,7 @@ export interface EngineRoleParts {
 export interface EngineRole {
   readonly engine: EngineClient;
   /** While another process controls: up, with nothing to do. */
-  readonly devices: Pick<DeviceLayer, 'up' | 'counts' | 'channels'>;
+  readonly devices: Pick<DeviceLayer, 'up' | 'counts' | 'channels' | 'errors'>;
   /** Whether this process is the one that controls, now. */
   controls(): boolean;
   /** Starts it; what was loaded, or null while another process controls. */
@@ -121,6 +128,7 @@ function createClient(
     log: parts.log.with({ area: 'automation' }),
     limits: limits.automation,
     onExecutions,
+    onGrantsEnded: parts.onGrantsEnded,
     onStart,
     reloads: typeof database !== 'string',
   });
@@ -233,6 +241,7 @@ class SharedRole implements EngineRole {
   readonly devices: EngineRole['devices'] = {
     up: () => (this.#term === undefined ? true : (this.#standing?.devices.up() ?? true)),
     channels: () => (this.#term === undefined ? [] : (this.#standing?.devices.channels() ?? [])),
+    errors: async () => (await this.#standing?.devices.errors()) ?? [],
     counts: async () => (await this.#standing?.devices.counts()) ?? { sent: 0, failed: 0, dropped: 0 },
   };
 

@@ -1,6 +1,7 @@
 /** What processes of one site ask each other's engine, and what becomes of a question that they do not share. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { EngineClient } from '../automation/engine-client.ts';
+import type { EngineMethods } from '../automation/engine-contract.ts';
 import { automationLimits } from '../automation/limits.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import type { Parameter } from '../site/catalogue.ts';
@@ -40,13 +41,22 @@ describe('the engine of a process that controls', () => {
   const unavailable = async (): Promise<never> => {
     throw new TypeError('an error of ours');
   };
+  const answers: Partial<EngineMethods> = {
+    explain: ({ ruleIds }) => ruleIds.map(() => null),
+    writers: () => [],
+    writeCycle: () => null,
+  };
+  const answered: EngineClient['ask'] = async (method, argument) => {
+    const answer = answers[method];
+    if (answer === undefined) throw new TypeError('an error of ours');
+    return Promise.resolve(Reflect.apply(answer, undefined, [argument]) as never);
+  };
   const engine: EngineClient = {
     open: unavailable,
     reload: async (parameters) => ({ rules_loaded: Object.keys(parameters ?? {}).length, rules_failed: [] }),
     execute: unavailable,
-    explain: async (ruleIds) => ruleIds.map(() => null),
-    writers: async () => [],
-    writeCycle: async () => null,
+    grant: unavailable,
+    ask: answered,
     settle: async () => undefined,
     status: async () => null,
     measures: async () => null,

@@ -5,11 +5,11 @@
 import Type, { type TSchema } from 'typebox';
 import type { EngineClient } from '../automation/engine-client.ts';
 import type {
+  AskedMethod,
   EngineEvent,
+  EngineMethods,
   EngineStatus,
-  PointWriter,
   ReloadReport,
-  RuleStatus,
   SharedEngineMethods,
 } from '../automation/engine-contract.ts';
 import type { EngineMeasures } from '../automation/engine-metrics.ts';
@@ -19,6 +19,7 @@ import { decoder } from '../base/decode.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import { answerCalls, type Caller, callThread, type Handlers, type Port, sendEvent } from '../base/thread.ts';
+import type { Grant, Override } from '../rules/authority.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import type { Parameter } from '../site/catalogue.ts';
 import type { Mailbox, News } from './mailbox.ts';
@@ -50,7 +51,18 @@ export interface EngineSeatParts {
 /** Whoever controls takes these. */
 const engineName = 'engine';
 /** What may be asked twice: a question that a process has fetched which died then is asked the one that follows it. */
-const repeatable = ['reload', 'explain', 'writers', 'writeCycle', 'status', 'measures', 'watch'] as const;
+const repeatable = [
+  'reload',
+  'explain',
+  'writers',
+  'writeCycle',
+  'grants',
+  'authority',
+  'sample',
+  'status',
+  'measures',
+  'watch',
+] as const;
 /**
  * Without parameters: it would be too late for them where the engine that follows was given newer ones meanwhile. It has those
  * of its own file, which it read after the lease of the one before had ended.
@@ -63,12 +75,29 @@ const watchRenewMs = 3000;
 /** What other processes ask with: they may be of another version, and what is none of these would end the engine's thread. */
 const numbers = Type.Array(Type.Integer());
 const parameter = Type.Object({ value: Type.Number(), unit: Type.Optional(Type.String()) });
+const facts = {
+  id: Type.String(),
+  instance: Type.Integer(),
+  point: Type.Integer(),
+  fromMs: Type.Number(),
+  untilMs: Type.Number(),
+  by: Type.Object({ kind: Type.String(), id: Type.String() }),
+  reason: Type.String(),
+};
+const bound = Type.Union([Type.Number(), Type.Null()]);
+const grant = Type.Union([
+  Type.Object({ kind: Type.Literal('override'), value: Type.Number(), ...facts }),
+  Type.Object({ kind: Type.Literal('limit'), min: bound, max: bound, ...facts }),
+]);
 const understand = {
   reload: understanding(Type.Object({ parameters: Type.Optional(Type.Record(Type.String(), parameter)) })),
   execute: understanding(Type.Object({ ruleId: Type.Integer(), correlationId: Type.String() })),
   rule: understanding(Type.Object({ ruleId: Type.Integer() })),
   rules: understanding(Type.Object({ ruleIds: numbers })),
   points: understanding(Type.Object({ points: numbers })),
+  id: understanding(Type.Object({ id: Type.String() })),
+  ids: understanding(Type.Object({ ids: Type.Array(Type.String()) })),
+  grant: understanding(Type.Object({ grant })),
 };
 
 interface Watcher {
@@ -117,7 +146,7 @@ class ContendedSeat implements EngineSeat {
       } else if (this.#local === undefined) parts.onChange(what);
     });
     this.#remote.onEvent((event) => {
-      if (this.#local === undefined) parts.onExecutions(event.records);
+      if (this.#local === undefined && event.type === 'executions') parts.onExecutions(event.records);
     });
     this.#mailbox.onMail(({ sender, message }) => {
       try {
@@ -169,16 +198,14 @@ class ContendedSeat implements EngineSeat {
       : this.#local.execute(ruleId, correlationId);
   }
 
-  async explain(ruleIds: readonly number[]): Promise<(RuleStatus | null)[]> {
-    return this.#local === undefined ? this.#remote.call('explain', { ruleIds }) : this.#local.explain(ruleIds);
+  async grant(grant: Grant): Promise<{ readonly replaced: Override | null }> {
+    return this.#local === undefined ? this.#remote.call('grant', { grant }) : this.#local.grant(grant);
   }
 
-  async writers(points: readonly number[]): Promise<PointWriter[]> {
-    return this.#local === undefined ? this.#remote.call('writers', { points }) : this.#local.writers(points);
-  }
-
-  async writeCycle(ruleId: number): Promise<readonly number[] | null> {
-    return this.#local === undefined ? this.#remote.call('writeCycle', { ruleId }) : this.#local.writeCycle(ruleId);
+  async ask<M extends AskedMethod>(method: M, argument: Parameters<EngineMethods[M]>[0]) {
+    if (this.#local !== undefined) return this.#local.ask(method, argument);
+    const remote: Caller<EngineMethods, EngineEvent> = this.#remote;
+    return remote.call(method, argument);
   }
 
   async status(): Promise<EngineStatus | null> {
@@ -269,15 +296,33 @@ class ContendedSeat implements EngineSeat {
       },
       explain: async (question) => {
         understand.rules(question);
-        return this.#here().explain(question.ruleIds);
+        return this.#here().ask('explain', question);
       },
       writers: async (question) => {
         understand.points(question);
-        return this.#here().writers(question.points);
+        return this.#here().ask('writers', question);
       },
       writeCycle: async (question) => {
         understand.rule(question);
-        return this.#here().writeCycle(question.ruleId);
+        return this.#here().ask('writeCycle', question);
+      },
+      grant: async (order) => {
+        understand.grant(order);
+        return this.#here().grant(order.grant);
+      },
+      release: async (order) => {
+        understand.id(order);
+        return this.#here().ask('release', order);
+      },
+      forget: async (order) => {
+        understand.ids(order);
+        return this.#here().ask('forget', order);
+      },
+      sample: async () => this.#here().ask('sample', null),
+      grants: async () => this.#here().ask('grants', null),
+      authority: async (question) => {
+        understand.points(question);
+        return this.#here().ask('authority', question);
       },
       status: async () => {
         const status = await this.#here().status();

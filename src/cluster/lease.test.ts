@@ -237,7 +237,13 @@ describe('the lease of the engine', () => {
     const first = contend();
     await leading(first);
     const old = openRuntimeDatabase({ ...place, epoch: 1 });
-    await createHistoryStore(old).append({ rows: [], states: [{ rule_id: 1, state: 'mine' }], gone: [], claims: [] });
+    await createHistoryStore(old).append({
+      rows: [],
+      states: [{ rule_id: 1, state: 'mine' }],
+      gone: [],
+      claims: [],
+      segments: [],
+    });
     await first.lease.release();
     const second = contend();
     await leading(second);
@@ -253,6 +259,7 @@ describe('the lease of the engine', () => {
       states: [{ rule_id: 1, state: 'late' }],
       gone: [1],
       claims: [],
+      segments: [],
     });
     expect(await createHistoryStore(current).states()).toEqual([{ rule_id: 1, state: 'mine' }]);
     expect(await createHistoryReader(current).page(1, undefined, 9)).toEqual(['1']);
@@ -261,6 +268,7 @@ describe('the lease of the engine', () => {
       states: [{ rule_id: 1, state: 'new' }],
       gone: [],
       claims: [],
+      segments: [],
     });
     expect(await createHistoryStore(current).states()).toEqual([{ rule_id: 1, state: 'new' }]);
     await old.close();

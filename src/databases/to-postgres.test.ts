@@ -64,6 +64,7 @@ describe('a site that moves', () => {
       states: [{ rule_id: 1, state: '{"cooldown":1}' }],
       gone: [],
       claims: [{ point: '1:action:1', state: '{"rule":1}' }],
+      segments: [{ point: '1:action:1', from_ms: 1, to_ms: null, state: '{}' }],
     });
     await runtime.close();
   };
@@ -79,6 +80,8 @@ describe('a site that moves', () => {
       execution_block: 1,
       rule_state: 1,
       point_claim: 1,
+      point_grant: 0,
+      point_owner: 1,
     });
     const [before, after] = [await events(trail.place), await events(place)];
     expect(after).toEqual(before);

@@ -38,6 +38,8 @@ const runtime: readonly Moved[] = [
   { table: 'execution_block', counted: 'seq' },
   { table: 'rule_state' },
   { table: 'point_claim' },
+  { table: 'point_grant' },
+  { table: 'point_owner' },
 ];
 const forecasts: readonly Moved[] = [{ table: 'kept_result', counted: 'seq' }];
 const rowsPerStatement = 200;

@@ -13,7 +13,7 @@ import { withinPoint } from '../rules/step.ts';
 import { type QualityCode, quality } from '../site/quality.ts';
 import type { Site, SitePoint } from '../site/site.ts';
 import { createDriver, type DriverMaterials } from './driver/index.ts';
-import type { Driver, DriverContext, RawReading } from './driver.ts';
+import type { Driver, DriverContext, DriverFailure, RawReading } from './driver.ts';
 import type { DeviceLimits } from './limits.ts';
 import { watchRefusals } from './refusals.ts';
 import { runChannel, type Seat } from './run-channel.ts';
@@ -32,8 +32,16 @@ export interface CommandCounts {
   dropped: number;
 }
 
+/** What went wrong last at one point. */
+export interface PointError extends DriverFailure {
+  readonly index: number;
+  /** Wall milliseconds. */
+  readonly atMs: number;
+}
+
 interface DeviceCore {
   counts(): CommandCounts;
+  errors(): readonly PointError[];
   stop(): Promise<void>;
 }
 
@@ -57,6 +65,7 @@ export function idleDeviceCore(
     },
     failed: (channel, error) => core?.failed(channel, error),
     counts: () => core?.counts() ?? { sent: 0, failed: 0, dropped: 0 },
+    errors: () => core?.errors() ?? [],
     stop: async () => core?.stop(),
   };
 }
@@ -77,7 +86,8 @@ function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log, isolated: I
   );
   const taker = createCommandTaker(memory, clock, setup.generation, limits.command_max_age_ms);
   const counts = { sent: 0, failed: 0 };
-  const safe = createSafeValues(site.points, clock);
+  const safe = createSafeValues(site.points, memory, clock);
+  const errors = new Map<number, PointError>();
   // A core whose generation has passed must not touch the tables of the next one.
   let stopped = false;
 
@@ -114,10 +124,19 @@ function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log, isolated: I
           if (command !== null) return command;
           return mayCommand(memory, clock.monotonicMs()) ? safe.due(index) : null;
         },
-        failed: (index) => safe.unwritten(index),
-        done: (sent) => {
-          if (sent) counts.sent++;
-          else counts.failed++;
+        done: ({ index, serial }, failure) => {
+          if (!isCurrent()) return;
+          if (serial !== 0) taker.report(index, serial, failure === null);
+          if (failure === null) counts.sent++;
+          else {
+            counts.failed++;
+            safe.unwritten(index);
+            errors.set(index, { index, ...failure, atMs: clock.wallMs() });
+          }
+        },
+        readFailed: (indexes, failure) => {
+          if (!isCurrent()) return;
+          for (const index of indexes) errors.set(index, { index, ...failure, atMs: clock.wallMs() });
         },
         answered: (what, refused) => {
           if (!isCurrent()) return;
@@ -157,6 +176,7 @@ function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log, isolated: I
 
   return {
     counts: () => ({ ...counts, dropped: taker.dropped() }),
+    errors: () => [...errors.values()],
     failed: (channel, error) => channels[channel]?.failed(error),
     async stop() {
       bell.stop();
@@ -173,8 +193,8 @@ interface Wiring {
   readonly publish: LiveTableWriter['publish'];
   readonly setOnline: (online: boolean) => void;
   readonly take: (index: number) => TakenCommand | null;
-  readonly failed: (index: number) => void;
-  readonly done: (sent: boolean) => void;
+  readonly done: DriverContext['commandDone'];
+  readonly readFailed: DriverContext['readFailed'];
   readonly answered: DriverContext['answered'];
 }
 
@@ -196,10 +216,8 @@ function contextOf(points: readonly SitePoint[], wiring: Wiring): DriverContext 
     limits: wiring.limits,
     setOnline: wiring.setOnline,
     answered: wiring.answered,
-    commandDone(index, sent) {
-      if (!sent) wiring.failed(index);
-      wiring.done(sent);
-    },
+    commandDone: wiring.done,
+    readFailed: wiring.readFailed,
     publish(readings: readonly RawReading[]) {
       wiring.publish(
         readings.map((reading) => {
@@ -215,7 +233,7 @@ function contextOf(points: readonly SitePoint[], wiring: Wiring): DriverContext 
         next = (next + 1) % writable.length;
         const command = point === undefined ? null : wiring.take(point.index);
         if (point !== undefined && command !== null)
-          return { index: command.index, value: (command.value - point.offset) / point.scale };
+          return { ...command, value: (command.value - point.offset) / point.scale };
       }
       return null;
     },
@@ -238,7 +256,7 @@ interface SafeValues {
   anyDue(): boolean;
 }
 
-function createSafeValues(points: readonly SitePoint[], clock: Clock): SafeValues {
+function createSafeValues(points: readonly SitePoint[], memory: PointMemory, clock: Clock): SafeValues {
   interface Hold {
     readonly safeValue: number;
     readonly holdMaxMs: number;
@@ -267,7 +285,10 @@ function createSafeValues(points: readonly SitePoint[], clock: Clock): SafeValue
       const hold = holds.get(index);
       if (hold === undefined || !isDue(hold)) return null;
       hold.written = true;
-      return { index, value: hold.safeValue };
+      Atomics.add(memory.safeWrites, index, 1);
+      // Limits hold for the safe value too [points §7.2].
+      const [low, high] = [memory.limitLow[index] ?? hold.safeValue, memory.limitHigh[index] ?? hold.safeValue];
+      return { index, value: Math.min(Math.max(hold.safeValue, low), high), serial: 0 };
     },
     anyDue: () => [...holds.values()].some(isDue),
   };

@@ -9,7 +9,7 @@ import type { Log, LogLevel } from '../base/log.ts';
 import { type Caller, callThread } from '../base/thread.ts';
 import { beginGeneration, currentGeneration, type PointMemory } from '../points/shared-memory.ts';
 import type { Site } from '../site/site.ts';
-import { type CommandCounts, type DeviceSetup, idleDeviceCore } from './device-core.ts';
+import { type CommandCounts, type DeviceSetup, idleDeviceCore, type PointError } from './device-core.ts';
 import type { DeviceMethods } from './device-protocol.ts';
 import type { OpenWire } from './driver/modbus-client.ts';
 import type { DeviceLimits } from './limits.ts';
@@ -31,6 +31,8 @@ export interface DeviceLayer {
   up(): boolean;
   channels(): { readonly id: string; readonly driver: string; readonly state: ChannelState }[];
   counts(): Promise<CommandCounts>;
+  /** What went wrong last at each point since the device layer started. */
+  errors(): Promise<readonly PointError[]>;
   /** Ends the device thread at once and starts another one, as after a crash. */
   restart(): Promise<void>;
   /** Ends the device thread and starts none: everything becomes unavailable. */
@@ -58,6 +60,7 @@ export interface DeviceLayerParts extends MaterialSources {
 interface Instance {
   connect(): void;
   counts(): Promise<CommandCounts>;
+  errors(): Promise<readonly PointError[]>;
   stop(): Promise<void>;
   kill(): Promise<void>;
   onDeath(listener: (reason: string) => void): void;
@@ -121,6 +124,10 @@ class RestartedLayer implements DeviceLayer {
 
   async counts(): Promise<CommandCounts> {
     return (await this.#instance?.counts()) ?? { sent: 0, failed: 0, dropped: 0 };
+  }
+
+  async errors(): Promise<readonly PointError[]> {
+    return (await this.#instance?.errors()) ?? [];
   }
 
   async restart(): Promise<void> {
@@ -206,6 +213,7 @@ function startWorker(setup: DeviceSetup, connects: boolean, logLevel: LogLevel, 
   return {
     connect: () => void caller.call('connect', null).catch(() => undefined),
     counts: () => caller.call('counts', null),
+    errors: () => caller.call('errors', null),
     kill,
     async stop() {
       try {
@@ -225,6 +233,7 @@ function startTwin(setup: DeviceSetup, clock: Clock, log: Log): Instance {
   return {
     connect: () => core.connect(),
     counts: async () => core.counts(),
+    errors: async () => core.errors(),
     stop: () => core.stop(),
     kill: () => core.stop(),
     onDeath: () => undefined,

@@ -23,13 +23,14 @@ answerCalls<DeviceMethods>(
       return null;
     },
     counts: () => core.counts(),
+    errors: () => core.errors(),
     stop: async () => {
       await core.stop();
       return null;
     },
   },
   {
-    questions: ['counts'],
+    questions: ['counts', 'errors'],
     onError: (method, error) => log.error('device layer query failed', { method, error: String(error) }),
   },
 );

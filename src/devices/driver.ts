@@ -13,6 +13,12 @@ export interface RawReading {
   readonly quality: QualityCode;
 }
 
+/** Why a device did not do what it was asked: the exception of the device, or what happened to the connection. */
+export interface DriverFailure {
+  readonly code: 'refused' | 'no-answer' | 'not-encodable' | 'unreadable';
+  readonly message: string;
+}
+
 /** What the device layer offers the driver of one channel. */
 export interface DriverContext {
   /** The channel's points. */
@@ -27,7 +33,9 @@ export interface DriverContext {
   /** The next command for this channel, raw, or null. Asked for only when it can be sent at once: nothing is queued. */
   nextCommand(): TakenCommand | null;
   /** How a taken command ended: confirmed by the device, or not. */
-  commandDone(index: number, sent: boolean): void;
+  commandDone(command: TakenCommand, failure: DriverFailure | null): void;
+  /** These points could not be read. */
+  readFailed(indexes: readonly number[], failure: DriverFailure): void;
   /** The device answered a request, with success or with an exception. */
   answered(what: 'read' | 'write', refused: boolean): void;
 }

@@ -295,6 +295,7 @@ describe('[identity §4] one subject: what a role may', () => {
   const table = {
     'automation.rule.manage': ['Admin', 'Engineer'],
     'automation.rule.execute': ['Admin', 'Engineer'],
+    'automation.point.command': ['Admin', 'Engineer'],
     'automation.read': ['Admin', 'Engineer', 'Viewer'],
     'data_processing.read': ['Admin', 'Engineer', 'Viewer'],
     'data_processing.run': ['Admin', 'Engineer'],

@@ -20,6 +20,7 @@ const engineering: readonly Permission[] = [
   ...reads,
   'automation.rule.manage',
   'automation.rule.execute',
+  'automation.point.command',
   'data_processing.run',
 ];
 const rolePermissions: Readonly<Record<Role, readonly Permission[]>> = {

@@ -96,6 +96,7 @@ const errorEnvelope: Json = {
 const areas = [
   ['automation.rule.', 'Rules', 'Authoring, enabling, executing and watching rules'],
   ['automation.scheduler.', 'Scheduler', 'What decides when a rule runs'],
+  ['automation.point', 'Points', 'Live values, trends, overrides and limits, and who holds an actuator'],
   ['automation.', 'Site', 'Instances, points and parameters'],
   ['audit.', 'Audit', 'Who did what, when, and how it ended'],
   ['data_processing.', 'Data processing', 'Forecasts and other derived data'],
@@ -271,6 +272,9 @@ function failuresOf(capability: Capability): FaultCode[] {
     ...(takesRevision(capability) ? (['revision-conflict', 'invalid-flow', 'invalid-trigger'] as const) : []),
     ...(capability.name === 'automation.rule.execute' ? (['no-runnable-flow'] as const) : []),
     ...(capability.name === 'automation.scheduler.reload' ? (['invalid-site'] as const) : []),
+    ...(capability.permission === 'automation.point.command' && capability.method === 'POST'
+      ? (['invalid-value', 'engine-unavailable'] as const)
+      : []),
     ...(capability.body === null ? [] : (['payload-too-large', 'unsupported-media-type'] as const)),
     ...(capability.confirmation === 'never' ? [] : (['confirmation-required'] as const)),
     ...(takesToken ? (['rate-limited'] as const) : []),

@@ -6,6 +6,7 @@ import { createCommandTaker, createCommandWriter } from './command-slots.ts';
 import { beginGeneration, createPointMemory, currentGeneration, doorbells, slotState } from './shared-memory.ts';
 
 const maxAgeMs = 1000;
+const by = { kind: 'rule', id: '1' } as const;
 
 /** Points 0 and 1 can be written, point 2 cannot; point 1 is on another channel. All channels are online. */
 function slots() {
@@ -25,7 +26,7 @@ function slots() {
   const writer = createCommandWriter(memory, clock);
   const taker = createCommandTaker(memory, clock, generation, maxAgeMs);
   const submit = (pointIndex: number, value: number, decidedIn = generation, priority = 0): CommandAnswer =>
-    writer.submit({ pointIndex, value, priority, generation: decidedIn });
+    writer.submit({ pointIndex, value, priority, generation: decidedIn, asked: value, by });
   return { clock, memory, generation, online, writer, taker, submit };
 }
 
@@ -34,7 +35,7 @@ describe('[points §4.1] a command is accepted now or has failed', () => {
     const { memory, submit, taker } = slots();
     expect(submit(0, 12.5)).toBe('accepted');
     expect(Atomics.load(memory.doorbells, doorbells.commands)).toBe(1);
-    expect(taker.take(0)).toEqual({ index: 0, value: 12.5 });
+    expect(taker.take(0)).toEqual(expect.objectContaining({ index: 0, value: 12.5 }));
     expect(taker.take(0)).toBeNull();
     expect(taker.dropped()).toBe(0);
   });
@@ -50,10 +51,14 @@ describe('[points §4.1] a command is accepted now or has failed', () => {
       'unavailable',
     ]);
     expect(writer.superseded()).toBe(2);
-    expect(taker.take(0)).toEqual({ index: 0, value: 4 });
+    expect(taker.take(0)).toEqual(expect.objectContaining({ index: 0, value: 4 }));
     expect(taker.take(0)).toBeNull();
     expect(write(6, 0)).toBe('accepted');
-    expect([taker.take(0), writer.superseded(), taker.dropped()]).toEqual([{ index: 0, value: 6 }, 2, 0]);
+    expect([taker.take(0), writer.superseded(), taker.dropped()]).toEqual([
+      expect.objectContaining({ index: 0, value: 6 }),
+      2,
+      0,
+    ]);
   });
 
   test('[points §4.1] a replaced command is as old as what replaced it', () => {
@@ -62,7 +67,7 @@ describe('[points §4.1] a command is accepted now or has failed', () => {
     clock.advance(maxAgeMs);
     submit(0, 2);
     clock.advance(maxAgeMs);
-    expect(taker.take(0)).toEqual({ index: 0, value: 2 });
+    expect(taker.take(0)).toEqual(expect.objectContaining({ index: 0, value: 2 }));
   });
 
   test('a slot that the device layer is taking is not written into; one that a dead engine was writing is free', () => {
@@ -72,7 +77,7 @@ describe('[points §4.1] a command is accepted now or has failed', () => {
     Atomics.store(memory.slotState, 0, slotState.writing);
     expect(taker.take(0)).toBeNull();
     expect(submit(0, 2)).toBe('accepted');
-    expect(taker.take(0)).toEqual({ index: 0, value: 2 });
+    expect(taker.take(0)).toEqual(expect.objectContaining({ index: 0, value: 2 }));
   });
 
   test('a point that is not written has no route; an offline channel refuses; no slot is filled and no bell rung', () => {
@@ -90,7 +95,7 @@ describe('[points §4.1] a command is accepted now or has failed', () => {
     submit(0, 1);
     submit(1, 2);
     clock.advance(maxAgeMs);
-    expect(taker.take(0)).toEqual({ index: 0, value: 1 });
+    expect(taker.take(0)).toEqual(expect.objectContaining({ index: 0, value: 1 }));
     clock.advance(1);
     expect(taker.take(1)).toBeNull();
     expect(taker.dropped()).toBe(1);
@@ -101,7 +106,7 @@ describe('[points §4.1] a command is accepted now or has failed', () => {
     const { clock, submit, taker } = slots();
     submit(0, 1);
     clock.jumpWall(3_600_000);
-    expect(taker.take(0)).toEqual({ index: 0, value: 1 });
+    expect(taker.take(0)).toEqual(expect.objectContaining({ index: 0, value: 1 }));
   });
 
   test('drop empties a slot and counts what was in it', () => {
@@ -159,6 +164,8 @@ describe('[points §4.2] generations', () => {
       value: 1,
       priority: 0,
       generation,
+      asked: 1,
+      by,
     });
     return { answer, slot: Atomics.load(memory.slotState, 0), current: currentGeneration(memory) };
   }

@@ -5,12 +5,46 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { ring } from '../base/doorbell.ts';
-import type { Command, CommandAnswer, CommandPort } from '../site/command-port.ts';
-import { currentGeneration, doorbells, mayCommand, type PointMemory, slotState } from './shared-memory.ts';
+import type { Command, CommandAnswer, CommandPort, CommandSource } from '../site/command-port.ts';
+import {
+  commandOutcomes,
+  currentGeneration,
+  doorbells,
+  dropCommand,
+  mayCommand,
+  type PointMemory,
+  slotState,
+} from './shared-memory.ts';
 
 export interface CommandWriter extends CommandPort {
   /** Commands that gave way to a later one before the device layer took them. */
   superseded(): number;
+  /** The command that was accepted last at a point, and what became of it; null before the first one. */
+  last(pointIndex: number): LastCommand | null;
+  /** Bounds what the device layer writes of itself. */
+  bound(pointIndex: number, low: number, high: number): void;
+  /** How often the device layer has written the safe value. */
+  safeWrites(pointIndex: number): number;
+}
+
+/** `accepted` until the driver has reported. */
+type CommandResult = 'accepted' | 'written' | 'failed' | 'expired';
+
+export interface LastCommand {
+  /** As it was asked for, and within limits and rounded. */
+  readonly asked: number;
+  readonly value: number;
+  readonly by: CommandSource;
+  /** Monotonic milliseconds. */
+  readonly atMs: number;
+  readonly result: CommandResult;
+}
+
+function resultOf(memory: PointMemory, slot: number, serial: number): CommandResult {
+  if (Atomics.load(memory.outcomeSerial, slot) !== serial) return 'accepted';
+  const code = Atomics.load(memory.outcome, slot);
+  if (code === commandOutcomes.written) return 'written';
+  return code === commandOutcomes.failed ? 'failed' : 'expired';
 }
 
 /** Looks at a slot that the device layer is just taking; it does so in less than a microsecond. */
@@ -19,9 +53,19 @@ const takingLooks = 1000;
 /** Engine side: the one writer of the slots. */
 export function createCommandWriter(memory: PointMemory, clock: Clock): CommandWriter {
   let superseded = 0;
+  const last = new Map<number, Omit<LastCommand, 'result'> & { readonly serial: number }>();
   return {
     superseded: () => superseded,
-    submit({ pointIndex: slot, value, priority, generation }: Command): CommandAnswer {
+    last: (slot) => {
+      const command = last.get(slot);
+      return command === undefined ? null : { ...command, result: resultOf(memory, slot, command.serial) };
+    },
+    bound(slot, low, high) {
+      memory.limitLow[slot] = low;
+      memory.limitHigh[slot] = high;
+    },
+    safeWrites: (slot) => Atomics.load(memory.safeWrites, slot),
+    submit({ pointIndex: slot, value, priority, generation, asked, by }: Command): CommandAnswer {
       if (memory.writable[slot] !== 1) return 'no-route';
       const refused = (): CommandAnswer | null => {
         if (currentGeneration(memory) !== generation) return 'stale-generation';
@@ -39,6 +83,7 @@ export function createCommandWriter(memory: PointMemory, clock: Clock): CommandW
       memory.slotPriority[slot] = priority;
       memory.slotIssuedMs[slot] = nowMs;
       memory.slotGeneration[slot] = generation;
+      const serial = Atomics.add(memory.slotSerial, slot, 1) + 1;
       Atomics.store(memory.slotState, slot, slotState.full);
       if (claimed === 'replaces') superseded++;
       const after = refused();
@@ -46,6 +91,9 @@ export function createCommandWriter(memory: PointMemory, clock: Clock): CommandW
         Atomics.compareExchange(memory.slotState, slot, slotState.full, slotState.empty);
         return after;
       }
+      memory.commandedValue[slot] = value;
+      memory.commandedMs[slot] = nowMs;
+      last.set(slot, { serial, asked, value, by, atMs: nowMs });
       ring(memory.doorbells, doorbells.commands);
       return 'accepted';
     },
@@ -72,6 +120,8 @@ function claim(memory: PointMemory, slot: number, priority: number): 'empty' | '
 export interface TakenCommand {
   readonly index: number;
   readonly value: number;
+  /** Its number in the slot; 0 for what the device layer writes of itself. */
+  readonly serial: number;
 }
 
 export interface CommandTaker {
@@ -79,6 +129,8 @@ export interface CommandTaker {
   take(index: number): TakenCommand | null;
   /** Empties the slot of one point without sending what is in it. */
   drop(index: number): void;
+  /** What the driver reported of a command that it took. */
+  report(index: number, serial: number, written: boolean): void;
   readonly dropped: () => number;
 }
 
@@ -90,22 +142,28 @@ export function createCommandTaker(
   commandMaxAgeMs: number,
 ): CommandTaker {
   let dropped = 0;
+  const tell = (index: number, serial: number, outcome: number): void => {
+    Atomics.store(memory.outcome, index, outcome);
+    Atomics.store(memory.outcomeSerial, index, serial);
+  };
   return {
     dropped: () => dropped,
     drop(index) {
-      const previous = Atomics.exchange(memory.slotState, index, slotState.empty);
-      if (previous === slotState.full) dropped++;
+      if (dropCommand(memory, index)) dropped++;
     },
+    report: (index, serial, written) => tell(index, serial, written ? commandOutcomes.written : commandOutcomes.failed),
     take(index) {
       if (Atomics.compareExchange(memory.slotState, index, slotState.full, slotState.taking) !== slotState.full)
         return null;
+      const serial = Atomics.load(memory.slotSerial, index);
       const value = memory.slotValue[index] ?? Number.NaN;
       const nowMs = clock.monotonicMs();
       const ageMs = nowMs - (memory.slotIssuedMs[index] ?? 0);
       const sameGeneration = memory.slotGeneration[index] === generation && currentGeneration(memory) === generation;
       Atomics.store(memory.slotState, index, slotState.empty);
       const isCurrent = sameGeneration && mayCommand(memory, nowMs) && ageMs <= commandMaxAgeMs;
-      if (isCurrent && Number.isFinite(value)) return { index, value };
+      if (isCurrent && Number.isFinite(value)) return { index, value, serial };
+      tell(index, serial, commandOutcomes.expired);
       dropped++;
       return null;
     },

@@ -18,6 +18,8 @@ export const doorbells = { changes: 0, commands: 1 } as const;
  */
 export const slotState = { empty: 0, full: 1, writing: 2, taking: 3 } as const;
 
+/** Codes of `outcome`: what the driver reported of a command that was accepted. */
+export const commandOutcomes = { none: 0, written: 1, failed: 2, expired: 3 } as const;
 /** Changes that may wait for the engine; more are sampled instead (power of two). */
 export const ringSize = 8192;
 
@@ -39,6 +41,19 @@ export interface PointMemory {
   readonly slotValue: Float64;
   readonly slotPriority: Float64;
   readonly slotIssuedMs: Float64;
+  /** Number of the command that was accepted last; it grows with each one. */
+  readonly slotSerial: Int32;
+  /** Value and monotonic ms of the command that was accepted last. */
+  readonly commandedValue: Float64;
+  readonly commandedMs: Float64;
+  /** What became of a command, written by the device layer: its number, then its `outcome`. */
+  readonly outcomeSerial: Int32;
+  readonly outcome: Int32;
+  /** Safe values that the device layer wrote of itself. */
+  readonly safeWrites: Int32;
+  /** Bounds of whatever is written, by the engine: the safe value keeps them too. */
+  readonly limitLow: Float64;
+  readonly limitHigh: Float64;
   /** By point index: position of its channel, and whether commands may be sent to it. */
   readonly channelOf: Int32;
   readonly writable: Int32;
@@ -97,6 +112,14 @@ export function createPointMemory(
     slotValue: float64(count),
     slotPriority: float64(count),
     slotIssuedMs: float64(count),
+    slotSerial: int32(count),
+    commandedValue: float64(count),
+    commandedMs: float64(count),
+    outcomeSerial: int32(count),
+    outcome: int32(count),
+    safeWrites: int32(count),
+    limitLow: float64(count),
+    limitHigh: float64(count),
     channelOf: int32(count),
     writable: int32(count),
     online: int32(channels),
@@ -106,6 +129,9 @@ export function createPointMemory(
   // A process that nobody shares the site with may always command.
   memory.lease[0] = noEnd;
   memory.values.fill(Number.NaN);
+  memory.commandedValue.fill(Number.NaN);
+  memory.limitLow.fill(Number.NEGATIVE_INFINITY);
+  memory.limitHigh.fill(Number.POSITIVE_INFINITY);
   points.forEach((point, index) => {
     memory.channelOf[index] = point.channel;
     memory.writable[index] = point.writable ? 1 : 0;
@@ -124,7 +150,7 @@ export function beginGeneration(memory: PointMemory): number {
   Atomics.store(memory.header, header.sequence, sequence | 1);
   memory.values.fill(Number.NaN);
   memory.quality.fill(quality.missing);
-  for (let slot = 0; slot < memory.slotState.length; slot++) Atomics.store(memory.slotState, slot, slotState.empty);
+  for (let slot = 0; slot < memory.slotState.length; slot++) dropCommand(memory, slot);
   for (let channel = 0; channel < memory.online.length; channel++) {
     Atomics.store(memory.online, channel, 0);
     Atomics.store(memory.refusing, channel, 0);
@@ -133,6 +159,14 @@ export function beginGeneration(memory: PointMemory): number {
   // Everything changed at once: the reader samples all points.
   Atomics.store(memory.header, header.ringLost, 1);
   return generation;
+}
+
+/** Empties a slot; a command that was in it has expired. True when there was one. */
+export function dropCommand(memory: PointMemory, slot: number): boolean {
+  if (Atomics.exchange(memory.slotState, slot, slotState.empty) !== slotState.full) return false;
+  Atomics.store(memory.outcome, slot, commandOutcomes.expired);
+  Atomics.store(memory.outcomeSerial, slot, Atomics.load(memory.slotSerial, slot));
+  return true;
 }
 
 /** The lease of a process that shares its site with others; without any it ends at once. */

@@ -13,56 +13,66 @@ const held = pointWith({ priorityHoldMs: 10_000 });
 const budgeted = pointWith({ maxWritesPerMinute: 2 });
 const plain = pointWith({});
 
+const written = { value: 1, limitedBy: null };
+
+function begin(arbiter: Arbiter, monotonicMs: number): void {
+  arbiter.beginCycle({ monotonicMs, wallMs: 1_000_000 + monotonicMs });
+}
+
+function asked(arbiter: Arbiter, point: PointFacts, ruleId: number, priority: number, nowMs: number) {
+  begin(arbiter, nowMs);
+  return arbiter.ask(point, ruleId, priority);
+}
+
 /** A restart after `downMs`, on another monotonic clock; the wall clock may have jumped meanwhile. */
 function restarted(before: Arbiter, point: PointFacts, nowMs: number, downMs: number, wallJumpMs = 0): Arbiter {
   const text = JSON.stringify(before.exportClaim(point, nowMs, 1_000_000));
   const after = createArbiter();
   after.restoreClaim(point, JSON.parse(text), 5, 1_000_000 + downMs + wallJumpMs);
-  after.beginCycle();
   return after;
 }
 
 describe('[rules §6.2] arbitration state survives a restart', () => {
   test('a priority hold goes on for the rest of its time, against lower priorities only', () => {
     const before = createArbiter();
-    before.beginCycle();
-    before.claim(held, 7, 100, 1000);
+    begin(before, 1000);
+    before.claim(held, 7, 100, written);
     expect(before.takeClaimed()).toEqual([held]);
     const after = restarted(before, held, 3000, 2000);
-    expect(after.ask(held, 1, 50, 5)).toEqual({ allowed: false, reason: 'outranked', by: 7 });
-    expect(after.ask(held, 1, 50, 5 + 5999)).toMatchObject({ allowed: false });
-    expect(after.ask(held, 1, 50, 5 + 6000)).toEqual({ allowed: true });
-    expect(after.ask(held, 2, 100, 5)).toEqual({ allowed: true });
+    expect(asked(after, held, 1, 50, 5)).toEqual({ allowed: false, reason: 'outranked', by: 7 });
+    expect(asked(after, held, 1, 50, 5 + 5999)).toMatchObject({ allowed: false });
+    expect(asked(after, held, 1, 50, 5 + 6000)).toEqual({ allowed: true });
+    expect(asked(after, held, 2, 100, 5)).toEqual({ allowed: true });
   });
 
   test('a wall clock that went back by an hour holds no longer than priority_hold_ms; one that went ahead ends it', () => {
     const before = createArbiter();
-    before.beginCycle();
-    before.claim(held, 7, 100, 1000);
+    begin(before, 1000);
+    before.claim(held, 7, 100, written);
     const back = restarted(before, held, 1000, 0, -3_600_000);
-    expect(back.ask(held, 1, 50, 5 + 9999)).toMatchObject({ allowed: false });
-    expect(back.ask(held, 1, 50, 5 + 10_000)).toEqual({ allowed: true });
-    expect(restarted(before, held, 1000, 0, 3_600_000).ask(held, 1, 50, 5)).toEqual({ allowed: true });
+    expect(asked(back, held, 1, 50, 5 + 9999)).toMatchObject({ allowed: false });
+    expect(asked(back, held, 1, 50, 5 + 10_000)).toEqual({ allowed: true });
+    expect(asked(restarted(before, held, 1000, 0, 3_600_000), held, 1, 50, 5)).toEqual({ allowed: true });
   });
 
   test('a write budget counts the writes of before', () => {
     const before = createArbiter();
     for (const atMs of [1000, 2000]) {
-      before.beginCycle();
-      before.claim(budgeted, 7, 0, atMs);
+      begin(before, atMs);
+      before.claim(budgeted, 7, 0, written);
     }
     expect(before.takeClaimed()).toEqual([budgeted, budgeted]);
     expect(before.takeClaimed()).toEqual([]);
     const after = restarted(before, budgeted, 2000, 1000);
-    expect(after.ask(budgeted, 1, 0, 5)).toEqual({ allowed: false, reason: 'rate-limited' });
-    expect(after.ask(budgeted, 1, 0, 5 + 57_999)).toMatchObject({ reason: 'rate-limited' });
-    expect(after.ask(budgeted, 1, 0, 5 + 58_000)).toEqual({ allowed: true });
+    expect(asked(after, budgeted, 1, 0, 5)).toEqual({ allowed: false, reason: 'rate-limited' });
+    expect(asked(after, budgeted, 1, 0, 5 + 57_999)).toMatchObject({ reason: 'rate-limited' });
+    expect(asked(after, budgeted, 1, 0, 5 + 58_000)).toEqual({ allowed: true });
   });
 
   test('a point with neither is not stored, and a damaged claim counts as none', () => {
     const arbiter = createArbiter();
-    arbiter.beginCycle();
-    arbiter.claim(plain, 7, 100, 1000);
+    begin(arbiter, 1000);
+    arbiter.claim(plain, 7, 100, written);
     expect(arbiter.takeClaimed()).toEqual([]);
     expect(arbiter.exportClaim(held, 0, 0)).toMatchObject({ rule: 7 });
     const fresh = createArbiter();

@@ -1,9 +1,13 @@
 /**
- * Who may write an action point [rules §6.2]: within a cycle the first accepted write stands, and since rules
- * run in priority order that is the highest priority's; `priority_hold_ms` keeps it against lower ones for longer;
- * `max_writes_per_minute` bounds how often a point is written at all. Only accepted writes claim a point.
+ * Who may write an action point: limits and overrides come first [points §7], then rules [rules §6.2]. Among rules, within a
+ * cycle the first accepted write stands, and since rules run in priority order that is the highest priority's; `priority_hold_ms`
+ * keeps it against lower ones for longer; `max_writes_per_minute` bounds how often rules write a point at all. Only accepted
+ * writes claim a point.
  */
 import type { PointFacts } from '../site/catalogue.ts';
+import type { StandingLimit } from '../site/standing-limits.ts';
+import { Authority, type BoundSource, bounded, type ClockTimes } from './authority.ts';
+import { type Owner, Ownership } from './ownership.ts';
 
 interface Claim {
   cycle: number;
@@ -16,15 +20,28 @@ interface Claim {
 
 type Verdict =
   | { readonly allowed: true }
+  | { readonly allowed: false; readonly reason: 'overridden'; readonly by: string }
   | { readonly allowed: false; readonly reason: 'outranked'; readonly by: number }
   | { readonly allowed: false; readonly reason: 'rate-limited' };
 
+/** What may be written in place of a value, and the limit that changed it. */
+interface Permitted {
+  readonly value: number;
+  readonly limitedBy: BoundSource | null;
+}
+
 export interface Arbiter {
+  readonly authority: Authority;
+  readonly ownership: Ownership;
   /** Begins a cycle: claims of the one before no longer count, holds do. */
-  beginCycle(): void;
-  ask(point: PointFacts, ruleId: number, priority: number, nowMs: number): Verdict;
-  /** The write was accepted. */
-  claim(point: PointFacts, ruleId: number, priority: number, nowMs: number): void;
+  beginCycle(now: ClockTimes): void;
+  ask(point: PointFacts, ruleId: number, priority: number): Verdict;
+  /** The value within all limits of the point. */
+  permitted(point: PointFacts, value: number): Permitted;
+  /** The write of a rule was accepted. */
+  claim(point: PointFacts, ruleId: number, priority: number, permitted: Permitted): void;
+  /** How long the last rule that wrote the point keeps it against lower priorities; null where it does not. */
+  heldUntil(point: PointFacts): { readonly ruleId: number; readonly untilMs: number } | null;
   /** Points claimed since the last call whose hold or write budget must outlive a restart. */
   takeClaimed(): PointFacts[];
   /** The claim on a point in its durable form; null when nobody has written it. */
@@ -44,30 +61,66 @@ interface StoredClaim {
 const minuteMs = 60_000;
 const allowed: Verdict = { allowed: true };
 
-export function createArbiter(): Arbiter {
+export function createArbiter(standing: readonly StandingLimit[] = []): Arbiter {
   /** By point index; a point nobody has written has no claim. */
   const claims: (Claim | undefined)[] = [];
+  const authority = new Authority(standing);
+  const ownership = new Ownership();
+  let now: ClockTimes = { monotonicMs: 0, wallMs: 0 };
   let cycle = 0;
   let claimed: PointFacts[] = [];
 
+  const verdictOn = (point: PointFacts, ruleId: number, priority: number): Verdict => {
+    const override = authority.overrideOf(point.index);
+    if (override !== null) return { allowed: false, reason: 'overridden', by: override.id };
+    const claim = claims[point.index];
+    if (claim === undefined) return allowed;
+    if (claim.cycle === cycle) return { allowed: false, reason: 'outranked', by: claim.ruleId };
+    if (claim.ruleId !== ruleId && priority < claim.priority && now.monotonicMs < claim.holdUntilMs) {
+      return { allowed: false, reason: 'outranked', by: claim.ruleId };
+    }
+    if (point.maxWritesPerMinute === undefined) return allowed;
+    const { writtenMs } = claim;
+    while (writtenMs.length > 0 && now.monotonicMs - (writtenMs[0] ?? 0) >= minuteMs) writtenMs.shift();
+    return writtenMs.length < point.maxWritesPerMinute ? allowed : { allowed: false, reason: 'rate-limited' };
+  };
+
   return {
-    beginCycle() {
+    authority,
+    ownership,
+
+    beginCycle(moment) {
+      now = { monotonicMs: moment.monotonicMs, wallMs: moment.wallMs };
       cycle++;
     },
 
-    ask(point, ruleId, priority, nowMs) {
-      const claim = claims[point.index];
-      if (claim === undefined) return allowed;
-      if (claim.cycle === cycle) return { allowed: false, reason: 'outranked', by: claim.ruleId };
-      if (claim.ruleId !== ruleId && priority < claim.priority && nowMs < claim.holdUntilMs) {
-        return { allowed: false, reason: 'outranked', by: claim.ruleId };
+    ask(point, ruleId, priority) {
+      const verdict = verdictOn(point, ruleId, priority);
+      if (!verdict.allowed) {
+        ownership.refused(point.index, { ...ruleOwner(ruleId), reason: verdict.reason, atMs: now.monotonicMs });
       }
-      if (point.maxWritesPerMinute === undefined) return allowed;
-      while (claim.writtenMs.length > 0 && nowMs - (claim.writtenMs[0] ?? 0) >= minuteMs) claim.writtenMs.shift();
-      return claim.writtenMs.length < point.maxWritesPerMinute ? allowed : { allowed: false, reason: 'rate-limited' };
+      return verdict;
     },
 
-    claim(point, ruleId, priority, nowMs) {
+    permitted(point, value) {
+      const bounds = authority.bounds(point);
+      if (bounds === null) return { value, limitedBy: null };
+      const within = bounded(value, point, bounds);
+      return { value: within, limitedBy: within === value ? null : value > within ? bounds.highBy : bounds.lowBy };
+    },
+
+    heldUntil(point) {
+      const claim = claims[point.index];
+      return claim !== undefined && now.monotonicMs < claim.holdUntilMs
+        ? { ruleId: claim.ruleId, untilMs: claim.holdUntilMs }
+        : null;
+    },
+
+    claim(point, ruleId, priority, { value, limitedBy }) {
+      const nowMs = now.monotonicMs;
+      const writer = ruleOwner(ruleId);
+      ownership.took(point.index, limitedBy === null ? writer : limitOwner(limitedBy), value, now);
+      if (limitedBy !== null) ownership.refused(point.index, { ...writer, reason: 'limited', atMs: nowMs });
       let claim = claims[point.index];
       if (claim === undefined) {
         claim = { cycle, ruleId, priority, holdUntilMs: 0, writtenMs: [] };
@@ -112,6 +165,15 @@ export function createArbiter(): Arbiter {
       };
     },
   };
+}
+
+export function limitOwner({ id, name, untilMs }: BoundSource): Owner {
+  return { kind: 'limit', id, name, untilMs };
+}
+
+/** Its name is looked up where it is shown: it may change. */
+function ruleOwner(ruleId: number): Owner {
+  return { kind: 'rule', id: String(ruleId), name: '', untilMs: null };
 }
 
 function isStoredClaim(value: unknown): value is StoredClaim {

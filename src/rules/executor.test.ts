@@ -324,7 +324,7 @@ describe('[rules §6.2] two rules, one actuator', () => {
     const engine = bench();
     const [high, low] = [writing(7, 5), writing(3, 1)];
     for (let cycle = 0; cycle < 1000; cycle++) {
-      engine.arbiter.beginCycle();
+      engine.arbiter.beginCycle(testSnapshot([1]));
       expect(engine.run(high, testSnapshot([1])).actions_executed).toMatchObject([{ success: true, written: 8 }]);
       expect(engine.run(low, testSnapshot([1]))).toMatchObject({
         outcome: 'acted',
@@ -337,7 +337,7 @@ describe('[rules §6.2] two rules, one actuator', () => {
 
   test('a write that was refused claims nothing', () => {
     const engine = bench('offline');
-    engine.arbiter.beginCycle();
+    engine.arbiter.beginCycle(testSnapshot([1]));
     engine.run(writing(7, 5), testSnapshot([1]));
     engine.state.answer = 'accepted';
     expect(engine.run(writing(3, 1), testSnapshot([1])).actions_executed).toMatchObject([{ success: true }]);
@@ -347,7 +347,7 @@ describe('[rules §6.2] two rules, one actuator', () => {
     const engine = bench();
     const facts = { priorityHoldMs: 500 };
     const at = (rule: CompiledRule, ms: number) => {
-      engine.arbiter.beginCycle();
+      engine.arbiter.beginCycle(testSnapshot([1], ms));
       return engine.run(rule, testSnapshot([1], ms)).actions_executed[0]?.reason;
     };
     expect(at(writing(7, 5, facts), 1000)).toBeUndefined();
@@ -360,7 +360,7 @@ describe('[rules §6.2] two rules, one actuator', () => {
     const engine = bench();
     const rule = writing(7, 5, { maxWritesPerMinute: 2 });
     const at = (ms: number) => {
-      engine.arbiter.beginCycle();
+      engine.arbiter.beginCycle(testSnapshot([1], ms));
       return engine.run(rule, testSnapshot([1], ms)).actions_executed[0]?.reason;
     };
     expect([at(0), at(1000), at(59_999), at(60_000), at(60_999), at(61_000)]).toEqual([

@@ -42,7 +42,7 @@ export function executeRule(
   if (plan.status === 'evaluated') {
     for (let index = 0; index < plan.writeCount; index++) {
       const action = dispatch(rule, plan, index, snapshot, arbiter, port);
-      if (!action.success && action.reason !== 'outranked') failedActions++;
+      if (!action.success && action.reason !== 'outranked' && action.reason !== 'overridden') failedActions++;
       actions.push(action);
     }
   }
@@ -87,25 +87,29 @@ function dispatch(
   if (write === undefined || value === undefined) throw new Error('the plan is torn');
   const { nodeId, point } = write;
   if (value - value !== 0) return refused(nodeId, point, null, 'not-finite');
-  const written = settled(value, point);
-  if (written === null) return refused(nodeId, point, value, 'out-of-range');
-  const verdict = arbiter.ask(point, rule.id, rule.priority, snapshot.monotonicMs);
-  if (!verdict.allowed)
-    return verdict.reason === 'outranked'
-      ? { ...refused(nodeId, point, value, 'outranked'), outranked_by: verdict.by }
-      : refused(nodeId, point, value, verdict.reason);
+  const meant = settled(value, point);
+  if (meant === null) return refused(nodeId, point, value, 'out-of-range');
+  const verdict = arbiter.ask(point, rule.id, rule.priority);
+  if (!verdict.allowed) {
+    const refusal = refused(nodeId, point, value, verdict.reason);
+    if (verdict.reason === 'outranked') return { ...refusal, outranked_by: verdict.by };
+    return verdict.reason === 'overridden' ? { ...refusal, overridden_by: verdict.by } : refusal;
+  }
+  const permitted = arbiter.permitted(point, meant);
   const { generation } = snapshot;
-  const answer = port.submit({ pointIndex: point.index, value: written, priority: rule.priority, generation });
+  const command = { pointIndex: point.index, value: permitted.value, priority: rule.priority, generation };
+  const answer = port.submit({ ...command, asked: value, by: { kind: 'rule', id: String(rule.id) } });
   if (answer !== 'accepted') return refused(nodeId, point, value, answer);
-  arbiter.claim(point, rule.id, rule.priority, snapshot.monotonicMs);
+  arbiter.claim(point, rule.id, rule.priority, permitted);
   return {
     node_id: nodeId,
     instance: point.instance,
     point_type: point.point_type,
     point: point.point,
     value,
-    written,
+    written: permitted.value,
     success: true,
+    ...(permitted.limitedBy === null ? {} : { reason: 'limited', limited_by: permitted.limitedBy.id }),
   };
 }
 

@@ -13,6 +13,7 @@ export type ActionReason =
   | 'stale-generation'
   | 'offline'
   | 'no-route'
+  | 'overridden'
   | 'outranked'
   | 'rate-limited';
 
@@ -23,10 +24,15 @@ export interface ActionRecord {
   readonly point: number;
   /** The value the rule asked for; null when it was not finite. */
   readonly value: number | null;
-  /** The value handed to the device layer, after rounding to the point's step; only on accepted writes. */
+  /** The value handed to the device layer, within all limits and rounded to the point's step; only on accepted writes. */
   readonly written?: number;
   readonly success: boolean;
-  readonly reason?: ActionReason;
+  /** Of an accepted write only `limited`. */
+  readonly reason?: ActionReason | 'limited';
+  /** With `overridden`: the override that holds the point. */
+  readonly overridden_by?: string;
+  /** With `limited`: the limit that changed the value. */
+  readonly limited_by?: string;
   /** With `outranked`: the rule whose write stands. */
   readonly outranked_by?: number;
 }

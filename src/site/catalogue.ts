@@ -41,6 +41,8 @@ export interface PointFacts extends PointRef {
   readonly maxWritesPerMinute: number | undefined;
   /** How long a higher priority's write stands against lower ones; 0 is only within its cycle. */
   readonly priorityHoldMs: number;
+  /** How long commands may stay away before the device layer writes the safe value; undefined where it has none. */
+  readonly holdMaxMs: number | undefined;
 }
 
 export interface Parameter {

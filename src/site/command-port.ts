@@ -10,6 +10,15 @@ export interface Command {
   readonly priority: number;
   /** Generation of the snapshot on which the decision was made; another one now means the device layer restarted. */
   readonly generation: number;
+  /** The value before limits and rounding. */
+  readonly asked: number;
+  readonly by: CommandSource;
+}
+
+/** Who commands: a rule by its number, an override or a limit by its id. */
+export interface CommandSource {
+  readonly kind: 'rule' | 'override' | 'limit';
+  readonly id: string;
 }
 
 export type CommandAnswer = 'accepted' | 'unavailable' | 'stale-generation' | 'offline' | 'no-route';

@@ -19,6 +19,7 @@ export function siteCatalogue(site: Pick<Site, 'timezone' | 'points' | 'paramete
       maxAgeMs: point.maxAgeMs,
       maxWritesPerMinute: point.maxWritesPerMinute,
       priorityHoldMs: point.priorityHoldMs,
+      holdMaxMs: point.holdMaxMs,
     }),
   );
   const byKey = new Map(points.map((point) => [keyOf(point), point]));

@@ -9,6 +9,7 @@ import { notFinite, parseYaml, YamlError, type YamlFile } from '../base/yaml.ts'
 import type { Parameter, PointKind, PointRef, RegisterFacts } from './catalogue.ts';
 import { isTimeZone } from './local-time.ts';
 import { type Address, type Channel, driverNames, protocolOf } from './protocol/index.ts';
+import { readStandingLimits, type StandingLimit, standingLimitsSchema } from './standing-limits.ts';
 
 const identifier = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$' });
 const wireId = Type.Integer({ minimum: 0, maximum: 4_294_967_295 });
@@ -60,6 +61,7 @@ const siteSchema = strict({
     strict({ id: wireId, name: Type.String({ minLength: 1, maxLength: 128 }), points: Type.Array(pointSchema) }),
     { maxItems: instancesMaximum },
   ),
+  limits: Type.Optional(standingLimitsSchema),
   history: Type.Optional(
     strict({
       record_interval_ms: Type.Integer({ minimum: 100, maximum: 3_600_000 }),
@@ -114,6 +116,7 @@ export interface Site {
   readonly channels: readonly Channel[];
   readonly instances: readonly { readonly id: number; readonly name: string }[];
   readonly points: readonly SitePoint[];
+  readonly limits: readonly StandingLimit[];
   readonly history: { readonly recordIntervalMs: number; readonly retentionDays: number };
 }
 
@@ -131,6 +134,7 @@ export function readSite(text: string, fileName: string): Site {
   const points = readPoints(value.instances, channels, file, faults);
   if (!isTimeZone(value.site.timezone)) faults.push(file.at('/site/timezone', 'is not an IANA time zone'));
   checkHolidays(value.holidays ?? [], file, faults);
+  const limits = readStandingLimits(value.limits ?? [], points, file, faults);
   if (faults.length > 0) throw new YamlError(faults);
   return {
     id: value.site.id,
@@ -144,6 +148,7 @@ export function readSite(text: string, fileName: string): Site {
     channels: channels.flatMap(({ channel }) => channel ?? []),
     instances: value.instances.map(({ id, name }) => ({ id, name })),
     points,
+    limits,
     history: {
       recordIntervalMs: value.history?.record_interval_ms ?? 1000,
       retentionDays: value.history?.retention_days ?? 400,

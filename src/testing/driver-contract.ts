@@ -67,7 +67,7 @@ export function runDevices(
   const aged = (ageMs: number) =>
     createCommandWriter(memory, { ...systemClock, monotonicMs: () => systemClock.monotonicMs() - ageMs });
   const submit = (index: number, value: number, generation: number, ageMs: number) =>
-    aged(ageMs).submit({ pointIndex: index, value, priority: 0, generation });
+    aged(ageMs).submit({ pointIndex: index, value, priority: 0, asked: 0, by: { kind: 'rule', id: '1' }, generation });
   return {
     site,
     memory,

@@ -33,6 +33,7 @@ export function testCatalogue(overrides: Partial<PointFacts> = {}): SiteCatalogu
       maxAgeMs: 5000,
       maxWritesPerMinute: undefined,
       priorityHoldMs: 0,
+      holdMaxMs: undefined,
       ...(writable ? overrides : {}),
     }),
   );

@@ -144,6 +144,7 @@ test('every reason of a failed action is explained', () => {
     'stale-generation': true,
     offline: true,
     'no-route': true,
+    overridden: true,
     outranked: true,
     'rate-limited': true,
   };

@@ -63,9 +63,27 @@ test('[points §4.2] a rule that fires across a restart of the device layer is d
     // Decided under the old generation, handed over under the new one.
     await layer.restart();
     expect(layer.generation()).toBeGreaterThan(before);
-    expect(port.submit({ pointIndex: 1, value: 11, priority: 0, generation: before })).toBe('stale-generation');
+    expect(
+      port.submit({
+        pointIndex: 1,
+        value: 11,
+        priority: 0,
+        asked: 0,
+        by: { kind: 'rule', id: '1' },
+        generation: before,
+      }),
+    ).toBe('stale-generation');
     await fresh();
-    expect(port.submit({ pointIndex: 1, value: 12, priority: 0, generation: before })).toBe('stale-generation');
+    expect(
+      port.submit({
+        pointIndex: 1,
+        value: 12,
+        priority: 0,
+        asked: 0,
+        by: { kind: 'rule', id: '1' },
+        generation: before,
+      }),
+    ).toBe('stale-generation');
 
     // Handed over, but the layer restarts before the driver could send it.
     device.silence(true);
@@ -73,7 +91,16 @@ test('[points §4.2] a rule that fires across a restart of the device layer is d
     expect(polls).toBeGreaterThan(0);
     const stuckMs = Date.now();
     await waitFor(() => Date.now() - stuckMs > 200 || undefined);
-    expect(port.submit({ pointIndex: 1, value: 13, priority: 0, generation: read().generation })).toBe('accepted');
+    expect(
+      port.submit({
+        pointIndex: 1,
+        value: 13,
+        priority: 0,
+        asked: 0,
+        by: { kind: 'rule', id: '1' },
+        generation: read().generation,
+      }),
+    ).toBe('accepted');
     await layer.restart();
     // What was read under the old generation decides nothing, however young it is.
     expect(usable(read(), 0, 60_000)).toBe(false);
@@ -81,7 +108,16 @@ test('[points §4.2] a rule that fires across a restart of the device layer is d
     await fresh();
     expect(device.writes).toEqual([]);
 
-    expect(port.submit({ pointIndex: 1, value: 14, priority: 0, generation: read().generation })).toBe('accepted');
+    expect(
+      port.submit({
+        pointIndex: 1,
+        value: 14,
+        priority: 0,
+        asked: 0,
+        by: { kind: 'rule', id: '1' },
+        generation: read().generation,
+      }),
+    ).toBe('accepted');
     await waitFor(() => device.holding.readUInt16BE(200) === 14 || undefined);
     expect(device.writes).toHaveLength(1);
   } finally {

@@ -64,16 +64,19 @@ test.each(engines)(
       log: silentLog,
       limits: automationLimits,
       onExecutions: (made) => void records.push(...made),
+      onGrantsEnded: () => undefined,
       onStart: () => client.watch([1]),
     });
     try {
       expect(await client.open()).toEqual({ rules_loaded: 1, rules_failed: [] });
       // The rule has run, and its run is stored.
-      const last = await waitFor(async () => (await client.explain([1]))[0]?.last_run ?? undefined);
+      const last = await waitFor(async () => (await client.ask('explain', { ruleIds: [1] }))[0]?.last_run ?? undefined);
       await client.execute(1, 'correlation-1');
       await threads[0]?.terminate();
       await waitFor(() => threads.length === 2 || undefined);
-      const status = await waitFor(async () => (await client.explain([1]).catch(() => []))[0] ?? undefined);
+      const status = await waitFor(
+        async () => (await client.ask('explain', { ruleIds: [1] }).catch(() => []))[0] ?? undefined,
+      );
       expect(status).toMatchObject({ state: 'cooldown', enabled: true, runnable: true });
       expect(status.last_run?.execution_id).not.toBe(last.execution_id);
       records.length = 0;

@@ -93,7 +93,7 @@ function simulate(): Step[] {
       snapshot.quality[point.index] = quality.good;
       snapshot.observedMs[point.index] = snapshot.monotonicMs;
     }
-    arbiter.beginCycle();
+    arbiter.beginCycle(snapshot);
     const records = rules.map(({ rule, state, plan }) =>
       executeRule(rule, snapshot, state, arbiter, port, plan, {
         executionId: `run-${step}-${rule.id}`,

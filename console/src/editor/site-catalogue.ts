@@ -35,6 +35,7 @@ export function consoleCatalogue(site: SiteView): ConsoleCatalogue {
         maxAgeMs: Number.POSITIVE_INFINITY,
         maxWritesPerMinute: undefined,
         priorityHoldMs: 0,
+        holdMaxMs: undefined,
       }),
     );
   const byKey = new Map(points.map((point) => [pointKey(point), point]));

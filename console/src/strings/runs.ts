@@ -23,6 +23,7 @@ export const runs = {
     'stale-generation': 'the device layer restarted meanwhile',
     offline: 'the device is offline',
     'no-route': 'the point has no route to a device',
+    overridden: 'an operator’s override holds this point',
     outranked: 'a rule of higher priority wrote this point',
     'rate-limited': 'the point was written too often this minute',
   } as Readonly<Record<string, string>>,

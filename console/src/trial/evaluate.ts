@@ -60,7 +60,7 @@ export function evaluateTrial(rule: TrialRule, input: TrialInput): ExecutionReco
     snapshot.observedMs[index] = input.monotonicMs;
   }
   const arbiter = createArbiter();
-  arbiter.beginCycle();
+  arbiter.beginCycle(snapshot);
   const port: CommandPort = { submit: () => 'accepted' };
   return executeRule(rule.compiled, snapshot, rule.state, arbiter, port, createPlan(), {
     executionId: 'trial',

@@ -23,7 +23,7 @@ const row = (ruleId: number, number: number, more: Partial<RunRow> = {}): RunRow
 });
 
 const append = (store: HistoryStore, rows: RunRow[], states: StateRow[], gone: number[]): Promise<void> =>
-  store.append({ rows, states, gone, claims: [] });
+  store.append({ rows, states, gone, claims: [], segments: [] });
 
 describe.each(engines)('runtime database on %s', (engine) => {
   let places: TestPlaces;
@@ -183,7 +183,13 @@ describe.each(engines)('runtime database on %s', (engine) => {
 
   test('[rules §6.2] the newest claim on each point is kept', async () => {
     const store = createHistoryStore(database);
-    const claim = (point: string, state: string) => ({ rows: [], states: [], gone: [], claims: [{ point, state }] });
+    const claim = (point: string, state: string) => ({
+      rows: [],
+      states: [],
+      gone: [],
+      claims: [{ point, state }],
+      segments: [],
+    });
     await store.append(claim('1:action:1', 'a'));
     await store.append(claim('1:action:2', 'b'));
     await store.append(claim('1:action:1', 'c'));

@@ -4,6 +4,7 @@
  */
 import { firstIdAt } from '../../base/id.ts';
 import { blocksOf, distinct, type RunBlock, type RunRow, rowsOf } from '../run-blocks.ts';
+import { pruneSegments, putSegments, type SegmentRow } from './authority-store.ts';
 import type { RuntimeDatabase } from './runtime-database.ts';
 
 export interface StateRow {
@@ -26,6 +27,8 @@ interface StoredBatch {
   /** Rules whose states are removed. */
   readonly gone: readonly number[];
   readonly claims: readonly ClaimRow[];
+  /** Who held action points [points §7.3]. */
+  readonly segments: readonly SegmentRow[];
 }
 
 export interface HistoryStore {
@@ -42,6 +45,8 @@ export interface HistoryStore {
   pruneRule(ruleId: number, unchanged: number, total: number): Promise<void>;
   /** Removes at most `blocks` blocks all of whose runs started before `wallMs`; returns how many. */
   pruneBefore(wallMs: number, blocks: number): Promise<number>;
+  /** Removes at most `rows` segments of ownership that ended before `wallMs`. */
+  pruneSegments(wallMs: number, rows: number): Promise<void>;
 }
 
 export interface HistoryReader {
@@ -57,7 +62,7 @@ const blockColumns = ['rule_id', 'unchanged', 'first_id', 'last_id', 'packing', 
 
 export function createHistoryStore(database: RuntimeDatabase): HistoryStore {
   return {
-    append: ({ rows, states, gone, claims }) =>
+    append: ({ rows, states, gone, claims, segments }) =>
       database.transaction(async (transaction) => {
         await insertRuns(transaction, rows);
         if (!(await database.isCurrent(transaction))) return;
@@ -75,6 +80,7 @@ export function createHistoryStore(database: RuntimeDatabase): HistoryStore {
             .onConflict((on) => on.column('point').doUpdateSet((set) => ({ state: set.ref('excluded.state') })))
             .execute();
         }
+        for (const part of portions(segments)) await putSegments(transaction, part);
         for (const part of portions(gone))
           await transaction.deleteFrom('rule_state').where('rule_id', 'in', part).execute();
       }),
@@ -86,6 +92,8 @@ export function createHistoryStore(database: RuntimeDatabase): HistoryStore {
         await pruneBeyond(transaction, ruleId, 1, unchanged);
         await pruneBeyond(transaction, ruleId, 0, total);
       }),
+    pruneSegments: (wallMs, rows) => pruneSegments(database, wallMs, rows),
+
     async pruneBefore(wallMs, blocks) {
       const result = await database.transaction((transaction) =>
         transaction

@@ -51,6 +51,8 @@ export interface RuleStore {
   /** Which rules there are and in which revision, by what a reload compares and in what order it loads them. */
   heads(): Promise<RuleHead[]>;
   engineRules(ids: readonly number[]): Promise<EngineRule[]>;
+  /** Names of rules; of those that are gone none. */
+  names(ids: readonly number[]): Promise<ReadonlyMap<number, string>>;
   /** Every row, by id, for export and import. */
   all(): Promise<RuleRow[]>;
 }
@@ -115,6 +117,15 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
         if (last !== undefined) await nextTurn(clock);
       }
       return heads;
+    },
+    async names(ids) {
+      const names = new Map<number, string>();
+      for (let from = 0; from < ids.length; from += idsPerQuery) {
+        const part = ids.slice(from, from + idsPerQuery);
+        const rows = await database.query.selectFrom('rules').select(['id', 'name']).where('id', 'in', part).execute();
+        for (const { id, name } of rows) names.set(id, name);
+      }
+      return names;
     },
     async engineRules(ids) {
       const rules: EngineRule[] = [];

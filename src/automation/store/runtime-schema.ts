@@ -21,6 +21,10 @@ export interface RuntimeTables {
   rule_state: { rule_id: number; state: string };
   /** Priority holds and write budgets, by `instance:point_type:point`. */
   point_claim: { point: string; state: string };
+  /** Overrides and limits in force, by their id. */
+  point_grant: { id: string; state: string };
+  /** Who held an action point from when to when; `to_ms` is NULL while it goes on. */
+  point_owner: { point: string; from_ms: number; to_ms: number | null; state: string };
   /** PostgreSQL only: one row. */
   engine_lease: { epoch: number };
 }
@@ -76,6 +80,21 @@ const fileSteps: readonly MigrationStep[] = [
       CAST(group_concat(execution_id || ' ' || record, char(10) ORDER BY execution_id) AS BLOB)
     FROM execution GROUP BY rule_id, unchanged, substr(execution_id, 1, 8) ORDER BY 4;
   DROP TABLE execution;
+  `,
+  // Overrides and limits, and the account of who held each action point.
+  `
+  CREATE TABLE point_grant (
+    id TEXT PRIMARY KEY,
+    state TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE point_owner (
+    point TEXT NOT NULL,
+    from_ms INTEGER NOT NULL,
+    to_ms INTEGER,
+    state TEXT NOT NULL,
+    PRIMARY KEY (point, from_ms)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX point_owner_end ON point_owner (to_ms);
   `,
 ];
 
@@ -157,8 +176,24 @@ const runBlocks = `
   DROP TABLE execution;
 `;
 
+/** Overrides and limits, and the account of who held each action point. */
+const pointAuthority = `
+  CREATE TABLE point_grant (
+    id text COLLATE "C" PRIMARY KEY,
+    state text NOT NULL
+  );
+  CREATE TABLE point_owner (
+    point text COLLATE "C" NOT NULL,
+    from_ms bigint NOT NULL,
+    to_ms bigint,
+    state text NOT NULL,
+    PRIMARY KEY (point, from_ms)
+  );
+  CREATE INDEX point_owner_end ON point_owner (to_ms);
+`;
+
 export const runtimeSchema: DatabaseSchema = {
   name: 'runtime',
   file: fileSteps,
-  server: [runtimeTables, runtimePages, pointClaims, runBlocks],
+  server: [runtimeTables, runtimePages, pointClaims, runBlocks, pointAuthority],
 };

@@ -2,6 +2,7 @@
 import { auditSearch } from './audit-search.ts';
 import { instances } from './instances.ts';
 import type { OperationCommand } from './operation-command.ts';
+import { pointCommands } from './points.ts';
 import { ruleCommands } from './rules.ts';
 import { schedulerCommands } from './scheduler.ts';
 
@@ -9,5 +10,6 @@ export const operationCommands: readonly OperationCommand[] = [
   ...ruleCommands,
   ...schedulerCommands,
   instances,
+  ...pointCommands,
   auditSearch,
 ];

@@ -8,7 +8,15 @@ import type { Static } from 'typebox';
 import type { Capability } from '../../api/capability.ts';
 import type { CallInput } from '../../api/client.ts';
 import { bodyObject, membersOf, type PlainSchema } from '../../api/plain-schema.ts';
-import { type CommandLine, confirmedOption, jsonObject, jsonOption, printJson, wholeNumber } from '../command-line.ts';
+import {
+  type CommandLine,
+  confirmedOption,
+  finiteNumber,
+  jsonObject,
+  jsonOption,
+  printJson,
+  wholeNumber,
+} from '../command-line.ts';
 import { CommandError } from '../exit.ts';
 import { change } from '../remote.ts';
 import type { Terminal } from '../terminal.ts';
@@ -197,6 +205,7 @@ function addMember<C extends Capability>(
 /** What stands for a value in the help, and how it is read. */
 function valueOf(schema: PlainSchema): readonly [string, ((text: string) => unknown)?] {
   if (schema['type'] === 'integer') return ['number', wholeNumber];
+  if (schema['type'] === 'number') return ['number', finiteNumber];
   if (schema['type'] === 'object') return ['json|file', jsonObject];
   if (isDigits(schema)) return ['number', (text) => String(wholeNumber(text))];
   return ['text'];

@@ -8,10 +8,17 @@ import { modbusAddressOf } from '../../site/address.ts';
 import { registersOf } from '../../site/protocol/modbus-raw.ts';
 import type { ModbusAddress, ModbusChannel } from '../../site/protocol/modbus-tcp.ts';
 import { quality } from '../../site/quality.ts';
-import type { Driver, DriverContext, RawReading } from '../driver.ts';
+import type { Driver, DriverContext, DriverFailure, RawReading } from '../driver.ts';
 import { ModbusClient, type ModbusEvents, type OpenWire } from './modbus-client.ts';
 import { decodeRegisters, encodeRegisters, halves, type PollBlock, pollBlocks } from './modbus-codec.ts';
-import { bitAt, exceptionName, isTransient, type ModbusRequest, type ReadCode } from './modbus-frame.ts';
+import {
+  bitAt,
+  exceptionName,
+  isTransient,
+  type ModbusAnswer,
+  type ModbusRequest,
+  type ReadCode,
+} from './modbus-frame.ts';
 
 export function createModbusDriver(channel: ModbusChannel, context: DriverContext, open?: OpenWire): Driver {
   return new ModbusDriver(channel, context, open);
@@ -69,6 +76,11 @@ class ModbusDriver implements Driver {
       ended: (reason) => {
         if (this.#client !== client) return;
         if (reason !== null && !this.#stopped) this.#context.log.warn('channel failed', { reason });
+        if (reason !== null && !this.#stopped)
+          this.#context.readFailed(
+            this.#context.points.map(({ index }) => index),
+            { code: 'no-answer', message: reason },
+          );
         this.#disconnected();
       },
     };
@@ -129,7 +141,7 @@ class ModbusDriver implements Driver {
     const write = writeOf(address, command.value, this.#channel.word_order);
     const answer = write === null ? null : await client.request(write.request);
     const isWritten = answer?.kind === 'written';
-    this.#context.commandDone(command.index, isWritten);
+    this.#context.commandDone(command, isWritten ? null : failureOf(write === null ? 'no-register' : answer));
     if (write === null) this.#context.log.warn('a value does not fit its register', { type: address.type });
     if (answer === null) return;
     this.#answered('write', !isWritten);
@@ -149,7 +161,9 @@ class ModbusDriver implements Driver {
       this.#context.publish(this.#readings(block, answer.bytes));
       return;
     }
-    this.#context.publish(block.items.map(({ index }) => unread(index)));
+    const indexes = block.items.map(({ index }) => index);
+    this.#context.publish(indexes.map(unread));
+    this.#context.readFailed(indexes, failureOf(answer));
     if (answer.kind !== 'exception') return;
     this.#context.log.warn('modbus read refused', { reason: exceptionName(answer.code) });
     if (!isTransient(answer.code) && block.items.length > 1) this.#split(block);
@@ -188,6 +202,16 @@ function writeOf(
   if (registers === null) return null;
   const code = registers.length === 2 ? 6 : 16;
   return { request: { code, start, registers }, held: decodeRegisters(registers, type, order) };
+}
+
+/** What is said of a request that was not done; without an answer the connection has ended. */
+function failureOf(answer: ModbusAnswer | 'no-register' | null): DriverFailure {
+  if (answer === null) return { code: 'no-answer', message: 'the connection ended before the device answered' };
+  if (answer === 'no-register') return { code: 'not-encodable', message: 'the value does not fit its register' };
+  return {
+    code: 'refused',
+    message: answer.kind === 'exception' ? exceptionName(answer.code) : 'an answer of another kind',
+  };
 }
 
 function reading(index: number, raw: number): RawReading {

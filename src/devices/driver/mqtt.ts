@@ -165,7 +165,8 @@ class MqttDriver implements Driver {
       client.off('close', lost);
       this.#inFlight--;
       const sent = error === undefined || error === null;
-      this.#context.commandDone(command.index, sent);
+      const failure = sent ? null : ({ code: 'no-answer', message: reasonOf(error) } as const);
+      this.#context.commandDone(command, failure);
       if (sent) this.#context.publish([{ index: command.index, raw: command.value, quality: quality.good }]);
       else this.#context.log.warn('a command was not confirmed', { reason: reasonOf(error) });
       if (sent) this.wake();

@@ -68,7 +68,7 @@ class SimulatedDriver implements Driver {
     let commanded = false;
     for (let command = this.#context.nextCommand(); command !== null; command = this.#context.nextCommand()) {
       this.#state = commandPlant(this.#state, this.#signalAt(command.index), command.value);
-      this.#context.commandDone(command.index, true);
+      this.#context.commandDone(command, null);
       commanded = true;
     }
     if (commanded) this.#advance();

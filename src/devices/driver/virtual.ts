@@ -8,7 +8,7 @@ export function createVirtualDriver(context: DriverContext): Driver {
     wake() {
       for (let command = context.nextCommand(); command !== null; command = context.nextCommand()) {
         context.publish([{ index: command.index, raw: command.value, quality: quality.good }]);
-        context.commandDone(command.index, true);
+        context.commandDone(command, null);
       }
     },
     stop: async () => context.setOnline(false),

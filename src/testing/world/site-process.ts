@@ -13,6 +13,7 @@ import { type EngineCore, startEngineCore } from '../../automation/engine-core.t
 import { automationLimits } from '../../automation/limits.ts';
 import { createRecordWriter } from '../../automation/record-writer.ts';
 import { openRunJournal, type RunJournal } from '../../automation/run-journal.ts';
+import { createAuthorityStore } from '../../automation/store/authority-store.ts';
 import { createHistoryReader, createHistoryStore, type HistoryStore } from '../../automation/store/history-store.ts';
 import { createRuleStore, type RuleStore } from '../../automation/store/rule-store.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from '../../automation/store/runtime-database.ts';
@@ -149,6 +150,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
           counts: () => writer.counts(),
           settled: (ruleId) => writer.settled(ruleId),
           close: () => writer.close(),
+          ...createAuthorityStore(opened),
           async end() {
             ended = true;
             await opened.close();
@@ -180,6 +182,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
     log,
     limits: automationLimits,
     onExecutions: () => undefined,
+    onGrantsEnded: () => undefined,
     onStart: () => undefined,
   });
   const pipelines = pipelinesOf({ clock, random, store, runtime, engine, parameters, snapshot, audit });

@@ -45,7 +45,7 @@ export class Watches {
    * once more: it may have been enabled a moment ago, by an order that a stalled engine took up together with this question.
    */
   async seen(site: SiteProcess, ruleIds: readonly number[], isAlive: () => boolean): Promise<void> {
-    const statuses = await site.engine.explain(ruleIds);
+    const statuses = await site.engine.ask('explain', { ruleIds });
     for (const status of statuses) {
       const row = status === null ? null : await site.store.get(status.rule_id);
       if (status === null || row === null || !status.enabled || status.state !== 'waiting' || row.cooldown_ms > 0)

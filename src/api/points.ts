@@ -1,0 +1,183 @@
+/** Points, overrides and limits as operations [points §7], [points §8]: the site in view and in hand. */
+import * as Type from 'typebox';
+import { strict } from '../base/schema.ts';
+import { automationCommand, automationQuery } from './automation-operation.ts';
+import * as wire from './automation-schemas.ts';
+import type { Capability } from './capability.ts';
+
+const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const succeeded = <T extends Type.TSchema>(data: T) => strict({ success: Type.Literal(true), data });
+const wireNumber = Type.String({ pattern: '^(0|[1-9][0-9]{0,9})$', description: 'a whole number from 0' });
+const time = Type.String({ format: 'date-time' });
+const bound = nullable(Type.Number());
+const kind = Type.Enum(['measurement', 'action']);
+
+/** Longest duration of an override or a limit: a week, in seconds. */
+export const grantSecondsMax = 604_800;
+
+const pointPath = strict({ instance: wireNumber, point: wireNumber });
+const grantId = Type.String({
+  pattern: '^[0-9]{1,10}[.][0-9]{1,10}[.][0-9a-f-]{36}$',
+  description: 'the id of an override or a limit',
+});
+/** With its point, so that a record about it can name the point. */
+export const grantIdOf = (instance: number, point: number, unique: string): string => `${instance}.${point}.${unique}`;
+
+const quality = Type.Enum(['good', 'uncertain', 'missing', 'stale', 'bad', 'invalid', 'out-of-range', 'offline']);
+const actor = strict({ kind: Type.String(), id: Type.String() });
+const owner = strict({
+  kind: Type.Enum(['limit', 'override', 'rule', 'safe', 'none']),
+  id: Type.String(),
+  name: Type.String(),
+  until: nullable(time),
+});
+const pointEntry = strict({
+  instance: Type.Integer(),
+  instance_name: Type.String(),
+  point_type: kind,
+  point: Type.Integer(),
+  name: Type.String(),
+  unit: Type.String(),
+  value: nullable(Type.Number()),
+  quality,
+  observed_at: nullable(time),
+  channel: Type.String(),
+  channel_state: Type.Enum(['online', 'offline']),
+  writable: Type.Boolean(),
+  recorded: Type.Boolean(),
+  min: bound,
+  max: bound,
+  last_error: nullable(strict({ code: Type.String(), message: Type.String(), at: time })),
+  last_command: nullable(
+    strict({
+      value: Type.Number(),
+      written: Type.Number(),
+      at: time,
+      result: Type.Enum(['accepted', 'written', 'failed', 'superseded', 'expired']),
+      by: actor,
+    }),
+  ),
+  owner: nullable(owner),
+});
+const grantFacts = {
+  override_id: grantId,
+  instance: Type.Integer(),
+  point: Type.Integer(),
+  until: time,
+  by: actor,
+  reason: Type.String(),
+  state: Type.Literal('active'),
+};
+const overrideEntry = strict({ ...grantFacts, kind: Type.Literal('override'), value: Type.Number() });
+const limitEntry = strict({ ...grantFacts, kind: Type.Literal('limit'), min: bound, max: bound });
+
+const duration = Type.Integer({ minimum: 1, maximum: grantSecondsMax, description: 'seconds, at most a week' });
+const reason = Type.String({ minLength: 3, maxLength: 500, description: 'why, 3 to 500 characters' });
+const confirmed = Type.Literal(true);
+
+export const points = {
+  list: automationQuery({
+    name: 'automation.point.list',
+    summary: 'List points with their values, quality, last command and owner',
+    path: '/points',
+    params: wire.noParams,
+    query: strict({
+      instance: Type.Optional(wireNumber),
+      kind: Type.Optional(kind),
+      quality: Type.Optional(quality),
+      search: Type.Optional(Type.String({ maxLength: 128 })),
+      page: Type.Optional(wireNumber),
+      page_size: Type.Optional(
+        Type.String({ pattern: '^([1-9][0-9]?|[1-4][0-9]{2}|500)$', description: 'a whole number from 1 to 500' }),
+      ),
+    }),
+    answer: succeeded(
+      strict({
+        list: Type.Array(pointEntry),
+        total: Type.Integer(),
+        page: Type.Integer(),
+        page_size: Type.Integer(),
+        total_pages: Type.Integer(),
+        has_next: Type.Boolean(),
+        has_previous: Type.Boolean(),
+      }),
+    ),
+  }),
+  override: automationCommand({
+    name: 'automation.point.override',
+    summary: 'Hold an action point at a value for a time, above all rules',
+    method: 'POST',
+    path: '/points/:instance/action/:point/override',
+    risk: 'high',
+    permission: 'automation.point.command',
+    idempotent: false,
+    params: pointPath,
+    query: wire.noQuery,
+    body: strict({ value: Type.Number(), for_seconds: duration, reason, confirmed }),
+    answer: succeeded(overrideEntry),
+  }),
+  limit: automationCommand({
+    name: 'automation.point.limit',
+    summary: 'Bound what may be written to an action point for a time',
+    method: 'POST',
+    path: '/points/:instance/action/:point/limit',
+    risk: 'high',
+    permission: 'automation.point.command',
+    idempotent: false,
+    params: pointPath,
+    query: wire.noQuery,
+    body: strict({
+      min: Type.Optional(Type.Number()),
+      max: Type.Optional(Type.Number()),
+      for_seconds: duration,
+      reason,
+      confirmed,
+    }),
+    answer: succeeded(limitEntry),
+  }),
+  overrides: automationQuery({
+    name: 'automation.point.overrides',
+    summary: 'List overrides and limits in force',
+    path: '/overrides',
+    params: wire.noParams,
+    query: wire.noQuery,
+    answer: succeeded(strict({ list: Type.Array(Type.Union([overrideEntry, limitEntry])) })),
+  }),
+  release: automationCommand({
+    name: 'automation.point.release',
+    summary: 'End an override or a limit before its time',
+    method: 'DELETE',
+    path: '/overrides/:override_id',
+    risk: 'high',
+    permission: 'automation.point.command',
+    idempotent: true,
+    params: strict({ override_id: grantId }),
+    query: wire.deleteQuery,
+    body: wire.optionalConfirmedBody,
+    confirmedIn: 'body-or-query',
+    answer: succeeded(strict({ override_id: grantId, instance: Type.Integer(), point: Type.Integer() })),
+  }),
+  ownership: automationQuery({
+    name: 'automation.point.ownership',
+    summary: 'Read who held an action point, who was refused, and who comes next',
+    path: '/points/:instance/action/:point/ownership',
+    params: pointPath,
+    query: strict({ from: Type.Optional(time), to: Type.Optional(time) }),
+    answer: succeeded(
+      strict({
+        segments: Type.Array(
+          strict({
+            from: time,
+            to: nullable(time),
+            owner,
+            value: nullable(Type.Number()),
+            contenders: Type.Array(
+              strict({ kind: Type.String(), id: Type.String(), name: Type.String(), reason: Type.String() }),
+            ),
+          }),
+        ),
+        next: nullable(strict({ owner, at: nullable(time) })),
+      }),
+    ),
+  }),
+} as const satisfies Record<string, Capability>;

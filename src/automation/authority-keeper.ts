@@ -1,0 +1,313 @@
+/**
+ * Carries out what stands above the rules [points §7]: writes overrides, brings an actuator back inside its limits, ends what has
+ * reached its end, and keeps the account of who holds each point. The engine calls it at each cycle, before rules run.
+ */
+import { Fault } from '../base/fault.ts';
+import type { CommandWriter } from '../points/command-slots.ts';
+import { type Arbiter, limitOwner } from '../rules/arbiter.ts';
+import type { ClockTimes, Grant, Override } from '../rules/authority.ts';
+import { type Contender, nobody, type Owner, type OwnerSegment } from '../rules/ownership.ts';
+import type { PointFacts, SiteCatalogue } from '../site/catalogue.ts';
+import type { CommandSource } from '../site/command-port.ts';
+import { type Snapshot, usable } from '../site/snapshot.ts';
+import type { AuthorityStore, EndedGrant, SegmentRow } from './store/authority-store.ts';
+
+export interface AuthorityKeeperParts {
+  readonly catalogue: SiteCatalogue;
+  readonly arbiter: Arbiter;
+  readonly port: CommandWriter;
+  readonly store: AuthorityStore;
+  readonly limits: { readonly override_repeat_ms: number; readonly overrides_maximum: number };
+  readonly now: () => ClockTimes;
+  /** Hears of grants that ended by themselves. */
+  readonly onEnded: (ended: readonly EndedGrant[]) => void;
+  /** Takes segments that are to be stored; never a wait. */
+  readonly onSegments: (rows: readonly SegmentRow[]) => void;
+}
+
+/** What the engine knows of one action point. */
+export interface PointAuthority {
+  readonly owner: Owner;
+  readonly command: {
+    readonly value: number;
+    readonly written: number;
+    /** Wall milliseconds. */
+    readonly atMs: number;
+    readonly result: 'accepted' | 'written' | 'failed' | 'expired';
+    readonly by: CommandSource;
+  } | null;
+  /** The newest segments, the open one last: what is stored may lag behind them. */
+  readonly segments: readonly OwnerSegment[];
+  readonly next: NextOwner | null;
+  /** What may be written now; null where nothing limits the point. */
+  readonly bounds: { readonly low: number; readonly high: number } | null;
+}
+interface NextOwner {
+  readonly owner: Owner;
+  /** Wall milliseconds; null where the moment is not known. */
+  readonly atMs: number | null;
+}
+
+/** A contender that has not tried for this long no longer counts as the next owner. */
+const contendingMs = 120_000;
+
+export class AuthorityKeeper {
+  readonly #parts: AuthorityKeeperParts;
+  /** By override id: when and under which generation it was last accepted. */
+  readonly #written = new Map<string, { readonly atMs: number; readonly generation: number }>();
+  /** Points with a safe value, and how often it had been written when that was looked at last. */
+  readonly #safeWrites = new Map<number, number>();
+  readonly #guarded: readonly PointFacts[];
+  #bounded = new Set<number>();
+
+  constructor(parts: AuthorityKeeperParts) {
+    this.#parts = parts;
+    this.#guarded = parts.catalogue.points.filter((point) => point.holdMaxMs !== undefined);
+    for (const { index } of this.#guarded) this.#safeWrites.set(index, parts.port.safeWrites(index));
+  }
+
+  /** Takes up what an earlier process left; what ended meanwhile has expired. */
+  restore(grants: readonly Grant[], segments: readonly SegmentRow[]): void {
+    const { arbiter, catalogue, now } = this.#parts;
+    const moment = now();
+    for (const { point: key, from_ms: fromMs, state } of segments) {
+      const point = catalogue.points.find((each) => keyOf(each) === key);
+      if (point !== undefined) arbiter.ownership.restore(point.index, segmentFrom(state, fromMs));
+    }
+    for (const grant of grants) {
+      const point = catalogue.point({ instance: grant.instance, point_type: 'action', point: grant.point });
+      // A point that the site has no more: nothing is written, and the grant runs out.
+      if (point !== undefined) arbiter.authority.hold(grant, point.index, moment);
+    }
+    this.#measureNothing(moment);
+  }
+
+  /** One look at both clocks and the readings; ends, writes and bounds what is due. */
+  cycle(snapshot: Snapshot): void {
+    const { arbiter } = this.#parts;
+    const { authority } = arbiter;
+    const reading = (index: number, maxAgeMs: number): number | null =>
+      usable(snapshot, index, maxAgeMs) ? (snapshot.values[index] ?? null) : null;
+    authority.measure(reading, snapshot.monotonicMs);
+    this.#end(authority.expire(snapshot), snapshot);
+    this.#noteSafeValues(snapshot);
+    this.#bound();
+    for (const { pointIndex, grant } of authority.overrides()) this.#writeOverride(pointIndex, grant, snapshot);
+    for (const index of authority.limited()) this.#keepInside(index, snapshot);
+    this.flush();
+  }
+
+  /** Stores the grant, then takes it into force; answers the override that it replaced. */
+  async grant(grant: Grant, untilMs: number): Promise<{ readonly replaced: Override | null }> {
+    const { arbiter, store, catalogue, limits, now } = this.#parts;
+    const point = catalogue.point({ instance: grant.instance, point_type: 'action', point: grant.point });
+    if (point === undefined) throw new Fault('not-found', 'the site has no such action point');
+    if (arbiter.authority.grants().length >= limits.overrides_maximum)
+      throw new Fault(
+        'invalid-input',
+        `at most ${limits.overrides_maximum} overrides and limits at once; release some`,
+      );
+    const before = grant.kind === 'override' ? arbiter.authority.overrideOf(point.index) : null;
+    await store.put(grant, before === null ? [] : [before.id]);
+    const moment = now();
+    if (moment.monotonicMs >= untilMs) {
+      await store.remove([grant.id]);
+      throw new Fault('engine-unavailable', 'the order expired before it could be carried out: nothing was changed');
+    }
+    const replaced = arbiter.authority.hold(grant, point.index, moment);
+    if (grant.kind === 'override') arbiter.ownership.took(point.index, overrideOwner(grant), undefined, moment);
+    return { replaced };
+  }
+
+  /** Gives up a grant; null where there is none of this id. */
+  async release(id: string): Promise<Grant | null> {
+    const { arbiter, store, now } = this.#parts;
+    const grant = arbiter.authority.grants().find((each) => each.id === id);
+    if (grant === undefined) return null;
+    await store.remove([id]);
+    arbiter.authority.release(id);
+    this.#leave(grant, now());
+    this.flush();
+    return grant;
+  }
+
+  grants(): readonly Grant[] {
+    return this.#parts.arbiter.authority.grants();
+  }
+
+  view(indexes: readonly number[]): PointAuthority[] {
+    const { arbiter, catalogue, port, now } = this.#parts;
+    const moment = now();
+    return indexes.map((index) => {
+      const point = catalogue.points[index];
+      if (point === undefined) throw new Error(`no point ${index}`);
+      const command = port.last(index);
+      const bounds = arbiter.authority.bounds(point);
+      return {
+        owner: arbiter.ownership.ownerOf(index),
+        command:
+          command === null
+            ? null
+            : {
+                value: command.asked,
+                written: command.value,
+                atMs: Math.round(moment.wallMs + command.atMs - moment.monotonicMs),
+                result: command.result,
+                by: command.by,
+              },
+        segments: arbiter.ownership.segments(index),
+        next: this.#nextOwner(point, moment),
+        bounds: bounds === null ? null : { low: bounds.low, high: bounds.high },
+      };
+    });
+  }
+
+  /** Hands over what changed of the account. */
+  flush(): void {
+    const { arbiter, catalogue, onSegments } = this.#parts;
+    if (!arbiter.ownership.hasChanged()) return;
+    onSegments(
+      arbiter.ownership.takeChanged().flatMap(({ pointIndex, segment }) => {
+        const point = catalogue.points[pointIndex];
+        if (point === undefined) return [];
+        const { fromMs, toMs, ...state } = segment;
+        return [{ point: keyOf(point), from_ms: fromMs, to_ms: toMs, state: JSON.stringify(state) }];
+      }),
+    );
+  }
+
+  #end(ended: readonly Grant[], now: ClockTimes): void {
+    if (ended.length === 0) return;
+    for (const grant of ended) this.#leave(grant, now);
+    this.#parts.onEnded(ended.map((grant) => ({ grant, endedMs: now.wallMs })));
+  }
+
+  #leave(grant: Grant, now: ClockTimes): void {
+    const { arbiter, catalogue } = this.#parts;
+    this.#written.delete(grant.id);
+    const point = catalogue.point({ instance: grant.instance, point_type: 'action', point: grant.point });
+    if (point === undefined) return;
+    arbiter.ownership.left(point.index, grant.id, now);
+    const override = arbiter.authority.overrideOf(point.index);
+    // Behind a limit that ends stands the override that it clamped.
+    if (override !== null) arbiter.ownership.took(point.index, overrideOwner(override), undefined, now);
+  }
+
+  #writeOverride(pointIndex: number, grant: Override, snapshot: Snapshot): void {
+    const { arbiter, catalogue, limits } = this.#parts;
+    const point = catalogue.points[pointIndex];
+    if (point === undefined) return;
+    const last = this.#written.get(grant.id);
+    const permitted = arbiter.permitted(point, grant.value);
+    const repeatMs = Math.min(limits.override_repeat_ms, (point.holdMaxMs ?? Number.POSITIVE_INFINITY) / 2);
+    const isDue =
+      last === undefined ||
+      last.generation !== snapshot.generation ||
+      snapshot.monotonicMs - last.atMs >= repeatMs ||
+      arbiter.ownership.valueOf(pointIndex) !== permitted.value;
+    if (!isDue || !this.#submit(point, grant.value, permitted.value, { kind: 'override', id: grant.id }, snapshot))
+      return;
+    this.#written.set(grant.id, { atMs: snapshot.monotonicMs, generation: snapshot.generation });
+    const { limitedBy } = permitted;
+    const owner = limitedBy === null ? overrideOwner(grant) : limitOwner(limitedBy);
+    arbiter.ownership.took(pointIndex, owner, permitted.value, snapshot);
+    if (limitedBy !== null)
+      arbiter.ownership.refused(pointIndex, { ...overrideOwner(grant), reason: 'limited', atMs: snapshot.monotonicMs });
+  }
+
+  /** A limit that tightens applies to what was written before, too: the actuator is brought back inside. */
+  #keepInside(index: number, snapshot: Snapshot): void {
+    const { arbiter, catalogue } = this.#parts;
+    const point = catalogue.points[index];
+    const value = arbiter.ownership.valueOf(index);
+    if (point === undefined || value === null || arbiter.authority.overrideOf(index) !== null) return;
+    const { value: inside, limitedBy } = arbiter.permitted(point, value);
+    if (limitedBy === null) return;
+    const before = arbiter.ownership.ownerOf(index);
+    const by: CommandSource = { kind: 'limit', id: limitedBy.id };
+    if (!this.#submit(point, value, inside, by, snapshot)) return;
+    arbiter.ownership.took(index, limitOwner(limitedBy), inside, snapshot);
+    if (before.kind === 'rule')
+      arbiter.ownership.refused(index, { ...before, reason: 'limited', atMs: snapshot.monotonicMs });
+  }
+
+  #submit(point: PointFacts, asked: number, value: number, by: CommandSource, { generation }: Snapshot): boolean {
+    const { port } = this.#parts;
+    const priority = Number.POSITIVE_INFINITY;
+    return port.submit({ pointIndex: point.index, value, priority, generation, asked, by }) === 'accepted';
+  }
+
+  /** Tells the device layer within which bounds it may write the safe value. */
+  #bound(): void {
+    const { arbiter, catalogue, port } = this.#parts;
+    const limited = arbiter.authority.limited();
+    for (const index of [...this.#bounded].filter((each) => !limited.has(each)))
+      port.bound(index, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY);
+    for (const index of limited) {
+      const point = catalogue.points[index];
+      const bounds = point === undefined ? null : arbiter.authority.bounds(point);
+      if (bounds !== null) port.bound(index, bounds.low, bounds.high);
+    }
+    this.#bounded = new Set(limited);
+  }
+
+  /** Before the first reading the failsafe bounds. */
+  #measureNothing({ monotonicMs }: ClockTimes): void {
+    this.#parts.arbiter.authority.measure(() => null, monotonicMs);
+    this.#bound();
+  }
+
+  #noteSafeValues(now: ClockTimes): void {
+    const { arbiter, port } = this.#parts;
+    for (const { index } of this.#guarded) {
+      const count = port.safeWrites(index);
+      if (count === this.#safeWrites.get(index)) continue;
+      this.#safeWrites.set(index, count);
+      if (arbiter.authority.overrideOf(index) === null) arbiter.ownership.took(index, safeValue, undefined, now);
+    }
+  }
+
+  /** Who would own the point when the present owner ends. */
+  #nextOwner(point: PointFacts, now: ClockTimes): NextOwner | null {
+    const { arbiter, port } = this.#parts;
+    const { ownership } = arbiter;
+    const owner = ownership.ownerOf(point.index);
+    if (owner.kind === 'none' || owner.kind === 'safe') return null;
+    const wall = (monotonicMs: number): number => Math.round(now.wallMs + monotonicMs - now.monotonicMs);
+    const contender = newest(ownership.contendersOf(point.index), now.monotonicMs);
+    const last = port.last(point.index);
+    const safeAtMs = point.holdMaxMs === undefined || last === null ? null : wall(last.atMs + point.holdMaxMs);
+    const safe = point.holdMaxMs === undefined ? null : safeValue;
+    if (owner.kind === 'rule') {
+      const hold = arbiter.heldUntil(point);
+      if (contender !== null && hold !== null) return { owner: ownerFrom(contender), atMs: wall(hold.untilMs) };
+      return safe === null ? null : { owner: safe, atMs: safeAtMs };
+    }
+    if (contender !== null) return { owner: ownerFrom(contender), atMs: owner.untilMs };
+    return { owner: safe ?? nobody, atMs: safe === null ? owner.untilMs : null };
+  }
+}
+
+function newest(contenders: readonly Contender[], nowMs: number): Contender | null {
+  const recent = contenders.filter(({ atMs }) => nowMs - atMs <= contendingMs);
+  return recent.toSorted((one, other) => other.atMs - one.atMs)[0] ?? null;
+}
+
+function ownerFrom({ kind, id, name }: Contender): Owner {
+  return { kind, id, name, untilMs: null };
+}
+
+function overrideOwner({ id, reason, untilMs }: Override): Owner {
+  return { kind: 'override', id, name: reason, untilMs };
+}
+
+const safeValue: Owner = { kind: 'safe', id: '', name: '', untilMs: null };
+
+function keyOf({ instance, point_type: kind, point }: PointFacts): string {
+  return `${instance}:${kind}:${point}`;
+}
+
+/** What was stored by this program: nobody else writes the table. */
+function segmentFrom(state: string, fromMs: number): OwnerSegment {
+  return { ...(JSON.parse(state) as Omit<OwnerSegment, 'fromMs' | 'toMs'>), fromMs, toMs: null };
+}

@@ -1,0 +1,116 @@
+/** Overrides and limits in force, and the account of who held each action point. */
+import { Fault } from '../../base/fault.ts';
+import type { Grant } from '../../rules/authority.ts';
+import type { RuntimeDatabase } from './runtime-database.ts';
+
+/** A grant that ended by itself. */
+export interface EndedGrant {
+  readonly grant: Grant;
+  /** Wall milliseconds. */
+  readonly endedMs: number;
+}
+
+/** A segment of ownership as it is stored. */
+export interface SegmentRow {
+  /** `instance:action:point`. */
+  readonly point: string;
+  readonly from_ms: number;
+  readonly to_ms: number | null;
+  /** Owner, value and contenders as JSON text. */
+  readonly state: string;
+}
+
+export interface AuthorityStore {
+  /** Durable when it resolves; the grants `gone` are removed with it. */
+  put(grant: Grant, gone: readonly string[]): Promise<void>;
+  remove(ids: readonly string[]): Promise<void>;
+}
+
+export interface AuthorityReader {
+  /** Segments that reach into `[fromMs, toMs)`, the oldest first. */
+  segments(point: string, fromMs: number, toMs: number): Promise<SegmentRow[]>;
+}
+
+type Queries = RuntimeDatabase['query'];
+
+export function createAuthorityStore(database: RuntimeDatabase): AuthorityStore {
+  const change = (work: (transaction: Queries) => Promise<unknown>): Promise<void> =>
+    database.transaction(async (transaction) => {
+      if (!(await database.isCurrent(transaction)))
+        throw new Fault('engine-unavailable', 'another process controls the site by now; try again');
+      await work(transaction);
+    });
+  return {
+    put: (grant, gone) =>
+      change(async (transaction) => {
+        await removeGrants(transaction, gone);
+        await transaction
+          .insertInto('point_grant')
+          .values({ id: grant.id, state: JSON.stringify(grant) })
+          .execute();
+      }),
+    remove: (ids) => change((transaction) => removeGrants(transaction, ids)),
+  };
+}
+
+async function removeGrants(transaction: Queries, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await transaction.deleteFrom('point_grant').where('id', 'in', ids).execute();
+}
+
+/** What an engine takes up when it starts: grants, and the segments that are open. */
+export async function readAuthority(
+  database: RuntimeDatabase,
+): Promise<{ readonly grants: readonly Grant[]; readonly open: readonly SegmentRow[] }> {
+  const rows = await database.query.selectFrom('point_grant').select('state').orderBy('id').execute();
+  const open = await database.query
+    .selectFrom('point_owner')
+    .select(['point', 'from_ms', 'to_ms', 'state'])
+    .where('to_ms', 'is', null)
+    .orderBy('from_ms')
+    .execute();
+  return { grants: rows.map(({ state }) => JSON.parse(state) as Grant), open };
+}
+
+/** Stores segments by point and beginning: one that is there takes its newest form. */
+export async function putSegments(transaction: Queries, rows: readonly SegmentRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await transaction
+    .insertInto('point_owner')
+    .values([...rows])
+    .onConflict((on) =>
+      on
+        .columns(['point', 'from_ms'])
+        .doUpdateSet((set) => ({ to_ms: set.ref('excluded.to_ms'), state: set.ref('excluded.state') })),
+    )
+    .execute();
+}
+
+/** Removes at most `rows` segments that ended before `wallMs`. */
+export async function pruneSegments(database: RuntimeDatabase, wallMs: number, rows: number): Promise<void> {
+  await database.transaction(async (transaction) => {
+    const old = await transaction
+      .selectFrom('point_owner')
+      .select(['point', 'from_ms'])
+      .where('to_ms', '<', wallMs)
+      .orderBy('to_ms')
+      .limit(rows)
+      .execute();
+    for (const { point, from_ms: fromMs } of old)
+      await transaction.deleteFrom('point_owner').where('point', '=', point).where('from_ms', '=', fromMs).execute();
+  });
+}
+
+export function createAuthorityReader(database: RuntimeDatabase): AuthorityReader {
+  return {
+    segments(point, fromMs, toMs) {
+      return database.query
+        .selectFrom('point_owner')
+        .select(['point', 'from_ms', 'to_ms', 'state'])
+        .where('point', '=', point)
+        .where('from_ms', '<', toMs)
+        .where((column) => column.or([column('to_ms', 'is', null), column('to_ms', '>', fromMs)]))
+        .orderBy('from_ms')
+        .execute();
+    },
+  };
+}

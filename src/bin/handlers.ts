@@ -1,0 +1,120 @@
+/** The handlers of rules and points, bound to what this process runs. */
+import { automationCapabilities } from '../automation/capabilities.ts';
+import { createAuthorityReader } from '../automation/store/authority-store.ts';
+import { createHistoryReader } from '../automation/store/history-store.ts';
+import type { RuleStore } from '../automation/store/rule-store.ts';
+import type { RuntimeDatabase } from '../automation/store/runtime-database.ts';
+import { systemClock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { EngineRole } from '../cluster/engine-role.ts';
+import { operatorCapabilities } from '../operator/capabilities.ts';
+import { createLiveTableReader } from '../points/live-table.ts';
+import { createSampler } from '../points/sample.ts';
+import type { PointMemory } from '../points/shared-memory.ts';
+import { flowLimits } from '../rules/limits.ts';
+import type { Parameter } from '../site/catalogue.ts';
+import type { Site } from '../site/site.ts';
+import { siteCatalogue } from '../site/site-catalogue.ts';
+import { createSnapshot, type Snapshot } from '../site/snapshot.ts';
+import { readParametersNow, type ServiceConfig, type ServiceLimits } from './config.ts';
+
+interface HandlerParts {
+  readonly config: ServiceConfig;
+  readonly limits: ServiceLimits;
+  readonly site: Site;
+  readonly siteInFile: Site;
+  readonly runtime: RuntimeDatabase;
+  readonly log: Log;
+  readonly memory: PointMemory;
+  readonly store: RuleStore;
+  readonly role: EngineRole;
+  readonly parameters: ReturnType<typeof parametersInForce>;
+}
+
+export function siteHandlers(parts: HandlerParts) {
+  return [...ruleHandlers(parts), ...pointHandlers(parts)];
+}
+
+function ruleHandlers({
+  config,
+  limits,
+  site,
+  siteInFile,
+  runtime,
+  log,
+  memory,
+  store,
+  role,
+  parameters,
+}: HandlerParts) {
+  return automationCapabilities({
+    clock: systemClock,
+    flowLimits: { ...flowLimits, windowSamplesMaximum: limits.automation.window_samples_maximum },
+    store,
+    history: createHistoryReader(runtime),
+    engine: role.engine,
+    instances: site.instances,
+    catalogue: parameters.catalogue,
+    parameters: parameters.current,
+    async readParameters() {
+      const read = await readParametersNow(config.configDir);
+      return { parameters: read.parameters, needsRestart: changedSections(siteInFile, read.site) };
+    },
+    useParameters: parameters.use,
+    snapshot: snapshotReader(site, memory),
+    log,
+  });
+}
+
+function pointHandlers({ site, runtime, memory, store, role, parameters }: HandlerParts) {
+  const here = createSampler(memory, site.points.length, site.channels.length, systemClock);
+  return operatorCapabilities({
+    clock: systemClock,
+    site,
+    catalogue: parameters.catalogue,
+    engine: role.engine,
+    store,
+    ownership: createAuthorityReader(runtime),
+    // A process that stands by reads no device: it asks the one that does.
+    sample: () => (role.controls() ? Promise.resolve(here()) : role.engine.ask('sample', null)),
+    errors: () => role.devices.errors(),
+  });
+}
+
+/** Sections of the site file that a running service does not take up: all but the parameters. */
+function changedSections(running: Site, read: Site): string[] {
+  const sections = [
+    'channels',
+    'instances',
+    'points',
+    'limits',
+    'timezone',
+    'holidays',
+    'history',
+    'latitude',
+    'longitude',
+  ] as const;
+  return sections.filter((name) => JSON.stringify(running[name]) !== JSON.stringify(read[name]));
+}
+
+/** The parameters that rules see now, and the catalogue with them. */
+export function parametersInForce(site: Site) {
+  let current: Readonly<Record<string, Parameter>> = site.parameters;
+  let catalogue = siteCatalogue(site);
+  return {
+    current: () => current,
+    catalogue: () => catalogue,
+    use(parameters: Readonly<Record<string, Parameter>>): void {
+      current = parameters;
+      catalogue = siteCatalogue({ ...site, parameters });
+    },
+  };
+}
+
+function snapshotReader(site: Site, memory: PointMemory): () => Snapshot | null {
+  const reader = createLiveTableReader(memory);
+  return () => {
+    const snapshot = createSnapshot(site.points.length);
+    return reader.copyInto(snapshot, systemClock) ? snapshot : null;
+  };
+}

@@ -1,0 +1,205 @@
+/** The handlers of points, overrides and limits [points §7], [points §8]. */
+import type { Answer, CallContext, HandledCapability } from '../api/capability.ts';
+import { points as descriptors } from '../api/points.ts';
+import type { PointAuthority } from '../automation/authority-keeper.ts';
+import type { EngineClient } from '../automation/engine-client.ts';
+import type { AuthorityReader, SegmentRow } from '../automation/store/authority-store.ts';
+import type { RuleStore } from '../automation/store/rule-store.ts';
+import type { Clock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import { newId } from '../base/id.ts';
+import { dayMs, timeLabel } from '../base/timestamp.ts';
+import type { PointError } from '../devices/device-core.ts';
+import type { TableSample } from '../points/sample.ts';
+import type { Grant } from '../rules/authority.ts';
+import type { OwnerSegment } from '../rules/ownership.ts';
+import type { PointFacts, SiteCatalogue } from '../site/catalogue.ts';
+import type { Site } from '../site/site.ts';
+import { pointResourceId } from './grant-endings.ts';
+import { grantView, type LimitRequest, limitOf, type OverrideRequest, overrideOf } from './grants.ts';
+import { type Named, ownerView, type PointKnowledge, pointEntry, selected } from './points-view.ts';
+
+export interface OperatorParts {
+  readonly clock: Clock;
+  readonly site: Site;
+  readonly catalogue: () => SiteCatalogue;
+  readonly engine: Pick<EngineClient, 'ask' | 'grant'>;
+  readonly store: Pick<RuleStore, 'names'>;
+  readonly ownership: AuthorityReader;
+  /** Live values, here or where the process that controls has them; null when they cannot be had. */
+  readonly sample: () => Promise<TableSample | null>;
+  readonly errors: () => Promise<readonly PointError[]>;
+}
+
+const defaultPageSize = 100;
+/** Segments of one answer; a window with more is refused. */
+const segmentsMaximum = 10_000;
+
+const succeeded = (data: unknown): Answer => ({ data: { success: true, data } });
+const pointResource = (params: Readonly<Record<string, string>>) => ({
+  kind: 'automation-point',
+  id: pointResourceId(params['instance'] ?? '', params['point'] ?? ''),
+});
+const listResource = () => ({ kind: 'automation-point', id: 'automation-points' });
+
+export function operatorCapabilities(parts: OperatorParts): HandledCapability[] {
+  return [
+    { descriptor: descriptors.list, resource: listResource, handler: (context) => list(parts, context) },
+    { descriptor: descriptors.override, resource: pointResource, handler: (context) => override(parts, context) },
+    { descriptor: descriptors.limit, resource: pointResource, handler: (context) => limit(parts, context) },
+    {
+      descriptor: descriptors.overrides,
+      resource: listResource,
+      handler: async () => succeeded({ list: (await parts.engine.ask('grants', null)).map(grantView) }),
+    },
+    {
+      descriptor: descriptors.release,
+      resource: (params) => pointResource(pointOfGrant(params)),
+      handler: (context) => release(parts, context),
+    },
+    { descriptor: descriptors.ownership, resource: pointResource, handler: (context) => ownership(parts, context) },
+  ];
+}
+
+async function list(parts: OperatorParts, { query }: CallContext): Promise<Answer> {
+  const page = Number(query['page'] ?? 1);
+  if (page < 1) throw new Fault('invalid-input', 'query /page: a whole number from 1');
+  const pageSize = Number(query['page_size'] ?? defaultPageSize);
+  const sample = await parts.sample();
+  const { instance, kind, quality, search } = query;
+  const found = selected(parts.site, sample, {
+    ...(instance === undefined ? {} : { instance: Number(instance) }),
+    ...(kind === undefined ? {} : { kind }),
+    ...(quality === undefined ? {} : { quality }),
+    ...(search === undefined ? {} : { search }),
+  });
+  const shown = found.slice((page - 1) * pageSize, page * pageSize);
+  const indexes = shown.filter(({ point }) => point.kind === 'action').map(({ point }) => point.index);
+  const [authority, errors] = await Promise.all([authorityOf(parts, indexes), parts.errors()]);
+  const owners = [...(authority?.values() ?? [])].map(({ owner }) => owner);
+  const knowledge: PointKnowledge = {
+    authority,
+    errors: new Map(errors.map((error) => [error.index, error])),
+    nameOf: await namesOf(parts, owners),
+  };
+  const totalPages = Math.ceil(found.length / pageSize);
+  return succeeded({
+    list: shown.map((each) => pointEntry(parts.site, each, sample, knowledge)),
+    total: found.length,
+    page,
+    page_size: pageSize,
+    total_pages: totalPages,
+    has_next: page < totalPages,
+    has_previous: page > 1,
+  });
+}
+
+/** The list stands without the engine: what it alone knows is null. */
+async function authorityOf(
+  { engine }: OperatorParts,
+  indexes: readonly number[],
+): Promise<ReadonlyMap<number, PointAuthority> | null> {
+  if (indexes.length === 0) return new Map();
+  try {
+    const known = await engine.ask('authority', { points: indexes });
+    return new Map(indexes.flatMap((index, at) => (known[at] === undefined ? [] : [[index, known[at]]])));
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return null;
+  }
+}
+
+/** Rules by the name that they have now; an override or a limit by its reason. */
+async function namesOf({ store }: OperatorParts, owners: readonly Named[]): Promise<PointKnowledge['nameOf']> {
+  const ruleIds = new Set(owners.filter(({ kind }) => kind === 'rule').map(({ id }) => Number(id)));
+  const rules = ruleIds.size === 0 ? new Map<number, string>() : await store.names([...ruleIds]);
+  return ({ kind, id, name }) => (kind === 'rule' ? (rules.get(Number(id)) ?? `rule ${id}`) : name);
+}
+
+function actionPoint(parts: OperatorParts, { params }: CallContext): PointFacts {
+  const ref = { instance: Number(params['instance']), point_type: 'action' as const, point: Number(params['point']) };
+  const point = parts.catalogue().point(ref);
+  if (point === undefined)
+    throw new Fault('not-found', `the site has no action point ${ref.point} of instance ${ref.instance}`);
+  return point;
+}
+
+function circumstances({ clock }: OperatorParts, { subject }: CallContext) {
+  const by = { kind: subject?.kind ?? 'system', id: subject?.subjectId ?? 'setpoint' };
+  return { id: newId(), nowMs: clock.wallMs(), by };
+}
+
+async function override(parts: OperatorParts, context: CallContext): Promise<Answer> {
+  const point = actionPoint(parts, context);
+  const grant = overrideOf(point, context.body as OverrideRequest, circumstances(parts, context));
+  const { replaced } = await parts.engine.grant(grant);
+  const replaces = replaced === null ? {} : { replaces: grantView(replaced) };
+  return { ...succeeded(grantView(grant)), auditDetails: { ...grantView(grant), ...replaces } };
+}
+
+async function limit(parts: OperatorParts, context: CallContext): Promise<Answer> {
+  const point = actionPoint(parts, context);
+  const grant = limitOf(point, context.body as LimitRequest, circumstances(parts, context));
+  await parts.engine.grant(grant);
+  return { ...succeeded(grantView(grant)), auditDetails: grantView(grant) };
+}
+
+function pointOfGrant(params: Readonly<Record<string, string>>): { readonly instance: string; readonly point: string } {
+  const [instance = '', point = ''] = (params['override_id'] ?? '').split('.');
+  return { instance, point };
+}
+
+async function release(parts: OperatorParts, context: CallContext): Promise<Answer> {
+  const id = context.params['override_id'] ?? '';
+  const grant: Grant | null = await parts.engine.ask('release', { id });
+  if (grant === null) throw new Fault('not-found', 'no override or limit of this id is in force');
+  const { instance, point } = grant;
+  return { ...succeeded({ override_id: id, instance, point }), auditDetails: { before: grantView(grant) } };
+}
+
+async function ownership(parts: OperatorParts, context: CallContext): Promise<Answer> {
+  const point = actionPoint(parts, context);
+  const toMs = context.query['to'] === undefined ? parts.clock.wallMs() : Date.parse(context.query['to']);
+  const fromMs = context.query['from'] === undefined ? toMs - dayMs : Date.parse(context.query['from']);
+  if (!(fromMs < toMs)) throw new Fault('invalid-input', 'query /from: must be before to');
+  const [[known], stored] = await Promise.all([
+    parts.engine.ask('authority', { points: [point.index] }),
+    parts.ownership.segments(`${point.instance}:action:${point.point}`, fromMs, toMs),
+  ]);
+  const segments = joined(stored.map(segmentOf), known?.segments ?? [], fromMs, toMs);
+  if (segments.length > segmentsMaximum)
+    throw new Fault('invalid-input', `the window has more than ${segmentsMaximum} segments; ask for a shorter one`);
+  const next = known?.next ?? null;
+  const everybody = segments.flatMap(({ owner, contenders }) => [owner, ...contenders]);
+  const nameOf = await namesOf(parts, next === null ? everybody : [...everybody, next.owner]);
+  return succeeded({
+    segments: segments.map(({ fromMs: from, toMs: to, owner, value, contenders }) => ({
+      from: timeLabel(from),
+      to: to === null ? null : timeLabel(to),
+      owner: ownerView(owner, nameOf),
+      value,
+      contenders: contenders.map((each) => ({ ...each, name: nameOf(each) })),
+    })),
+    next:
+      next === null
+        ? null
+        : { owner: ownerView(next.owner, nameOf), at: next.atMs === null ? null : timeLabel(next.atMs) },
+  });
+}
+
+/** The stored account, brought up to date with what the engine has not stored yet. */
+function joined(
+  stored: readonly OwnerSegment[],
+  newest: readonly OwnerSegment[],
+  fromMs: number,
+  toMs: number,
+): OwnerSegment[] {
+  const firstMs = newest[0]?.fromMs ?? Number.POSITIVE_INFINITY;
+  return [...stored.filter((segment) => segment.fromMs < firstMs), ...newest].filter(
+    (segment) => segment.fromMs < toMs && (segment.toMs === null || segment.toMs > fromMs),
+  );
+}
+
+function segmentOf({ from_ms: fromMs, to_ms: toMs, state }: SegmentRow): OwnerSegment {
+  return { ...(JSON.parse(state) as Omit<OwnerSegment, 'fromMs' | 'toMs'>), fromMs, toMs };
+}

@@ -1,0 +1,123 @@
+/** The points of a site as an operator sees them [points §8.1]: pure, from one sample and what the engine knows of its actuators. */
+
+import type { PointAuthority } from '../automation/authority-keeper.ts';
+import { timeLabel } from '../base/timestamp.ts';
+import type { PointError } from '../devices/device-core.ts';
+import type { TableSample } from '../points/sample.ts';
+import type { Owner } from '../rules/ownership.ts';
+import { isQualityCode, type QualityWord, quality, qualityWords } from '../site/quality.ts';
+import type { Site, SitePoint } from '../site/site.ts';
+
+type PointQuality = QualityWord | 'offline';
+
+/** The value of a point now: null unless its quality is good or uncertain. */
+export interface PointValue {
+  readonly value: number | null;
+  readonly quality: PointQuality;
+  /** RFC 3339 UTC; null when it was never observed. */
+  readonly observed_at: string | null;
+}
+
+export interface PointFilter {
+  readonly instance?: number;
+  readonly kind?: string;
+  readonly quality?: string;
+  readonly search?: string;
+}
+
+/** What is beside the values: errors of devices, and who holds each action point. */
+export interface PointKnowledge {
+  readonly errors: ReadonlyMap<number, PointError>;
+  /** Null while no engine answers. */
+  readonly authority: ReadonlyMap<number, PointAuthority> | null;
+  readonly nameOf: (owner: Named) => string;
+}
+
+export type Named = Pick<Owner, 'kind' | 'id' | 'name'>;
+
+export function valueOf(point: SitePoint, sample: TableSample | null): PointValue {
+  if (sample === null) return { value: null, quality: 'missing', observed_at: null };
+  const ageMs = sample.agesMs[point.index] ?? null;
+  const code = sample.quality[point.index];
+  const value = sample.values[point.index] ?? null;
+  if (!isQualityCode(code)) throw new Error(`point index ${point.index} outside the sample`);
+  const word = wordOf(code, value, ageMs, point.maxAgeMs);
+  const isUsable = word === 'good' || word === 'uncertain';
+  const isOffline = !isUsable && sample.online[point.channel] !== true;
+  return {
+    value: isUsable ? value : null,
+    quality: isOffline ? 'offline' : word,
+    observed_at: ageMs === null ? null : timeLabel(sample.atMs - ageMs),
+  };
+}
+
+function wordOf(
+  code: keyof typeof qualityWords,
+  value: number | null,
+  ageMs: number | null,
+  maxAgeMs: number,
+): QualityWord {
+  if (code !== quality.good && code !== quality.uncertain) return qualityWords[code];
+  if (value === null) return 'bad';
+  return ageMs !== null && ageMs <= maxAgeMs ? qualityWords[code] : 'stale';
+}
+
+/** Points that fit the filter, in the order of the site file. */
+export function selected(
+  site: Pick<Site, 'points' | 'instances'>,
+  sample: TableSample | null,
+  filter: PointFilter,
+): { readonly point: SitePoint; readonly now: PointValue }[] {
+  const names = instanceNames(site);
+  const search = filter.search?.toLowerCase();
+  return site.points.flatMap((point) => {
+    if (filter.instance !== undefined && point.instance !== filter.instance) return [];
+    if (filter.kind !== undefined && point.kind !== filter.kind) return [];
+    const text = `${names.get(point.instance) ?? ''} ${point.name} ${point.instance}:${point.kind}:${point.id}`;
+    if (search !== undefined && !text.toLowerCase().includes(search)) return [];
+    const now = valueOf(point, sample);
+    return filter.quality === undefined || filter.quality === now.quality ? [{ point, now }] : [];
+  });
+}
+
+function instanceNames(site: Pick<Site, 'instances'>): ReadonlyMap<number, string> {
+  return new Map(site.instances.map(({ id, name }) => [id, name]));
+}
+
+export function pointEntry(
+  site: Pick<Site, 'channels' | 'instances'>,
+  { point, now }: { readonly point: SitePoint; readonly now: PointValue },
+  sample: TableSample | null,
+  { errors, authority, nameOf }: PointKnowledge,
+) {
+  const error = errors.get(point.index);
+  const held = point.kind === 'action' ? authority?.get(point.index) : undefined;
+  return {
+    instance: point.instance,
+    instance_name: instanceNames(site).get(point.instance) ?? '',
+    point_type: point.kind,
+    point: point.id,
+    name: point.name,
+    unit: point.unit,
+    ...now,
+    channel: site.channels[point.channel]?.id ?? '',
+    channel_state: sample?.online[point.channel] === true ? 'online' : 'offline',
+    writable: point.writable,
+    recorded: point.record,
+    min: point.min ?? null,
+    max: point.max ?? null,
+    last_error: error === undefined ? null : { code: error.code, message: error.message, at: timeLabel(error.atMs) },
+    last_command: commandView(held),
+    owner: held === undefined ? null : ownerView(held.owner, nameOf),
+  };
+}
+
+export function ownerView({ kind, id, name, untilMs }: Owner, nameOf: PointKnowledge['nameOf']) {
+  return { kind, id, name: nameOf({ kind, id, name }), until: untilMs === null ? null : timeLabel(untilMs) };
+}
+
+function commandView(held: PointAuthority | undefined) {
+  if (held === undefined || held.command === null) return null;
+  const { value, written, atMs, result, by } = held.command;
+  return { value, written, at: timeLabel(atMs), result, by };
+}

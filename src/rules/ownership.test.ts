@@ -1,0 +1,51 @@
+/** The account of who held a point, at its limits [points §7.3]. */
+import { describe, expect, test } from 'vitest';
+import { contendersMaximum, type Owner, Ownership, turnsPerMinute } from './ownership.ts';
+
+const rule = (id: number): Owner => ({ kind: 'rule', id: String(id), name: '', untilMs: null });
+const at = (ms: number) => ({ monotonicMs: ms, wallMs: 1_700_000_000_000 + ms });
+
+describe('[points §7.3] the account', () => {
+  test(`rules that take turns share a segment from the ${turnsPerMinute}th change of a minute on`, () => {
+    const ownership = new Ownership();
+    for (let turn = 0; turn <= turnsPerMinute + 5; turn++) ownership.took(0, rule(turn % 2), turn, at(turn * 100));
+    const segments = ownership.segments(0);
+    expect(segments).toHaveLength(turnsPerMinute + 1);
+    expect(segments.at(-1)).toMatchObject({
+      owner: { id: '0' },
+      value: turnsPerMinute + 5,
+      contenders: [{ id: '1', reason: 'takes-turns' }],
+    });
+    // A minute later the first turns no longer count.
+    ownership.took(0, rule(1), 0, at(60_100));
+    expect(ownership.ownerOf(0).id).toBe('1');
+  });
+
+  test(`a segment names at most ${contendersMaximum} contenders`, () => {
+    const ownership = new Ownership();
+    ownership.took(0, rule(99), 1, at(0));
+    for (let id = 0; id <= contendersMaximum; id++)
+      ownership.refused(0, { ...rule(id), reason: 'outranked', atMs: id });
+    expect(ownership.contendersOf(0).map(({ id }) => Number(id))).toEqual(
+      Array.from({ length: contendersMaximum }, (_, id) => id),
+    );
+  });
+
+  test('a wall clock that is set back leaves no segment that ends before it began', () => {
+    const ownership = new Ownership();
+    ownership.took(0, rule(1), 1, at(0));
+    ownership.took(0, rule(2), 2, { monotonicMs: 10, wallMs: 1_600_000_000_000 });
+    const [first, second] = ownership.segments(0);
+    expect([first?.toMs, second?.fromMs]).toEqual([1_700_000_000_001, 1_700_000_000_001]);
+  });
+
+  test('what did not change is not handed over again', () => {
+    const ownership = new Ownership();
+    ownership.took(0, rule(1), 1, at(0));
+    expect(ownership.takeChanged()).toHaveLength(1);
+    ownership.took(0, rule(1), 1, at(10));
+    expect(ownership.hasChanged()).toBe(false);
+    ownership.took(0, rule(1), 2, at(20));
+    expect(ownership.takeChanged()).toMatchObject([{ segment: { value: 2, toMs: null } }]);
+  });
+});

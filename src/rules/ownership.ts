@@ -1,0 +1,171 @@
+/**
+ * Who holds each action point, since when, and who was refused meanwhile [points §7.3]. Pure; the engine stores the segments.
+ */
+import type { ClockTimes } from './authority.ts';
+
+type OwnerKind = 'limit' | 'override' | 'rule' | 'safe' | 'none';
+export interface Owner {
+  readonly kind: OwnerKind;
+  /** Of a rule its number as text, of an override or a limit its id. */
+  readonly id: string;
+  /** Of an override or a limit its reason; empty for the others. */
+  readonly name: string;
+  /** Wall milliseconds; null where it has no end. */
+  readonly untilMs: number | null;
+}
+export interface Contender {
+  readonly kind: OwnerKind;
+  readonly id: string;
+  readonly name: string;
+  readonly reason: string;
+  /** Monotonic milliseconds of its last attempt. */
+  readonly atMs: number;
+}
+/** A time during which one owner held the point. */
+export interface OwnerSegment {
+  /** Wall milliseconds. */
+  readonly fromMs: number;
+  readonly toMs: number | null;
+  readonly owner: Owner;
+  /** The last value written. */
+  readonly value: number | null;
+  readonly contenders: readonly Omit<Contender, 'atMs'>[];
+}
+
+export const nobody: Owner = { kind: 'none', id: '', name: '', untilMs: null };
+
+/** Contenders that one segment names. */
+export const contendersMaximum = 16;
+/** Closed segments of a point that are remembered here: more than can close before they are stored. */
+const recentMaximum = 64;
+/** Rules may take turns on a point this often in a minute before their turns are one segment. */
+export const turnsPerMinute = 30;
+const minuteMs = 60_000;
+
+interface Open {
+  fromMs: number;
+  owner: Owner;
+  value: number | null;
+  readonly contenders: Map<string, Contender>;
+  /** Monotonic moments of the last changes between rules. */
+  readonly turnsMs: number[];
+}
+
+export interface ChangedSegment {
+  readonly pointIndex: number;
+  readonly segment: OwnerSegment;
+}
+
+export class Ownership {
+  readonly #open = new Map<number, Open>();
+  /** By point, the segments that closed last. */
+  readonly #recent = new Map<number, OwnerSegment[]>();
+  /** Closed since they were last taken. */
+  #closed: ChangedSegment[] = [];
+  readonly #touched = new Set<number>();
+
+  /** The owner wrote `value`; undefined while it holds the point and has written nothing yet. */
+  took(pointIndex: number, owner: Owner, value: number | undefined, now: ClockTimes): void {
+    const open = this.#open.get(pointIndex);
+    if (open === undefined || !isSame(open.owner, owner)) {
+      if (open !== undefined && owner.kind === 'rule' && open.owner.kind === 'rule' && takesTurns(open, now)) {
+        this.#note(open, { ...owner, reason: 'takes-turns', atMs: now.monotonicMs });
+        open.value = value ?? open.value;
+      } else this.#begin(pointIndex, owner, value ?? open?.value ?? null, now, open?.turnsMs ?? []);
+      this.#touched.add(pointIndex);
+      return;
+    }
+    if (value === undefined || value === open.value) return;
+    open.value = value;
+    this.#touched.add(pointIndex);
+  }
+
+  refused(pointIndex: number, contender: Contender): void {
+    const open = this.#open.get(pointIndex);
+    if (open === undefined) return;
+    const known = open.contenders.get(`${contender.kind}:${contender.id}`);
+    this.#note(open, contender);
+    if (known?.reason !== contender.reason) this.#touched.add(pointIndex);
+  }
+
+  /** The owner holds the point no longer; the value stays until somebody writes another one. */
+  left(pointIndex: number, id: string, now: ClockTimes): void {
+    const open = this.#open.get(pointIndex);
+    if (open?.owner.id !== id) return;
+    this.#begin(pointIndex, nobody, open.value, now, open.turnsMs);
+    this.#touched.add(pointIndex);
+  }
+
+  ownerOf(pointIndex: number): Owner {
+    return this.#open.get(pointIndex)?.owner ?? nobody;
+  }
+
+  valueOf(pointIndex: number): number | null {
+    return this.#open.get(pointIndex)?.value ?? null;
+  }
+
+  contendersOf(pointIndex: number): readonly Contender[] {
+    return [...(this.#open.get(pointIndex)?.contenders.values() ?? [])];
+  }
+
+  /** The newest segments of a point, the open one last: what is stored may lag behind them. */
+  segments(pointIndex: number): readonly OwnerSegment[] {
+    const open = this.#open.get(pointIndex);
+    return open === undefined ? [] : [...(this.#recent.get(pointIndex) ?? []), segmentOf(open, null)];
+  }
+
+  /** Segments to be stored: closed ones and those of which something changed. */
+  takeChanged(): ChangedSegment[] {
+    const open = [...this.#touched].flatMap((pointIndex) => {
+      const open = this.#open.get(pointIndex);
+      return open === undefined ? [] : [{ pointIndex, segment: segmentOf(open, null) }];
+    });
+    const taken = [...this.#closed, ...open];
+    this.#closed = [];
+    this.#touched.clear();
+    return taken;
+  }
+
+  hasChanged(): boolean {
+    return this.#closed.length + this.#touched.size > 0;
+  }
+
+  /** Takes up the segment that was open when an earlier process ended. */
+  restore(pointIndex: number, { fromMs, owner, value }: OwnerSegment): void {
+    this.#open.set(pointIndex, { fromMs, owner, value, contenders: new Map(), turnsMs: [] });
+  }
+
+  #begin(pointIndex: number, owner: Owner, value: number | null, now: ClockTimes, turnsMs: number[]): void {
+    const before = this.#open.get(pointIndex);
+    // A wall clock that was set back must not make a segment end before it began.
+    const fromMs = Math.max(now.wallMs, (before?.fromMs ?? Number.NEGATIVE_INFINITY) + 1);
+    if (before !== undefined) this.#close(pointIndex, segmentOf(before, fromMs));
+    if (owner.kind === 'rule' && before?.owner.kind === 'rule') turnsMs.push(now.monotonicMs);
+    this.#open.set(pointIndex, { fromMs, owner, value, contenders: new Map(), turnsMs });
+  }
+
+  #close(pointIndex: number, segment: OwnerSegment): void {
+    this.#closed.push({ pointIndex, segment });
+    this.#recent.set(pointIndex, [...(this.#recent.get(pointIndex) ?? []).slice(1 - recentMaximum), segment]);
+  }
+
+  #note(open: Open, contender: Contender): void {
+    const key = `${contender.kind}:${contender.id}`;
+    if (!open.contenders.has(key) && open.contenders.size >= contendersMaximum) return;
+    open.contenders.set(key, contender);
+  }
+}
+
+function isSame(one: Owner, other: Owner): boolean {
+  return one.kind === other.kind && one.id === other.id;
+}
+
+function takesTurns({ turnsMs }: Open, { monotonicMs }: ClockTimes): boolean {
+  while (turnsMs.length > 0 && monotonicMs - (turnsMs[0] ?? 0) >= minuteMs) turnsMs.shift();
+  return turnsMs.length >= turnsPerMinute;
+}
+
+function segmentOf({ fromMs, owner, value, contenders }: Open, toMs: number | null): OwnerSegment {
+  const named = [...contenders.values()].map(({ kind, id, name, reason }) => ({ kind, id, name, reason }));
+  return { fromMs, toMs, owner, value, contenders: named };
+}
