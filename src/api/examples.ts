@@ -157,6 +157,13 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   'automation.rule.status': [{ name: 'status', params: rule }],
   'automation.rule.history': [{ name: 'newest', params: rule, query: { limit: '10' } }],
   'automation.point.list': [{ name: 'actuators', query: { kind: 'action' } }],
+  'automation.point.series': [
+    {
+      name: 'a day of the battery',
+      params: { instance: '4', point_type: 'measurement', point: '1' },
+      query: { from: '2026-07-11T00:00:00Z', to: '2026-07-12T00:00:00Z', buckets: '96' },
+    },
+  ],
   'automation.point.override': [
     {
       name: 'battery off for a minute',
@@ -166,8 +173,8 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   'automation.point.limit': [
     {
-      name: 'no more than 100 kW of PV',
-      params: { instance: '3', point: '1' },
+      name: 'no more than 100 kW for a minute',
+      params: { instance: '4', point: '1' },
       body: { max: 100, for_seconds: 60, reason: 'grid operator called', ...confirmed },
     },
   ],

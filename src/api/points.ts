@@ -103,6 +103,37 @@ export const points = {
       }),
     ),
   }),
+  series: automationQuery({
+    name: 'automation.point.series',
+    summary: 'Read the trend of a recorded point in buckets',
+    path: '/points/:instance/:point_type/:point/series',
+    params: strict({ instance: wireNumber, point_type: kind, point: wireNumber }),
+    query: strict({
+      from: time,
+      to: time,
+      buckets: Type.Optional(
+        Type.String({ pattern: '^([1-9][0-9]{0,2}|1[0-9]{3}|2000)$', description: 'a whole number from 1 to 2000' }),
+      ),
+    }),
+    answer: succeeded(
+      strict({
+        from: time,
+        to: time,
+        bucket_seconds: Type.Integer(),
+        unit: Type.String(),
+        buckets: Type.Array(
+          strict({
+            t: time,
+            min: Type.Number(),
+            max: Type.Number(),
+            mean: Type.Number(),
+            last: Type.Number(),
+            observations: Type.Number(),
+          }),
+        ),
+      }),
+    ),
+  }),
   override: automationCommand({
     name: 'automation.point.override',
     summary: 'Hold an action point at a value for a time, above all rules',

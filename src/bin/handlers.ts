@@ -17,6 +17,7 @@ import type { Site } from '../site/site.ts';
 import { siteCatalogue } from '../site/site-catalogue.ts';
 import { createSnapshot, type Snapshot } from '../site/snapshot.ts';
 import { readParametersNow, type ServiceConfig, type ServiceLimits } from './config.ts';
+import type { ServiceHistory } from './history.ts';
 
 interface HandlerParts {
   readonly config: ServiceConfig;
@@ -28,6 +29,7 @@ interface HandlerParts {
   readonly memory: PointMemory;
   readonly store: RuleStore;
   readonly role: EngineRole;
+  readonly history: ServiceHistory;
   readonly parameters: ReturnType<typeof parametersInForce>;
 }
 
@@ -66,7 +68,7 @@ function ruleHandlers({
   });
 }
 
-function pointHandlers({ site, runtime, memory, store, role, parameters }: HandlerParts) {
+function pointHandlers({ site, runtime, history, memory, store, role, parameters }: HandlerParts) {
   const here = createSampler(memory, site.points.length, site.channels.length, systemClock);
   return operatorCapabilities({
     clock: systemClock,
@@ -75,6 +77,7 @@ function pointHandlers({ site, runtime, memory, store, role, parameters }: Handl
     engine: role.engine,
     store,
     ownership: createAuthorityReader(runtime),
+    history: history.reader,
     // A process that stands by reads no device: it asks the one that does.
     sample: () => (role.controls() ? Promise.resolve(here()) : role.engine.ask('sample', null)),
     errors: () => role.devices.errors(),

@@ -3,7 +3,7 @@
  * comes out. Knows nothing of where they came from.
  */
 import { quality } from '../site/quality.ts';
-import type { InstantSpan, WindowAnswer, WindowRequest } from './historian.ts';
+import type { InstantSpan, TrendCells, WindowAnswer, WindowRequest } from './historian.ts';
 import { newestObservedMs, type Observations, type ObservedRow, observedIn } from './observations.ts';
 import { type RollupSummary, rollupFlags, roundingLoss, rowInRange } from './rollup.ts';
 
@@ -44,6 +44,7 @@ class WindowCells implements WindowAccumulator {
   readonly #range;
   readonly #maxSourceSkewMs;
   readonly #reduction;
+  readonly #trend;
   readonly #sums;
   readonly #uncertainCells;
   #rowCount = 0;
@@ -62,6 +63,7 @@ class WindowCells implements WindowAccumulator {
     this.#range = range;
     this.#maxSourceSkewMs = maxSourceSkewMs;
     this.#reduction = createReduction(request);
+    this.#trend = request.aggregation === 'trend' ? new TrendReduction(steps) : null;
     this.#sums = request.aggregation === 'mean' || request.aggregation === 'sum';
     this.#uncertainCells = new Uint8Array(this.#steps);
   }
@@ -105,7 +107,8 @@ class WindowCells implements WindowAccumulator {
       const count = observedIn(observed, Math.max(endMs - this.#cadenceMs, span.afterMs), throughMs);
       if (count === 0) continue;
       const atMs = newestObservedMs(observed, throughMs);
-      this.#reduction.add(index, atMs, this.#sums ? value * count : value, count);
+      this.#reduction.add(index, atMs, this.#sums || this.#trend !== null ? value * count : value, count);
+      this.#trend?.add(index, { lastMs: atMs, lastValue: value, min: value, max: value, weight: count });
       if (row.quality === quality.uncertain) this.#uncertainCells[index] = 1;
       this.#watermarkMs = Math.max(this.#watermarkMs, atMs);
     }
@@ -116,6 +119,7 @@ class WindowCells implements WindowAccumulator {
     if (rollup.weight === 0) return;
     const index = this.#indexOf(endMs);
     this.#reduction.add(index, rollup.lastMs, rollup.value, rollup.weight);
+    this.#trend?.add(index, rollup);
     if ((rollup.flags & rollupFlags.uncertain) !== 0) this.#uncertainCells[index] = 1;
     this.#watermarkMs = Math.max(this.#watermarkMs, rollup.lastMs);
   }
@@ -135,6 +139,7 @@ class WindowCells implements WindowAccumulator {
       outOfRangeSpan: this.#outOfRangeSpan,
       uncertainCells: this.#uncertainCells,
       firstDuplicateMs: this.#firstDuplicateMs === Number.POSITIVE_INFINITY ? null : this.#firstDuplicateMs,
+      trend: this.#trend?.cells() ?? null,
     };
   }
 
@@ -151,6 +156,35 @@ function widened(span: InstantSpan | null, eventMs: number): InstantSpan {
   return { firstMs: Math.min(span.firstMs, eventMs), lastMs: Math.max(span.lastMs, eventMs) };
 }
 
+/** What a trend shows beside the mean. */
+class TrendReduction {
+  readonly #min: Reduction;
+  readonly #max: Reduction;
+  readonly #last: Reduction;
+  readonly #observations: Float64Array;
+
+  constructor(steps: number) {
+    const empty = (): Float64Array => new Float64Array(steps).fill(Number.NaN);
+    this.#min = choosing(empty(), (value, chosen) => value < chosen);
+    this.#max = choosing(empty(), (value, chosen) => value > chosen);
+    this.#last = newest(empty());
+    this.#observations = new Float64Array(steps);
+  }
+
+  add(index: number, part: Pick<RollupSummary, 'lastMs' | 'lastValue' | 'min' | 'max' | 'weight'>): void {
+    const { lastMs, lastValue, min, max, weight } = part;
+    this.#min.add(index, lastMs, min, weight);
+    this.#max.add(index, lastMs, max, weight);
+    this.#last.add(index, lastMs, lastValue, weight);
+    this.#observations[index] = (this.#observations[index] ?? 0) + weight;
+  }
+
+  cells(): TrendCells {
+    const [min, max, last] = [this.#min.values(), this.#max.values(), this.#last.values()];
+    return { min, max, last, observations: this.#observations };
+  }
+}
+
 interface Reduction {
   /** One value, or that of the asked aggregation over `count` values, at a moment that orders it among the others. */
   add(index: number, atMs: number, value: number, count: number): void;
@@ -163,8 +197,9 @@ function createReduction({ aggregation, steps }: WindowRequest): Reduction {
   const values = new Float64Array(steps);
   switch (aggregation) {
     case 'mean':
+    case 'trend':
     case 'sum':
-      return summing(values, aggregation === 'mean');
+      return summing(values, aggregation !== 'sum');
     case 'min':
       return choosing(values.fill(Number.NaN), (value, chosen) => value < chosen);
     case 'max':

@@ -33,7 +33,8 @@ export interface WindowRequest {
   readonly asOfMs: number;
   readonly cadenceMs: number;
   readonly steps: number;
-  readonly aggregation: SeriesAggregation;
+  /** `trend` answers all that a trend shows, in `WindowAnswer.trend`; its cells are the means. */
+  readonly aggregation: SeriesAggregation | 'trend';
   readonly duplicatePolicy: 'latest' | 'reject';
   /** A row whose event time lies more than this after its ingestion time never participates. */
   readonly maxSourceSkewMs: number;
@@ -67,6 +68,16 @@ export interface WindowAnswer {
    * policies of duplicates: with `reject` it is the reason for a refusal, and the cells are those of `latest`.
    */
   readonly firstDuplicateMs: number | null;
+  /** Null unless a trend was asked for. */
+  readonly trend: TrendCells | null;
+}
+
+/** By label; NaN, and 0 observations, where nothing participated. */
+export interface TrendCells {
+  readonly min: Float64Array;
+  readonly max: Float64Array;
+  readonly last: Float64Array;
+  readonly observations: Float64Array;
 }
 
 /** One read transaction: every feature of one request sees the same rows. Close it, or the store cannot tidy up. */

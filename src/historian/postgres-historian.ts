@@ -19,6 +19,7 @@ import type {
 } from './historian.ts';
 import type { HistoryLimits } from './limits.ts';
 import { appendRows, deletePortion, pruneEdge, pruneWhole } from './postgres-writer.ts';
+import { rollupEndMs } from './rollup.ts';
 import { answerOf } from './store/history-database.ts';
 import { connectHistory, type HistoryServer } from './store/history-server.ts';
 import {
@@ -29,6 +30,7 @@ import {
   type ReadOptions,
   reachAsked,
   reachingQuery,
+  rollupLevels,
   rollupsAsked,
   rollupsQuery,
   rollupTaker,
@@ -36,7 +38,6 @@ import {
   rowsAsked,
   rowTaker,
   seriesQuery,
-  spanOf,
   standingQuery,
   standingSpan,
 } from './window.ts';
@@ -162,21 +163,23 @@ async function windowOf(
   check(request);
   const cells = createCells(request);
   const { instance, point } = request.series;
-  const { span, width } = spanOf(request, useRollups);
-  let gaps: readonly Span[] = [span];
-  if (width !== null) {
+  const rollups = rollupTaker(request, cells);
+  for (const width of rollupLevels(request, useRollups)) {
     const asked = { instance, point, ...rollupsAsked(request, width) };
-    const rollups = rollupTaker(request, cells, width);
-    await inTurns(systemClock, rollups.take(await queries.rollups(request).rows(connection, asked)), signal);
-    const end = rollups.newestEndMs();
-    if (end !== null) {
-      const [newest] = await queries.newest.rows(connection, { instance, point, width, end });
-      cells.observed(Number(newest?.[0]));
+    for (const gap of rollups.nextLevel(width)) {
+      const span = { after: gap.afterMs, through: rollupEndMs(gap.throughMs, width) };
+      const rows = await queries.rollups(request).rows(connection, { ...asked, ...span });
+      await inTurns(systemClock, rollups.take(rows, gap), signal);
+      signal?.throwIfAborted();
     }
-    gaps = rollups.gaps;
+  }
+  const last = rollups.newest();
+  if (last !== null) {
+    const [newest] = await queries.newest.rows(connection, { instance, point, ...last });
+    cells.observed(Number(newest?.[0]));
   }
   const taker = rowTaker(cells);
-  for (const gap of gaps) {
+  for (const gap of rollups.gaps()) {
     for await (const rows of pages(connection, queries, request, gap)) {
       await inTurns(systemClock, taker.take(rows, gap), signal);
       signal?.throwIfAborted();

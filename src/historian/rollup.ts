@@ -144,6 +144,8 @@ export interface RollupSummary {
   /** Asked for when there is a range. */
   readonly min: number;
   readonly max: number;
+  /** Asked for by a trend. */
+  readonly lastValue: number;
 }
 
 /** Set by a read: some row of the rollup was ingested after the data cut, or comes from the future. */

@@ -6,9 +6,9 @@
 
 import type { Steps } from '../base/turns.ts';
 import { createCells, type RawRow, type Span, type WindowAccumulator } from './cells.ts';
-import type { SeriesAggregation, SeriesId, SeriesRange, WindowAnswer, WindowRequest } from './historian.ts';
+import type { SeriesId, SeriesRange, WindowAnswer, WindowRequest } from './historian.ts';
 import { observationsMsMax } from './observations.ts';
-import { cutFlag, equalsRows, type RollupSummary, rollupWidthsMs } from './rollup.ts';
+import { cutFlag, equalsRows, type RollupSummary, rollupEndMs, rollupWidthsMs } from './rollup.ts';
 import type { HistoryDatabase, HistoryQueries, HistoryQuery, Places } from './store/history-database.ts';
 
 export interface WindowReader {
@@ -36,23 +36,23 @@ export function createWindowReader(database: HistoryDatabase, { useRollups, stan
       const cells = createCells(request);
       const series = findSeries(request.series);
       if (series === null) return cells.answer();
-      const { span, width } = spanOf(request, useRollups);
-      let gaps: readonly Span[] = [span];
-      if (width !== null) {
-        const taker = rollupTaker(request, cells, width);
+      const taker = rollupTaker(request, cells);
+      for (const width of rollupLevels(request, useRollups)) {
         const asked = { series, ...rollupsAsked(request, width) };
-        // All rows of a portion at once: one by one they cost twice as much.
-        for (let after = span.afterMs; after < span.throughMs; after += width * portionRollups) {
-          const through = Math.min(span.throughMs, after + width * portionRollups);
-          yield* taker.take(rollups(request).all({ ...asked, after, through }));
-          yield;
+        for (const gap of taker.nextLevel(width)) {
+          // All rows of a portion at once: one by one they cost twice as much.
+          const end = rollupEndMs(gap.throughMs, width);
+          for (let after = gap.afterMs; after < end; after += width * portionRollups) {
+            const through = Math.min(end, after + width * portionRollups);
+            yield* taker.take(rollups(request).all({ ...asked, after, through }), gap);
+            yield;
+          }
         }
-        const end = taker.newestEndMs();
-        if (end !== null) cells.observed(Number(newest.all({ series, width, end })[0]?.[0]));
-        gaps = taker.gaps;
       }
+      const last = taker.newest();
+      if (last !== null) cells.observed(Number(newest.all({ series, ...last })[0]?.[0]));
       const rows = rowTaker(cells);
-      for (const gap of gaps) {
+      for (const gap of taker.gaps()) {
         yield* rows.take(rawRows.iterate({ series, ...rowsAsked(request, gap) }), gap);
         rows.reach(reaching.all({ series, ...reachAsked(request, gap) }), gap);
       }
@@ -139,24 +139,27 @@ export function check({ asOfMs, cadenceMs, steps, maxSourceSkewMs }: WindowReque
   if (!whole || cadenceMs < 1 || steps < 1 || !(maxSourceSkewMs >= 0)) throw new Error('not a window');
 }
 
-/** What is read, and from rollups of which width; null for rows only. */
-export function spanOf(
-  request: WindowRequest,
-  useRollups: boolean,
-): { readonly span: Span; readonly width: number | null } {
-  const afterMs = request.asOfMs - request.steps * request.cadenceMs;
-  return { span: { afterMs, throughMs: request.asOfMs }, width: useRollups ? usableWidthMs(request) : null };
+function spanOf({ asOfMs, cadenceMs, steps }: WindowRequest): Span {
+  return { afterMs: asOfMs - steps * cadenceMs, throughMs: asOfMs };
 }
 
-/** The widest rollup none of which is cut by a label. */
-function usableWidthMs({ asOfMs, cadenceMs }: WindowRequest): number | null {
-  return rollupWidthsMs.find((width) => asOfMs % width === 0 && cadenceMs % width === 0) ?? null;
+/** Cells that labels cut out of rollups must be this much wider than these: else most of their rows are read anyway. */
+const cutCellRollups = 8;
+
+/**
+ * The widths of rollups that are read, one after the other; none where only rows are. The widest none of which is cut by a label
+ * suffices; where labels cut them, each narrower width reads what is left of the one before.
+ */
+export function rollupLevels({ asOfMs, cadenceMs }: WindowRequest, useRollups: boolean): readonly number[] {
+  if (!useRollups) return [];
+  const whole = rollupWidthsMs.find((width) => asOfMs % width === 0 && cadenceMs % width === 0);
+  return whole === undefined ? rollupWidthsMs.filter((width) => cadenceMs >= width * cutCellRollups) : [whole];
 }
 
 type RollupName = RowsName | 'width' | 'skew';
 
 /** Of each rollup what `aggregation` needs, in as few columns as it fits: a column less is a tenth of the time. */
-export function rollupsQuery(aggregation: SeriesAggregation, ranged: boolean): HistoryQuery<RollupName> {
+export function rollupsQuery(aggregation: WindowRequest['aggregation'], ranged: boolean): HistoryQuery<RollupName> {
   return (query, at) =>
     query
       .selectFrom('rollup')
@@ -177,12 +180,13 @@ export function rollupsQuery(aggregation: SeriesAggregation, ranged: boolean): H
         return [
           'end_ms',
           packed.as('packed'),
-          aggregation === 'mean' || aggregation === 'sum'
+          aggregation === 'mean' || aggregation === 'sum' || aggregation === 'trend'
             ? column('sum', '+', column.ref('sum_low')).as('value')
             : column.ref(aggregation === 'last' ? 'last_value' : aggregation).as('value'),
         ];
       })
-      .$if(ranged, (narrow) => narrow.select(['min', 'max']))
+      .$if(ranged || aggregation === 'trend', (more) => more.select(['min', 'max']))
+      .$if(aggregation === 'trend', (more) => more.select(['last_value', 'last_ms']))
       .where('series', '=', at.series)
       .where('width_ms', '=', at.width)
       .where('end_ms', '>', at.after)
@@ -201,7 +205,7 @@ export const newestQuery: HistoryQuery<'series' | 'width' | 'end'> = (query, at)
 
 /** One statement for each kind of question, compiled when it is first asked. */
 export function perQuestion<S>(
-  compile: (aggregation: SeriesAggregation, ranged: boolean) => S,
+  compile: (aggregation: WindowRequest['aggregation'], ranged: boolean) => S,
 ): (request: WindowRequest) => S {
   const compiled = new Map<string, S>();
   return ({ aggregation, range }) => {
@@ -222,10 +226,9 @@ export function rollupsAsked(
   request: WindowRequest,
   width: number,
 ): Readonly<Record<Exclude<RollupName, 'series'>, number>> {
-  const { span } = spanOf(request, true);
   // Leads are whole milliseconds, and no limit at all is one that no lead reaches.
   const skew = Math.min(Math.floor(request.maxSourceSkewMs), Number.MAX_SAFE_INTEGER);
-  return { width, skew, ...rowsAsked(request, span) };
+  return { width, skew, ...rowsAsked(request, spanOf(request)) };
 }
 
 export function rowsAsked(request: WindowRequest, span: Span): Readonly<Record<Exclude<RowsName, 'series'>, number>> {
@@ -245,45 +248,83 @@ const portionRollups = 4096;
 const stepRows = 512;
 
 interface RollupTaker {
-  /** Takes the rollups that equal their rows, in the order of `rollupsQuery`. */
-  take(rows: readonly (readonly unknown[])[]): Steps<void>;
-  /** Spans of rollups that do not equal their rows, joined where they touch. */
-  readonly gaps: readonly Span[];
-  /** The end of the newest rollup with a number: `newestQuery` tells when exactly that one was. */
-  newestEndMs(): number | null;
+  /** Begins with rollups of this width: the spans that are left to be read. */
+  nextLevel(width: number): readonly Span[];
+  /** Takes the rollups that lie in one cell of `span` and equal their rows, in the order of `rollupsQuery`. */
+  take(rows: readonly (readonly unknown[])[], span: Span): Steps<void>;
+  /** Spans that no rollup stands for, joined where they touch. */
+  gaps(): readonly Span[];
+  /** The newest rollup with a number: `newestQuery` tells when exactly that one was. */
+  newest(): { readonly width: number; readonly end: number } | null;
 }
 
-export function rollupTaker(request: WindowRequest, cells: WindowAccumulator, width: number): RollupTaker {
-  const gaps: Span[] = [];
+export function rollupTaker(request: WindowRequest, cells: WindowAccumulator): RollupTaker {
+  return new LevelledTaker(request, cells);
+}
+
+class LevelledTaker implements RollupTaker {
+  readonly #request: WindowRequest;
+  readonly #cells: WindowAccumulator;
   // One for all of them, because there are thousands; it is read before the next one is unpacked.
-  const rollup = { rowCount: 0, weight: 0, lastMs: 0, flags: 0, value: 0, min: 0, max: 0 };
-  let newestEndMs: number | null = null;
-  const takeOne = (row: readonly unknown[]): void => {
+  readonly #rollup = { rowCount: 0, weight: 0, lastMs: 0, flags: 0, value: 0, min: 0, max: 0, lastValue: 0 };
+  #gaps: Span[];
+  #width = 0;
+  #newest: { readonly width: number; readonly end: number } | null = null;
+
+  constructor(request: WindowRequest, cells: WindowAccumulator) {
+    this.#request = request;
+    this.#cells = cells;
+    this.#gaps = [spanOf(request)];
+  }
+
+  nextLevel(width: number): readonly Span[] {
+    const left = this.#gaps;
+    this.#width = width;
+    this.#gaps = [];
+    return left;
+  }
+
+  *take(rows: readonly (readonly unknown[])[], span: Span): Steps<void> {
+    let taken = 0;
+    for (const row of rows) {
+      this.#takeOne(row, span);
+      taken++;
+      if (taken % stepRows === 0) yield;
+    }
+  }
+
+  gaps(): readonly Span[] {
+    return this.#gaps;
+  }
+
+  newest() {
+    return this.#newest;
+  }
+
+  #takeOne(row: readonly unknown[], span: Span): void {
     const endMs = Number(row[0]);
+    const beginMs = endMs - this.#width;
+    const rollup = this.#rollup;
     unpack(row, rollup);
-    // Within its interval, which orders it among the others.
-    rollup.lastMs = endMs - width;
-    if (equalsRows(rollup, request.range)) {
-      cells.addRollup(endMs, rollup);
-      if (rollup.weight > 0) newestEndMs = endMs;
+    // Within its interval, which orders it among the others, where the moment itself was not read.
+    if (row[6] === undefined) rollup.lastMs = beginMs;
+    if (this.#isInOneCell(beginMs, endMs, span) && equalsRows(rollup, this.#request.range)) {
+      this.#cells.addRollup(endMs, rollup);
+      if (rollup.weight > 0 && endMs > (this.#newest?.end ?? Number.NEGATIVE_INFINITY))
+        this.#newest = { width: this.#width, end: endMs };
       return;
     }
-    const before = gaps.at(-1);
-    if (before?.throughMs === endMs - width) gaps[gaps.length - 1] = { ...before, throughMs: endMs };
-    else gaps.push({ afterMs: endMs - width, throughMs: endMs });
-  };
-  return {
-    *take(rows) {
-      let taken = 0;
-      for (const row of rows) {
-        takeOne(row);
-        taken++;
-        if (taken % stepRows === 0) yield;
-      }
-    },
-    gaps,
-    newestEndMs: () => newestEndMs,
-  };
+    const gap = { afterMs: Math.max(beginMs, span.afterMs), throughMs: Math.min(endMs, span.throughMs) };
+    const before = this.#gaps.at(-1);
+    if (before?.throughMs === gap.afterMs) this.#gaps[this.#gaps.length - 1] = { ...before, throughMs: gap.throughMs };
+    else this.#gaps.push(gap);
+  }
+
+  #isInOneCell(beginMs: number, endMs: number, { afterMs, throughMs }: Span): boolean {
+    const { asOfMs, cadenceMs } = this.#request;
+    if (beginMs < afterMs || endMs > throughMs) return false;
+    return Math.floor((asOfMs - endMs) / cadenceMs) === Math.floor((asOfMs - beginMs - 1) / cadenceMs);
+  }
 }
 
 function unpack(row: readonly unknown[], into: { -readonly [K in keyof RollupSummary]: RollupSummary[K] }): void {
@@ -295,6 +336,8 @@ function unpack(row: readonly unknown[], into: { -readonly [K in keyof RollupSum
   into.value = row[2] === null ? Number.NaN : Number(row[2]);
   into.min = Number(row[3]);
   into.max = Number(row[4]);
+  into.lastValue = Number(row[5]);
+  into.lastMs = Number(row[6]);
 }
 
 /** Ingestion times are whole milliseconds far below the greatest. */

@@ -10,6 +10,7 @@ import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
 import { dayMs, timeLabel } from '../base/timestamp.ts';
 import type { PointError } from '../devices/device-core.ts';
+import type { Historian } from '../historian/historian.ts';
 import type { TableSample } from '../points/sample.ts';
 import type { Grant } from '../rules/authority.ts';
 import type { OwnerSegment } from '../rules/ownership.ts';
@@ -18,6 +19,7 @@ import type { Site } from '../site/site.ts';
 import { pointResourceId } from './grant-endings.ts';
 import { grantView, type LimitRequest, limitOf, type OverrideRequest, overrideOf } from './grants.ts';
 import { type Named, ownerView, type PointKnowledge, pointEntry, selected } from './points-view.ts';
+import { trendOf, trendRange } from './trend.ts';
 
 export interface OperatorParts {
   readonly clock: Clock;
@@ -26,6 +28,7 @@ export interface OperatorParts {
   readonly engine: Pick<EngineClient, 'ask' | 'grant'>;
   readonly store: Pick<RuleStore, 'names'>;
   readonly ownership: AuthorityReader;
+  readonly history: Pick<Historian, 'snapshot'>;
   /** Live values, here or where the process that controls has them; null when they cannot be had. */
   readonly sample: () => Promise<TableSample | null>;
   readonly errors: () => Promise<readonly PointError[]>;
@@ -45,6 +48,7 @@ const listResource = () => ({ kind: 'automation-point', id: 'automation-points' 
 export function operatorCapabilities(parts: OperatorParts): HandledCapability[] {
   return [
     { descriptor: descriptors.list, resource: listResource, handler: (context) => list(parts, context) },
+    { descriptor: descriptors.series, resource: listResource, handler: (context) => series(parts, context) },
     { descriptor: descriptors.override, resource: pointResource, handler: (context) => override(parts, context) },
     { descriptor: descriptors.limit, resource: pointResource, handler: (context) => limit(parts, context) },
     {
@@ -122,6 +126,19 @@ function actionPoint(parts: OperatorParts, { params }: CallContext): PointFacts 
   if (point === undefined)
     throw new Fault('not-found', `the site has no action point ${ref.point} of instance ${ref.instance}`);
   return point;
+}
+
+async function series(parts: OperatorParts, { params, query }: CallContext): Promise<Answer> {
+  const { from = '', to = '', buckets } = query;
+  const range = trendRange(from, to, buckets === undefined ? undefined : Number(buckets));
+  const [instance, id] = [Number(params['instance']), Number(params['point'])];
+  const found = parts.site.points.find(
+    (point) => point.instance === instance && point.kind === params['point_type'] && point.id === id,
+  );
+  if (found === undefined)
+    throw new Fault('not-found', `the site has no ${params['point_type']} point ${id} of instance ${instance}`);
+  const list = await trendOf(parts.history, { instance, point: id }, range, parts.clock);
+  return succeeded({ from, to, bucket_seconds: range.bucketMs / 1000, unit: found.unit, buckets: list });
 }
 
 function circumstances({ clock }: OperatorParts, { subject }: CallContext) {

@@ -105,6 +105,25 @@ describe('two machines, one site', () => {
     await old.start();
   }, 60_000);
 
+  test('[points §7.1] an override holds its value on the machine that takes over, and ends there at its time', async () => {
+    const { cluster } = siteOf('kill');
+    const { old, next } = await pairOf(cluster);
+    if (old.service === null || next.service === null) throw new Error('a machine does not run');
+    const { service } = next;
+    const body = { value: 123, for_seconds: 12, reason: 'held through a takeover' };
+    // Asked of the machine that stands by, carried out by the one that controls.
+    const held = await service.command('POST', '/points/1/action/1/override', body);
+    expect(held.status, held.text).toBe(200);
+    await waitFor(() => old.device.holding.readFloatBE(200) === 123 || undefined);
+    expect((await service.read('/points?kind=measurement')).text).toContain('"quality":"good"');
+    old.service.process.kill('SIGKILL');
+    await waitFor(() => next.device.holding.readFloatBE(200) === 123 || undefined, 20_000);
+    const untilMs = Date.parse(String(held.body['data']?.['until']));
+    await waitFor(() => next.device.holding.readFloatBE(200) !== 123 || undefined, 20_000);
+    expect(Date.now()).toBeGreaterThanOrEqual(untilMs);
+    await old.start();
+  }, 60_000);
+
   test('every replica answers for the engine, wherever it is: status, order, change', async () => {
     const { cluster, fast } = siteOf('kill');
     const leader = await cluster.leader();

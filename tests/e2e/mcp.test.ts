@@ -50,6 +50,10 @@ describe('[platform §8] the tools', () => {
     expect(tools.map(({ name }) => name).toSorted()).toEqual([
       'audit_event_search',
       'automation_instance_list',
+      'automation_point_list',
+      'automation_point_overrides',
+      'automation_point_ownership',
+      'automation_point_series',
       'automation_rule_get',
       'automation_rule_history',
       'automation_rule_list',
@@ -78,9 +82,10 @@ describe('[platform §8] the tools', () => {
     const destructive = writing
       .filter(({ annotations }) => annotations?.destructiveHint === true)
       .map(({ name }) => name);
-    expect(destructive.toSorted()).toEqual(
-      ['delete', 'disable', 'enable', 'execute', 'update'].map((name) => `automation_rule_${name}`),
-    );
+    expect(destructive.toSorted()).toEqual([
+      ...['limit', 'override', 'release'].map((name) => `automation_point_${name}`),
+      ...['delete', 'disable', 'enable', 'execute', 'update'].map((name) => `automation_rule_${name}`),
+    ]);
     expect(tools.map(({ name }) => name).filter((name) => /data_processing|identity|session/.test(name))).toEqual([]);
     for (const { name } of tools) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
   });

@@ -90,8 +90,13 @@ describe('[platform §2.5] the examples', () => {
 
   test('every operation has one, but those that no fixed text can call', () => {
     const without = operations.filter(({ name }) => (examples[name] ?? []).length === 0).map(({ name }) => name);
-    // One needs a code that is made for it, one a result that is kept, one a moment with recorded history and a processor.
-    expect(without).toEqual(['identity.token.issue', 'data_processing.results.get', 'data_processing.process']);
+    // One needs a code that is made for it, one an override in force, one a result that is kept, one a moment with recorded history and a processor.
+    expect(without).toEqual([
+      'identity.token.issue',
+      'automation.point.release',
+      'data_processing.results.get',
+      'data_processing.process',
+    ]);
     expect(Object.keys(examples).filter((name) => !operations.some((capability) => capability.name === name))).toEqual(
       [],
     );

@@ -38,6 +38,17 @@ const decided = [
   'GET /ws',
 ];
 
+/** [points §7], [points §8] the site in view and in hand. */
+const operator = [
+  `GET ${rules}/points`,
+  `GET ${rules}/points/:instance/:point_type/:point/series`,
+  `GET ${rules}/points/:instance/action/:point/ownership`,
+  `POST ${rules}/points/:instance/action/:point/override`,
+  `POST ${rules}/points/:instance/action/:point/limit`,
+  `GET ${rules}/overrides`,
+  `DELETE ${rules}/overrides/:override_id`,
+];
+
 /** [platform §2.5], [platform §4.1] and [platform §4.2] operations; [identity §2] sign-in; [platform §2.3] console files. */
 const decidedElsewhere = [
   'GET /ready',
@@ -84,9 +95,9 @@ afterAll(async () => {
 });
 
 test('the routes are those of the contract, and no other', () => {
-  const known = new Set([...specified, ...decided, ...decidedElsewhere]);
+  const known = new Set([...specified, ...decided, ...operator, ...decidedElsewhere]);
   expect([...service.routes].filter((route) => !known.has(route))).toEqual([]);
-  expect([...specified, ...decided].filter((route) => !service.routes.has(route))).toEqual([]);
+  expect([...specified, ...decided, ...operator].filter((route) => !service.routes.has(route))).toEqual([]);
 });
 
 test('[platform §2.1] route families that are not exposed answer 404 in the envelope, with any method', async () => {

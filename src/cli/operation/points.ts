@@ -62,6 +62,24 @@ export const pointCommands = [
     watch: true,
     print: (terminal, { data }) => printTable(terminal, columns, data.list),
   }),
+  operationCommand('points series', points.series, {
+    description: 'the trend of a recorded point in buckets',
+    params: { ...place, point_type: 'measurement or action', point: 'the number of a point' },
+    members: { from: 'RFC 3339 time', to: 'RFC 3339 time', buckets: 'at most this many, 1 to 2000' },
+    print: (terminal, { data }) =>
+      printTable(
+        terminal,
+        [
+          { title: 'FROM', cell: ({ t }) => t },
+          { title: 'MIN', cell: ({ min }) => min, align: 'right' },
+          { title: 'MEAN', cell: ({ mean }) => mean, align: 'right' },
+          { title: 'MAX', cell: ({ max }) => max, align: 'right' },
+          { title: 'LAST', cell: ({ last }) => last, align: 'right' },
+          { title: 'OBSERVATIONS', cell: ({ observations }) => observations, align: 'right' },
+        ],
+        data.buckets,
+      ),
+  }),
   operationCommand('points override', points.override, {
     description: 'hold an action point at a value for a time, above all rules',
     params: place,

@@ -128,7 +128,7 @@ function answerOf(window: SeriesWindow, series: ReadonlyMap<string, GridAnswer>)
   });
   const rows = values.filter((value) => value !== null).length;
   const uncertainCells = new Uint8Array(window.steps);
-  const sound = { skewedRows: 0, skewedSpan: null, firstDuplicateMs: null };
+  const sound = { skewedRows: 0, skewedSpan: null, firstDuplicateMs: null, trend: null };
   return { ...sound, cells, watermarkMs, rows, outOfRangeRows, outOfRangeSpan, uncertainCells };
 }
 

@@ -1,0 +1,165 @@
+/** An actuator in hand [points §7]: the Modbus device is the judge of what was written, until when, and through a kill. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ModbusDevice, startModbusDevice } from '../../src/testing/modbus-server.ts';
+import {
+  editorFlow,
+  runCommand,
+  startTestService,
+  type TestFolders,
+  type TestService,
+  testFolders,
+  waitFor,
+} from './running-service.ts';
+
+const site = (port: number): string => `schema: svc.site.v1
+site: { id: s, name: S, timezone: UTC }
+channels:
+  - { id: plc, driver: modbus-tcp, host: 127.0.0.1, port: ${port}, unit_id: 1, poll_interval_ms: 50, timeout_ms: 1000, word_order: big }
+instances:
+  - id: 1
+    name: plant
+    points:
+      - { id: 1, name: soc, kind: measurement, unit: "%", channel: plc, record: true, address: { table: holding, register: 0, type: uint16 } }
+      - { id: 2, name: signal, kind: measurement, unit: kW, channel: plc, address: { table: holding, register: 1, type: uint16 } }
+      - { id: 1, name: setpoint, kind: action, unit: kW, min: 0, max: 100, step: 1, channel: plc, address: { table: holding, register: 10, type: uint16 } }
+limits:
+  - { target: { instance: 1, point: 1 }, max_from: { instance: 1, point: 2 }, failsafe: { value: 5, after_ms: 1000 } }
+`;
+const setpoint = '/points/1/action/1';
+
+describe('[points §7] an actuator in hand', () => {
+  let device: ModbusDevice;
+  let folders: TestFolders;
+  let service: TestService;
+  const written = (): number => device.holding.readUInt16BE(20);
+  const override = (value: number, seconds: number) =>
+    service.command('POST', `${setpoint}/override`, { value, for_seconds: seconds, reason: 'a test of ours' });
+
+  beforeAll(async () => {
+    device = await startModbusDevice();
+    device.holding.writeUInt16BE(50, 0);
+    device.holding.writeUInt16BE(80, 2);
+    folders = testFolders(site(device.port));
+    service = await startTestService(folders);
+    const id = Number((await service.command('POST', '/rules', { name: 'ten' })).body['data']?.['id']);
+    const trigger_config = { type: 'interval', interval_ms: 100 };
+    await service.command('PUT', `/rules/${id}`, { flow_json: editorFlow('x > 10', 10), trigger_config });
+    await service.command('POST', `/rules/${id}/enable`);
+    await waitFor(() => written() === 10 || undefined);
+  });
+  afterAll(async () => {
+    await service.stop();
+    folders.remove();
+    await device.stop();
+  });
+
+  test('an override outlives kill -9: the device keeps its value, and loses it at its time', async () => {
+    const held = await override(42, 12);
+    expect(held.body['data']).toMatchObject({ kind: 'override', value: 42, state: 'active', by: { kind: 'user' } });
+    const untilMs = Date.parse(String(held.body['data']?.['until']));
+    await waitFor(() => written() === 42 || undefined);
+    await service.stop('SIGKILL');
+    // As if somebody had turned a knob while nobody was there.
+    device.holding.writeUInt16BE(7, 20);
+    service = await startTestService(folders);
+    await waitFor(() => written() === 42 || undefined);
+    const history = await service.read('/rules/1/history?limit=1');
+    expect(history.text).toContain('"reason":"overridden"');
+    await waitFor(() => written() === 10 || undefined, 20_000);
+    expect(Date.now()).toBeGreaterThanOrEqual(untilMs);
+    const events = await waitFor(async () => {
+      const token = await service.token('Admin');
+      const found = await service.request('GET', '/api/v1/audit/events?action=automation.point.expire', { token });
+      return found.text.includes('automation-point:1:A:1') ? found.text : undefined;
+    });
+    expect(events).toContain('succeeded');
+  });
+
+  test('a signal bounds the actuator at once, an override too, and a release hands it back to the rules', async () => {
+    const ownerKind = async (): Promise<string | undefined> => {
+      const { text } = await service.read('/points?kind=action');
+      return (JSON.parse(text) as { data: { list: { owner: { kind: string } }[] } }).data.list[0]?.owner.kind;
+    };
+    device.holding.writeUInt16BE(8, 2);
+    await waitFor(() => written() === 8 || undefined);
+    expect(await ownerKind()).toBe('limit');
+    await override(90, 60);
+    await waitFor(async () => (await ownerKind()) === 'limit' || undefined);
+    expect(written()).toBe(8);
+    device.holding.writeUInt16BE(80, 2);
+    await waitFor(() => written() === 80 || undefined);
+    const { list } = (await service.read('/overrides')).body['data'] as unknown as { list: { override_id: string }[] };
+    expect(list).toHaveLength(1);
+    const [{ override_id: id } = { override_id: '' }] = list;
+    expect((await service.command('DELETE', `/overrides/${id}`)).status).toBe(200);
+    await waitFor(() => written() === 10 || undefined);
+  });
+
+  test('what cannot be is refused, changes nothing and is recorded: step, range, point, id, confirmation', async () => {
+    const answers = [
+      await override(42.5, 5),
+      await override(101, 5),
+      await service.command('POST', '/points/1/action/9/override', {
+        value: 1,
+        for_seconds: 5,
+        reason: 'nobody there',
+      }),
+      await service.command('DELETE', '/overrides/1.1.00000000-0000-7000-8000-000000000000'),
+      await override(1, 604_801),
+      await service.command('POST', `${setpoint}/override`, { value: 1, for_seconds: 5, reason: 'xy' }),
+      await service.command('POST', `${setpoint}/limit`, { for_seconds: 5, reason: 'no bound' }),
+      await service.request('POST', `/api/v1/automation/api${setpoint}/override`, {
+        body: { value: 1, for_seconds: 5, reason: 'not confirmed' },
+      }),
+    ];
+    expect(
+      answers.map(({ status, text }) => [status, (JSON.parse(text) as { error: { code: string } }).error.code]),
+    ).toEqual([
+      [422, 'invalid-value'],
+      [422, 'invalid-value'],
+      [404, 'not-found'],
+      [404, 'not-found'],
+      [400, 'invalid-input'],
+      [400, 'invalid-input'],
+      [400, 'invalid-input'],
+      [428, 'confirmation-required'],
+    ]);
+    expect((await service.read('/overrides')).body['data']).toEqual({ list: [] });
+  });
+
+  test('the account and the command line tell the same; a device that refuses shows in the list', async () => {
+    const ownership = await service.read(`${setpoint}/ownership`);
+    const { segments } = ownership.body['data'] as unknown as {
+      segments: { from: string; to: string | null; owner: { kind: string } }[];
+    };
+    expect(new Set(segments.map(({ owner }) => owner.kind))).toEqual(new Set(['rule', 'override', 'limit', 'none']));
+    segments.slice(1).forEach(({ from }, before) => expect(segments[before]?.to).toBe(from));
+    const env = { SVC_BASE_URL: service.base, SVC_ACCESS_TOKEN: await service.token('Engineer') };
+    const told = runCommand('setpoint.ts', ['points', 'ownership', '1', '1'], env);
+    expect(told.stdout.trim().split('\n')).toHaveLength(segments.length);
+    device.refuse(4);
+    const entry = await waitFor(async () => {
+      const { list } = (await service.read('/points?kind=action')).body['data'] as unknown as {
+        list: { last_error: { code: string } | null; last_command: { result: string } }[];
+      };
+      return list[0]?.last_command.result === 'failed' ? list[0] : undefined;
+    });
+    expect(entry).toMatchObject({ last_error: { code: 'refused', message: expect.stringContaining('exception 4') } });
+    device.refuse(null);
+  });
+
+  test('the trend of a recorded point holds what was observed', async () => {
+    const [from, to] = [Date.now() - 60_000, Date.now()].map((ms) => new Date(ms).toISOString());
+    const trend = await waitFor(async () => {
+      const answer = await service.read(`/points/1/measurement/1/series?from=${from}&to=${to}&buckets=6`);
+      const data = answer.body['data'] as unknown as {
+        bucket_seconds: number;
+        unit: string;
+        buckets: { mean: number }[];
+      };
+      return data.buckets.length > 0 ? data : undefined;
+    });
+    expect(trend).toMatchObject({ bucket_seconds: 10, unit: '%' });
+    expect(trend.buckets.every(({ mean }) => mean === 50)).toBe(true);
+  });
+});
