@@ -21,14 +21,34 @@ const subscribeSchema = Type.Object(
   },
   { additionalProperties: false },
 );
+const subscribePointsSchema = Type.Object(
+  {
+    type: Type.Literal('subscribe'),
+    data: Type.Object(
+      { source: Type.Literal('point'), channels: Type.Array(Type.String({ maxLength: 40 })) },
+      { additionalProperties: false },
+    ),
+  },
+  { additionalProperties: false },
+);
 
-export type StreamMessage = Static<typeof authenticateSchema> | Static<typeof subscribeSchema>;
+export type StreamMessage =
+  | Static<typeof authenticateSchema>
+  | Static<typeof subscribeSchema>
+  | Static<typeof subscribePointsSchema>;
+
+/** How many rules, and how many points, one stream may follow. */
+export interface StreamLimits {
+  readonly stream_channels: number;
+  readonly stream_points: number;
+}
 
 const decodeAuthenticate = decodeOrRefuse(authenticateSchema, 'message');
 const decodeSubscribe = decodeOrRefuse(subscribeSchema, 'message');
+const decodeSubscribePoints = decodeOrRefuse(subscribePointsSchema, 'message');
 
 /** One client message; throws a Fault `invalid-input` for anything else. A subscription replaces the one before. */
-export function decodeStreamMessage(text: string, channelsMax: number): StreamMessage {
+export function decodeStreamMessage(text: string, limits: StreamLimits): StreamMessage {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -37,10 +57,17 @@ export function decodeStreamMessage(text: string, channelsMax: number): StreamMe
   }
   const kind = typeof value === 'object' && value !== null && 'type' in value ? value.type : undefined;
   if (kind === 'authenticate') return decodeAuthenticate(value);
-  const message = decodeSubscribe(value);
-  if (message.data.channels.length > channelsMax)
-    throw new Fault('invalid-input', `message /data/channels: at most ${channelsMax} rules`);
+  const isOfPoints = sourceOf(value) === 'point';
+  const message = isOfPoints ? decodeSubscribePoints(value) : decodeSubscribe(value);
+  const most = isOfPoints ? limits.stream_points : limits.stream_channels;
+  if (message.data.channels.length > most)
+    throw new Fault('invalid-input', `message /data/channels: at most ${most} ${isOfPoints ? 'points' : 'rules'}`);
   return message;
+}
+
+function sourceOf(value: unknown): unknown {
+  const data: unknown = typeof value === 'object' && value !== null && 'data' in value ? value.data : undefined;
+  return typeof data === 'object' && data !== null && 'source' in data ? data.source : undefined;
 }
 
 /** One client's connection, whatever carries it. */

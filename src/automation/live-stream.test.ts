@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { StreamSocket } from '../api/live-stream.ts';
+import { Fault } from '../base/fault.ts';
 import { silentLog } from '../base/log.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
@@ -62,14 +63,24 @@ function setup(
 ) {
   const clock = simulatedClock();
   const watched: number[][] = [];
+  const followed: string[][] = [];
+  const pushes: ((values: readonly object[]) => boolean)[] = [];
   const stream = createLiveStream({
     clock,
     log: silentLog,
     limits: { ...automationLimits, ...limits },
     authenticate: (token) => Promise.resolve(token === 'good' ? subject : null),
     watch: (ids) => void watched.push([...ids]),
+    points: {
+      follow(channels, push) {
+        if (channels.includes('9:action:9')) throw new Fault('invalid-input', 'no such point');
+        followed.push([...channels]);
+        pushes.push(push);
+        return () => void followed.shift();
+      },
+    },
   });
-  return { clock, stream, watched };
+  return { clock, stream, watched, followed, pushes };
 }
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -170,6 +181,29 @@ describe('[rules §8] live stream', () => {
     const second = testSocket();
     stream.connect(second);
     expect(second.closed?.code).toBe(1013);
+  });
+
+  test('[points §8.3] points beside rules: each subscription replaces its own kind; a full socket takes none; both end with it', async () => {
+    const { stream, followed, pushes } = setup({ stream_points: 2 });
+    const socket = await openSocket(stream, [1]);
+    const points = (channels: string[]) => ({ type: 'subscribe', data: { source: 'point', channels } });
+    socket.say(points(['1:action:1', '1:measurement:1']));
+    expect(socket.sent.at(-1)).toMatchObject({ type: 'subscribed', data: { source: 'point' } });
+    expect(pushes[0]?.([{ value: 1 }])).toBe(true);
+    expect(socket.sent.at(-1)).toEqual({ type: 'point_values', data: [{ value: 1 }] });
+    stream.publish([record(1, 1)]);
+    expect(socket.sent.at(-1)?.type).toBe('rule_execution');
+    for (const refused of [['1:action:1', '1:action:2', '1:action:3'], ['9:action:9']]) {
+      socket.say(points(refused));
+      expect(socket.sent.at(-1)).toMatchObject({ type: 'error', error: { code: 'invalid-input' } });
+    }
+    expect(followed).toEqual([['1:action:1', '1:measurement:1']]);
+    socket.say(points(['1:action:2']));
+    expect(followed).toEqual([['1:action:2']]);
+    socket.buffered = automationLimits.stream_socket_bytes;
+    expect(pushes[1]?.([{ value: 2 }])).toBe(false);
+    socket.leave();
+    expect(followed).toEqual([]);
   });
 
   test('a binary message is refused', async () => {

@@ -22,6 +22,13 @@ export interface StreamSubject {
   readonly expiresAtMs: number | null;
 }
 
+/** Takes values of points; false when it has no room for them now. */
+export type PointReader = (values: readonly object[]) => boolean;
+export interface PointSource {
+  /** Sends all values at first, then those that changed, until the answer is called; refuses a point that there is not. */
+  follow(channels: readonly string[], push: PointReader): () => void;
+}
+
 export interface LiveStreamParts {
   readonly clock: Clock;
   readonly log: Log;
@@ -29,6 +36,7 @@ export interface LiveStreamParts {
   readonly authenticate: (token: string) => Promise<StreamSubject | null>;
   /** Tells the engine which rules anyone listens to. */
   readonly watch: (ruleIds: readonly number[]) => void;
+  readonly points: PointSource;
 }
 
 export interface LiveStream {
@@ -48,6 +56,7 @@ interface Client {
   readonly socket: StreamSocket;
   readonly channels: Set<number>;
   readonly waiting: ExecutionRecord[];
+  unfollow: () => void;
   state: 'new' | 'checking' | 'open' | 'closed';
   missed: number;
   deadline: Timer | undefined;
@@ -63,6 +72,7 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
     client.state = 'closed';
     client.deadline?.cancel();
     client.retry?.cancel();
+    client.unfollow();
     clients.delete(client);
     if (client.channels.size > 0) watchAgain();
   };
@@ -134,20 +144,43 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
     say(client, { type: 'subscribed', data: { source: 'rule', channels: [...client.channels] } });
   };
 
+  const follow = (client: Client, channels: readonly string[]): void => {
+    const unfollow = parts.points.follow(channels, (values) => {
+      if (client.state !== 'open' || client.socket.bufferedBytes() >= limits.stream_socket_bytes) return false;
+      say(client, { type: 'point_values', data: values });
+      return true;
+    });
+    client.unfollow();
+    client.unfollow = unfollow;
+    say(client, { type: 'subscribed', data: { source: 'point', channels } });
+  };
+
+  const refuse = (client: Client, error: unknown): void => {
+    if (!(error instanceof Fault)) throw error;
+    say(client, { type: 'error', error: { code: error.code, message: error.message } });
+  };
+
   const receive = (client: Client, text: string | null): void => {
     if (client.state === 'closed') return;
     if (text === null) return end(client, closeCodes.unsupported, 'text messages only');
     let message: StreamMessage;
     try {
-      message = decodeStreamMessage(text, limits.stream_channels);
+      message = decodeStreamMessage(text, limits);
     } catch (error) {
-      if (!(error instanceof Fault)) throw error;
       // Before the client is known it learns nothing but that.
-      if (client.state !== 'open') return end(client, closeCodes.unauthenticated, 'unauthenticated');
-      say(client, { type: 'error', error: { code: error.code, message: error.message } });
-      return;
+      if (error instanceof Fault && client.state !== 'open')
+        return end(client, closeCodes.unauthenticated, 'unauthenticated');
+      return refuse(client, error);
     }
-    if (client.state === 'open' && message.type === 'subscribe') return subscribe(client, message.data.channels);
+    if (client.state === 'open' && message.type === 'subscribe') {
+      const { data } = message;
+      if (data.source === 'rule') return subscribe(client, data.channels);
+      try {
+        return follow(client, data.channels);
+      } catch (error) {
+        return refuse(client, error);
+      }
+    }
     if (client.state !== 'new' || message.type !== 'authenticate')
       return end(client, closeCodes.policy, 'authenticate first, once');
     authenticate(client, message.token).catch((error: unknown) => {
@@ -162,6 +195,7 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
         socket,
         channels: new Set(),
         waiting: [],
+        unfollow: () => undefined,
         state: 'new',
         missed: 0,
         deadline: undefined,

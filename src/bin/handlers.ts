@@ -69,7 +69,6 @@ function ruleHandlers({
 }
 
 function pointHandlers({ site, runtime, history, memory, store, role, parameters }: HandlerParts) {
-  const here = createSampler(memory, site.points.length, site.channels.length, systemClock);
   return operatorCapabilities({
     clock: systemClock,
     site,
@@ -78,8 +77,7 @@ function pointHandlers({ site, runtime, history, memory, store, role, parameters
     store,
     ownership: createAuthorityReader(runtime),
     history: history.reader,
-    // A process that stands by reads no device: it asks the one that does.
-    sample: () => (role.controls() ? Promise.resolve(here()) : role.engine.ask('sample', null)),
+    sample: liveSample(site, memory, () => role),
     errors: () => role.devices.errors(),
   });
 }
@@ -101,6 +99,12 @@ function changedSections(running: Site, read: Site): string[] {
 }
 
 /** The parameters that rules see now, and the catalogue with them. */
+/** Live values, wherever they are: a process that stands by reads no device and asks the one that does. */
+export function liveSample(site: Site, memory: PointMemory, role: () => Pick<EngineRole, 'controls' | 'engine'>) {
+  const here = createSampler(memory, site.points.length, site.channels.length, systemClock);
+  return async () => (role().controls() ? here() : role().engine.ask('sample', null));
+}
+
 export function parametersInForce(site: Site) {
   let current: Readonly<Record<string, Parameter>> = site.parameters;
   let catalogue = siteCatalogue(site);

@@ -27,6 +27,7 @@ import type { ReadyChecks } from '../gateway/ready.ts';
 import { createSignIn, type SignIn } from '../gateway/sign-in.ts';
 import { prepareHistory } from '../historian/store/history-server.ts';
 import { recordGrantEndings } from '../operator/grant-endings.ts';
+import { createPointFeed } from '../operator/point-feed.ts';
 import { createPointMemory } from '../points/shared-memory.ts';
 import { openForecastDatabase } from '../processing/results/forecast-database.ts';
 import type { SiteCatalogue } from '../site/catalogue.ts';
@@ -43,7 +44,7 @@ import {
 } from './config.ts';
 import { claimDataFolder } from './data-folder.ts';
 import { forecastDatabase, historyDatabase, runtimeDatabase, siteDatabase } from './databases.ts';
-import { parametersInForce, siteHandlers } from './handlers.ts';
+import { liveSample, parametersInForce, siteHandlers } from './handlers.ts';
 import { type ServiceHistory, startHistory } from './history.ts';
 import { serveHttp } from './http.ts';
 import { measuredAudit } from './measurements.ts';
@@ -292,13 +293,19 @@ function startEngine(
   identity: SiteIdentity,
   opened: Opened,
 ): { role: EngineRole; stream: LiveStream } {
-  const { config, limits, log } = parts;
+  const { config, limits, log, site, memory } = parts;
   const stream = createLiveStream({
     clock: systemClock,
     log,
     limits: limits.automation,
     authenticate: (token) => streamSubject(identity.identity, identity.scope, token),
     watch: (ruleIds) => role.engine.watch(ruleIds),
+    points: createPointFeed({
+      points: site.points,
+      sample: liveSample(site, memory, () => role),
+      clock: systemClock,
+      log,
+    }),
   });
   const runtime = runtimeDatabase(config, limits.storage);
   const role = orStartError(() => engineRole({ ...parts, stream, runtime }));

@@ -1,0 +1,101 @@
+/** Live values for readers [points §8.3]: what is sent, and how often. */
+import { describe, expect, test } from 'vitest';
+import { Fault } from '../base/fault.ts';
+import { silentLog } from '../base/log.ts';
+import type { TableSample } from '../points/sample.ts';
+import { quality } from '../site/quality.ts';
+import { readSite } from '../site/site.ts';
+import { simulatedClock } from '../testing/simulated-clock.ts';
+import { createPointFeed, pushIntervalMs } from './point-feed.ts';
+
+const { points } = readSite(
+  `schema: svc.site.v1
+site: { id: a, name: A, timezone: UTC }
+channels: [{ id: derived, driver: virtual }]
+instances:
+  - id: 1
+    name: one
+    points:
+      - { id: 1, name: a, kind: measurement, unit: kW, channel: derived }
+      - { id: 2, name: b, kind: measurement, unit: kW, channel: derived }
+`,
+  'site.yaml',
+);
+
+function setup() {
+  const clock = simulatedClock();
+  const state = { values: [1, 2] as (number | null)[], samples: 0, online: true, broken: false };
+  const feed = createPointFeed({
+    points,
+    clock,
+    log: silentLog,
+    async sample(): Promise<TableSample> {
+      state.samples++;
+      if (state.broken) throw new Fault('engine-unavailable', 'away');
+      return {
+        atMs: clock.wallMs(),
+        values: state.values,
+        quality: state.values.map((value) => (value === null ? quality.bad : quality.good)),
+        agesMs: [0, 0],
+        online: [state.online],
+      };
+    },
+  });
+  const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  return { clock, state, feed, settle };
+}
+
+describe('[points §8.3] live values', () => {
+  test('all at first, then those that changed, at most every 250 ms; one sample serves all readers', async () => {
+    const { clock, state, feed, settle } = setup();
+    const [first, second]: [unknown[], unknown[]] = [[], []];
+    feed.follow(['1:measurement:1', '1:measurement:2'], (values) => first.push(values) > 0);
+    const stop = feed.follow(['1:measurement:2'], (values) => second.push(values) > 0);
+    await settle();
+    expect(first).toMatchObject([
+      [
+        { point: 1, value: 1, quality: 'good' },
+        { point: 2, value: 2 },
+      ],
+    ]);
+    state.values = [1, 5];
+    const before = state.samples;
+    clock.advance(pushIntervalMs - 1);
+    await settle();
+    expect(state.samples).toBe(before);
+    clock.advance(1);
+    await settle();
+    expect(state.samples).toBe(before + 1);
+    expect([first.at(-1), second.at(-1)]).toMatchObject([[{ point: 2, value: 5 }], [{ point: 2, value: 5 }]]);
+    stop();
+    state.values = [null, 6];
+    state.online = false;
+    clock.advance(pushIntervalMs);
+    await settle();
+    expect(first.at(-1)).toMatchObject([
+      { point: 1, value: null, quality: 'offline' },
+      { point: 2, value: 6, quality: 'good' },
+    ]);
+    expect(second).toHaveLength(2);
+  });
+
+  test('a reader without room gets the newest value when it has room again; an engine that is away is asked again', async () => {
+    const { clock, state, feed, settle } = setup();
+    const taken: unknown[] = [];
+    let hasRoom = false;
+    feed.follow(['1:measurement:1'], (values) => hasRoom && taken.push(values) > 0);
+    await settle();
+    state.values = [7, 2];
+    state.broken = true;
+    clock.advance(pushIntervalMs);
+    await settle();
+    [hasRoom, state.broken] = [true, false];
+    clock.advance(pushIntervalMs);
+    await settle();
+    expect(taken).toMatchObject([[{ value: 7 }]]);
+  });
+
+  test('a point that the site does not have is refused by its name', () => {
+    expect(() => setup().feed.follow(['1:action:1'], () => true)).toThrow('no point 1:action:1');
+  });
+});

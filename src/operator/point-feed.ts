@@ -1,0 +1,94 @@
+/**
+ * Live values for readers [points §8.3]: all points that one follows at first, then those that changed, at most every
+ * `pushIntervalMs`. One sample serves all readers, and a reader that is slow gets the newest values when it has room again.
+ */
+import type { PointReader, PointSource } from '../automation/live-stream.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import type { Log } from '../base/log.ts';
+import type { TableSample } from '../points/sample.ts';
+import type { SitePoint } from '../site/site.ts';
+import { type PointValue, valueOf } from './points-view.ts';
+
+export interface PointFeedParts {
+  readonly points: readonly SitePoint[];
+  readonly sample: () => Promise<TableSample | null>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Shortest time between two messages to one reader, in milliseconds. */
+export const pushIntervalMs = 250;
+
+interface Followed {
+  readonly point: SitePoint;
+  sent: Pick<PointValue, 'value' | 'quality'> | null;
+}
+interface Reader {
+  readonly followed: readonly Followed[];
+  readonly push: PointReader;
+}
+
+export function createPointFeed(parts: PointFeedParts): PointSource {
+  return new SampledFeed(parts);
+}
+
+class SampledFeed implements PointSource {
+  readonly #parts: PointFeedParts;
+  readonly #byName: ReadonlyMap<string, SitePoint>;
+  readonly #readers = new Set<Reader>();
+  #timer: Timer | undefined;
+
+  constructor(parts: PointFeedParts) {
+    this.#parts = parts;
+    this.#byName = new Map(parts.points.map((point) => [`${point.instance}:${point.kind}:${point.id}`, point]));
+  }
+
+  follow(channels: readonly string[], push: PointReader): () => void {
+    const followed = [...new Set(channels)].map((name): Followed => {
+      const point = this.#byName.get(name);
+      if (point === undefined)
+        throw new Fault('invalid-input', `message /data/channels: the site has no point ${name}`);
+      return { point, sent: null };
+    });
+    const reader = { followed, push };
+    this.#readers.add(reader);
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    void this.#look();
+    return () => void this.#readers.delete(reader);
+  }
+
+  async #look(): Promise<void> {
+    const { clock, sample, log } = this.#parts;
+    try {
+      const now = await sample();
+      for (const reader of this.#readers) send(reader, now);
+    } catch (error) {
+      // The engine is elsewhere or starting: values are sent when it answers again.
+      log.debug('cannot read live values for streams', { error: String(error) });
+    }
+    if (this.#readers.size === 0 || this.#timer !== undefined) return;
+    this.#timer = clock.after(pushIntervalMs, () => {
+      this.#timer = undefined;
+      void this.#look();
+    });
+  }
+}
+
+function send({ followed, push }: Reader, sample: TableSample | null): void {
+  const changed = followed.flatMap((each) => {
+    const now = valueOf(each.point, sample);
+    const { sent } = each;
+    return sent?.value === now.value && sent.quality === now.quality ? [] : [{ each, now }];
+  });
+  if (changed.length === 0) return;
+  const values = changed.map(({ each: { point }, now }) => ({
+    instance: point.instance,
+    point_type: point.kind,
+    point: point.id,
+    ...now,
+  }));
+  if (!push(values)) return;
+  for (const { each, now } of changed) each.sent = now;
+}
