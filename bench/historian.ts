@@ -192,7 +192,15 @@ async function recording(historian: Historian): Promise<void> {
     points.map((point) => point.maxAgeMs),
   );
   told('a 10 ms tick, nothing beside it, is late by', await lateness());
-  const setup = { points, tableSize: 1000, memory, recordIntervalMs: 1000, retentionDays: 400, limits: historyLimits };
+  const setup = {
+    points,
+    tableSize: 1000,
+    commanded: [],
+    memory,
+    recordIntervalMs: 1000,
+    retentionDays: 400,
+    limits: historyLimits,
+  };
   const recorder = startRecording({
     setup,
     place: file,

@@ -5,6 +5,7 @@
 import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { type SharedRecording, shareRecording } from '../cluster/shared-recording.ts';
+import { commandedPoints } from '../historian/commands.ts';
 import type { Historian } from '../historian/historian.ts';
 import { historySpool } from '../historian/history-spool.ts';
 import { recordedPoints } from '../historian/look.ts';
@@ -37,6 +38,7 @@ export function startHistory(
   const log = mainLog.with({ area: 'history' });
   const setup = {
     points: recordedPoints(site.points),
+    commanded: commandedPoints(site.points),
     tableSize: site.points.length,
     memory,
     recordIntervalMs: site.history.recordIntervalMs,

@@ -44,6 +44,7 @@ function rig(more: Partial<typeof testHistoryLimits> = {}, historian?: Pick<Hist
     points: [{ index: 0, instance: 2, id: 1, maxAgeMs: 5000 }],
     tableSize: 1,
     memory,
+    commanded: [],
     recordIntervalMs: 1000,
     retentionDays: 1,
     limits: { ...testHistoryLimits, ...more },

@@ -117,8 +117,8 @@ function touchedOf(touched: Map<string, Touched>, stored: Stored, id: SeriesId):
   return fresh;
 }
 
-export function seriesKey({ instance, point }: SeriesId): string {
-  return `${instance}:${point}`;
+export function seriesKey({ instance, point, kind }: SeriesId): string {
+  return `${instance}:${kind ?? 'measurement'}:${point}`;
 }
 
 /** 0 for the first row of an instant; null for one that is there already and is to be stored once. */

@@ -178,6 +178,18 @@ describe.each(historyEngines)('a reading is stored once on %s, however often it 
     await raw.close();
   });
 
+  test('[points §6.1] commands of an action point are a series beside the measurement of the same number', async () => {
+    const commands = { ...series, kind: 'action' } as const;
+    await historian.append([row(minuteMs, 1), { ...row(minuteMs, 7), series: commands }]);
+    const whole = { cadenceMs: quarterMs, steps: 1, asOfMs: baseMs + quarterMs, aggregation: 'last' } as const;
+    expect([...(await read(whole)).cells]).toEqual([1]);
+    expect([...(await read({ ...whole, series: commands })).cells]).toEqual([7]);
+    expect(await exportedRows(historian, { series: commands })).toMatchObject([{ series: commands, value: 7 }]);
+    const all = { fromMs: baseMs, toMs: baseMs + quarterMs };
+    expect(await historian.delete({ series: commands, ...all })).toEqual({ rows: 1, nextMs: null });
+    expect([...(await read(whole)).cells]).toEqual([1]);
+  });
+
   test('what is there already is left out, whatever its ingestion time; another value of that instant is not', async () => {
     const given = [row(minuteMs, 1), row(2 * minuteMs, null), row(3 * minuteMs, 3)];
     await historian.append(given, { once: true });

@@ -8,10 +8,12 @@ import type { Observations } from './observations.ts';
 
 export type SeriesAggregation = 'mean' | 'sum' | 'min' | 'max' | 'last';
 
-/** A recorded measurement point of site.yaml. */
+/** A recorded measurement point of site.yaml, or the accepted commands of an action point. */
 export interface SeriesId {
   readonly instance: number;
   readonly point: number;
+  /** A measurement where it is absent. */
+  readonly kind?: 'action';
 }
 
 export interface SeriesRange {

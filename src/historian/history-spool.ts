@@ -27,8 +27,9 @@ function isHistoryRow(value: unknown): value is HistoryRow {
     observations,
   }: Partial<Record<keyof HistoryRow, unknown>> = value;
   if (typeof series !== 'object' || series === null) return false;
-  const { instance, point }: Partial<Record<keyof HistoryRow['series'], unknown>> = series;
+  const { instance, point, kind }: Partial<Record<keyof HistoryRow['series'], unknown>> = series;
   return (
+    (kind === undefined || kind === 'action') &&
     [instance, point, eventMs, ingestedMs].every(Number.isInteger) &&
     (reading === null || Number.isFinite(reading)) &&
     qualities.includes(quality) &&

@@ -37,6 +37,8 @@ import {
   rowColumns,
   rowsAsked,
   rowTaker,
+  seriesAsked,
+  seriesNames,
   seriesQuery,
   standingQuery,
   standingSpan,
@@ -112,7 +114,7 @@ type Queries = ReturnType<typeof queriesOf>;
 /** Each finds its series itself, which spares a journey. */
 function queriesOf(server: HistoryServer) {
   return {
-    rows: server.query('history_rows', ['instance', 'point', 'after', 'ordinal', 'through', 'known'], (query, at) =>
+    rows: server.query('history_rows', [...seriesNames, 'after', 'ordinal', 'through', 'known'], (query, at) =>
       query
         .selectFrom('sample')
         .select([...rowColumns, 'ordinal'])
@@ -134,20 +136,20 @@ function queriesOf(server: HistoryServer) {
     rollups: perQuestion((aggregation, ranged) =>
       server.query(
         `history_${aggregation}${ranged ? '_ranged' : ''}`,
-        ['instance', 'point', 'width', 'after', 'through', 'skew', 'known'],
+        [...seriesNames, 'width', 'after', 'through', 'skew', 'known'],
         (query, at) => rollupsQuery(aggregation, ranged)(query, { ...at, series: answerOf(seriesQuery(query, at)) }),
       ),
     ),
-    newest: server.query('history_newest', ['instance', 'point', 'width', 'end'], (query, at) =>
+    newest: server.query('history_newest', [...seriesNames, 'width', 'end'], (query, at) =>
       newestQuery(query, { ...at, series: answerOf(seriesQuery(query, at)) }),
     ),
-    reaching: server.query('history_reaching', ['instance', 'point', 'through', 'reach', 'known'], (query, at) =>
+    reaching: server.query('history_reaching', [...seriesNames, 'through', 'reach', 'known'], (query, at) =>
       reachingQuery(query, { ...at, series: answerOf(seriesQuery(query, at)) }),
     ),
-    standing: server.query('history_standing', ['instance', 'point', 'known'], (query, at) =>
+    standing: server.query('history_standing', [...seriesNames, 'known'], (query, at) =>
       standingQuery(query, { ...at, series: answerOf(seriesQuery(query, at)) }),
     ),
-    exported: server.query('history_export', ['instance', 'point', 'from', 'to', 'known'], (query, at) =>
+    exported: server.query('history_export', [...seriesNames, 'from', 'to', 'known'], (query, at) =>
       exportQuery(query, { ...at, series: answerOf(seriesQuery(query, at)) }),
     ),
   };
@@ -162,10 +164,10 @@ async function windowOf(
 ): Promise<WindowAnswer> {
   check(request);
   const cells = createCells(request);
-  const { instance, point } = request.series;
+  const series = seriesAsked(request.series);
   const rollups = rollupTaker(request, cells);
   for (const width of rollupLevels(request, useRollups)) {
-    const asked = { instance, point, ...rollupsAsked(request, width) };
+    const asked = { ...series, ...rollupsAsked(request, width) };
     for (const gap of rollups.nextLevel(width)) {
       const span = { after: gap.afterMs, through: rollupEndMs(gap.throughMs, width) };
       const rows = await queries.rollups(request).rows(connection, { ...asked, ...span });
@@ -175,7 +177,7 @@ async function windowOf(
   }
   const last = rollups.newest();
   if (last !== null) {
-    const [newest] = await queries.newest.rows(connection, { instance, point, ...last });
+    const [newest] = await queries.newest.rows(connection, { ...series, ...last });
     cells.observed(Number(newest?.[0]));
   }
   const taker = rowTaker(cells);
@@ -184,12 +186,12 @@ async function windowOf(
       await inTurns(systemClock, taker.take(rows, gap), signal);
       signal?.throwIfAborted();
     }
-    const reach = { instance, point, ...reachAsked(request, gap) };
+    const reach = { ...series, ...reachAsked(request, gap) };
     taker.reach(await queries.reaching.rows(connection, reach), gap);
   }
   const stood = standingSpan(request, standsMs);
   if (stood !== null) {
-    const asked = { instance, point, known: knownMs(request) };
+    const asked = { ...series, known: knownMs(request) };
     taker.stand(await queries.standing.rows(connection, asked), stood);
   }
   return cells.answer();
@@ -202,8 +204,8 @@ async function* pages(
   request: WindowRequest,
   gap: Span,
 ): AsyncIterableIterator<readonly (readonly unknown[])[]> {
-  const { instance, point } = request.series;
-  const asked = { instance, point, ...rowsAsked(request, gap) };
+  const series = seriesAsked(request.series);
+  const asked = { ...series, ...rowsAsked(request, gap) };
   // Nothing of the instant right before the span.
   for (let place = { after: gap.afterMs, ordinal: largestOrdinal }; ; ) {
     const rows = await queries.rows.rows(connection, { ...asked, ...place });
@@ -246,8 +248,8 @@ async function* exported(
   queries: Queries,
   request: ExportRequest,
 ): AsyncIterableIterator<readonly HistoryRow[]> {
-  const { instance, point } = request.series;
-  const asked = { instance, point, ...exportAsked(request) };
+  const series = seriesAsked(request.series);
+  const asked = { ...series, ...exportAsked(request) };
   for await (const rows of queries.exported.portions(connection, asked, exportPortionRows))
     yield rows.map((row) => exportedRow(request.series, row));
 }

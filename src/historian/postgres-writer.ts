@@ -24,7 +24,7 @@ import { columnsOf, rollupColumns, rollupOf } from './rollup-row.ts';
 import { dropChunks, type OldChunks, oldChunks } from './store/chunks.ts';
 import { arrayOf } from './store/history-server.ts';
 import { dropPartition, makePartitions, oldPartitions, partitionMs } from './store/partitions.ts';
-import { rowColumns } from './window.ts';
+import { rowColumns, seriesAsked, seriesNames } from './window.ts';
 
 export async function appendRows(
   connection: PostgresConnection,
@@ -49,24 +49,32 @@ function neededTimes({ samples, rollups }: Addition): number[] {
   return [...times.values()];
 }
 
+/** Of a row of `given`, whose kinds are numbers. */
+const kindOfGiven = "CASE given.kind WHEN 1 THEN 'action' ELSE 'measurement' END";
+
 type SeriesOf = (series: SeriesId) => StoredSeries;
 
 /** Every series of the rows; a new one is made. */
 async function storedSeries(connection: PostgresConnection, rows: readonly HistoryRow[]): Promise<SeriesOf> {
   const ids = new Map(rows.map(({ series }) => [seriesKey(series), series]));
   const given = [...ids.values()];
-  const columns = [arrayOf(given.map(({ instance }) => instance)), arrayOf(given.map(({ point }) => point))];
+  const asked = given.map(seriesAsked);
+  const columns = seriesNames.map((name) => arrayOf(asked.map((each) => each[name])));
   const find = async (): Promise<ReadonlyMap<string, StoredSeries>> => {
     const found = await connection.cells(
-      `SELECT given.instance, given.point, series.id, newest.event_ms
-        FROM unnest($1::bigint[], $2::bigint[]) AS given (instance, point)
-        JOIN series ON series.instance = given.instance AND series.point = given.point AND series.kind = 'measurement'
+      `SELECT given.instance, given.kind, given.point, series.id, newest.event_ms
+        FROM unnest($1::bigint[], $2::int[], $3::bigint[]) AS given (instance, kind, point)
+        JOIN series ON series.instance = given.instance AND series.point = given.point AND series.kind = ${kindOfGiven}
         LEFT JOIN LATERAL (SELECT event_ms FROM sample WHERE sample.series = series.id ORDER BY event_ms DESC LIMIT 1) newest ON true`,
       columns,
     );
     return new Map(
-      found.rows.map(([instance, point, id, newestMs]) => [
-        seriesKey({ instance: Number(instance), point: Number(point) }),
+      found.rows.map(([instance, kind, point, id, newestMs]) => [
+        seriesKey({
+          instance: Number(instance),
+          point: Number(point),
+          ...(Number(kind) === 1 ? { kind: 'action' as const } : {}),
+        }),
         { id: Number(id), newestMs: newestMs === null ? Number.NEGATIVE_INFINITY : Number(newestMs) },
       ]),
     );
@@ -75,7 +83,8 @@ async function storedSeries(connection: PostgresConnection, rows: readonly Histo
   if (known.size < given.length) {
     await connection.run(
       `INSERT INTO series (instance, kind, point)
-        SELECT instance, 'measurement', point FROM unnest($1::bigint[], $2::bigint[]) AS given (instance, point)
+        SELECT instance, ${kindOfGiven}, point
+        FROM unnest($1::bigint[], $2::int[], $3::bigint[]) AS given (instance, kind, point)
         ON CONFLICT (instance, kind, point) DO NOTHING`,
       columns,
     );
@@ -202,9 +211,9 @@ export async function deletePortion(
   const { cells } = connection;
   const first = await cells(
     `SELECT sample.series, sample.event_ms FROM series JOIN sample ON sample.series = series.id
-      WHERE series.instance = $1 AND series.kind = 'measurement' AND series.point = $2 AND event_ms >= $3 AND event_ms < $4
+      WHERE series.instance = $1 AND series.kind = $2 AND series.point = $3 AND event_ms >= $4 AND event_ms < $5
       ORDER BY event_ms LIMIT 1`,
-    [id.instance, id.point, fromMs, toMs],
+    [id.instance, id.kind ?? 'measurement', id.point, fromMs, toMs],
   );
   const [found] = first.rows;
   if (found === undefined) return { rows: 0, nextMs: null };

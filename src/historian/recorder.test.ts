@@ -49,6 +49,7 @@ async function rig(limits: Partial<typeof historyLimits> = {}, settings: { recor
       points: [{ index: 0, instance: 2, id: 1, maxAgeMs: 5000 }],
       tableSize: 1,
       memory,
+      commanded: [],
       recordIntervalMs: settings.recordIntervalMs ?? 1000,
       retentionDays: 1,
       limits: { ...testHistoryLimits, ...limits },

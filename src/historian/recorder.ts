@@ -11,12 +11,15 @@ import { dayMs } from '../base/timestamp.ts';
 import { createLiveTableReader, createRuns } from '../points/live-table.ts';
 import { doorbells, mayCommand, type PointMemory } from '../points/shared-memory.ts';
 import { createSnapshot } from '../site/snapshot.ts';
+import { type CommandedPoint, createCommandObserver } from './commands.ts';
 import type { AppendReport, Historian, HistoryRow } from './historian.ts';
 import type { HistoryLimits } from './limits.ts';
 import { createObserver, type RecordedPoint } from './look.ts';
 
 export interface RecorderSetup {
   readonly points: readonly RecordedPoint[];
+  /** Action points. */
+  readonly commanded: readonly CommandedPoint[];
   /** Points of the whole site: the size of the live table. */
   readonly tableSize: number;
   readonly memory: PointMemory;
@@ -171,6 +174,7 @@ function startLooking(setup: RecorderSetup, clock: Clock, take: (rows: readonly 
   const snapshot = createSnapshot(setup.tableSize);
   const runs = createRuns(setup.tableSize);
   const reader = createLiveTableReader(memory);
+  const commands = createCommandObserver(setup.commanded, memory, setup.recordIntervalMs);
   let lookedMs = Number.NEGATIVE_INFINITY;
   let soon: Timer | undefined;
   let regular: Timer | undefined;
@@ -181,6 +185,10 @@ function startLooking(setup: RecorderSetup, clock: Clock, take: (rows: readonly 
     if (!mayCommand(memory, lookedMs)) return observer.pause();
     // A table that is being written all the time is looked at again with the next change or interval.
     if (reader.copyInto(snapshot, clock, runs)) take(observer.look(snapshot, runs, all));
+  };
+  const lookAtCommands = (): void => {
+    const now = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
+    if (mayCommand(memory, now.monotonicMs)) take(commands.look(now));
   };
   const onChange = (): void => {
     if (soon !== undefined) return;
@@ -199,10 +207,13 @@ function startLooking(setup: RecorderSetup, clock: Clock, take: (rows: readonly 
     regular = clock.after(setup.recordIntervalMs, onInterval);
   };
   const bell = listen(clock, memory.doorbells, doorbells.changes, onChange);
+  const commandBell = listen(clock, memory.doorbells, doorbells.commands, lookAtCommands);
   onInterval();
   return {
     stop() {
       bell.stop();
+      commandBell.stop();
+      lookAtCommands();
       soon?.cancel();
       regular?.cancel();
       // With what unchanged readings stand for until now.

@@ -32,6 +32,7 @@ function rig({ place, historian }: TestHistory, inProcess: boolean, more: Partia
     points: [{ index: 0, instance: 2, id: 1, maxAgeMs: 5000 }],
     tableSize: 1,
     memory,
+    commanded: [],
     recordIntervalMs: 1000,
     retentionDays: 1,
     limits,
@@ -102,7 +103,15 @@ async function outage(spoolFolder: string) {
   const maxAgesMs = points.map(({ maxAgeMs }) => maxAgeMs);
   const table = createLiveTableWriter(memory, systemClock, maxAgesMs);
   const limits = { ...historyLimits, look_interval_ms: 10, stop_timeout_ms: 10 };
-  const setup = { points, tableSize: points.length, memory, recordIntervalMs: 60_000, retentionDays: 1, limits };
+  const setup = {
+    points,
+    commanded: [],
+    tableSize: points.length,
+    memory,
+    recordIntervalMs: 60_000,
+    retentionDays: 1,
+    limits,
+  };
   const said: [string, unknown][] = [];
   const log = { ...silentLog, error: (message: string, fields?: LogFields) => void said.push([message, fields]) };
   const place = { url: 'postgres://nobody@127.0.0.1:1/none', limits: storageLimits };

@@ -4,6 +4,7 @@
  * their rows are shared by both engines.
  */
 
+import { sql } from 'kysely';
 import type { Steps } from '../base/turns.ts';
 import { createCells, type RawRow, type Span, type WindowAccumulator } from './cells.ts';
 import type { SeriesId, SeriesRange, WindowAnswer, WindowRequest } from './historian.ts';
@@ -116,20 +117,32 @@ export function standingSpan({ asOfMs, cadenceMs, steps }: WindowRequest, stands
   return standsMs > 0 ? { afterMs: Math.max(asOfMs - steps * cadenceMs, asOfMs - standsMs), throughMs: asOfMs } : null;
 }
 
-export function seriesQuery(query: HistoryQueries, at: Places<'instance' | 'point'>) {
+/** What names a series in a query; a kind is a number there, as all values of queries are. */
+export const seriesNames = ['instance', 'kind', 'point'] as const;
+export type SeriesName = (typeof seriesNames)[number];
+
+export function seriesAsked({ instance, point, kind }: SeriesId): Readonly<Record<SeriesName, number>> {
+  return { instance, kind: kind === 'action' ? 1 : 0, point };
+}
+
+export function seriesKind(kind: Places<'kind'>['kind']) {
+  return sql<'measurement' | 'action'>`CASE CAST(${kind} AS integer) WHEN 1 THEN 'action' ELSE 'measurement' END`;
+}
+
+export function seriesQuery(query: HistoryQueries, at: Places<SeriesName>) {
   return query
     .selectFrom('series')
     .select('id')
     .where('instance', '=', at.instance)
-    .where('kind', '=', 'measurement')
+    .where('kind', '=', seriesKind(at.kind))
     .where('point', '=', at.point);
 }
 
 /** The row of a series, or null when nothing was ever recorded for it. */
 export function seriesFinder(database: HistoryDatabase): (series: SeriesId) => number | null {
-  const find = database.statement(['instance', 'point'], seriesQuery);
-  return ({ instance, point }) => {
-    const id = find.all({ instance, point })[0]?.[0];
+  const find = database.statement(seriesNames, seriesQuery);
+  return (series) => {
+    const id = find.all(seriesAsked(series))[0]?.[0];
     return id === undefined ? null : Number(id);
   };
 }

@@ -137,7 +137,8 @@ async function series(parts: OperatorParts, { params, query }: CallContext): Pro
   );
   if (found === undefined)
     throw new Fault('not-found', `the site has no ${params['point_type']} point ${id} of instance ${instance}`);
-  const list = await trendOf(parts.history, { instance, point: id }, range, parts.clock);
+  const kind = found.kind === 'action' ? { kind: found.kind } : {};
+  const list = await trendOf(parts.history, { instance, point: id, ...kind }, range, parts.clock);
   return succeeded({ from, to, bucket_seconds: range.bucketMs / 1000, unit: found.unit, buckets: list });
 }
 

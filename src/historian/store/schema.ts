@@ -3,7 +3,7 @@ import type { Generated } from 'kysely';
 import type { DatabaseSchema } from '../../storage/database.ts';
 
 export interface HistoryTables {
-  series: { id: Generated<number>; instance: number; kind: 'measurement'; point: number };
+  series: { id: Generated<number>; instance: number; kind: 'measurement' | 'action'; point: number };
   sample: {
     series: number;
     event_ms: number;
@@ -82,6 +82,19 @@ const fileSteps: readonly string[] = [
   ALTER TABLE sample ADD COLUMN since_ms INTEGER;
   ALTER TABLE rollup ADD COLUMN repeats INTEGER NOT NULL DEFAULT 0;
   `,
+  // Accepted commands of action points are series too.
+  `
+  CREATE TABLE series_of_points (
+    id INTEGER PRIMARY KEY,
+    instance INTEGER NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('measurement', 'action')),
+    point INTEGER NOT NULL,
+    UNIQUE (instance, kind, point)
+  ) STRICT;
+  INSERT INTO series_of_points SELECT id, instance, kind, point FROM series;
+  DROP TABLE series;
+  ALTER TABLE series_of_points RENAME TO series;
+  `,
 ];
 
 /**
@@ -134,8 +147,14 @@ const observations = `
   ALTER TABLE rollup ADD COLUMN repeats bigint NOT NULL DEFAULT 0;
 `;
 
+/** Accepted commands of action points are series too. */
+const commandSeries = `
+  ALTER TABLE series DROP CONSTRAINT series_kind_check;
+  ALTER TABLE series ADD CONSTRAINT series_kind_check CHECK (kind IN ('measurement', 'action'));
+`;
+
 export const historySchema: DatabaseSchema & { readonly file: readonly string[] } = {
   name: 'history',
   file: fileSteps,
-  server: [historyTables, observations],
+  server: [historyTables, observations, commandSeries],
 };

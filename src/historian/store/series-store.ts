@@ -11,7 +11,7 @@ import { observationsMsMax } from '../observations.ts';
 import { pruneLimitMs, pruneThroughMs } from '../retention.ts';
 import { rollupWidthsMs } from '../rollup.ts';
 import { columnsOf, rollupColumns, rollupOf } from '../rollup-row.ts';
-import { rowColumns } from '../window.ts';
+import { rowColumns, seriesAsked, seriesKind, seriesNames, seriesQuery } from '../window.ts';
 import type { HistoryDatabase } from './history-database.ts';
 
 export interface SeriesStore {
@@ -35,16 +35,9 @@ type Statements = ReturnType<typeof prepare>;
 
 function prepare(database: HistoryDatabase) {
   return {
-    findSeries: database.statement(['instance', 'point'], (query, at) =>
-      query
-        .selectFrom('series')
-        .select('id')
-        .where('instance', '=', at.instance)
-        .where('kind', '=', 'measurement')
-        .where('point', '=', at.point),
-    ),
-    addSeries: database.statement(['instance', 'point'], (query, at) =>
-      query.insertInto('series').values({ instance: at.instance, kind: 'measurement', point: at.point }),
+    findSeries: database.statement(seriesNames, seriesQuery),
+    addSeries: database.statement(seriesNames, (query, at) =>
+      query.insertInto('series').values({ instance: at.instance, kind: seriesKind(at.kind), point: at.point }),
     ),
     allSeries: database.statement([], (query) => query.selectFrom('series').select('id').orderBy('id')),
     newestMs: database.statement(['series'], (query, at) =>
@@ -184,7 +177,7 @@ function putRollups(statements: Statements, rollups: readonly ChangedRollup[]): 
 }
 
 function deletePortion(statements: Statements, { series: id, fromMs, toMs }: DeleteRequest): DeletedPortion {
-  const found = statements.findSeries.all(id)[0]?.[0];
+  const found = statements.findSeries.all(seriesAsked(id))[0]?.[0];
   if (found === undefined) return { rows: 0, nextMs: null };
   const series = Number(found);
   const first = statements.firstIn.all({ series, from: fromMs, to: toMs })[0]?.[0];
@@ -215,11 +208,12 @@ function deletePortion(statements: Statements, { series: id, fromMs, toMs }: Del
 
 function storedIn(statements: Statements): Stored {
   return {
-    series({ instance, point }) {
-      let id = statements.findSeries.all({ instance, point })[0]?.[0];
+    series(given) {
+      const asked = seriesAsked(given);
+      let id = statements.findSeries.all(asked)[0]?.[0];
       if (id === undefined) {
-        statements.addSeries.run({ instance, point });
-        id = statements.findSeries.all({ instance, point })[0]?.[0];
+        statements.addSeries.run(asked);
+        id = statements.findSeries.all(asked)[0]?.[0];
       }
       const newest = statements.newestMs.all({ series: Number(id) })[0]?.[0];
       return { id: Number(id), newestMs: newest === undefined ? Number.NEGATIVE_INFINITY : Number(newest) };
