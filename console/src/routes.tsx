@@ -14,9 +14,27 @@ const text = (value: unknown): string | undefined => (typeof value === 'string' 
 /** Search values are parsed as JSON: what looks like a number comes as one. */
 const word = (value: unknown): string | undefined => (typeof value === 'number' ? String(value) : text(value));
 
-const rulesRoute = createRoute({
+const siteRoute = createRoute({
   getParentRoute: () => root,
   path: '/',
+  component: later(async () => (await import('./site/site-page.tsx')).SitePage),
+});
+
+const pointsRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/points',
+  component: later(async () => (await import('./points/points-page.tsx')).PointsPage),
+});
+
+const pointRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/points/$pointKey',
+  component: later(async () => (await import('./points/point-page.tsx')).PointPage),
+});
+
+const rulesRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/rules',
   component: later(async () => (await import('./rules/rules-page.tsx')).RulesPage),
   validateSearch: (search: Readonly<Record<string, unknown>>): { create?: boolean } =>
     search['create'] === true ? { create: true } : {},
@@ -56,7 +74,15 @@ const forecastsRoute = createRoute({
   },
 });
 
-const routeTree = root.addChildren([rulesRoute, ruleRoute, auditRoute, forecastsRoute]);
+const routeTree = root.addChildren([
+  siteRoute,
+  pointsRoute,
+  pointRoute,
+  rulesRoute,
+  ruleRoute,
+  auditRoute,
+  forecastsRoute,
+]);
 
 export const router = createRouter({
   routeTree,

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CommandWriter, LastCommand } from '../points/command-slots.ts';
 import { type Arbiter, createArbiter } from '../rules/arbiter.ts';
-import type { Grant } from '../rules/authority.ts';
+import { Authority, type Grant } from '../rules/authority.ts';
+import { Ownership } from '../rules/ownership.ts';
 import type { PointFacts } from '../site/catalogue.ts';
 import type { Command } from '../site/command-port.ts';
 import { quality } from '../site/quality.ts';
@@ -117,7 +118,8 @@ class Bench {
   }
 
   #start(): [Arbiter, AuthorityKeeper] {
-    const arbiter = createArbiter(this.standing);
+    const ladder = { authority: new Authority(this.standing), ownership: new Ownership() };
+    const arbiter = createArbiter(ladder);
     const port: CommandWriter = {
       superseded: () => 0,
       submit: (command) => this.#submit(command),
@@ -128,6 +130,7 @@ class Bench {
     const keeper = new AuthorityKeeper({
       catalogue: this.catalogue,
       arbiter,
+      ladder,
       port,
       store: {
         put: async (grant, gone) => {

@@ -4,7 +4,7 @@
  */
 import { Fault } from '../base/fault.ts';
 import type { CommandWriter } from '../points/command-slots.ts';
-import { type Arbiter, limitOwner } from '../rules/arbiter.ts';
+import type { Arbiter, Ladder } from '../rules/arbiter.ts';
 import type { ClockTimes, Grant, Override } from '../rules/authority.ts';
 import { type Contender, nobody, type Owner, type OwnerSegment } from '../rules/ownership.ts';
 import type { PointFacts, SiteCatalogue } from '../site/catalogue.ts';
@@ -14,7 +14,8 @@ import type { AuthorityStore, EndedGrant, SegmentRow } from './store/authority-s
 
 export interface AuthorityKeeperParts {
   readonly catalogue: SiteCatalogue;
-  readonly arbiter: Arbiter;
+  readonly arbiter: Pick<Arbiter, 'heldUntil'>;
+  readonly ladder: Ladder;
   readonly port: CommandWriter;
   readonly store: AuthorityStore;
   readonly limits: { readonly override_repeat_ms: number; readonly overrides_maximum: number };
@@ -68,24 +69,23 @@ export class AuthorityKeeper {
 
   /** Takes up what an earlier process left; what ended meanwhile has expired. */
   restore(grants: readonly Grant[], segments: readonly SegmentRow[]): void {
-    const { arbiter, catalogue, now } = this.#parts;
+    const { catalogue, now, ladder } = this.#parts;
     const moment = now();
     for (const { point: key, from_ms: fromMs, state } of segments) {
       const point = catalogue.points.find((each) => keyOf(each) === key);
-      if (point !== undefined) arbiter.ownership.restore(point.index, segmentFrom(state, fromMs));
+      if (point !== undefined) ladder.ownership.restore(point.index, segmentFrom(state, fromMs));
     }
     for (const grant of grants) {
       const point = catalogue.point({ instance: grant.instance, point_type: 'action', point: grant.point });
       // A point that the site has no more: nothing is written, and the grant runs out.
-      if (point !== undefined) arbiter.authority.hold(grant, point.index, moment);
+      if (point !== undefined) ladder.authority.hold(grant, point.index, moment);
     }
     this.#measureNothing(moment);
   }
 
   /** One look at both clocks and the readings; ends, writes and bounds what is due. */
   cycle(snapshot: Snapshot): void {
-    const { arbiter } = this.#parts;
-    const { authority } = arbiter;
+    const { authority } = this.#parts.ladder;
     const reading = (index: number, maxAgeMs: number): number | null =>
       usable(snapshot, index, maxAgeMs) ? (snapshot.values[index] ?? null) : null;
     authority.measure(reading, snapshot.monotonicMs);
@@ -99,52 +99,52 @@ export class AuthorityKeeper {
 
   /** Stores the grant, then takes it into force; answers the override that it replaced. */
   async grant(grant: Grant, untilMs: number): Promise<{ readonly replaced: Override | null }> {
-    const { arbiter, store, catalogue, limits, now } = this.#parts;
+    const { store, catalogue, limits, now, ladder } = this.#parts;
     const point = catalogue.point({ instance: grant.instance, point_type: 'action', point: grant.point });
     if (point === undefined) throw new Fault('not-found', 'the site has no such action point');
-    if (arbiter.authority.grants().length >= limits.overrides_maximum)
+    if (ladder.authority.grants().length >= limits.overrides_maximum)
       throw new Fault(
         'invalid-input',
         `at most ${limits.overrides_maximum} overrides and limits at once; release some`,
       );
-    const before = grant.kind === 'override' ? arbiter.authority.overrideOf(point.index) : null;
+    const before = grant.kind === 'override' ? ladder.authority.overrideOf(point.index) : null;
     await store.put(grant, before === null ? [] : [before.id]);
     const moment = now();
     if (moment.monotonicMs >= untilMs) {
       await store.remove([grant.id]);
       throw new Fault('engine-unavailable', 'the order expired before it could be carried out: nothing was changed');
     }
-    const replaced = arbiter.authority.hold(grant, point.index, moment);
-    if (grant.kind === 'override') arbiter.ownership.took(point.index, overrideOwner(grant), undefined, moment);
+    const replaced = ladder.authority.hold(grant, point.index, moment);
+    if (grant.kind === 'override') ladder.ownership.took(point.index, overrideOwner(grant), undefined, moment);
     return { replaced };
   }
 
   /** Gives up a grant; null where there is none of this id. */
   async release(id: string): Promise<Grant | null> {
-    const { arbiter, store, now } = this.#parts;
-    const grant = arbiter.authority.grants().find((each) => each.id === id);
+    const { store, now, ladder } = this.#parts;
+    const grant = ladder.authority.grants().find((each) => each.id === id);
     if (grant === undefined) return null;
     await store.remove([id]);
-    arbiter.authority.release(id);
+    ladder.authority.release(id);
     this.#leave(grant, now());
     this.flush();
     return grant;
   }
 
   grants(): readonly Grant[] {
-    return this.#parts.arbiter.authority.grants();
+    return this.#parts.ladder.authority.grants();
   }
 
   view(indexes: readonly number[]): PointAuthority[] {
-    const { arbiter, catalogue, port, now } = this.#parts;
+    const { catalogue, port, now, ladder } = this.#parts;
     const moment = now();
     return indexes.map((index) => {
       const point = catalogue.points[index];
       if (point === undefined) throw new Error(`no point ${index}`);
       const command = port.last(index);
-      const bounds = arbiter.authority.bounds(point);
+      const bounds = ladder.authority.bounds(point);
       return {
-        owner: arbiter.ownership.ownerOf(index),
+        owner: ladder.ownership.ownerOf(index),
         command:
           command === null
             ? null
@@ -155,7 +155,7 @@ export class AuthorityKeeper {
                 result: command.result,
                 by: command.by,
               },
-        segments: arbiter.ownership.segments(index),
+        segments: ladder.ownership.segments(index),
         next: this.#nextOwner(point, moment),
         bounds: bounds === null ? null : { low: bounds.low, high: bounds.high },
       };
@@ -164,10 +164,10 @@ export class AuthorityKeeper {
 
   /** Hands over what changed of the account. */
   flush(): void {
-    const { arbiter, catalogue, onSegments } = this.#parts;
-    if (!arbiter.ownership.hasChanged()) return;
+    const { catalogue, onSegments, ladder } = this.#parts;
+    if (!ladder.ownership.hasChanged()) return;
     onSegments(
-      arbiter.ownership.takeChanged().flatMap(({ pointIndex, segment }) => {
+      ladder.ownership.takeChanged().flatMap(({ pointIndex, segment }) => {
         const point = catalogue.points[pointIndex];
         if (point === undefined) return [];
         const { fromMs, toMs, ...state } = segment;
@@ -183,52 +183,52 @@ export class AuthorityKeeper {
   }
 
   #leave(grant: Grant, now: ClockTimes): void {
-    const { arbiter, catalogue } = this.#parts;
+    const { catalogue, ladder } = this.#parts;
     this.#written.delete(grant.id);
     const point = catalogue.point({ instance: grant.instance, point_type: 'action', point: grant.point });
     if (point === undefined) return;
-    arbiter.ownership.left(point.index, grant.id, now);
-    const override = arbiter.authority.overrideOf(point.index);
+    ladder.ownership.left(point.index, grant.id, now);
+    const override = ladder.authority.overrideOf(point.index);
     // Behind a limit that ends stands the override that it clamped.
-    if (override !== null) arbiter.ownership.took(point.index, overrideOwner(override), undefined, now);
+    if (override !== null) ladder.ownership.took(point.index, overrideOwner(override), undefined, now);
   }
 
   #writeOverride(pointIndex: number, grant: Override, snapshot: Snapshot): void {
-    const { arbiter, catalogue, limits } = this.#parts;
+    const { catalogue, limits, ladder } = this.#parts;
     const point = catalogue.points[pointIndex];
     if (point === undefined) return;
     const last = this.#written.get(grant.id);
-    const permitted = arbiter.permitted(point, grant.value);
+    const permitted = ladder.authority.permitted(point, grant.value);
     const repeatMs = Math.min(limits.override_repeat_ms, (point.holdMaxMs ?? Number.POSITIVE_INFINITY) / 2);
     const isDue =
       last === undefined ||
       last.generation !== snapshot.generation ||
       snapshot.monotonicMs - last.atMs >= repeatMs ||
-      arbiter.ownership.valueOf(pointIndex) !== permitted.value;
+      ladder.ownership.valueOf(pointIndex) !== permitted.value;
     if (!isDue || !this.#submit(point, grant.value, permitted.value, { kind: 'override', id: grant.id }, snapshot))
       return;
     this.#written.set(grant.id, { atMs: snapshot.monotonicMs, generation: snapshot.generation });
     const { limitedBy } = permitted;
-    const owner = limitedBy === null ? overrideOwner(grant) : limitOwner(limitedBy);
-    arbiter.ownership.took(pointIndex, owner, permitted.value, snapshot);
+    const owner: Owner = limitedBy === null ? overrideOwner(grant) : { kind: 'limit', ...limitedBy };
+    ladder.ownership.took(pointIndex, owner, permitted.value, snapshot);
     if (limitedBy !== null)
-      arbiter.ownership.refused(pointIndex, { ...overrideOwner(grant), reason: 'limited', atMs: snapshot.monotonicMs });
+      ladder.ownership.refused(pointIndex, { ...overrideOwner(grant), reason: 'limited', atMs: snapshot.monotonicMs });
   }
 
   /** A limit that tightens applies to what was written before, too: the actuator is brought back inside. */
   #keepInside(index: number, snapshot: Snapshot): void {
-    const { arbiter, catalogue } = this.#parts;
+    const { catalogue, ladder } = this.#parts;
     const point = catalogue.points[index];
-    const value = arbiter.ownership.valueOf(index);
-    if (point === undefined || value === null || arbiter.authority.overrideOf(index) !== null) return;
-    const { value: inside, limitedBy } = arbiter.permitted(point, value);
+    const value = ladder.ownership.valueOf(index);
+    if (point === undefined || value === null || ladder.authority.overrideOf(index) !== null) return;
+    const { value: inside, limitedBy } = ladder.authority.permitted(point, value);
     if (limitedBy === null) return;
-    const before = arbiter.ownership.ownerOf(index);
+    const before = ladder.ownership.ownerOf(index);
     const by: CommandSource = { kind: 'limit', id: limitedBy.id };
     if (!this.#submit(point, value, inside, by, snapshot)) return;
-    arbiter.ownership.took(index, limitOwner(limitedBy), inside, snapshot);
+    ladder.ownership.took(index, { kind: 'limit', ...limitedBy }, inside, snapshot);
     if (before.kind === 'rule')
-      arbiter.ownership.refused(index, { ...before, reason: 'limited', atMs: snapshot.monotonicMs });
+      ladder.ownership.refused(index, { ...before, reason: 'limited', atMs: snapshot.monotonicMs });
   }
 
   #submit(point: PointFacts, asked: number, value: number, by: CommandSource, { generation }: Snapshot): boolean {
@@ -239,13 +239,13 @@ export class AuthorityKeeper {
 
   /** Tells the device layer within which bounds it may write the safe value. */
   #bound(): void {
-    const { arbiter, catalogue, port } = this.#parts;
-    const limited = arbiter.authority.limited();
+    const { catalogue, port, ladder } = this.#parts;
+    const limited = ladder.authority.limited();
     for (const index of [...this.#bounded].filter((each) => !limited.has(each)))
       port.bound(index, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY);
     for (const index of limited) {
       const point = catalogue.points[index];
-      const bounds = point === undefined ? null : arbiter.authority.bounds(point);
+      const bounds = point === undefined ? null : ladder.authority.bounds(point);
       if (bounds !== null) port.bound(index, bounds.low, bounds.high);
     }
     this.#bounded = new Set(limited);
@@ -253,24 +253,24 @@ export class AuthorityKeeper {
 
   /** Before the first reading the failsafe bounds. */
   #measureNothing({ monotonicMs }: ClockTimes): void {
-    this.#parts.arbiter.authority.measure(() => null, monotonicMs);
+    this.#parts.ladder.authority.measure(() => null, monotonicMs);
     this.#bound();
   }
 
   #noteSafeValues(now: ClockTimes): void {
-    const { arbiter, port } = this.#parts;
+    const { port, ladder } = this.#parts;
     for (const { index } of this.#guarded) {
       const count = port.safeWrites(index);
       if (count === this.#safeWrites.get(index)) continue;
       this.#safeWrites.set(index, count);
-      if (arbiter.authority.overrideOf(index) === null) arbiter.ownership.took(index, safeValue, undefined, now);
+      if (ladder.authority.overrideOf(index) === null) ladder.ownership.took(index, safeValue, undefined, now);
     }
   }
 
   /** Who would own the point when the present owner ends. */
   #nextOwner(point: PointFacts, now: ClockTimes): NextOwner | null {
-    const { arbiter, port } = this.#parts;
-    const { ownership } = arbiter;
+    const { arbiter, ladder, port } = this.#parts;
+    const { ownership } = ladder;
     const owner = ownership.ownerOf(point.index);
     if (owner.kind === 'none' || owner.kind === 'safe') return null;
     const wall = (monotonicMs: number): number => Math.round(now.wallMs + monotonicMs - now.monotonicMs);

@@ -12,6 +12,8 @@ import { createChangeReader, createLiveTableReader } from '../points/live-table.
 import { createSampler } from '../points/sample.ts';
 import { doorbells, type PointMemory } from '../points/shared-memory.ts';
 import { type Arbiter, createArbiter } from '../rules/arbiter.ts';
+import { Authority } from '../rules/authority.ts';
+import { Ownership } from '../rules/ownership.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import { createScheduler } from '../rules/scheduler.ts';
 import type { SiteCatalogue } from '../site/catalogue.ts';
@@ -239,7 +241,8 @@ async function assemble(parts: AssemblyParts) {
     await database.close();
     throw error;
   });
-  const arbiter = createArbiter(setup.site.limits);
+  const ladder = { authority: new Authority(setup.site.limits), ownership: new Ownership() };
+  const arbiter = createArbiter(ladder);
   restoreClaims(arbiter, claims, catalogue, clock);
   const rules = ruleSet(states, limits, clock, catalogueWith, load);
   const records = await recordsOf({ ...setup, database: ofTerm }, database, clock, log);
@@ -258,6 +261,7 @@ async function assemble(parts: AssemblyParts) {
   const keeper = new AuthorityKeeper({
     catalogue,
     arbiter,
+    ladder,
     port,
     store: records,
     limits,

@@ -5,9 +5,8 @@
  * writes claim a point.
  */
 import type { PointFacts } from '../site/catalogue.ts';
-import type { StandingLimit } from '../site/standing-limits.ts';
-import { Authority, type BoundSource, bounded, type ClockTimes } from './authority.ts';
-import { type Owner, Ownership } from './ownership.ts';
+import type { Authority, ClockTimes, Permitted } from './authority.ts';
+import type { Owner, Ownership } from './ownership.ts';
 
 interface Claim {
   cycle: number;
@@ -24,15 +23,13 @@ type Verdict =
   | { readonly allowed: false; readonly reason: 'outranked'; readonly by: number }
   | { readonly allowed: false; readonly reason: 'rate-limited' };
 
-/** What may be written in place of a value, and the limit that changed it. */
-interface Permitted {
-  readonly value: number;
-  readonly limitedBy: BoundSource | null;
+/** What stands above the rules, and the account of who held each point. */
+export interface Ladder {
+  readonly authority: Authority;
+  readonly ownership: Ownership;
 }
 
 export interface Arbiter {
-  readonly authority: Authority;
-  readonly ownership: Ownership;
   /** Begins a cycle: claims of the one before no longer count, holds do. */
   beginCycle(now: ClockTimes): void;
   ask(point: PointFacts, ruleId: number, priority: number): Verdict;
@@ -61,18 +58,17 @@ interface StoredClaim {
 const minuteMs = 60_000;
 const allowed: Verdict = { allowed: true };
 
-export function createArbiter(standing: readonly StandingLimit[] = []): Arbiter {
+/** Without a ladder nothing stands above the rules: a trial of one rule. */
+export function createArbiter(ladder: Ladder | null = null): Arbiter {
   /** By point index; a point nobody has written has no claim. */
   const claims: (Claim | undefined)[] = [];
-  const authority = new Authority(standing);
-  const ownership = new Ownership();
   let now: ClockTimes = { monotonicMs: 0, wallMs: 0 };
   let cycle = 0;
   let claimed: PointFacts[] = [];
 
   const verdictOn = (point: PointFacts, ruleId: number, priority: number): Verdict => {
-    const override = authority.overrideOf(point.index);
-    if (override !== null) return { allowed: false, reason: 'overridden', by: override.id };
+    const override = ladder?.authority.overrideOf(point.index);
+    if (override) return { allowed: false, reason: 'overridden', by: override.id };
     const claim = claims[point.index];
     if (claim === undefined) return allowed;
     if (claim.cycle === cycle) return { allowed: false, reason: 'outranked', by: claim.ruleId };
@@ -86,9 +82,6 @@ export function createArbiter(standing: readonly StandingLimit[] = []): Arbiter 
   };
 
   return {
-    authority,
-    ownership,
-
     beginCycle(moment) {
       now = { monotonicMs: moment.monotonicMs, wallMs: moment.wallMs };
       cycle++;
@@ -97,17 +90,12 @@ export function createArbiter(standing: readonly StandingLimit[] = []): Arbiter 
     ask(point, ruleId, priority) {
       const verdict = verdictOn(point, ruleId, priority);
       if (!verdict.allowed) {
-        ownership.refused(point.index, { ...ruleOwner(ruleId), reason: verdict.reason, atMs: now.monotonicMs });
+        ladder?.ownership.refused(point.index, { ...ruleOwner(ruleId), reason: verdict.reason, atMs: now.monotonicMs });
       }
       return verdict;
     },
 
-    permitted(point, value) {
-      const bounds = authority.bounds(point);
-      if (bounds === null) return { value, limitedBy: null };
-      const within = bounded(value, point, bounds);
-      return { value: within, limitedBy: within === value ? null : value > within ? bounds.highBy : bounds.lowBy };
-    },
+    permitted: (point, value) => ladder?.authority.permitted(point, value) ?? { value, limitedBy: null },
 
     heldUntil(point) {
       const claim = claims[point.index];
@@ -119,8 +107,8 @@ export function createArbiter(standing: readonly StandingLimit[] = []): Arbiter 
     claim(point, ruleId, priority, { value, limitedBy }) {
       const nowMs = now.monotonicMs;
       const writer = ruleOwner(ruleId);
-      ownership.took(point.index, limitedBy === null ? writer : limitOwner(limitedBy), value, now);
-      if (limitedBy !== null) ownership.refused(point.index, { ...writer, reason: 'limited', atMs: nowMs });
+      ladder?.ownership.took(point.index, limitedBy === null ? writer : { kind: 'limit', ...limitedBy }, value, now);
+      if (limitedBy !== null) ladder?.ownership.refused(point.index, { ...writer, reason: 'limited', atMs: nowMs });
       let claim = claims[point.index];
       if (claim === undefined) {
         claim = { cycle, ruleId, priority, holdUntilMs: 0, writtenMs: [] };
@@ -165,10 +153,6 @@ export function createArbiter(standing: readonly StandingLimit[] = []): Arbiter 
       };
     },
   };
-}
-
-export function limitOwner({ id, name, untilMs }: BoundSource): Owner {
-  return { kind: 'limit', id, name, untilMs };
 }
 
 /** Its name is looked up where it is shown: it may change. */

@@ -49,6 +49,12 @@ export interface BoundSource {
   readonly untilMs: number | null;
 }
 
+/** What may be written in place of a value, and the limit that changed it. */
+export interface Permitted {
+  readonly value: number;
+  readonly limitedBy: BoundSource | null;
+}
+
 /** A reading that may bound an actuator. */
 export type ReadingOf = (pointIndex: number, maxAgeMs: number) => number | null;
 
@@ -146,6 +152,14 @@ export class Authority {
     return new Set([...this.#limits.keys(), ...this.#standing.keys()]);
   }
 
+  /** The value within all limits of the point. */
+  permitted(point: PointFacts, value: number): Permitted {
+    const bounds = this.bounds(point);
+    if (bounds === null) return { value, limitedBy: null };
+    const within = bounded(value, point, bounds);
+    return { value: within, limitedBy: within === value ? null : value > within ? bounds.highBy : bounds.lowBy };
+  }
+
   /** The tightest of all limits of a point, within its range; null where nothing limits it. Where they cross, `max` holds. */
   bounds(point: Pick<PointFacts, 'index' | 'min' | 'max'>): Bounds | null {
     const [limits, standing] = [this.#limits.get(point.index), this.#standing.get(point.index)];
@@ -178,7 +192,7 @@ export class Authority {
 }
 
 /** What is written in place of `value` within the bounds: a step inside them, or where none lies inside, the bound itself. */
-export function bounded(value: number, point: PointFacts, { low, high }: Pick<Bounds, 'low' | 'high'>): number {
+function bounded(value: number, point: PointFacts, { low, high }: Pick<Bounds, 'low' | 'high'>): number {
   if (value >= low && value <= high) return value;
   const bound = value > high ? high : low;
   const narrowed = { ...point, min: Math.max(low, point.min ?? low), max: Math.min(high, point.max ?? high) };

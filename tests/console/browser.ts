@@ -103,6 +103,6 @@ export async function visit(
       if (location.protocol === 'http:') sessionStorage.setItem('setpoint.token', given);
     }, token);
   }
-  await page.goto(service.base);
+  await page.goto(`${service.base}/#/rules`);
   return { context, page, complaints };
 }

@@ -65,7 +65,10 @@ describe.runIf(chromiumPath !== undefined)('light enough', () => {
 
   const node = (page: Page) => page.locator('[data-node="end"]').waitFor();
   const pages: [string, string, (page: Page) => Promise<unknown>][] = [
-    ['the list of rules', '/', (page) => page.getByRole('link', { name: 'Small' }).waitFor()],
+    ['the site', '/', (page) => page.getByText('Power now').waitFor()],
+    ['points', '/points', (page) => page.getByRole('link', { name: 'battery soc' }).waitFor()],
+    ['an actuator', '/points/4:action:1', (page) => page.getByText('Held by, last').waitFor()],
+    ['the list of rules', '/rules', (page) => page.getByRole('link', { name: 'Small' }).waitFor()],
     ['a rule', '/rules/1', node],
     ['a node of a rule', '/rules/1?panel=%22node%22', node],
     ['a trial', '/rules/1?panel=%22try%22', (page) => page.getByTestId('trial').waitFor()],

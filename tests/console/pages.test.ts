@@ -100,7 +100,11 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
   });
 
   const cases: PageCase[] = [
-    { name: 'rules', hash: '/', ready: (page) => page.getByText('Acted').first().waitFor() },
+    { name: 'site', hash: '/', ready: (page) => page.getByText('Power now').waitFor() },
+    { name: 'points', hash: '/points', ready: (page) => page.getByRole('link', { name: 'battery soc' }).waitFor() },
+    { name: 'point', hash: '/points/2:measurement:1', ready: (page) => page.locator('.uplot').waitFor() },
+    { name: 'actuator', hash: '/points/4:action:1', ready: (page) => page.getByText('Held by, last').waitFor() },
+    { name: 'rules', hash: '/rules', ready: (page) => page.getByText('Acted').first().waitFor() },
     {
       name: 'rule',
       hash: '/rules/1',
@@ -190,7 +194,7 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
       for (const fault of await beyondTheEdge(page)) faults.push(`${hash}: ${fault}`);
     };
     const rule = `/rules/${id}`;
-    await look('/', page.getByRole('link', { name }));
+    await look('/rules', page.getByRole('link', { name }));
     await look(rule, page.getByTestId('rule-form'), () => untilText(page.getByTestId('sentence'), new RegExp(long)));
     await look(`${rule}?panel=%22node%22`, page.getByTestId('flow-list'), async () => {
       await page.getByRole('button', { name: `Edit ${long}` }).click();

@@ -266,7 +266,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
       error: { code: 'engine-unavailable', message: 'the engine starts', correlationId: 'e2e-00001', retryable: true },
     };
     await page.route('**/api/rules?*', (route) => route.fulfill({ status: 503, json: envelope }));
-    await page.goto(`${service.base}/#/`);
+    await page.goto(`${service.base}/#/rules`);
     await page.reload();
     await untilText(page.locator('body'), /temporarily unavailable \(503\)/);
     await untilText(page.locator('body'), /cannot do this now: the engine starts[\s\S]*e2e-00001/);

@@ -2,10 +2,10 @@
 import { Autocomplete, Button, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import type { AuditFilterName, AuditSearch } from '../addresses.ts';
-import { t } from '../strings/index.ts';
+import { auditWords } from '../strings/audit.ts';
 import classes from './audit.module.css';
 
-const words = t.audit.filters;
+const words = auditWords.filters;
 const resourceKinds = ['automation-rule', 'automation-scheduler', 'processing-binding', 'identity-token'];
 const identifier = /^[A-Za-z0-9._:-]{1,128}$/;
 
@@ -56,7 +56,7 @@ export function AuditFilters({ search, onSearch }: FilterParts) {
   const isFiltered = Object.keys(search).some((name) => name !== 'event');
   return (
     <form className={classes['filters']} aria-label={words.label} onSubmit={submit}>
-      {text('action', Object.keys(t.audit.actions))}
+      {text('action', Object.keys(auditWords.actions))}
       {text('resourceKind', resourceKinds)}
       {text('resourceId', [])}
       {text('subjectId', [])}

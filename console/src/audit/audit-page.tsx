@@ -10,6 +10,7 @@ import page from '../parts/page.module.css';
 import table from '../parts/table.module.css';
 import { Notice, Tag } from '../parts/tag.tsx';
 import { useRuleNames } from '../server/queries.ts';
+import { auditWords } from '../strings/audit.ts';
 import { t } from '../strings/index.ts';
 import classes from './audit.module.css';
 import { AuditFilters } from './audit-filters.tsx';
@@ -17,7 +18,7 @@ import { type AuditEvent, useAuditEvents } from './audit-queries.ts';
 import { actionWords, outcomeTones, ruleIdOf } from './audit-words.ts';
 import { EventDialog } from './event-dialog.tsx';
 
-const words = t.audit;
+const words = auditWords;
 
 export function AuditPage() {
   const search = useSearch({ from: '/audit' });

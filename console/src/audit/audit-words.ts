@@ -1,6 +1,6 @@
 /** Actions and outcomes of audit events in words and colours. */
 import type { Tone } from '../parts/tag.tsx';
-import { t } from '../strings/index.ts';
+import { auditWords } from '../strings/audit.ts';
 import type { AuditEvent } from './audit-queries.ts';
 
 export const outcomeTones: Record<AuditEvent['outcome'], Tone> = {
@@ -18,5 +18,5 @@ export function ruleIdOf(resourceId: string): number | null {
 }
 
 export function actionWords(action: string): string {
-  return t.audit.actions[action] ?? action;
+  return auditWords.actions[action] ?? action;
 }

@@ -7,12 +7,13 @@ import { Failure } from '../parts/failure.tsx';
 import { fullTime } from '../parts/moment.tsx';
 import { Notice, Tag } from '../parts/tag.tsx';
 import { useRuleNames } from '../server/queries.ts';
+import { auditWords } from '../strings/audit.ts';
 import { t } from '../strings/index.ts';
 import classes from './audit.module.css';
 import { type AuditEvent, useAuditEvent } from './audit-queries.ts';
 import { actionWords, outcomeTones, ruleIdOf } from './audit-words.ts';
 
-const words = t.audit.event;
+const words = auditWords.event;
 
 interface DialogParts {
   readonly sequence: string;
@@ -58,8 +59,8 @@ function EventFields({ event, onSearch }: { event: AuditEvent; onSearch: (next: 
         <ResourceField event={event} />
         <dt>{fields.outcome}</dt>
         <dd>
-          <Tag tone={outcomeTones[event.outcome]}>{t.audit.outcomes[event.outcome]}</Tag>{' '}
-          {t.audit.outcomeHints[event.outcome]}
+          <Tag tone={outcomeTones[event.outcome]}>{auditWords.outcomes[event.outcome]}</Tag>{' '}
+          {auditWords.outcomeHints[event.outcome]}
         </dd>
         <dt>{fields.risk}</dt>
         <dd>{words.risks[event.risk]}</dd>

@@ -56,7 +56,7 @@ export function EditorHeader(parts: HeaderParts) {
   return (
     <div className={classes['top']}>
       <div className={classes['heading']}>
-        <Link to="/" className={classes['back'] ?? ''} aria-label={words.back}>
+        <Link to="/rules" className={classes['back'] ?? ''} aria-label={words.back}>
           <BackIcon />
         </Link>
         <h1 className={classes['name']} title={history.present.name}>
@@ -102,7 +102,7 @@ function HeaderTools({ rule, onSave, canSave, toggle, ask }: HeaderParts & Retur
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Item onClick={() => ask('run', rule)}>{t.rules.run}</Menu.Item>
-          <Menu.Item c="var(--sp-bad)" onClick={() => ask('delete', rule, () => void navigate({ to: '/' }))}>
+          <Menu.Item c="var(--sp-bad)" onClick={() => ask('delete', rule, () => void navigate({ to: '/rules' }))}>
             {t.rules.delete}
           </Menu.Item>
         </Menu.Dropdown>

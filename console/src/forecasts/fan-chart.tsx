@@ -4,11 +4,12 @@ import { useComputedColorScheme } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import type { ForecastOutput } from '../../../src/api/processing.ts';
+import { axisTimes, timeText } from '../parts/chart-times.ts';
 import { shownNumber, withUnit } from '../parts/number.ts';
-import { t } from '../strings/index.ts';
+import { forecastWords } from '../strings/forecasts.ts';
 import classes from './forecasts.module.css';
 
-const words = t.forecasts.result;
+const words = forecastWords.result;
 const heightPx = 320;
 const axisWidthPx = 66;
 /** Opacity of the widest band; each one further in adds as much. */
@@ -102,28 +103,4 @@ function optionsFor(output: ForecastOutput, withActuals: boolean, isDark: boolea
       fill,
     })),
   };
-}
-
-const dayTime = new Intl.DateTimeFormat(undefined, {
-  weekday: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-  hour12: false,
-});
-const hourOnly = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hour12: false });
-
-function timeText(seconds: number): string {
-  return dayTime.format(new Date(seconds * 1000));
-}
-
-/** The day is said where it begins. */
-function axisTimes(_: uPlot, ticks: number[]): string[] {
-  let last = '';
-  return ticks.map((tick) => {
-    const at = new Date(tick * 1000);
-    const day = at.toDateString();
-    const text = day === last ? hourOnly.format(at) : dayTime.format(at);
-    last = day;
-    return text;
-  });
 }

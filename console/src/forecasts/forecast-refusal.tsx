@@ -6,10 +6,11 @@ import { ApiError } from '../../../src/api/client.ts';
 import { Failure } from '../parts/failure.tsx';
 import { fullTime } from '../parts/moment.tsx';
 import { shownNumber } from '../parts/number.ts';
+import { forecastWords } from '../strings/forecasts.ts';
 import { t } from '../strings/index.ts';
 import classes from './forecasts.module.css';
 
-const words = t.forecasts.refusal;
+const words = forecastWords.refusal;
 
 const scalar = Type.Union([Type.Number(), Type.String(), Type.Boolean(), Type.Null()]);
 const reasonList = Type.Object({

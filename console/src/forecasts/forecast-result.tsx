@@ -5,11 +5,11 @@ import type { DerivedData } from '../../../src/api/processing.ts';
 import { fullTime, inWords, useNowMs } from '../parts/moment.tsx';
 import { shownDuration, shownNumber, withUnit } from '../parts/number.ts';
 import { Notice, Tag } from '../parts/tag.tsx';
-import { t } from '../strings/index.ts';
+import { forecastWords } from '../strings/forecasts.ts';
 import { type ExplanationSeen, explanationOf } from './explanation.ts';
 import classes from './forecasts.module.css';
 
-const words = t.forecasts.result;
+const words = forecastWords.result;
 const FanChart = lazy(() => import('./fan-chart.tsx'));
 
 interface ResultParts {

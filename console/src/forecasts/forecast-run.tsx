@@ -10,6 +10,7 @@ import { NumberField } from '../parts/number-field.tsx';
 import { Notice } from '../parts/tag.tsx';
 import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
+import { forecastWords } from '../strings/forecasts.ts';
 import { t } from '../strings/index.ts';
 import { cutOf, latestCut, quantilesOf } from './as-of.ts';
 import { issuedKey, runForecast } from './forecast-queries.ts';
@@ -17,7 +18,7 @@ import { ForecastRefusal } from './forecast-refusal.tsx';
 import { ForecastResult } from './forecast-result.tsx';
 import classes from './forecasts.module.css';
 
-const words = t.forecasts;
+const words = forecastWords;
 const usualQuantiles = ['0.1', '0.25', '0.5', '0.75', '0.9'];
 
 /** As many of the usual ones as the task gives, from the outside in. */

@@ -8,12 +8,13 @@ import { Moment } from '../parts/moment.tsx';
 import { shownDuration } from '../parts/number.ts';
 import page from '../parts/page.module.css';
 import { Notice, Tag, type Tone } from '../parts/tag.tsx';
+import { forecastWords } from '../strings/forecasts.ts';
 import { t } from '../strings/index.ts';
 import { taskKey, useProcessors, useTasks } from './forecast-queries.ts';
 import { ForecastRun } from './forecast-run.tsx';
 import classes from './forecasts.module.css';
 
-const words = t.forecasts;
+const words = forecastWords;
 const KeptForecasts = lazy(() => import('./kept-forecasts.tsx'));
 
 export function ForecastsPage() {

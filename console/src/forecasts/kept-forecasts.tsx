@@ -5,13 +5,13 @@ import type { TaskDiscoveryEntry } from '../../../src/api/processing-discovery.t
 import { Failure } from '../parts/failure.tsx';
 import { fullTime } from '../parts/moment.tsx';
 import { Notice } from '../parts/tag.tsx';
-import { t } from '../strings/index.ts';
+import { forecastWords } from '../strings/forecasts.ts';
 import { useIssued, useKept, useScores } from './forecast-queries.ts';
 import { ForecastResult } from './forecast-result.tsx';
 import classes from './forecasts.module.css';
 import { ScoreCard } from './score-card.tsx';
 
-const words = t.forecasts.kept;
+const words = forecastWords.kept;
 
 export default function KeptForecasts({ entry }: { entry: TaskDiscoveryEntry }) {
   const [back, setBack] = useState(0);

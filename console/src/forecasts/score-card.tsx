@@ -2,10 +2,10 @@
 import type { ScoreGroup, Scores } from '../../../src/api/processing-results.ts';
 import { shownNumber, withUnit } from '../parts/number.ts';
 import { Notice } from '../parts/tag.tsx';
-import { t } from '../strings/index.ts';
+import { forecastWords } from '../strings/forecasts.ts';
 import classes from './forecasts.module.css';
 
-const words = t.forecasts.scores;
+const words = forecastWords.scores;
 
 const digits = 3;
 const rounded = (value: number): string => String(Number(value.toPrecision(digits)));

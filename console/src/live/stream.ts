@@ -14,8 +14,18 @@ export type RunRecord = Static<typeof executionRecord>;
 
 export type StreamState = 'off' | 'connecting' | 'live' | 'lost';
 
+const pointValue = Type.Object({
+  instance: Type.Integer(),
+  point_type: Type.Enum(['measurement', 'action']),
+  point: Type.Integer(),
+  value: Type.Union([Type.Number(), Type.Null()]),
+  quality: Type.String(),
+  observed_at: Type.Union([Type.String(), Type.Null()]),
+});
+type PointValue = Static<typeof pointValue>;
 const message = Type.Union([
   Type.Object({ type: Type.Literal('rule_execution'), data: executionRecord }),
+  Type.Object({ type: Type.Literal('point_values'), data: Type.Array(pointValue) }),
   Type.Object({ type: Type.Literal('missed'), data: Type.Object({ count: Type.Number() }) }),
   Type.Object({ type: Type.Literal('authenticated') }),
   Type.Object({ type: Type.Literal('subscribed') }),
@@ -38,6 +48,8 @@ let cancelSettle: () => void = () => undefined;
 /** Runs that the server had to leave out because the page was slow. */
 let missed = 0;
 const watched = new Map<number, number>();
+const watchedPoints = new Map<string, number>();
+const lastValues = new Map<string, PointValue>();
 const lastRecords = new Map<number, RunRecord>();
 const listeners = new Set<() => void>();
 const recordListeners = new Set<(record: RunRecord) => void>();
@@ -55,7 +67,7 @@ function setState(next: StreamState): void {
 function open(): void {
   cancelRetry();
   const session = currentSession();
-  if (socket !== null || session.status !== 'in' || watched.size === 0) return;
+  if (socket !== null || session.status !== 'in' || isIdle()) return;
   setState('connecting');
   const own = new WebSocket(new URL('/ws', location.href.replace(/^http/, 'ws')));
   socket = own;
@@ -86,6 +98,10 @@ function receive(own: WebSocket, text: unknown): void {
       for (const listener of recordListeners) listener(value.data);
       changed();
       break;
+    case 'point_values':
+      for (const each of value.data) lastValues.set(keyOf(each), each);
+      changed();
+      break;
     case 'error':
       break;
   }
@@ -95,7 +111,7 @@ function closed(own: WebSocket, code: number): void {
   if (own !== socket) return;
   socket = null;
   if (code === unauthenticatedCode) expire();
-  if (watched.size === 0 || currentSession().status !== 'in') return setState('off');
+  if (isIdle() || currentSession().status !== 'in') return setState('off');
   setState('lost');
   cancelRetry = after(retryMs, open);
   retryMs = Math.min(retryMs * 2, retryMaxMs);
@@ -103,7 +119,19 @@ function closed(own: WebSocket, code: number): void {
 
 function subscribe(): void {
   if (!isReady || socket?.readyState !== WebSocket.OPEN) return;
-  socket.send(JSON.stringify({ type: 'subscribe', data: { source: 'rule', channels: [...watched.keys()] } }));
+  for (const [source, channels] of [
+    ['rule', [...watched.keys()]],
+    ['point', [...watchedPoints.keys()]],
+  ] as const)
+    socket.send(JSON.stringify({ type: 'subscribe', data: { source, channels } }));
+}
+
+function isIdle(): boolean {
+  return watched.size + watchedPoints.size === 0;
+}
+
+function keyOf({ instance, point_type: kind, point }: Pick<PointValue, 'instance' | 'point_type' | 'point'>): string {
+  return `${instance}:${kind}:${point}`;
 }
 
 function close(): void {
@@ -117,23 +145,26 @@ function close(): void {
 // Another subject, or none: the connection of the one before must not go on.
 onSession(() => {
   close();
-  if (currentSession().status === 'out') lastRecords.clear();
+  if (currentSession().status === 'out') {
+    lastRecords.clear();
+    lastValues.clear();
+  }
   open();
 });
 
-function watch(ids: readonly number[]): () => void {
-  for (const id of ids) watched.set(id, (watched.get(id) ?? 0) + 1);
+function watch<K>(counts: Map<K, number>, keys: readonly K[]): () => void {
+  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
   if (socket === null) open();
   else subscribe();
   return () => {
-    for (const id of ids) {
-      const count = (watched.get(id) ?? 1) - 1;
-      if (count === 0) watched.delete(id);
-      else watched.set(id, count);
+    for (const key of keys) {
+      const count = (counts.get(key) ?? 1) - 1;
+      if (count === 0) counts.delete(key);
+      else counts.set(key, count);
     }
     // A page that is left is followed by one that is entered: the connection stays for it.
     cancelSettle();
-    cancelSettle = after(watched.size === 0 ? lingerMs : 0, () => (watched.size === 0 ? close() : subscribe()));
+    cancelSettle = after(isIdle() ? lingerMs : 0, () => (isIdle() ? close() : subscribe()));
   };
 }
 
@@ -153,7 +184,27 @@ export function useMissed(): number {
 /** Listens to these rules while the component is shown. */
 export function useWatch(ids: readonly number[]): void {
   const key = ids.join(',');
-  useEffect(() => watch(key === '' ? [] : key.split(',').map(Number)), [key]);
+  useEffect(() => watch(watched, key === '' ? [] : key.split(',').map(Number)), [key]);
+}
+
+/** Follows these points while the component is shown. */
+export function useWatchPoints(keys: readonly string[]): void {
+  const all = keys.join(',');
+  useEffect(() => watch(watchedPoints, all === '' ? [] : all.split(',')), [all]);
+}
+
+/** The newest value of a point: what was pushed while the page is live, else what was read. */
+export function useLivePoint<P extends Omit<PointValue, 'quality'> & { readonly quality: string }>(
+  read: P,
+): Pick<P, 'value' | 'quality' | 'observed_at'> {
+  const pushed = useSyncExternalStore(subscribeStore, () => lastValues.get(keyOf(read)));
+  if (pushed === undefined || state !== 'live' || !isNewer(pushed.observed_at, read.observed_at)) return read;
+  return pushed;
+}
+
+/** A value that is pushed only when it changes may be older than a read that found the same. */
+function isNewer(pushed: string | null, read: string | null): boolean {
+  return read === null || (pushed !== null && pushed >= read);
 }
 
 /** The last run that was pushed of this rule; null when none was since the page was opened. */

@@ -76,3 +76,13 @@ export function Moment({ at }: { at: string }) {
     </time>
   );
 }
+
+/** A moment that is to come, such as an end. */
+export function Ahead({ at }: { at: string }) {
+  const now = useNowMs();
+  return (
+    <time dateTime={at} title={fullTime(at)}>
+      {inWords(Math.max(Date.parse(at), now), now)}
+    </time>
+  );
+}

@@ -42,7 +42,7 @@ interface ListChoice {
 export function RulesPage() {
   const rules = useRules();
   const navigate = useNavigate();
-  const { create } = useSearch({ from: '/' });
+  const { create } = useSearch({ from: '/rules' });
   const [chosen, setChosen] = useState<ListChoice>({ search: '', filter: 'all', sort: 'priority' });
   const session = useSession();
   const manage = session.status !== 'out' && mayManage(session.facts.role);
@@ -61,7 +61,7 @@ export function RulesPage() {
             <ImportRules />
             <Button
               leftSection={<PlusIcon size={16} />}
-              onClick={() => void navigate({ to: '/', search: { create: true } })}
+              onClick={() => void navigate({ to: '/rules', search: { create: true } })}
             >
               {words.create}
             </Button>
@@ -77,7 +77,7 @@ export function RulesPage() {
       {rules.data !== undefined && (
         <RuleTable rules={shown} manage={manage} empty={all.length === 0 ? null : words.noMatch(chosen.search)} />
       )}
-      {create === true && manage && <CreateRule onClose={() => void navigate({ to: '/', search: {} })} />}
+      {create === true && manage && <CreateRule onClose={() => void navigate({ to: '/rules', search: {} })} />}
     </div>
   );
 }

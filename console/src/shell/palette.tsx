@@ -127,7 +127,9 @@ function useCommands(): PageCommand[] {
   const pageCommands = usePageCommands();
   const role = session.status === 'out' ? null : session.facts.role;
   const pages: PageCommand[] = [
-    { id: 'rules', label: t.common.pages.rules, group: words.page, run: () => void navigate({ to: '/' }) },
+    { id: 'site', label: t.common.pages.site, group: words.page, run: () => void navigate({ to: '/' }) },
+    { id: 'points', label: t.common.pages.points, group: words.page, run: () => void navigate({ to: '/points' }) },
+    { id: 'rules', label: t.common.pages.rules, group: words.page, run: () => void navigate({ to: '/rules' }) },
     {
       id: 'forecasts',
       label: t.common.pages.forecasts,
@@ -148,7 +150,7 @@ function useCommands(): PageCommand[] {
       id: 'create',
       label: t.rules.create,
       group: words.action,
-      run: () => void navigate({ to: '/', search: { create: true } }),
+      run: () => void navigate({ to: '/rules', search: { create: true } }),
     });
   const byRule = (rules.data ?? []).flatMap((rule): PageCommand[] => {
     const open: PageCommand = {

@@ -90,10 +90,17 @@ function Pages() {
   const audit = session.status !== 'out' && mayAudit(session.facts.role);
   const className = classes['page'] ?? '';
   const path = useRouterState({ select: (state) => state.location.pathname });
-  const atRules = path === '/' || path.startsWith('/rules/');
+  const current = (place: string): 'page' | undefined =>
+    path === place || path.startsWith(`${place}/`) ? 'page' : undefined;
   return (
     <nav className={classes['pages']} aria-label={words.mainNavigation}>
-      <Link to="/" className={className} activeOptions={{ exact: true }} aria-current={atRules ? 'page' : undefined}>
+      <Link to="/" className={className} activeOptions={{ exact: true }}>
+        {words.pages.site}
+      </Link>
+      <Link to="/points" className={className} aria-current={current('/points')}>
+        {words.pages.points}
+      </Link>
+      <Link to="/rules" className={className} aria-current={current('/rules')}>
         {words.pages.rules}
       </Link>
       <Link to="/forecasts" className={className}>

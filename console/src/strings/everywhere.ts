@@ -11,7 +11,7 @@ export const common = {
   copy: 'Copy',
   copied: 'Copied',
   notSafety: 'Setpoint is not a safety system.',
-  pages: { rules: 'Rules', audit: 'Audit', forecasts: 'Forecasts' },
+  pages: { site: 'Site', points: 'Points', rules: 'Rules', audit: 'Audit', forecasts: 'Forecasts' },
   mainNavigation: 'Pages',
   skip: 'Skip to the content',
   commands: 'Commands',
@@ -32,7 +32,7 @@ export const common = {
   stream: {
     off: 'Live updates are off',
     connecting: 'Connecting to live updates…',
-    live: 'Live: shows runs as they happen',
+    live: 'Live: shows values and runs as they happen',
     lost: 'Live updates were interrupted. Reconnecting…',
     missed: (count: number) => `${count} runs were skipped because they arrived too fast for this page`,
     words: { off: 'Off', connecting: 'Connecting', live: 'Live', lost: 'Reconnecting' },

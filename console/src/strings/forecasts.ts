@@ -1,6 +1,6 @@
 /** Forecasts: tasks, processors, a run and its result. */
 
-export const forecasts = {
+export const forecastWords = {
   title: 'Forecasts',
   lead: 'Forecasts are derived data for people and other systems. A forecast never writes to a device.',
   off: 'Data processing is disabled on this service.',

@@ -1,0 +1,26 @@
+/** Times along a chart, in 24 hours; uPlot gives seconds since the epoch. */
+
+const dayTime = new Intl.DateTimeFormat(undefined, {
+  weekday: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  hour12: false,
+});
+const hourOnly = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hour12: false });
+
+/** A moment of a chart. */
+export function timeText(seconds: number): string {
+  return dayTime.format(new Date(seconds * 1000));
+}
+
+/** The day is said where it begins. */
+export function axisTimes(_: unknown, ticks: readonly number[]): string[] {
+  let last = '';
+  return ticks.map((tick) => {
+    const at = new Date(tick * 1000);
+    const day = at.toDateString();
+    const text = day === last ? hourOnly.format(at) : dayTime.format(at);
+    last = day;
+    return text;
+  });
+}

@@ -1,0 +1,46 @@
+/** Points in words: their place, their quality, who holds them. */
+import type { Tone } from '../parts/tag.tsx';
+import { pointWords } from '../strings/points.ts';
+import type { PointEntry, PointOwner } from './point-queries.ts';
+
+const words = pointWords;
+
+export type TableFilter = 'all' | 'action' | 'trouble';
+export const pointFilters: readonly TableFilter[] = ['all', 'action', 'trouble'];
+
+export function keyOf({
+  instance,
+  point_type: kind,
+  point,
+}: Pick<PointEntry, 'instance' | 'point_type' | 'point'>): string {
+  return words.reference(instance, kind, point);
+}
+
+export function isGood({ quality }: Pick<PointEntry, 'quality'>): boolean {
+  return quality === 'good' || quality === 'uncertain';
+}
+
+export function qualityTone({ quality }: Pick<PointEntry, 'quality'>): Tone {
+  if (quality === 'good') return 'calm';
+  return quality === 'uncertain' || quality === 'missing' ? 'warn' : 'bad';
+}
+
+export function ownerText({ kind, name }: Pick<PointOwner, 'kind' | 'name'>): string {
+  if (kind === 'safe' || kind === 'none') return words.owner[kind];
+  return words.owner[kind](name);
+}
+
+/** Grey where nothing is unusual: an override, a limit or a safe value is. */
+export function ownerTone({ kind }: Pick<PointOwner, 'kind'>): Tone {
+  if (kind === 'override' || kind === 'limit') return 'warn';
+  return kind === 'safe' ? 'info' : 'calm';
+}
+
+export function shownPoints(points: readonly PointEntry[], search: string, filter: TableFilter): PointEntry[] {
+  const wanted = search.trim().toLowerCase();
+  return points.filter((point) => {
+    if (filter === 'action' && point.point_type !== 'action') return false;
+    if (filter === 'trouble' && isGood(point) && point.last_error === null) return false;
+    return `${point.instance_name} ${point.name} ${keyOf(point)}`.toLowerCase().includes(wanted);
+  });
+}

@@ -1,0 +1,131 @@
+/** All points with their values now: what is measured, what is commanded, and what is not good. */
+import { SegmentedControl, Skeleton, TextInput, Title } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useLivePoint, useWatchPoints } from '../live/stream.ts';
+import { Failure } from '../parts/failure.tsx';
+import { Moment } from '../parts/moment.tsx';
+import { withUnit } from '../parts/number.ts';
+import page from '../parts/page.module.css';
+import table from '../parts/table.module.css';
+import { Tag } from '../parts/tag.tsx';
+import { SearchIcon } from '../shell/icons.tsx';
+import { t } from '../strings/index.ts';
+import { pointWords } from '../strings/points.ts';
+import { type PointEntry, usePoints } from './point-queries.ts';
+import {
+  isGood,
+  keyOf,
+  ownerText,
+  ownerTone,
+  pointFilters,
+  qualityTone,
+  shownPoints,
+  type TableFilter,
+} from './point-words.ts';
+import classes from './points.module.css';
+
+const words = pointWords;
+
+export function PointsPage() {
+  const points = usePoints();
+  const [search, setSearch] = useState('');
+  const [filter, setFilter] = useState<TableFilter>('all');
+  const all = points.data ?? [];
+  const shown = shownPoints(all, search, filter);
+  useWatchPoints(shown.map(keyOf));
+  return (
+    <div className={page['page']}>
+      <div className={classes['top']}>
+        <Title order={1} size="h2">
+          {words.title}
+        </Title>
+        <p className={classes['soft']} role="status">
+          {words.shown(shown.length, all.length)}
+        </p>
+      </div>
+      <div className={classes['tools']}>
+        <TextInput
+          className={classes['search'] ?? ''}
+          aria-label={words.search}
+          placeholder={words.searchHint}
+          leftSection={<SearchIcon size={16} />}
+          value={search}
+          onChange={(event) => setSearch(event.currentTarget.value)}
+        />
+        <SegmentedControl
+          aria-label={words.filterLabel}
+          value={filter}
+          onChange={(value) => setFilter(pointFilters.find((known) => known === value) ?? 'all')}
+          data={pointFilters.map((value) => ({ value, label: words.filter[value] }))}
+          size="sm"
+        />
+      </div>
+      {points.isError && points.data === undefined && (
+        <Failure error={points.error} onRetry={() => void points.refetch()} />
+      )}
+      {points.isPending && <Skeleton height={260} radius="md" aria-label={t.common.loading} />}
+      {points.data !== undefined && (shown.length === 0 ? <p>{words.none}</p> : <PointTable points={shown} />)}
+    </div>
+  );
+}
+
+function PointTable({ points }: { points: readonly PointEntry[] }) {
+  return (
+    <table className={table['table']} aria-label={words.title}>
+      <thead>
+        <tr>
+          <th scope="col">{words.columns.point}</th>
+          <th scope="col" className={classes['number']}>
+            {words.columns.value}
+          </th>
+          <th scope="col">{words.columns.quality}</th>
+          <th scope="col">{words.columns.owner}</th>
+          <th scope="col">{words.columns.command}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {points.map((point) => (
+          <PointRow key={keyOf(point)} point={point} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function PointRow({ point }: { point: PointEntry }) {
+  const now = useLivePoint(point);
+  const { owner, last_command: command, last_error: error } = point;
+  return (
+    <tr data-point={keyOf(point)}>
+      <td>
+        <PointLink point={point} />
+        <div className={classes['soft']}>{keyOf(point)}</div>
+      </td>
+      <td className={classes['number']}>{withUnit(now.value, point.unit)}</td>
+      <td>
+        <Tag tone={qualityTone(now)}>{words.quality[now.quality]}</Tag>
+        {!isGood(now) && error !== null && <div className={classes['soft']}>{error.message}</div>}
+      </td>
+      <td>{owner !== null && <Tag tone={ownerTone(owner)}>{ownerText(owner)}</Tag>}</td>
+      <td>
+        {command !== null && (
+          <>
+            {words.command(withUnit(command.written, point.unit), words.result[command.result] ?? command.result)}
+            <div className={classes['soft']}>
+              <Moment at={command.at} />
+            </div>
+          </>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+export function PointLink({ point, label }: { point: PointEntry; label?: string }) {
+  return (
+    <Link to="/points/$pointKey" params={{ pointKey: keyOf(point) }} className={classes['name'] ?? ''}>
+      {label ?? `${point.instance_name} ${point.name}`}
+    </Link>
+  );
+}

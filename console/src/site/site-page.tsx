@@ -1,0 +1,194 @@
+/** The first page: the plant now, each actuator with who holds it, what is not good, and what was decided last. */
+import { Skeleton, Title } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { useLastRun, useLivePoint, useStreamState, useWatch, useWatchPoints } from '../live/stream.ts';
+import { Failure } from '../parts/failure.tsx';
+import { Ahead, Moment } from '../parts/moment.tsx';
+import { withUnit } from '../parts/number.ts';
+import page from '../parts/page.module.css';
+import { Notice, Tag } from '../parts/tag.tsx';
+import { type PointEntry, usePoints } from '../points/point-queries.ts';
+import { isGood, keyOf, ownerText, ownerTone, qualityTone } from '../points/point-words.ts';
+import classes from '../points/points.module.css';
+import { PointLink } from '../points/points-page.tsx';
+import { outcomeOf } from '../rules/rule-words.ts';
+import { type ListedRule, useRules } from '../server/queries.ts';
+import { t } from '../strings/index.ts';
+import { pointWords, siteWords } from '../strings/points.ts';
+import { balanceOf } from './balance.ts';
+
+const words = siteWords;
+const decisionsMax = 10;
+const troubleMax = 8;
+const overviewDigits = 3;
+
+export function SitePage() {
+  const points = usePoints();
+  const stream = useStreamState();
+  const all = points.data ?? [];
+  useWatchPoints(all.map(keyOf));
+  return (
+    <div className={page['page']}>
+      <Title order={1} size="h2" mb="sm">
+        {words.title}
+      </Title>
+      {stream === 'lost' && <Notice tone="warn">{words.notLive}</Notice>}
+      {points.isError && points.data === undefined && (
+        <Failure error={points.error} onRetry={() => void points.refetch()} />
+      )}
+      {points.isPending && <Skeleton height={260} radius="md" aria-label={t.common.loading} />}
+      {points.data !== undefined && (
+        <>
+          <Balance points={all} />
+          <div className={classes['columns']}>
+            <Actuators points={all.filter(({ point_type: kind }) => kind === 'action')} />
+            <div>
+              <Trouble points={all.filter((point) => !isGood(point) || point.last_error !== null)} />
+              <Decisions />
+            </div>
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
+
+function Balance({ points }: { points: readonly PointEntry[] }) {
+  const tiles = balanceOf(points);
+  if (tiles.length === 0) return null;
+  return (
+    <section aria-labelledby="balance">
+      <h2 id="balance" className={classes['heading']}>
+        {words.balance}
+      </h2>
+      <div className={classes['tiles']}>
+        {tiles.map(({ power, level }) => (
+          <div key={keyOf(power)} className={classes['tile']}>
+            <PointLink point={power} label={power.instance_name} />
+            <Value point={power} />
+            {level !== null && <Value point={level} small />}
+          </div>
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function Value({ point, small = false }: { point: PointEntry; small?: boolean }) {
+  const now = useLivePoint(point);
+  return (
+    <div className={classes[small ? 'soft' : 'tileValue']}>
+      {withUnit(rounded(now.value), point.unit)}{' '}
+      {!isGood(now) && <Tag tone={qualityTone(now)}>{pointWords.quality[now.quality]}</Tag>}
+    </div>
+  );
+}
+
+/** An overview needs no more digits; the page of the point has them. */
+function rounded(value: number | null): number | null {
+  return value === null ? null : Number(value.toPrecision(overviewDigits));
+}
+
+function Actuators({ points }: { points: readonly PointEntry[] }) {
+  return (
+    <section className={classes['panel']} aria-labelledby="actuators">
+      <h2 id="actuators" className={classes['heading']}>
+        {words.actuators}
+      </h2>
+      {points.length === 0 && <p className={classes['soft']}>{words.noActuators}</p>}
+      <ul className={classes['list']}>
+        {points.map((point) => (
+          <Actuator key={keyOf(point)} point={point} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Actuator({ point }: { point: PointEntry }) {
+  const now = useLivePoint(point);
+  const { owner, last_command: command } = point;
+  return (
+    <li className={classes['row']}>
+      <PointLink point={point} />
+      <span className={classes['number']}>{withUnit(now.value ?? command?.written, point.unit)}</span>
+      {owner !== null && (
+        <span className={classes['soft']}>
+          <Tag tone={ownerTone(owner)}>{ownerText(owner)}</Tag> {owner.until !== null && <Ahead at={owner.until} />}
+        </span>
+      )}
+    </li>
+  );
+}
+
+function Trouble({ points }: { points: readonly PointEntry[] }) {
+  return (
+    <section className={classes['panel']} aria-labelledby="trouble">
+      <h2 id="trouble" className={classes['heading']}>
+        {words.trouble}
+      </h2>
+      {points.length === 0 && <p className={classes['soft']}>{words.allGood}</p>}
+      <ul className={classes['list']}>
+        {points.slice(0, troubleMax).map((point) => (
+          <li key={keyOf(point)} className={classes['row']}>
+            <PointLink point={point} />
+            <Tag tone={qualityTone(point)}>{pointWords.quality[point.quality]}</Tag>
+            {point.last_error !== null && (
+              <span className={classes['soft']}>
+                {point.last_error.message} <Moment at={point.last_error.at} />
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+      {points.length > troubleMax && <p className={classes['soft']}>{words.more(points.length - troubleMax)}</p>}
+    </section>
+  );
+}
+
+function Decisions() {
+  const rules = useRules();
+  const all = rules.data ?? [];
+  useWatch(all.map(({ id }) => id));
+  const ran = all
+    .filter(({ status }) => status?.last_run !== null && status?.last_run !== undefined)
+    .toSorted((one, other) => lastRunAt(other).localeCompare(lastRunAt(one)))
+    .slice(0, decisionsMax);
+  return (
+    <section className={classes['panel']} aria-labelledby="decisions">
+      <h2 id="decisions" className={classes['heading']}>
+        {words.decisions}
+      </h2>
+      {rules.data !== undefined && ran.length === 0 && <p className={classes['soft']}>{words.noDecisions}</p>}
+      <ul className={classes['list']}>
+        {ran.map((rule) => (
+          <Decision key={rule.id} rule={rule} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Decision({ rule }: { rule: ListedRule }) {
+  const pushed = useLastRun(rule.id);
+  const last = pushed ?? rule.status?.last_run;
+  if (last === null || last === undefined) return null;
+  const outcome = outcomeOf(last.outcome);
+  return (
+    <li className={classes['row']}>
+      <Link to="/rules/$ruleId" params={{ ruleId: String(rule.id) }} className={classes['name'] ?? ''}>
+        {rule.name}
+      </Link>
+      <Tag tone={outcome.tone} title={outcome.hint}>
+        {outcome.text}
+      </Tag>
+      <span className={classes['soft']}>
+        <Moment at={last.started_at} />
+      </span>
+    </li>
+  );
+}
+
+function lastRunAt({ status }: ListedRule): string {
+  return status?.last_run?.started_at ?? '';
+}
