@@ -42,7 +42,7 @@ export interface Bounds {
   readonly lowBy: BoundSource | null;
   readonly highBy: BoundSource | null;
 }
-export interface BoundSource {
+interface BoundSource {
   readonly id: string;
   readonly name: string;
   /** Wall milliseconds; null for a standing limit. */

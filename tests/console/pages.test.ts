@@ -17,6 +17,9 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const pictures = join(root, 'docs', 'images');
 /** The pictures that the README and the guide show. */
 const shown = [
+  'site-1440',
+  'points-1440',
+  'actuator-1440',
   'rules-1440',
   'rule-1440',
   'rule-node-1440-dark',
