@@ -206,6 +206,24 @@ export const statusAnswer = succeeded(ruleStatus);
 export const historyAnswer = succeeded(
   strict({ rule_id: ruleId, list: Type.Array(executionRecord), next_before: nullable(executionId) }),
 );
+const parameterEntry = strict({
+  name: Type.String(),
+  value: Type.Number(),
+  unit: nullable(Type.String()),
+  min: nullable(Type.Number()),
+  max: nullable(Type.Number()),
+  file_value: Type.Number(),
+  changed: Type.Boolean(),
+});
+export const parameterAnswer = succeeded(parameterEntry);
+export const parameterParams = strict({
+  name: Type.String({ minLength: 1, maxLength: 128, description: 'a parameter' }),
+});
+export const parameterBody = strict({
+  value: Type.Number(),
+  reason: Type.Optional(Type.String({ minLength: 3, maxLength: 500 })),
+  confirmed,
+});
 export const instancesAnswer = succeeded(
   strict({
     timezone: Type.String(),
@@ -227,7 +245,7 @@ export const instancesAnswer = succeeded(
         ),
       }),
     ),
-    parameters: Type.Array(strict({ name: Type.String(), value: Type.Number(), unit: nullable(Type.String()) })),
+    parameters: Type.Array(parameterEntry),
   }),
 );
 export const schedulerStatusAnswer = succeeded(

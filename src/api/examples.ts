@@ -180,6 +180,16 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   'automation.point.overrides': [{ name: 'in force' }],
   'automation.point.ownership': [{ name: 'the last day', params: { instance: '4', point: '1' } }],
+  'automation.parameter.update': [
+    {
+      name: 'a lower demand limit',
+      params: { name: 'demand_limit' },
+      body: { value: 180, reason: 'tariff of the winter', ...confirmed },
+    },
+  ],
+  'automation.parameter.reset': [
+    { name: 'as in the file', params: { name: 'demand_limit' }, query: { confirmed: 'true' } },
+  ],
   'automation.instance.list': [{ name: 'catalogue' }],
   'automation.scheduler.status': [{ name: 'status' }],
   'automation.scheduler.reload': [

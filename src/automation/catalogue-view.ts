@@ -1,4 +1,5 @@
 /** The site as editors see it: `GET /api/instances` [rules §2.6]. No live values. */
+
 import type { Parameter, SiteCatalogue } from '../site/catalogue.ts';
 
 export interface InstanceName {
@@ -29,6 +30,18 @@ export function catalogueView(
           writable: point.writable,
         })),
     })),
-    parameters: Object.entries(parameters).map(([name, { value, unit }]) => ({ name, value, unit: unit ?? null })),
+    parameters: Object.entries(parameters).map(([name, parameter]) => parameterView(name, parameter)),
+  };
+}
+
+export function parameterView(name: string, { value, unit, min, max, fileValue }: Parameter) {
+  return {
+    name,
+    value,
+    unit: unit ?? null,
+    min: min ?? null,
+    max: max ?? null,
+    file_value: fileValue ?? value,
+    changed: fileValue !== undefined,
   };
 }

@@ -1,7 +1,9 @@
 /** The handlers of rules and points, bound to what this process runs. */
 import { automationCapabilities } from '../automation/capabilities.ts';
+import { overlaid, parameterCapabilities } from '../automation/parameters.ts';
 import { createAuthorityReader } from '../automation/store/authority-store.ts';
 import { createHistoryReader } from '../automation/store/history-store.ts';
+import type { ParameterStore } from '../automation/store/parameter-store.ts';
 import type { RuleStore } from '../automation/store/rule-store.ts';
 import type { RuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { systemClock } from '../base/clock.ts';
@@ -31,25 +33,24 @@ interface HandlerParts {
   readonly role: EngineRole;
   readonly history: ServiceHistory;
   readonly parameters: ReturnType<typeof parametersInForce>;
+  /** Values that stand in place of those of the site file. */
+  readonly stored: ParameterStore;
 }
 
 export function siteHandlers(parts: HandlerParts) {
   return [...ruleHandlers(parts), ...pointHandlers(parts)];
 }
 
-function ruleHandlers({
-  config,
-  limits,
-  site,
-  siteInFile,
-  runtime,
-  log,
-  memory,
-  store,
-  role,
-  parameters,
-}: HandlerParts) {
-  return automationCapabilities({
+function ruleHandlers(parts: HandlerParts) {
+  const { config, limits, site, siteInFile, runtime, log, memory, store, role, parameters, stored } = parts;
+  const readParameters = async () => {
+    const read = await readParametersNow(config.configDir);
+    const inForce = overlaid(read.parameters, await stored.all());
+    return { parameters: inForce, needsRestart: changedSections(siteInFile, read.site) };
+  };
+  const { current, use } = parameters;
+  const changes = { engine: role.engine, parameters: current, readParameters, useParameters: use, stored };
+  const rules = automationCapabilities({
     clock: systemClock,
     flowLimits: { ...flowLimits, windowSamplesMaximum: limits.automation.window_samples_maximum },
     store,
@@ -58,14 +59,12 @@ function ruleHandlers({
     instances: site.instances,
     catalogue: parameters.catalogue,
     parameters: parameters.current,
-    async readParameters() {
-      const read = await readParametersNow(config.configDir);
-      return { parameters: read.parameters, needsRestart: changedSections(siteInFile, read.site) };
-    },
+    readParameters,
     useParameters: parameters.use,
     snapshot: snapshotReader(site, memory),
     log,
   });
+  return [...rules, ...parameterCapabilities(changes)];
 }
 
 function pointHandlers({ site, runtime, history, memory, store, role, parameters }: HandlerParts) {
@@ -98,16 +97,16 @@ function changedSections(running: Site, read: Site): string[] {
   return sections.filter((name) => JSON.stringify(running[name]) !== JSON.stringify(read[name]));
 }
 
-/** The parameters that rules see now, and the catalogue with them. */
 /** Live values, wherever they are: a process that stands by reads no device and asks the one that does. */
 export function liveSample(site: Site, memory: PointMemory, role: () => Pick<EngineRole, 'controls' | 'engine'>) {
   const here = createSampler(memory, site.points.length, site.channels.length, systemClock);
   return async () => (role().controls() ? here() : role().engine.ask('sample', null));
 }
 
-export function parametersInForce(site: Site) {
-  let current: Readonly<Record<string, Parameter>> = site.parameters;
-  let catalogue = siteCatalogue(site);
+/** The parameters that rules see now, and the catalogue with them. */
+export function parametersInForce(site: Site, initial: Readonly<Record<string, Parameter>>) {
+  let current = initial;
+  let catalogue = siteCatalogue({ ...site, parameters: initial });
   return {
     current: () => current,
     catalogue: () => catalogue,

@@ -10,7 +10,9 @@ import { auditIsWritable } from '../audit/writable.ts';
 import type { EngineClient } from '../automation/engine-client.ts';
 import type { ReloadReport } from '../automation/engine-contract.ts';
 import { createLiveStream, type LiveStream } from '../automation/live-stream.ts';
+import { overlaid } from '../automation/parameters.ts';
 import { createHistoryStore } from '../automation/store/history-store.ts';
+import { createParameterStore } from '../automation/store/parameter-store.ts';
 import { createRuleStore, type RuleStore } from '../automation/store/rule-store.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { systemClock } from '../base/clock.ts';
@@ -211,7 +213,8 @@ interface SiteParts {
 async function startSite({ config, limits, site, log, opened, database, runtime, identity, audit }: SiteParts) {
   const memory = createPointMemory(site.points, site.channels.length);
   const store = createRuleStore(database, systemClock, limits.automation.max_rules);
-  const parameters = parametersInForce(site);
+  const stored = createParameterStore(database);
+  const parameters = parametersInForce(site, overlaid(site.parameters, await stored.all()));
   const endings = recordGrantEndings({
     audit,
     clock: systemClock,
@@ -228,7 +231,7 @@ async function startSite({ config, limits, site, log, opened, database, runtime,
     store,
     history: createHistoryStore(runtime),
     parameters: parameters.current,
-    readParameters: async () => (await readParametersNow(config.configDir)).parameters,
+    readParameters: async () => overlaid((await readParametersNow(config.configDir)).parameters, await stored.all()),
     useParameters: parameters.use,
     log,
     recording: () => history.shared,
@@ -237,7 +240,7 @@ async function startSite({ config, limits, site, log, opened, database, runtime,
   const history = startHistory(config, site, memory, limits, log);
   // Before the device layer ends: the last look finds the values of the last moment.
   opened.add(() => history.stop());
-  return { memory, store, parameters, role, stream, history };
+  return { memory, store, stored, parameters, role, stream, history };
 }
 
 interface ForecastParts extends Omit<ProcessingSetup, 'limits' | 'database' | 'configuration'> {

@@ -5,6 +5,7 @@
 import { auditInFile } from '../audit/store/file-tables.ts';
 import { chainOlderEvents } from '../audit/store/migration.ts';
 import { auditOnServer } from '../audit/store/server-tables.ts';
+import { parametersInDatabaseFile, parametersOnServer } from '../automation/store/parameter-store.ts';
 import { ruleHeadsInFile, rulesInFile, rulesOnServer } from '../automation/store/rule-table.ts';
 import { runtimeSchema } from '../automation/store/runtime-schema.ts';
 import { historySchema } from '../historian/store/schema.ts';
@@ -20,8 +21,8 @@ const queryFunctions = `
 /** Rules and audit. */
 export const siteSchema: DatabaseSchema = {
   name: 'site',
-  file: [`${rulesInFile} ${auditInFile}`, chainOlderEvents, ruleHeadsInFile],
-  server: [`${queryFunctions} ${rulesOnServer} ${auditOnServer}`],
+  file: [`${rulesInFile} ${auditInFile}`, chainOlderEvents, ruleHeadsInFile, parametersInDatabaseFile],
+  server: [`${queryFunctions} ${rulesOnServer} ${auditOnServer}`, parametersOnServer],
 };
 
 export const schemas = {

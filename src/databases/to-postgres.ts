@@ -33,6 +33,7 @@ const site: readonly Moved[] = [
   { table: 'audit_event' },
   { table: 'audit_details' },
   { table: 'audit_mark' },
+  { table: 'parameter_value' },
 ];
 const runtime: readonly Moved[] = [
   { table: 'execution_block', counted: 'seq' },

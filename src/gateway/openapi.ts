@@ -272,7 +272,7 @@ function failuresOf(capability: Capability): FaultCode[] {
     ...(takesRevision(capability) ? (['revision-conflict', 'invalid-flow', 'invalid-trigger'] as const) : []),
     ...(capability.name === 'automation.rule.execute' ? (['no-runnable-flow'] as const) : []),
     ...(capability.name === 'automation.scheduler.reload' ? (['invalid-site'] as const) : []),
-    ...(capability.permission === 'automation.point.command' && capability.method === 'POST'
+    ...(/^automation[.](point[.](override|limit)|parameter[.]update)$/.test(capability.name)
       ? (['invalid-value', 'engine-unavailable'] as const)
       : []),
     ...(capability.body === null ? [] : (['payload-too-large', 'unsupported-media-type'] as const)),

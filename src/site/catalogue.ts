@@ -48,6 +48,11 @@ export interface PointFacts extends PointRef {
 export interface Parameter {
   readonly value: number;
   readonly unit: string | undefined;
+  /** Bounds of a value that is given while the service runs. */
+  readonly min?: number | undefined;
+  readonly max?: number | undefined;
+  /** The value of the site file, where another one is in force. */
+  readonly fileValue?: number;
 }
 
 export interface SiteCatalogue {

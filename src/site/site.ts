@@ -23,7 +23,12 @@ export const pointsMaximum = 4096;
 /** Raw values of one point that mean "not available". */
 const invalidValuesMaximum = 16;
 
-const parameterSchema = strict({ value: finite, unit: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })) });
+const parameterSchema = strict({
+  value: finite,
+  unit: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+  min: Type.Optional(finite),
+  max: Type.Optional(finite),
+});
 const pointSchema = strict({
   id: wireId,
   name: Type.String({ minLength: 1, maxLength: 128 }),
@@ -134,6 +139,7 @@ export function readSite(text: string, fileName: string): Site {
   const points = readPoints(value.instances, channels, file, faults);
   if (!isTimeZone(value.site.timezone)) faults.push(file.at('/site/timezone', 'is not an IANA time zone'));
   checkHolidays(value.holidays ?? [], file, faults);
+  checkParameters(value.parameters ?? {}, file, faults);
   const limits = readStandingLimits(value.limits ?? [], points, file, faults);
   if (faults.length > 0) throw new YamlError(faults);
   return {
@@ -156,10 +162,13 @@ export function readSite(text: string, fileName: string): Site {
   };
 }
 
-function parametersOf(
-  parameters: Readonly<Record<string, { readonly value: number; readonly unit?: string }>>,
-): Record<string, Parameter> {
-  return Object.fromEntries(Object.entries(parameters).map(([name, { value, unit }]) => [name, { value, unit }]));
+function parametersOf(parameters: Readonly<Record<string, Static<typeof parameterSchema>>>): Record<string, Parameter> {
+  return Object.fromEntries(
+    Object.entries(parameters).map(([name, { value, unit, min, max }]) => [
+      name,
+      { value, unit, ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) },
+    ]),
+  );
 }
 
 /** What stands under `channels`; a channel whose settings are wrong is known by its name only. */
@@ -334,6 +343,15 @@ function readAddress(text: PointText, channel: Channel, fault: PointFault): Addr
   }
   protocol.checkAddress?.(decoded.value, text.kind, fault);
   return decoded.value;
+}
+
+function checkParameters(
+  parameters: Readonly<Record<string, Static<typeof parameterSchema>>>,
+  file: YamlFile,
+  faults: string[],
+): void {
+  for (const [name, { value, min = value, max = value }] of Object.entries(parameters))
+    if (value < min || value > max) faults.push(file.at(`/parameters/${name}`, 'value lies outside min..max'));
 }
 
 function checkHolidays(holidays: readonly string[], file: YamlFile, faults: string[]): void {

@@ -83,6 +83,7 @@ describe('[platform §8] the tools', () => {
       .filter(({ annotations }) => annotations?.destructiveHint === true)
       .map(({ name }) => name);
     expect(destructive.toSorted()).toEqual([
+      ...['reset', 'update'].map((name) => `automation_parameter_${name}`),
       ...['limit', 'override', 'release'].map((name) => `automation_point_${name}`),
       ...['delete', 'disable', 'enable', 'execute', 'update'].map((name) => `automation_rule_${name}`),
     ]);

@@ -17,6 +17,7 @@ import {
 } from './running-service.ts';
 
 const demoPoints = virtualSite
+  .replace('  limit: { value: 10, unit: m }', '  demand_limit: { value: 200, unit: kW }')
   .replace('id: 1\n    name: tank', 'id: 4\n    name: battery')
   .replace(
     '{ id: 1, name: pump, kind: action, unit: kW, min: 0,',

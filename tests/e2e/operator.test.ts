@@ -13,6 +13,7 @@ import {
 
 const site = (port: number): string => `schema: svc.site.v1
 site: { id: s, name: S, timezone: UTC }
+parameters: { most: { value: 50, unit: kW, min: 0, max: 100 } }
 channels:
   - { id: plc, driver: modbus-tcp, host: 127.0.0.1, port: ${port}, unit_id: 1, poll_interval_ms: 50, timeout_ms: 1000, word_order: big }
 instances:
@@ -146,6 +147,22 @@ describe('[points §7] an actuator in hand', () => {
     });
     expect(entry).toMatchObject({ last_error: { code: 'refused', message: expect.stringContaining('exception 4') } });
     device.refuse(null);
+  });
+
+  test('[points §9] a parameter is changed for good, within its range, and goes back to the file', async () => {
+    const parameter = async (): Promise<unknown> => {
+      const { text } = await service.read('/instances');
+      return (JSON.parse(text) as { data: { parameters: unknown[] } }).data.parameters[0];
+    };
+    expect(await parameter()).toMatchObject({ value: 50, file_value: 50, changed: false });
+    expect((await service.command('PUT', '/parameters/most', { value: 60 })).status).toBe(200);
+    expect((await service.command('PUT', '/parameters/most', { value: 101 })).status).toBe(422);
+    expect((await service.command('POST', '/scheduler/reload')).status).toBe(200);
+    await service.stop('SIGKILL');
+    service = await startTestService(folders);
+    expect(await parameter()).toMatchObject({ value: 60, file_value: 50, changed: true });
+    expect((await service.command('DELETE', '/parameters/most')).status).toBe(200);
+    expect(await parameter()).toMatchObject({ value: 50, changed: false });
   });
 
   test('the trend of a recorded point holds what was observed', async () => {

@@ -38,7 +38,7 @@ const decided = [
   'GET /ws',
 ];
 
-/** [points §7], [points §8] the site in view and in hand. */
+/** [points §7], [points §8], [points §9] the site in view and in hand. */
 const operator = [
   `GET ${rules}/points`,
   `GET ${rules}/points/:instance/:point_type/:point/series`,
@@ -47,6 +47,8 @@ const operator = [
   `POST ${rules}/points/:instance/action/:point/limit`,
   `GET ${rules}/overrides`,
   `DELETE ${rules}/overrides/:override_id`,
+  `PUT ${rules}/parameters/:name`,
+  `DELETE ${rules}/parameters/:name`,
 ];
 
 /** [platform §2.5], [platform §4.1] and [platform §4.2] operations; [identity §2] sign-in; [platform §2.3] console files. */

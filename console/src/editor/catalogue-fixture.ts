@@ -15,6 +15,6 @@ export function catalogueSite(): ConsoleCatalogue {
         ],
       },
     ],
-    parameters: [{ name: 'soc_lower', value: 40, unit: '%' }],
+    parameters: [{ name: 'soc_lower', value: 40, unit: '%', min: null, max: null, file_value: 40, changed: false }],
   });
 }

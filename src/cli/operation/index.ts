@@ -2,6 +2,7 @@
 import { auditSearch } from './audit-search.ts';
 import { instances } from './instances.ts';
 import type { OperationCommand } from './operation-command.ts';
+import { parameterCommands } from './parameters.ts';
 import { pointCommands } from './points.ts';
 import { ruleCommands } from './rules.ts';
 import { schedulerCommands } from './scheduler.ts';
@@ -11,5 +12,6 @@ export const operationCommands: readonly OperationCommand[] = [
   ...schedulerCommands,
   instances,
   ...pointCommands,
+  ...parameterCommands,
   auditSearch,
 ];

@@ -37,6 +37,7 @@ export const instances = operationCommand('instances', automation.instances, {
         { title: 'PARAMETER', cell: ({ name }) => name },
         { title: 'VALUE', cell: ({ value }) => value, align: 'right' },
         { title: 'UNIT', cell: ({ unit }) => unit },
+        { title: 'IN FILE', cell: ({ file_value: inFile, changed }) => (changed ? inFile : null), align: 'right' },
       ],
       data.parameters,
     );
