@@ -273,6 +273,25 @@ describe('[points §7.1] an override', () => {
     expect([bench.device, bench.ended.length]).toEqual([1, 1]);
   });
 
+  test('of two that are given at once the later one holds, now and after a crash', async () => {
+    const bench = new Bench();
+    const both = await Promise.all([bench.override(10, 60), bench.override(20, 60)]);
+    expect([[...bench.stored.keys()], bench.keeper.grants().map(({ id }) => id)]).toEqual([[both[1]], [both[1]]]);
+    bench.restart();
+    bench.cycle();
+    expect(bench.device).toBe(20);
+  });
+
+  test('one of a point that the site has no more ends when it is taken up', async () => {
+    const bench = new Bench();
+    await bench.override(10, 60);
+    const [grant] = bench.stored.values();
+    if (grant === undefined) throw new Error('nothing was stored');
+    bench.stored.set('1.99.1', { ...grant, id: '1.99.1', point: 99 });
+    bench.restart();
+    expect(bench.ended.map((ended) => ended.grant.id)).toEqual(['1.99.1']);
+  });
+
   test('an order that expired while it was stored leaves nothing behind', async () => {
     const bench = new Bench();
     await expect(bench.override(42, 10, bench.monotonicMs)).rejects.toMatchObject({ code: 'engine-unavailable' });

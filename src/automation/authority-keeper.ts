@@ -69,17 +69,21 @@ export class AuthorityKeeper {
 
   /** Takes up what an earlier process left; what ended meanwhile has expired. */
   restore(grants: readonly Grant[], segments: readonly SegmentRow[]): void {
-    const { catalogue, now, ladder } = this.#parts;
+    const { catalogue, now, ladder, onEnded } = this.#parts;
     const moment = now();
     for (const { point: key, from_ms: fromMs, state } of segments) {
       const point = catalogue.points.find((each) => keyOf(each) === key);
       if (point !== undefined) ladder.ownership.restore(point.index, segmentFrom(state, fromMs));
     }
+    const over: Grant[] = [];
     for (const grant of grants) {
       const point = catalogue.point({ instance: grant.instance, point_type: 'action', point: grant.point });
-      // A point that the site has no more: nothing is written, and the grant runs out.
-      if (point !== undefined) ladder.authority.hold(grant, point.index, moment);
+      const replaced = point === undefined ? null : ladder.authority.hold(grant, point.index, moment);
+      // Of a point that the site has no more, or replaced right before a crash.
+      if (point === undefined) over.push(grant);
+      if (replaced !== null) over.push(replaced);
     }
+    if (over.length > 0) onEnded(over.map((grant) => ({ grant, endedMs: moment.wallMs })));
     this.#measureNothing(moment);
   }
 
@@ -116,6 +120,8 @@ export class AuthorityKeeper {
     }
     const replaced = ladder.authority.hold(grant, point.index, moment);
     if (grant.kind === 'override') ladder.ownership.took(point.index, overrideOwner(grant), undefined, moment);
+    // Another one came into force while this one was stored.
+    if (replaced !== null && replaced.id !== before?.id) await store.remove([replaced.id]);
     return { replaced };
   }
 
@@ -125,7 +131,8 @@ export class AuthorityKeeper {
     const grant = ladder.authority.grants().find((each) => each.id === id);
     if (grant === undefined) return null;
     await store.remove([id]);
-    ladder.authority.release(id);
+    // It may have ended by itself meanwhile.
+    if (ladder.authority.release(id) === null) return null;
     this.#leave(grant, now());
     this.flush();
     return grant;

@@ -103,8 +103,9 @@ export function startEngineCore(
   };
   const end = async (): Promise<void> => {
     if (adopted === undefined) return;
-    const { engine, bell } = await adopted;
+    const { engine, keeper, bell } = await adopted;
     engine.stop();
+    keeper.flush();
     bell.stop();
   };
 

@@ -107,7 +107,7 @@ function setup(options: Setup = {}) {
     now: () => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() }),
   });
   const engine = createEngine({
-    authority: { cycle: () => undefined, flush: () => undefined },
+    authority: { cycle: () => undefined },
     clock,
     limits,
     rules,

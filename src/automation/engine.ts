@@ -42,7 +42,7 @@ export interface EngineParts {
   readonly limits: AutomationLimits;
   readonly rules: RuleSet;
   readonly arbiter: Arbiter;
-  readonly authority: Pick<AuthorityKeeper, 'cycle' | 'flush'>;
+  readonly authority: Pick<AuthorityKeeper, 'cycle'>;
   /** Refilled by each cycle. */
   readonly snapshot: Snapshot;
   /** Refilled by each question about rules. */
@@ -347,7 +347,6 @@ class RunningEngine implements Engine {
       const claim = this.#arbiter.exportClaim(point, this.#clock.monotonicMs(), this.#clock.wallMs());
       this.#recorder.claimed(`${point.instance}:${point.point_type}:${point.point}`, JSON.stringify(claim));
     }
-    this.#parts.authority.flush();
     this.#parts.publish(record);
     return record;
   }

@@ -71,6 +71,8 @@ interface Standing {
   readonly high: MeasuredBound | null;
 }
 
+const none: ReadonlySet<number> = new Set();
+
 export class Authority {
   readonly #held = new Map<string, Held>();
   readonly #overrides = new Map<number, Held>();
@@ -149,6 +151,7 @@ export class Authority {
 
   /** Points that some limit bounds. */
   limited(): ReadonlySet<number> {
+    if (this.#limits.size + this.#standing.size === 0) return none;
     return new Set([...this.#limits.keys(), ...this.#standing.keys()]);
   }
 
