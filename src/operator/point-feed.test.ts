@@ -41,7 +41,12 @@ function setup() {
       };
     },
   });
-  const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  const settle = async (): Promise<void> => {
+    for (let turn = 0; turn < 5; turn++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      clock.advance(0);
+    }
+  };
   return { clock, state, feed, settle };
 }
 

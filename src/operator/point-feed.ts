@@ -6,6 +6,7 @@ import type { PointReader, PointSource } from '../automation/live-stream.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
+import { nextTurn } from '../base/turns.ts';
 import type { TableSample } from '../points/sample.ts';
 import type { SitePoint } from '../site/site.ts';
 import { type PointValue, valueOf } from './points-view.ts';
@@ -63,7 +64,11 @@ class SampledFeed implements PointSource {
     const { clock, sample, log } = this.#parts;
     try {
       const now = await sample();
-      for (const reader of this.#readers) send(reader, now);
+      // A turn for each: thousands of points of many readers would hold the thread.
+      for (const reader of this.#readers) {
+        send(reader, now);
+        await nextTurn(clock);
+      }
     } catch (error) {
       // The engine is elsewhere or starting: values are sent when it answers again.
       log.debug('cannot read live values for streams', { error: String(error) });
