@@ -42,7 +42,7 @@ function setup() {
     },
   });
   const settle = async (): Promise<void> => {
-    for (let turn = 0; turn < 5; turn++) {
+    for (let turn = 0; turn < 20; turn++) {
       await new Promise((resolve) => setImmediate(resolve));
       clock.advance(0);
     }

@@ -39,6 +39,9 @@ class SampledFeed implements PointSource {
   readonly #byName: ReadonlyMap<string, SitePoint>;
   readonly #readers = new Set<Reader>();
   #timer: Timer | undefined;
+  #looking = false;
+  /** A reader came during a look. */
+  #again = false;
 
   constructor(parts: PointFeedParts) {
     this.#parts = parts;
@@ -60,7 +63,21 @@ class SampledFeed implements PointSource {
     return () => void this.#readers.delete(reader);
   }
 
+  /** One look at a time; a reader that comes meanwhile has one of its own right after it. */
   async #look(): Promise<void> {
+    if (this.#looking) {
+      this.#again = true;
+      return;
+    }
+    this.#looking = true;
+    await this.#sendAll();
+    this.#looking = false;
+    if (this.#readers.size === 0) return;
+    this.#timer = this.#parts.clock.after(this.#again ? 0 : pushIntervalMs, () => void this.#look());
+    this.#again = false;
+  }
+
+  async #sendAll(): Promise<void> {
     const { clock, sample, log } = this.#parts;
     try {
       const now = await sample();
@@ -73,11 +90,6 @@ class SampledFeed implements PointSource {
       // The engine is elsewhere or starting: values are sent when it answers again.
       log.debug('cannot read live values for streams', { error: String(error) });
     }
-    if (this.#readers.size === 0 || this.#timer !== undefined) return;
-    this.#timer = clock.after(pushIntervalMs, () => {
-      this.#timer = undefined;
-      void this.#look();
-    });
   }
 }
 

@@ -8,6 +8,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { expect, test } from 'vitest';
 import { automation } from '../../src/api/automation.ts';
+import { points } from '../../src/api/points.ts';
 import { openDatabase } from '../../src/databases/site-database.ts';
 import { afterThisTest } from './per-test.ts';
 import {
@@ -22,16 +23,22 @@ import {
   virtualSite,
 } from './running-service.ts';
 
+const changes = { ...automation, ...points } as const;
+
 /** One change, said in the words of each door. */
 interface Step {
-  readonly operation: keyof typeof automation;
+  readonly operation: keyof typeof changes;
   readonly id?: number;
+  /** Other parameters of the path; `OVERRIDE` stands for the id of the override in force, in the command too. */
+  readonly params?: Readonly<Record<string, string>>;
   readonly body?: Readonly<Record<string, unknown>>;
   readonly command: readonly string[];
 }
 
 const trigger = { type: 'interval', interval_ms: 60_000 };
 const flow = editorFlow('x > 1000');
+
+const pump = { instance: '1', point: '1' };
 
 function steps(of: TestFolders): readonly Step[] {
   const flowFile = join(of.config, 'flow.json');
@@ -73,16 +80,40 @@ function steps(of: TestFolders): readonly Step[] {
     { operation: 'execute', id: 1, command: ['rules', 'execute', '1'] },
     { operation: 'create', body: { name: 'Third' }, command: ['rules', 'create', '--name', 'Third'] },
     { operation: 'remove', id: 2, command: ['rules', 'delete', '2', '--force'] },
+    {
+      operation: 'override',
+      params: pump,
+      body: { value: 20, for_seconds: 600, reason: 'three doors' },
+      command: ['points', 'override', '1', '1', '--value', '20', '--for', '600', '--reason', 'three doors'],
+    },
+    { operation: 'release', params: { override_id: 'OVERRIDE' }, command: ['points', 'release', 'OVERRIDE'] },
+    {
+      operation: 'limit',
+      params: pump,
+      body: { max: 50, for_seconds: 600, reason: 'three doors' },
+      command: ['points', 'limit', '1', '1', '--max', '50', '--for', '600', '--reason', 'three doors'],
+    },
+    {
+      operation: 'parameterUpdate',
+      params: { name: 'limit' },
+      body: { value: 12, reason: 'three doors' },
+      command: ['parameters', 'update', 'limit', '--value', '12', '--reason', 'three doors'],
+    },
+    { operation: 'parameterReset', params: { name: 'limit' }, command: ['parameters', 'reset', 'limit'] },
   ];
 }
 
 type Door = (service: TestService, step: Step) => Promise<void>;
 
-const byHttp: Door = async (service, { operation, id, body }) => {
-  const { method, path } = automation[operation];
-  const answer = await service.request(method, path.replace(':id', String(id)), {
+const byHttp: Door = async (service, { operation, id, params = {}, body }) => {
+  const { method, path } = changes[operation];
+  const place = Object.entries({ id: String(id), ...params }).reduce(
+    (text, [name, value]) => text.replace(`:${name}`, value),
+    path as string,
+  );
+  const answer = await service.request(method, place, {
     // Where the header confirms alone, it does so here.
-    ...(automation[operation].confirmedIn === 'header' ? {} : { body: { ...body, confirmed: true } }),
+    ...(changes[operation].confirmedIn === 'header' ? {} : { body: { ...body, confirmed: true } }),
     headers: { 'x-svc-confirmed': 'true' },
   });
   expect([answer.status, answer.text]).toEqual([200, expect.anything()]);
@@ -112,14 +143,21 @@ async function toolDoor(service: TestService): Promise<{ door: Door; close: () =
     env: { SVC_BASE_URL: service.base, SVC_ACCESS_TOKEN: await service.token('Engineer') },
   });
   await client.connect(transport);
-  const door: Door = async (_service, { operation, id, body }) => {
-    const name = automation[operation].name.replaceAll('.', '_');
-    const given = { ...(id === undefined ? {} : { id }), ...body, confirmed: true };
+  const door: Door = async (_service, { operation, id, params, body }) => {
+    const name = changes[operation].name.replaceAll('.', '_');
+    const given = { ...(id === undefined ? {} : { id }), ...params, ...body, confirmed: true };
     const result = await client.callTool({ name, arguments: given });
     expect(result, JSON.stringify(result.content)).toMatchObject({ structuredContent: { success: true } });
     expect(result.isError).toBeUndefined();
   };
   return { door, close: () => client.close() };
+}
+
+async function withOverride(service: TestService, step: Step): Promise<Step> {
+  if (!step.command.includes('OVERRIDE')) return step;
+  const { text } = await service.read('/overrides');
+  const id = (JSON.parse(text) as { data: { list: { override_id: string }[] } }).data.list[0]?.override_id ?? '';
+  return { ...step, params: { override_id: id }, command: step.command.map((word) => word.replace('OVERRIDE', id)) };
 }
 
 /** What is left when the steps were taken: rules and audit events, without what no two runs share. */
@@ -130,7 +168,7 @@ async function trace(open: (service: TestService) => Promise<{ door: Door; close
   afterThisTest(() => service.stop());
   const { door, close } = await open(service);
   afterThisTest(close);
-  for (const step of steps(of)) await door(service, step);
+  for (const step of steps(of)) await door(service, await withOverride(service, step));
   const database = openDatabase(join(of.data, 'site.sqlite'));
   const rules = await database.query.selectFrom('rules').selectAll().orderBy('id').execute();
   const events = await database.query
@@ -165,11 +203,11 @@ test('[platform §3] every mutation by HTTP, by the command line and by the tool
     [1, 'Fill', 0, 4],
     [3, 'Third', 0, 1],
   ]);
-  expect(http.events).toHaveLength(20);
+  expect(http.events).toHaveLength(30);
   expect(command).toEqual(http);
   expect(tools).toEqual(http);
   // No mutation is left out.
-  const mutations = Object.entries(automation).flatMap(([name, { kind }]) => (kind === 'command' ? [name] : []));
+  const mutations = Object.entries(changes).flatMap(([name, { kind }]) => (kind === 'command' ? [name] : []));
   const of = testFolders(virtualSite);
   afterThisTest(of.remove);
   expect(new Set(steps(of).map(({ operation }) => operation as string))).toEqual(new Set(mutations));
