@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { type Log, silentLog } from '../base/log.ts';
+import { createCommandWriter } from '../points/command-slots.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
 import { createPointMemory } from '../points/shared-memory.ts';
 import { readSite } from '../site/site.ts';
@@ -98,6 +99,35 @@ test('a layer that is started idle touches no device before it is told to, also 
     await expect.poll(async () => (await layer.counts()).sent, { timeout: 10_000 }).toBe(1);
     await layer.restart();
     await expect.poll(online, { timeout: 10_000 }).toEqual(['online']);
+  } finally {
+    await layer.stop();
+    await device.stop();
+  }
+});
+
+test('[points §7.2] the safe value keeps limits too, and the engine learns of it; what became of a command and why is known', async () => {
+  const device = await startModbusDevice();
+  const site = siteOf(
+    `[{ id: plc, driver: modbus-tcp, host: 127.0.0.1, port: ${device.port}, unit_id: 1, poll_interval_ms: 20, timeout_ms: 500, word_order: big }]`,
+    `[{ id: 1, name: power, kind: action, unit: kW, channel: plc, safe_value: 90, hold_max_ms: 100, address: { table: holding, register: 8, type: uint16 } }]`,
+  );
+  const { memory, layer } = start(site);
+  const port = createCommandWriter(memory, systemClock);
+  const written = () => device.holding.readUInt16BE(16);
+  const by = { kind: 'rule', id: '1' } as const;
+  const submit = (value: number) =>
+    port.submit({ pointIndex: 0, value, priority: 0, generation: layer.generation(), asked: value, by });
+  try {
+    port.bound(0, 10, 60);
+    await expect.poll(written, { timeout: 10_000 }).toBe(60);
+    expect([port.safeWrites(0), port.last(0)]).toEqual([1, null]);
+    expect(submit(20)).toBe('accepted');
+    await expect.poll(() => port.last(0)?.result, { timeout: 10_000 }).toBe('written');
+    expect(port.last(0)).toMatchObject({ asked: 20, value: 20, by });
+    device.refuse(2);
+    expect(submit(30)).toBe('accepted');
+    await expect.poll(() => port.last(0)?.result, { timeout: 10_000 }).toBe('failed');
+    expect(await layer.errors()).toMatchObject([{ index: 0, code: 'refused', message: expect.stringContaining('2') }]);
   } finally {
     await layer.stop();
     await device.stop();

@@ -227,6 +227,9 @@ describe.each(historyEngines)(
           // Wide, and cut by labels: rollups inside, rows at the borders.
           10 * minuteMs + 1000,
           35 * minuteMs + 700,
+          // Two widths of rollups, one after the other.
+          121 * minuteMs,
+          125 * minuteMs + 300,
         ),
         steps: fc.integer({ min: 1, max: 9 }),
         // On borders of rollups and off them.

@@ -160,13 +160,15 @@ function spanOf({ asOfMs, cadenceMs, steps }: WindowRequest): Span {
 const cutCellRollups = 8;
 
 /**
- * The widths of rollups that are read, one after the other; none where only rows are. The widest none of which is cut by a label
- * suffices; where labels cut them, each narrower width reads what is left of the one before.
+ * The widths of rollups that are read, one after the other; none where only rows are. Where labels cut rollups, each narrower width
+ * reads what is left of the one before, down to one that no label cuts.
  */
 export function rollupLevels({ asOfMs, cadenceMs }: WindowRequest, useRollups: boolean): readonly number[] {
   if (!useRollups) return [];
-  const whole = rollupWidthsMs.find((width) => asOfMs % width === 0 && cadenceMs % width === 0);
-  return whole === undefined ? rollupWidthsMs.filter((width) => cadenceMs >= width * cutCellRollups) : [whole];
+  const isWhole = (width: number): boolean => asOfMs % width === 0 && cadenceMs % width === 0;
+  const whole = rollupWidthsMs.findIndex(isWhole);
+  const levels = whole === -1 ? rollupWidthsMs : rollupWidthsMs.slice(0, whole + 1);
+  return levels.filter((width) => isWhole(width) || cadenceMs >= width * cutCellRollups);
 }
 
 type RollupName = RowsName | 'width' | 'skew';

@@ -109,6 +109,28 @@ describe('[points §4.1] a command is accepted now or has failed', () => {
     expect(taker.take(0)).toEqual(expect.objectContaining({ index: 0, value: 1 }));
   });
 
+  test('[points §8.1] the last command is accepted until it is reported, and expired when it is dropped or too old', () => {
+    const { clock, submit, taker, writer } = slots();
+    expect(writer.last(0)).toBeNull();
+    submit(0, 1);
+    expect(writer.last(0)).toMatchObject({ value: 1, by, result: 'accepted', atMs: clock.monotonicMs() });
+    const taken = taker.take(0);
+    taker.report(0, taken?.serial ?? 0, true);
+    expect(writer.last(0)?.result).toBe('written');
+    submit(0, 2);
+    const second = taker.take(0);
+    submit(0, 3);
+    // A report on the one before says nothing of the newest.
+    taker.report(0, second?.serial ?? 0, false);
+    expect(writer.last(0)).toMatchObject({ value: 3, result: 'accepted' });
+    taker.drop(0);
+    expect(writer.last(0)?.result).toBe('expired');
+    submit(0, 4);
+    clock.advance(maxAgeMs + 1);
+    taker.take(0);
+    expect(writer.last(0)?.result).toBe('expired');
+  });
+
   test('drop empties a slot and counts what was in it', () => {
     const { submit, taker } = slots();
     submit(0, 1);
@@ -135,6 +157,13 @@ describe('[points §4.2] generations', () => {
     expect(newTaker.take(0)).toBeNull();
     expect(submit(0, 1)).toBe('stale-generation');
     expect(submit(0, 1, next)).toBe('offline');
+  });
+
+  test('[points §8.1] a command in flight has expired when the generation changes', () => {
+    const { memory, submit, writer } = slots();
+    submit(0, 1);
+    beginGeneration(memory);
+    expect(writer.last(0)?.result).toBe('expired');
   });
 
   test('a command that slips in while the generation changes is never sent', () => {
