@@ -48,6 +48,23 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await context.close();
   });
 
+  test('a parameter is changed, shown against the file, and goes back to it', async () => {
+    const { page, context, complaints } = await visit(browser, service, { role: 'Engineer' });
+    await page.getByRole('link', { name: 'Site', exact: true }).click();
+    await page.getByRole('button', { name: 'Change demand_limit' }).click();
+    await page.getByRole('dialog').getByLabel('Value in kW').fill('180');
+    await page.keyboard.press('Enter');
+    const row = page.locator('[data-parameter="demand_limit"]');
+    await row.getByText('changed, 200 kW in the file').waitFor();
+    await row.getByText('180 kW').waitFor();
+    await page.getByRole('button', { name: 'Change demand_limit' }).click();
+    await page.getByRole('button', { name: 'Back to 200 kW' }).click();
+    await expect.poll(() => row.getByText('in the file').count()).toBe(0);
+    await row.getByText('200 kW').waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   test('a Viewer sees all of it and may change nothing; a search finds a point; values go on by themselves', async () => {
     const { page, context, complaints } = await visit(browser, service, { role: 'Viewer' });
     await page.getByRole('link', { name: 'Points', exact: true }).click();

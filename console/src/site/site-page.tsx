@@ -16,6 +16,7 @@ import { type ListedRule, useRules } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
 import { pointWords, siteWords } from '../strings/points.ts';
 import { balanceOf } from './balance.ts';
+import { ParametersPanel } from './parameters-panel.tsx';
 
 const words = siteWords;
 const decisionsMax = 10;
@@ -41,7 +42,10 @@ export function SitePage() {
         <>
           <Balance points={all} />
           <div className={classes['columns']}>
-            <Actuators points={all.filter(({ point_type: kind }) => kind === 'action')} />
+            <div>
+              <Actuators points={all.filter(({ point_type: kind }) => kind === 'action')} />
+              <ParametersPanel />
+            </div>
             <div>
               <Trouble points={all.filter((point) => !isGood(point) || point.last_error !== null)} />
               <Decisions />

@@ -102,4 +102,16 @@ export const siteWords = {
   noDecisions: 'No rule has run yet.',
   notLive: 'Not live: these values are not updated.',
   more: (n: number) => `and ${n} more`,
+  parameters: {
+    title: 'Parameters',
+    change: 'Change',
+    edit: (name: string) => `Change ${name}`,
+    lead: 'Rules use the new value from their next run on.',
+    value: (unit: string) => (unit === '1' ? 'Value' : `Value in ${unit}`),
+    range: (min: string, max: string) => `${min} to ${max}`,
+    reason: 'Reason (optional)',
+    changed: (value: string) => `changed, ${value} in the file`,
+    reset: (value: string) => `Back to ${value}`,
+    done: (name: string) => `${name} is changed.`,
+  },
 };
