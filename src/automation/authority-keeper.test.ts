@@ -23,7 +23,7 @@ interface BenchOptions {
   readonly standing?: readonly StandingLimit[];
 }
 
-/** One actuator (instance 1, action 1), one measurement, a device that does what it is told, and a store. */
+/** One actuator (instance 1, action 1), one measurement, an obedient device, and a store. */
 class Bench {
   readonly catalogue;
   readonly point: PointFacts;

@@ -6,7 +6,7 @@ import { Fault } from '../base/fault.ts';
 import type { CommandWriter } from '../points/command-slots.ts';
 import type { Arbiter, Ladder } from '../rules/arbiter.ts';
 import type { ClockTimes, Grant, Override } from '../rules/authority.ts';
-import { type Contender, nobody, type Owner, type OwnerSegment } from '../rules/ownership.ts';
+import { type Contender, noOwner, type Owner, type OwnerSegment } from '../rules/ownership.ts';
 import type { PointFacts, SiteCatalogue } from '../site/catalogue.ts';
 import type { CommandSource } from '../site/command-port.ts';
 import { type Snapshot, usable } from '../site/snapshot.ts';
@@ -125,7 +125,7 @@ export class AuthorityKeeper {
     return { replaced };
   }
 
-  /** Gives up a grant; null where there is none of this id. */
+  /** Ends a grant; null if none of this id is in force. */
   async release(id: string): Promise<Grant | null> {
     const { store, now, ladder } = this.#parts;
     const grant = ladder.authority.grants().find((each) => each.id === id);
@@ -291,7 +291,7 @@ export class AuthorityKeeper {
       return safe === null ? null : { owner: safe, atMs: safeAtMs };
     }
     if (contender !== null) return { owner: ownerFrom(contender), atMs: owner.untilMs };
-    return { owner: safe ?? nobody, atMs: safe === null ? owner.untilMs : null };
+    return { owner: safe ?? noOwner, atMs: safe === null ? owner.untilMs : null };
   }
 }
 
@@ -314,7 +314,7 @@ function keyOf({ instance, point_type: kind, point }: PointFacts): string {
   return `${instance}:${kind}:${point}`;
 }
 
-/** What was stored by this program: nobody else writes the table. */
+/** A stored state is trusted: only the engine writes that table. */
 function segmentFrom(state: string, fromMs: number): OwnerSegment {
   return { ...(JSON.parse(state) as Omit<OwnerSegment, 'fromMs' | 'toMs'>), fromMs, toMs: null };
 }

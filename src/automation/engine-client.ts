@@ -54,7 +54,7 @@ export interface EngineClientParts {
   readonly log: Log;
   readonly limits: AutomationLimits;
   readonly onExecutions: (records: readonly ExecutionRecord[]) => void;
-  /** Overrides and limits reached their end; each is told again after a restart until it is forgotten. */
+  /** Overrides and limits reached their end; each is reported again after a restart until it is forgotten. */
   readonly onGrantsEnded: (ended: readonly EndedGrant[]) => void;
   /** A fresh engine runs: whatever it must be told again is told now. */
   readonly onStart: () => void;

@@ -153,7 +153,7 @@ export type EngineMethods = {
   readonly watch: (question: { readonly ruleIds: readonly number[] }) => null;
   /** Stores an override or a limit and takes it into force; answers the override that it replaces. */
   readonly grant: (order: GrantOrder) => { readonly replaced: Override | null };
-  /** Gives up an override or a limit; null where there is none of this id. */
+  /** Ends an override or a limit; null if none of this id is in force. */
   readonly release: (order: { readonly id: string }) => Grant | null;
   /** Removes grants whose end is recorded. */
   readonly forget: (order: { readonly ids: readonly string[] }) => null;

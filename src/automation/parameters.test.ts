@@ -32,7 +32,7 @@ function setup() {
 }
 
 describe('[points §9] parameters', () => {
-  test('a change is stored, told to the engine, and shown beside the value of the file; a reset takes it back', async () => {
+  test('a change is stored, reaches the engine and shows beside the value of the file; a reset takes it back', async () => {
     const { stored, reloads, call, update, reset, current } = setup();
     const changed = await call(update, 'limit', { value: 80, reason: 'winter' });
     expect(changed).toMatchObject({

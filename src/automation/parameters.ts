@@ -73,7 +73,7 @@ async function changed(
   parts: ParameterParts,
   name: string,
   before: Parameter,
-  told: Readonly<Record<string, unknown>>,
+  noted: Readonly<Record<string, unknown>>,
 ): Promise<Answer> {
   const { parameters } = await parts.readParameters();
   await parts.engine.reload(parameters);
@@ -81,6 +81,6 @@ async function changed(
   const after = parameters[name] ?? before;
   return {
     data: succeeded(parameterView(name, after)),
-    auditDetails: { before: { value: before.value }, after: { value: after.value }, ...told },
+    auditDetails: { before: { value: before.value }, after: { value: after.value }, ...noted },
   };
 }

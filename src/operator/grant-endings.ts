@@ -1,4 +1,4 @@
-/** Records the end of overrides and limits that nobody released [points §7.1]: each until the audit log has taken it. */
+/** Records overrides and limits that ended by themselves [points §7.1]; each is tried until the audit log has taken it. */
 import type { AuditLog } from '../audit/log.ts';
 import type { EndedGrant } from '../automation/store/authority-store.ts';
 import type { Clock, Timer } from '../base/clock.ts';
@@ -16,7 +16,7 @@ export interface GrantEndingsParts {
   readonly audit: Pick<AuditLog, 'append'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** The end is recorded: the engine need not tell of it again. */
+  /** Called when the end is recorded: the engine need not report it again. */
   readonly forget: (ids: readonly string[]) => Promise<unknown>;
 }
 

@@ -32,7 +32,7 @@ export interface OwnerSegment {
   readonly contenders: readonly Omit<Contender, 'atMs'>[];
 }
 
-export const nobody: Owner = { kind: 'none', id: '', name: '', untilMs: null };
+export const noOwner: Owner = { kind: 'none', id: '', name: '', untilMs: null };
 
 /** Contenders that one segment names. */
 export const contendersMaximum = 16;
@@ -92,12 +92,12 @@ export class Ownership {
   left(pointIndex: number, id: string, now: ClockTimes): void {
     const open = this.#open.get(pointIndex);
     if (open?.owner.id !== id) return;
-    this.#begin(pointIndex, nobody, open.value, now, open.turnsMs);
+    this.#begin(pointIndex, noOwner, open.value, now, open.turnsMs);
     this.#touched.add(pointIndex);
   }
 
   ownerOf(pointIndex: number): Owner {
-    return this.#open.get(pointIndex)?.owner ?? nobody;
+    return this.#open.get(pointIndex)?.owner ?? noOwner;
   }
 
   valueOf(pointIndex: number): number | null {
