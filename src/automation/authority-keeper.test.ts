@@ -297,6 +297,12 @@ describe('[points §7.1] an override', () => {
     await expect(bench.override(42, 10, bench.monotonicMs)).rejects.toMatchObject({ code: 'engine-unavailable' });
     bench.cycle();
     expect([bench.stored.size, bench.device]).toEqual([0, null]);
+    // Nor does it cost the one that it was to replace its place in the store.
+    const first = await bench.override(7, 10);
+    await expect(bench.override(42, 10, bench.monotonicMs)).rejects.toMatchObject({ code: 'engine-unavailable' });
+    bench.restart();
+    bench.cycle();
+    expect([[...bench.stored.keys()], bench.device]).toEqual([[first], 7]);
   });
 
   test('`overrides_maximum`, at its edge', async () => {
@@ -332,6 +338,22 @@ describe('[points §7.2] limits', () => {
     bench.advance(60_000);
     bench.cycle();
     expect([bench.device, bench.bounds]).toEqual([49, [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]]);
+  });
+
+  test('so does one that finds the actuator at its safe value, or at a value that only the device knows', async () => {
+    const guarded = new Bench({ facts: { holdMaxMs: 60_000, safeValue: 90 } });
+    guarded.cycle([{ rule: 7, priority: 1, value: 20 }]);
+    guarded.safeWrites++;
+    guarded.cycle();
+    expect(guarded.view().segments.at(-1)).toMatchObject({ owner: { kind: 'safe' }, value: 90 });
+    await guarded.limit(null, 50, 60);
+    guarded.cycle();
+    expect(guarded.device).toBe(50);
+    const unknown = new Bench();
+    unknown.reading = 80;
+    await unknown.limit(null, 50, 60);
+    unknown.cycle();
+    expect(unknown.device).toBe(50);
   });
 
   const measured = (index: number): StandingLimit => ({

@@ -71,8 +71,9 @@ export class AuthorityKeeper {
   restore(grants: readonly Grant[], segments: readonly SegmentRow[]): void {
     const { catalogue, now, ladder, onEnded } = this.#parts;
     const moment = now();
+    const byKey = new Map(catalogue.points.map((point) => [keyOf(point), point]));
     for (const { point: key, from_ms: fromMs, state } of segments) {
-      const point = catalogue.points.find((each) => keyOf(each) === key);
+      const point = byKey.get(key);
       if (point !== undefined) ladder.ownership.restore(point.index, segmentFrom(state, fromMs));
     }
     const over: Grant[] = [];
@@ -115,7 +116,8 @@ export class AuthorityKeeper {
     await store.put(grant, before === null ? [] : [before.id]);
     const moment = now();
     if (moment.monotonicMs >= untilMs) {
-      await store.remove([grant.id]);
+      if (before === null) await store.remove([grant.id]);
+      else await store.put(before, [grant.id]);
       throw new Fault('engine-unavailable', 'the order expired before it could be carried out: nothing was changed');
     }
     const replaced = ladder.authority.hold(grant, point.index, moment);
@@ -226,8 +228,11 @@ export class AuthorityKeeper {
   #keepInside(index: number, snapshot: Snapshot): void {
     const { catalogue, ladder } = this.#parts;
     const point = catalogue.points[index];
-    const value = ladder.ownership.valueOf(index);
-    if (point === undefined || value === null || ladder.authority.overrideOf(index) !== null) return;
+    if (point === undefined) return;
+    // Of a point that was never written the device may know the value.
+    const reading = usable(snapshot, index, point.maxAgeMs) ? (snapshot.values[index] ?? null) : null;
+    const value = ladder.ownership.valueOf(index) ?? reading;
+    if (value === null || ladder.authority.overrideOf(index) !== null) return;
     const { value: inside, limitedBy } = ladder.authority.permitted(point, value);
     if (limitedBy === null) return;
     const before = ladder.ownership.ownerOf(index);
@@ -266,11 +271,16 @@ export class AuthorityKeeper {
 
   #noteSafeValues(now: ClockTimes): void {
     const { port, ladder } = this.#parts;
-    for (const { index } of this.#guarded) {
+    for (const point of this.#guarded) {
+      const { index } = point;
       const count = port.safeWrites(index);
       if (count === this.#safeWrites.get(index)) continue;
       this.#safeWrites.set(index, count);
-      if (ladder.authority.overrideOf(index) === null) ladder.ownership.took(index, safeValue, undefined, now);
+      const bounds = ladder.authority.bounds(point);
+      const { safeValue: value } = point;
+      const isFree = value === undefined || bounds === null;
+      const written = isFree ? value : Math.min(Math.max(value, bounds.low), bounds.high);
+      if (ladder.authority.overrideOf(index) === null) ladder.ownership.took(index, safeOwner, written, now);
     }
   }
 
@@ -284,7 +294,7 @@ export class AuthorityKeeper {
     const contender = newest(ownership.contendersOf(point.index), now.monotonicMs);
     const last = port.last(point.index);
     const safeAtMs = point.holdMaxMs === undefined || last === null ? null : wall(last.atMs + point.holdMaxMs);
-    const safe = point.holdMaxMs === undefined ? null : safeValue;
+    const safe = point.holdMaxMs === undefined ? null : safeOwner;
     if (owner.kind === 'rule') {
       const hold = arbiter.heldUntil(point);
       if (contender !== null && hold !== null) return { owner: ownerFrom(contender), atMs: wall(hold.untilMs) };
@@ -308,7 +318,7 @@ function overrideOwner({ id, reason, untilMs }: Override): Owner {
   return { kind: 'override', id, name: reason, untilMs };
 }
 
-const safeValue: Owner = { kind: 'safe', id: '', name: '', untilMs: null };
+const safeOwner: Owner = { kind: 'safe', id: '', name: '', untilMs: null };
 
 function keyOf({ instance, point_type: kind, point }: PointFacts): string {
   return `${instance}:${kind}:${point}`;

@@ -31,6 +31,7 @@ const point = (index: number, kind: PointFacts['point_type'], number: number): P
   maxWritesPerMinute: undefined,
   priorityHoldMs: 0,
   holdMaxMs: undefined,
+  safeValue: undefined,
 });
 /** Measurements 1 and 2 at positions 0 and 1, actions 1 and 2 at positions 2 and 3. */
 const points = [point(0, 'measurement', 1), point(1, 'measurement', 2), point(2, 'action', 1), point(3, 'action', 2)];

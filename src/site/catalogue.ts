@@ -43,6 +43,8 @@ export interface PointFacts extends PointRef {
   readonly priorityHoldMs: number;
   /** How long commands may stay away before the device layer writes the safe value; undefined where it has none. */
   readonly holdMaxMs: number | undefined;
+  /** What it writes then. */
+  readonly safeValue: number | undefined;
 }
 
 export interface Parameter {

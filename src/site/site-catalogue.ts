@@ -20,6 +20,7 @@ export function siteCatalogue(site: Pick<Site, 'timezone' | 'points' | 'paramete
       maxWritesPerMinute: point.maxWritesPerMinute,
       priorityHoldMs: point.priorityHoldMs,
       holdMaxMs: point.holdMaxMs,
+      safeValue: point.safeValue,
     }),
   );
   const byKey = new Map(points.map((point) => [keyOf(point), point]));

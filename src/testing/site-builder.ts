@@ -34,6 +34,7 @@ export function testCatalogue(overrides: Partial<PointFacts> = {}): SiteCatalogu
       maxWritesPerMinute: undefined,
       priorityHoldMs: 0,
       holdMaxMs: undefined,
+      safeValue: undefined,
       ...(writable ? overrides : {}),
     }),
   );

@@ -36,6 +36,7 @@ export function consoleCatalogue(site: SiteView): ConsoleCatalogue {
         maxWritesPerMinute: undefined,
         priorityHoldMs: 0,
         holdMaxMs: undefined,
+        safeValue: undefined,
       }),
     );
   const byKey = new Map(points.map((point) => [pointKey(point), point]));
