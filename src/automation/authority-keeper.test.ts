@@ -381,7 +381,7 @@ describe('[points §7.2] limits', () => {
     expect(write()).toBe(20);
   });
 
-  test('an override is held within limits, and the account says so', async () => {
+  test('limits clamp an override, and the account names the limit as the owner', async () => {
     const bench = new Bench();
     const override = await bench.override(90, 60);
     await bench.limit(null, 50, 30);

@@ -10,7 +10,7 @@ import { type Contender, noOwner, type Owner, type OwnerSegment } from '../rules
 import type { PointFacts, SiteCatalogue } from '../site/catalogue.ts';
 import type { CommandSource } from '../site/command-port.ts';
 import { type Snapshot, usable } from '../site/snapshot.ts';
-import type { AuthorityStore, EndedGrant, SegmentRow } from './store/authority-store.ts';
+import { type AuthorityStore, type EndedGrant, type SegmentRow, segmentOf } from './store/authority-store.ts';
 
 export interface AuthorityKeeperParts {
   readonly catalogue: SiteCatalogue;
@@ -72,9 +72,9 @@ export class AuthorityKeeper {
     const { catalogue, now, ladder, onEnded } = this.#parts;
     const moment = now();
     const byKey = new Map(catalogue.points.map((point) => [keyOf(point), point]));
-    for (const { point: key, from_ms: fromMs, state } of segments) {
-      const point = byKey.get(key);
-      if (point !== undefined) ladder.ownership.restore(point.index, segmentFrom(state, fromMs));
+    for (const row of segments) {
+      const point = byKey.get(row.point);
+      if (point !== undefined) ladder.ownership.restore(point.index, segmentOf(row));
     }
     const over: Grant[] = [];
     for (const grant of grants) {
@@ -322,9 +322,4 @@ const safeOwner: Owner = { kind: 'safe', id: '', name: '', untilMs: null };
 
 function keyOf({ instance, point_type: kind, point }: PointFacts): string {
   return `${instance}:${kind}:${point}`;
-}
-
-/** A stored state is trusted: only the engine writes that table. */
-function segmentFrom(state: string, fromMs: number): OwnerSegment {
-  return { ...(JSON.parse(state) as Omit<OwnerSegment, 'fromMs' | 'toMs'>), fromMs, toMs: null };
 }

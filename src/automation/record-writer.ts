@@ -297,8 +297,10 @@ class StoringWriter implements RecordWriter {
     let full = false;
     try {
       const before = clock.wallMs() - limits.history_days * dayMs;
-      full = (await store.pruneBefore(before, limits.record_chunk_rows)) >= limits.record_chunk_rows;
-      await store.pruneSegments(clock.wallMs() - limits.ownership_days * dayMs, limits.record_chunk_rows);
+      const owned = clock.wallMs() - limits.ownership_days * dayMs;
+      const rows = limits.record_chunk_rows;
+      const removed = [await store.pruneBefore(before, rows), await store.pruneSegments(owned, rows)];
+      full = removed.some((count) => count >= rows);
     } catch (error) {
       log.warn('cannot remove old executions', { error: String(error) });
     }

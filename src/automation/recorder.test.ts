@@ -22,6 +22,8 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
   const clock = simulatedClock();
   const transactions: Transaction[] = [];
   const pruned: number[] = [];
+  const segmentsBefore: number[] = [];
+  const owned: string[] = [];
   /** An append that hangs ends when it is `answered`. */
   const faults = {
     failing: false,
@@ -30,8 +32,9 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
     whilePruning: () => undefined as void,
   };
   const store: HistoryStore = {
-    append({ rows, states, gone }) {
+    append({ rows, states, gone, segments }) {
       if (faults.failing) return Promise.reject(new Error('disk full'));
+      owned.push(...segments.map(({ state }) => state));
       if (faults.hanging) return new Promise((resolve) => void (faults.answered = resolve));
       transactions.push({ rows: rows.map((row) => row.execution_id), states: [...states], gone: [...gone] });
       return Promise.resolve();
@@ -43,7 +46,10 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
       faults.whilePruning();
     },
     restore: () => Promise.reject(new Error('not used')),
-    pruneSegments: async () => undefined,
+    async pruneSegments(wallMs) {
+      segmentsBefore.push(wallMs);
+      return 0;
+    },
     pruneBefore: () => Promise.resolve(0),
   };
   const ruleLog = {
@@ -72,7 +78,20 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
     await settle();
   };
   const close = async (): Promise<string[]> => (await recorder.close()).map((row) => row.execution_id);
-  return { recorder, writer, clock, close, transactions, states, memoryless, faults, pruned, pass };
+  return {
+    recorder,
+    writer,
+    clock,
+    close,
+    transactions,
+    states,
+    memoryless,
+    faults,
+    pruned,
+    segmentsBefore,
+    owned,
+    pass,
+  };
 }
 
 describe('[rules §7.5] recorder', () => {
@@ -97,6 +116,26 @@ describe('[rules §7.5] recorder', () => {
     expect(transactions).toEqual([]);
     await pass(1);
     expect(transactions).toEqual([{ rows: ['run-1', 'run-2'], states: [{ rule_id: 1, state: 'new' }], gone: [] }]);
+  });
+
+  test('[points §7.3] the account of ownership goes within `state_flush_ms`, each segment in its newest form, and is kept `ownership_days`', async () => {
+    const { recorder, clock, owned, segmentsBefore, faults, pass } = setup({ ownership_days: 2 });
+    const begunMs = clock.wallMs();
+    const segment = (state: string) => ({ point: '1:action:1', from_ms: 5, to_ms: null, state });
+    recorder.owned([segment('old')]);
+    recorder.owned([segment('new')]);
+    await pass(automationLimits.state_flush_ms - 1);
+    expect(owned).toEqual([]);
+    await pass(1);
+    expect(owned).toEqual(['new']);
+    faults.failing = true;
+    recorder.owned([segment('newest')]);
+    await pass(automationLimits.state_flush_ms);
+    faults.failing = false;
+    await pass(automationLimits.record_flush_ms);
+    expect(owned).toEqual(['new', 'newest']);
+    await pass(automationLimits.history_prune_interval_ms);
+    expect(segmentsBefore).toEqual([begunMs + automationLimits.history_prune_interval_ms - 2 * 86_400_000]);
   });
 
   test('a chunk is bounded and the rest follows in later turns', async () => {
@@ -221,7 +260,7 @@ describe('[rules §7.5] recorder', () => {
       states: () => Promise.resolve([]),
       claims: () => Promise.resolve([]),
       pruneRule: () => Promise.resolve(),
-      pruneSegments: async () => undefined,
+      pruneSegments: async () => 0,
       pruneBefore: () => Promise.resolve(0),
     };
     const ruleLog = { append: () => undefined, dropped: () => 0, flush: settle, close: settle };

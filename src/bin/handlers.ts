@@ -33,7 +33,7 @@ interface HandlerParts {
   readonly role: EngineRole;
   readonly history: ServiceHistory;
   readonly parameters: ReturnType<typeof parametersInForce>;
-  /** Values that stand in place of those of the site file. */
+  /** Parameter values that override the site file. */
   readonly stored: ParameterStore;
 }
 

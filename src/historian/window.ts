@@ -160,8 +160,8 @@ function spanOf({ asOfMs, cadenceMs, steps }: WindowRequest): Span {
 const cutCellRollups = 8;
 
 /**
- * The widths of rollups that are read, one after the other; none where only rows are. Where labels cut rollups, each narrower width
- * reads what is left of the one before, down to one that no label cuts.
+ * Rollup widths to read, widest first; empty to read rows only. Where labels cut rollups, the next narrower width fills the gaps,
+ * until a width that no label cuts.
  */
 export function rollupLevels({ asOfMs, cadenceMs }: WindowRequest, useRollups: boolean): readonly number[] {
   if (!useRollups) return [];
@@ -267,7 +267,7 @@ interface RollupTaker {
   nextLevel(width: number): readonly Span[];
   /** Takes the rollups that lie in one cell of `span` and equal their rows, in the order of `rollupsQuery`. */
   take(rows: readonly (readonly unknown[])[], span: Span): Steps<void>;
-  /** Spans that no rollup stands for, joined where they touch. */
+  /** Spans not covered by a rollup, adjacent ones joined. */
   gaps(): readonly Span[];
   /** The newest rollup with a number: `newestQuery` tells when exactly that one was. */
   newest(): { readonly width: number; readonly end: number } | null;

@@ -3,7 +3,7 @@ import type { Answer, CallContext, HandledCapability } from '../api/capability.t
 import { points as descriptors } from '../api/points.ts';
 import type { PointAuthority } from '../automation/authority-keeper.ts';
 import type { EngineClient } from '../automation/engine-client.ts';
-import type { AuthorityReader, SegmentRow } from '../automation/store/authority-store.ts';
+import { type AuthorityReader, segmentOf } from '../automation/store/authority-store.ts';
 import type { RuleStore } from '../automation/store/rule-store.ts';
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
@@ -19,7 +19,7 @@ import type { Site } from '../site/site.ts';
 import { pointResourceId } from './grant-endings.ts';
 import { grantView, type LimitRequest, limitOf, type OverrideRequest, overrideOf } from './grants.ts';
 import { type Named, ownerView, type PointKnowledge, pointEntry, selected } from './points-view.ts';
-import { trendOf, trendRange } from './trend.ts';
+import { queryTime, trendOf, trendRange } from './trend.ts';
 
 export interface OperatorParts {
   readonly clock: Clock;
@@ -36,7 +36,7 @@ export interface OperatorParts {
 
 const defaultPageSize = 100;
 /** Segments of one answer; a window with more is refused. */
-const segmentsMaximum = 10_000;
+export const segmentsMaximum = 10_000;
 
 const succeeded = (data: unknown): Answer => ({ data: { success: true, data } });
 const pointResource = (params: Readonly<Record<string, string>>) => ({
@@ -177,12 +177,13 @@ async function release(parts: OperatorParts, context: CallContext): Promise<Answ
 
 async function ownership(parts: OperatorParts, context: CallContext): Promise<Answer> {
   const point = actionPoint(parts, context);
-  const toMs = context.query['to'] === undefined ? parts.clock.wallMs() : Date.parse(context.query['to']);
-  const fromMs = context.query['from'] === undefined ? toMs - dayMs : Date.parse(context.query['from']);
+  const { from, to } = context.query;
+  const toMs = to === undefined ? parts.clock.wallMs() : queryTime('to', to);
+  const fromMs = from === undefined ? toMs - dayMs : queryTime('from', from);
   if (!(fromMs < toMs)) throw new Fault('invalid-input', 'query /from: must be before to');
   const [[known], stored] = await Promise.all([
     parts.engine.ask('authority', { points: [point.index] }),
-    parts.ownership.segments(`${point.instance}:action:${point.point}`, fromMs, toMs),
+    parts.ownership.segments(`${point.instance}:action:${point.point}`, fromMs, toMs, segmentsMaximum + 1),
   ]);
   const segments = joined(stored.map(segmentOf), known?.segments ?? [], fromMs, toMs);
   if (segments.length > segmentsMaximum)
@@ -216,8 +217,4 @@ function joined(
   return [...stored.filter((segment) => segment.fromMs < firstMs), ...newest].filter(
     (segment) => segment.fromMs < toMs && (segment.toMs === null || segment.toMs > fromMs),
   );
-}
-
-function segmentOf({ from_ms: fromMs, to_ms: toMs, state }: SegmentRow): OwnerSegment {
-  return { ...(JSON.parse(state) as Omit<OwnerSegment, 'fromMs' | 'toMs'>), fromMs, toMs };
 }

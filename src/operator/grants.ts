@@ -6,7 +6,7 @@ import type { Grant } from '../rules/authority.ts';
 import { settled } from '../rules/step.ts';
 import type { PointFacts } from '../site/catalogue.ts';
 
-/** Who asks, when, and under which id. */
+/** Requester, time and id of a new grant. */
 export interface GrantCircumstances {
   readonly id: string;
   readonly nowMs: number;

@@ -19,7 +19,7 @@ interface TrendRange {
 
 /** Which buckets a request names; throws a Fault that says what is wrong with it. */
 export function trendRange(from: string, to: string, buckets: number = defaultBuckets): TrendRange {
-  const [fromMs, toMs] = [instant('from', from), instant('to', to)];
+  const [fromMs, toMs] = [queryTime('from', from), queryTime('to', to)];
   if (toMs <= fromMs) throw new Fault('invalid-input', 'query /to: must be after from');
   if (toMs - fromMs > trendDaysMax * dayMs)
     throw new Fault(
@@ -30,7 +30,8 @@ export function trendRange(from: string, to: string, buckets: number = defaultBu
   return { fromMs, bucketMs, steps: Math.ceil((toMs - fromMs) / bucketMs) };
 }
 
-function instant(name: string, text: string): number {
+/** A time in a query; throws a Fault that says how to write it. */
+export function queryTime(name: string, text: string): number {
   const ms = parseTimestamp(text);
   if (ms === null)
     throw new Fault('invalid-input', `query /${name}: must be RFC 3339 UTC, such as 2026-07-11T10:45:00Z`);

@@ -107,6 +107,7 @@ describe('[points §7] an actuator in hand', () => {
       }),
       await service.command('DELETE', '/overrides/1.1.00000000-0000-7000-8000-000000000000'),
       await override(1, 604_801),
+      await override(1, 0),
       await service.command('POST', `${setpoint}/override`, { value: 1, for_seconds: 5, reason: 'xy' }),
       await service.command('POST', `${setpoint}/limit`, { for_seconds: 5, reason: 'no bound' }),
       await service.request('POST', `/api/v1/automation/api${setpoint}/override`, {
@@ -123,9 +124,13 @@ describe('[points §7] an actuator in hand', () => {
       [400, 'invalid-input'],
       [400, 'invalid-input'],
       [400, 'invalid-input'],
+      [400, 'invalid-input'],
       [428, 'confirmation-required'],
     ]);
     expect((await service.read('/overrides')).body['data']).toEqual({ list: [] });
+    // The longest and the shortest are taken.
+    for (const seconds of [604_800, 1]) expect((await override(1, seconds)).status).toBe(200);
+    await waitFor(async () => (await service.read('/overrides')).text.includes('"list":[]') || undefined);
   });
 
   test('the account and the command line tell the same; a device that refuses shows in the list', async () => {

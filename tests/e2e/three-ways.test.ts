@@ -29,7 +29,7 @@ const changes = { ...automation, ...points } as const;
 interface Step {
   readonly operation: keyof typeof changes;
   readonly id?: number;
-  /** Other parameters of the path; `OVERRIDE` stands for the id of the override in force, in the command too. */
+  /** Other path parameters. `OVERRIDE`, here and in the command, is replaced by the id of the active override. */
   readonly params?: Readonly<Record<string, string>>;
   readonly body?: Readonly<Record<string, unknown>>;
   readonly command: readonly string[];

@@ -1,6 +1,7 @@
 /** Overrides and limits in force, and the account of who held each action point. */
 import { Fault } from '../../base/fault.ts';
 import type { Grant } from '../../rules/authority.ts';
+import type { OwnerSegment } from '../../rules/ownership.ts';
 import type { RuntimeDatabase } from './runtime-database.ts';
 
 /** A grant that ended by itself. */
@@ -27,8 +28,8 @@ export interface AuthorityStore {
 }
 
 export interface AuthorityReader {
-  /** Segments that reach into `[fromMs, toMs)`, the oldest first. */
-  segments(point: string, fromMs: number, toMs: number): Promise<SegmentRow[]>;
+  /** Segments that reach into `[fromMs, toMs)`, the oldest first; at most `limit`. */
+  segments(point: string, fromMs: number, toMs: number, limit: number): Promise<SegmentRow[]>;
 }
 
 type Queries = RuntimeDatabase['query'];
@@ -85,9 +86,14 @@ export async function putSegments(transaction: Queries, rows: readonly SegmentRo
     .execute();
 }
 
-/** Removes at most `rows` segments that ended before `wallMs`. */
-export async function pruneSegments(database: RuntimeDatabase, wallMs: number, rows: number): Promise<void> {
-  await database.transaction(async (transaction) => {
+/** Only the engine writes these rows: their state is trusted. */
+export function segmentOf({ from_ms: fromMs, to_ms: toMs, state }: SegmentRow): OwnerSegment {
+  return { ...(JSON.parse(state) as Omit<OwnerSegment, 'fromMs' | 'toMs'>), fromMs, toMs };
+}
+
+/** Removes at most `rows` segments that ended before `wallMs`; returns how many. */
+export async function pruneSegments(database: RuntimeDatabase, wallMs: number, rows: number): Promise<number> {
+  return database.transaction(async (transaction) => {
     const old = await transaction
       .selectFrom('point_owner')
       .select(['point', 'from_ms'])
@@ -97,12 +103,13 @@ export async function pruneSegments(database: RuntimeDatabase, wallMs: number, r
       .execute();
     for (const { point, from_ms: fromMs } of old)
       await transaction.deleteFrom('point_owner').where('point', '=', point).where('from_ms', '=', fromMs).execute();
+    return old.length;
   });
 }
 
 export function createAuthorityReader(database: RuntimeDatabase): AuthorityReader {
   return {
-    segments(point, fromMs, toMs) {
+    segments(point, fromMs, toMs, limit) {
       return database.query
         .selectFrom('point_owner')
         .select(['point', 'from_ms', 'to_ms', 'state'])
@@ -110,6 +117,7 @@ export function createAuthorityReader(database: RuntimeDatabase): AuthorityReade
         .where('from_ms', '<', toMs)
         .where((column) => column.or([column('to_ms', 'is', null), column('to_ms', '>', fromMs)]))
         .orderBy('from_ms')
+        .limit(limit)
         .execute();
     },
   };

@@ -45,8 +45,8 @@ export interface HistoryStore {
   pruneRule(ruleId: number, unchanged: number, total: number): Promise<void>;
   /** Removes at most `blocks` blocks all of whose runs started before `wallMs`; returns how many. */
   pruneBefore(wallMs: number, blocks: number): Promise<number>;
-  /** Removes at most `rows` segments of ownership that ended before `wallMs`. */
-  pruneSegments(wallMs: number, rows: number): Promise<void>;
+  /** Removes at most `rows` segments of ownership that ended before `wallMs`; returns how many. */
+  pruneSegments(wallMs: number, rows: number): Promise<number>;
 }
 
 export interface HistoryReader {

@@ -1,4 +1,4 @@
-/** Values of parameters that stand in place of those of the site file [points §9]. */
+/** Parameter values that override the site file [points §9]. */
 import type { Database } from '../../storage/database.ts';
 
 declare module '../../storage/database.ts' {

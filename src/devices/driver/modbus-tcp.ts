@@ -204,7 +204,7 @@ function writeOf(
   return { request: { code, start, registers }, held: decodeRegisters(registers, type, order) };
 }
 
-/** What is said of a request that was not done; without an answer the connection has ended. */
+/** Why a request failed. No answer means that the connection has ended. */
 function failureOf(answer: ModbusAnswer | 'no-register' | null): DriverFailure {
   if (answer === null) return { code: 'no-answer', message: 'the connection ended before the device answered' };
   if (answer === 'no-register') return { code: 'not-encodable', message: 'the value does not fit its register' };

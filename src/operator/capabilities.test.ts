@@ -1,0 +1,53 @@
+/** The account of ownership as it is answered: stored and newest segments joined, bounded [points §7.3]. */
+import { expect, test } from 'vitest';
+import type { CallContext } from '../api/capability.ts';
+import { points } from '../api/points.ts';
+import type { SegmentRow } from '../automation/store/authority-store.ts';
+import { testCatalogue } from '../testing/site-builder.ts';
+import { type OperatorParts, operatorCapabilities, segmentsMaximum } from './capabilities.ts';
+
+const owner = { kind: 'rule', id: '7', name: '', untilMs: null };
+const state = JSON.stringify({ owner, value: 1, contenders: [] });
+const row = (fromMs: number, toMs: number | null): SegmentRow => ({ point: '', from_ms: fromMs, to_ms: toMs, state });
+
+async function asked(
+  stored: readonly SegmentRow[],
+  newest: readonly object[],
+  query: Readonly<Record<string, string>>,
+) {
+  const parts = {
+    clock: { wallMs: () => 100_000 },
+    catalogue: () => testCatalogue(),
+    store: { names: async () => new Map([[7, 'Seven']]) },
+    engine: { ask: async () => [{ segments: newest, next: null }] },
+    ownership: {
+      segments: async (_point: string, _from: number, _to: number, limit: number) => stored.slice(0, limit),
+    },
+  } as unknown as OperatorParts;
+  const bound = operatorCapabilities(parts).find(({ descriptor }) => descriptor === points.ownership);
+  const context = { params: { instance: '1', point: '1' }, query } as unknown as CallContext;
+  const answer = (await bound?.handler(context))?.data as { data: { segments: { from: string; to: string | null }[] } };
+  return answer.data.segments.map(({ from, to }) => [Date.parse(from), to === null ? null : Date.parse(to)]);
+}
+
+test('[points §7.3] what the engine has not stored yet replaces what is stored of the same time', async () => {
+  const newest = [
+    { fromMs: 20, toMs: 30, owner, value: 1, contenders: [] },
+    { fromMs: 30, toMs: null, owner, value: 1, contenders: [] },
+  ];
+  const stored = [row(0, 20), row(20, null)];
+  expect(await asked(stored, newest, {})).toEqual([
+    [0, 20],
+    [20, 30],
+    [30, null],
+  ]);
+  const window = { from: '1970-01-01T00:00:00.025Z', to: '1970-01-01T00:00:00.030Z' };
+  expect(await asked([row(20, null)], newest, window)).toEqual([[20, 30]]);
+});
+
+test('[points §7.3] as many segments as an answer may have, one more, and a time that is none', async () => {
+  const many = (count: number) => Array.from({ length: count }, (_, at) => row(at, at + 1));
+  expect(await asked(many(segmentsMaximum), [], {})).toHaveLength(segmentsMaximum);
+  await expect(asked(many(segmentsMaximum + 1), [], {})).rejects.toThrow(/more than 10000 segments; ask for a shorter/);
+  await expect(asked([], [], { from: 'yesterday' })).rejects.toThrow(/query \/from: must be RFC 3339 UTC/);
+});
