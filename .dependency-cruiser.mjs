@@ -15,8 +15,9 @@ const allowed = {
   automation: ['base', 'api', 'storage', 'site', 'points', 'audit', 'rules'],
   // What an operator sees and takes in hand.
   operator: ['base', 'api', 'site', 'points', 'devices', 'rules', 'historian', 'audit', 'automation'],
+  alarms: ['base', 'api', 'storage', 'egress', 'site', 'points', 'devices', 'rules', 'automation'],
   // Which tables the site's databases have, and what is done with all of them: back up, move.
-  databases: ['base', 'storage', 'audit', 'automation', 'historian', 'processing'],
+  databases: ['base', 'storage', 'alarms', 'audit', 'automation', 'historian', 'processing', 'sign-in'],
   // Who controls the site, and what the one in control starts.
   cluster: ['base', 'storage', 'site', 'points', 'rules', 'devices', 'historian', 'automation'],
   egress: ['base'],
@@ -25,6 +26,7 @@ const allowed = {
   'processor-kit': ['base', 'api', 'egress', 'contract'],
   forecaster: ['base', 'api', 'site', 'contract', 'processor-kit'],
   gateway: ['base', 'api', 'audit'],
+  'sign-in': ['base', 'api', 'storage', 'audit', 'gateway'],
   platform: ['base', 'api', 'audit'],
   demo: ['base', 'site', 'devices', 'historian', 'automation', 'processing', 'forecaster', 'bin'],
   cli: ['base', 'api'],
@@ -43,8 +45,9 @@ const allowed = {
       'contract',
       'processing',
     ],
-    // The site's keys and tokens.
+    // The site's keys, tokens and accounts.
     'gateway',
+    'sign-in',
   ],
   mcp: ['base', 'api'],
 };

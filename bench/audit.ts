@@ -170,6 +170,7 @@ function mutationServer(log: BenchLog, audit: AuditLog) {
     capabilities: [mutation(log, 'required'), mutation(log, 'not-required')],
     identity: {
       authenticate: () => Promise.resolve(subject),
+      authenticateSession: async () => null,
       authenticateToken: () => Promise.resolve({ subject, expiresMs: Number.POSITIVE_INFINITY }),
     },
     audit,

@@ -7,10 +7,12 @@ import { RouterProvider } from '@tanstack/react-router';
 import { setNonce } from 'get-nonce';
 import { StrictMode, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
+import { later } from './parts/later.tsx';
 import { router } from './routes.tsx';
 import { queryClient } from './server/queries.ts';
-import { currentSession, onSession, signIn, useSession } from './session/session.ts';
-import { exchangeCode, SignInPage, takeLinkCode } from './session/sign-in.tsx';
+import { takeArrival } from './session/arrival.ts';
+import { currentSession, onSession, useSession } from './session/session.ts';
+import { askSession, exchangeCode, type SignInMethods } from './session/session-calls.ts';
 import { t } from './strings/index.ts';
 import { cssVariables, theme } from './theme.ts';
 
@@ -18,8 +20,22 @@ const nonce = document.querySelector('meta[name="style-nonce"]')?.getAttribute('
 // Style elements of the scroll lock come from a library that asks here.
 setNonce(nonce);
 
-const linkCode = takeLinkCode();
-const linkToken = linkCode === null ? null : exchangeCode(linkCode);
+// Who is signed in needs none of them.
+const SignInPage = later(async () => (await import('./session/sign-in.tsx')).SignInPage);
+const SetPasswordPage = later(async () => (await import('./session/sign-in.tsx')).SetPasswordPage);
+const ExpiredDialog = later(async () => (await import('./session/sign-in.tsx')).ExpiredDialog);
+
+const arrival = takeArrival();
+/** Whether the link was good; null without one. */
+const exchanged =
+  arrival.kind === 'code'
+    ? exchangeCode(arrival.code).then(
+        () => true,
+        () => false,
+      )
+    : null;
+/** How one can sign in. A pasted token of this tab, or a fresh link, comes before the cookie. */
+const asked = (exchanged ?? Promise.resolve()).then(askSession).catch(() => null);
 onSession(() => {
   // What one subject read is not shown to the next.
   if (currentSession().status === 'out') queryClient.clear();
@@ -27,24 +43,37 @@ onSession(() => {
 
 function Console() {
   const session = useSession();
-  const [link, setLink] = useState<'none' | 'asking' | 'failed'>(linkToken === null ? 'none' : 'asking');
+  const [isAsking, setAsking] = useState(true);
+  const [methods, setMethods] = useState<SignInMethods | null>(null);
+  const [failure, setFailure] = useState<'link' | 'provider' | null>(arrival.kind === 'failed' ? 'provider' : null);
+  const [code, setCode] = useState(arrival.kind === 'set-password' ? arrival.code : null);
+  const [name, setName] = useState<string | null>(null);
   useEffect(() => {
-    linkToken?.then(
-      (token) => {
-        signIn(token);
-        setLink('none');
-      },
-      () => setLink('failed'),
-    );
+    void exchanged?.then((isGood) => setFailure(isGood ? null : 'link'));
+    void asked.then((found) => {
+      setMethods(found);
+      setAsking(false);
+    });
   }, []);
-  if (link === 'asking')
+  const passwordSet = async (account: string): Promise<void> => {
+    setMethods(await askSession().catch(() => null));
+    setName(account);
+    setCode(null);
+  };
+  if (code !== null) return <SetPasswordPage code={code} onDone={(account) => void passwordSet(account)} />;
+  if (session.status !== 'out')
     return (
-      <Center mih="100vh" role="status" aria-label={t.signIn.exchanging}>
-        <Loader />
-      </Center>
+      <>
+        <RouterProvider router={router} />
+        {session.status === 'expired' && <ExpiredDialog methods={methods} />}
+      </>
     );
-  if (session.status === 'out') return <SignInPage linkFailed={link === 'failed'} />;
-  return <RouterProvider router={router} />;
+  if (!isAsking) return <SignInPage methods={methods} failure={failure} name={name} />;
+  return (
+    <Center mih="100vh" role="status" aria-label={t.signIn.exchanging}>
+      <Loader />
+    </Center>
+  );
 }
 
 const place = document.getElementById('root');

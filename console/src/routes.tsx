@@ -32,6 +32,18 @@ const pointRoute = createRoute({
   component: later(async () => (await import('./points/point-page.tsx')).PointPage),
 });
 
+const alarmsRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/alarms',
+  component: later(async () => (await import('./alarms/alarms-page.tsx')).AlarmsPage),
+});
+
+const usersRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/users',
+  component: later(async () => (await import('./users/users-page.tsx')).UsersPage),
+});
+
 const rulesRoute = createRoute({
   getParentRoute: () => root,
   path: '/rules',
@@ -78,6 +90,8 @@ const routeTree = root.addChildren([
   siteRoute,
   pointsRoute,
   pointRoute,
+  alarmsRoute,
+  usersRoute,
   rulesRoute,
   ruleRoute,
   auditRoute,

@@ -3,9 +3,7 @@ import * as Type from 'typebox';
 import { strict } from '../base/schema.ts';
 import { mapOf } from './map-schema.ts';
 import { cooldownMsMax, priorityMax } from './rule-limits.ts';
-
-const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
-const succeeded = <T extends Type.TSchema>(data: T) => strict({ success: Type.Literal(true), data });
+import { moment, nullable, successOf } from './wire.ts';
 
 /** Decimal path and query numbers arrive as text: no sign, no leading zero. */
 const decimalText = (digits: number) =>
@@ -15,13 +13,22 @@ const decimalText = (digits: number) =>
   });
 const pageSize = Type.String({ pattern: '^([1-9][0-9]?|100)$', description: 'a whole number from 1 to 100' });
 const ruleId = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
-const time = Type.String({ format: 'date-time' });
 /** Blank names are refused after trimming. */
 const name = Type.String({ minLength: 1, maxLength: 1000, pattern: '\\S', description: 'more than blanks' });
 const description = Type.String({ maxLength: 2000 });
 const confirmed = Type.Literal(true);
 const word = <S extends string>(value: S) => Type.Literal(value);
-const warning = Type.Object({ code: Type.String() });
+const warning = Type.Object({
+  code: Type.String(),
+  message: Type.Optional(Type.String()),
+  hint: Type.Optional(Type.String()),
+});
+const reason = strict({
+  code: Type.String(),
+  instance: Type.Optional(Type.Integer()),
+  point: Type.Optional(Type.String()),
+  rule_ids: Type.Optional(Type.Array(Type.Integer())),
+});
 /** A JSON object whose members are the parser's business. */
 const document = mapOf(Type.Unknown());
 /** The same where it is sent: any object will do. */
@@ -68,16 +75,16 @@ export const updateBody = Type.Object(
   { additionalProperties: false },
 );
 
-const lastRun = strict({ execution_id: executionId, started_at: time, outcome: Type.String() });
+const lastRun = strict({ execution_id: executionId, started_at: moment, outcome: Type.String() });
 const ruleStatus = strict({
   rule_id: ruleId,
   enabled: Type.Boolean(),
   runnable: Type.Boolean(),
   state: Type.Union([word('waiting'), word('cooldown'), word('disabled'), word('not-runnable')]),
-  reasons: Type.Array(warning),
+  reasons: Type.Array(reason),
   last_run: nullable(lastRun),
-  next_due_at: nullable(time),
-  cooldown_until: nullable(time),
+  next_due_at: nullable(moment),
+  cooldown_until: nullable(moment),
   points: Type.Array(
     strict({
       instance: Type.Integer(),
@@ -92,7 +99,7 @@ const ruleStatus = strict({
   ),
 });
 
-export const listAnswer = succeeded(
+export const listAnswer = successOf(
   strict({
     list: Type.Array(
       strict({
@@ -111,7 +118,7 @@ export const listAnswer = succeeded(
     has_previous: Type.Boolean(),
   }),
 );
-export const ruleAnswer = succeeded(
+export const ruleAnswer = successOf(
   strict({
     id: ruleId,
     name: Type.String(),
@@ -123,17 +130,17 @@ export const ruleAnswer = succeeded(
     flow_json: nullable(document),
     nodes_json: document,
     revision: Type.Integer(),
-    created_at: time,
-    updated_at: time,
+    created_at: moment,
+    updated_at: moment,
   }),
 );
-export const createAnswer = succeeded(strict({ id: ruleId, name: Type.String(), status: word('created') }));
-export const updateAnswer = succeeded(strict({ id: ruleId, status: word('updated'), warnings: Type.Array(warning) }));
-export const deleteAnswer = succeeded(strict({ id: ruleId, status: word('deleted') }));
-export const enableAnswer = succeeded(
+export const createAnswer = successOf(strict({ id: ruleId, name: Type.String(), status: word('created') }));
+export const updateAnswer = successOf(strict({ id: ruleId, status: word('updated'), warnings: Type.Array(warning) }));
+export const deleteAnswer = successOf(strict({ id: ruleId, status: word('deleted') }));
+export const enableAnswer = successOf(
   strict({ id: ruleId, status: word('enabled'), warnings: Type.Optional(Type.Array(warning)) }),
 );
-export const disableAnswer = succeeded(strict({ id: ruleId, status: word('disabled') }));
+export const disableAnswer = successOf(strict({ id: ruleId, status: word('disabled') }));
 
 const pointOfRun = { instance: Type.Integer(), point_type: pointKind, point: Type.Integer() };
 const numberOrNull = nullable(Type.Number());
@@ -146,7 +153,7 @@ export const executionRecord = Type.Object({
     type: Type.Union([word('interval'), word('on_change'), word('manual')]),
     point: Type.Optional(Type.Object(pointOfRun)),
   }),
-  started_at: time,
+  started_at: moment,
   duration_us: Type.Number(),
   outcome: Type.Union([word('acted'), word('no_action'), word('skipped'), word('failed')]),
   success: Type.Boolean(),
@@ -175,7 +182,7 @@ export const executionRecord = Type.Object({
   node_details: mapOf(Type.Unknown()),
   correlation_id: Type.String(),
 });
-export const executeAnswer = succeeded(
+export const executeAnswer = successOf(
   strict({
     rule_id: ruleId,
     outcome: Type.String(),
@@ -184,7 +191,7 @@ export const executeAnswer = succeeded(
     execution: executionRecord,
   }),
 );
-export const variablesAnswer = succeeded(
+export const variablesAnswer = successOf(
   strict({
     rule_id: ruleId,
     variables: Type.Array(
@@ -197,13 +204,13 @@ export const variablesAnswer = succeeded(
         unit: Type.String(),
         value: nullable(Type.Number()),
         quality: Type.String(),
-        observed_at: nullable(time),
+        observed_at: nullable(moment),
       }),
     ),
   }),
 );
-export const statusAnswer = succeeded(ruleStatus);
-export const historyAnswer = succeeded(
+export const statusAnswer = successOf(ruleStatus);
+export const historyAnswer = successOf(
   strict({ rule_id: ruleId, list: Type.Array(executionRecord), next_before: nullable(executionId) }),
 );
 const parameterEntry = strict({
@@ -215,7 +222,7 @@ const parameterEntry = strict({
   file_value: Type.Number(),
   changed: Type.Boolean(),
 });
-export const parameterAnswer = succeeded(parameterEntry);
+export const parameterAnswer = successOf(parameterEntry);
 export const parameterParams = strict({
   name: Type.String({ minLength: 1, maxLength: 128, description: 'a parameter' }),
 });
@@ -224,7 +231,7 @@ export const parameterBody = strict({
   reason: Type.Optional(Type.String({ minLength: 3, maxLength: 500 })),
   confirmed,
 });
-export const instancesAnswer = succeeded(
+export const instancesAnswer = successOf(
   strict({
     timezone: Type.String(),
     instances: Type.Array(
@@ -248,7 +255,7 @@ export const instancesAnswer = succeeded(
     parameters: Type.Array(parameterEntry),
   }),
 );
-export const schedulerStatusAnswer = succeeded(
+export const schedulerStatusAnswer = successOf(
   Type.Object({
     running: Type.Boolean(),
     total_rules: Type.Integer(),
@@ -259,7 +266,7 @@ export const schedulerStatusAnswer = succeeded(
     queue_depth: Type.Integer(),
   }),
 );
-export const reloadAnswer = succeeded(
+export const reloadAnswer = successOf(
   strict({
     rules_loaded: Type.Integer(),
     rules_failed: Type.Array(strict({ id: ruleId, code: Type.String() })),

@@ -12,7 +12,8 @@ export type Permission =
   | 'automation.read'
   | 'data_processing.read'
   | 'data_processing.run'
-  | 'audit.event.read';
+  | 'audit.event.read'
+  | 'identity.user.manage';
 
 export interface Capability {
   /** Name in audit events, tools and documents, for example `automation.rule.create`. */
@@ -69,6 +70,8 @@ export interface CallContext {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
   readonly body: unknown;
+  /** Of a request header, by its name in lower case; undefined when absent, and where no request was made. */
+  readonly header: (name: string) => string | undefined;
   /** The If-Match header, unquoted; undefined when absent. */
   readonly ifMatch: string | undefined;
   /** The x-request-id header as it came; undefined when absent. */
@@ -98,6 +101,16 @@ export interface Answer {
   readonly resourceId?: string;
 }
 
+/** The answer of area A and of identity to a call that succeeded. */
+export function success(data: unknown): Answer {
+  return { data: { success: true, data } };
+}
+
+/** Who acts, as records and entries name it. */
+export function actorOf({ subject }: Pick<CallContext, 'subject'>): { readonly kind: string; readonly id: string } {
+  return { kind: subject?.kind ?? 'system', id: subject?.subjectId ?? 'setpoint' };
+}
+
 /** What a call turns out to be once its body is known, before it is confirmed and recorded. */
 export interface Resolution {
   /** By the policy of what was resolved. */
@@ -115,7 +128,7 @@ interface BoundOperation {
   /** The resource that the call is about, for the audit. */
   resource(params: Readonly<Record<string, string>>): { readonly kind: string; readonly id: string };
   /** On a public route whose body is the credential: who it speaks for. Null is a failed authentication. */
-  identify?(context: CallContext): Subject | null;
+  identify?(context: CallContext): Subject | null | Promise<Subject | null>;
   /** Records the refusal (403) of an operation whose audit is not the pipeline's. */
   refused?(subject: Subject, correlationId: string, fault: Fault): Promise<void>;
 }

@@ -180,6 +180,21 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   'automation.point.overrides': [{ name: 'in force' }],
   'automation.point.ownership': [{ name: 'the last day', params: { instance: '4', point: '1' } }],
+  'identity.session.read': [{ name: 'who is signed in' }],
+  'identity.user.list': [{ name: 'accounts' }],
+  'identity.user.add': [{ name: 'an engineer', body: { name: 'ada', role: 'Engineer', ...confirmed } }],
+  'identity.user.reset': [{ name: 'a new password', params: { name: 'ada' }, body: confirmed }],
+  'identity.user.disable': [{ name: 'no more', params: { name: 'ada' }, body: confirmed }],
+  'automation.alarm.list': [{ name: 'of high priority', query: { priority: 'high' } }],
+  'automation.alarm.history': [{ name: 'a day', query: { from: '2026-07-11T00:00:00Z', to: '2026-07-12T00:00:00Z' } }],
+  'automation.alarm.acknowledge': [{ name: 'seen', params: { alarm_id: 'override-active' }, body: confirmed }],
+  'automation.alarm.shelve': [
+    {
+      name: 'out of view for an hour',
+      params: { alarm_id: 'override-active' },
+      body: { for_seconds: 3600, reason: 'work on the feeder is planned', ...confirmed },
+    },
+  ],
   'automation.parameter.update': [
     {
       name: 'a lower demand limit',

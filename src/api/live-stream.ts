@@ -5,7 +5,7 @@ import { decodeOrRefuse } from '../base/decode.ts';
 import { Fault } from '../base/fault.ts';
 
 const authenticateSchema = Type.Object(
-  { type: Type.Literal('authenticate'), token: Type.String({ minLength: 1, maxLength: 16_384 }) },
+  { type: Type.Literal('authenticate'), token: Type.Optional(Type.String({ minLength: 1, maxLength: 16_384 })) },
   { additionalProperties: false },
 );
 const subscribeSchema = Type.Object(
@@ -32,20 +32,34 @@ const subscribePointsSchema = Type.Object(
   { additionalProperties: false },
 );
 
+const subscribeAlarmsSchema = Type.Object(
+  {
+    type: Type.Literal('subscribe'),
+    data: Type.Object(
+      { source: Type.Literal('alarm'), channels: Type.Optional(Type.Array(Type.String({ maxLength: 256 }))) },
+      { additionalProperties: false },
+    ),
+  },
+  { additionalProperties: false },
+);
+
 export type StreamMessage =
   | Static<typeof authenticateSchema>
   | Static<typeof subscribeSchema>
-  | Static<typeof subscribePointsSchema>;
+  | Static<typeof subscribePointsSchema>
+  | Static<typeof subscribeAlarmsSchema>;
 
-/** How many rules, and how many points, one stream may follow. */
+/** How many rules, how many points and how many alarms one stream may name. */
 export interface StreamLimits {
   readonly stream_channels: number;
   readonly stream_points: number;
+  readonly stream_alarms: number;
 }
 
 const decodeAuthenticate = decodeOrRefuse(authenticateSchema, 'message');
 const decodeSubscribe = decodeOrRefuse(subscribeSchema, 'message');
 const decodeSubscribePoints = decodeOrRefuse(subscribePointsSchema, 'message');
+const decodeSubscribeAlarms = decodeOrRefuse(subscribeAlarmsSchema, 'message');
 
 /** One client message; throws a Fault `invalid-input` for anything else. A subscription replaces the one before. */
 export function decodeStreamMessage(text: string, limits: StreamLimits): StreamMessage {
@@ -57,11 +71,23 @@ export function decodeStreamMessage(text: string, limits: StreamLimits): StreamM
   }
   const kind = typeof value === 'object' && value !== null && 'type' in value ? value.type : undefined;
   if (kind === 'authenticate') return decodeAuthenticate(value);
-  const isOfPoints = sourceOf(value) === 'point';
-  const message = isOfPoints ? decodeSubscribePoints(value) : decodeSubscribe(value);
-  const most = isOfPoints ? limits.stream_points : limits.stream_channels;
-  if (message.data.channels.length > most)
-    throw new Fault('invalid-input', `message /data/channels: at most ${most} ${isOfPoints ? 'points' : 'rules'}`);
+  switch (sourceOf(value)) {
+    case 'point':
+      return bounded(decodeSubscribePoints(value), limits.stream_points, 'points');
+    case 'alarm':
+      return bounded(decodeSubscribeAlarms(value), limits.stream_alarms, 'alarms');
+    default:
+      return bounded(decodeSubscribe(value), limits.stream_channels, 'rules');
+  }
+}
+
+function bounded<M extends { readonly data: { readonly channels?: readonly unknown[] | undefined } }>(
+  message: M,
+  most: number,
+  what: string,
+): M {
+  if ((message.data.channels ?? []).length > most)
+    throw new Fault('invalid-input', `message /data/channels: at most ${most} ${what}`);
   return message;
 }
 
@@ -74,6 +100,8 @@ function sourceOf(value: unknown): unknown {
 export interface StreamSocket {
   send(text: string): void;
   close(code: number, reason: string): void;
+  /** The cookie of a session that came with the connection from a page of the service itself; null without one. */
+  readonly session: string | null;
   /** Bytes sent that the client has not taken yet. */
   bufferedBytes(): number;
   onMessage(listener: (text: string | null) => void): void;

@@ -2,19 +2,23 @@
  * Every operation that the service may offer, as one list [platform §3]: what the API description, the command line and the
  * tools are derived from. A test holds it against the routes of the running service, so none is forgotten.
  */
+import { alarms } from './alarms.ts';
 import { auditOperations } from './audit.ts';
 import { automation } from './automation.ts';
 import type { Capability } from './capability.ts';
 import { platform } from './platform.ts';
 import { points } from './points.ts';
 import { dataProcessing } from './processing-capabilities.ts';
-import { sessionDescriptor } from './session.ts';
+import { session } from './session.ts';
+import { users } from './users.ts';
 
 export const operations: readonly Capability[] = [
   ...Object.values(platform),
-  sessionDescriptor,
+  ...Object.values(session),
+  ...Object.values(users),
   ...Object.values(automation),
   ...Object.values(points),
+  ...Object.values(alarms),
   ...Object.values(auditOperations),
   ...Object.values(dataProcessing),
 ];

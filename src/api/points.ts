@@ -4,11 +4,9 @@ import { strict } from '../base/schema.ts';
 import { automationCommand, automationQuery } from './automation-operation.ts';
 import * as wire from './automation-schemas.ts';
 import type { Capability } from './capability.ts';
+import { moment, nullable, successOf } from './wire.ts';
 
-const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
-const succeeded = <T extends Type.TSchema>(data: T) => strict({ success: Type.Literal(true), data });
 const wireNumber = Type.String({ pattern: '^(0|[1-9][0-9]{0,9})$', description: 'a whole number from 0' });
-const time = Type.String({ format: 'date-time' });
 const bound = nullable(Type.Number());
 const kind = Type.Enum(['measurement', 'action']);
 
@@ -29,7 +27,7 @@ const owner = strict({
   kind: Type.Enum(['limit', 'override', 'rule', 'safe', 'none']),
   id: Type.String(),
   name: Type.String(),
-  until: nullable(time),
+  until: nullable(moment),
 });
 const pointEntry = strict({
   instance: Type.Integer(),
@@ -40,19 +38,19 @@ const pointEntry = strict({
   unit: Type.String(),
   value: nullable(Type.Number()),
   quality,
-  observed_at: nullable(time),
+  observed_at: nullable(moment),
   channel: Type.String(),
   channel_state: Type.Enum(['online', 'offline']),
   writable: Type.Boolean(),
   recorded: Type.Boolean(),
   min: bound,
   max: bound,
-  last_error: nullable(strict({ code: Type.String(), message: Type.String(), at: time })),
+  last_error: nullable(strict({ code: Type.String(), message: Type.String(), at: moment })),
   last_command: nullable(
     strict({
       value: Type.Number(),
       written: Type.Number(),
-      at: time,
+      at: moment,
       result: Type.Enum(['accepted', 'written', 'failed', 'superseded', 'expired']),
       by: actor,
     }),
@@ -63,7 +61,7 @@ const grantFacts = {
   override_id: grantId,
   instance: Type.Integer(),
   point: Type.Integer(),
-  until: time,
+  until: moment,
   by: actor,
   reason: Type.String(),
   state: Type.Literal('active'),
@@ -91,7 +89,7 @@ export const points = {
         Type.String({ pattern: '^([1-9][0-9]?|[1-4][0-9]{2}|500)$', description: 'a whole number from 1 to 500' }),
       ),
     }),
-    answer: succeeded(
+    answer: successOf(
       strict({
         list: Type.Array(pointEntry),
         total: Type.Integer(),
@@ -109,21 +107,21 @@ export const points = {
     path: '/points/:instance/:point_type/:point/series',
     params: strict({ instance: wireNumber, point_type: kind, point: wireNumber }),
     query: strict({
-      from: time,
-      to: time,
+      from: moment,
+      to: moment,
       buckets: Type.Optional(
         Type.String({ pattern: '^([1-9][0-9]{0,2}|1[0-9]{3}|2000)$', description: 'a whole number from 1 to 2000' }),
       ),
     }),
-    answer: succeeded(
+    answer: successOf(
       strict({
-        from: time,
-        to: time,
+        from: moment,
+        to: moment,
         bucket_seconds: Type.Integer(),
         unit: Type.String(),
         buckets: Type.Array(
           strict({
-            t: time,
+            t: moment,
             min: Type.Number(),
             max: Type.Number(),
             mean: Type.Number(),
@@ -145,7 +143,7 @@ export const points = {
     params: pointPath,
     query: wire.noQuery,
     body: strict({ value: Type.Number(), for_seconds: duration, reason, confirmed }),
-    answer: succeeded(overrideEntry),
+    answer: successOf(overrideEntry),
   }),
   limit: automationCommand({
     name: 'automation.point.limit',
@@ -164,7 +162,7 @@ export const points = {
       reason,
       confirmed,
     }),
-    answer: succeeded(limitEntry),
+    answer: successOf(limitEntry),
   }),
   overrides: automationQuery({
     name: 'automation.point.overrides',
@@ -172,7 +170,7 @@ export const points = {
     path: '/overrides',
     params: wire.noParams,
     query: wire.noQuery,
-    answer: succeeded(strict({ list: Type.Array(Type.Union([overrideEntry, limitEntry])) })),
+    answer: successOf(strict({ list: Type.Array(Type.Union([overrideEntry, limitEntry])) })),
   }),
   release: automationCommand({
     name: 'automation.point.release',
@@ -186,20 +184,20 @@ export const points = {
     query: wire.deleteQuery,
     body: wire.optionalConfirmedBody,
     confirmedIn: 'body-or-query',
-    answer: succeeded(strict({ override_id: grantId, instance: Type.Integer(), point: Type.Integer() })),
+    answer: successOf(strict({ override_id: grantId, instance: Type.Integer(), point: Type.Integer() })),
   }),
   ownership: automationQuery({
     name: 'automation.point.ownership',
     summary: 'Read who held an action point, who was refused, and who comes next',
     path: '/points/:instance/action/:point/ownership',
     params: pointPath,
-    query: strict({ from: Type.Optional(time), to: Type.Optional(time) }),
-    answer: succeeded(
+    query: strict({ from: Type.Optional(moment), to: Type.Optional(moment) }),
+    answer: successOf(
       strict({
         segments: Type.Array(
           strict({
-            from: time,
-            to: nullable(time),
+            from: moment,
+            to: nullable(moment),
             owner,
             value: nullable(Type.Number()),
             contenders: Type.Array(
@@ -207,7 +205,7 @@ export const points = {
             ),
           }),
         ),
-        next: nullable(strict({ owner, at: nullable(time) })),
+        next: nullable(strict({ owner, at: nullable(moment) })),
       }),
     ),
   }),

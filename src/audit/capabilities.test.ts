@@ -47,6 +47,7 @@ describe.each(engines)('area B over HTTP, on %s', (engine) => {
     server = createServer({
       capabilities: [healthCapability('1.2.3'), metadataCapability(), ...auditCapabilities(parts)],
       identity: createIdentity({
+        session: async () => null,
         config: identityConfig(env),
         key: pair,
         site: testScope,

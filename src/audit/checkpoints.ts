@@ -21,6 +21,8 @@ export interface Checkpointer {
   open(): void;
   /** Signs now whatever is not covered; the last checkpoint of a chain, or null when it has none. */
   cover(owner: ChainOwner): Promise<{ readonly sequence: number; readonly hash: string } | null>;
+  /** Whether a chain did not continue what was signed when it was last looked at. */
+  broken(): boolean;
   /** The last checkpoints of a clean stop. */
   close(): Promise<void>;
 }
@@ -56,6 +58,7 @@ class ChainCheckpointer implements Checkpointer {
   #running: Promise<void> = Promise.resolve();
   #timer: Timer | undefined;
   #closed = false;
+  #broken = false;
 
   constructor(parts: {
     readonly database: Database;
@@ -99,6 +102,10 @@ class ChainCheckpointer implements Checkpointer {
     return this.#points.get(nameOf(owner)) ?? null;
   }
 
+  broken(): boolean {
+    return this.#broken;
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     this.#timer?.cancel();
@@ -107,6 +114,7 @@ class ChainCheckpointer implements Checkpointer {
 
   readonly #signAll = async (): Promise<void> => {
     this.#since = 0;
+    let broken = false;
     const chains = await this.#database.query.selectFrom('audit_chain').selectAll().orderBy('chain_id').execute();
     for (const chain of chains) {
       const owner = ownerOf(chain);
@@ -114,6 +122,7 @@ class ChainCheckpointer implements Checkpointer {
       if (chain.sequence === 0 || (last?.sequence === chain.sequence && last.hash === chain.hash)) continue;
       const wrong = await brokenSince(this.#database, this.#clock, chain, last);
       if (wrong !== null) {
+        broken = true;
         this.#log.error('audit chain broken: no checkpoints until this is resolved', {
           ...owner,
           ...wrong,
@@ -126,6 +135,7 @@ class ChainCheckpointer implements Checkpointer {
       this.#points.set(nameOf(owner), { sequence: chain.sequence, hash: chain.hash });
       this.#log.info('audit checkpoint', { checkpoint: statement });
     }
+    this.#broken = broken;
   };
 
   #run(): Promise<void> {

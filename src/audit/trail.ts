@@ -21,6 +21,8 @@ export interface AuditTrail {
   readonly log: AuditLog;
   readonly access: AccessLog;
   readonly search: EventSearch;
+  /** Whether a chain did not continue what was signed when it was last looked at. */
+  broken(): boolean;
   /** The last checkpoints; nothing may be appended afterwards. */
   close(): Promise<void>;
 }
@@ -94,6 +96,7 @@ export async function openAuditTrail(parts: {
         retention.appended(events);
       },
     }),
+    broken: () => checkpointer.broken(),
     search: createAuditSearch({ database, clock, scanWindow: limits.scan_window }),
     async close() {
       timer?.cancel();

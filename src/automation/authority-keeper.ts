@@ -26,6 +26,13 @@ export interface AuthorityKeeperParts {
   readonly onSegments: (rows: readonly SegmentRow[]) => void;
 }
 
+/** An action point and the rules that write it in turns. */
+export interface PointTurns {
+  readonly instance: number;
+  readonly point: string;
+  readonly ruleIds: readonly number[];
+}
+
 /** What the engine knows of one action point. */
 export interface PointAuthority {
   readonly owner: Owner;
@@ -142,6 +149,15 @@ export class AuthorityKeeper {
 
   grants(): readonly Grant[] {
     return this.#parts.ladder.authority.grants();
+  }
+
+  /** The action points that rules write in turns now. */
+  turns(): PointTurns[] {
+    const { catalogue, ladder, now } = this.#parts;
+    return ladder.ownership.takingTurns(now()).flatMap(({ pointIndex, ruleIds }) => {
+      const point = catalogue.points[pointIndex];
+      return point === undefined ? [] : [{ instance: point.instance, point: point.name, ruleIds }];
+    });
   }
 
   view(indexes: readonly number[]): PointAuthority[] {

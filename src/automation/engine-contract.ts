@@ -9,6 +9,7 @@ import type { ExecutionRecord, Outcome } from '../rules/record.ts';
 import type { Parameter } from '../site/catalogue.ts';
 import type { PointAuthority } from './authority-keeper.ts';
 import type { EngineMeasures } from './engine-metrics.ts';
+import type { RuleTrouble, TroubleQuestion } from './rule-troubles.ts';
 import type { EndedGrant } from './store/authority-store.ts';
 
 /** What the engine needs of one stored rule. Texts are the columns as stored. */
@@ -53,13 +54,22 @@ export interface ReloadReport {
   readonly rules_failed: readonly { readonly id: number; readonly code: RuleFailureCode }[];
 }
 
+/** Why a rule does not run now, or a problem of a rule that runs. */
+export interface RuleReason {
+  readonly code: string;
+  /** With `takes-turns`: the action point, and the rules that write it in turns with this one. */
+  readonly instance?: number;
+  readonly point?: string;
+  readonly rule_ids?: readonly number[];
+}
+
 /** Wire form of `GET /api/rules/{id}/status` [rules §2.6]. */
 export interface RuleStatus {
   readonly rule_id: number;
   readonly enabled: boolean;
   readonly runnable: boolean;
   readonly state: 'waiting' | 'cooldown' | 'disabled' | 'not-runnable';
-  readonly reasons: readonly { readonly code: string }[];
+  readonly reasons: readonly RuleReason[];
   readonly last_run: LastRun | null;
   readonly next_due_at: string | null;
   readonly cooldown_until: string | null;
@@ -149,6 +159,8 @@ export type EngineMethods = {
   readonly writers: (question: { readonly points: readonly number[] }) => PointWriter[];
   /** Enabled rules that start each other, this one among them, in that order; null when there are none such. */
   readonly writeCycle: (question: { readonly ruleId: number }) => readonly number[] | null;
+  /** Enabled rules whose last runs all failed, or were all skipped. */
+  readonly troubles: (question: TroubleQuestion) => RuleTrouble[];
   /** Names the rules whose records the main thread wants as they happen. */
   readonly watch: (question: { readonly ruleIds: readonly number[] }) => null;
   /** Stores an override or a limit and takes it into force; answers the override that it replaces. */
@@ -178,6 +190,7 @@ export const engineQuestions = [
   'settle',
   'writers',
   'writeCycle',
+  'troubles',
   'grants',
   'authority',
   'sample',
@@ -189,6 +202,7 @@ export type AskedMethod =
   | 'explain'
   | 'writers'
   | 'writeCycle'
+  | 'troubles'
   | 'grants'
   | 'authority'
   | 'release'

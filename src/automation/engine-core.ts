@@ -37,6 +37,7 @@ import { type OpenRecordWriter, openRecordThread, openRecordWriter } from './ope
 import { recordSpool } from './record-spool.ts';
 import { createRecorder } from './recorder.ts';
 import { createRuleSet, type RuleSet } from './rule-set.ts';
+import { withTurns } from './rule-turns.ts';
 import { parsedOrNull } from './rule-view.ts';
 import type { RunRow } from './run-blocks.ts';
 import { type EndedGrant, readAuthority } from './store/authority-store.ts';
@@ -153,7 +154,10 @@ export function startEngineCore(
       return null;
     },
     execute: async (order) => (await running()).engine.execute(order),
-    explain: async ({ ruleIds }) => (await running()).engine.explain(ruleIds),
+    async explain({ ruleIds }) {
+      const { engine, keeper } = await running();
+      return withTurns(engine.explain(ruleIds), keeper.turns());
+    },
     status: async () => (await running()).engine.status(),
     measures: async () => (await running()).engine.measures(),
     settle: async ({ ruleId }) => (await running()).recorder.settled(ruleId),
@@ -173,6 +177,7 @@ export function startEngineCore(
       await running();
       return sample();
     },
+    troubles: async (question) => (await running()).engine.troubles(question),
     writers: async ({ points }) => (await running()).engine.writers(points),
     watch({ ruleIds }) {
       publisher.watch(ruleIds);

@@ -27,6 +27,7 @@ import { type EngineMeasures, measureEngine } from './engine-metrics.ts';
 import type { AutomationLimits } from './limits.ts';
 import type { Recorder } from './recorder.ts';
 import type { RuleSet } from './rule-set.ts';
+import { type RuleTrouble, RuleTroubles, type TroubleQuestion } from './rule-troubles.ts';
 import { createTicker } from './ticker.ts';
 
 /** Where values come from: the live table and its change ring, or a test's arrays. */
@@ -67,6 +68,7 @@ export interface Engine {
   measures(): EngineMeasures;
   writers(points: readonly number[]): PointWriter[];
   writeCycle(ruleId: number): readonly number[] | null;
+  troubles(question: TroubleQuestion): RuleTrouble[];
   /** No further cycle begins; one that runs ends after its slice. */
   stop(): void;
 }
@@ -110,6 +112,7 @@ class RunningEngine implements Engine {
   readonly #orders: Order[] = [];
   readonly #plan = createPlan();
   readonly #measures;
+  readonly #troubles = new RuleTroubles();
   /** Points that changed since the last snapshot. */
   readonly #changed: number[] = [];
   readonly #counts = {
@@ -196,6 +199,13 @@ class RunningEngine implements Engine {
 
   measures(): EngineMeasures {
     return this.#measures.read();
+  }
+
+  troubles(question: TroubleQuestion): RuleTrouble[] {
+    return this.#troubles.last(question, this.#clock.monotonicMs(), (id, revision) => {
+      const row = this.#rules.get(id)?.row;
+      return row?.enabled === true && row.revision === revision;
+    });
   }
 
   writers(wanted: readonly number[]): PointWriter[] {
@@ -337,6 +347,7 @@ class RunningEngine implements Engine {
     });
     this.#counts.executions++;
     this.#measures.executed(record);
+    this.#troubles.ran(record, startedMs);
     const unchanged = this.#rules.finished(ruleId, record);
     const scheduled = trigger.type !== 'manual';
     const endedMs = this.#clock.monotonicMs();

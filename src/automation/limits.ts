@@ -72,6 +72,7 @@ export const automationLimitsSchema = strict({
   stream_clients: limit(64, [1, 10_000], 'live streams open at once'),
   stream_channels: limit(1000, [1, 100_000], 'rules that one stream may follow'),
   stream_points: limit(4096, [1, 100_000], 'points that one stream may follow'),
+  stream_alarms: limit(2000, [1, 100_000], 'alarms that one stream may name'),
   stream_message_bytes: limit(262_144, [256, 1_048_576], 'longest message of a client'),
   stream_buffer: limit(
     256,

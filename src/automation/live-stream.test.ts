@@ -5,7 +5,7 @@ import { silentLog } from '../base/log.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { automationLimits } from './limits.ts';
-import { createLiveStream, type StreamSubject } from './live-stream.ts';
+import { createLiveStream, type StreamSubject, sessionCheckMs } from './live-stream.ts';
 
 const record = (ruleId: number, number: number): ExecutionRecord => ({
   execution_id: `0192a000-0000-7000-8000-${String(number).padStart(12, '0')}`,
@@ -40,6 +40,7 @@ function testSocket(): TestSocket {
     sent: [],
     closed: undefined,
     buffered: 0,
+    session: null,
     send: (text) => void socket.sent.push(JSON.parse(text)),
     close(code, reason) {
       socket.closed = { code, reason };
@@ -65,22 +66,33 @@ function setup(
   const watched: number[][] = [];
   const followed: string[][] = [];
   const pushes: ((values: readonly object[]) => boolean)[] = [];
+  const sessions = new Map<string, StreamSubject>();
   const stream = createLiveStream({
     clock,
     log: silentLog,
     limits: { ...automationLimits, ...limits },
+    authenticateSession: async (cookie) => sessions.get(cookie) ?? null,
     authenticate: (token) => Promise.resolve(token === 'good' ? subject : null),
     watch: (ids) => void watched.push([...ids]),
-    points: {
-      follow(channels, push) {
-        if (channels.includes('9:action:9')) throw new Fault('invalid-input', 'no such point');
-        followed.push([...channels]);
-        pushes.push(push);
-        return () => void followed.shift();
+    feeds: {
+      point: {
+        follow(channels = [], push) {
+          if (channels.includes('9:action:9')) throw new Fault('invalid-input', 'no such point');
+          followed.push([...channels]);
+          pushes.push(push);
+          return () => void followed.shift();
+        },
+      },
+      alarm: {
+        follow(channels, push) {
+          followed.push(channels === undefined ? ['all alarms'] : [...channels]);
+          pushes.push(push);
+          return () => void followed.shift();
+        },
       },
     },
   });
-  return { clock, stream, watched, followed, pushes };
+  return { clock, stream, watched, followed, pushes, sessions };
 }
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -204,6 +216,48 @@ describe('[rules §8] live stream', () => {
     expect(pushes[1]?.([{ value: 2 }])).toBe(false);
     socket.leave();
     expect(followed).toEqual([]);
+  });
+
+  test('[alarms §4.3] alarms beside both, all or some; `stream_alarms`, at its edge', async () => {
+    const { stream, followed, pushes } = setup({ stream_alarms: 2 });
+    const socket = await openSocket(stream, [1]);
+    const alarms = (channels?: string[]) => ({ type: 'subscribe', data: { source: 'alarm', channels } });
+    socket.say(alarms());
+    expect(socket.sent.at(-1)).toEqual({ type: 'subscribed', data: { source: 'alarm' } });
+    expect(pushes[0]?.([{ id: 'a' }])).toBe(true);
+    expect(socket.sent.at(-1)).toEqual({ type: 'alarms', data: [{ id: 'a' }] });
+    socket.say(alarms(['a', 'b']));
+    expect(followed).toEqual([['a', 'b']]);
+    socket.say(alarms(['a', 'b', 'c']));
+    expect(socket.sent.at(-1)).toMatchObject({ type: 'error', error: { code: 'invalid-input' } });
+    socket.leave();
+    expect(followed).toEqual([]);
+  });
+
+  test('[identity §7.1] a session opens the stream without a token, and its end closes it within `sessionCheckMs`', async () => {
+    const { clock, stream, sessions } = setup();
+    sessions.set('cookie', { mayRead: true, expiresAtMs: null });
+    const socket: TestSocket = { ...testSocket(), session: 'cookie' };
+    stream.connect(socket);
+    socket.say({ type: 'authenticate' });
+    await settle();
+    expect(socket.sent.at(-1)).toEqual({ type: 'authenticated' });
+    clock.advance(sessionCheckMs);
+    await settle();
+    expect(socket.sent).toHaveLength(1);
+    sessions.clear();
+    clock.advance(sessionCheckMs - 1);
+    await settle();
+    clock.advance(1);
+    await settle();
+    socket.say(subscribe([1]));
+    // Closed: nothing is said any more.
+    expect(socket.sent).toHaveLength(1);
+    const stranger = testSocket();
+    stream.connect(stranger);
+    stranger.say({ type: 'authenticate' });
+    await settle();
+    expect(stranger.closed?.code).toBe(4001);
   });
 
   test('a binary message is refused', async () => {

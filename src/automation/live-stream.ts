@@ -22,11 +22,15 @@ export interface StreamSubject {
   readonly expiresAtMs: number | null;
 }
 
-/** Takes values of points; false when it has no room for them now. */
-export type PointReader = (values: readonly object[]) => boolean;
-export interface PointSource {
-  /** Sends all values at first, then those that changed, until the answer is called; refuses a point that there is not. */
-  follow(channels: readonly string[], push: PointReader): () => void;
+/** Takes what changed; false when it has no room for it now. */
+export type FeedReader = (changed: readonly object[]) => boolean;
+/** Values of points, or alarms. */
+export interface Feed {
+  /**
+   * Sends everything in `channels` at first, then changes, until the returned function is called. Throws a Fault for an unknown name.
+   * Without `channels`, follows everything.
+   */
+  follow(channels: readonly string[] | undefined, push: FeedReader): () => void;
 }
 
 export interface LiveStreamParts {
@@ -34,9 +38,11 @@ export interface LiveStreamParts {
   readonly log: Log;
   readonly limits: AutomationLimits;
   readonly authenticate: (token: string) => Promise<StreamSubject | null>;
+  /** Of the cookie of a session; asked again while the stream is open. */
+  readonly authenticateSession: (cookie: string) => Promise<StreamSubject | null>;
   /** Tells the engine which rules anyone listens to. */
   readonly watch: (ruleIds: readonly number[]) => void;
-  readonly points: PointSource;
+  readonly feeds: Readonly<Record<'point' | 'alarm', Feed>>;
 }
 
 export interface LiveStream {
@@ -49,6 +55,8 @@ export interface LiveStream {
 
 /** How often a client whose socket is full is looked at again. */
 const retryMs = 50;
+/** How often the session of an open stream is looked at again, in milliseconds. */
+export const sessionCheckMs = 2000;
 /** Longest delay a timer of the runtime takes; a token that lives longer is looked at again then. */
 const timerMaxMs = 2_000_000_000;
 
@@ -56,11 +64,12 @@ interface Client {
   readonly socket: StreamSocket;
   readonly channels: Set<number>;
   readonly waiting: ExecutionRecord[];
-  unfollow: () => void;
+  readonly unfollow: { point: () => void; alarm: () => void };
   state: 'new' | 'checking' | 'open' | 'closed';
   missed: number;
   deadline: Timer | undefined;
   retry: Timer | undefined;
+  recheck: Timer | undefined;
 }
 
 export function createLiveStream(parts: LiveStreamParts): LiveStream {
@@ -72,7 +81,9 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
     client.state = 'closed';
     client.deadline?.cancel();
     client.retry?.cancel();
-    client.unfollow();
+    client.recheck?.cancel();
+    client.unfollow.point();
+    client.unfollow.alarm();
     clients.delete(client);
     if (client.channels.size > 0) watchAgain();
   };
@@ -124,9 +135,32 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
     client.deadline = clock.after(Math.min(leftMs, timerMaxMs), () => expireAt(client, expiresAtMs));
   };
 
-  const authenticate = async (client: Client, token: string): Promise<void> => {
+  /** A session can end in another process: its streams end with it. */
+  const lookAgain = (client: Client, cookie: string): void => {
+    client.recheck = clock.after(sessionCheckMs, () => {
+      parts
+        .authenticateSession(cookie)
+        .then((subject) => {
+          if (client.state !== 'open') return;
+          if (subject?.mayRead === true) lookAgain(client, cookie);
+          else end(client, closeCodes.unauthenticated, expiredReason);
+        })
+        .catch((error: unknown) => {
+          log.warn('cannot check the session of a live stream', { error: String(error) });
+          if (client.state === 'open') lookAgain(client, cookie);
+        });
+    });
+  };
+
+  const authenticate = async (client: Client, token: string | undefined): Promise<void> => {
     client.state = 'checking';
-    const subject = await parts.authenticate(token);
+    const { session } = client.socket;
+    const bySession = token === undefined ? session : null;
+    const subject = await (token === undefined
+      ? bySession === null
+        ? null
+        : parts.authenticateSession(bySession)
+      : parts.authenticate(token));
     // The client may have gone, or run out of time, while the token was checked.
     if (client.state !== 'checking') return;
     if (subject === null) return end(client, closeCodes.unauthenticated, 'unauthenticated');
@@ -134,6 +168,7 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
     client.deadline?.cancel();
     client.state = 'open';
     if (subject.expiresAtMs !== null) expireAt(client, subject.expiresAtMs);
+    if (bySession !== null) lookAgain(client, bySession);
     say(client, { type: 'authenticated' });
   };
 
@@ -144,15 +179,16 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
     say(client, { type: 'subscribed', data: { source: 'rule', channels: [...client.channels] } });
   };
 
-  const follow = (client: Client, channels: readonly string[]): void => {
-    const unfollow = parts.points.follow(channels, (values) => {
+  const follow = (client: Client, source: 'point' | 'alarm', channels: readonly string[] | undefined): void => {
+    const type = source === 'point' ? 'point_values' : 'alarms';
+    const unfollow = parts.feeds[source].follow(channels, (changed) => {
       if (client.state !== 'open' || client.socket.bufferedBytes() >= limits.stream_socket_bytes) return false;
-      say(client, { type: 'point_values', data: values });
+      say(client, { type, data: changed });
       return true;
     });
-    client.unfollow();
-    client.unfollow = unfollow;
-    say(client, { type: 'subscribed', data: { source: 'point', channels } });
+    client.unfollow[source]();
+    client.unfollow[source] = unfollow;
+    say(client, { type: 'subscribed', data: { source, ...(channels === undefined ? {} : { channels }) } });
   };
 
   const refuse = (client: Client, error: unknown): void => {
@@ -176,7 +212,7 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
       const { data } = message;
       if (data.source === 'rule') return subscribe(client, data.channels);
       try {
-        return follow(client, data.channels);
+        return follow(client, data.source, data.channels);
       } catch (error) {
         return refuse(client, error);
       }
@@ -195,11 +231,12 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
         socket,
         channels: new Set(),
         waiting: [],
-        unfollow: () => undefined,
+        unfollow: { point: () => undefined, alarm: () => undefined },
         state: 'new',
         missed: 0,
         deadline: undefined,
         retry: undefined,
+        recheck: undefined,
       };
       if (clients.size >= limits.stream_clients) return end(client, closeCodes.busy, 'too many clients');
       clients.add(client);

@@ -104,6 +104,7 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
         query: {},
         body,
         ifMatch: undefined,
+        header: () => undefined,
         lastEventId: undefined,
         requestId: undefined,
         audit: noCallAudit,
@@ -136,7 +137,7 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
     const answer = await call('enable', second, {});
     expect(warningsOf(answer)).toEqual([shared('act')]);
     expect(dataOf(answer).warnings?.[0]).toMatchObject({
-      message: `rule ${first} is enabled and writes valve too`,
+      message: 'the rule "rule" is enabled and writes valve of instance 1 too',
       hint: expect.any(String),
     });
     await call('disable', first, {});

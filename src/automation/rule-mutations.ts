@@ -202,19 +202,25 @@ async function sharedPointWarnings(
     if (facts !== undefined && !nodeOf.has(facts.index)) nodeOf.set(facts.index, nodeId);
   }
   const writers = await parts.engine.ask('writers', { points: [...nodeOf.keys()] });
-  return writers
-    .filter((writer) => writer.rule_id !== row.id)
-    .map((writer) => {
-      const facts = catalogue.points[writer.point];
-      const nodeId = nodeOf.get(writer.point);
-      return {
-        code: 'shared-point',
-        message: `rule ${writer.rule_id} is enabled and writes ${facts?.name ?? 'this point'} too`,
-        path: '/flow_json',
-        ...(nodeId === undefined ? {} : { node_id: nodeId }),
-        hint: 'give the two rules different priorities, or conditions that exclude each other',
-      };
-    });
+  const others = writers.filter((writer) => writer.rule_id !== row.id);
+  const names =
+    others.length === 0 ? new Map<number, string>() : await parts.store.names(others.map(({ rule_id: id }) => id));
+  return others.map((writer) => {
+    const facts = catalogue.points[writer.point];
+    const nodeId = nodeOf.get(writer.point);
+    const name = names.get(writer.rule_id) ?? String(writer.rule_id);
+    const place = facts === undefined ? 'this point' : `${facts.name} of instance ${facts.instance}`;
+    return {
+      code: 'shared-point',
+      message: `the rule "${name}" is enabled and writes ${place} too`,
+      path: '/flow_json',
+      ...(nodeId === undefined ? {} : { node_id: nodeId }),
+      hint:
+        facts !== undefined && facts.priorityHoldMs > 0
+          ? 'give the two rules different priorities, and priority_hold_ms of the point keeps the lower one off'
+          : 'set priority_hold_ms of the point in site.yaml and give the two rules different priorities, or give one a condition that excludes the other',
+    };
+  });
 }
 
 /** The call's correlation id walks into the record [platform §2.2]. */

@@ -70,11 +70,15 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
 }
 
 /** Waits for `work`, and not longer than `timeMs`. */
-export async function withTimeout(clock: Clock, timeMs: number, work: Promise<void>): Promise<void> {
+export async function withTimeout<T>(clock: Clock, timeMs: number, work: Promise<T>): Promise<T | undefined> {
   const over = new AbortController();
-  const deadline = sleep(clock, timeMs, over.signal).catch(() => undefined);
-  await Promise.race([work, deadline]);
-  over.abort();
+  const nothing = (): undefined => undefined;
+  const deadline = sleep(clock, timeMs, over.signal).then(nothing, nothing);
+  try {
+    return await Promise.race([work, deadline]);
+  } finally {
+    over.abort();
+  }
 }
 
 function abortReason(signal: AbortSignal): Error {

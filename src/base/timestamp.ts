@@ -3,6 +3,8 @@
  * 1970..9999, seconds 00..59, at most milliseconds, `Z` only; one spelling for each instant when written.
  */
 
+import { Fault } from './fault.ts';
+
 const pattern = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,3}))?Z$/;
 
 /** Milliseconds since the epoch, or null when `text` is not a timestamp of the contract. */
@@ -45,4 +47,23 @@ const lastLabelMs = 253_402_300_799_999;
 /** A wall moment as the label of an event, with milliseconds; moments outside 1970..9999 get the nearest label. */
 export function timeLabel(wallMs: number): string {
   return new Date(Math.min(Math.max(Math.round(wallMs), 0), lastLabelMs)).toISOString();
+}
+
+/** A time in a query; throws a Fault that says how to write it. */
+export function queryTime(name: string, text: string): number {
+  const ms = parseTimestamp(text);
+  if (ms === null)
+    throw new Fault('invalid-input', `query /${name}: must be RFC 3339 UTC, such as 2026-07-11T10:45:00Z`);
+  return ms;
+}
+
+/** The window of a query, in milliseconds: without `to` it ends now, and without `from` it is a day long. */
+export function queryWindow(
+  { from, to }: Readonly<Record<string, string | undefined>>,
+  nowMs: number,
+): { readonly fromMs: number; readonly toMs: number } {
+  const toMs = to === undefined ? nowMs : queryTime('to', to);
+  const fromMs = from === undefined ? toMs - dayMs : queryTime('from', from);
+  if (!(fromMs < toMs)) throw new Fault('invalid-input', 'query /from: must be before to');
+  return { fromMs, toMs };
 }

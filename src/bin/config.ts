@@ -6,6 +6,8 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import Type from 'typebox';
+import { type AlarmLimits, alarmLimits, alarmLimitsSchema } from '../alarms/limits.ts';
+import { type NotifySettings, notifySchema } from '../alarms/notify/targets.ts';
 import { type AuditLimits, auditLimits, auditLimitsSchema } from '../audit/limits.ts';
 import { type AutomationLimits, automationLimits, automationLimitsSchema } from '../automation/limits.ts';
 import { Fault } from '../base/fault.ts';
@@ -115,6 +117,8 @@ const serviceSchema = Type.Object(
     history: Type.Optional(Type.Partial(historyLimitsSchema)),
     storage: Type.Optional(Type.Partial(storageLimitsSchema)),
     processing: Type.Optional(Type.Partial(processingLimitsSchema)),
+    alarms: Type.Optional(Type.Partial(alarmLimitsSchema)),
+    notify: Type.Optional(notifySchema),
   },
   { additionalProperties: false },
 );
@@ -127,6 +131,9 @@ export interface ServiceLimits {
   readonly history: HistoryLimits;
   readonly storage: StorageLimits;
   readonly processing: ProcessingLimits;
+  readonly alarms: AlarmLimits;
+  /** No limit: where changes of alarms are sent. */
+  readonly notify: NotifySettings;
 }
 
 const serviceFile = 'service.yaml';
@@ -144,6 +151,8 @@ export function readLimits(configDir: string): ServiceLimits {
     history: { ...historyLimits, ...given.history },
     storage: { ...storageLimits, ...given.storage },
     processing: { ...processingLimits, ...given.processing },
+    alarms: { ...alarmLimits, ...given.alarms },
+    notify: given.notify ?? {},
   };
 }
 

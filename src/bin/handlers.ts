@@ -18,6 +18,7 @@ import type { Parameter } from '../site/catalogue.ts';
 import type { Site } from '../site/site.ts';
 import { siteCatalogue } from '../site/site-catalogue.ts';
 import { createSnapshot, type Snapshot } from '../site/snapshot.ts';
+import type { ServiceAlarms } from './alarms.ts';
 import { readParametersNow, type ServiceConfig, type ServiceLimits } from './config.ts';
 import type { ServiceHistory } from './history.ts';
 
@@ -35,10 +36,11 @@ interface HandlerParts {
   readonly parameters: ReturnType<typeof parametersInForce>;
   /** Parameter values that override the site file. */
   readonly stored: ParameterStore;
+  readonly alarms: ServiceAlarms;
 }
 
 export function siteHandlers(parts: HandlerParts) {
-  return [...ruleHandlers(parts), ...pointHandlers(parts)];
+  return [...ruleHandlers(parts), ...pointHandlers(parts), ...parts.alarms.capabilities];
 }
 
 function ruleHandlers(parts: HandlerParts) {
@@ -88,6 +90,7 @@ function changedSections(running: Site, read: Site): string[] {
     'instances',
     'points',
     'limits',
+    'alarms',
     'timezone',
     'holidays',
     'history',

@@ -9,6 +9,7 @@ import { addLiveSocket } from '../gateway/live-socket.ts';
 import { type Metrics, metricsCapability } from '../gateway/metrics.ts';
 import { addApiDescription } from '../gateway/openapi-routes.ts';
 import { type OwnCall, ownCall } from '../gateway/own-call.ts';
+import { addProviderRoutes, type ProviderRoutes } from '../gateway/provider-routes.ts';
 import { createRateLimits } from '../gateway/rate-limit.ts';
 import { type ReadyChecks, readyCapability } from '../gateway/ready.ts';
 import { createServer, type Server, type ServerParts } from '../gateway/server.ts';
@@ -32,6 +33,8 @@ export interface HttpParts extends Pick<ServerParts, 'identity' | 'audit' | 'sit
   readonly measured: MeasuredParts;
   /** Starts what the service calls by itself. */
   readonly schedule: (callOf: CallOf) => Timer;
+  /** Null without a provider to sign in with. */
+  readonly provider: Pick<ProviderRoutes, 'begin' | 'finish'> | null;
 }
 
 /** A capability as the service itself calls it, under this name. */
@@ -71,6 +74,7 @@ export async function serveHttp(parts: HttpParts): Promise<Serving> {
   await addApiDescription(server, described, packageVersion());
   const messageBytesMax = limits.automation.stream_message_bytes;
   await addLiveSocket(server, { stream, rateLimits, log, messageBytesMax });
+  if (parts.provider !== null) addProviderRoutes(server, { ...parts.provider, rateLimits, log });
   if (!(await addConsole(server))) log.warn('console not built; run npm run prepare');
   opened.add(() => server.close());
   const pipeline = { identity, audit, site, rateLimits, clock: systemClock, log };

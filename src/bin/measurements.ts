@@ -2,6 +2,7 @@
  * What the metrics ask the areas for [platform §4.2]: one table, a line each. The parts answer from their own threads;
  * one scrape asks each of them once.
  */
+import { type AlarmState, alarmStates } from '../alarms/alarm-state.ts';
 import type { AuditLog } from '../audit/log.ts';
 import type { EngineClient } from '../automation/engine-client.ts';
 import type { Clock } from '../base/clock.ts';
@@ -11,6 +12,7 @@ import type { DurationSample, MetricSample, Metrics } from '../gateway/metrics.t
 import type { RateLimits } from '../gateway/rate-limit.ts';
 import type { Recording } from '../historian/recorder-protocol.ts';
 import type { ProcessorMeasures } from '../processing/processor/measured.ts';
+import { alarmPriorities } from '../site/site-alarms.ts';
 
 export interface MeasuredParts {
   readonly clock: Clock;
@@ -18,6 +20,7 @@ export interface MeasuredParts {
   readonly devices: Pick<DeviceLayer, 'up' | 'counts' | 'channels'>;
   readonly recording: Recording;
   readonly processors: () => readonly ProcessorMeasures[];
+  readonly alarms: () => readonly Pick<AlarmState, 'state' | 'priority'>[];
 }
 
 /** Families of one scrape share an answer that is no older than this. */
@@ -47,6 +50,7 @@ export function addMeasurements(metrics: Metrics, parts: MeasuredParts): void {
     remembered(clock, () => recording.counts()),
   );
   addProcessors(metrics, parts.processors);
+  addAlarms(metrics, parts.alarms);
 }
 
 type Add = (
@@ -126,6 +130,21 @@ function addHistory(metrics: Metrics, counts: () => ReturnType<Recording['counts
   add('gauge', 'history_rows_waiting', 'Values not stored yet', async () => one((await counts()).waiting));
   const flushes = async () => one((await counts()).failedFlushes);
   add('counter', 'history_failed_flushes_total', 'Times that values could not be stored', flushes);
+}
+
+/** Alarms that are not normal. */
+function addAlarms(metrics: Metrics, alarms: MeasuredParts['alarms']): void {
+  const add = adder(metrics);
+  const read = async (): Promise<readonly MetricSample[]> =>
+    alarmPriorities.flatMap((priority) =>
+      alarmStates
+        .filter((state) => state !== 'normal')
+        .map((state) => ({
+          labels: { priority, state },
+          value: alarms().filter((alarm) => alarm.priority === priority && alarm.state === state).length,
+        })),
+    );
+  add('gauge', 'alarms', 'Alarms that are not normal', read, ['priority', 'state']);
 }
 
 function addProcessors(metrics: Metrics, processors: () => readonly ProcessorMeasures[]): void {

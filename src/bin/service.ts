@@ -5,11 +5,11 @@
 import { auditCapabilities } from '../audit/capabilities.ts';
 import type { AuditScope } from '../audit/event.ts';
 import type { AuditLog } from '../audit/log.ts';
-import { auditKey, openAuditTrail } from '../audit/trail.ts';
+import { type AuditTrail, auditKey, openAuditTrail } from '../audit/trail.ts';
 import { auditIsWritable } from '../audit/writable.ts';
 import type { EngineClient } from '../automation/engine-client.ts';
 import type { ReloadReport } from '../automation/engine-contract.ts';
-import { createLiveStream, type LiveStream } from '../automation/live-stream.ts';
+import { createLiveStream, type Feed, type LiveStream } from '../automation/live-stream.ts';
 import { overlaid } from '../automation/parameters.ts';
 import { createHistoryStore } from '../automation/store/history-store.ts';
 import { createParameterStore } from '../automation/store/parameter-store.ts';
@@ -21,12 +21,11 @@ import { type EngineRole, type EngineRoleParts, engineRole } from '../cluster/en
 import { longestRequestMs } from '../cluster/longest-request.ts';
 import { copyBeforeMigration } from '../databases/data-files.ts';
 import { openDatabaseApart } from '../databases/site-database.ts';
-import { createIdentity, type Identity } from '../gateway/identity.ts';
-import { identityConfig } from '../gateway/identity-config.ts';
+import type { Identity } from '../gateway/identity.ts';
+import { type IdentityConfig, identityConfig } from '../gateway/identity-config.ts';
 import { localScope, type SigningKey, signingKey } from '../gateway/local-keys.ts';
 import { createMetrics } from '../gateway/metrics.ts';
 import type { ReadyChecks } from '../gateway/ready.ts';
-import { createSignIn, type SignIn } from '../gateway/sign-in.ts';
 import { prepareHistory } from '../historian/store/history-server.ts';
 import { recordGrantEndings } from '../operator/grant-endings.ts';
 import { createPointFeed } from '../operator/point-feed.ts';
@@ -35,6 +34,7 @@ import { openForecastDatabase } from '../processing/results/forecast-database.ts
 import type { SiteCatalogue } from '../site/catalogue.ts';
 import type { Site } from '../site/site.ts';
 import type { Database } from '../storage/database.ts';
+import { type ServiceAlarms, serviceAlarms } from './alarms.ts';
 import {
   isForOperator,
   readLimits,
@@ -49,7 +49,7 @@ import { forecastDatabase, historyDatabase, runtimeDatabase, siteDatabase } from
 import { liveSample, parametersInForce, siteHandlers } from './handlers.ts';
 import { type ServiceHistory, startHistory } from './history.ts';
 import { serveHttp } from './http.ts';
-import { measuredAudit } from './measurements.ts';
+import { type MeasuredParts, measuredAudit } from './measurements.ts';
 import { type Opened, openedThings } from './opened.ts';
 import {
   noProcessing,
@@ -59,6 +59,7 @@ import {
   type ServiceProcessing,
   startProcessing,
 } from './processing.ts';
+import { serviceSignIn } from './sign-in.ts';
 
 export interface RunningService {
   readonly host: string;
@@ -71,8 +72,8 @@ export interface RunningService {
   readonly engine: EngineClient;
   readonly history: ServiceHistory;
   readonly key: SigningKey;
-  /** Null when tokens come from elsewhere: a configured secret or identity provider. */
-  readonly signIn: SignIn | null;
+  /** The code of a fresh sign-in link. Null when tokens come from elsewhere: a configured secret or identity provider. */
+  readonly issueCode: (() => Promise<string>) | null;
   /** What was loaded; null while another process controls. */
   readonly rules: ReloadReport | null;
   readonly log: Log;
@@ -98,7 +99,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const site = readSiteFile(config.configDir, config.replaySpeed);
   const siteInFile = readSiteFile(config.configDir);
   claimDataFolder(config, log, opened);
-  const identity = orStartError(() => identityOf(config, limits, log));
+  const identity = orStartError(() => identityOf(config, log));
   for (const copy of orStartError(() => copyBeforeMigration(config.dataDir, systemClock.wallMs())))
     log.info('copied a database of an older format before migrating it', { copy });
   const { database, runtime } = await openDatabases(config, limits, log, opened);
@@ -106,13 +107,15 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const { trail, key } = await openTrail({ config, limits, log, opened, database, identity, configuration });
   const metrics = createMetrics();
   const audit = measuredAudit(trail.log, metrics, systemClock);
-  const controlled = await startSite({ config, limits, site, log, opened, database, runtime, identity, audit });
-  const { memory, store, parameters, role, history } = controlled;
+  const signIn = serviceSignIn({ ...identity, database, audit, limits: limits.http, log });
+  const shared = { config, limits, site, log, opened, database, runtime, identity };
+  const controlled = await startSite({ ...shared, audit, trail, authenticator: signIn.identity });
+  const { memory, store, parameters, role, history, alarms } = controlled;
   const processing = await startForecasts({ config, configuration, limits, site, memory, history, log, opened });
   const rules = await role.open();
+  await alarms.open();
+  opened.add(() => alarms.stop());
   const handlers = siteHandlers({ config, limits, site, siteInFile, runtime, log, ...controlled });
-  const { signIn } = identity;
-  const signInCapability = signIn === null ? [] : [signIn.capability];
   const server = await serveHttp({
     config,
     limits,
@@ -121,18 +124,13 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     metrics,
     checks: readyChecks(database, identity, role),
     audit,
-    identity: identity.identity,
+    identity: signIn.identity,
+    provider: signIn.provider,
     site: identity.scope,
-    capabilities: [...auditCapabilities(trail), ...handlers, ...processing.capabilities, ...signInCapability],
+    capabilities: [...auditCapabilities(trail), ...handlers, ...processing.capabilities, ...signIn.capabilities],
     stream: controlled.stream,
     schedule: (callOf) => processing.schedule(callOf, () => role.controls()),
-    measured: {
-      clock: systemClock,
-      engine: role.engine,
-      devices: role.devices,
-      recording: history.recording,
-      processors: processing.measures,
-    },
+    measured: measuredParts(controlled, processing),
   });
   log.info('listening', { host: server.host, port: server.port, ...rules });
   const stop = async (): Promise<void> => {
@@ -140,20 +138,19 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     await opened.closeAll();
   };
   const { catalogue } = parameters;
+  const { engine } = role;
+  const { issueCode } = signIn;
+  return { ...server, site, catalogue, database, audit, store, engine, history, key, issueCode, rules, log, stop };
+}
+
+function measuredParts({ role, history, alarms }: Controlled, processing: ServiceProcessing): MeasuredParts {
   return {
-    ...server,
-    site,
-    catalogue,
-    database,
-    audit,
-    store,
+    clock: systemClock,
     engine: role.engine,
-    history,
-    key,
-    signIn,
-    rules,
-    log,
-    stop,
+    devices: role.devices,
+    recording: history.recording,
+    processors: processing.measures,
+    alarms: alarms.list,
   };
 }
 
@@ -207,10 +204,15 @@ interface SiteParts {
   readonly runtime: RuntimeDatabase;
   readonly identity: SiteIdentity;
   readonly audit: AuditLog;
+  readonly trail: AuditTrail;
+  readonly authenticator: Identity;
 }
 
+type Controlled = Awaited<ReturnType<typeof startSite>>;
+
 /** What controls the site, and what records it. */
-async function startSite({ config, limits, site, log, opened, database, runtime, identity, audit }: SiteParts) {
+async function startSite(parts: SiteParts) {
+  const { config, limits, site, log, opened, database, runtime, identity, audit, trail, authenticator } = parts;
   const memory = createPointMemory(site.points, site.channels.length);
   const store = createRuleStore(database, systemClock, limits.automation.max_rules);
   const stored = createParameterStore(database);
@@ -235,12 +237,28 @@ async function startSite({ config, limits, site, log, opened, database, runtime,
     useParameters: parameters.use,
     log,
     recording: () => history.shared,
+    // Bound when it is followed: alarms need what controls the site, and that needs the stream.
+    alarmFeed: { follow: (channels, push) => alarms.feed.follow(channels, push) } satisfies Feed,
   };
-  const { role, stream } = startEngine(engineParts, identity, opened);
+  const { role, stream } = startEngine(engineParts, authenticator, identity.scope, opened);
   const history = startHistory(config, site, memory, limits, log);
   // Before the device layer ends: the last look finds the values of the last moment.
   opened.add(() => history.stop());
-  return { memory, store, stored, parameters, role, stream, history };
+  const alarms: ServiceAlarms = orStartError(() =>
+    serviceAlarms({
+      config,
+      limits,
+      site,
+      database,
+      role,
+      rules: store,
+      sample: liveSample(site, memory, () => role),
+      auditBroken: () => trail.broken(),
+      auditWritable: () => auditIsWritable(database, identity.scope, systemClock),
+      log,
+    }),
+  );
+  return { memory, store, stored, parameters, role, stream, history, alarms };
 }
 
 interface ForecastParts extends Omit<ProcessingSetup, 'limits' | 'database' | 'configuration'> {
@@ -292,8 +310,10 @@ function startEngine(
   parts: Omit<EngineRoleParts, 'stream' | 'runtime' | 'config' | 'limits'> & {
     readonly config: ServiceConfig;
     readonly limits: ServiceLimits;
+    readonly alarmFeed: Feed;
   },
-  identity: SiteIdentity,
+  authenticator: Identity,
+  scope: AuditScope,
   opened: Opened,
 ): { role: EngineRole; stream: LiveStream } {
   const { config, limits, log, site, memory } = parts;
@@ -301,14 +321,18 @@ function startEngine(
     clock: systemClock,
     log,
     limits: limits.automation,
-    authenticate: (token) => streamSubject(identity.identity, identity.scope, token),
+    authenticate: (token) => streamSubject(authenticator.authenticateToken(token), scope),
+    authenticateSession: (cookie) => streamSubject(authenticator.authenticateSession(cookie), scope),
     watch: (ruleIds) => role.engine.watch(ruleIds),
-    points: createPointFeed({
-      points: site.points,
-      sample: liveSample(site, memory, () => role),
-      clock: systemClock,
-      log,
-    }),
+    feeds: {
+      point: createPointFeed({
+        points: site.points,
+        sample: liveSample(site, memory, () => role),
+        clock: systemClock,
+        log,
+      }),
+      alarm: parts.alarmFeed,
+    },
   });
   const runtime = runtimeDatabase(config, limits.storage);
   const role = orStartError(() => engineRole({ ...parts, stream, runtime }));
@@ -327,29 +351,20 @@ function orStartError<T>(work: () => T): T {
 }
 
 interface SiteIdentity {
-  readonly identity: Identity;
+  readonly settings: IdentityConfig;
   readonly scope: AuditScope;
   readonly key: SigningKey;
-  readonly signIn: SignIn | null;
 }
 
-function identityOf(config: ServiceConfig, limits: ServiceLimits, log: Log): SiteIdentity {
+function identityOf(config: ServiceConfig, log: Log): SiteIdentity {
   const settings = identityConfig(config.env);
   for (const warning of settings.warnings) log.warn(warning);
-  const key = signingKey(config.dataDir);
-  const scope = settings.scope ?? localScope(config.dataDir);
-  const clock = systemClock;
-  return {
-    identity: createIdentity({ config: settings, key, site: scope, clock, log, limits: limits.http }),
-    scope,
-    key,
-    signIn: settings.jwt.kind === 'local' ? createSignIn({ key, site: scope, clock }) : null,
-  };
+  return { settings, scope: settings.scope ?? localScope(config.dataDir), key: signingKey(config.dataDir) };
 }
 
 /** The same rules as for the routes: a read permission, and the site's own tenant and project. */
-async function streamSubject(identity: Identity, scope: AuditScope, token: string) {
-  const known = await identity.authenticateToken(token);
+async function streamSubject(authenticated: ReturnType<Identity['authenticateToken']>, scope: AuditScope) {
+  const known = await authenticated;
   if (known === null) return null;
   const { subject, expiresMs } = known;
   const own = subject.tenantId === scope.tenantId && subject.projectId === scope.projectId;

@@ -13,6 +13,7 @@ import { addHistoryCommands } from './data-dir/history-command.ts';
 import { addMigrateCommand } from './data-dir/migrate-command.ts';
 import { addRuleFileCommands } from './data-dir/rule-files-command.ts';
 import { addTokenCommand } from './data-dir/token-command.ts';
+import { addUserCommands } from './data-dir/users-command.ts';
 import { CommandError, type ExitCode, exitCodes } from './exit.ts';
 import { failureOf } from './failure.ts';
 import { operationCommands } from './operation/index.ts';
@@ -56,6 +57,7 @@ Exit codes: ${exitCodes.done} done, ${exitCodes.failed} failed, ${exitCodes.notC
     rules: setpoint.command('rules').description('rules of a running service, and rules as files'),
     scheduler: setpoint.command('scheduler').description('the scheduler of a running service'),
     points: setpoint.command('points').description('points of a running service: values, overrides, limits, owners'),
+    alarms: setpoint.command('alarms').description('alarms of a running service: list, history, acknowledge, shelve'),
     parameters: setpoint.command('parameters').description('parameters of a running service'),
     audit: setpoint.command('audit').description('the audit trail'),
   };
@@ -68,6 +70,7 @@ Exit codes: ${exitCodes.done} done, ${exitCodes.failed} failed, ${exitCodes.notC
   addHistoryCommands(setpoint.command('history').description('recorded values of one point'), parts);
   addForecastCommands(setpoint.command('forecasts').description('forecasts over recorded history'), parts);
   addTokenCommand(setpoint, parts);
+  addUserCommands(setpoint, parts);
   addBackupCommands(setpoint, parts);
   addMigrateCommand(setpoint, parts);
   setpoint

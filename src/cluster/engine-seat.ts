@@ -56,6 +56,7 @@ const repeatable = [
   'explain',
   'writers',
   'writeCycle',
+  'troubles',
   'grants',
   'authority',
   'sample',
@@ -95,6 +96,7 @@ const understand = {
   rule: understanding(Type.Object({ ruleId: Type.Integer() })),
   rules: understanding(Type.Object({ ruleIds: numbers })),
   points: understanding(Type.Object({ points: numbers })),
+  troubles: understanding(Type.Object({ runs: Type.Integer(), ms: Type.Number() })),
   id: understanding(Type.Object({ id: Type.String() })),
   ids: understanding(Type.Object({ ids: Type.Array(Type.String()) })),
   grant: understanding(Type.Object({ grant })),
@@ -305,6 +307,10 @@ class ContendedSeat implements EngineSeat {
       writeCycle: async (question) => {
         understand.rule(question);
         return this.#here().ask('writeCycle', question);
+      },
+      troubles: async (question) => {
+        understand.troubles(question);
+        return this.#here().ask('troubles', question);
       },
       grant: async (order) => {
         understand.grant(order);

@@ -2,6 +2,7 @@
  * The site's databases and their tables, which belong to other folders. The number of applied steps is a database's format; a
  * database with more steps than this program knows was written by a newer one and is refused.
  */
+import { alarmsInFile, alarmsOnServer } from '../alarms/store/tables.ts';
 import { auditInFile } from '../audit/store/file-tables.ts';
 import { chainOlderEvents } from '../audit/store/migration.ts';
 import { auditOnServer } from '../audit/store/server-tables.ts';
@@ -10,6 +11,7 @@ import { ruleHeadsInFile, rulesInFile, rulesOnServer } from '../automation/store
 import { runtimeSchema } from '../automation/store/runtime-schema.ts';
 import { historySchema } from '../historian/store/schema.ts';
 import { forecastSchema } from '../processing/results/forecast-database.ts';
+import { signInInFile, signInOnServer } from '../sign-in/store/tables.ts';
 import type { DatabaseSchema } from '../storage/database.ts';
 
 const queryFunctions = `
@@ -21,8 +23,15 @@ const queryFunctions = `
 /** Rules and audit. */
 export const siteSchema: DatabaseSchema = {
   name: 'site',
-  file: [`${rulesInFile} ${auditInFile}`, chainOlderEvents, ruleHeadsInFile, parametersInDatabaseFile],
-  server: [`${queryFunctions} ${rulesOnServer} ${auditOnServer}`, parametersOnServer],
+  file: [
+    `${rulesInFile} ${auditInFile}`,
+    chainOlderEvents,
+    ruleHeadsInFile,
+    parametersInDatabaseFile,
+    alarmsInFile,
+    signInInFile,
+  ],
+  server: [`${queryFunctions} ${rulesOnServer} ${auditOnServer}`, parametersOnServer, alarmsOnServer, signInOnServer],
 };
 
 export const schemas = {

@@ -34,6 +34,14 @@ const site: readonly Moved[] = [
   { table: 'audit_details' },
   { table: 'audit_mark' },
   { table: 'parameter_value' },
+  { table: 'alarm' },
+  { table: 'alarm_history' },
+  { table: 'alarm_account' },
+  { table: 'alarm_receiver' },
+  { table: 'account' },
+  { table: 'sign_in_session' },
+  { table: 'sign_in_code' },
+  { table: 'sign_in_failure' },
 ];
 const runtime: readonly Moved[] = [
   { table: 'execution_block', counted: 'seq' },

@@ -24,7 +24,7 @@ Setpoint runs "${site.name}" at ${address}
 ${rows.map(ruleLine).join('\n')}${total > rows.length ? `\n                       and ${total - rows.length} more` : ''}
   historian thread   ${recordedPoints(site.points).length} points recorded, kept ${site.history.retentionDays} days
 ${forecastLine(config)}  site, data         ${shown(config.configDir)}, ${shown(config.dataDir)}
-${signInLine(service)}
+${await signInLine(service)}
 In another terminal:
 ${dataDirLine(config)}  export TOKEN=$(npm exec setpoint -- token --role Engineer --subject you --ttl 12h)
   curl -H "Authorization: Bearer $TOKEN" "${api}/rules/${first}/history?limit=1"
@@ -41,11 +41,11 @@ function forecastLine({ processorEndpoints = {} }: ServiceConfig): string {
 }
 
 /** The link works once: the code in its fragment never reaches a server's log. Not where tokens come from elsewhere. */
-function signInLine({ signIn, host, port }: RunningService): string {
-  if (signIn === null) return '';
+async function signInLine({ issueCode, host, port }: RunningService): Promise<string> {
+  if (issueCode === null) return '';
   // A browser cannot open "any address".
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `\nSign in, once, within ten minutes:\n  ${addressOf(reachable, port)}/#code=${signIn.issueCode()}\n`;
+  return `\nSign in, once, within ten minutes:\n  ${addressOf(reachable, port)}/#code=${await issueCode()}\n`;
 }
 
 /** Of an environment that the other terminal does not have: the key that signs tokens is in the data dir. */

@@ -26,7 +26,7 @@ export function readMaterials(site: Site, sources: MaterialSources): DriverMater
   const mqtt = new Map<string, MqttCredentials>();
   for (const channel of site.channels) {
     if (channel.driver === 'simulated') simulated.set(channel.id, plantOf(channel, site.timezone, sources));
-    if (channel.driver === 'mqtt') mqtt.set(channel.id, credentialsOf(channel, sources));
+    if (channel.driver === 'mqtt') mqtt.set(channel.id, mqttCredentials(channel, sources));
   }
   return { simulated, mqtt };
 }
@@ -42,7 +42,8 @@ function plantOf(channel: SimulatedChannel, timezone: string, sources: MaterialS
   };
 }
 
-function credentialsOf(channel: MqttChannel, sources: MaterialSources): MqttCredentials {
+/** Throws an Error with one line for the operator. */
+export function mqttCredentials(channel: MqttChannel, sources: MaterialSources): MqttCredentials {
   const secret = (variable: string | undefined): string | undefined => {
     if (variable === undefined) return undefined;
     const value = sources.secret(variable);

@@ -24,6 +24,11 @@ export function isLoopbackAddress(address: string): boolean {
   return family !== 0 && loopback.check(address, family === 6 ? 'ipv6' : 'ipv4');
 }
 
+/** True for the names and literal addresses of this very machine; no other name is trusted to resolve to it. */
+export function isLoopbackHost(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
+}
+
 /** The addresses that the call may use; none when there is no such name, or when it leads out of the boundary. */
 export async function pinnedAddresses(
   url: URL,

@@ -25,7 +25,11 @@ beforeEach(() => {
   const log: Log = { ...silentLog, error: (message) => void failures.push(message) };
   server = createServer({
     capabilities: [],
-    identity: { authenticate: async () => null, authenticateToken: async () => null },
+    identity: {
+      authenticate: async () => null,
+      authenticateSession: async () => null,
+      authenticateToken: async () => null,
+    },
     audit: {
       append: () => Promise.reject(new Error('not used')),
       appendIn: () => Promise.reject(new Error('not used')),

@@ -1,5 +1,7 @@
 /** Identity settings from the environment [identity §1]. Faults name the variable, never its value. */
 
+import { plainRoleClaim, type Role, type RoleClaim, roles } from './roles.ts';
+
 export interface BearerConfig {
   readonly token: string;
   readonly tenantId: string;
@@ -18,12 +20,25 @@ export interface IdentityConfig {
   readonly bearer: BearerConfig | null;
   /** The site's tenant and project when they are configured. */
   readonly scope: { readonly tenantId: string; readonly projectId: string } | null;
+  readonly roles: RoleClaim;
+  /** The provider for signing in to the console; null without one. */
+  readonly provider: ProviderConfig | null;
   readonly warnings: readonly string[];
+}
+
+export interface ProviderConfig {
+  readonly issuer: URL;
+  readonly clientId: string;
+  /** Null for a public client. */
+  readonly clientSecret: string | null;
+  readonly scope: string;
 }
 
 /** Thrown at start; its message is one line for the operator. */
 export class IdentityConfigError extends Error {}
 
+/** `offline_access` asks for what refreshes a session; a provider that refuses the word gets others by `SVC_OIDC_SCOPE`. */
+const defaultScope = 'openid profile offline_access';
 const secretBytesMinimum = 32;
 const shortTokenLength = 32;
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
@@ -35,7 +50,8 @@ export function identityConfig(env: Readonly<Record<string, string | undefined>>
   const jwt = jwtConfig(env);
   if (jwt.kind === 'jwks' && jwt.url.protocol !== 'https:' && !loopback.test(jwt.url.hostname))
     warnings.push('SVC_JWT_JWKS_URL is not https: anyone on the network path can issue tokens');
-  return { jwt, bearer, scope: scopeConfig(env), warnings };
+  const claim = roleClaimOf(env.SVC_JWT_ROLE_CLAIM ?? '', env.SVC_JWT_ROLE_MAP ?? '');
+  return { jwt, bearer, scope: scopeConfig(env), roles: claim, provider: providerConfig(env), warnings };
 }
 
 function jwtConfig(env: Readonly<Record<string, string | undefined>>): IdentityConfig['jwt'] {
@@ -64,6 +80,54 @@ function jwtConfig(env: Readonly<Record<string, string | undefined>>): IdentityC
   if (issuer === '' || audience === '')
     throw new IdentityConfigError('SVC_JWT_ISSUER and SVC_JWT_AUDIENCE are required with SVC_JWT_JWKS_URL');
   return { kind: 'jwks', url: new URL(url), issuer, audience };
+}
+
+/** `SVC_JWT_ROLE_CLAIM` and `SVC_JWT_ROLE_MAP`. */
+export function roleClaimOf(claim: string, map: string): RoleClaim {
+  if (claim === '' && map !== '') throw new IdentityConfigError('SVC_JWT_ROLE_MAP is set without SVC_JWT_ROLE_CLAIM');
+  if (claim === '') return plainRoleClaim;
+  return { path: pathOf(claim), map: map === '' ? null : mapOf(map) };
+}
+
+/** A name, or a JSON pointer. */
+function pathOf(claim: string): string[] {
+  if (!claim.startsWith('/')) return [claim];
+  return claim
+    .slice(1)
+    .split('/')
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function mapOf(text: string): Map<string, Role> {
+  const map = new Map<string, Role>();
+  for (const entry of text.split(',')) {
+    const [name = '', ...rest] = entry.split('=');
+    const value = rest.join('=').trim();
+    const role = roles.find((each) => each === name.trim());
+    if (role === undefined || value === '')
+      throw new IdentityConfigError(
+        'SVC_JWT_ROLE_MAP must be such as Engineer=site-engineers,Admin=site-admins, with the roles Admin, Engineer and Viewer',
+      );
+    const known = map.get(value);
+    if (known === undefined || roles.indexOf(role) > roles.indexOf(known)) map.set(value, role);
+  }
+  return map;
+}
+
+function providerConfig(env: Readonly<Record<string, string | undefined>>): ProviderConfig | null {
+  const { SVC_OIDC_ISSUER: issuer = '', SVC_OIDC_CLIENT_ID: clientId = '', SVC_OIDC_CLIENT_SECRET: secret = '' } = env;
+  if (issuer === '' && clientId === '' && secret === '') return null;
+  if (issuer === '' || clientId === '')
+    throw new IdentityConfigError('SVC_OIDC_ISSUER and SVC_OIDC_CLIENT_ID go together');
+  const url = URL.parse(issuer);
+  if (url === null || (url.protocol !== 'https:' && !(url.protocol === 'http:' && loopback.test(url.hostname))))
+    throw new IdentityConfigError('SVC_OIDC_ISSUER must be an https address, or a loopback one');
+  return {
+    issuer: url,
+    clientId,
+    clientSecret: secret === '' ? null : secret,
+    scope: env.SVC_OIDC_SCOPE ?? defaultScope,
+  };
 }
 
 function bearerConfig(env: Readonly<Record<string, string | undefined>>, warnings: string[]): BearerConfig | null {

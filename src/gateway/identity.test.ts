@@ -33,6 +33,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function identityWith(env: Readonly<Record<string, string>>): Identity {
   return createIdentity({
+    session: async () => null,
     config: identityConfig(env),
     key: signingKey(folder),
     site,
@@ -108,7 +109,7 @@ describe('[identity §1] a token signed with SVC_JWT_SECRET', () => {
   test('the 5 s are counted to the second: until just before exp + 5 s', async () => {
     const clock = simulatedClock(nowSeconds * 1000);
     const parts = { config: identityConfig({ SVC_JWT_SECRET: secret }), key: signingKey(folder), site, clock };
-    const identity = createIdentity({ ...parts, log: silentLog, limits: gatewayLimits });
+    const identity = createIdentity({ session: async () => null, ...parts, log: silentLog, limits: gatewayLimits });
     const token = await hs256({ ...good, exp: nowSeconds });
     clock.advance(4999);
     expect(await accepted(identity, token)).toBe(true);
@@ -296,6 +297,7 @@ describe('[identity §4] one subject: what a role may', () => {
     'automation.rule.manage': ['Admin', 'Engineer'],
     'automation.rule.execute': ['Admin', 'Engineer'],
     'automation.point.command': ['Admin', 'Engineer'],
+    'identity.user.manage': ['Admin'],
     'automation.read': ['Admin', 'Engineer', 'Viewer'],
     'data_processing.read': ['Admin', 'Engineer', 'Viewer'],
     'data_processing.run': ['Admin', 'Engineer'],

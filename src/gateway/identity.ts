@@ -12,8 +12,7 @@ import type { Log } from '../base/log.ts';
 import type { BearerConfig, IdentityConfig } from './identity-config.ts';
 import type { GatewayLimits } from './limits.ts';
 import type { SigningKey } from './local-keys.ts';
-
-export type Role = 'Admin' | 'Engineer' | 'Viewer';
+import { type Role, type RoleClaim, roleOf } from './roles.ts';
 
 const reads: readonly Permission[] = ['automation.read', 'data_processing.read'];
 const engineering: readonly Permission[] = [
@@ -26,7 +25,7 @@ const engineering: readonly Permission[] = [
 const rolePermissions: Readonly<Record<Role, readonly Permission[]>> = {
   Viewer: reads,
   Engineer: engineering,
-  Admin: [...engineering, 'audit.event.read'],
+  Admin: [...engineering, 'audit.event.read', 'identity.user.manage'],
 };
 
 const toleranceSeconds = 5;
@@ -38,7 +37,15 @@ export interface Identity {
   /** The subject of an `Authorization` header, or null: missing, bad and expired are indistinguishable. */
   authenticate(authorization: string | undefined): Promise<Subject | null>;
   /** As `authenticate`, of a bare token; also tells when it expires, in wall milliseconds. */
-  authenticateToken(token: string): Promise<{ subject: Subject; expiresMs: number } | null>;
+  authenticateToken(token: string): Promise<Authenticated | null>;
+  /** Of the cookie of a session. */
+  authenticateSession(cookie: string): Promise<Authenticated | null>;
+}
+
+interface Authenticated {
+  readonly subject: Subject;
+  /** Wall milliseconds. */
+  readonly expiresMs: number;
 }
 
 type Verify = (token: string) => Promise<JWTPayload>;
@@ -50,6 +57,8 @@ export interface IdentityParts {
   readonly site: AuditScope;
   readonly clock: Clock;
   readonly log: Log;
+  /** Who the cookie of a session belongs to; null when there is no such session. */
+  readonly session: (cookie: string) => Promise<Authenticated | null>;
   readonly limits: Pick<GatewayLimits, 'jwks_timeout_ms' | 'jwks_refresh_ms' | 'jwks_max_age_ms'>;
 }
 
@@ -60,21 +69,27 @@ export function createIdentity(parts: IdentityParts): Identity {
     if (config.bearer !== null && sameToken(token, config.bearer.token)) {
       return { subject: bearerSubject(config.bearer), expiresMs: Number.POSITIVE_INFINITY };
     }
+    // The caller must not learn why a token was refused; the operator finds the reason in the log.
+    const refused = (reason: string): null => {
+      parts.log.info('token refused', { reason });
+      return null;
+    };
     try {
       const payload = await verify(token);
-      const subject = jwtSubject(payload, site);
-      if (subject === null || payload.exp === undefined || isFromTheFuture(payload, clock)) return null;
+      const subject = jwtSubject(payload, site, config.roles);
+      if (typeof subject === 'string') return refused(subject);
+      if (payload.exp === undefined || isFromTheFuture(payload, clock)) return refused('issued in the future');
       return { subject, expiresMs: payload.exp * 1000 };
     } catch (error) {
-      // Why a token is bad is nobody's business outside. A key set that cannot be had is one more reason to refuse,
-      // but one that the operator has to know.
+      // A key set that cannot be had is one more reason to refuse, but one that the operator has to know.
       if (config.jwt.kind === 'jwks' && isProviderTrouble(error))
         parts.log.warn('cannot read the key set of the identity provider', { err: error });
-      return null;
+      return refused(error instanceof errors.JOSEError ? error.code : 'not verified');
     }
   };
   return {
     authenticateToken,
+    authenticateSession: parts.session,
     async authenticate(authorization) {
       const match = /^bearer +([^\s]+)$/i.exec(authorization ?? '');
       return match?.[1] === undefined ? null : ((await authenticateToken(match[1]))?.subject ?? null);
@@ -118,6 +133,11 @@ function verifier({ config: { jwt }, key, clock, limits }: IdentityParts): Verif
   }
 }
 
+/** Someone with a role at this site. */
+export function subjectOf(subjectId: string, role: Role, site: AuditScope): Subject {
+  return { kind: 'user', subjectId, roles: [role], permissions: new Set(rolePermissions[role]), ...site };
+}
+
 /** A token that claims to be issued later than now, by a clock as far off as is tolerated. */
 function isFromTheFuture({ iat }: JWTPayload, clock: Clock): boolean {
   return iat !== undefined && !(iat <= Math.floor(clock.wallMs() / 1000) + toleranceSeconds);
@@ -142,17 +162,21 @@ function bearerSubject(bearer: BearerConfig): Subject {
   };
 }
 
-function jwtSubject(payload: JWTPayload, site: AuditScope): Subject | null {
-  const { sub, role, tenant_id: tenantId, project_id: projectId } = payload;
-  if (typeof sub !== 'string' || sub.length < 1 || sub.length > 128) return null;
-  // Nobody acts here who cannot be recorded.
-  if (!sub.isWellFormed() || sub.includes('\0')) return null;
-  if (role !== 'Admin' && role !== 'Engineer' && role !== 'Viewer') return null;
-  const base = { kind: 'user', subjectId: sub, roles: [role], permissions: new Set(rolePermissions[role]) } as const;
+/** The reason when the claims make no subject. */
+function jwtSubject(payload: JWTPayload, site: AuditScope, claim: RoleClaim): Subject | string {
+  const { sub, tenant_id: tenantId, project_id: projectId } = payload;
+  if (!isSubject(sub)) return 'sub must have 1 to 128 characters';
+  const role = roleOf(payload, claim);
+  if (role === null) return `the claim ${claim.path.join('/')} gives no role`;
   // Both or neither: half a scope names nothing.
-  if (tenantId === undefined && projectId === undefined) return { ...base, ...site };
-  if (!isIdentifier(tenantId) || !isIdentifier(projectId)) return null;
-  return { ...base, tenantId, projectId };
+  if (tenantId === undefined && projectId === undefined) return subjectOf(sub, role, site);
+  if (!isIdentifier(tenantId) || !isIdentifier(projectId)) return 'tenant_id and project_id go together';
+  return subjectOf(sub, role, { tenantId, projectId });
+}
+
+/** Every subject must be recordable. */
+export function isSubject(sub: unknown): sub is string {
+  return typeof sub === 'string' && sub.length >= 1 && sub.length <= 128 && sub.isWellFormed() && !sub.includes('\0');
 }
 
 function isIdentifier(value: unknown): value is string {

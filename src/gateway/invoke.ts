@@ -24,6 +24,7 @@ import { createRecords, type Records } from './call-records.ts';
 import { faultOf, unauthenticated } from './envelope.ts';
 import type { Identity } from './identity.ts';
 import type { RateLimits } from './rate-limit.ts';
+import { checkSameOrigin, cookieOf } from './session-cookie.ts';
 
 export interface PipelineParts {
   readonly identity: Identity;
@@ -67,11 +68,12 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
     async admit(call) {
       if (descriptor.permission === null) return null;
       if (descriptor.openTo === 'loopback' && call.local && call.header('authorization') === undefined) return null;
-      const subject = await authenticate(call, parts);
+      const { subject, bySession } = await authenticate(call, parts);
       // Before authorization: a refusal of a command is recorded too, and what is recorded must be bounded.
       if (descriptor.kind === 'command') await parts.rateLimits.countMutation(subject);
       if (descriptor.rate === 'processing') await parts.rateLimits.countProcessing(subject);
       try {
+        if (bySession && descriptor.method !== 'GET') checkSameOrigin(call);
         authorize(descriptor, subject, parts.site);
         confirmHeader(descriptor, call);
       } catch (error) {
@@ -97,6 +99,7 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
         params: stringsOf(decodeParams(call.params)),
         query: stringsOf(decodeQuery(singleValues(call.query))),
         body: decodeBody?.(body),
+        header: call.header,
         ifMatch: unquoted(call.header('if-match')),
         lastEventId: call.header('last-event-id'),
         requestId: call.header('x-request-id'),
@@ -176,10 +179,15 @@ async function resolved(
   }
 }
 
-async function authenticate(call: Call, parts: PipelineParts): Promise<Subject> {
-  const subject = await parts.identity.authenticate(call.header('authorization'));
-  if (subject === null) return refuseCredential(call, parts);
-  return subject;
+/** A header counts before a cookie: what a program says of itself, a browser cannot be made to say. */
+async function authenticate(call: Call, parts: PipelineParts): Promise<{ subject: Subject; bySession: boolean }> {
+  const authorization = call.header('authorization');
+  const cookie = authorization === undefined ? cookieOf(call) : null;
+  const subject =
+    cookie === null
+      ? await parts.identity.authenticate(authorization)
+      : ((await parts.identity.authenticateSession(cookie))?.subject ?? null);
+  return { subject: subject ?? (await refuseCredential(call, parts)), bySession: cookie !== null };
 }
 
 /** Who a public route's body speaks for; null where a route asks nobody. */
@@ -190,7 +198,7 @@ async function identify(
   parts: PipelineParts,
 ): Promise<Subject | null> {
   if (bound.identify === undefined) return null;
-  return bound.identify(context) ?? refuseCredential(call, parts);
+  return (await bound.identify(context)) ?? refuseCredential(call, parts);
 }
 
 /** Counted and logged, never recorded: the audit store is not for strangers to fill. */

@@ -1,4 +1,5 @@
 /** Puts the live stream on `/ws` of the HTTP server: the WebSocket library on one side, `StreamSocket` on the other. */
+import type { IncomingMessage } from 'node:http';
 import websocket, { type WebSocket } from '@fastify/websocket';
 import { closeCodes, expiredReason, type StreamSocket } from '../api/live-stream.ts';
 import { Fault } from '../base/fault.ts';
@@ -6,6 +7,7 @@ import type { Log } from '../base/log.ts';
 import type { RateLimits } from './rate-limit.ts';
 import { answerRaw } from './raw-answer.ts';
 import type { Server } from './server.ts';
+import { checkSameOrigin, cookieOf } from './session-cookie.ts';
 
 export interface LiveSocketParts {
   /** Takes each connection over. */
@@ -17,6 +19,8 @@ export interface LiveSocketParts {
 
 /** What is known of a client before it has said anything. */
 interface Handshake {
+  /** The cookie of a session, if the connection comes from a page of the service itself. */
+  readonly session: string | null;
   readonly address: string;
   readonly correlationId: string;
 }
@@ -42,6 +46,7 @@ export async function addLiveSocket(server: Server, parts: LiveSocketParts): Pro
         if (code === closeCodes.unauthenticated && reason !== expiredReason) void failed(handshake);
         socket.close(code, reason);
       },
+      session: handshake.session,
       bufferedBytes: () => socket.bufferedAmount,
       onMessage: (listener) =>
         void socket.on('message', (data: Buffer, isBinary: boolean) =>
@@ -57,6 +62,18 @@ export async function addLiveSocket(server: Server, parts: LiveSocketParts): Pro
     method: 'GET',
     url: '/ws',
     handler: (_request, reply) => reply.callNotFound(),
-    wsHandler: (socket, { ip, correlationId }) => connect(socket, { address: ip, correlationId }),
+    wsHandler: (socket, request) =>
+      connect(socket, { address: request.ip, correlationId: request.correlationId, session: sessionOf(request.raw) }),
   });
+}
+
+/** A browser lets any page connect anywhere and sends the cookies along: only our own pages may use them. */
+function sessionOf({ headersDistinct }: IncomingMessage): string | null {
+  const request = { header: (name: string) => headersDistinct[name]?.join('; ') };
+  try {
+    checkSameOrigin(request);
+  } catch {
+    return null;
+  }
+  return cookieOf(request);
 }

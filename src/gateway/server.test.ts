@@ -87,6 +87,7 @@ describe('[platform §3] one pipeline', () => {
       capabilities: [bind(change), bind(look), bind(remove)],
       identity: {
         authenticate: async (header) => subjects[header?.replace(/^Bearer /, '') ?? ''] ?? null,
+        authenticateSession: async () => null,
         authenticateToken: async () => null,
       },
       audit: {

@@ -31,7 +31,9 @@ interface ToolSchema {
 
 function isTool(capability: Capability): boolean {
   if (capability.name.startsWith('data_processing.')) return false;
-  return capability.secretBody !== true && typeOf(capability.answer) === 'object';
+  // Access rights are managed by people.
+  if (capability.name.startsWith('identity.')) return false;
+  return typeOf(capability.answer) === 'object';
 }
 
 export function toolsOf(operations: readonly Capability[], allowWrite: boolean): Tool[] {

@@ -1,5 +1,5 @@
 /** The handlers of points, overrides and limits [points §7], [points §8]. */
-import type { Answer, CallContext, HandledCapability } from '../api/capability.ts';
+import { type Answer, actorOf, type CallContext, type HandledCapability, success } from '../api/capability.ts';
 import { points as descriptors } from '../api/points.ts';
 import type { PointAuthority } from '../automation/authority-keeper.ts';
 import type { EngineClient } from '../automation/engine-client.ts';
@@ -8,7 +8,7 @@ import type { RuleStore } from '../automation/store/rule-store.ts';
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
-import { dayMs, timeLabel } from '../base/timestamp.ts';
+import { queryWindow, timeLabel } from '../base/timestamp.ts';
 import type { PointError } from '../devices/device-core.ts';
 import type { Historian } from '../historian/historian.ts';
 import type { TableSample } from '../points/sample.ts';
@@ -19,7 +19,7 @@ import type { Site } from '../site/site.ts';
 import { pointResourceId } from './grant-endings.ts';
 import { grantView, type LimitRequest, limitOf, type OverrideRequest, overrideOf } from './grants.ts';
 import { type Named, ownerView, type PointKnowledge, pointEntry, selected } from './points-view.ts';
-import { queryTime, trendOf, trendRange } from './trend.ts';
+import { trendOf, trendRange } from './trend.ts';
 
 export interface OperatorParts {
   readonly clock: Clock;
@@ -38,7 +38,6 @@ const defaultPageSize = 100;
 /** Segments of one answer; a window with more is refused. */
 export const segmentsMaximum = 10_000;
 
-const succeeded = (data: unknown): Answer => ({ data: { success: true, data } });
 const pointResource = (params: Readonly<Record<string, string>>) => ({
   kind: 'automation-point',
   id: pointResourceId(params['instance'] ?? '', params['point'] ?? ''),
@@ -54,7 +53,7 @@ export function operatorCapabilities(parts: OperatorParts): HandledCapability[] 
     {
       descriptor: descriptors.overrides,
       resource: listResource,
-      handler: async () => succeeded({ list: (await parts.engine.ask('grants', null)).map(grantView) }),
+      handler: async () => success({ list: (await parts.engine.ask('grants', null)).map(grantView) }),
     },
     {
       descriptor: descriptors.release,
@@ -87,7 +86,7 @@ async function list(parts: OperatorParts, { query }: CallContext): Promise<Answe
     nameOf: await namesOf(parts, owners),
   };
   const totalPages = Math.ceil(found.length / pageSize);
-  return succeeded({
+  return success({
     list: shown.map((each) => pointEntry(parts.site, each, sample, knowledge)),
     total: found.length,
     page,
@@ -139,12 +138,11 @@ async function series(parts: OperatorParts, { params, query }: CallContext): Pro
     throw new Fault('not-found', `the site has no ${params['point_type']} point ${id} of instance ${instance}`);
   const kind = found.kind === 'action' ? { kind: found.kind } : {};
   const list = await trendOf(parts.history, { instance, point: id, ...kind }, range, parts.clock);
-  return succeeded({ from, to, bucket_seconds: range.bucketMs / 1000, unit: found.unit, buckets: list });
+  return success({ from, to, bucket_seconds: range.bucketMs / 1000, unit: found.unit, buckets: list });
 }
 
-function circumstances({ clock }: OperatorParts, { subject }: CallContext) {
-  const by = { kind: subject?.kind ?? 'system', id: subject?.subjectId ?? 'setpoint' };
-  return { id: newId(), nowMs: clock.wallMs(), by };
+function circumstances({ clock }: OperatorParts, context: CallContext) {
+  return { id: newId(), nowMs: clock.wallMs(), by: actorOf(context) };
 }
 
 async function override(parts: OperatorParts, context: CallContext): Promise<Answer> {
@@ -152,14 +150,14 @@ async function override(parts: OperatorParts, context: CallContext): Promise<Ans
   const grant = overrideOf(point, context.body as OverrideRequest, circumstances(parts, context));
   const { replaced } = await parts.engine.grant(grant);
   const replaces = replaced === null ? {} : { replaces: grantView(replaced) };
-  return { ...succeeded(grantView(grant)), auditDetails: { ...grantView(grant), ...replaces } };
+  return { ...success(grantView(grant)), auditDetails: { ...grantView(grant), ...replaces } };
 }
 
 async function limit(parts: OperatorParts, context: CallContext): Promise<Answer> {
   const point = actionPoint(parts, context);
   const grant = limitOf(point, context.body as LimitRequest, circumstances(parts, context));
   await parts.engine.grant(grant);
-  return { ...succeeded(grantView(grant)), auditDetails: grantView(grant) };
+  return { ...success(grantView(grant)), auditDetails: grantView(grant) };
 }
 
 function pointOfGrant(params: Readonly<Record<string, string>>): { readonly instance: string; readonly point: string } {
@@ -172,15 +170,12 @@ async function release(parts: OperatorParts, context: CallContext): Promise<Answ
   const grant: Grant | null = await parts.engine.ask('release', { id });
   if (grant === null) throw new Fault('not-found', 'no override or limit of this id is in force');
   const { instance, point } = grant;
-  return { ...succeeded({ override_id: id, instance, point }), auditDetails: { before: grantView(grant) } };
+  return { ...success({ override_id: id, instance, point }), auditDetails: { before: grantView(grant) } };
 }
 
 async function ownership(parts: OperatorParts, context: CallContext): Promise<Answer> {
   const point = actionPoint(parts, context);
-  const { from, to } = context.query;
-  const toMs = to === undefined ? parts.clock.wallMs() : queryTime('to', to);
-  const fromMs = from === undefined ? toMs - dayMs : queryTime('from', from);
-  if (!(fromMs < toMs)) throw new Fault('invalid-input', 'query /from: must be before to');
+  const { fromMs, toMs } = queryWindow(context.query, parts.clock.wallMs());
   const [[known], stored] = await Promise.all([
     parts.engine.ask('authority', { points: [point.index] }),
     parts.ownership.segments(`${point.instance}:action:${point.point}`, fromMs, toMs, segmentsMaximum + 1),
@@ -191,7 +186,7 @@ async function ownership(parts: OperatorParts, context: CallContext): Promise<An
   const next = known?.next ?? null;
   const everybody = segments.flatMap(({ owner, contenders }) => [owner, ...contenders]);
   const nameOf = await namesOf(parts, next === null ? everybody : [...everybody, next.owner]);
-  return succeeded({
+  return success({
     segments: segments.map(({ fromMs: from, toMs: to, owner, value, contenders }) => ({
       from: timeLabel(from),
       to: to === null ? null : timeLabel(to),

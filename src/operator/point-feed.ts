@@ -2,14 +2,14 @@
  * Live values for readers [points §8.3]: all points that one follows at first, then those that changed, at most every
  * `pushIntervalMs`. One sample serves all readers, and a reader that is slow gets the newest values when it has room again.
  */
-import type { PointReader, PointSource } from '../automation/live-stream.ts';
+import type { Feed, FeedReader } from '../automation/live-stream.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import { nextTurn } from '../base/turns.ts';
+import { type PointValue, valueOf } from '../points/point-value.ts';
 import type { TableSample } from '../points/sample.ts';
 import type { SitePoint } from '../site/site.ts';
-import { type PointValue, valueOf } from './points-view.ts';
 
 export interface PointFeedParts {
   readonly points: readonly SitePoint[];
@@ -27,14 +27,14 @@ interface Followed {
 }
 interface Reader {
   readonly followed: readonly Followed[];
-  readonly push: PointReader;
+  readonly push: FeedReader;
 }
 
-export function createPointFeed(parts: PointFeedParts): PointSource {
+export function createPointFeed(parts: PointFeedParts): Feed {
   return new SampledFeed(parts);
 }
 
-class SampledFeed implements PointSource {
+class SampledFeed implements Feed {
   readonly #parts: PointFeedParts;
   readonly #byName: ReadonlyMap<string, SitePoint>;
   readonly #readers = new Set<Reader>();
@@ -48,7 +48,8 @@ class SampledFeed implements PointSource {
     this.#byName = new Map(parts.points.map((point) => [`${point.instance}:${point.kind}:${point.id}`, point]));
   }
 
-  follow(channels: readonly string[], push: PointReader): () => void {
+  /** All points when none is named. */
+  follow(channels: readonly string[] = [...this.#byName.keys()], push: FeedReader): () => void {
     const followed = [...new Set(channels)].map((name): Followed => {
       const point = this.#byName.get(name);
       if (point === undefined)

@@ -2,7 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import { deadline, timeIsUp } from '../base/deadline.ts';
 import { Fault } from '../base/fault.ts';
-import { dayMs, parseTimestamp, timeLabel } from '../base/timestamp.ts';
+import { dayMs, queryTime, timeLabel } from '../base/timestamp.ts';
 import type { Historian, SeriesId } from '../historian/historian.ts';
 
 /** Longest window of one trend, in days. */
@@ -28,14 +28,6 @@ export function trendRange(from: string, to: string, buckets: number = defaultBu
     );
   const bucketMs = Math.ceil((toMs - fromMs) / buckets / 1000) * 1000;
   return { fromMs, bucketMs, steps: Math.ceil((toMs - fromMs) / bucketMs) };
-}
-
-/** A time in a query; throws a Fault that says how to write it. */
-export function queryTime(name: string, text: string): number {
-  const ms = parseTimestamp(text);
-  if (ms === null)
-    throw new Fault('invalid-input', `query /${name}: must be RFC 3339 UTC, such as 2026-07-11T10:45:00Z`);
-  return ms;
 }
 
 /** Buckets with observations, the oldest first; each holds what was observed after `t`, up to and with its end. */

@@ -21,6 +21,20 @@ describe('[points §7.3] the account', () => {
     expect(ownership.ownerOf(0).id).toBe('1');
   });
 
+  test(`rules take turns from the ${turnsPerMinute - 1}th change of a minute on, for as long as they do, and a minute longer`, () => {
+    const ownership = new Ownership();
+    const seen: boolean[] = [];
+    for (let turn = 0; turn < 200; turn++) {
+      ownership.took(3, rule(7 + (turn % 2)), turn, at(turn * 1000));
+      seen.push(ownership.takingTurns(at(turn * 1000)).length > 0);
+    }
+    expect(seen.indexOf(true)).toBe(turnsPerMinute - 1);
+    expect(seen.slice(turnsPerMinute - 1)).not.toContain(false);
+    expect(ownership.takingTurns(at(199_000))).toEqual([{ pointIndex: 3, ruleIds: expect.any(Array) as number[] }]);
+    expect(ownership.takingTurns(at(199_000))[0]?.ruleIds.toSorted()).toEqual([7, 8]);
+    expect(ownership.takingTurns(at(199_000 + 60_000))).toEqual([]);
+  });
+
   test(`a segment names at most ${contendersMaximum} contenders`, () => {
     const ownership = new Ownership();
     ownership.took(0, rule(99), 1, at(0));

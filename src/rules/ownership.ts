@@ -108,6 +108,19 @@ export class Ownership {
     return [...(this.#open.get(pointIndex)?.contenders.values() ?? [])];
   }
 
+  /** Points on which rules take turns now, with the ids of these rules [points §7.3]. */
+  takingTurns(now: ClockTimes): { readonly pointIndex: number; readonly ruleIds: readonly number[] }[] {
+    return [...this.#open].flatMap(([pointIndex, open]) => {
+      const turns = open.turnsMs.filter((ms) => now.monotonicMs - ms < minuteMs);
+      // The one that began the newest segment is among them.
+      if (open.owner.kind !== 'rule' || turns.length < turnsPerMinute - 1) return [];
+      const recent = (this.#recent.get(pointIndex) ?? []).filter(({ toMs }) => (toMs ?? 0) > now.wallMs - minuteMs);
+      const owners = [open.owner, ...recent.map(({ owner }) => owner), ...takers(open)];
+      const ruleIds = [...new Set(owners.filter(({ kind }) => kind === 'rule').map(({ id }) => Number(id)))];
+      return ruleIds.length < 2 ? [] : [{ pointIndex, ruleIds }];
+    });
+  }
+
   /** The newest segments of a point, the open one last: what is stored may lag behind them. */
   segments(pointIndex: number): readonly OwnerSegment[] {
     const open = this.#open.get(pointIndex);
@@ -163,6 +176,10 @@ function isSame(one: Owner, other: Owner): boolean {
 function takesTurns({ turnsMs }: Open, { monotonicMs }: ClockTimes): boolean {
   while (turnsMs.length > 0 && monotonicMs - (turnsMs[0] ?? 0) >= minuteMs) turnsMs.shift();
   return turnsMs.length >= turnsPerMinute;
+}
+
+function takers({ contenders }: Open): Contender[] {
+  return [...contenders.values()].filter(({ reason }) => reason === 'takes-turns');
 }
 
 function segmentOf({ fromMs, owner, value, contenders }: Open, toMs: number | null): OwnerSegment {

@@ -9,6 +9,7 @@ import { notFinite, parseYaml, YamlError, type YamlFile } from '../base/yaml.ts'
 import type { Parameter, PointKind, PointRef, RegisterFacts } from './catalogue.ts';
 import { isTimeZone } from './local-time.ts';
 import { type Address, type Channel, driverNames, protocolOf } from './protocol/index.ts';
+import { readSiteAlarms, type SiteAlarm, siteAlarmsSchema } from './site-alarms.ts';
 import { readStandingLimits, type StandingLimit, standingLimitsSchema } from './standing-limits.ts';
 
 const identifier = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$' });
@@ -67,6 +68,7 @@ const siteSchema = strict({
     { maxItems: instancesMaximum },
   ),
   limits: Type.Optional(standingLimitsSchema),
+  alarms: Type.Optional(siteAlarmsSchema),
   history: Type.Optional(
     strict({
       record_interval_ms: Type.Integer({ minimum: 100, maximum: 3_600_000 }),
@@ -122,6 +124,7 @@ export interface Site {
   readonly instances: readonly { readonly id: number; readonly name: string }[];
   readonly points: readonly SitePoint[];
   readonly limits: readonly StandingLimit[];
+  readonly alarms: readonly SiteAlarm[];
   readonly history: { readonly recordIntervalMs: number; readonly retentionDays: number };
 }
 
@@ -141,6 +144,7 @@ export function readSite(text: string, fileName: string): Site {
   checkHolidays(value.holidays ?? [], file, faults);
   checkParameters(value.parameters ?? {}, file, faults);
   const limits = readStandingLimits(value.limits ?? [], points, file, faults);
+  const alarms = readSiteAlarms(value.alarms ?? [], points, file, faults);
   if (faults.length > 0) throw new YamlError(faults);
   return {
     id: value.site.id,
@@ -155,6 +159,7 @@ export function readSite(text: string, fileName: string): Site {
     instances: value.instances.map(({ id, name }) => ({ id, name })),
     points,
     limits,
+    alarms,
     history: {
       recordIntervalMs: value.history?.record_interval_ms ?? 1000,
       retentionDays: value.history?.retention_days ?? 400,

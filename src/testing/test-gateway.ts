@@ -12,6 +12,7 @@ import type { AuditEntry } from '../audit/event.ts';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { silentLog } from '../base/log.ts';
+import type { Identity } from '../gateway/identity.ts';
 import { type GatewayLimits, gatewayLimits } from '../gateway/limits.ts';
 import { createRateLimits } from '../gateway/rate-limit.ts';
 import { createServer, type Server } from '../gateway/server.ts';
@@ -35,7 +36,11 @@ export function testSubject(subjectId: string, permissions: readonly Permission[
 
 export async function startTestGateway(
   capabilities: readonly BoundCapability[],
-  options: { limits?: Partial<GatewayLimits>; subjects?: Readonly<Record<string, Subject>> } = {},
+  options: {
+    limits?: Partial<GatewayLimits>;
+    subjects?: Readonly<Record<string, Subject>>;
+    session?: Identity['authenticateSession'];
+  } = {},
 ): Promise<TestGateway> {
   const entries: AuditEntry[] = [];
   let auditFails: (entry: AuditEntry) => boolean = () => false;
@@ -45,6 +50,7 @@ export async function startTestGateway(
     capabilities,
     identity: {
       authenticate: async (header) => options.subjects?.[header?.replace(/^Bearer /, '') ?? ''] ?? null,
+      authenticateSession: options.session ?? (async () => null),
       authenticateToken: async () => null,
     },
     audit: {

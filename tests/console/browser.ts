@@ -75,12 +75,18 @@ export interface Visit {
 export async function visit(
   browser: Browser,
   service: TestService,
-  options: { width?: number; height?: number; dark?: boolean; role?: 'Admin' | 'Engineer' | 'Viewer' | null } = {},
+  options: {
+    width?: number;
+    height?: number;
+    dark?: boolean;
+    role?: 'Admin' | 'Engineer' | 'Viewer' | null;
+    locale?: string;
+  } = {},
 ): Promise<Visit> {
   const context = await browser.newContext({
     viewport: { width: options.width ?? 1440, height: options.height ?? 900 },
     colorScheme: options.dark === true ? 'dark' : 'light',
-    locale: 'en-GB',
+    locale: options.locale ?? 'en-GB',
     timezoneId: 'Europe/Amsterdam',
   });
   const page = await context.newPage();

@@ -48,6 +48,33 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await context.close();
   });
 
+  test('[alarms §4.2] an override raises its alarm: seen on the first page, acknowledged by keyboard, shelved, gone with its cause', async () => {
+    const body = { value: 5, for_seconds: 600, reason: 'by hand' };
+    const held = await service.command('POST', '/points/4/action/1/override', body);
+    const { page, context, complaints } = await visit(browser, service, { role: 'Engineer' });
+    await page.getByRole('link', { name: 'Site', exact: true }).click();
+    const panel = page.getByRole('region', { name: 'Alarms' });
+    await panel.getByText('An override is in force').waitFor();
+    await panel.getByRole('link', { name: 'All alarms' }).click();
+    const row = page.locator('[data-alarm="override-active"]');
+    await row.getByRole('button', { name: /Acknowledge/ }).focus();
+    await page.keyboard.press('Enter');
+    await row.getByText('active, acknowledged').waitFor();
+    await row.getByRole('button', { name: /Shelve/ }).click();
+    await page.getByRole('dialog').getByLabel('Reason').fill('work on the feeder');
+    await page.keyboard.press('Enter');
+    await page.getByText('An override is in force is shelved.').waitFor();
+    await expect.poll(() => row.count()).toBe(0);
+    await page.getByText('Shelved', { exact: true }).click();
+    await row.getByText('shelved').waitFor();
+    const changes = page.getByRole('table', { name: 'Changes of the last 24 hours' });
+    await changes.getByRole('cell', { name: 'work on the feeder' }).waitFor();
+    const id = String(held.body['data']?.['override_id']);
+    await service.command('DELETE', `/overrides/${id}`);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   test('a parameter is changed, shown against the file, and goes back to it', async () => {
     const { page, context, complaints } = await visit(browser, service, { role: 'Engineer' });
     await page.getByRole('link', { name: 'Site', exact: true }).click();
@@ -74,6 +101,11 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     const before = await value.textContent();
     await expect.poll(() => value.textContent(), { timeout: 10_000 }).not.toBe(before);
     await page.getByLabel('Search points').fill('');
+    await page.getByRole('link', { name: 'Alarms', exact: true }).click();
+    await page.getByText('All', { exact: true }).click();
+    await page.locator('[data-alarm="battery-low"]').waitFor();
+    expect(await page.getByRole('button', { name: /Shelve|Acknowledge/ }).count()).toBe(0);
+    await page.getByRole('link', { name: 'Points', exact: true }).click();
     await page.getByRole('link', { name: 'genset run' }).click();
     await page.getByText('Held by, last 24 hours').waitFor();
     expect(await page.getByRole('button', { name: 'Override' }).count()).toBe(0);

@@ -4,22 +4,22 @@
  * word of complaint from the browser about the policy, nothing wider than the screen. With SCREENSHOTS=1 the pictures of
  * the guides are made anew.
  */
-import { mkdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { root, startTestService, type TestService, testFolders, waitFor } from '../e2e/running-service.ts';
+import { violations } from './axe.ts';
 import { chromiumPath, demoFolder, launch, visit } from './browser.ts';
 import { untilText } from './steps.ts';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const pictures = join(root, 'docs', 'images');
 /** The pictures that the README and the guide show. */
 const shown = [
   'site-1440',
   'points-1440',
   'actuator-1440',
+  'alarms-1440',
   'rules-1440',
   'rule-1440',
   'rule-node-1440-dark',
@@ -29,29 +29,6 @@ const shown = [
   'forecasts-1440',
   'rules-390',
 ];
-
-interface Violation {
-  readonly id: string;
-  readonly impact: string;
-  readonly nodes: readonly { readonly html: string }[];
-}
-
-/** What axe finds of level serious or critical, with the first places. */
-async function violations(page: Page): Promise<string[]> {
-  const found = await page.evaluate(async () => {
-    const { axe: tool } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
-    return (await tool.run()).violations;
-  });
-  return found
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(
-      ({ id, impact, nodes }) =>
-        `${impact} ${id}: ${nodes
-          .slice(0, 3)
-          .map(({ html }) => html.slice(0, 160))
-          .join(' | ')}`,
-    );
-}
 
 /** Text that reaches beyond the right edge of the screen, and how wide the page is beyond it. Cut with an ellipsis is meant so. */
 function beyondTheEdge(page: Page): Promise<string[]> {
@@ -95,6 +72,8 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
     service = await startTestService(folders, env, 'start.ts');
     browser = await launch();
     await waitFor(() => (service.logs().includes('demo history filled') ? true : undefined), 60_000);
+    const override = { value: 100, for_seconds: 3600, reason: 'grid operator called' };
+    await service.command('POST', '/points/3/action/1/override', override);
   }, 90_000);
   afterAll(async () => {
     await browser?.close();
@@ -107,6 +86,7 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
     { name: 'points', hash: '/points', ready: (page) => page.getByRole('link', { name: 'battery soc' }).waitFor() },
     { name: 'point', hash: '/points/2:measurement:1', ready: (page) => page.locator('.uplot').waitFor() },
     { name: 'actuator', hash: '/points/4:action:1', ready: (page) => page.getByText('Held by, last').waitFor() },
+    { name: 'alarms', hash: '/alarms', ready: (page) => page.locator('[data-alarm="override-active"]').waitFor() },
     { name: 'rules', hash: '/rules', ready: (page) => page.getByText('Acted').first().waitFor() },
     {
       name: 'rule',
@@ -155,8 +135,6 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
 
   test.each(views)('$width pixels wide, dark: $dark', async ({ width, dark }) => {
     const { page, context, complaints } = await visit(browser, service, { width, dark });
-    // The check itself comes in as a script of the test, past the policy of the page.
-    await page.addInitScript({ content: axe });
     const faults: string[] = [];
     for (const { name, hash, ready } of cases) {
       await page.goto('about:blank');
@@ -240,7 +218,6 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
     await page.getByRole('link', { name: 'Peak shaving' }).waitFor();
     expect(page.url()).not.toContain('code=');
     const again = await visit(browser, service, { role: null });
-    await again.page.addInitScript({ content: axe });
     await again.page.goto('about:blank');
     await again.page.goto(link);
     await untilText(again.page.locator('body'), /no longer valid/);

@@ -89,7 +89,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await page.getByRole('button', { name: 'Save…' }).click();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     // Peak shaving writes the battery too: the service remarks on it.
-    await untilText(page.getByRole('dialog'), /writes power_setpoint too/);
+    await untilText(page.getByRole('dialog'), /writes power_setpoint of instance 4 too/);
     await confirm(page, 'Close');
     expect(sent).toEqual(['{"priority":11,"confirmed":true}']);
 

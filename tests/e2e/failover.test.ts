@@ -124,6 +124,55 @@ describe('two machines, one site', () => {
     await old.start();
   }, 60_000);
 
+  test('[identity §7.1], [alarms §3] a session and an acknowledged alarm hold on both machines, and through a takeover', async () => {
+    const { cluster } = siteOf('kill');
+    const { old, next } = await pairOf(cluster);
+    if (old.service === null || next.service === null) throw new Error('a machine does not run');
+    const [leader, standby] = [old.service, next.service];
+    const password = 'correct horse battery staple';
+    const admin = { token: await standby.token('Admin'), headers: { 'x-svc-confirmed': 'true' } };
+    const body = { name: 'ada', role: 'Engineer', confirmed: true };
+    const added = await standby.request('POST', '/api/v1/identity/users', { ...admin, body });
+    const code = String(added.body['data']?.['link']).split('=')[1];
+    await leader.request('POST', '/session/password', { token: null, body: { code, password } });
+    const opened = await standby.request('POST', '/session', { token: null, body: { name: 'ada', password } });
+    const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
+    const withCookie = { token: null, headers: { cookie, 'sec-fetch-site': 'same-origin', 'x-svc-confirmed': 'true' } };
+    const rules = '/api/v1/automation/api/rules';
+    for (const service of [leader, standby]) expect((await service.request('GET', rules, withCookie)).status).toBe(200);
+
+    const state = async (service: typeof leader, id: string) => {
+      const { list } = (await service.read('/alarms')).body['data'] as unknown as {
+        list: { id: string; state: string; count: number; acknowledged_by: unknown }[];
+      };
+      return list.find((alarm) => alarm.id === id);
+    };
+    const held = { value: 7, for_seconds: 600, reason: 'through a takeover' };
+    const override = await standby.command('POST', '/points/1/action/1/override', held);
+    const active = await waitFor(async () => {
+      const alarm = await state(standby, 'override-active');
+      return alarm?.state.startsWith('active') ? alarm : undefined;
+    });
+    const path = '/api/v1/automation/api/alarms/override-active/acknowledge';
+    const acknowledged = await standby.request('POST', path, { ...withCookie, body: { confirmed: true } });
+    expect(acknowledged.text).toContain('"id":"ada"');
+    old.service.process.kill('SIGKILL');
+    await waitFor(() => controls(next) || undefined, 20_000);
+    await waitFor(async () => (await state(standby, 'engine-restarted'))?.state === 'active-unacknowledged', 20_000);
+    expect(await state(standby, 'override-active')).toMatchObject({
+      state: 'active-acknowledged',
+      count: active.count,
+    });
+
+    const again = await old.start();
+    expect((await again.request('GET', rules, withCookie)).status).toBe(200);
+    expect((await standby.request('DELETE', '/session', withCookie)).status).toBe(200);
+    const endedMs = systemClock.monotonicMs();
+    await waitFor(async () => (await again.request('GET', rules, withCookie)).status === 401);
+    expect(systemClock.monotonicMs() - endedMs).toBeLessThan(5000);
+    await standby.command('DELETE', `/overrides/${String(override.body['data']?.['override_id'])}`);
+  }, 90_000);
+
   test('every replica answers for the engine, wherever it is: status, order, change', async () => {
     const { cluster, fast } = siteOf('kill');
     const leader = await cluster.leader();

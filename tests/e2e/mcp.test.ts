@@ -49,6 +49,8 @@ describe('[platform §8] the tools', () => {
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name).toSorted()).toEqual([
       'audit_event_search',
+      'automation_alarm_history',
+      'automation_alarm_list',
       'automation_instance_list',
       'automation_point_list',
       'automation_point_overrides',

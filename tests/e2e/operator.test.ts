@@ -184,4 +184,29 @@ describe('[points §7] an actuator in hand', () => {
     expect(trend).toMatchObject({ bucket_seconds: 10, unit: '%' });
     expect(trend.buckets.every(({ mean }) => mean === 50)).toBe(true);
   });
+
+  test('[rules §2.6] two rules that fight name each other, and what helps', async () => {
+    const id = Number((await service.command('POST', '/rules', { name: 'twenty' })).body['data']?.['id']);
+    // In one cycle the first would win: these two mostly run in different ones.
+    const every = (interval_ms: number) => ({ trigger_config: { type: 'interval', interval_ms } });
+    await service.command('PUT', '/rules/1', every(500));
+    const { trigger_config } = every(300);
+    await service.command('PUT', `/rules/${id}`, { flow_json: editorFlow('x > 10', 20), trigger_config });
+    const enabled = await service.command('POST', `/rules/${id}/enable`);
+    expect(enabled.text).toContain('the rule \\"ten\\" is enabled and writes setpoint of instance 1 too');
+    expect(enabled.text).toContain('priority_hold_ms');
+    for (const [rule, other] of [
+      [id, 1],
+      [1, id],
+    ]) {
+      const told = await waitFor(async () => {
+        const { text } = await service.read(`/rules/${rule}/status`);
+        const { reasons } = (JSON.parse(text) as { data: { reasons: { code: string }[] } }).data;
+        return reasons.find(({ code }) => code === 'takes-turns');
+      }, 30_000);
+      expect(told).toEqual({ code: 'takes-turns', instance: 1, point: 'setpoint', rule_ids: [other] });
+    }
+    await service.command('DELETE', `/rules/${id}`);
+    await service.command('PUT', '/rules/1', every(100));
+  });
 });

@@ -376,7 +376,9 @@ describe.each(engines)('area A on %s', (engine) => {
         status: 'enabled',
       });
       const enabled = await service.command('POST', `/rules/${second}/enable`);
-      expect(list(enabled, 'warnings')).toMatchObject([{ code: 'shared-point', node_id: 'act' }]);
+      expect(list(enabled, 'warnings')).toMatchObject([
+        { code: 'shared-point', node_id: 'act', message: expect.stringContaining('"warned 1"') as string },
+      ]);
       const onOwn = {
         type: 'on_change',
         point_refs: [{ instance: 1, point_type: 'action', point: 1 }],

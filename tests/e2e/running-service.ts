@@ -3,8 +3,9 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { issueToken, type Role } from '../../src/gateway/identity.ts';
+import { issueToken } from '../../src/gateway/identity.ts';
 import { signingKey } from '../../src/gateway/local-keys.ts';
+import type { Role } from '../../src/gateway/roles.ts';
 import { type AnswerCheck, createAnswerCheck, type Described } from './described.ts';
 
 export const root = join(import.meta.dirname, '..', '..');

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { expect, test } from 'vitest';
+import { alarms } from '../../src/api/alarms.ts';
 import { automation } from '../../src/api/automation.ts';
 import { points } from '../../src/api/points.ts';
 import { openDatabase } from '../../src/databases/site-database.ts';
@@ -21,9 +22,10 @@ import {
   type TestService,
   testFolders,
   virtualSite,
+  waitFor,
 } from './running-service.ts';
 
-const changes = { ...automation, ...points } as const;
+const changes = { ...automation, ...points, ...alarms } as const;
 
 /** One change, said in the words of each door. */
 interface Step {
@@ -85,6 +87,17 @@ function steps(of: TestFolders): readonly Step[] {
       params: pump,
       body: { value: 20, for_seconds: 600, reason: 'three doors' },
       command: ['points', 'override', '1', '1', '--value', '20', '--for', '600', '--reason', 'three doors'],
+    },
+    {
+      operation: 'acknowledge',
+      params: { alarm_id: 'override-active' },
+      command: ['alarms', 'acknowledge', 'override-active'],
+    },
+    {
+      operation: 'shelve',
+      params: { alarm_id: 'override-active' },
+      body: { for_seconds: 600, reason: 'three doors' },
+      command: ['alarms', 'shelve', 'override-active', '--for', '600', '--reason', 'three doors'],
     },
     { operation: 'release', params: { override_id: 'OVERRIDE' }, command: ['points', 'release', 'OVERRIDE'] },
     {
@@ -154,6 +167,10 @@ async function toolDoor(service: TestService): Promise<{ door: Door; close: () =
 }
 
 async function withOverride(service: TestService, step: Step): Promise<Step> {
+  if (step.operation === 'acknowledge')
+    await waitFor(async () =>
+      (await service.read('/alarms?state=active-unacknowledged')).text.includes('override-active'),
+    );
   if (!step.command.includes('OVERRIDE')) return step;
   const { text } = await service.read('/overrides');
   const id = (JSON.parse(text) as { data: { list: { override_id: string }[] } }).data.list[0]?.override_id ?? '';
@@ -203,7 +220,7 @@ test('[platform §3] every mutation by HTTP, by the command line and by the tool
     [1, 'Fill', 0, 4],
     [3, 'Third', 0, 1],
   ]);
-  expect(http.events).toHaveLength(30);
+  expect(http.events).toHaveLength(34);
   expect(command).toEqual(http);
   expect(tools).toEqual(http);
   // No mutation is left out.

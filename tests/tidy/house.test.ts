@@ -57,7 +57,9 @@ describe('the house', () => {
 
   test('one exported name means one thing', () => {
     const places = new Map<string, Set<string>>();
-    for (const { path, text } of product)
+    // Every language says the same things under the same names.
+    const languages = /console\/src\/strings\/(?!en\/)\w+\//;
+    for (const { path, text } of product.filter((file) => !languages.test(file.path)))
       for (const [, name = ''] of text.matchAll(
         /^export (?:async )?(?:function\*?|const|class|interface|type|let) (\w+)/gm,
       ))

@@ -7,7 +7,7 @@ import { Moment } from '../parts/moment.tsx';
 import { Tag } from '../parts/tag.tsx';
 import { useRuleActions } from '../rules/rule-actions.tsx';
 import { outcomeOf, reasonsOf, stateOf } from '../rules/rule-words.ts';
-import { type StoredRule, useRuleStatus } from '../server/queries.ts';
+import { type StoredRule, useRuleName, useRuleStatus } from '../server/queries.ts';
 import { BackIcon, MoreIcon, RedoIcon, UndoIcon } from '../shell/icons.tsx';
 import { useOfferedCommands } from '../shell/page-commands.ts';
 import { t } from '../strings/index.ts';
@@ -138,13 +138,14 @@ function Tool({
 function StateSign({ rule }: { rule: StoredRule }) {
   const status = useRuleStatus(rule.id).data;
   const pushed = useLastRun(rule.id);
+  const nameOf = useRuleName();
   if (status === undefined) return null;
   const state = stateOf(status);
   const last = pushed ?? status.last_run;
   const outcome = last === null ? null : outcomeOf(last.outcome);
   return (
     <>
-      <Tag tone={state.tone} title={reasonsOf(status).join(' ')}>
+      <Tag tone={state.tone} title={reasonsOf(status, nameOf).join(' ')}>
         {state.text}
       </Tag>
       {last !== null && outcome !== null && (

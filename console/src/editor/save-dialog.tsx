@@ -12,6 +12,7 @@ import { ApiError } from '../../../src/api/client.ts';
 import { announce } from '../parts/announce.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Notice } from '../parts/tag.tsx';
+import { warningText } from '../rules/rule-words.ts';
 import { call } from '../server/calls.ts';
 import { queryClient, refreshRule, type StoredRule } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
@@ -25,7 +26,6 @@ const words = t.editor.saveDialog;
 const issueList = Type.Object({
   issues: Type.Array(Type.Object({ message: Type.String(), node_id: Type.Optional(Type.String()) })),
 });
-const warning = Type.Object({ message: Type.String() });
 
 /** Only what changed is sent: the service checks and records just that. */
 function updateOf(base: Content, next: Content) {
@@ -130,6 +130,6 @@ async function storeContent(ruleId: number, { base, revision }: DraftState, cont
     confirmed: true,
     expectedRevision: revision,
   });
-  const warnings = reply.data.data.warnings.map((each) => (Check(warning, each) ? each.message : each.code));
+  const warnings = reply.data.data.warnings.map(warningText);
   return { revision: reply.revision ?? revision + 1, warnings, audit: reply.audit };
 }

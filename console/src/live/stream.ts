@@ -72,7 +72,9 @@ function open(): void {
   const own = new WebSocket(new URL('/ws', location.href.replace(/^http/, 'ws')));
   socket = own;
   isReady = false;
-  own.addEventListener('open', () => own.send(JSON.stringify({ type: 'authenticate', token: session.token })));
+  own.addEventListener('open', () =>
+    own.send(JSON.stringify({ type: 'authenticate', token: session.token ?? undefined })),
+  );
   own.addEventListener('message', (event) => receive(own, event.data));
   own.addEventListener('close', (event) => closed(own, event.code));
 }

@@ -1,9 +1,11 @@
 /** Where a run ends. */
+
+import { said } from '../strings/language.ts';
 import type { NodeView } from './view.ts';
 
 export const endView: NodeView = {
-  title: 'End',
-  about: 'Where a run ends.',
+  title: said({ en: 'End', de: 'Ende' }),
+  about: said({ en: 'Where a run ends.', de: 'Hier endet ein Lauf.' }),
   tone: 'plain',
   parts: [],
   starting: () => ({}),

@@ -1,5 +1,6 @@
 /** How the editor shows each kind of node, by the type in the document [rules §4.2]: one file and one line a kind. */
 import type { NativeType } from '../../../src/rules/node/index.ts';
+import { said } from '../strings/language.ts';
 import { actionView } from './action.ts';
 import { calculationView } from './calculation.ts';
 import { decisionView } from './decision.ts';
@@ -21,8 +22,11 @@ const views: Readonly<Record<NativeType, NodeView>> = {
 
 /** A node of another dialect. */
 const unknown: NodeView = {
-  title: 'Node',
-  about: 'A node of another dialect. It is kept unchanged; edit it as JSON.',
+  title: said({ en: 'Node', de: 'Knoten' }),
+  about: said({
+    en: 'A node of another dialect. It is kept unchanged; edit it as JSON.',
+    de: 'Ein Knoten eines anderen Dialekts. Er bleibt unverändert; bearbeiten Sie ihn als JSON.',
+  }),
   tone: 'unknown',
   parts: [],
   starting: () => ({}),

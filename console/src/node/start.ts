@@ -1,9 +1,11 @@
 /** Where a run begins. */
+
+import { said } from '../strings/language.ts';
 import type { NodeView } from './view.ts';
 
 export const startView: NodeView = {
-  title: 'Start',
-  about: 'Where every run begins.',
+  title: said({ en: 'Start', de: 'Start' }),
+  about: said({ en: 'Where every run begins.', de: 'Hier beginnt jeder Lauf.' }),
   tone: 'plain',
   parts: [],
   starting: () => ({}),

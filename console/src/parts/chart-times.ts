@@ -1,12 +1,13 @@
 /** Times along a chart, in 24 hours; uPlot gives seconds since the epoch. */
+import { locale } from '../strings/language.ts';
 
-const dayTime = new Intl.DateTimeFormat(undefined, {
+const dayTime = new Intl.DateTimeFormat(locale, {
   weekday: 'short',
   hour: '2-digit',
   minute: '2-digit',
   hour12: false,
 });
-const hourOnly = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hour12: false });
+const hourOnly = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', hour12: false });
 
 /** A moment of a chart. */
 export function timeText(seconds: number): string {

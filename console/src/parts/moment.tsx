@@ -2,6 +2,7 @@
 import { useSyncExternalStore } from 'react';
 import { every, nowMs } from '../clock.ts';
 import { t } from '../strings/index.ts';
+import { locale } from '../strings/language.ts';
 
 const secondMs = 1000;
 const listeners = new Set<() => void>();
@@ -42,7 +43,7 @@ export function agoInWords(atMs: number, fromMs: number): string {
   return inWords(Math.min(atMs, fromMs), fromMs);
 }
 
-const dayAndTime = new Intl.DateTimeFormat(undefined, {
+const dayAndTime = new Intl.DateTimeFormat(locale, {
   year: 'numeric',
   month: 'short',
   day: '2-digit',
@@ -51,7 +52,7 @@ const dayAndTime = new Intl.DateTimeFormat(undefined, {
   second: '2-digit',
   hour12: false,
 });
-const timeOnly = new Intl.DateTimeFormat(undefined, {
+const timeOnly = new Intl.DateTimeFormat(locale, {
   hour: '2-digit',
   minute: '2-digit',
   second: '2-digit',

@@ -32,3 +32,13 @@ test('steps are whole and stay within the range; nothing steps from 0', () => {
   expect(stepped(0, -1, { min: 0 })).toBe(0);
   expect(stepped(9, 5, { max: 10 })).toBe(10);
 });
+
+test('with a decimal comma, a point that may group thousands makes the text invalid', () => {
+  expect(typedNumber('1,5', true)).toBe(1.5);
+  expect(typedNumber('-0,25', true)).toBe(-0.25);
+  expect(typedNumber('1.5', true)).toBe(1.5);
+  for (const text of ['1.500', '12.345.678', '1.500,5', '1,5,0', '1,']) {
+    const value = typedNumber(text, true);
+    expect([text, value]).toEqual([text, text === '1,' ? 1 : null]);
+  }
+});

@@ -1,4 +1,5 @@
 /** A number as it is typed: what a text says, and which of them a field lets through. */
+import { language } from '../strings/language.ts';
 
 export interface NumberRange {
   readonly integer?: boolean;
@@ -6,9 +7,14 @@ export interface NumberRange {
   readonly max?: number;
 }
 
-/** Null for a text that is no number. */
-export function typedNumber(text: string): number | null {
-  const given = text.trim();
+/**
+ * Null for a text that is not a number. In languages with a decimal comma a decimal point works too, unless it may group thousands:
+ * 1.500 could mean 1500, and a setpoint must not become a thousandth of it.
+ */
+export function typedNumber(text: string, decimalComma = language === 'de'): number | null {
+  const written = text.trim();
+  if (decimalComma && /^[+-]?[0-9]{1,3}([.][0-9]{3})+$/.test(written)) return null;
+  const given = decimalComma ? written.replace(/^([^.,]*),([^.,]*)$/, '$1.$2') : written;
   if (!/^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?$/i.test(given)) return null;
   const value = Number(given);
   return Number.isFinite(value) ? value : null;

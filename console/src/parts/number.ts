@@ -1,12 +1,18 @@
 /** Numbers as an engineer reads them: few digits where there are many, never a value that is not there. */
+import { t } from '../strings/index.ts';
+import { locale } from '../strings/language.ts';
 
 const digits = 6;
+// Without groups: a number that is copied must be one that can be typed.
+const whole = new Intl.NumberFormat(locale, { useGrouping: false });
+const short = new Intl.NumberFormat(locale, { useGrouping: false, maximumSignificantDigits: digits });
 
 /** The value in at most six significant digits; `–` for one that is missing. */
 export function shownNumber(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return '–';
-  if (Number.isInteger(value) && Math.abs(value) < 1e15) return String(value);
-  return String(Number(value.toPrecision(digits)));
+  if (Math.abs(value) >= 1e15 || (value !== 0 && Math.abs(value) < 1e-6))
+    return String(Number(value.toPrecision(digits)));
+  return (Number.isInteger(value) ? whole : short).format(value);
 }
 
 /** With its unit; "1" is the unit of plain numbers and is not said. */
@@ -21,5 +27,5 @@ export function shownDuration(ms: number): string {
   if (ms < 90_000) return `${shownNumber(ms / 1000)} s`;
   if (ms < 90 * 60_000) return `${shownNumber(ms / 60_000)} min`;
   if (ms < 72 * 3_600_000) return `${shownNumber(ms / 3_600_000)} h`;
-  return `${shownNumber(ms / 86_400_000)} days`;
+  return t.common.days(shownNumber(ms / 86_400_000));
 }

@@ -12,7 +12,7 @@ import { Notice } from '../parts/tag.tsx';
 import { call } from '../server/calls.ts';
 import { queryClient, refreshRule, ruleQuery, useSite } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
-import { outcomeOf } from './rule-words.ts';
+import { outcomeOf, warningText } from './rule-words.ts';
 import { writtenPoints } from './written-points.ts';
 
 type RuleAction = 'enable' | 'disable' | 'run' | 'delete';
@@ -65,8 +65,11 @@ async function perform({ action, rule }: Asked): Promise<string> {
   const said = (text: string, audit: string | null): string =>
     audit === 'incomplete' ? `${text} ${t.rules.done.auditIncomplete}` : text;
   switch (action) {
-    case 'enable':
-      return said(t.rules.done.enabled(rule.name), (await call(automation.enable, input)).audit);
+    case 'enable': {
+      const { data, audit } = await call(automation.enable, input);
+      const warnings = (data.data.warnings ?? []).map(warningText);
+      return said([t.rules.done.enabled(rule.name), ...warnings].join(' '), audit);
+    }
     case 'disable':
       return said(t.rules.done.disabled(rule.name), (await call(automation.disable, input)).audit);
     case 'delete':

@@ -6,6 +6,12 @@ import { t } from '../strings/index.ts';
 
 const words = t.rules;
 
+interface RuleWarning {
+  readonly code: string;
+  readonly message?: string | undefined;
+  readonly hint?: string | undefined;
+}
+
 export type StateWord = keyof typeof words.states;
 
 export function stateOf(status: ShownStatus | null | undefined): { word: StateWord; text: string; tone: Tone } {
@@ -24,11 +30,24 @@ function reasonText(code: string): string {
   return words.reasons[code] ?? words.otherReason(code);
 }
 
-export function reasonsOf(status: ShownStatus | null | undefined): string[] {
+/** `nameOf`: of the rules that take turns with this one. */
+export function reasonsOf(
+  status: ShownStatus | null | undefined,
+  nameOf: (ruleId: number) => string = String,
+): string[] {
   if (status === null || status === undefined) return [words.statusUnavailable];
-  const codes = status.reasons.map(({ code }) => code);
   // "not runnable" is said better by its cause, where one is given.
-  return codes.filter((code) => code !== 'not-runnable' || codes.length === 1).map(reasonText);
+  const said = status.reasons.filter(({ code }, _, all) => code !== 'not-runnable' || all.length === 1);
+  return said.map(({ code, point, instance, rule_ids: ids = [] }) =>
+    code === 'takes-turns'
+      ? words.takesTurns(ids.map((id) => nameOf(id)).join(', '), `${instance}:action ${point}`)
+      : reasonText(code),
+  );
+}
+
+/** A warning of the service with the way out that it names. */
+export function warningText({ code, message = code, hint }: RuleWarning): string {
+  return hint === undefined ? message : `${message}: ${hint}.`;
 }
 
 type Outcome = RunRecord['outcome'];
@@ -43,10 +62,10 @@ export function outcomeOf(word: string): { text: string; tone: Tone; hint: strin
   return { text: words.outcomes[word], tone: tones[word], hint: words.outcomeHints[word] };
 }
 
-/** Rules that somebody should look at: they cannot run, failed, or were skipped the last time. */
+/** Rules that somebody should look at: they cannot run, failed, were skipped the last time, or take turns with others. */
 export function needsAttention({ status, enabled }: ListedRule): boolean {
   if (status === null || status === undefined) return enabled;
-  if (status.state === 'not-runnable') return true;
+  if (status.state === 'not-runnable' || status.reasons.some(({ code }) => code === 'takes-turns')) return true;
   const outcome = status.last_run?.outcome;
   return enabled && (outcome === 'failed' || outcome === 'skipped');
 }

@@ -19,7 +19,7 @@ import { inWords, Moment, useNowMs } from '../parts/moment.tsx';
 import page from '../parts/page.module.css';
 import table from '../parts/table.module.css';
 import { Notice, Tag } from '../parts/tag.tsx';
-import { type ListedRule, useRules, useScheduler } from '../server/queries.ts';
+import { type ListedRule, useRuleName, useRules, useScheduler } from '../server/queries.ts';
 import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
 import { MoreIcon, PlayIcon, PlusIcon, SearchIcon } from '../shell/icons.tsx';
@@ -197,6 +197,7 @@ function RuleTable({ rules, manage, empty }: TableParts) {
 
 function RuleRow({ rule, manage }: { rule: ListedRule; manage: boolean }) {
   const { id, name, description, status } = rule;
+  const nameOf = useRuleName();
   const state = stateOf(status);
   const missing = status?.points.filter((point) => point.current_value === null).length ?? 0;
   return (
@@ -209,8 +210,8 @@ function RuleRow({ rule, manage }: { rule: ListedRule; manage: boolean }) {
       </td>
       <td>
         <Tag tone={state.tone}>{state.text}</Tag>
-        {state.word !== 'waiting' || missing > 0 ? (
-          <div className={classes['why']}>{reasonsOf(status).join(' ')}</div>
+        {state.word !== 'waiting' || missing > 0 || needsAttention(rule) ? (
+          <div className={classes['why']}>{reasonsOf(status, nameOf).join(' ')}</div>
         ) : null}
       </td>
       <td className={classes['narrow']}>

@@ -103,6 +103,12 @@ export type SiteView = Awaited<ReturnType<typeof siteOf>>;
 
 const siteQuery = { queryKey: ['site'], queryFn: siteOf, staleTime: 60_000 };
 
+/** The name of a rule by its id; the id of one that is not there. */
+export function useRuleName(): (ruleId: number) => string {
+  const rules = useRules().data ?? [];
+  return (ruleId) => rules.find(({ id }) => id === ruleId)?.name ?? String(ruleId);
+}
+
 export function useSite() {
   return useQuery(siteQuery);
 }

@@ -1,6 +1,7 @@
 /**
- * Who is signed in: one store, kept for this tab only. A token that was refused is kept as expired, so that the page
- * stays as it is, with everything that was typed, until a new one is given.
+ * Who is signed in: one store. A session of the service is a cookie that all tabs share and no script can read; a pasted token is
+ * kept for this tab only. After a refusal the session counts as expired: the page keeps everything that was typed until the user has
+ * signed in again.
  */
 import { useSyncExternalStore } from 'react';
 import { after, nowMs } from '../clock.ts';
@@ -8,7 +9,12 @@ import { type TokenFacts, tokenFacts } from './token.ts';
 
 export type Session =
   | { readonly status: 'out' }
-  | { readonly status: 'in' | 'expired'; readonly token: string; readonly facts: TokenFacts };
+  | {
+      readonly status: 'in' | 'expired';
+      /** Null with a cookie. */
+      readonly token: string | null;
+      readonly facts: TokenFacts;
+    };
 
 const place = 'setpoint.token';
 /** Longest delay a timer takes. */
@@ -17,7 +23,13 @@ const timerMaxMs = 2_000_000_000;
 let session: Session = restored();
 let cancelExpiry: () => void = () => undefined;
 const listeners = new Set<() => void>();
+/** Other tabs of the same browser. */
+const tabs = new BroadcastChannel('setpoint.session');
 armExpiry();
+
+tabs.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
+  if (data === 'out' && usesCookie()) become({ status: 'out' });
+});
 
 function restored(): Session {
   const token = sessionStorage.getItem(place);
@@ -26,13 +38,13 @@ function restored(): Session {
 
 function become(next: Session): void {
   session = next;
-  if (next.status === 'in') sessionStorage.setItem(place, next.token);
-  else if (next.status === 'out') sessionStorage.removeItem(place);
+  if (next.status === 'in' && next.token !== null) sessionStorage.setItem(place, next.token);
+  else if (next.status !== 'expired') sessionStorage.removeItem(place);
   armExpiry();
   for (const listener of listeners) listener();
 }
 
-/** A token that ends while the page is open is noticed when it ends, not at the next call. */
+/** A session that ends while the page is open is noticed when it ends, not at the next call. */
 function armExpiry(): void {
   cancelExpiry();
   if (session.status !== 'in' || session.facts.expiresAtMs === null) return;
@@ -41,21 +53,33 @@ function armExpiry(): void {
   cancelExpiry = after(Math.max(0, leftMs), expire);
 }
 
+/** With a pasted token. */
 export function signIn(token: string): void {
   become({ status: 'in', token, facts: tokenFacts(token) });
 }
 
-export function signOut(): void {
+/** With a cookie that the service has set. */
+export function signedIn(facts: TokenFacts): void {
+  become({ status: 'in', token: null, facts });
+}
+
+/** Signs this tab out, and with a cookie all other tabs too. */
+export function signedOut(): void {
+  if (usesCookie()) tabs.postMessage('out');
   become({ status: 'out' });
 }
 
-/** The server refuses the token. */
+/** The service refuses the session. */
 export function expire(): void {
   if (session.status === 'in') become({ ...session, status: 'expired' });
 }
 
 export function currentToken(): string | null {
   return session.status === 'out' ? null : session.token;
+}
+
+export function usesCookie(): boolean {
+  return session.status !== 'out' && session.token === null;
 }
 
 export function onSession(listener: () => void): () => void {

@@ -1,31 +1,22 @@
-/** Signing in [identity §2]: by the one-time link, whose code stands in the address's fragment, or by a pasted token. */
-import { Button, Modal, PasswordInput, Stack, Text, Title } from '@mantine/core';
+/** The sign-in page [identity §2]: name and password, a provider, or a pasted token; and the page that sets a password. */
+import { Button, Divider, Group, Modal, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, type ReactNode, useState } from 'react';
 import { auditOperations } from '../../../src/api/audit.ts';
 import { automation } from '../../../src/api/automation.ts';
 import { ApiError } from '../../../src/api/client.ts';
-import { sessionDescriptor } from '../../../src/api/session.ts';
 import { Failure } from '../parts/failure.tsx';
 import { Notice } from '../parts/tag.tsx';
-import { call, callWith } from '../server/calls.ts';
+import { callWith } from '../server/calls.ts';
 import { queryClient } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
-import { signIn, signOut, useSession } from './session.ts';
+import { chooseLanguage, language, languageNames, languages } from '../strings/language.ts';
+import { signedOut, signIn, useSession } from './session.ts';
+import { type SignInMethods, setPassword, signInAs } from './session-calls.ts';
 import classes from './sign-in.module.css';
 
 const words = t.signIn;
-
-/** The code of a sign-in link; it is taken out of the address at once, so that no history keeps it. */
-export function takeLinkCode(): string | null {
-  const code = /^#code=([A-Za-z0-9_-]+)$/.exec(location.hash)?.[1] ?? null;
-  if (code !== null) history.replaceState(null, '', '/#/');
-  return code;
-}
-
-export async function exchangeCode(code: string): Promise<string> {
-  return (await call(sessionDescriptor, { body: { code } })).data.data.token;
-}
+const passwordLengthMin = 12;
 
 /** Asks the service whether the token is good: for the rules, else for the audit log alone. */
 async function tryToken(token: string): Promise<string> {
@@ -39,6 +30,10 @@ async function tryToken(token: string): Promise<string> {
   return token;
 }
 
+function isRefusal(error: unknown): boolean {
+  return error instanceof ApiError && [401, 403, 404].includes(error.status ?? 0);
+}
+
 function TokenForm({ onToken }: { onToken: (token: string) => void }) {
   const [token, setToken] = useState('');
   const check = useMutation({ mutationFn: tryToken, onSuccess: onToken });
@@ -46,7 +41,7 @@ function TokenForm({ onToken }: { onToken: (token: string) => void }) {
     event.preventDefault();
     if (token.trim() !== '') check.mutate(token.trim());
   };
-  const refused = check.error instanceof ApiError && [401, 403, 404].includes(check.error.status ?? 0);
+  const refused = isRefusal(check.error);
   return (
     <form onSubmit={submit}>
       <Stack>
@@ -69,23 +64,150 @@ function TokenForm({ onToken }: { onToken: (token: string) => void }) {
   );
 }
 
-export function SignInPage({ linkFailed }: { linkFailed: boolean }) {
+function PasswordForm({ name: known, onDone }: { name: string; onDone: () => void }) {
+  const [name, setName] = useState(known);
+  const [password, setWord] = useState('');
+  const check = useMutation({ mutationFn: () => signInAs(name.trim(), password), onSuccess: onDone });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (name.trim() !== '' && password !== '') check.mutate();
+  };
+  const refused = isRefusal(check.error);
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <TextInput
+          label={words.name}
+          autoComplete="username"
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        <PasswordInput
+          label={words.password}
+          autoComplete="current-password"
+          value={password}
+          onChange={(event) => setWord(event.currentTarget.value)}
+          visibilityToggleButtonProps={{ 'aria-label': words.show, tabIndex: 0 }}
+          error={refused ? words.wrong : undefined}
+        />
+        {check.isError && !refused && <Failure error={check.error} />}
+        <Button type="submit" loading={check.isPending}>
+          {words.submit}
+        </Button>
+      </Stack>
+    </form>
+  );
+}
+
+/** The ways that this site offers, the token last. */
+function Ways({ methods, name, onDone }: { methods: SignInMethods | null; name: string; onDone: () => void }) {
+  const again = (token: string): void => {
+    signIn(token);
+    onDone();
+  };
+  return (
+    <Stack>
+      {methods?.provider === true && (
+        <Button component="a" href="/session/oidc">
+          {words.provider}
+        </Button>
+      )}
+      {methods?.password === true && <PasswordForm name={name} onDone={onDone} />}
+      {(methods?.provider === true || methods?.password === true) && <Divider label={words.or} />}
+      <TokenForm onToken={again} />
+    </Stack>
+  );
+}
+
+interface SignInFacts {
+  /** Null while the service has not said. */
+  readonly methods: SignInMethods | null;
+  readonly failure: 'link' | 'provider' | null;
+  /** The account whose password was just set. */
+  readonly name: string | null;
+}
+
+export function SignInPage({ methods, failure, name }: SignInFacts) {
+  return (
+    <Card title={words.title} lead={words.lead}>
+      {failure !== null && (
+        <Notice tone="warn" role="alert">
+          {failure === 'link' ? words.linkUsed : words.providerFailed}
+        </Notice>
+      )}
+      {name !== null && <Notice tone="good">{words.passwordSet(name)}</Notice>}
+      <Ways methods={methods} name={name ?? ''} onDone={() => undefined} />
+    </Card>
+  );
+}
+
+/** For the owner of an account who opened its link: sets the first password, or a new one. */
+export function SetPasswordPage({ code, onDone }: { code: string; onDone: (name: string) => void }) {
+  const [password, setWord] = useState('');
+  const [again, setAgain] = useState('');
+  const set = useMutation({ mutationFn: () => setPassword(code, password), onSuccess: onDone });
+  const isLong = password.length >= passwordLengthMin;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (isLong && password === again) set.mutate();
+  };
+  const refused = isRefusal(set.error);
+  return (
+    <Card title={words.setTitle} lead={words.setLead(passwordLengthMin)}>
+      <form onSubmit={submit}>
+        <Stack>
+          <PasswordInput
+            label={words.newPassword}
+            autoComplete="new-password"
+            value={password}
+            onChange={(event) => setWord(event.currentTarget.value)}
+            visibilityToggleButtonProps={{ 'aria-label': words.show, tabIndex: 0 }}
+          />
+          <PasswordInput
+            label={words.repeat}
+            autoComplete="new-password"
+            value={again}
+            onChange={(event) => setAgain(event.currentTarget.value)}
+            visibilityToggleButtonProps={{ 'aria-label': words.show, tabIndex: 0 }}
+            error={again !== '' && again !== password ? words.different : undefined}
+          />
+          {set.isError &&
+            (refused ? <Notice tone="warn">{words.passwordLinkUsed}</Notice> : <Failure error={set.error} />)}
+          <Button type="submit" disabled={!isLong || password !== again} loading={set.isPending}>
+            {words.set}
+          </Button>
+        </Stack>
+      </form>
+    </Card>
+  );
+}
+
+function Card({ title, lead, children }: { title: string; lead: string; children: ReactNode }) {
   return (
     <main className={classes['page']}>
       <div className={classes['card']}>
         <img src="/assets/icon.svg" alt="" width={40} height={40} />
         <Title order={1} size="h3">
-          {words.title}
+          {title}
         </Title>
         <Text size="sm" c="dimmed">
-          {words.lead}
+          {lead}
         </Text>
-        {linkFailed && (
-          <Notice tone="warn" role="alert">
-            {words.linkUsed}
-          </Notice>
-        )}
-        <TokenForm onToken={signIn} />
+        {children}
+        <Group gap="xs">
+          {languageNames.map((name) => (
+            <Button
+              key={name}
+              size="compact-xs"
+              variant="subtle"
+              lang={name}
+              disabled={name === language}
+              onClick={() => chooseLanguage(name)}
+            >
+              {languages[name]}
+            </Button>
+          ))}
+        </Group>
         <Text size="xs" c="dimmed">
           {t.common.notSafety}
         </Text>
@@ -94,20 +216,16 @@ export function SignInPage({ linkFailed }: { linkFailed: boolean }) {
   );
 }
 
-/** Stands over the page when the token has ended; the page stays behind it, with everything in it. */
-export function ExpiredDialog() {
+/** Covers the page when the session has ended. The page behind it keeps its state. */
+export function ExpiredDialog({ methods }: { methods: SignInMethods | null }) {
   const session = useSession();
   if (session.status !== 'expired') return null;
-  const again = (token: string): void => {
-    signIn(token);
-    void queryClient.invalidateQueries();
-  };
   return (
     <Modal opened onClose={() => undefined} withCloseButton={false} title={words.expiredTitle} closeOnEscape={false}>
       <Stack>
         <Text size="sm">{words.expiredLead}</Text>
-        <TokenForm onToken={again} />
-        <Button variant="subtle" onClick={signOut}>
+        <Ways methods={methods} name={session.facts.subject} onDone={() => void queryClient.invalidateQueries()} />
+        <Button variant="subtle" onClick={signedOut}>
           {words.forget}
         </Button>
       </Stack>

@@ -16,10 +16,12 @@ import { Announcements } from '../parts/announce.tsx';
 import { fullTime } from '../parts/moment.tsx';
 import { Notice } from '../parts/tag.tsx';
 import { RuleActions } from '../rules/rule-actions.tsx';
-import { signOut, useSession } from '../session/session.ts';
-import { ExpiredDialog } from '../session/sign-in.tsx';
+import { useSite } from '../server/queries.ts';
+import { useSession } from '../session/session.ts';
+import { signOut } from '../session/session-calls.ts';
 import { mayAudit } from '../session/token.ts';
 import { t } from '../strings/index.ts';
+import { chooseLanguage, language, languageNames, languages } from '../strings/language.ts';
 import { MoonIcon, SearchIcon, SunIcon, UserIcon } from './icons.tsx';
 import { Palette, usePalette } from './palette.tsx';
 import { useServiceTrouble } from './service-trouble.ts';
@@ -55,6 +57,7 @@ export function Shell() {
           </Link>
           <Pages />
           <div className={classes['tools']}>
+            <Times />
             <StreamSign />
             <Tooltip label={words.commands}>
               <Button
@@ -79,7 +82,6 @@ export function Shell() {
         </main>
       </div>
       <Palette opened={palette.opened} onClose={palette.close} />
-      <ExpiredDialog />
       <Announcements />
     </RuleActions>
   );
@@ -99,6 +101,9 @@ function Pages() {
       </Link>
       <Link to="/points" className={className} aria-current={current('/points')}>
         {words.pages.points}
+      </Link>
+      <Link to="/alarms" className={className}>
+        {words.pages.alarms}
       </Link>
       <Link to="/rules" className={className} aria-current={current('/rules')}>
         {words.pages.rules}
@@ -128,6 +133,21 @@ function StreamSign() {
           {words.stream.words[state]}
         </span>
         <span className="sp-hidden">{words.stream[state]}</span>
+      </span>
+    </Tooltip>
+  );
+}
+
+const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** A site far away has other hours than the browser: what the times mean is said on every page. */
+function Times() {
+  const zone = useSite().data?.timezone;
+  if (zone === undefined) return null;
+  return (
+    <Tooltip label={words.times(here, zone)} multiline maw={280}>
+      <span className={classes['zone']} role="note" aria-label={words.times(here, zone)}>
+        {here === zone ? zone : `${here} ≠ ${zone}`}
       </span>
     </Tooltip>
   );
@@ -173,15 +193,38 @@ function Account() {
           {roleName}
           {role !== null && `: ${words.account.roles[role]}`}
         </Text>
+        <AccountTimes />
         {expiresAtMs !== null && (
           <Text size="xs" px="sm" pb={6} c="dimmed">
             {words.account.until(fullTime(expiresAtMs))}
           </Text>
         )}
         <Menu.Divider />
-        <Menu.Item onClick={signOut}>{words.account.signOut}</Menu.Item>
+        <Menu.Label>{words.language}</Menu.Label>
+        {languageNames.map((name) => (
+          <Menu.Item key={name} lang={name} disabled={name === language} onClick={() => chooseLanguage(name)}>
+            {languages[name]}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        {role === 'Admin' && (
+          <Menu.Item component={Link} to="/users">
+            {words.pages.users}
+          </Menu.Item>
+        )}
+        <Menu.Item onClick={() => void signOut()}>{words.account.signOut}</Menu.Item>
       </Menu.Dropdown>
     </Menu>
+  );
+}
+
+function AccountTimes() {
+  const zone = useSite().data?.timezone;
+  if (zone === undefined) return null;
+  return (
+    <Text size="xs" px="sm" c="dimmed">
+      {words.times(here, zone)}
+    </Text>
   );
 }
 

@@ -11,10 +11,11 @@ import { type PointEntry, usePoints } from '../points/point-queries.ts';
 import { isGood, keyOf, ownerText, ownerTone, qualityTone } from '../points/point-words.ts';
 import classes from '../points/points.module.css';
 import { PointLink } from '../points/points-page.tsx';
-import { outcomeOf } from '../rules/rule-words.ts';
-import { type ListedRule, useRules } from '../server/queries.ts';
+import { needsAttention, outcomeOf, reasonsOf } from '../rules/rule-words.ts';
+import { type ListedRule, useRuleName, useRules } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
 import { pointWords, siteWords } from '../strings/points.ts';
+import { AlarmsPanel } from './alarms-panel.tsx';
 import { balanceOf } from './balance.ts';
 import { ParametersPanel } from './parameters-panel.tsx';
 
@@ -47,6 +48,7 @@ export function SitePage() {
               <ParametersPanel />
             </div>
             <div>
+              <AlarmsPanel />
               <Trouble points={all.filter((point) => !isGood(point) || point.last_error !== null)} />
               <Decisions />
             </div>
@@ -126,14 +128,28 @@ function Actuator({ point }: { point: PointEntry }) {
 }
 
 function Trouble({ points }: { points: readonly PointEntry[] }) {
+  const rules = (useRules().data ?? []).filter(needsAttention);
+  const nameOf = useRuleName();
+  const all = rules.length + points.length;
   return (
     <section className={classes['panel']} aria-labelledby="trouble">
       <h2 id="trouble" className={classes['heading']}>
         {words.trouble}
       </h2>
-      {points.length === 0 && <p className={classes['soft']}>{words.allGood}</p>}
+      {all === 0 && <p className={classes['soft']}>{words.allGood}</p>}
       <ul className={classes['list']}>
-        {points.slice(0, troubleMax).map((point) => (
+        {rules.slice(0, troubleMax).map(({ id, name, status }) => (
+          <li key={id} className={classes['row']}>
+            <Link to="/rules/$ruleId" params={{ ruleId: String(id) }} className={classes['name'] ?? ''}>
+              {name}
+            </Link>
+            {status?.last_run && (
+              <Tag tone={outcomeOf(status.last_run.outcome).tone}>{outcomeOf(status.last_run.outcome).text}</Tag>
+            )}
+            <span className={classes['soft']}>{reasonsOf(status, nameOf).join(' ')}</span>
+          </li>
+        ))}
+        {points.slice(0, Math.max(0, troubleMax - rules.length)).map((point) => (
           <li key={keyOf(point)} className={classes['row']}>
             <PointLink point={point} />
             <Tag tone={qualityTone(point)}>{pointWords.quality[point.quality]}</Tag>
@@ -145,7 +161,7 @@ function Trouble({ points }: { points: readonly PointEntry[] }) {
           </li>
         ))}
       </ul>
-      {points.length > troubleMax && <p className={classes['soft']}>{words.more(points.length - troubleMax)}</p>}
+      {all > troubleMax && <p className={classes['soft']}>{words.more(all - troubleMax)}</p>}
     </section>
   );
 }

@@ -1,21 +1,9 @@
 /**
- * Every text that the console shows, English first, by area. Another language is another object of this very type. What only one page
- * shows is imported by that page, so that no other one carries it.
+ * Every text that the console shows, by language and area (`en/`, `de/`). Only the language that is spoken is fetched. What only one page
+ * shows has a door of its own beside this one, so that no other page carries it.
  */
-import { editor } from './editor.ts';
-import { common } from './everywhere.ts';
-import { nodes } from './nodes.ts';
-import { palette } from './palette.ts';
-import { rules } from './rules.ts';
-import { runs } from './runs.ts';
-import { signInWords } from './sign-in.ts';
+import { language } from './language.ts';
 
-export const t = {
-  common,
-  signIn: signInWords,
-  palette,
-  rules,
-  editor,
-  nodes,
-  runs,
-};
+const { texts } = language === 'de' ? await import('./de/index.ts') : await import('./en/index.ts');
+
+export const t = texts;

@@ -4,6 +4,7 @@ import { useEditor } from '../editor/editor-context.ts';
 import { shownDuration } from '../parts/number.ts';
 import { NumberField } from '../parts/number-field.tsx';
 import { t } from '../strings/index.ts';
+import { said } from '../strings/language.ts';
 import type { TriggerForm, TriggerView } from './view.ts';
 
 const firstIntervalMs = 1000;
@@ -26,8 +27,8 @@ function IntervalForm({ fields, change, error }: TriggerForm) {
 }
 
 export const intervalView: TriggerView<IntervalTrigger> = {
-  label: 'At an interval',
-  run: 'on schedule',
+  label: said({ en: 'At an interval', de: 'In einem Intervall' }),
+  run: said({ en: 'on schedule', de: 'nach Plan' }),
   starting: () => ({ type: 'interval', interval_ms: firstIntervalMs }),
   text: ({ interval_ms }) => t.editor.sentence.every(shownDuration(interval_ms)),
   Form: IntervalForm,

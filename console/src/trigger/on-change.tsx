@@ -8,6 +8,7 @@ import { type ConsoleCatalogue, pointKey, pointLabel, pointOfKey } from '../edit
 import { shownNumber } from '../parts/number.ts';
 import { NumberField } from '../parts/number-field.tsx';
 import { t } from '../strings/index.ts';
+import { said } from '../strings/language.ts';
 import type { TriggerForm, TriggerView } from './view.ts';
 
 const words = t.editor.ruleForm;
@@ -97,8 +98,8 @@ function onChangeText(
 }
 
 export const onChangeView: TriggerView<OnChangeTrigger> = {
-  label: 'When points change',
-  run: 'on change',
+  label: said({ en: 'When points change', de: 'Wenn sich Punkte ändern' }),
+  run: said({ en: 'on change', de: 'bei Änderung' }),
   starting: () => ({ type: 'on_change', point_refs: [], time_deadband_ms: 0, value_deadband: null }),
   text: onChangeText,
   Form: OnChangeForm,

@@ -1,9 +1,10 @@
 /** `setpoint token` [identity §2]: a token signed with the site's own key, never without its audit record. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { newId } from '../../base/id.ts';
-import { issueToken, type Role, tokenLifetimeSecondsMaximum } from '../../gateway/identity.ts';
+import { issueToken, tokenLifetimeSecondsMaximum } from '../../gateway/identity.ts';
 import { identityConfig } from '../../gateway/identity-config.ts';
 import { signingKey } from '../../gateway/local-keys.ts';
+import type { Role } from '../../gateway/roles.ts';
 import { CommandError } from '../exit.ts';
 import { type DataDirParts, forPerson, withDatabase } from './data-dir.ts';
 

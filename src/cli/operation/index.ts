@@ -1,4 +1,5 @@
 /** The registry of commands on a running service, in the order of the help. */
+import { alarmCommands } from './alarms.ts';
 import { auditSearch } from './audit-search.ts';
 import { instances } from './instances.ts';
 import type { OperationCommand } from './operation-command.ts';
@@ -12,6 +13,7 @@ export const operationCommands: readonly OperationCommand[] = [
   ...schedulerCommands,
   instances,
   ...pointCommands,
+  ...alarmCommands,
   ...parameterCommands,
   auditSearch,
 ];

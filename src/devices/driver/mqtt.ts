@@ -90,7 +90,7 @@ class MqttDriver implements Driver {
     const { limits, log } = this.#context;
     const { will } = this.#channel;
     const client = mqtt.connect(this.#channel.url, {
-      ...present(this.#credentials),
+      ...credentialOptions(this.#credentials),
       ...(will === undefined ? {} : { will: { ...will, payload: Buffer.from(will.payload), qos: 1, retain: false } }),
       clientId: this.#channel.client_id ?? `setpoint-${newId()}`,
       clean: true,
@@ -220,7 +220,7 @@ function unread(index: number): RawReading {
 }
 
 /** Only the members that are there: the library takes an absent one for a setting. */
-function present(credentials: MqttCredentials): { [Name in keyof MqttCredentials]?: string } {
+export function credentialOptions(credentials: MqttCredentials): { [Name in keyof MqttCredentials]?: string } {
   return Object.fromEntries(Object.entries(credentials).filter(([, value]) => value !== undefined));
 }
 

@@ -2,13 +2,9 @@
  * Where data may go [processor §6.3]: a local endpoint is loopback, over http or https; a remote one is https,
  * and task, binding and route must each have approved it.
  */
+import { isLoopbackHost } from '../../egress/pinned-address.ts';
 import { hasTransport } from '../processor/transport/index.ts';
 import type { ProcessorSettings } from './routes.ts';
-
-/** True for the names and literal addresses of this very machine; no other name is trusted to resolve to it. */
-function isLoopbackHost(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
-}
 
 /** What is wrong with a base URL for `boundary`, or null. */
 export function endpointFault(endpoint: string, boundary: ProcessorSettings['boundary']): string | null {

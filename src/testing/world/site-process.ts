@@ -299,7 +299,11 @@ function pipelinesOf({ clock, random, store, runtime, engine, parameters, snapsh
   });
   const free = async (): Promise<void> => undefined;
   const parts = {
-    identity: { authenticate: async () => engineer, authenticateToken: async () => null },
+    identity: {
+      authenticate: async () => engineer,
+      authenticateSession: async () => null,
+      authenticateToken: async () => null,
+    },
     audit,
     site: scope,
     rateLimits: { countMutation: free, countProcessing: free, countFailedAuthentication: free },

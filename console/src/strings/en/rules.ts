@@ -53,6 +53,8 @@ export const rules = {
     'point-unavailable': 'A trigger point has no usable value.',
     'no-change': 'No trigger point has changed enough.',
   } as Readonly<Record<string, string>>,
+  takesTurns: (others: string, point: string) =>
+    `Takes turns with ${others} at ${point}: both write it again and again. Give the point priority_hold_ms and the rules different priorities, or give one a condition that excludes the other.`,
   otherReason: (code: string) => `Reason: ${code}`,
   nextDue: (when: string) => `Due ${when}`,
   cooldownLeft: (when: string) => `Ready ${when}`,

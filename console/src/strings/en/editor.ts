@@ -114,7 +114,8 @@ export const editor = {
     name: 'Name',
     description: 'Description',
     priority: 'Priority',
-    priorityHint: 'Within one cycle, the write of the rule with the higher priority wins.',
+    priorityHint:
+      'Of rules that run in the same cycle, the one with the higher priority wins. Otherwise the last write stands, unless priority_hold_ms of the point holds it.',
     cooldown: 'Cooldown (milliseconds)',
     cooldownHint: 'Minimum pause after a run that wrote something. 0 = none.',
     trigger: 'When it runs',

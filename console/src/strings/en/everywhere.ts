@@ -11,7 +11,18 @@ export const common = {
   copy: 'Copy',
   copied: 'Copied',
   notSafety: 'Setpoint is not a safety system.',
-  pages: { site: 'Site', points: 'Points', rules: 'Rules', audit: 'Audit', forecasts: 'Forecasts' },
+  language: 'Language',
+  times: (here: string, site: string) =>
+    here === site ? `Times are those of the site, ${site}.` : `Times are in ${here}. The site is in ${site}.`,
+  pages: {
+    site: 'Site',
+    points: 'Points',
+    alarms: 'Alarms',
+    rules: 'Rules',
+    audit: 'Audit',
+    users: 'Users',
+    forecasts: 'Forecasts',
+  },
   mainNavigation: 'Pages',
   skip: 'Skip to the content',
   commands: 'Commands',
@@ -72,6 +83,7 @@ export const common = {
     hours: (n: number) => `in ${n} h`,
     days: (n: number) => (n === 1 ? 'in a day' : `in ${n} days`),
   },
+  days: (n: string) => `${n} days`,
 };
 
 function capitalised(text: string): string {

@@ -1,0 +1,50 @@
+/** What the pages of alarms read and change. */
+import { useMutation, useQuery } from '@tanstack/react-query';
+import type { Static } from 'typebox';
+import { alarms } from '../../../src/api/alarms.ts';
+import { call } from '../server/calls.ts';
+import { queryClient } from '../server/queries.ts';
+
+export type AlarmView = Static<(typeof alarms)['list']['answer']>['data']['list'][number];
+
+const listPeriodMs = 2000;
+const historyPeriodMs = 10_000;
+
+export function useAlarms() {
+  return useQuery({
+    queryKey: ['alarms'],
+    queryFn: async () => (await call(alarms.list)).data.data.list,
+    refetchInterval: listPeriodMs,
+  });
+}
+
+export function useAlarmHistory() {
+  return useQuery({
+    queryKey: ['alarms', 'history'],
+    queryFn: async () => (await call(alarms.history)).data.data.list.toReversed(),
+    refetchInterval: historyPeriodMs,
+  });
+}
+
+const refresh = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ['alarms'] });
+
+export function useAcknowledge(onDone: () => void) {
+  return useMutation({
+    mutationFn: (id: string) => call(alarms.acknowledge, { params: { alarm_id: id }, confirmed: true }),
+    onSuccess: async () => {
+      onDone();
+      await refresh();
+    },
+  });
+}
+
+export function useShelve(id: string, onDone: () => void) {
+  return useMutation({
+    mutationFn: ({ seconds, reason }: { readonly seconds: number; readonly reason: string }) =>
+      call(alarms.shelve, { params: { alarm_id: id }, body: { for_seconds: seconds, reason }, confirmed: true }),
+    onSuccess: async () => {
+      onDone();
+      await refresh();
+    },
+  });
+}

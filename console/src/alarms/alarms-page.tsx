@@ -1,0 +1,186 @@
+/** The alarms page: open and shelved alarms, and the changes of the last day. */
+import { Button, SegmentedControl, Skeleton, Title } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { announce } from '../parts/announce.tsx';
+import { Failure } from '../parts/failure.tsx';
+import { Ahead, Moment } from '../parts/moment.tsx';
+import page from '../parts/page.module.css';
+import table from '../parts/table.module.css';
+import { Tag } from '../parts/tag.tsx';
+import classes from '../points/points.module.css';
+import { useSession } from '../session/session.ts';
+import { mayManage } from '../session/token.ts';
+import { alarmWords } from '../strings/alarms.ts';
+import { t } from '../strings/index.ts';
+import { type AlarmView, useAcknowledge, useAlarmHistory, useAlarms } from './alarm-queries.ts';
+import { type AlarmFilter, alarmFilters, conditionHolds, isWaiting, shownAlarms, stateTone } from './alarm-words.ts';
+import { ShelveDialog } from './shelve-dialog.tsx';
+
+const words = alarmWords;
+/** Changes shown; the command line and the API have all. */
+const changesShown = 200;
+
+export function AlarmsPage() {
+  const alarms = useAlarms();
+  const [filter, setFilter] = useState<AlarmFilter>('open');
+  const all = alarms.data ?? [];
+  const shown = shownAlarms(all, filter);
+  return (
+    <div className={page['page']}>
+      <div className={classes['top']}>
+        <Title order={1} size="h2">
+          {words.title}
+        </Title>
+        <p className={classes['soft']} role="status">
+          {alarms.data !== undefined && words.shown(all.filter(conditionHolds).length, all.filter(isWaiting).length)}
+        </p>
+      </div>
+      <div className={classes['tools']}>
+        <SegmentedControl
+          aria-label={words.filterLabel}
+          value={filter}
+          onChange={(value) => setFilter(alarmFilters.find((known) => known === value) ?? 'open')}
+          data={alarmFilters.map((value) => ({ value, label: words.filter[value] }))}
+          size="sm"
+        />
+      </div>
+      {alarms.isError && <Failure error={alarms.error} onRetry={() => void alarms.refetch()} />}
+      {alarms.isPending && <Skeleton height={200} radius="md" aria-label={t.common.loading} />}
+      {alarms.data !== undefined && (shown.length === 0 ? <p>{words.none[filter]}</p> : <AlarmTable alarms={shown} />)}
+      <AlarmChanges names={new Map(all.map(({ id, name }) => [id, name]))} />
+    </div>
+  );
+}
+
+function AlarmTable({ alarms }: { alarms: readonly AlarmView[] }) {
+  const session = useSession();
+  const [shelved, setShelved] = useState<AlarmView | null>(null);
+  const may = session.status !== 'out' && mayManage(session.facts.role);
+  return (
+    <>
+      <table className={table['table']} aria-label={words.title}>
+        <thead>
+          <tr>
+            <th scope="col">{words.columns.alarm}</th>
+            <th scope="col">{words.columns.priority}</th>
+            <th scope="col">{words.columns.state}</th>
+            <th scope="col">{words.columns.since}</th>
+            {may && <th scope="col">{words.columns.actions}</th>}
+          </tr>
+        </thead>
+        <tbody>
+          {alarms.map((alarm) => (
+            <tr key={alarm.id} data-alarm={alarm.id}>
+              <td>
+                <AlarmName alarm={alarm} />
+                {alarm.message !== null && <div className={classes['soft']}>{alarm.message}</div>}
+              </td>
+              <td>{words.priority[alarm.priority]}</td>
+              <td>
+                <Tag tone={stateTone(alarm)}>{words.state[alarm.state]}</Tag>{' '}
+                {alarm.first_out && conditionHolds(alarm) && (
+                  <Tag tone="info" title={words.firstOutHint}>
+                    {words.firstOut}
+                  </Tag>
+                )}
+                {alarm.acknowledged_by !== null && conditionHolds(alarm) && (
+                  <div className={classes['soft']}>{words.acknowledgedBy(alarm.acknowledged_by.id)}</div>
+                )}
+                {alarm.shelved_until !== null && (
+                  <div className={classes['soft']}>
+                    <Ahead at={alarm.shelved_until} />
+                  </div>
+                )}
+              </td>
+              <td>
+                {alarm.since !== null && <Moment at={alarm.since} />}
+                {alarm.count > 0 && <div className={classes['soft']}>{words.count(alarm.count)}</div>}
+              </td>
+              {may && (
+                <td>
+                  <AlarmActions alarm={alarm} onShelve={() => setShelved(alarm)} />
+                </td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {shelved !== null && <ShelveDialog alarm={shelved} onClose={() => setShelved(null)} />}
+    </>
+  );
+}
+
+/** With the way to its point. */
+function AlarmName({ alarm: { name, point } }: { alarm: AlarmView }) {
+  if (point === null) return <strong>{name}</strong>;
+  const pointKey = `${point.instance}:${point.point_type}:${point.point}`;
+  return (
+    <Link to="/points/$pointKey" params={{ pointKey }} className={classes['name'] ?? ''}>
+      {name}
+    </Link>
+  );
+}
+
+function AlarmActions({ alarm, onShelve }: { alarm: AlarmView; onShelve: () => void }) {
+  const acknowledge = useAcknowledge(() => announce(words.acknowledged(alarm.name)));
+  return (
+    <div className={classes['head']}>
+      {isWaiting(alarm) && (
+        <Button
+          size="compact-sm"
+          aria-label={words.acknowledgeOf(alarm.name)}
+          loading={acknowledge.isPending}
+          onClick={() => acknowledge.mutate(alarm.id)}
+        >
+          {words.acknowledge}
+        </Button>
+      )}
+      <Button size="compact-sm" variant="default" aria-label={words.shelve.of(alarm.name)} onClick={onShelve}>
+        {words.shelve.open}
+      </Button>
+      {acknowledge.isError && <Failure error={acknowledge.error} />}
+    </div>
+  );
+}
+
+function AlarmChanges({ names }: { names: ReadonlyMap<string, string> }) {
+  const history = useAlarmHistory();
+  const changes = history.data ?? [];
+  return (
+    <section className={`${classes['panel']} ${classes['apart']}`} aria-labelledby="changes">
+      <h2 id="changes" className={classes['heading']}>
+        {words.history.title}
+      </h2>
+      {history.isError && <Failure error={history.error} onRetry={() => void history.refetch()} />}
+      {history.data !== undefined && changes.length === 0 && <p className={classes['soft']}>{words.history.none}</p>}
+      {changes.length > 0 && (
+        <table className={table['table']} aria-label={words.history.title}>
+          <thead>
+            <tr>
+              <th scope="col">{words.history.columns.at}</th>
+              <th scope="col">{words.history.columns.alarm}</th>
+              <th scope="col">{words.history.columns.state}</th>
+              <th scope="col">{words.history.columns.by}</th>
+              <th scope="col">{words.history.columns.reason}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {changes.slice(0, changesShown).map(({ id, state, at, by, reason }) => (
+              <tr key={`${id} ${at} ${state}`}>
+                <td>
+                  <Moment at={at} />
+                </td>
+                <td>{names.get(id) ?? id}</td>
+                <td>{words.state[state]}</td>
+                <td>{by?.id}</td>
+                <td>{reason}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {changes.length > changesShown && <p className={classes['soft']}>{words.history.more(changesShown)}</p>}
+    </section>
+  );
+}

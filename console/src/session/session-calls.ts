@@ -1,0 +1,51 @@
+/** What the service is asked about sessions: who is signed in, to sign in and to sign out. */
+import type { Static } from 'typebox';
+import { session as operations } from '../../../src/api/session.ts';
+import { call } from '../server/calls.ts';
+import { currentToken, signedIn, signedOut, usesCookie } from './session.ts';
+
+export type SignInMethods = Static<(typeof operations)['read']['answer']>['data']['methods'];
+
+interface Opened {
+  readonly role: 'Admin' | 'Engineer' | 'Viewer';
+  readonly subject: string;
+  readonly expires_at: string;
+}
+
+function take({ role, subject, expires_at: at }: Opened): void {
+  signedIn({ subject, role, expiresAtMs: Date.parse(at) });
+}
+
+/** Takes up the session of the cookie, if there is one; answers how one can sign in. */
+export async function askSession(): Promise<SignInMethods> {
+  const { session, methods } = (await call(operations.read)).data.data;
+  // A token that was pasted into this tab comes before the cookie.
+  if (session !== null && currentToken() === null) take(session);
+  return methods;
+}
+
+export async function exchangeCode(code: string): Promise<void> {
+  take((await call(operations.open, { body: { code } })).data.data);
+}
+
+export async function signInAs(name: string, password: string): Promise<void> {
+  take((await call(operations.open, { body: { name, password } })).data.data);
+}
+
+/** Answers the name of the account. */
+export async function setPassword(code: string, password: string): Promise<string> {
+  return (await call(operations.password, { body: { code, password } })).data.data.name;
+}
+
+/** Ends the session on the service, and at the provider where it has a place for that. */
+export async function signOut(): Promise<void> {
+  if (!usesCookie()) return signedOut();
+  try {
+    const { end_session_url: url } = (await call(operations.close, { confirmed: true })).data.data;
+    signedOut();
+    if (url !== null) location.assign(url);
+  } catch {
+    // What the service did not end ends with the cookie; this page forgets it in any case.
+    signedOut();
+  }
+}

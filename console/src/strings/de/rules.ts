@@ -1,0 +1,123 @@
+/** Die Liste der Regeln, was eine Regel gerade tut, und die Dialoge dazu. */
+import type { rules as english } from '../en/rules.ts';
+
+export const rules: typeof english = {
+  title: 'Regeln',
+  search: 'Regeln suchen',
+  searchHint: 'Name oder Beschreibung',
+  create: 'Neue Regel',
+  import: 'Importieren',
+  empty: 'Es gibt noch keine Regeln.',
+  emptyLead: 'Eine Regel liest Punkte, trifft eine Entscheidung und schreibt Sollwerte. Zeichnen Sie Ihre erste Regel.',
+  noMatch: (text) => `Keine Regel passt zu „${text}“.`,
+  shown: (shown, total) =>
+    shown === total ? `${total} ${total === 1 ? 'Regel' : 'Regeln'}` : `${shown} von ${total} Regeln`,
+  counts: {
+    enabled: (n) => `${n} aktiv`,
+    trouble: (n) => (n === 1 ? '1 braucht Aufmerksamkeit' : `${n} brauchen Aufmerksamkeit`),
+  },
+  columns: { name: 'Regel', state: 'Zustand', last: 'Letzter Lauf', next: 'Nächster', actions: 'Aktionen' },
+  sort: {
+    by: 'Sortieren nach',
+    priority: 'Nach Priorität',
+    name: 'Nach Name',
+    state: 'Auffällige zuerst',
+    last: 'Nach letztem Lauf',
+  },
+  filter: { all: 'Alle', on: 'Aktiv', off: 'Inaktiv', trouble: 'Braucht Aufmerksamkeit' },
+  filterLabel: 'Regeln filtern',
+  keys: 'Pfeiltasten: bewegen. Eingabe: öffnen. E: aktivieren oder deaktivieren. R: ausführen.',
+  enable: 'Aktivieren',
+  disable: 'Deaktivieren',
+  run: 'Jetzt ausführen',
+  delete: 'Löschen',
+  open: (name) => `${name} öffnen`,
+  more: (name) => `Weitere Aktionen für ${name}`,
+  never: 'Noch nie gelaufen',
+  states: {
+    waiting: 'Wartet',
+    cooldown: 'Pausiert',
+    disabled: 'Inaktiv',
+    'not-runnable': 'Kann nicht laufen',
+    unknown: 'Unbekannt',
+  },
+  outcomes: { acted: 'Hat geschrieben', no_action: 'Nichts zu tun', skipped: 'Übersprungen', failed: 'Fehlgeschlagen' },
+  outcomeHints: {
+    acted: 'Alle Schreibvorgänge wurden angenommen.',
+    no_action: 'Die Regel lief und hatte nichts zu schreiben. Das ist kein Fehler.',
+    skipped: 'Ein Eingang hatte keinen brauchbaren Wert, deshalb hat die Regel nichts entschieden.',
+    failed: 'Ein Wert war nicht endlich, oder ein Schreibvorgang wurde nicht angenommen.',
+  },
+  reasons: {
+    disabled: 'Die Regel ist inaktiv.',
+    'not-runnable': 'Der Ablauf kann nicht laufen.',
+    'no-runnable-flow': 'Die Regel hat noch keinen Ablauf.',
+    'invalid-flow': 'Der gespeicherte Ablauf passt nicht mehr zur Anlage.',
+    'invalid-trigger': 'Der gespeicherte Auslöser passt nicht mehr zur Anlage.',
+    cooldown: 'Sie hat vor Kurzem geschrieben und pausiert.',
+    'interval-not-reached': 'Sie wartet auf das nächste Intervall.',
+    'time-deadband': 'Sie lief vor Kurzem: Änderungen warten, bis das Zeittotband vorbei ist.',
+    'point-unavailable': 'Ein auslösender Punkt hat keinen brauchbaren Wert.',
+    'no-change': 'Kein auslösender Punkt hat sich genug geändert.',
+  },
+  takesTurns: (others, point) =>
+    `Wechselt sich mit ${others} bei ${point} ab: Beide schreiben ihn immer wieder. Geben Sie dem Punkt priority_hold_ms und den Regeln verschiedene Prioritäten, oder einer Regel eine Bedingung, die die andere ausschließt.`,
+  otherReason: (code) => `Grund: ${code}`,
+  nextDue: (when) => `Fällig ${when}`,
+  cooldownLeft: (when) => `Bereit ${when}`,
+  onChange: 'Wenn sich ein Punkt ändert',
+  schedulerStopped: 'Der Scheduler läuft nicht. Keine Regel läuft von selbst.',
+  statusUnavailable: 'Die Engine antwortet nicht, deshalb ist der Zustand der Regel unbekannt.',
+  dialog: {
+    enableTitle: (name) => `„${name}“ aktivieren?`,
+    enableBody: 'Ab jetzt führt der Scheduler diese Regel aus, und was sie schreibt, geht an die Geräte.',
+    enableStub: 'Sie tut nichts, bis Sie einen Ablauf zeichnen.',
+    disableTitle: (name) => `„${name}“ deaktivieren?`,
+    disableBody:
+      'Der Scheduler führt diese Regel nicht mehr aus. Ein begonnener Lauf wird beendet. Punkte behalten die Werte, die die Regel geschrieben hat.',
+    runTitle: (name) => `„${name}“ jetzt einmal ausführen?`,
+    runBody:
+      'Das ist ein echter Lauf mit Live-Werten und kein Test. Was er schreibt, geht an die Geräte. Auslöser und Pause gelten nicht.',
+    runTryHint:
+      'Um das Ergebnis zu sehen, ohne etwas zu senden, öffnen Sie die Regel und wählen Sie „Hier ausprobieren“.',
+    deleteTitle: (name) => `„${name}“ löschen?`,
+    deleteBody:
+      'Die Regel und ihr Ablauf werden gelöscht. Ihre Einträge im Audit-Protokoll bleiben. Das lässt sich nicht rückgängig machen.',
+    writes: 'Sie kann schreiben:',
+    writesNothing: 'Ihr Ablauf schreibt keinen Punkt.',
+    audited: 'Das wird unter Ihrem Namen im Audit-Protokoll festgehalten.',
+    confirmEnable: 'Regel aktivieren',
+    confirmDisable: 'Regel deaktivieren',
+    confirmRun: 'Jetzt ausführen',
+    confirmDelete: 'Regel löschen',
+  },
+  createDialog: {
+    title: 'Neue Regel',
+    name: 'Name',
+    description: 'Wofür ist sie? (optional)',
+    nameNeeded: 'Geben Sie einen Namen ein.',
+    submit: 'Anlegen und zeichnen',
+    lead: 'Eine neue Regel ist inaktiv und leer. Zeichnen Sie als Nächstes ihren Ablauf.',
+  },
+  importDialog: {
+    title: 'Regeln importieren',
+    done: (n) => (n === 1 ? 'Eine Regel importiert. Sie ist inaktiv.' : `${n} Regeln importiert. Sie sind inaktiv.`),
+    imported: 'importiert, inaktiv',
+    notJson: (why) => `Die Datei ${why === '' ? 'kann nicht gelesen werden' : why}.`,
+    notRules: 'Die Datei enthält keine Regeln. Erwartet wird {"schema":"svc.rules.v1","rules":[…]}.',
+    tooMany: (max) => `Die Datei hat mehr als ${max} Regeln.`,
+    badRule: (at) => `Regel ${at} der Datei hat ein Feld vom falschen Typ.`,
+    noFlow: (name) => `„${name}“ hat keinen Ablauf. Kompakte Regeln importiert die Kommandozeile.`,
+  },
+  done: {
+    enabled: (name) => `„${name}“ ist aktiv.`,
+    disabled: (name) => `„${name}“ ist inaktiv.`,
+    deleted: (name) => `„${name}“ ist gelöscht.`,
+    created: (name) => `„${name}“ ist angelegt.`,
+    ran: (outcome, succeeded, attempted) =>
+      attempted === 0
+        ? `${outcome}. Es gab nichts zu schreiben.`
+        : `${outcome}. ${succeeded} von ${attempted} Schreibvorgängen wurden angenommen.`,
+    auditIncomplete: 'Die Änderung ist erfolgt, aber ihr letzter Audit-Eintrag konnte nicht geschrieben werden.',
+  },
+};

@@ -1,0 +1,35 @@
+/** Anmelden. */
+import type { signInWords as english } from '../en/sign-in.ts';
+
+export const signInWords: typeof english = {
+  title: 'Bei Setpoint anmelden',
+  lead: 'Öffnen Sie einen Anmelde-Link dieses Dienstes, oder melden Sie sich hier an.',
+  token: 'Zugriffstoken',
+  tokenHint: 'So entsteht eines: setpoint token --role Engineer --subject sie --ttl 12h',
+  submit: 'Anmelden',
+  exchanging: 'Sie werden mit Ihrem Link angemeldet …',
+  linkUsed:
+    'Dieser Anmelde-Link gilt nicht mehr. Ein Link gilt einmal, innerhalb von zehn Minuten. Einen neuen gibt es mit: setpoint sign-in-link',
+  refused: 'Der Dienst hat dieses Token abgelehnt. Vielleicht ist es abgelaufen oder gehört zu einer anderen Anlage.',
+  name: 'Name',
+  password: 'Passwort',
+  wrong: 'Name oder Passwort ist falsch.',
+  provider: 'Mit Ihrer Organisation anmelden',
+  providerFailed: 'Ihre Organisation hat Sie hier nicht angemeldet. Den Grund nennt das Protokoll des Dienstes.',
+  or: 'oder',
+  setTitle: 'Passwort wählen',
+  setLead: (n) => `Mindestens ${n} Zeichen. Melden Sie sich danach mit Ihrem Namen und diesem Passwort an.`,
+  newPassword: 'Neues Passwort',
+  repeat: 'Passwort wiederholen',
+  different: 'Die beiden sind verschieden.',
+  set: 'Passwort setzen',
+  passwordSet: (name) => `Das Passwort von ${name} ist gesetzt.`,
+  passwordLinkUsed:
+    'Dieser Link gilt nicht mehr. Ein Link gilt einmal, innerhalb eines Tages. Bitten Sie einen Admin um einen neuen.',
+  otherSite: 'Dieses Token gehört zu einem anderen Mandanten oder Projekt.',
+  show: 'Anzeigen',
+  hide: 'Verbergen',
+  expiredTitle: 'Ihre Anmeldung ist abgelaufen',
+  expiredLead: 'Melden Sie sich wieder an, um weiterzuarbeiten. Ihre Eingaben auf dieser Seite bleiben erhalten.',
+  forget: 'Abmelden',
+};

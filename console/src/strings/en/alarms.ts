@@ -1,0 +1,46 @@
+/** Alarms: their states, what operators do with them, and their history. */
+
+export const alarmWords = {
+  title: 'Alarms',
+  shown: (active: number, waiting: number) =>
+    `${active === 0 ? 'No alarm is active' : active === 1 ? '1 alarm is active' : `${active} alarms are active`}, ${waiting} not acknowledged`,
+  filterLabel: 'Show',
+  filter: { open: 'Open', shelved: 'Shelved', all: 'All' },
+  none: { open: 'Nothing needs you now.', shelved: 'No alarm is shelved.', all: 'This site has no alarms.' },
+  columns: { alarm: 'Alarm', priority: 'Priority', state: 'State', since: 'Since', actions: 'Actions' },
+  priority: { low: 'low', medium: 'medium', high: 'high', critical: 'critical' },
+  state: {
+    'active-unacknowledged': 'active',
+    'active-acknowledged': 'active, acknowledged',
+    'cleared-unacknowledged': 'cleared, not acknowledged',
+    normal: 'normal',
+    shelved: 'shelved',
+  },
+  firstOut: 'first-out',
+  firstOutHint: 'No other alarm was active when it occurred',
+  count: (n: number) => (n === 1 ? 'once' : `${n} times`),
+  acknowledgedBy: (who: string) => `acknowledged by ${who}`,
+  shelvedUntil: (when: string) => `until ${when}`,
+  acknowledge: 'Acknowledge',
+  acknowledgeOf: (name: string) => `Acknowledge ${name}`,
+  acknowledged: (name: string) => `${name}: acknowledged.`,
+  shelve: {
+    open: 'Shelve',
+    of: (name: string) => `Shelve ${name}`,
+    title: (name: string) => `Shelve “${name}”`,
+    lead: 'The alarm leaves the view until the time is over. Then it comes back if its condition still holds.',
+    duration: 'For',
+    durations: { 900: '15 min', 3600: '1 h', 14400: '4 h', 86400: '24 h' } as Readonly<Record<string, string>>,
+    reason: 'Reason',
+    reasonHint: 'at least 3 characters; everybody sees it',
+    submit: 'Shelve',
+    done: (name: string) => `${name} is shelved.`,
+  },
+  history: {
+    title: 'Changes of the last 24 hours',
+    none: 'No alarm changed.',
+    columns: { at: 'When', alarm: 'Alarm', state: 'State', by: 'By', reason: 'Reason' },
+    more: (n: number) => `The newest ${n} are shown.`,
+  },
+  all: 'All alarms',
+};

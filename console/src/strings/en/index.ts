@@ -1,0 +1,10 @@
+/** English: what every page may show. Another language is another object of this very type. */
+import { editor } from './editor.ts';
+import { common } from './everywhere.ts';
+import { nodes } from './nodes.ts';
+import { palette } from './palette.ts';
+import { rules } from './rules.ts';
+import { runs } from './runs.ts';
+import { signInWords } from './sign-in.ts';
+
+export const texts = { common, signIn: signInWords, palette, rules, editor, nodes, runs };

@@ -1,0 +1,33 @@
+/** Signing in. */
+
+export const signInWords = {
+  title: 'Sign in to Setpoint',
+  lead: 'Open a sign-in link of this service, or sign in here.',
+  token: 'Access token',
+  tokenHint: 'To create one: setpoint token --role Engineer --subject you --ttl 12h',
+  submit: 'Sign in',
+  exchanging: 'Signing in with your link…',
+  linkUsed:
+    'This sign-in link is no longer valid. A link works once, within ten minutes. To get a new one: setpoint sign-in-link',
+  refused: 'The service rejected this token. It may have expired or belong to another site.',
+  name: 'Name',
+  password: 'Password',
+  wrong: 'Name or password is wrong.',
+  provider: 'Sign in with your organisation',
+  providerFailed: 'Your organisation did not sign you in here. The log of the service has the reason.',
+  or: 'or',
+  setTitle: 'Choose a password',
+  setLead: (n: number) => `At least ${n} characters. Then sign in with your name and this password.`,
+  newPassword: 'New password',
+  repeat: 'Repeat the password',
+  different: 'The two are different.',
+  set: 'Set the password',
+  passwordSet: (name: string) => `The password of ${name} is set.`,
+  passwordLinkUsed: 'This link is no longer valid. A link works once, within a day. Ask an Admin for a new one.',
+  otherSite: 'This token belongs to another tenant or project.',
+  show: 'Show the token',
+  hide: 'Hide the token',
+  expiredTitle: 'Your sign-in has expired',
+  expiredLead: 'Sign in again to continue. Your input on this page is kept.',
+  forget: 'Sign out',
+};

@@ -1,0 +1,93 @@
+/** The handlers of alarms [alarms §4]. */
+import { alarms as descriptors } from '../api/alarms.ts';
+import { type Answer, actorOf, type CallContext, type HandledCapability, success } from '../api/capability.ts';
+import type { Clock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import { queryWindow, timeLabel } from '../base/timestamp.ts';
+import type { AlarmState } from './alarm-state.ts';
+import type { AlarmKeeper } from './keeper.ts';
+import type { AlarmStore } from './store/alarm-store.ts';
+
+export interface AlarmParts {
+  readonly keeper: Pick<AlarmKeeper, 'list' | 'acknowledge' | 'shelve'>;
+  readonly store: Pick<AlarmStore, 'between'>;
+  readonly clock: Clock;
+}
+
+/** Changes of one answer; a window with more is refused. */
+export const changesMaximum = 10_000;
+
+const listResource = () => ({ kind: 'automation-alarm', id: 'automation-alarms' });
+const resource = (params: Readonly<Record<string, string>>) => ({
+  kind: 'automation-alarm',
+  id: `automation-alarm:${params['alarm_id'] ?? ''}`,
+});
+
+export function alarmCapabilities(parts: AlarmParts): HandledCapability[] {
+  return [
+    { descriptor: descriptors.list, resource: listResource, handler: async (context) => list(parts, context) },
+    { descriptor: descriptors.history, resource: listResource, handler: (context) => history(parts, context) },
+    { descriptor: descriptors.acknowledge, resource, handler: (context) => acknowledge(parts, context) },
+    { descriptor: descriptors.shelve, resource, handler: (context) => shelve(parts, context) },
+  ];
+}
+
+const order = ['critical', 'high', 'medium', 'low'];
+
+/** What needs an operator comes first: by priority, then the newest. */
+function list({ keeper }: AlarmParts, { query }: CallContext): Answer {
+  const found = keeper
+    .list()
+    .filter((alarm) => isListed(alarm))
+    .filter(({ state }) => query['state'] === undefined || query['state'] === state)
+    .filter(({ priority }) => query['priority'] === undefined || query['priority'] === priority)
+    .toSorted(
+      (one, other) =>
+        order.indexOf(one.priority) - order.indexOf(other.priority) || (other.sinceMs ?? 0) - (one.sinceMs ?? 0),
+    );
+  return success({ list: found.map(alarmView) });
+}
+
+/** Built-in alarms that were never raised would hide those of the site file. */
+export function isListed({ state, count, point }: AlarmState): boolean {
+  return state !== 'normal' || count > 0 || point !== null;
+}
+
+export function alarmView(alarm: AlarmState) {
+  const { id, name, priority, state, message, point, sinceMs, count, firstOut, acknowledgedBy, shelvedUntilMs } = alarm;
+  return {
+    id,
+    name,
+    priority,
+    state,
+    message,
+    point,
+    since: sinceMs === null ? null : timeLabel(sinceMs),
+    count,
+    first_out: firstOut,
+    acknowledged_by: acknowledgedBy,
+    shelved_until: shelvedUntilMs === null ? null : timeLabel(shelvedUntilMs),
+  };
+}
+
+async function history({ store, clock }: AlarmParts, { query }: CallContext): Promise<Answer> {
+  const { fromMs, toMs } = queryWindow(query, clock.wallMs());
+  const found = await store.between(fromMs, toMs, changesMaximum + 1);
+  if (found.length > changesMaximum)
+    throw new Fault('invalid-input', `the window has more than ${changesMaximum} changes; ask for a shorter one`);
+  return success({
+    list: found.map(({ id, state, atMs, by, reason }) => ({ id, state, at: timeLabel(atMs), by, reason })),
+  });
+}
+
+async function acknowledge({ keeper }: AlarmParts, context: CallContext): Promise<Answer> {
+  const alarm = await keeper.acknowledge(context.params['alarm_id'] ?? '', actorOf(context));
+  return { ...success(alarmView(alarm)), auditDetails: { state: alarm.state } };
+}
+
+async function shelve({ keeper, clock }: AlarmParts, context: CallContext): Promise<Answer> {
+  const { for_seconds: seconds, reason } = context.body as { readonly for_seconds: number; readonly reason: string };
+  const untilMs = clock.wallMs() + seconds * 1000;
+  const alarm = await keeper.shelve(context.params['alarm_id'] ?? '', untilMs, actorOf(context), reason);
+  return { ...success(alarmView(alarm)), auditDetails: { until: timeLabel(untilMs), reason } };
+}

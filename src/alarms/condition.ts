@@ -1,0 +1,32 @@
+/** Whether an alarm's condition holds [alarms §2]: thresholds with a deadband, and delays. Pure, in monotonic milliseconds. */
+import type { AlarmThreshold } from '../site/site-alarms.ts';
+
+/** Whether `value` is beyond the threshold; between the threshold and its deadband it stays as it was. */
+export function beyond({ kind, value: edge, deadband }: AlarmThreshold, value: number, was: boolean): boolean {
+  switch (kind) {
+    case 'above':
+      return value > edge || (was && value > edge - deadband);
+    case 'below':
+      return value < edge || (was && value < edge + deadband);
+    case 'equals':
+      return value === edge || (was && Math.abs(value - edge) <= deadband);
+  }
+}
+
+/** One alarm's condition between two looks. */
+export interface Condition {
+  /** As seen last, without the delay. */
+  readonly raw: boolean;
+  /** Since when it has been so without interruption. */
+  readonly sinceMs: number;
+  /** It lasted for the delay. */
+  readonly holds: boolean;
+}
+
+/** `raw` is null when nothing usable was seen: the condition stays as it is. */
+export function seenNow(before: Condition, raw: boolean | null, delayMs: number, nowMs: number): Condition {
+  if (raw === null) return before;
+  const sinceMs = raw === before.raw ? before.sinceMs : nowMs;
+  // What held before a restart holds on.
+  return { raw, sinceMs, holds: raw && (before.holds || nowMs - sinceMs >= delayMs) };
+}

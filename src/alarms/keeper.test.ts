@@ -1,0 +1,305 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Fault } from '../base/fault.ts';
+import { silentLog } from '../base/log.ts';
+import { openDatabase } from '../databases/site-database.ts';
+import { quality } from '../site/quality.ts';
+import { readSite } from '../site/site.ts';
+import type { Database } from '../storage/database.ts';
+import { engines, type TestPlaces, testPlaces } from '../testing/engines.ts';
+import { simulatedClock } from '../testing/simulated-clock.ts';
+import { AlarmKeeper, type AlarmKeeperParts } from './keeper.ts';
+import { alarmLimits } from './limits.ts';
+import { type SiteNow, unseen } from './site-now.ts';
+import { alarmSources } from './source/index.ts';
+import { type AlarmStore, createAlarmStore } from './store/alarm-store.ts';
+
+const site = readSite(
+  `schema: svc.site.v1
+site: { id: s, name: S, timezone: UTC }
+channels: [{ id: line, driver: virtual }]
+instances:
+  - { id: 1, name: tank, points: [{ id: 1, name: level, kind: measurement, unit: "%", channel: line }] }
+alarms:
+  - { id: level-high, name: Level high, point: { instance: 1, point: 1 }, above: 90, deadband: 5, delay_ms: 2000, priority: critical }
+`,
+  'site.yaml',
+);
+const ada = { kind: 'user', id: 'ada' };
+const second = 1000;
+
+describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
+  let places: TestPlaces;
+  let database: Database;
+  let store: AlarmStore;
+  let view: Partial<SiteNow>;
+  let controls: boolean;
+  let keeper: AlarmKeeper;
+  const clock = simulatedClock();
+
+  const online = [{ id: 'line', state: 'online' }] as const;
+  const level = (value: number | null): SiteNow['sample'] => ({
+    atMs: clock.wallMs(),
+    values: [value],
+    quality: [value === null ? quality.bad : quality.good],
+    agesMs: [value === null ? null : 0],
+    online: [true],
+  });
+  const create = (more: Partial<AlarmKeeperParts> = {}): AlarmKeeper =>
+    new AlarmKeeper({
+      sources: alarmSources(site),
+      store,
+      view: async () => ({ ...unseen, ...view, nowMs: clock.monotonicMs() }),
+      controls: () => controls,
+      shared: false,
+      clock,
+      log: silentLog,
+      limits: alarmLimits,
+      ...more,
+    });
+  const look = async (change: Partial<SiteNow>, afterMs = second): Promise<void> => {
+    clock.advance(afterMs);
+    view = { ...view, ...change };
+    await keeper.look();
+  };
+  const state = (id: string, of = keeper) => of.list().find((alarm) => alarm.id === id)?.state;
+  const history = async (): Promise<string[]> =>
+    (await store.after(0, 100)).map((entry) => `${entry.id} ${entry.state} ${entry.by?.id ?? '-'}`);
+
+  beforeEach(async () => {
+    places = await testPlaces(engine);
+    database = openDatabase(places.site);
+    await database.ready();
+    store = createAlarmStore(database);
+    view = { sample: level(50), channels: online, grants: [], troubles: [] };
+    controls = true;
+    keeper = create();
+    await keeper.open();
+    await keeper.look();
+  });
+  afterEach(async () => {
+    await keeper.stop();
+    await database.close();
+    await places.remove();
+  });
+
+  test('a threshold, its delay and its deadband; acknowledged and cleared', async () => {
+    await look({ sample: level(95) });
+    await look({}, 1999);
+    expect(state('level-high')).toBe('normal');
+    await look({}, 1);
+    expect(keeper.list().find(({ id }) => id === 'level-high')).toMatchObject({
+      state: 'active-unacknowledged',
+      count: 1,
+      firstOut: true,
+      sinceMs: clock.wallMs(),
+    });
+    await keeper.acknowledge('level-high', ada);
+    await look({ sample: level(86) });
+    expect(state('level-high')).toBe('active-acknowledged');
+    await look({ sample: level(85) });
+    expect(state('level-high')).toBe('normal');
+    expect(await history()).toEqual([
+      'level-high active-unacknowledged -',
+      'level-high active-acknowledged ada',
+      'level-high normal -',
+    ]);
+  });
+
+  test('a reading that is not usable keeps the state', async () => {
+    await look({ sample: level(95) });
+    await look({}, 2000);
+    for (const sample of [level(null), null]) {
+      await look({ sample });
+      expect(state('level-high')).toBe('active-unacknowledged');
+    }
+    await look({ sample: level(10) });
+    expect(state('level-high')).toBe('cleared-unacknowledged');
+    await keeper.acknowledge('level-high', ada);
+    expect(state('level-high')).toBe('normal');
+  });
+
+  test('what was active before a restart is not raised again, and one that ended meanwhile clears', async () => {
+    await look({ sample: level(95) });
+    await look({}, 2000);
+    await keeper.stop();
+    keeper = create();
+    await keeper.open();
+    await look({ sample: level(91) });
+    expect(keeper.list().find(({ id }) => id === 'level-high')).toMatchObject({
+      state: 'active-unacknowledged',
+      count: 1,
+    });
+    await keeper.stop();
+    keeper = create();
+    await keeper.open();
+    await look({ sample: level(20) });
+    expect(state('level-high')).toBe('cleared-unacknowledged');
+  });
+
+  test('an end without order raises engine-restarted at the next start, for its time; one in order does not', async () => {
+    await keeper.stop();
+    keeper = create();
+    await keeper.open();
+    await look({});
+    expect(state('engine-restarted')).toBe('normal');
+    // This keeper is not stopped.
+    keeper = create();
+    await keeper.open();
+    await look({});
+    expect(state('engine-restarted')).toBe('active-unacknowledged');
+    await look({}, alarmLimits.engine_restarted_ms - 1);
+    expect(state('engine-restarted')).toBe('active-unacknowledged');
+    await look({}, 1);
+    expect(state('engine-restarted')).toBe('cleared-unacknowledged');
+  });
+
+  test('each built-in alarm has its cause, and goes with it', async () => {
+    const trouble = { rule_id: 7, name: 'shave', reason: 'soc is unavailable' };
+    const causes: readonly (readonly [string, Partial<SiteNow>, Partial<SiteNow>])[] = [
+      ['channel-offline:line', { channels: [{ id: 'line', state: 'offline' }] }, { channels: online }],
+      ['device-refuses:line', { channels: [{ id: 'line', state: 'refusing' }] }, { channels: online }],
+      ['rule-failing:7', { troubles: [{ ...trouble, outcome: 'failed' }] }, { troubles: [] }],
+      ['rule-skipped:7', { troubles: [{ ...trouble, outcome: 'skipped' }] }, { troubles: [] }],
+      ['audit-broken', { auditBroken: true }, { auditBroken: false }],
+      ['audit-unavailable', probes({ auditWritable: false }), probes({ auditWritable: true })],
+      ['storage-slow', probes({ storageSlow: true }), probes({ storageSlow: false })],
+      [
+        'disk-low',
+        probes({ freeBytes: alarmLimits.disk_low_bytes - 1 }),
+        probes({ freeBytes: alarmLimits.disk_low_bytes }),
+      ],
+      ['override-active', { grants: [override] }, { grants: [] }],
+    ];
+    for (const [id, cause, end] of causes) {
+      await look(cause);
+      // The delay of `channel-offline`; the others have none.
+      await look({}, alarmLimits.channel_offline_ms);
+      expect(state(id), id).toBe('active-unacknowledged');
+      await look(end);
+      expect(state(id), id).toBe('cleared-unacknowledged');
+    }
+  });
+
+  test('the delay of `channel_offline_ms`, at its edge', async () => {
+    await look({ channels: [{ id: 'line', state: 'offline' }] });
+    await look({}, alarmLimits.channel_offline_ms - 1);
+    expect(state('channel-offline:line')).toBe('normal');
+    await look({}, 1);
+    expect(state('channel-offline:line')).toBe('active-unacknowledged');
+  });
+
+  test('a part that cannot be asked changes nothing', async () => {
+    await look({ troubles: [{ rule_id: 7, name: 'shave', reason: 'x', outcome: 'failed' }], grants: [override] });
+    await look({ troubles: null, grants: null, channels: [] });
+    expect([state('rule-failing:7'), state('override-active')]).toEqual([
+      'active-unacknowledged',
+      'active-unacknowledged',
+    ]);
+  });
+
+  test('an alarm that left the site file is cleared, and gone from the list when it is normal', async () => {
+    await look({ sample: level(95) });
+    await look({}, 2000);
+    await keeper.stop();
+    const without = () => create({ sources: alarmSources({ ...site, alarms: [] }) });
+    keeper = without();
+    await keeper.open();
+    await look({});
+    expect(state('level-high')).toBe('cleared-unacknowledged');
+    await keeper.acknowledge('level-high', ada);
+    await keeper.stop();
+    keeper = without();
+    await keeper.open();
+    await look({});
+    expect(state('level-high')).toBeUndefined();
+  });
+
+  test('shelved for a time and back; what is normal or unknown cannot be acknowledged', async () => {
+    await look({ grants: [override] });
+    await keeper.shelve('override-active', clock.wallMs() + 5000, ada, 'planned work');
+    await look({}, 4999);
+    expect(state('override-active')).toBe('shelved');
+    await expect(keeper.acknowledge('override-active', ada)).rejects.toMatchObject({ code: 'invalid-value' });
+    await look({}, 1);
+    expect(keeper.list().find(({ id }) => id === 'override-active')).toMatchObject({
+      state: 'active-unacknowledged',
+      count: 1,
+    });
+    await expect(keeper.acknowledge('level-high', ada)).rejects.toMatchObject({ code: 'invalid-value' });
+    await expect(keeper.acknowledge('nothing', ada)).rejects.toMatchObject({ code: 'not-found' });
+  });
+
+  test('only the first of several is first-out', async () => {
+    await look({ grants: [override], auditBroken: true });
+    const firsts = keeper.list().filter(({ firstOut }) => firstOut);
+    expect(firsts.map(({ id }) => id)).toEqual(['audit-broken']);
+  });
+
+  test('while the database takes nothing, alarms are shown, operators are refused, and all is stored later', async () => {
+    let away = true;
+    const refuse = async (): Promise<never> => {
+      throw new Fault('storage-unavailable', 'the disk is full');
+    };
+    const lame: AlarmStore = {
+      ...store,
+      change: (ids, step) => (away ? refuse() : store.change(ids, step)),
+      put: (changes, alarms) => (away ? refuse() : store.put(changes, alarms)),
+    };
+    await keeper.stop();
+    keeper = create({ store: lame, limits: { ...alarmLimits, unsaved_max: 2 } });
+    await keeper.open();
+    await expect(look({ auditBroken: true })).rejects.toMatchObject({ code: 'storage-unavailable' });
+    expect(state('audit-broken')).toBe('active-unacknowledged');
+    await expect(keeper.acknowledge('audit-broken', ada)).rejects.toMatchObject({ code: 'storage-unavailable' });
+    expect(state('audit-broken')).toBe('active-unacknowledged');
+    // What happens meanwhile is seen, too.
+    await expect(look({ grants: [override] })).rejects.toMatchObject({ code: 'storage-unavailable' });
+    expect(state('override-active')).toBe('active-unacknowledged');
+    await expect(look({ grants: [] })).rejects.toMatchObject({ code: 'storage-unavailable' });
+    expect(state('override-active')).toBe('cleared-unacknowledged');
+    away = false;
+    await look({ auditBroken: false });
+    // Of three changes that waited, `unsaved_max` of 2 has lost the oldest.
+    expect(await history()).toEqual([
+      'override-active active-unacknowledged -',
+      'override-active cleared-unacknowledged -',
+      'audit-broken cleared-unacknowledged -',
+    ]);
+  });
+
+  test('a process that does not control judges nothing and shows what the other stored', async () => {
+    const other = create({ controls: () => false, shared: true });
+    await other.open();
+    const seen: string[][] = [];
+    other.onChange((changed) => seen.push(changed.map(({ id, state: now }) => `${id} ${now}`)));
+    await look({ grants: [override] });
+    await other.look();
+    expect([state('override-active', other), seen]).toEqual([
+      'active-unacknowledged',
+      [['override-active active-unacknowledged']],
+    ]);
+    await other.acknowledge('override-active', ada);
+    expect(state('override-active')).toBe('active-unacknowledged');
+    keeper = create({ shared: true });
+    await keeper.open();
+    await look({});
+    expect(state('override-active')).toBe('active-acknowledged');
+    await other.stop();
+  });
+});
+
+function probes(change: Partial<SiteNow['probes']>): Partial<SiteNow> {
+  return { probes: { ...unseen.probes, ...change } };
+}
+
+const override = {
+  kind: 'override',
+  id: '1.1.x',
+  instance: 1,
+  point: 1,
+  value: 3,
+  fromMs: 0,
+  untilMs: 1e13,
+  by: ada,
+  reason: 'by hand',
+} as const;

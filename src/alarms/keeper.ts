@@ -1,0 +1,280 @@
+/**
+ * Keeps the alarms of a site [alarms §3]: checks their conditions periodically while this process controls, applies the actions of
+ * operators, stores each change before showing it, and notifies listeners. During a database outage changes are shown at once and
+ * stored later.
+ */
+import type { Clock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import type { Log } from '../base/log.ts';
+import { type Repeated, repeatedly } from '../base/repeatedly.ts';
+import { dayMs } from '../base/timestamp.ts';
+import {
+  type AlarmActor,
+  type AlarmFacts,
+  type AlarmState,
+  acknowledged,
+  isActive,
+  normalAlarm,
+  observed,
+  shelved,
+} from './alarm-state.ts';
+import { type Condition, seenNow } from './condition.ts';
+import type { AlarmLimits } from './limits.ts';
+import { type SiteNow, unseen } from './site-now.ts';
+import type { AlarmSource, Sight } from './source/source.ts';
+import type { AlarmChange, AlarmStore } from './store/alarm-store.ts';
+
+export interface AlarmKeeperParts {
+  readonly sources: readonly AlarmSource[];
+  readonly store: AlarmStore;
+  readonly view: () => Promise<SiteNow>;
+  /** Whether this process controls the site, now. */
+  readonly controls: () => boolean;
+  /** Other processes of the site store changes too. */
+  readonly shared: boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits: AlarmLimits;
+}
+
+export type AlarmListener = (changed: readonly AlarmState[]) => void;
+
+const pruneIntervalMs = 3_600_000;
+
+export class AlarmKeeper {
+  readonly #parts: AlarmKeeperParts;
+  readonly #alarms = new Map<string, AlarmState>();
+  /** Alarms that can be named without a look at the site. */
+  readonly #defined: ReadonlyMap<string, AlarmFacts>;
+  readonly #conditions = new Map<string, Condition>();
+  readonly #listeners = new Set<AlarmListener>();
+  /** Changes that the database has not taken. */
+  #unsaved: AlarmChange[] = [];
+  /** Current states of the alarms in these changes. They are stored even if some of the changes are dropped. */
+  readonly #unsavedAlarms = new Map<string, AlarmState>();
+  #lost = 0;
+  /** One thing after the other. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #looking: Repeated | undefined;
+  #prunedMs: number | undefined;
+  #controlled = false;
+  /** When this process began to control after one that did not end in order. */
+  #unendedMs: number | null = null;
+
+  constructor(parts: AlarmKeeperParts) {
+    this.#parts = parts;
+    const { sources, limits } = parts;
+    const sights = sources.flatMap((source) => source.look(unseen, limits, () => false) ?? []);
+    this.#defined = new Map(sights.map(({ facts }) => [facts.id, facts]));
+  }
+
+  /** Reads the stored alarms and begins to look. */
+  async open(): Promise<void> {
+    const { clock, limits, log } = this.#parts;
+    for (const facts of this.#defined.values()) this.#alarms.set(facts.id, normalAlarm(facts));
+    for (const alarm of await this.#stored()) this.#alarms.set(alarm.id, alarm);
+    const refusal = 'cannot store changes of alarms; they are kept until the database answers';
+    this.#looking = repeatedly(clock, limits.interval_ms, log, () => this.look(), refusal);
+  }
+
+  async stop(): Promise<void> {
+    this.#looking?.cancel();
+    await this.#turn.catch(() => undefined);
+    // A database that is away cannot note it: the next start finds an end without order, which it was.
+    if (this.#controlled && this.#parts.controls()) await this.#parts.store.control(false).catch(() => undefined);
+  }
+
+  /** All defined alarms, and all others that were ever raised or shelved. */
+  list(): readonly AlarmState[] {
+    return [...this.#alarms.values()];
+  }
+
+  onChange(listener: AlarmListener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  acknowledge(id: string, by: AlarmActor): Promise<AlarmState> {
+    return this.#operate(id, by, null, (alarm) => {
+      const next = acknowledged(alarm, by);
+      if (next !== null) return next;
+      throw new Fault('invalid-value', `alarm ${id} is ${alarm.state}: there is nothing to acknowledge`);
+    });
+  }
+
+  shelve(id: string, untilMs: number, by: AlarmActor, reason: string): Promise<AlarmState> {
+    return this.#operate(id, by, reason, (alarm) => shelved(alarm, untilMs));
+  }
+
+  /** Takes one look at all conditions. */
+  look(): Promise<void> {
+    return this.#inTurn(async () => {
+      const { controls, shared } = this.#parts;
+      // A failure to store or read must not hide other alarms.
+      const failures: unknown[] = [];
+      const attempt = (work: Promise<void>): Promise<void> => work.catch((error: unknown) => void failures.push(error));
+      await attempt(this.#save());
+      if (shared && this.#unsaved.length === 0) await attempt(this.#stored().then((stored) => this.#take(stored)));
+      if (controls()) await this.#lookAt(await this.#parts.view(), attempt);
+      else {
+        this.#controlled = false;
+        this.#conditions.clear();
+      }
+      if (failures.length > 0) throw failures[0];
+    });
+  }
+
+  async #lookAt(view: SiteNow, attempt: (work: Promise<void>) => Promise<void>): Promise<void> {
+    if (!this.#controlled) await attempt(this.#beginControl(view.nowMs));
+    await attempt(this.#judge({ ...view, engineRestartedMs: view.engineRestartedMs ?? this.#unendedMs }));
+    await attempt(this.#prune(view.nowMs));
+  }
+
+  async #beginControl(nowMs: number): Promise<void> {
+    this.#unendedMs = (await this.#parts.store.control(true)) ? nowMs : null;
+    this.#controlled = true;
+  }
+
+  /** The stored alarms, except normal ones that were removed from the site file. */
+  async #stored(): Promise<AlarmState[]> {
+    const all = await this.#parts.store.all();
+    return all.filter(({ id, state, point }) => state !== 'normal' || point === null || this.#defined.has(id));
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work, work);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #judge(view: SiteNow): Promise<void> {
+    const wallMs = this.#parts.clock.wallMs();
+    const holds = this.#conditionsNow(view);
+    const steps = new Map<string, { readonly facts: AlarmFacts; readonly holds: boolean }>();
+    for (const [id, now] of holds) {
+      const before = this.#alarms.get(id) ?? normalAlarm(now.facts);
+      const seen = { holds: now.holds, nowMs: wallMs, othersActive: true };
+      if (observed(before, seen) !== before) steps.set(id, now);
+    }
+    const judged = (stored: ReadonlyMap<string, AlarmState>): AlarmChange[] => {
+      const active = new Set(this.list().flatMap((alarm) => (isActive(alarm) ? [alarm.id] : [])));
+      return [...steps].flatMap(([id, { facts, holds: now }]): AlarmChange[] => {
+        const before = stored.get(id) ?? normalAlarm(facts);
+        active.delete(id);
+        const after = observed(before, { holds: now, nowMs: wallMs, othersActive: active.size > 0 });
+        if (isActive(after)) active.add(id);
+        return after === before ? [] : [{ alarm: { ...after, ...facts }, atMs: wallMs, by: null, reason: null }];
+      });
+    };
+    if (steps.size === 0) return;
+    try {
+      // Changes are stored in their order: not before those that wait.
+      if (this.#unsaved.length > 0)
+        throw new Fault('storage-unavailable', 'earlier changes of alarms are not stored yet');
+      this.#show(await this.#parts.store.change([...steps.keys()], judged));
+    } catch (error) {
+      // Show the change even if it cannot be stored: the failing storage may be the cause of the alarm.
+      const changes = judged(this.#alarms);
+      this.#keep(changes);
+      this.#show(changes);
+      throw error;
+    }
+  }
+
+  /** The condition of every alarm that can be judged now. */
+  #conditionsNow(view: SiteNow): Map<string, { readonly facts: AlarmFacts; readonly holds: boolean }> {
+    const found = new Map<string, { readonly facts: AlarmFacts; readonly holds: boolean }>();
+    for (const source of this.#parts.sources) {
+      const sights = source.look(view, this.#parts.limits, (id) => this.#before(id, view.nowMs).raw);
+      if (sights === null) continue;
+      const named = new Set(sights.map(({ facts }) => facts.id));
+      const gone = this.list().filter(({ id, state }) => state !== 'normal' && source.owns(id) && !named.has(id));
+      const all: Sight[] = [...sights, ...gone.map((facts) => ({ facts: factsOf(facts), raw: false, delayMs: 0 }))];
+      for (const { facts, raw, delayMs } of all) {
+        const now = seenNow(this.#before(facts.id, view.nowMs), raw, delayMs, view.nowMs);
+        this.#conditions.set(facts.id, now);
+        found.set(facts.id, { facts, holds: now.holds });
+      }
+    }
+    return found;
+  }
+
+  /** After a start, what was active still holds until it is seen not to. */
+  #before(id: string, nowMs: number): Condition {
+    const known = this.#conditions.get(id);
+    if (known !== undefined) return known;
+    const alarm = this.#alarms.get(id);
+    const held = alarm !== undefined && (isActive(alarm) || alarm.shelvedActive);
+    return { raw: held, sinceMs: nowMs, holds: held };
+  }
+
+  #operate(
+    id: string,
+    by: AlarmActor,
+    reason: string | null,
+    step: (alarm: AlarmState) => AlarmState,
+  ): Promise<AlarmState> {
+    return this.#inTurn(async () => {
+      const known = this.#alarms.get(id);
+      if (known === undefined) throw new Fault('not-found', `there is no alarm ${id}`);
+      await this.#save();
+      const atMs = this.#parts.clock.wallMs();
+      const changes = await this.#parts.store.change([id], (stored) => {
+        const before = stored.get(id) ?? known;
+        const alarm = step(before);
+        return alarm === before ? [] : [{ alarm, atMs, by, reason }];
+      });
+      this.#show(changes);
+      return this.#alarms.get(id) ?? known;
+    });
+  }
+
+  #show(changes: readonly AlarmChange[]): void {
+    if (changes.length === 0) return;
+    const changed = [...byId(changes.map(({ alarm }) => alarm)).values()];
+    for (const alarm of changed) this.#alarms.set(alarm.id, alarm);
+    for (const listener of this.#listeners) listener(changed);
+  }
+
+  /** What other processes stored. */
+  #take(stored: readonly AlarmState[]): void {
+    const changed = stored.filter((alarm) => JSON.stringify(alarm) !== JSON.stringify(this.#alarms.get(alarm.id)));
+    for (const alarm of changed) this.#alarms.set(alarm.id, alarm);
+    if (changed.length > 0) for (const listener of this.#listeners) listener(changed);
+  }
+
+  #keep(changes: readonly AlarmChange[]): void {
+    this.#unsaved.push(...changes);
+    for (const { alarm } of changes) this.#unsavedAlarms.set(alarm.id, alarm);
+    const excess = this.#unsaved.length - this.#parts.limits.unsaved_max;
+    if (excess <= 0) return;
+    this.#unsaved.splice(0, excess);
+    if (this.#lost === 0) this.#parts.log.error('changes of alarms are lost: the database takes none');
+    this.#lost += excess;
+  }
+
+  async #save(): Promise<void> {
+    const changes = this.#unsaved;
+    if (changes.length === 0) return;
+    await this.#parts.store.put(changes, [...this.#unsavedAlarms.values()]);
+    this.#unsaved = [];
+    this.#unsavedAlarms.clear();
+    if (this.#lost > 0) this.#parts.log.error('changes of alarms were lost', { changes: this.#lost });
+    this.#lost = 0;
+  }
+
+  async #prune(nowMs: number): Promise<void> {
+    if (this.#prunedMs !== undefined && nowMs - this.#prunedMs < pruneIntervalMs) return;
+    const { store, clock, limits } = this.#parts;
+    await store.prune(clock.wallMs() - limits.history_days * dayMs, limits.history_rows_max);
+    this.#prunedMs = nowMs;
+  }
+}
+
+function byId(alarms: readonly AlarmState[]): Map<string, AlarmState> {
+  return new Map(alarms.map((alarm) => [alarm.id, alarm]));
+}
+
+function factsOf({ id, name, priority, message, point }: AlarmState): AlarmFacts {
+  return { id, name, priority, message, point };
+}

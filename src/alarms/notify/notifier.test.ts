@@ -1,0 +1,217 @@
+/** Receivers of notifications [alarms §5]: each change once and in order, despite outages and restarts. */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../base/clock.ts';
+import { decoder } from '../../base/decode.ts';
+import { silentLog } from '../../base/log.ts';
+import { readSite } from '../../site/site.ts';
+import { startMqttBroker } from '../../testing/mqtt-broker.ts';
+import { simulatedClock } from '../../testing/simulated-clock.ts';
+import { alarmLimits } from '../limits.ts';
+import type { AlarmEntry } from '../store/alarm-store.ts';
+import { Notifier, type NotifierParts } from './notifier.ts';
+import { type Notification, sendNotification } from './send.ts';
+import { type NotifyTarget, notifySchema, notifyTargets, notifyUrlsMax } from './targets.ts';
+
+const entry = (sequence: number): AlarmEntry => ({
+  sequence,
+  id: `alarm-${sequence}`,
+  state: 'active-unacknowledged',
+  atMs: 1_700_000_000_000 + sequence,
+  by: null,
+  reason: null,
+});
+const target: NotifyTarget = { kind: 'url', name: 'a', url: new URL('https://a.example/') };
+
+function bench(more: Partial<NotifierParts> = {}) {
+  const clock = simulatedClock();
+  const state = { last: 0, taken: new Map<string, number>(), refuses: false, controls: true };
+  const sent: string[] = [];
+  const store = {
+    after: async (sequence: number, limit: number) =>
+      Array.from({ length: Math.min(limit, Math.max(0, state.last - sequence)) }, (_, at) => entry(sequence + at + 1)),
+    lastSequence: async () => state.last,
+    taken: async (receiver: string) => state.taken.get(receiver) ?? null,
+    take: async (receiver: string, sequence: number) => void state.taken.set(receiver, sequence),
+  };
+  const notifier = new Notifier({
+    targets: [target],
+    store,
+    alarm: () => undefined,
+    async send(_target, notification) {
+      if (state.refuses) throw new Error('status 503');
+      sent.push(notification.alarm);
+    },
+    site: 's',
+    controls: () => state.controls,
+    clock,
+    log: silentLog,
+    limits: alarmLimits,
+    ...more,
+  });
+  const pass = async (ms: number): Promise<void> => {
+    clock.advance(ms);
+    for (let turn = 0; turn < 2000; turn++) await Promise.resolve();
+  };
+  return { clock, state, sent, notifier, pass, store };
+}
+
+describe('[alarms §5] notification', () => {
+  test('a new receiver begins with what happens from then on; then each change, in order', async () => {
+    const { state, sent, notifier, pass } = bench();
+    state.last = 5;
+    notifier.open();
+    await pass(1000);
+    expect(sent).toEqual([]);
+    state.last = 8;
+    notifier.wake();
+    await pass(0);
+    expect(sent).toEqual(['alarm-6', 'alarm-7', 'alarm-8']);
+    expect(state.taken.get('a')).toBe(8);
+    notifier.stop();
+  });
+
+  test('a receiver that refuses is tried again after pauses that double up to the longest, and misses nothing', async () => {
+    const tries: number[] = [];
+    const limits = { ...alarmLimits, interval_ms: 100, notify_retry_ms: 1000, notify_retry_max_ms: 3000 };
+    const bad = bench({ limits });
+    const failing = bench({
+      limits,
+      clock: bad.clock,
+      async send() {
+        tries.push(bad.clock.monotonicMs());
+        throw new Error('status 503');
+      },
+    });
+    failing.state.taken.set('a', 0);
+    failing.state.last = 1;
+    failing.notifier.open();
+    for (let step = 0; step < 120; step++) await bad.pass(100);
+    const pauses = tries.slice(1).map((at, before) => at - (tries[before] ?? 0));
+    expect(pauses).toEqual([1000, 2000, 3000, 3000]);
+    failing.notifier.stop();
+  });
+
+  test('`notify_waiting_max`, at its edge: one more than that passes the oldest over', async () => {
+    const limits = { ...alarmLimits, notify_waiting_max: 3 };
+    for (const [waiting, expected] of [
+      [3, ['alarm-1', 'alarm-2', 'alarm-3']],
+      [4, ['alarm-2', 'alarm-3', 'alarm-4']],
+    ] as const) {
+      const { state, sent, notifier, pass } = bench({ limits });
+      state.taken.set('a', 0);
+      state.last = waiting;
+      notifier.open();
+      await pass(1000);
+      expect(sent).toEqual(expected);
+      notifier.stop();
+    }
+  });
+
+  test('a process that does not control sends nothing', async () => {
+    const { state, sent, notifier, pass } = bench();
+    state.taken.set('a', 0);
+    state.last = 2;
+    state.controls = false;
+    notifier.open();
+    await pass(1000);
+    expect(sent).toEqual([]);
+    state.controls = true;
+    await pass(1000);
+    expect(sent).toEqual(['alarm-1', 'alarm-2']);
+    notifier.stop();
+  });
+});
+
+describe('[alarms §5] receivers', () => {
+  const notification: Notification = {
+    alarm: 'a',
+    state: 'normal',
+    site: 's',
+    at: '2026-01-01T00:00:00.000Z',
+    name: 'A',
+    priority: 'low',
+    message: null,
+  };
+  const parts = { clock: systemClock, timeoutMs: 500, credentials: new Map() };
+  const open: { close: () => unknown }[] = [];
+  afterEach(async () => {
+    for (const each of open.splice(0)) await each.close();
+  });
+  const listen = async (answer: Parameters<typeof createServer>[1]): Promise<NotifyTarget> => {
+    const server: Server = createServer(answer);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    open.push({
+      close: () => {
+        server.closeAllConnections();
+        server.close();
+      },
+    });
+    const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    return { kind: 'url', name: url.href, url };
+  };
+
+  test('a 2xx answer takes it; another status, a redirect and silence do not', async () => {
+    const bodies: string[] = [];
+    const good = await listen((request, response) => {
+      request.on('data', (chunk: Buffer) => bodies.push(chunk.toString()));
+      request.on('end', () => response.writeHead(204).end());
+    });
+    await sendNotification(good, notification, parts);
+    expect(JSON.parse(bodies.join(''))).toEqual(notification);
+    const moved = await listen((_request, response) => response.writeHead(302, { location: '/x' }).end());
+    await expect(sendNotification(moved, notification, parts)).rejects.toThrow('status 302');
+    const silent = await listen(() => undefined);
+    await expect(sendNotification(silent, notification, { ...parts, timeoutMs: 50 })).rejects.toThrow('timeout');
+  });
+
+  test('a broker takes it with QoS 1; one that is silent does not', async () => {
+    const broker = await startMqttBroker();
+    open.push({ close: () => broker.stop() });
+    const { channels } = readSite(
+      `schema: svc.site.v1
+site: { id: s, name: S, timezone: UTC }
+channels: [{ id: bus, driver: mqtt, url: "mqtt://127.0.0.1:${broker.port}" }]
+instances: []
+`,
+      'site.yaml',
+    );
+    const publish = async (timeoutMs: number): Promise<void> => {
+      for (const each of notifyTargets({ mqtt: { channel: 'bus', topic: 'site/alarms' } }, { channels }))
+        await sendNotification(each, notification, { ...parts, timeoutMs });
+    };
+    await publish(5000);
+    expect(broker.messages.map(({ topic, qos, payload }) => [topic, qos, JSON.parse(payload)])).toEqual([
+      ['site/alarms', 1, notification],
+    ]);
+    await broker.stop();
+    await expect(publish(500)).rejects.toThrow(/./);
+  });
+
+  test('only https or a loopback address, without credentials; a channel that the site has', () => {
+    const faults = (settings: Parameters<typeof notifyTargets>[0]): string => {
+      try {
+        return notifyTargets(settings, { channels: [] })
+          .map(({ name }) => name)
+          .join(' ');
+      } catch (error) {
+        return String(error);
+      }
+    };
+    expect(
+      faults({ urls: ['https://a.example/x', 'http://127.0.0.1:9/', 'http://localhost/', 'http://[::1]:9/'] }),
+    ).toBe('https://a.example/x http://127.0.0.1:9/ http://localhost/ http://[::1]:9/');
+    expect(faults({ urls: ['http://a.example/'] })).toContain('must use https');
+    expect(faults({ urls: ['https://user:secret@a.example/'] })).toContain('must not hold');
+    expect(faults({ urls: ['file:///etc/passwd'] })).toContain('is not an http or https URL');
+    expect(faults({ mqtt: { channel: 'bus', topic: 't' } })).toContain('no channel bus');
+  });
+
+  test('`notifyUrlsMax`, at its edge', () => {
+    const decode = decoder(notifySchema);
+    const urls = (count: number) => ({ urls: Array.from({ length: count }, (_, at) => `https://${at}.example/`) });
+    expect(decode(urls(notifyUrlsMax)).ok).toBe(true);
+    expect(decode(urls(notifyUrlsMax + 1)).ok).toBe(false);
+  });
+});

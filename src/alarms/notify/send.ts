@@ -1,0 +1,59 @@
+/** Sends one notification to its receiver [alarms §5], within a deadline. */
+import type { Clock } from '../../base/clock.ts';
+import type { MqttCredentials } from '../../devices/driver/mqtt.ts';
+import { publishOnce } from '../../devices/driver/mqtt-publish.ts';
+import { exchange } from '../../egress/exchange.ts';
+import { isLoopbackHost, systemResolve } from '../../egress/pinned-address.ts';
+import type { NotifyTarget } from './targets.ts';
+
+/** A change as it is sent. */
+export interface Notification {
+  readonly alarm: string;
+  readonly state: string;
+  /** The id of the site. */
+  readonly site: string;
+  /** RFC 3339 UTC. */
+  readonly at: string;
+  readonly name: string;
+  readonly priority: string;
+  readonly message: string | null;
+}
+
+export interface SendParts {
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  /** By channel. */
+  readonly credentials: ReadonlyMap<string, MqttCredentials>;
+}
+
+/** Throws an Error that says why it was not taken. */
+export async function sendNotification(
+  target: NotifyTarget,
+  notification: Notification,
+  parts: SendParts,
+): Promise<void> {
+  const text = JSON.stringify(notification);
+  if (target.kind === 'url') return post(target.url, text, parts);
+  const { channel, topic } = target;
+  const { clock, timeoutMs, credentials } = parts;
+  return publishOnce({ channel, credentials: credentials.get(channel.id), topic, text, timeoutMs }, clock);
+}
+
+async function post(url: URL, text: string, { clock, timeoutMs }: SendParts): Promise<void> {
+  const ended = await exchange(
+    {
+      url,
+      boundary: isLoopbackHost(url.hostname) ? 'local' : 'remote',
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: Buffer.from(text),
+      connectTimeoutMs: timeoutMs,
+      requestTimeoutMs: timeoutMs,
+      wanted: () => ({ maxBytes: 0, longer: 'unread' }),
+    },
+    { clock, resolve: systemResolve },
+    new AbortController().signal,
+  );
+  if (ended.end !== 'answer') throw new Error(ended.end);
+  if (ended.answer.status < 200 || ended.answer.status > 299) throw new Error(`status ${ended.answer.status}`);
+}

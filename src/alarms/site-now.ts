@@ -1,0 +1,40 @@
+/** What alarms look at [alarms §2]: the site at one moment. A part that cannot be had is null and changes no alarm. */
+import type { RuleTrouble } from '../automation/rule-troubles.ts';
+import type { ChannelState } from '../devices/device-layer.ts';
+import type { TableSample } from '../points/sample.ts';
+import type { Grant } from '../rules/authority.ts';
+
+export interface SiteNow {
+  /** Monotonic milliseconds. */
+  readonly nowMs: number;
+  readonly sample: TableSample | null;
+  readonly channels: readonly { readonly id: string; readonly state: ChannelState }[];
+  /** Rules whose last runs all failed or were all skipped, with their names. */
+  readonly troubles: readonly (RuleTrouble & { readonly name: string })[] | null;
+  readonly grants: readonly Grant[] | null;
+  /** When the engine last had to be started again. */
+  readonly engineRestartedMs: number | null;
+  /** A chain of the audit log does not continue what was signed. */
+  readonly auditBroken: boolean;
+  readonly probes: Probes;
+}
+
+/** A view of nothing. */
+export const unseen: SiteNow = {
+  nowMs: 0,
+  sample: null,
+  channels: [],
+  troubles: null,
+  grants: null,
+  engineRestartedMs: null,
+  auditBroken: false,
+  probes: { auditWritable: null, storageSlow: null, freeBytes: null },
+};
+
+/** Null until the first try has ended. */
+export interface Probes {
+  readonly auditWritable: boolean | null;
+  /** The last commits all took longer than the limit, or failed. */
+  readonly storageSlow: boolean | null;
+  readonly freeBytes: number | null;
+}

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest';
+import { Fault } from '../base/fault.ts';
+import { simulatedClock } from '../testing/simulated-clock.ts';
+import { alarmLimits } from './limits.ts';
+import { SiteViewer, type SiteViewerParts } from './site-viewer.ts';
+
+function bench(more: Partial<SiteViewerParts> = {}) {
+  const clock = simulatedClock();
+  const site = { restarts: 0, commitMs: 0, commits: 0, writable: true, engine: true };
+  const ask = async (method: string): Promise<unknown> => {
+    if (!site.engine) throw new Fault('engine-unavailable', 'away');
+    return method === 'troubles' ? [{ rule_id: 3, outcome: 'failed', reason: 'x' }] : [];
+  };
+  const viewer = new SiteViewer({
+    clock,
+    limits: alarmLimits,
+    sample: async () => null,
+    channels: () => [],
+    engine: { ask: ask as SiteViewerParts['engine']['ask'], restarts: () => site.restarts },
+    rules: { names: async () => new Map([[3, 'shave']]) },
+    auditBroken: () => false,
+    auditWritable: async () => site.writable,
+    async commit() {
+      site.commits++;
+      clock.advance(site.commitMs);
+    },
+    freeBytes: async () => 7,
+    ...more,
+  });
+  /** A view after `ms`, once its background work has finished. */
+  const after = async (ms: number) => {
+    clock.advance(ms);
+    await viewer.view();
+    for (let turn = 0; turn < 50; turn++) await Promise.resolve();
+    return viewer.view();
+  };
+  return { clock, site, viewer, after };
+}
+
+describe('[alarms §2] the view of a site', () => {
+  test('rules in trouble with their names; an engine that does not answer says nothing', async () => {
+    const { site, after } = bench();
+    expect((await after(0)).troubles).toEqual([{ rule_id: 3, outcome: 'failed', reason: 'x', name: 'shave' }]);
+    site.engine = false;
+    expect(await after(0)).toMatchObject({ troubles: null, grants: null });
+  });
+
+  test('`probe_interval_ms`: storage is tried no more often', async () => {
+    const { site, after } = bench();
+    await after(0);
+    await after(alarmLimits.probe_interval_ms - 1);
+    expect(site.commits).toBe(1);
+    expect((await after(1)).probes).toEqual({ auditWritable: true, storageSlow: false, freeBytes: 7 });
+    expect(site.commits).toBe(2);
+  });
+
+  test('`storage_slow_ms`: three commits in a row that take longer, and not one at the limit', async () => {
+    const { site, after } = bench();
+    const slow: (boolean | null)[] = [];
+    for (const ms of [1001, 1001, 1000, 1001, 1001, 1001, 0]) {
+      site.commitMs = ms;
+      slow.push((await after(alarmLimits.probe_interval_ms)).probes.storageSlow);
+    }
+    expect(slow).toEqual([false, false, false, false, false, true, false]);
+  });
+
+  test('`probe_timeout_ms`: an audit log that does not answer takes no event, and the other views go on', async () => {
+    const { clock, viewer } = bench({ auditWritable: () => new Promise(() => undefined) });
+    const settle = async (): Promise<void> => {
+      for (let turn = 0; turn < 50; turn++) await Promise.resolve();
+    };
+    await viewer.view();
+    await settle();
+    clock.advance(alarmLimits.probe_timeout_ms - 1);
+    await settle();
+    expect((await viewer.view()).probes.auditWritable).toBeNull();
+    clock.advance(1);
+    await settle();
+    expect((await viewer.view()).probes.auditWritable).toBe(false);
+  });
+
+  test('a restart of the engine counts once; a change to another engine does not count', async () => {
+    const { clock, site, after } = bench();
+    expect((await after(0)).engineRestartedMs).toBeNull();
+    site.restarts = 1;
+    const seen = (await after(1000)).engineRestartedMs;
+    expect(seen).toBe(clock.monotonicMs());
+    site.restarts = 0;
+    expect((await after(1000)).engineRestartedMs).toBe(seen);
+  });
+});

@@ -1,0 +1,115 @@
+/** Takes the view that alarms judge: asks engine and devices at each look, and tries storage now and then in the background. */
+
+import type { EngineClient } from '../automation/engine-client.ts';
+import type { RuleStore } from '../automation/store/rule-store.ts';
+import { type Clock, withTimeout } from '../base/clock.ts';
+import type { DeviceLayer } from '../devices/device-layer.ts';
+import type { TableSample } from '../points/sample.ts';
+import type { AlarmLimits } from './limits.ts';
+import type { Probes, SiteNow } from './site-now.ts';
+
+export interface SiteViewerParts {
+  readonly clock: Clock;
+  readonly limits: AlarmLimits;
+  readonly sample: () => Promise<TableSample | null>;
+  readonly channels: DeviceLayer['channels'];
+  readonly engine: Pick<EngineClient, 'ask' | 'restarts'>;
+  readonly rules: Pick<RuleStore, 'names'>;
+  readonly auditBroken: () => boolean;
+  /** Whether the audit log could take an event. */
+  readonly auditWritable: () => Promise<boolean>;
+  /** A commit that changes nothing. */
+  readonly commit: () => Promise<void>;
+  /** Of the data directory. */
+  readonly freeBytes: () => Promise<number>;
+}
+
+/** Slow commits in a row after which storage is slow. */
+const slowCommits = 3;
+
+export class SiteViewer {
+  readonly #parts: SiteViewerParts;
+  #probes: Probes = { auditWritable: null, storageSlow: null, freeBytes: null };
+  #probing = false;
+  #probedMs: number | undefined;
+  #slow = 0;
+  #restarts = 0;
+  #restartedMs: number | null = null;
+
+  constructor(parts: SiteViewerParts) {
+    this.#parts = parts;
+  }
+
+  async view(): Promise<SiteNow> {
+    const { clock, sample, channels, auditBroken } = this.#parts;
+    const nowMs = clock.monotonicMs();
+    this.#probeWhenDue(nowMs);
+    this.#countRestarts(nowMs);
+    const [values, troubles, grants] = await Promise.all([
+      orNull(sample),
+      orNull(() => this.#troubles()),
+      orNull(() => this.#parts.engine.ask('grants', null)),
+    ]);
+    return {
+      nowMs,
+      sample: values,
+      channels: channels(),
+      troubles,
+      grants,
+      engineRestartedMs: this.#restartedMs,
+      auditBroken: auditBroken(),
+      probes: this.#probes,
+    };
+  }
+
+  #countRestarts(nowMs: number): void {
+    const restarts = this.#parts.engine.restarts();
+    if (restarts > this.#restarts) this.#restartedMs = nowMs;
+    // Fewer: the engine is another one.
+    this.#restarts = restarts;
+  }
+
+  async #troubles(): Promise<NonNullable<SiteNow['troubles']>> {
+    const { engine, rules, limits } = this.#parts;
+    const found = await engine.ask('troubles', { runs: limits.rule_runs, ms: limits.rule_ms });
+    if (found.length === 0) return [];
+    const names = await rules.names(found.map(({ rule_id: id }) => id));
+    return found.map((trouble) => ({ ...trouble, name: names.get(trouble.rule_id) ?? String(trouble.rule_id) }));
+  }
+
+  /** In the background: a disk that hangs must not keep other alarms from being seen. */
+  #probeWhenDue(nowMs: number): void {
+    const { probe_interval_ms: intervalMs } = this.#parts.limits;
+    if (this.#probing || (this.#probedMs !== undefined && nowMs - this.#probedMs < intervalMs)) return;
+    this.#probing = true;
+    this.#probedMs = nowMs;
+    void this.#probe().finally(() => {
+      this.#probing = false;
+    });
+  }
+
+  async #probe(): Promise<void> {
+    const { clock, limits, auditWritable, commit, freeBytes } = this.#parts;
+    const inTime = async <T>(work: () => Promise<T>): Promise<T | null> =>
+      (await withTimeout(clock, limits.probe_timeout_ms, orNull(work))) ?? null;
+    const writable = await inTime(auditWritable);
+    const beganMs = clock.monotonicMs();
+    const committed = await inTime(() => commit().then(() => true));
+    const isSlow = committed === null || clock.monotonicMs() - beganMs > limits.storage_slow_ms;
+    this.#slow = isSlow ? this.#slow + 1 : 0;
+    this.#probes = {
+      auditWritable: writable === true,
+      storageSlow: this.#slow >= slowCommits,
+      freeBytes: await inTime(freeBytes),
+    };
+  }
+}
+
+/** What a part that is away or fails would have said is not known. */
+async function orNull<T>(ask: () => Promise<T>): Promise<T | null> {
+  try {
+    return await ask();
+  } catch {
+    return null;
+  }
+}

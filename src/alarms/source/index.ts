@@ -1,0 +1,26 @@
+/** The sources of alarms, in the order in which their alarms are looked at: the first that occurs is the first-out. */
+import type { Site } from '../../site/site.ts';
+import { auditAlarms } from './audit.ts';
+import { channelAlarms } from './channels.ts';
+import { engineAlarms } from './engine.ts';
+import { overrideAlarms } from './overrides.ts';
+import { ruleAlarms } from './rules.ts';
+import { sitePointAlarms } from './site-points.ts';
+import type { AlarmSource } from './source.ts';
+import { storageAlarms } from './storage.ts';
+
+export function alarmSources({
+  alarms,
+  channels,
+  points,
+}: Pick<Site, 'alarms' | 'channels' | 'points'>): readonly AlarmSource[] {
+  return [
+    channelAlarms(channels),
+    sitePointAlarms(alarms, points),
+    storageAlarms,
+    auditAlarms,
+    engineAlarms,
+    ruleAlarms,
+    overrideAlarms,
+  ];
+}

@@ -1,0 +1,23 @@
+/** A source of alarms: it reads a part of the site and owns the alarms about it. Each source has one file and a line in the index. */
+import type { AlarmFacts } from '../alarm-state.ts';
+import type { AlarmLimits } from '../limits.ts';
+import type { SiteNow } from '../site-now.ts';
+
+/** An alarm of the source with its condition now. */
+export interface Sight {
+  readonly facts: AlarmFacts;
+  /** Null when nothing usable was seen. */
+  readonly raw: boolean | null;
+  readonly delayMs: number;
+}
+
+export interface AlarmSource {
+  owns(id: string): boolean;
+  /** Null when nothing can be said of any of its alarms. Alarms that it no longer names are cleared. */
+  look(view: SiteNow, limits: AlarmLimits, was: (id: string) => boolean): readonly Sight[] | null;
+}
+
+/** An alarm that every site has, about a subject or about the site as a whole. */
+export function builtIn(facts: Omit<AlarmFacts, 'message' | 'point'> & { readonly message: string }): AlarmFacts {
+  return { ...facts, point: null };
+}

@@ -1,0 +1,28 @@
+/** A disk or database that is slow, and a disk that is nearly full. */
+import { type AlarmSource, builtIn } from './source.ts';
+
+export const storageAlarms: AlarmSource = {
+  owns: (id) => id === 'storage-slow' || id === 'disk-low',
+  look: ({ probes: { storageSlow, freeBytes } }, limits) => [
+    {
+      facts: builtIn({
+        id: 'storage-slow',
+        name: 'Storage is slow',
+        priority: 'medium',
+        message: 'Commits take long or fail. Changes wait for them; control does not.',
+      }),
+      raw: storageSlow,
+      delayMs: 0,
+    },
+    {
+      facts: builtIn({
+        id: 'disk-low',
+        name: 'The disk is nearly full',
+        priority: 'high',
+        message: 'When the disk of the data directory is full, changes are refused and nothing is recorded.',
+      }),
+      raw: freeBytes === null ? null : freeBytes < limits.disk_low_bytes,
+      delayMs: 0,
+    },
+  ],
+};

@@ -1,0 +1,84 @@
+/** Local accounts [identity §7.2]: what an Admin does with them. */
+import * as Type from 'typebox';
+import { strict } from '../base/schema.ts';
+import type { Capability } from './capability.ts';
+import { moment, successOf } from './wire.ts';
+
+const none = strict({});
+const role = Type.Enum(['Admin', 'Engineer', 'Viewer']);
+const accountName = Type.String({
+  pattern: '^[A-Za-z0-9._:-]{1,128}$',
+  description: '1 to 128 of A-Z a-z 0-9 . _ : -',
+});
+const accountPath = strict({ name: accountName });
+const place = '/api/v1/identity/users';
+const account = strict({
+  name: accountName,
+  role,
+  state: Type.Enum(['active', 'invited', 'disabled']),
+  created_at: moment,
+});
+const link = strict({ name: accountName, role, link: Type.String(), expires_at: moment });
+const confirmed = Type.Literal(true);
+
+/** What an Admin does with accounts. */
+const managing = {
+  method: 'POST',
+  kind: 'command',
+  risk: 'high',
+  permission: 'identity.user.manage',
+  confirmation: 'always',
+  confirmedIn: 'body',
+  audit: 'required',
+  query: none,
+} as const;
+
+export const users = {
+  list: {
+    name: 'identity.user.list',
+    summary: 'List local accounts',
+    method: 'GET',
+    path: place,
+    kind: 'query',
+    risk: 'low',
+    permission: 'identity.user.manage',
+    confirmation: 'never',
+    confirmedIn: 'header',
+    audit: 'not-required',
+    idempotent: true,
+    params: none,
+    query: none,
+    body: null,
+    answer: successOf(strict({ list: Type.Array(account) })),
+  },
+  add: {
+    ...managing,
+    name: 'identity.user.add',
+    summary: 'Add a local account; answers the link that sets its password, once',
+    path: place,
+    idempotent: false,
+    params: none,
+    body: strict({ name: accountName, role, confirmed }),
+    answer: successOf(link),
+  },
+  reset: {
+    ...managing,
+    name: 'identity.user.reset',
+    summary: 'Take the password and the sessions of an account away; answers the link that sets a new password',
+    path: `${place}/:name/reset`,
+    idempotent: false,
+    params: accountPath,
+    body: strict({ confirmed }),
+    answer: successOf(link),
+  },
+  disable: {
+    ...managing,
+    name: 'identity.user.disable',
+    summary: 'Disable an account and end its sessions',
+    path: `${place}/:name/disable`,
+    idempotent: true,
+    params: accountPath,
+    body: strict({ confirmed }),
+    answer: successOf(strict({ name: accountName })),
+  },
+} as const satisfies Record<string, Capability>;

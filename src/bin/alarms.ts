@@ -1,0 +1,97 @@
+/** Alarms, bound to what this process runs. */
+import { statfs } from 'node:fs/promises';
+import { createAlarmFeed } from '../alarms/alarm-feed.ts';
+import { alarmCapabilities } from '../alarms/capabilities.ts';
+import { AlarmKeeper } from '../alarms/keeper.ts';
+import { Notifier } from '../alarms/notify/notifier.ts';
+import { sendNotification } from '../alarms/notify/send.ts';
+import { notifyTargets } from '../alarms/notify/targets.ts';
+import { SiteViewer } from '../alarms/site-viewer.ts';
+import { alarmSources } from '../alarms/source/index.ts';
+import { createAlarmStore } from '../alarms/store/alarm-store.ts';
+import type { RuleStore } from '../automation/store/rule-store.ts';
+import { systemClock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { EngineRole } from '../cluster/engine-role.ts';
+import { mqttCredentials } from '../devices/materials.ts';
+import type { TableSample } from '../points/sample.ts';
+import type { Site } from '../site/site.ts';
+import type { Database } from '../storage/database.ts';
+import type { ServiceConfig, ServiceLimits } from './config.ts';
+
+export interface AlarmSetup {
+  readonly config: ServiceConfig;
+  readonly limits: ServiceLimits;
+  readonly site: Site;
+  readonly database: Database;
+  readonly role: EngineRole;
+  readonly rules: RuleStore;
+  readonly sample: () => Promise<TableSample | null>;
+  readonly auditBroken: () => boolean;
+  readonly auditWritable: () => Promise<boolean>;
+  readonly log: Log;
+}
+
+export type ServiceAlarms = ReturnType<typeof serviceAlarms>;
+
+/** Throws an Error that names every fault in the `notify` settings. */
+export function serviceAlarms(setup: AlarmSetup) {
+  const { config, limits, site, database, role, rules, sample, auditBroken, auditWritable } = setup;
+  const log = setup.log.with({ area: 'alarms' });
+  const store = createAlarmStore(database);
+  const common = { store, controls: () => role.controls(), clock: systemClock, log, limits: limits.alarms };
+  const viewer = new SiteViewer({
+    clock: systemClock,
+    limits: limits.alarms,
+    sample,
+    channels: () => role.devices.channels(),
+    engine: role.engine,
+    rules,
+    auditBroken,
+    auditWritable,
+    commit: () => database.commitNothing(),
+    freeBytes: async () => {
+      const { bavail, bsize } = await statfs(config.dataDir);
+      return bavail * bsize;
+    },
+  });
+  const keeper = new AlarmKeeper({
+    ...common,
+    sources: alarmSources(site),
+    view: () => viewer.view(),
+    shared: config.databaseUrl !== null,
+  });
+  const secrets = { configDir: config.configDir, dataDir: config.dataDir, secret: (name: string) => config.env[name] };
+  const targets = notifyTargets(limits.notify, site);
+  const credentials = new Map(
+    targets.flatMap((target) =>
+      target.kind === 'mqtt' ? [[target.channel.id, mqttCredentials(target.channel, secrets)] as const] : [],
+    ),
+  );
+  const notifier = new Notifier({
+    ...common,
+    targets,
+    alarm: (id) => keeper.list().find((alarm) => alarm.id === id),
+    send: (target, notification) =>
+      sendNotification(target, notification, {
+        clock: systemClock,
+        timeoutMs: limits.alarms.notify_timeout_ms,
+        credentials,
+      }),
+    site: site.id,
+  });
+  return {
+    capabilities: alarmCapabilities({ keeper, store, clock: systemClock }),
+    feed: createAlarmFeed(keeper, systemClock),
+    list: () => keeper.list(),
+    async open(): Promise<void> {
+      await keeper.open();
+      keeper.onChange(() => notifier.wake());
+      notifier.open();
+    },
+    async stop(): Promise<void> {
+      notifier.stop();
+      await keeper.stop();
+    },
+  };
+}

@@ -1,0 +1,135 @@
+/** `setpoint users` and `setpoint sign-in-link` [identity §7.2]: accounts of the site, beside a running service or without one. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { AuditLog } from '../../audit/log.ts';
+import { silentLog } from '../../base/log.ts';
+import { timeLabel } from '../../base/timestamp.ts';
+import { identityConfig } from '../../gateway/identity-config.ts';
+import { gatewayLimits } from '../../gateway/limits.ts';
+import { type Role, roles } from '../../gateway/roles.ts';
+import { Accounts } from '../../sign-in/accounts.ts';
+import { issueCode, passwordCodeMs, signInCodeMs } from '../../sign-in/codes.ts';
+import { createSignInStore, type SignInStore } from '../../sign-in/store/sign-in-store.ts';
+import { accountView, passwordLink } from '../../sign-in/user-capabilities.ts';
+import { CommandError } from '../exit.ts';
+import { printTable } from '../table.ts';
+import { type DataDirParts, withDatabase } from './data-dir.ts';
+import { begunAct } from './recorded-act.ts';
+
+const defaultBase = 'http://127.0.0.1:8080';
+
+export function addUserCommands(setpoint: Command, parts: DataDirParts): void {
+  const users = setpoint.command('users').description('local accounts, for a site without an identity provider');
+  users
+    .command('add')
+    .description('add an account; prints the link that sets its password, once')
+    .argument('<name>', 'who it is for', accountName)
+    .addOption(new Option('--role <role>', 'what the account may do').choices([...roles]).makeOptionMandatory())
+    .action((name: string, { role }: { readonly role: Role }) =>
+      recorded(parts, 'identity.user.add', name, { name, role }, async (accounts) =>
+        passwordText(parts, await accounts.add(name, role)),
+      ),
+    );
+  users
+    .command('list')
+    .description('list the accounts')
+    .option('--json', 'print them as JSON')
+    .action((options: { readonly json?: true }) => list(parts, options.json === true));
+  users
+    .command('reset')
+    .description('take password and sessions of an account away; prints the link that sets a new password')
+    .argument('<name>', 'an account', accountName)
+    .action((name: string) =>
+      recorded(parts, 'identity.user.reset', name, { name }, async (accounts) =>
+        passwordText(parts, await accounts.reset(name)),
+      ),
+    );
+  users
+    .command('disable')
+    .description('disable an account and end its sessions')
+    .argument('<name>', 'an account', accountName)
+    .action((name: string) =>
+      recorded(parts, 'identity.user.disable', name, { name }, async (accounts) => {
+        await accounts.disable(name);
+        return `${name} is disabled\n`;
+      }),
+    );
+  setpoint
+    .command('sign-in-link')
+    .description('print a link that signs in once, as an Admin; the one before it stops working')
+    .action(() =>
+      recorded(parts, 'identity.link.issue', null, {}, async (_accounts, store) => {
+        const nowMs = parts.clock.wallMs();
+        const code = await issueCode(store, null, nowMs);
+        return `${baseOf(parts)}/#code=${code}\nworks once, until ${timeLabel(nowMs + signInCodeMs)}\n`;
+      }),
+    );
+}
+
+function accountName(text: string): string {
+  if (!/^[A-Za-z0-9._:-]{1,128}$/.test(text)) throw new InvalidArgumentError('Give 1 to 128 of A-Z a-z 0-9 . _ : -');
+  return text;
+}
+
+function passwordText(parts: DataDirParts, code: string): string {
+  const until = timeLabel(parts.clock.wallMs() + passwordCodeMs);
+  return `${baseOf(parts)}${passwordLink(code)}\nsets the password once, until ${until}\n`;
+}
+
+function baseOf(parts: DataDirParts): string {
+  return parts.settings().env.SVC_BASE_URL ?? defaultBase;
+}
+
+async function list(parts: DataDirParts, json: boolean): Promise<void> {
+  await withDatabase(parts, async ({ database, audit }) => {
+    const found = (await accountsOf(parts, createSignInStore(database), audit).list()).map(accountView);
+    if (json) {
+      parts.terminal.out(`${JSON.stringify(found)}\n`);
+      return;
+    }
+    printTable(
+      parts.terminal,
+      [
+        { title: 'NAME', cell: ({ name }) => name },
+        { title: 'ROLE', cell: ({ role }) => role },
+        { title: 'STATE', cell: ({ state }) => state },
+        { title: 'CREATED', cell: ({ created_at: at }) => at },
+      ],
+      found,
+    );
+  });
+}
+
+function accountsOf({ clock }: DataDirParts, store: SignInStore, audit: AuditLog): Accounts {
+  return new Accounts({ store, clock, limits: gatewayLimits, audit, log: silentLog });
+}
+
+/** The record comes first: nothing changes without it. */
+async function recorded(
+  parts: DataDirParts,
+  action: string,
+  name: string | null,
+  details: Readonly<Record<string, unknown>>,
+  work: (accounts: Accounts, store: SignInStore) => Promise<string>,
+): Promise<void> {
+  if (identityConfig(parts.settings().env).jwt.kind !== 'local')
+    throw new CommandError(
+      'accounts and sign-in links are for the local key only; with SVC_JWT_SECRET or SVC_JWT_JWKS_URL the identity provider has them',
+    );
+  const resource =
+    name === null
+      ? { kind: 'identity-token', resourceId: 'identity-token' }
+      : { kind: 'identity-user', resourceId: `identity-user:${name}` };
+  await withDatabase(parts, async ({ database, audit }) => {
+    const ended = await begunAct(audit, [{ action, resource, confirmation: 'not-required' }], details);
+    const store = createSignInStore(database);
+    try {
+      const text = await work(accountsOf(parts, store, audit), store);
+      await ended('succeeded', {});
+      parts.terminal.out(text);
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      await ended('failed', { error: message });
+      throw new CommandError(message);
+    }
+  });
+}

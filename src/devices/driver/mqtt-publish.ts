@@ -1,0 +1,41 @@
+/** Publishes one message with QoS 1 over a connection of its own: that of the channel belongs to control. */
+import mqtt from 'mqtt';
+import type { Clock } from '../../base/clock.ts';
+import { deadline, timeIsUp, untilAborted } from '../../base/deadline.ts';
+import { newId } from '../../base/id.ts';
+import type { MqttChannel } from '../../site/protocol/mqtt.ts';
+import { credentialOptions, type MqttCredentials } from './mqtt.ts';
+
+export interface OneMessage {
+  readonly channel: MqttChannel;
+  readonly credentials: MqttCredentials | undefined;
+  readonly topic: string;
+  readonly text: string;
+  readonly timeoutMs: number;
+}
+
+/** Resolves when the broker has confirmed it; throws an Error that says why it did not. */
+export async function publishOnce(message: OneMessage, clock: Clock): Promise<void> {
+  const { channel, credentials, topic, text, timeoutMs } = message;
+  const limit = deadline(clock, timeoutMs);
+  const client = mqtt.connect(channel.url, {
+    ...(credentials === undefined ? {} : credentialOptions(credentials)),
+    clientId: `setpoint-${newId()}`,
+    clean: true,
+    connectTimeout: timeoutMs,
+    reconnectPeriod: 0,
+  });
+  const failed = new Promise<never>((_, reject) => {
+    client.on('error', reject);
+    client.once('close', () => reject(new Error('the connection ended')));
+  });
+  failed.catch(() => undefined);
+  try {
+    await untilAborted(Promise.race([client.publishAsync(topic, text, { qos: 1 }), failed]), limit.signal);
+  } catch (error) {
+    throw timeIsUp(limit.signal) ? new Error('timeout') : error;
+  } finally {
+    limit.cancel();
+    client.end(true);
+  }
+}

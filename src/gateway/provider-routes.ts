@@ -1,0 +1,61 @@
+/**
+ * The two addresses that a browser visits while it signs in with a provider [identity §9]. They answer with redirects, not in the
+ * envelope: a person looks at what comes of them.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Log } from '../base/log.ts';
+import type { RateLimits } from './rate-limit.ts';
+import type { Server } from './server.ts';
+import { cookieHeader, cookieOf } from './session-cookie.ts';
+
+export interface ProviderRoutes {
+  /** The provider's address to redirect to, and a secret for the browser to bring back. Throws a Fault if the provider is unreachable. */
+  readonly begin: (base: string) => Promise<{ readonly location: string; readonly secret: string }>;
+  /** The cookie of the new session; null if the sign-in failed. Throws a Fault if it cannot be recorded. */
+  readonly finish: (
+    address: URL,
+    secret: string,
+    correlationId: string,
+  ) => Promise<{ readonly cookie: string; readonly maxAgeSeconds: number } | null>;
+  readonly rateLimits: RateLimits;
+  readonly log: Log;
+}
+
+/** How long a person has at the provider. */
+const underWaySeconds = 600;
+const home = '/';
+/** The console says there that the sign-in failed. */
+const failedPlace = '/#sign-in-failed';
+
+export function addProviderRoutes({ fastify }: Server, parts: ProviderRoutes): void {
+  fastify.get('/session/oidc', async (request, reply) => {
+    const { location, secret } = await parts.begin(baseOf(request));
+    return redirected(reply, location, [cookieHeader(cookies(request), secret, underWaySeconds, 'sign-in')]);
+  });
+  fastify.get('/session/callback', async (request, reply) => {
+    const asked = cookies(request);
+    const done = cookieHeader(asked, '', 0, 'sign-in');
+    const secret = cookieOf(asked, 'sign-in');
+    const opened =
+      secret === null ? null : await parts.finish(new URL(request.url, baseOf(request)), secret, request.correlationId);
+    if (opened === null) {
+      parts.log.warn('authentication failed', { correlation_id: request.correlationId });
+      await parts.rateLimits.countFailedAuthentication(request.ip);
+      return redirected(reply, failedPlace, [done]);
+    }
+    return redirected(reply, home, [done, cookieHeader(asked, opened.cookie, opened.maxAgeSeconds)]);
+  });
+}
+
+function redirected(reply: FastifyReply, location: string, setCookie: string[]): FastifyReply {
+  return reply.code(302).headers({ location, 'set-cookie': setCookie, 'cache-control': 'no-store' }).send();
+}
+
+/** As the browser sees the service; behind a proxy that `trusted_proxies` names, as it sees the proxy. */
+function baseOf(request: FastifyRequest): string {
+  return `${request.protocol}://${request.host}`;
+}
+
+function cookies({ raw }: FastifyRequest) {
+  return { header: (name: string) => raw.headersDistinct[name]?.join('; ') };
+}

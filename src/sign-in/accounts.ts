@@ -1,0 +1,134 @@
+/** Local accounts [identity §7.2], for a site without an identity provider. */
+import type { AuditLog } from '../audit/log.ts';
+import type { Clock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import { newId } from '../base/id.ts';
+import type { Log } from '../base/log.ts';
+import { timeLabel } from '../base/timestamp.ts';
+import type { Role } from '../gateway/roles.ts';
+import { type BackOffLimits, failedOnce, waitMs } from './back-off.ts';
+import { codeFor, issueCode, secretDigest } from './codes.ts';
+import { isPassword, storedPassword } from './password.ts';
+import type { Account, Failures, SignInStore } from './store/sign-in-store.ts';
+
+export interface AccountsParts {
+  readonly store: SignInStore;
+  readonly clock: Clock;
+  readonly limits: BackOffLimits & { readonly sign_in_names_max: number; readonly sign_in_waiting_max: number };
+  readonly audit: Pick<AuditLog, 'append'>;
+  readonly log: Log;
+}
+
+export class Accounts {
+  readonly #parts: AccountsParts;
+  /** One try after the other: several at once would get past the wait. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+
+  constructor(parts: AccountsParts) {
+    this.#parts = parts;
+  }
+
+  list(): Promise<Account[]> {
+    return this.#parts.store.accounts();
+  }
+
+  /** Makes an account without a password; answers the code that sets one. */
+  async add(name: string, role: Role): Promise<string> {
+    const { store, clock } = this.#parts;
+    if ((await store.account(name)) !== null)
+      throw new Fault('invalid-value', `the account ${name} exists; reset it to give it a new password`);
+    const createdMs = clock.wallMs();
+    await store.putAccount({ name, role, disabled: false, password: null, createdMs });
+    return issueCode(store, name, createdMs);
+  }
+
+  /** Takes the password and every session away, and enables the account; answers the code that sets a new password. */
+  async reset(name: string): Promise<string> {
+    const { store, clock } = this.#parts;
+    await store.putAccount({ ...(await this.#known(name)), disabled: false, password: null });
+    await store.removeSessionsOf(name);
+    await store.clearFailures(name);
+    return issueCode(store, name, clock.wallMs());
+  }
+
+  /** The account signs in no more, and its sessions end. */
+  async disable(name: string): Promise<void> {
+    const { store } = this.#parts;
+    await store.putAccount({ ...(await this.#known(name)), disabled: true });
+    await store.removeSessionsOf(name);
+  }
+
+  /** The account that a code gives a password to; null for a code that is not good. */
+  async ofCode(code: string): Promise<string | null> {
+    const { store, clock } = this.#parts;
+    return (await codeFor(store, code, clock.wallMs()))?.name ?? null;
+  }
+
+  /** False when the code was used meanwhile. */
+  async setPassword(code: string, password: string): Promise<boolean> {
+    const { store } = this.#parts;
+    const name = await this.ofCode(code);
+    const stored = await storedPassword(password);
+    if (name === null || !(await store.takeCode(secretDigest(code)))) return false;
+    const account = await this.#known(name);
+    await store.putAccount({ ...account, password: stored });
+    await store.removeSessionsOf(name);
+    await store.clearFailures(name);
+    return true;
+  }
+
+  /** The account that name and password are of; null when they are of none. Refuses with `rate-limited` while the name must wait. */
+  check(name: string, password: string): Promise<Account | null> {
+    if (this.#waiting >= this.#parts.limits.sign_in_waiting_max)
+      throw new Fault('rate-limited', 'too many sign-ins at once; try again', { retryAfterMs: 1000 });
+    this.#waiting++;
+    const turn = this.#turn.then(() => this.#tried(name, password)).finally(() => this.#waiting--);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #tried(name: string, password: string): Promise<Account | null> {
+    const { store, clock, limits } = this.#parts;
+    const before = await store.failures(name);
+    const leftMs = waitMs(before, clock.wallMs(), limits);
+    if (leftMs > 0)
+      throw new Fault('rate-limited', 'too many failed sign-ins for this name; wait', { retryAfterMs: leftMs });
+    const account = await store.account(name);
+    const fits = await isPassword(password, account?.password ?? null);
+    if (fits && account?.disabled === false) {
+      if (before.failures > 0) await store.clearFailures(name);
+      return account;
+    }
+    const after = failedOnce(before, clock.wallMs(), limits);
+    await store.putFailures(name, after, limits.sign_in_names_max);
+    // Only of an account: what somebody typed may be anything. Not waited for, so that the time of an answer names no account.
+    if (after.untilMs > 0 && account !== null) void this.#recordLock(account, after);
+    return null;
+  }
+
+  async #recordLock({ name }: Account, { failures, untilMs }: Failures): Promise<void> {
+    const { audit, log } = this.#parts;
+    log.warn('too many failed sign-ins: the account has to wait', { failures });
+    try {
+      await audit.append({
+        subject: { kind: 'system', subjectId: 'setpoint' },
+        action: 'identity.user.lock',
+        resource: { kind: 'identity-user', resourceId: `identity-user:${name}` },
+        outcome: 'succeeded',
+        risk: 'high',
+        confirmation: 'not-required',
+        correlationId: newId(),
+        details: { name, failures, until: timeLabel(untilMs) },
+      });
+    } catch (error) {
+      log.error('cannot record that an account has to wait', { error: String(error) });
+    }
+  }
+
+  async #known(name: string): Promise<Account> {
+    const account = await this.#parts.store.account(name);
+    if (account === null) throw new Fault('not-found', `there is no account ${name}`);
+    return account;
+  }
+}

@@ -1,0 +1,177 @@
+/**
+ * Signing in with an OpenID Connect provider [identity §9]: authorization code with PKCE, by a library. The state of a
+ * sign-in is in a cookie of the browser, so that any process of the site can complete it.
+ */
+import * as openid from 'openid-client';
+import { type Clock, withTimeout } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import type { Log } from '../base/log.ts';
+import { isSubject } from '../gateway/identity.ts';
+import type { ProviderConfig } from '../gateway/identity-config.ts';
+import { type Role, type RoleClaim, roleOf } from '../gateway/roles.ts';
+import type { Refresh } from './sessions.ts';
+
+export interface ProviderParts {
+  readonly config: ProviderConfig;
+  readonly claim: RoleClaim;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits: { readonly provider_timeout_ms: number };
+}
+
+/** The address to redirect the browser to, and the secret that it must bring back. */
+export interface Begun {
+  readonly location: string;
+  readonly secret: string;
+}
+
+export interface SignedIn {
+  readonly subject: string;
+  readonly role: Role;
+  readonly dueMs: number;
+  /** Empty when the provider gives none: then the session ends at `dueMs`. */
+  readonly refreshToken: string;
+}
+
+type Tokens = openid.TokenEndpointResponse & openid.TokenEndpointResponseHelpers;
+
+/** Where the provider sends the browser back to. */
+const callbackPath = '/session/callback';
+
+export class Provider {
+  readonly #parts: ProviderParts;
+  #discovered: Promise<openid.Configuration> | undefined;
+
+  constructor(parts: ProviderParts) {
+    this.#parts = parts;
+  }
+
+  /** `base` is the address of the console. */
+  async begin(base: string): Promise<Begun> {
+    const configuration = await this.#discover();
+    const [verifier, state, nonce] = [openid.randomPKCECodeVerifier(), openid.randomState(), openid.randomNonce()];
+    const location = openid.buildAuthorizationUrl(configuration, {
+      redirect_uri: `${base}${callbackPath}`,
+      scope: this.#parts.config.scope,
+      code_challenge: await openid.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      state,
+      nonce,
+    });
+    return { location: location.href, secret: [verifier, state, nonce].join('.') };
+  }
+
+  /** `address` is the one that the browser was sent back to. Null when it is not signed in; the log has the reason. */
+  async finish(address: URL, secret: string): Promise<SignedIn | null> {
+    const [pkceCodeVerifier = '', expectedState = '', expectedNonce = ''] = secret.split('.');
+    try {
+      const configuration = await this.#discover();
+      const checks = { pkceCodeVerifier, expectedState, expectedNonce, idTokenExpected: true };
+      const tokens = await this.#inTime(openid.authorizationCodeGrant(configuration, address, checks));
+      return await this.#signedIn(configuration, tokens, null);
+    } catch (error) {
+      this.#refused(reasonOf(error));
+      return null;
+    }
+  }
+
+  readonly refresh: Refresh = async (refreshToken) => {
+    try {
+      const configuration = await this.#discover();
+      const tokens = await this.#inTime(openid.refreshTokenGrant(configuration, refreshToken));
+      return (await this.#signedIn(configuration, tokens, refreshToken)) ?? 'refused';
+    } catch (error) {
+      const refused = error instanceof openid.ResponseBodyError || error instanceof openid.ClientError;
+      if (refused && !isAway(error)) {
+        this.#refused(reasonOf(error));
+        return 'refused';
+      }
+      this.#parts.log.warn('cannot reach the provider to refresh a session', { error: reasonOf(error) });
+      return 'away';
+    }
+  };
+
+  /** Where the provider ends its own session; null when it has no such place or cannot be reached. */
+  async endSessionUrl(): Promise<string | null> {
+    try {
+      const configuration = await this.#discover();
+      if (configuration.serverMetadata().end_session_endpoint === undefined) return null;
+      return openid.buildEndSessionUrl(configuration, { client_id: this.#parts.config.clientId }).href;
+    } catch {
+      return null;
+    }
+  }
+
+  async #signedIn(
+    configuration: openid.Configuration,
+    tokens: Tokens,
+    usedToken: string | null,
+  ): Promise<SignedIn | null> {
+    const { clock, claim } = this.#parts;
+    const claims = tokens.claims();
+    const subject = claims?.sub;
+    if (claims === undefined || !isSubject(subject)) return this.#refused('no ID token with a subject');
+    const role = roleOf(claims, claim) ?? (await this.#roleOfUserInfo(configuration, tokens, subject));
+    if (role === null) return this.#refused(`the claim ${claim.path.join('/')} gives no role`);
+    const seconds = tokens.expiresIn() ?? claims.exp - Math.floor(clock.wallMs() / 1000);
+    return {
+      subject,
+      role,
+      dueMs: clock.wallMs() + seconds * 1000,
+      refreshToken: tokens.refresh_token ?? usedToken ?? '',
+    };
+  }
+
+  /** Some providers keep all claims but the subject out of the ID token. */
+  async #roleOfUserInfo(configuration: openid.Configuration, tokens: Tokens, subject: string): Promise<Role | null> {
+    if (configuration.serverMetadata().userinfo_endpoint === undefined) return null;
+    const facts = await this.#inTime(openid.fetchUserInfo(configuration, tokens.access_token, subject));
+    return roleOf(facts, this.#parts.claim);
+  }
+
+  #refused(reason: string): null {
+    this.#parts.log.info('sign-in with the provider refused', { reason });
+    return null;
+  }
+
+  async #discover(): Promise<openid.Configuration> {
+    const { issuer, clientId, clientSecret } = this.#parts.config;
+    const { provider_timeout_ms: timeoutMs } = this.#parts.limits;
+    const auth = clientSecret === null ? openid.None() : openid.ClientSecretPost(clientSecret);
+    this.#discovered ??= openid.discovery(issuer, clientId, undefined, auth, {
+      timeout: timeoutMs / 1000,
+      // The address was checked: plain HTTP is on loopback.
+      execute: issuer.protocol === 'http:' ? [openid.allowInsecureRequests] : [],
+    });
+    try {
+      return await this.#discovered;
+    } catch (error) {
+      this.#discovered = undefined;
+      this.#parts.log.warn('cannot reach the provider that people sign in with', { error: reasonOf(error) });
+      throw new Fault('source-unavailable', 'the provider that people sign in with cannot be reached; try again', {
+        cause: error,
+      });
+    }
+  }
+
+  async #inTime<T extends object>(work: Promise<T>): Promise<T> {
+    const answer = await withTimeout(this.#parts.clock, this.#parts.limits.provider_timeout_ms, work);
+    if (answer === undefined) throw new Fault('source-unavailable', 'the provider did not answer in time');
+    return answer;
+  }
+}
+
+/** Errors of the library that do not mean a refusal: a timeout, or an answer that does not conform. */
+function isAway(error: unknown): boolean {
+  if (error instanceof openid.ResponseBodyError) return error.status >= 500;
+  const code = error instanceof openid.ClientError ? error.code : undefined;
+  return code === 'OAUTH_TIMEOUT' || code === 'OAUTH_ABORT' || code === 'OAUTH_RESPONSE_IS_NOT_CONFORM';
+}
+
+/** The provider's word for it, and never what was sent. */
+function reasonOf(error: unknown): string {
+  if (error instanceof openid.ResponseBodyError || error instanceof openid.AuthorizationResponseError)
+    return error.error;
+  if (error instanceof openid.ClientError && error.code !== undefined) return error.code;
+  return error instanceof Error ? error.message : String(error);
+}

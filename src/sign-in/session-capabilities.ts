@@ -1,0 +1,182 @@
+/** Signing in and out over HTTP [identity §2], [identity §7.1]. */
+import { type Answer, type CallContext, type HandledCapability, type Subject, success } from '../api/capability.ts';
+import { session as descriptors } from '../api/session.ts';
+import type { AuditScope } from '../audit/event.ts';
+import type { Clock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import { timeLabel } from '../base/timestamp.ts';
+import { unauthenticated } from '../gateway/envelope.ts';
+import { issueToken, subjectOf } from '../gateway/identity.ts';
+import type { SigningKey } from '../gateway/local-keys.ts';
+import { checkSameOrigin, cookieHeader, cookieOf } from '../gateway/session-cookie.ts';
+import type { Accounts } from './accounts.ts';
+import { codeFor, secretDigest } from './codes.ts';
+import type { SessionFacts, Sessions } from './sessions.ts';
+import type { SignInStore } from './store/sign-in-store.ts';
+
+export interface SessionParts {
+  /** Null when tokens come from elsewhere: then neither links nor accounts sign in. */
+  readonly key: SigningKey | null;
+  readonly store: SignInStore;
+  readonly accounts: Accounts;
+  readonly sessions: Sessions;
+  readonly site: AuditScope;
+  readonly clock: Clock;
+  readonly limits: { readonly session_ms: number };
+  /** Where the provider ends its own session; null without a provider, or when it has no such place. */
+  readonly endSessionUrl: (() => Promise<string | null>) | null;
+}
+
+const linkSubject = 'local-admin';
+
+const resource = () => ({ kind: 'identity-token', id: 'identity-token' });
+
+export function sessionCapabilities(parts: SessionParts): HandledCapability[] {
+  const { key } = parts;
+  return [
+    {
+      descriptor: descriptors.close,
+      resource,
+      identify: async (context) => {
+        const cookie = cookieOf(context);
+        const known = cookie === null ? null : await parts.sessions.authenticate(cookie);
+        if (known !== null) checkChange(context);
+        return known?.subject ?? null;
+      },
+      handler: (context) => close(parts, context),
+    },
+    { descriptor: descriptors.read, resource, handler: (context) => read(parts, context) },
+    ...(key === null ? [] : localCapabilities(parts, key)),
+  ];
+}
+
+/** Links and accounts, where the site issues its own tokens. */
+function localCapabilities(parts: SessionParts, key: SigningKey): HandledCapability[] {
+  const opening = new Opening(parts, key);
+  return [
+    {
+      descriptor: descriptors.open,
+      resource,
+      identify: (context) => opening.identify(context),
+      handler: (context) => opening.open(context),
+    },
+    {
+      descriptor: descriptors.password,
+      resource: () => ({ kind: 'identity-user', id: 'identity-user' }),
+      async identify(context) {
+        fromOurPages(context);
+        const name = await parts.accounts.ofCode(textOf(context, 'code'));
+        return name === null ? null : nobody(parts.site, name);
+      },
+      handler: (context) => setPassword(parts, context),
+    },
+  ];
+}
+
+/** As the pipeline asks of every change with a session; here the cookie itself is what the call is about. */
+function checkChange(context: CallContext): void {
+  checkSameOrigin(context);
+  if (context.header('x-svc-confirmed') !== 'true')
+    throw new Fault('confirmation-required', 'the header x-svc-confirmed: true is missing');
+}
+
+/** A page of another site must not sign anybody in or out; programs say nothing of where they come from. */
+function fromOurPages(context: CallContext): void {
+  if (context.header('sec-fetch-site') !== undefined || context.header('origin') !== undefined)
+    checkSameOrigin(context);
+}
+
+/** Who opens a session is recorded as what the credential says. */
+class Opening {
+  readonly #parts: SessionParts;
+  readonly #key: SigningKey;
+  /** What `identify` found out, for the handler of the same call. */
+  readonly #found = new WeakMap<CallContext, Pick<SessionFacts, 'kind' | 'subject' | 'role'>>();
+
+  constructor(parts: SessionParts, key: SigningKey) {
+    this.#parts = parts;
+    this.#key = key;
+  }
+
+  async identify(context: CallContext): Promise<Subject | null> {
+    fromOurPages(context);
+    const { store, clock, site, accounts } = this.#parts;
+    if (isCode(context.body)) {
+      const code = await codeFor(store, textOf(context, 'code'), clock.wallMs());
+      if (code === undefined || code.name !== null) return null;
+      this.#found.set(context, { kind: 'link', subject: linkSubject, role: 'Admin' });
+      return { kind: 'system', subjectId: 'sign-in-link', ...site, roles: [], permissions: new Set() };
+    }
+    const account = await accounts.check(textOf(context, 'name'), textOf(context, 'password'));
+    if (account === null) return null;
+    this.#found.set(context, { kind: 'account', subject: account.name, role: account.role });
+    return subjectOf(account.name, account.role, site);
+  }
+
+  async open(context: CallContext): Promise<Answer> {
+    const { store, sessions, clock, limits } = this.#parts;
+    const found = this.#found.get(context);
+    if (found === undefined) throw unauthenticated();
+    // Two calls with one code may both have come this far. From here on it is used up.
+    if (found.kind === 'link' && !(await store.takeCode(secretDigest(textOf(context, 'code')))))
+      throw unauthenticated();
+    const issuedAtSeconds = Math.floor(clock.wallMs() / 1000);
+    const lifetimeSeconds = Math.floor(limits.session_ms / 1000);
+    const expiresMs = (issuedAtSeconds + lifetimeSeconds) * 1000;
+    const cookie = await sessions.open({ ...found, expiresMs }, null);
+    const { role, subject } = found;
+    // A token outlives the end of its account: accounts have sessions only, and a browser needs none.
+    const isForProgram = found.kind === 'link' && context.header('sec-fetch-site') === undefined;
+    const token = isForProgram
+      ? { token: await issueToken(this.#key, { subject, role, issuedAtSeconds, lifetimeSeconds }) }
+      : {};
+    return {
+      ...success({ ...token, role, subject, expires_at: timeLabel(expiresMs) }),
+      headers: { 'set-cookie': cookieHeader(context, cookie, lifetimeSeconds) },
+      auditDetails: { role, subject, ttl_seconds: lifetimeSeconds, by: found.kind },
+    };
+  }
+}
+
+async function setPassword({ accounts }: SessionParts, context: CallContext): Promise<Answer> {
+  const code = textOf(context, 'code');
+  const name = await accounts.ofCode(code);
+  if (name === null || !(await accounts.setPassword(code, textOf(context, 'password')))) throw unauthenticated();
+  return { ...success({ name }), auditDetails: { name } };
+}
+
+async function close({ sessions, endSessionUrl }: SessionParts, context: CallContext): Promise<Answer> {
+  const cookie = cookieOf(context);
+  if (cookie === null) throw unauthenticated();
+  const facts = await sessions.facts(cookie);
+  await sessions.close(cookie);
+  const url = facts?.kind === 'provider' && endSessionUrl !== null ? await endSessionUrl() : null;
+  return {
+    ...success({ end_session_url: url }),
+    headers: { 'set-cookie': cookieHeader(context, '', 0) },
+    auditDetails: { subject: facts?.subject ?? null },
+  };
+}
+
+async function read({ sessions, accounts, key, endSessionUrl }: SessionParts, context: CallContext): Promise<Answer> {
+  const cookie = cookieOf(context);
+  const facts = cookie === null ? null : await sessions.facts(cookie);
+  const usable = key === null ? [] : (await accounts.list()).filter(({ disabled }) => !disabled);
+  const session =
+    facts === null ? null : { role: facts.role, subject: facts.subject, expires_at: timeLabel(facts.expiresMs) };
+  return success({ session, methods: { password: usable.length > 0, provider: endSessionUrl !== null } });
+}
+
+function nobody(site: AuditScope, subjectId: string): Subject {
+  return { kind: 'user', subjectId, ...site, roles: [], permissions: new Set() };
+}
+
+function isCode(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && 'code' in body;
+}
+
+/** A member of a body that fits its schema. */
+function textOf({ body }: CallContext, member: string): string {
+  const value: unknown = Reflect.get(Object(body), member);
+  return typeof value === 'string' ? value : '';
+}

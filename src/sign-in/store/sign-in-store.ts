@@ -1,0 +1,191 @@
+/** Accounts, sessions, codes of links and failed sign-ins, as they are stored. */
+import type { Role } from '../../gateway/roles.ts';
+import type { Database } from '../../storage/database.ts';
+
+export interface StoredPassword {
+  readonly salt: string;
+  readonly hash: string;
+}
+
+export interface Account {
+  readonly name: string;
+  readonly role: Role;
+  readonly disabled: boolean;
+  /** Null until its owner has set one. */
+  readonly password: StoredPassword | null;
+  readonly createdMs: number;
+}
+
+/** How a session began, and what keeps it going. */
+export interface StoredSession {
+  readonly digest: string;
+  readonly kind: 'link' | 'account' | 'provider';
+  readonly subject: string;
+  readonly role: Role;
+  /** Wall milliseconds; the session ends then in any case. */
+  readonly expiresMs: number;
+  /** Of a provider: until when its last answer holds, and what asks for the next one, sealed with the cookie. */
+  readonly refresh: { readonly dueMs: number; readonly sealed: string } | null;
+}
+
+export interface Failures {
+  readonly failures: number;
+  readonly untilMs: number;
+}
+
+export interface SignInStore {
+  accounts(): Promise<Account[]>;
+  account(name: string): Promise<Account | null>;
+  putAccount(account: Account): Promise<void>;
+  session(digest: string): Promise<StoredSession | null>;
+  /** Stores a session, and removes those that have ended. */
+  putSession(session: StoredSession, nowMs: number): Promise<void>;
+  removeSession(digest: string): Promise<void>;
+  /** Ends every session that an account has open. */
+  removeSessionsOf(name: string): Promise<void>;
+  /** Replaces every other code of the same account, or of sign-in links. */
+  putCode(digest: string, name: string | null, expiresMs: number): Promise<void>;
+  /** A code that was not used yet, whether or not it has ended. */
+  code(digest: string): Promise<{ readonly name: string | null; readonly expiresMs: number } | undefined>;
+  /** Uses a code up; false when somebody else did. */
+  takeCode(digest: string): Promise<boolean>;
+  failures(name: string): Promise<Failures>;
+  /** Stores the failures of a name; at most `rows` names are kept, those that wait longest. */
+  putFailures(name: string, failures: Failures, rows: number): Promise<void>;
+  clearFailures(name: string): Promise<void>;
+}
+
+interface AccountState {
+  readonly disabled: boolean;
+  readonly password: StoredPassword | null;
+  readonly createdMs: number;
+}
+
+export function createSignInStore(database: Database): SignInStore {
+  return { ...accountsOf(database), ...sessionsOf(database), ...codesOf(database), ...failuresOf(database) };
+}
+
+function accountsOf(database: Database): Pick<SignInStore, 'accounts' | 'account' | 'putAccount'> {
+  const accountOf = ({ name, role, state }: { name: string; role: string; state: string }): Account => ({
+    name,
+    // Only this store writes these rows.
+    role: role as Role,
+    ...(JSON.parse(state) as AccountState),
+  });
+  return {
+    async accounts() {
+      return (await database.query.selectFrom('account').selectAll().orderBy('name').execute()).map(accountOf);
+    },
+    async account(name) {
+      const row = await database.query.selectFrom('account').selectAll().where('name', '=', name).executeTakeFirst();
+      return row === undefined ? null : accountOf(row);
+    },
+    putAccount: ({ name, role, ...rest }) =>
+      database.transaction(async (transaction) => {
+        const state = JSON.stringify(rest satisfies AccountState);
+        await transaction
+          .insertInto('account')
+          .values({ name, role, state })
+          .onConflict((on) => on.column('name').doUpdateSet({ role, state }))
+          .execute();
+      }),
+  };
+}
+
+function sessionsOf(
+  database: Database,
+): Pick<SignInStore, 'session' | 'putSession' | 'removeSession' | 'removeSessionsOf'> {
+  return {
+    async session(digest) {
+      const row = await database.query
+        .selectFrom('sign_in_session')
+        .select('state')
+        .where('digest', '=', digest)
+        .executeTakeFirst();
+      return row === undefined ? null : (JSON.parse(row.state) as StoredSession);
+    },
+    putSession: (session, nowMs) =>
+      database.transaction(async (transaction) => {
+        const { digest, subject, expiresMs: expires_ms } = session;
+        const state = JSON.stringify(session);
+        await transaction.deleteFrom('sign_in_session').where('expires_ms', '<=', nowMs).execute();
+        await transaction
+          .insertInto('sign_in_session')
+          .values({ digest, subject, expires_ms, state })
+          .onConflict((on) => on.column('digest').doUpdateSet({ expires_ms, state }))
+          .execute();
+      }),
+    removeSession: (digest) =>
+      database.transaction(async (transaction) => {
+        await transaction.deleteFrom('sign_in_session').where('digest', '=', digest).execute();
+      }),
+    removeSessionsOf: (name) =>
+      database.transaction(async (transaction) => {
+        const rows = await transaction.selectFrom('sign_in_session').selectAll().where('subject', '=', name).execute();
+        const own = rows.filter(({ state }) => (JSON.parse(state) as StoredSession).kind === 'account');
+        for (const { digest } of own)
+          await transaction.deleteFrom('sign_in_session').where('digest', '=', digest).execute();
+      }),
+  };
+}
+
+function codesOf(database: Database): Pick<SignInStore, 'putCode' | 'code' | 'takeCode'> {
+  return {
+    putCode: (digest, name, expires_ms) =>
+      database.transaction(async (transaction) => {
+        await transaction
+          .deleteFrom('sign_in_code')
+          .where((column) => (name === null ? column('name', 'is', null) : column('name', '=', name)))
+          .execute();
+        await transaction.insertInto('sign_in_code').values({ digest, name, expires_ms }).execute();
+      }),
+    async code(digest) {
+      const row = await database.query
+        .selectFrom('sign_in_code')
+        .select(['name', 'expires_ms'])
+        .where('digest', '=', digest)
+        .executeTakeFirst();
+      return row === undefined ? undefined : { name: row.name, expiresMs: row.expires_ms };
+    },
+    takeCode: (digest) =>
+      database.transaction(async (transaction) => {
+        const result = await transaction.deleteFrom('sign_in_code').where('digest', '=', digest).executeTakeFirst();
+        return result.numDeletedRows > 0n;
+      }),
+  };
+}
+
+function failuresOf(database: Database): Pick<SignInStore, 'failures' | 'putFailures' | 'clearFailures'> {
+  return {
+    async failures(name) {
+      const row = await database.query
+        .selectFrom('sign_in_failure')
+        .select(['failures', 'until_ms'])
+        .where('name', '=', name)
+        .executeTakeFirst();
+      return { failures: row?.failures ?? 0, untilMs: row?.until_ms ?? 0 };
+    },
+    putFailures: (name, { failures, untilMs: until_ms }, rows) =>
+      database.transaction(async (transaction) => {
+        await transaction
+          .insertInto('sign_in_failure')
+          .values({ name, failures, until_ms })
+          .onConflict((on) => on.column('name').doUpdateSet({ failures, until_ms }))
+          .execute();
+        const excess = await transaction
+          .selectFrom('sign_in_failure')
+          .select('name')
+          .orderBy('until_ms', 'desc')
+          .orderBy('name')
+          .offset(rows)
+          .limit(rows)
+          .execute();
+        for (const each of excess)
+          await transaction.deleteFrom('sign_in_failure').where('name', '=', each.name).execute();
+      }),
+    clearFailures: (name) =>
+      database.transaction(async (transaction) => {
+        await transaction.deleteFrom('sign_in_failure').where('name', '=', name).execute();
+      }),
+  };
+}

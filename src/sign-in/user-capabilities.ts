@@ -1,0 +1,73 @@
+/** What an Admin does with local accounts over HTTP [identity §7.2]. */
+import { type Answer, type CallContext, type HandledCapability, success } from '../api/capability.ts';
+import { users as descriptors } from '../api/users.ts';
+import type { Clock } from '../base/clock.ts';
+import { timeLabel } from '../base/timestamp.ts';
+import type { Role } from '../gateway/roles.ts';
+import type { Accounts } from './accounts.ts';
+import { passwordCodeMs } from './codes.ts';
+import type { Account } from './store/sign-in-store.ts';
+
+export interface UserParts {
+  readonly accounts: Accounts;
+  readonly clock: Clock;
+}
+
+export function userCapabilities(parts: UserParts): HandledCapability[] {
+  const { accounts } = parts;
+  const resource = ({ name }: Readonly<Record<string, string>>) => ({
+    kind: 'identity-user',
+    id: name === undefined ? 'identity-user' : `identity-user:${name}`,
+  });
+  return [
+    {
+      descriptor: descriptors.list,
+      resource,
+      handler: async () => success({ list: (await accounts.list()).map(accountView) }),
+    },
+    {
+      descriptor: descriptors.add,
+      resource,
+      async handler({ body }) {
+        const { name, role } = body as { readonly name: string; readonly role: Role };
+        const code = await accounts.add(name, role);
+        const resourceId = `identity-user:${name}`;
+        return { ...linkAnswer(parts, name, role, code), auditDetails: { name, role }, resourceId };
+      },
+    },
+    {
+      descriptor: descriptors.reset,
+      resource,
+      async handler({ params }) {
+        const name = params['name'] ?? '';
+        const code = await accounts.reset(name);
+        const role = (await accounts.list()).find((account) => account.name === name)?.role ?? 'Viewer';
+        return { ...linkAnswer(parts, name, role, code), auditDetails: { name } };
+      },
+    },
+    {
+      descriptor: descriptors.disable,
+      resource,
+      async handler({ params }: CallContext) {
+        const name = params['name'] ?? '';
+        await accounts.disable(name);
+        return { ...success({ name }), auditDetails: { name } };
+      },
+    },
+  ];
+}
+
+function linkAnswer({ clock }: UserParts, name: string, role: Role, code: string): Answer {
+  return success({ name, role, link: passwordLink(code), expires_at: timeLabel(clock.wallMs() + passwordCodeMs) });
+}
+
+/** The part of the link behind the address of the console. */
+export function passwordLink(code: string): string {
+  return `/#set-password=${code}`;
+}
+
+/** An account as it is listed. */
+export function accountView({ name, role, disabled, password, createdMs }: Account) {
+  const state = disabled ? 'disabled' : password === null ? 'invited' : 'active';
+  return { name, role, state, created_at: timeLabel(createdMs) };
+}

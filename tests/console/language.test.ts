@@ -1,0 +1,68 @@
+/// <reference lib="dom" />
+/** The console in two languages, in a real Chromium: that of the browser, and the one that was chosen. */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { TestService } from '../e2e/running-service.ts';
+import { violations } from './axe.ts';
+import { chromiumPath, installRules, launch, startDemo, visit } from './browser.ts';
+import { untilText } from './steps.ts';
+
+describe.skipIf(chromiumPath === undefined)('languages', () => {
+  let service: TestService;
+  let browser: Browser;
+  beforeAll(async () => {
+    service = await startDemo();
+    await installRules(service);
+    browser = await launch();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+    service?.folders.remove();
+  });
+
+  test('a German browser reads German on every page, with a decimal comma and the time zone of the site', async () => {
+    const { page, context, complaints } = await visit(browser, service, { locale: 'de-DE' });
+    const places: [string, RegExp][] = [
+      ['/', /Leistung jetzt[\s\S]*Aktoren[\s\S]*Alarme/],
+      ['/points', /Gehalten von/],
+      ['/points/4:action:1', /Gehalten von, letzte 24 Stunden/],
+      ['/alarms', /Änderungen der letzten 24 Stunden/],
+      ['/rules', /Letzter Lauf/],
+      ['/rules/1', /Wann sie läuft/],
+      ['/forecasts', /Datenverarbeitung|Aufgaben/],
+      ['/audit', /Wer hat was/],
+      ['/users', /Benutzer anlegen/],
+    ];
+    for (const [hash, text] of places) {
+      await page.goto(`${service.base}/#${hash}`);
+      await untilText(page.locator('main'), text);
+      expect([hash, await violations(page)]).toEqual([hash, []]);
+    }
+    expect(await page.locator('html').getAttribute('lang')).toBe('de');
+    await page.getByText('Europe/Amsterdam').first().waitFor();
+    await page.goto(`${service.base}/#/points/4:action:1`);
+    await page.getByRole('button', { name: 'Übernehmen' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Grund').fill('ein Versuch');
+    await dialog.getByLabel('Wert in kW').fill('12,5');
+    await page.keyboard.press('Enter');
+    await page.getByTestId('value').getByText('12,5 kW').waitFor();
+    // Data processing is not switched on at this site: its page says so.
+    expect(complaints.filter((text) => !text.includes('404'))).toEqual([]);
+    await context.close();
+  });
+
+  test('the language that is chosen outlives a reload; a browser of neither language gets English', async () => {
+    const { page, context } = await visit(browser, service, { locale: 'fr-FR' });
+    await page.getByRole('button', { name: /Signed in as/ }).click();
+    await page.getByRole('menuitem', { name: 'Deutsch' }).click();
+    await page.getByRole('button', { name: /Angemeldet als/ }).waitFor();
+    await page.reload();
+    await page.getByRole('link', { name: 'Anlage', exact: true }).waitFor();
+    await page.getByRole('button', { name: /Angemeldet als/ }).click();
+    await page.getByRole('menuitem', { name: 'English' }).click();
+    await page.getByRole('link', { name: 'Site', exact: true }).waitFor();
+    await context.close();
+  });
+});

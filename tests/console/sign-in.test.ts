@@ -1,0 +1,110 @@
+/// <reference lib="dom" />
+/** Signing in with accounts, in a real Chromium: invited by an Admin, a session for all tabs, and its end. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { TestService } from '../e2e/running-service.ts';
+import { violations } from './axe.ts';
+import { chromiumPath, installRules, launch, startDemo, visit } from './browser.ts';
+
+const password = 'correct horse battery staple';
+
+describe.skipIf(chromiumPath === undefined)('[identity §7] signing in with an account', () => {
+  let service: TestService;
+  let browser: Browser;
+  beforeAll(async () => {
+    service = await startDemo();
+    await installRules(service);
+    browser = await launch();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+    service?.folders.remove();
+  });
+
+  async function signedIn(page: Page, name: string): Promise<void> {
+    await page.getByLabel('Name').fill(name);
+    await page.getByLabel('Password', { exact: true }).fill(password);
+    await page.getByRole('button', { name: 'Sign in' }).first().click();
+    await page.getByRole('link', { name: 'Points', exact: true }).waitFor();
+  }
+
+  test('an Admin invites; the invited one chooses a password, signs in, shares it with a second tab, and signs out of both', async () => {
+    const admin = await visit(browser, service, { role: 'Admin' });
+    await admin.page.getByRole('button', { name: /Signed in as/ }).click();
+    await admin.page.getByRole('menuitem', { name: 'Users' }).click();
+    await admin.page.getByRole('button', { name: 'Add a user' }).click();
+    await admin.page.getByRole('dialog').getByLabel('Name').fill('grace');
+    await admin.page.getByRole('dialog').getByText('Engineer', { exact: true }).click();
+    await admin.page.keyboard.press('Enter');
+    const link = await admin.page.getByRole('textbox', { name: 'Link for grace' }).inputValue();
+    expect(link).toContain('/#set-password=');
+    expect(await violations(admin.page)).toEqual([]);
+    await admin.page.keyboard.press('Escape');
+    await admin.page.getByText('no password yet').waitFor();
+
+    const { page, context, complaints } = await visit(browser, service, { role: null });
+    await page.goto('about:blank');
+    await page.goto(link);
+    await page.getByLabel('New password').fill(password);
+    await page.getByLabel('Repeat the password').fill(`${password}x`);
+    await page.getByText('The two are different.').waitFor();
+    expect(await page.getByRole('button', { name: 'Set the password' }).isDisabled()).toBe(true);
+    await page.getByLabel('Repeat the password').fill(password);
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press('Enter');
+    await page.getByText('The password of grace is set.').waitFor();
+    expect(page.url()).not.toContain('set-password');
+    expect(await violations(page)).toEqual([]);
+    await signedIn(page, 'grace');
+    expect(
+      await page.evaluate(() => `${document.cookie}${sessionStorage.length}${localStorage.getItem('token')}`),
+    ).toBe('0null');
+
+    const second = await context.newPage();
+    await second.goto(`${service.base}/#/points`);
+    await second.getByRole('link', { name: 'battery power_setpoint' }).click();
+    await second.getByRole('button', { name: 'Override' }).click();
+    await second.getByRole('dialog').getByLabel('Reason').fill('by an account');
+    await second.getByRole('dialog').getByLabel('Value in kW').fill('12');
+    await second.keyboard.press('Enter');
+    await second.getByText('Override: by an account').first().waitFor();
+    await second.getByTestId('stream').getByText('Live', { exact: true }).waitFor();
+
+    await page.getByRole('button', { name: /Signed in as/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    for (const tab of [page, second]) await tab.getByText('Sign in to Setpoint').waitFor();
+    await second.reload();
+    await second.getByText('Sign in to Setpoint').waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+
+    await admin.page.getByRole('button', { name: 'Disable grace' }).click();
+    await admin.page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click();
+    await admin.page.getByText('grace is disabled.').waitFor();
+    await admin.context.close();
+  });
+
+  test('a session that ends keeps what was typed, and goes on after a sign-in', async () => {
+    const token = await service.token('Admin');
+    const options = { token, headers: { 'x-svc-confirmed': 'true' } };
+    const add = { ...options, body: { name: 'linus', role: 'Engineer', confirmed: true } };
+    const added = await service.request('POST', '/api/v1/identity/users', add);
+    const code = String(added.body['data']?.['link']).split('=')[1];
+    await service.request('POST', '/session/password', { token: null, body: { code, password } });
+    const { page, context } = await visit(browser, service, { role: null });
+    await signedIn(page, 'linus');
+    await page.goto(`${service.base}/#/points/4:action:1`);
+    await page.getByRole('button', { name: 'Override' }).click();
+    await page.getByRole('dialog').getByLabel('Reason').fill('half a sentence');
+    await context.clearCookies();
+    const ended = page.getByRole('dialog', { name: 'Your sign-in has expired' });
+    await ended.waitFor();
+    await ended.getByLabel('Name').fill('linus');
+    await ended.getByLabel('Password', { exact: true }).fill(password);
+    await page.keyboard.press('Enter');
+    await ended.waitFor({ state: 'detached' });
+    expect(await page.getByRole('dialog').getByLabel('Reason').inputValue()).toBe('half a sentence');
+    await context.close();
+  });
+});

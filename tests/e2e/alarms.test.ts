@@ -1,0 +1,175 @@
+/** Alarms of a running service [alarms §1]: raised, acknowledged, shelved, sent on, and kept over a kill. */
+
+import { writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { shelveSecondsMax } from '../../src/api/alarms.ts';
+import { type ModbusDevice, startModbusDevice } from '../../src/testing/modbus-server.ts';
+import {
+  editorFlow,
+  runCommand,
+  startTestService,
+  type TestFolders,
+  type TestService,
+  testFolders,
+  waitFor,
+} from './running-service.ts';
+
+const site = (port: number): string => `schema: svc.site.v1
+site: { id: tank-farm, name: Tank farm, timezone: UTC }
+channels:
+  - { id: plc, driver: modbus-tcp, host: 127.0.0.1, port: ${port}, unit_id: 1, poll_interval_ms: 50, timeout_ms: 1000, word_order: big }
+instances:
+  - id: 1
+    name: plant
+    points:
+      - { id: 1, name: soc, kind: measurement, unit: "%", channel: plc, address: { table: holding, register: 0, type: uint16 } }
+      - { id: 1, name: setpoint, kind: action, unit: kW, min: 0, max: 100, step: 1, channel: plc, address: { table: holding, register: 10, type: uint16 } }
+alarms:
+  - { id: soc-high, name: Battery full, point: { instance: 1, point: 1 }, above: 90, deadband: 5, priority: high, message: Stop charging. }
+`;
+
+interface Alarm {
+  readonly id: string;
+  readonly state: string;
+  readonly count: number;
+  readonly first_out: boolean;
+  readonly acknowledged_by: { readonly id: string } | null;
+}
+
+describe('[alarms §4] alarms of a running service', () => {
+  let device: ModbusDevice;
+  let folders: TestFolders;
+  let service: TestService;
+  let receiver: Server;
+  /** Bodies that the receiver took. */
+  const taken: { alarm: string; state: string; site: string }[] = [];
+  let refusals = 2;
+  const alarms = async (query = ''): Promise<Alarm[]> =>
+    ((await service.read(`/alarms${query}`)).body['data'] as unknown as { list: Alarm[] }).list;
+  const alarm = async (id: string): Promise<Alarm | undefined> => (await alarms()).find((each) => each.id === id);
+  const inState = (id: string, state: string, deadlineMs = 20_000): Promise<Alarm> =>
+    waitFor(async () => {
+      const found = await alarm(id);
+      return found?.state === state ? found : undefined;
+    }, deadlineMs);
+
+  beforeAll(async () => {
+    receiver = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        if (refusals-- > 0) response.writeHead(503).end();
+        else {
+          taken.push(JSON.parse(Buffer.concat(chunks).toString('utf8')));
+          response.writeHead(204).end();
+        }
+      });
+    });
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+    device = await startModbusDevice();
+    device.holding.writeUInt16BE(50, 0);
+    folders = testFolders(site(device.port));
+    const { port } = receiver.address() as AddressInfo;
+    writeFileSync(
+      join(folders.config, 'service.yaml'),
+      `alarms: { interval_ms: 100, channel_offline_ms: 300, rule_ms: 500, notify_retry_ms: 50 }
+notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
+`,
+    );
+    service = await startTestService(folders);
+  });
+  afterAll(async () => {
+    await service.stop();
+    receiver.close();
+    folders.remove();
+    await device.stop();
+  });
+
+  test('a threshold raises its alarm once; an engineer acknowledges it, a viewer may not, and its end is kept', async () => {
+    expect(await alarm('soc-high')).toMatchObject({ state: 'normal', count: 0 });
+    device.holding.writeUInt16BE(95, 0);
+    expect(await inState('soc-high', 'active-unacknowledged')).toMatchObject({ count: 1, first_out: true });
+    const path = '/api/v1/automation/api/alarms/soc-high/acknowledge';
+    const refused = await service.request('POST', path, {
+      token: await service.token('Viewer'),
+      body: { confirmed: true },
+      headers: { 'x-svc-confirmed': 'true' },
+    });
+    expect(refused.status).toBe(403);
+    const answer = await service.command('POST', '/alarms/soc-high/acknowledge');
+    expect(answer.body['data']).toMatchObject({ state: 'active-acknowledged', count: 1 });
+    device.holding.writeUInt16BE(20, 0);
+    await inState('soc-high', 'normal');
+    const { list } = (await service.read('/alarms/history')).body['data'] as unknown as {
+      list: { id: string; state: string; by: unknown }[];
+    };
+    expect(list.filter(({ id }) => id === 'soc-high').map(({ state, by }) => [state, by !== null])).toEqual([
+      ['active-unacknowledged', false],
+      ['active-acknowledged', true],
+      ['normal', false],
+    ]);
+    const token = await service.token('Admin');
+    const events = await service.request('GET', '/api/v1/audit/events?action=automation.alarm.acknowledge', { token });
+    expect(events.text).toContain('automation-alarm:soc-high');
+  });
+
+  test('every change reaches the receiver in order, although it refused at first', async () => {
+    const own = await waitFor(() => {
+      const states = taken.filter(({ alarm: id }) => id === 'soc-high').map(({ state }) => state);
+      return states.length >= 3 ? states : undefined;
+    });
+    expect(own).toEqual(['active-unacknowledged', 'active-acknowledged', 'normal']);
+    expect(taken[0]).toMatchObject({ site: 'tank-farm', name: 'Battery full', priority: 'high' });
+  });
+
+  test('shelved alarms leave the view and come back at their time, by the command line too', async () => {
+    device.holding.writeUInt16BE(95, 0);
+    await inState('soc-high', 'active-unacknowledged');
+    const env = { ...process.env, SVC_BASE_URL: service.base, SVC_ACCESS_TOKEN: await service.token('Engineer') };
+    const shelve = ['alarms', 'shelve', 'soc-high', '--for', '4', '--reason', 'a test of ours', '--confirmed'];
+    const done = runCommand('setpoint.ts', shelve, env);
+    expect([done.status, done.stdout.includes('shelved')]).toEqual([0, true]);
+    expect(await alarms('?state=shelved')).toHaveLength(1);
+    expect((await service.command('POST', '/alarms/soc-high/acknowledge')).status).toBe(422);
+    expect(await inState('soc-high', 'active-unacknowledged')).toMatchObject({ count: 2 });
+    const listed = runCommand('setpoint.ts', ['alarms', 'list'], env);
+    expect(listed.stdout).toContain('soc-high');
+    for (const seconds of [0, shelveSecondsMax + 1]) {
+      const body = { for_seconds: seconds, reason: 'too short or too long' };
+      expect((await service.command('POST', '/alarms/soc-high/shelve', body)).status).toBe(400);
+    }
+    const longest = { for_seconds: shelveSecondsMax, reason: 'as long as it may be' };
+    expect((await service.command('POST', '/alarms/soc-high/shelve', longest)).status).toBe(200);
+  });
+
+  test('a device that goes away, a rule that is skipped, an override and a killed process are alarms by themselves', async () => {
+    const id = Number((await service.command('POST', '/rules', { name: 'keep' })).body['data']?.['id']);
+    const trigger_config = { type: 'interval', interval_ms: 100 };
+    await service.command('PUT', `/rules/${id}`, { flow_json: editorFlow('x > 10', 10), trigger_config });
+    await service.command('POST', `/rules/${id}/enable`);
+    const body = { value: 7, for_seconds: 600, reason: 'by hand' };
+    expect((await service.command('POST', '/points/1/action/1/override', body)).status).toBe(200);
+    await inState('override-active', 'active-unacknowledged');
+    await device.stop();
+    await inState('channel-offline:plc', 'active-unacknowledged');
+    expect(await inState(`rule-skipped:${id}`, 'active-unacknowledged')).toMatchObject({ first_out: false });
+    await device.start();
+    await inState('channel-offline:plc', 'cleared-unacknowledged', 30_000);
+    await service.stop('SIGKILL');
+    service = await startTestService(folders);
+    await inState('engine-restarted', 'active-unacknowledged');
+    expect((await alarm('override-active'))?.count).toBe(1);
+  });
+
+  test('what cannot be is refused: an unknown alarm, a state that there is not, a window that ends before it begins', async () => {
+    const answers = [
+      await service.command('POST', '/alarms/nothing/acknowledge'),
+      await service.read('/alarms?state=asleep'),
+      await service.read('/alarms/history?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z'),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([404, 400, 400]);
+  });
+});

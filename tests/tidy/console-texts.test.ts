@@ -1,0 +1,65 @@
+/** The console speaks several languages: what a person reads stands in its catalogues, and every catalogue has all of it. */
+import { globSync, readFileSync } from 'node:fs';
+import { parseSync, Visitor } from 'oxc-parser';
+import { expect, test } from 'vitest';
+
+/** Attributes that a person reads or hears. */
+const read = ['label', 'title', 'placeholder', 'description', 'alt', 'aria-label', 'aria-description', 'error'];
+/** Names and signs, the same in every language. */
+const isWord = (text: string): boolean => /\p{L}{2,}/u.test(text);
+
+/** Texts of a component that are no catalogue's. */
+function strayTexts(path: string, source = readFileSync(path, 'utf8')): string[] {
+  const { program } = parseSync(path, source);
+  const found: string[] = [];
+  new Visitor({
+    JSXText(node) {
+      if (isWord(node.value)) found.push(node.value.trim());
+    },
+    JSXExpressionContainer({ expression }) {
+      if (expression.type === 'Literal' && typeof expression.value === 'string' && isWord(expression.value))
+        found.push(expression.value);
+    },
+    JSXAttribute({ name, value }) {
+      const isRead = name.type === 'JSXIdentifier' && read.includes(name.name);
+      if (isRead && value?.type === 'Literal' && typeof value.value === 'string' && isWord(value.value))
+        found.push(value.value);
+    },
+  }).visit(program);
+  return found;
+}
+
+const components = globSync('console/src/**/*.tsx');
+
+test('no text of a component stands outside the catalogues', () => {
+  expect(components.length).toBeGreaterThan(50);
+  expect(components.flatMap((path) => strayTexts(path).map((text) => `${path}: ${text}`))).toEqual([]);
+});
+
+test('the check finds what it looks for', () => {
+  const source = 'const a = <p title="Spoken" id="unspoken">Hello {"there"} {words.good} 5 %</p>;';
+  expect(strayTexts('a.tsx', source).toSorted()).toEqual(['Hello', 'Spoken', 'there']);
+});
+
+/** Every text of a catalogue, by its place; functions by what they make of numbers and names. */
+function textsOf(value: unknown, place = ''): [string, string][] {
+  if (typeof value === 'string') return [[place, value]];
+  if (typeof value === 'function') {
+    // Two take a list, all others texts or numbers.
+    const given = place.endsWith('/and') || place.endsWith('/or') ? [['a', 'b']] : ['7', '7', '7', '7'];
+    return [[place, String(Reflect.apply(value, undefined, given))]];
+  }
+  return Object.entries(Object(value)).flatMap(([name, member]) => textsOf(member, `${place}/${name}`));
+}
+
+const areas = globSync('*.ts', { cwd: 'console/src/strings/en' }).filter((name) => name !== 'index.ts');
+
+test.each(areas)('German has every text of %s', async (name) => {
+  const english = textsOf(await import(`../../console/src/strings/en/${name}`));
+  const german = textsOf(await import(`../../console/src/strings/de/${name}`));
+  expect(english.length).toBeGreaterThan(5);
+  expect(german.map(([place]) => place).toSorted()).toEqual(english.map(([place]) => place).toSorted());
+  const words = new Map(english);
+  const untranslated = german.filter(([place, text]) => text.split(' ').length > 3 && words.get(place) === text);
+  expect(untranslated.filter(([, text]) => !/^(Setpoint|\d)/.test(text))).toEqual([]);
+});
