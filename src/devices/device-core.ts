@@ -126,13 +126,14 @@ function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log, isolated: I
         },
         done: ({ index, serial }, failure) => {
           if (!isCurrent()) return;
-          if (serial !== 0) taker.report(index, serial, failure === null);
           if (failure === null) counts.sent++;
           else {
             counts.failed++;
             safe.unwritten(index);
             errors.set(index, { index, ...failure, atMs: clock.wallMs() });
           }
+          // Last: another thread that reads a failed result finds its error.
+          if (serial !== 0) taker.report(index, serial, failure === null);
         },
         readFailed: (indexes, failure) => {
           if (!isCurrent()) return;

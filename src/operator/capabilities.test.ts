@@ -1,9 +1,12 @@
-/** The account of ownership as it is answered: stored and newest segments joined, bounded [points §7.3]. */
+/** The account of ownership as it is answered: stored and newest segments joined, bounded [points §7.3]; the list of points. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { CallContext } from '../api/capability.ts';
 import { points } from '../api/points.ts';
 import type { SegmentRow } from '../automation/store/authority-store.ts';
+import type { PointError } from '../devices/device-core.ts';
 import { testCatalogue } from '../testing/site-builder.ts';
+import { tankSite } from '../testing/tank-site.ts';
 import { type OperatorParts, operatorCapabilities, segmentsMaximum } from './capabilities.ts';
 
 const owner = { kind: 'rule', id: '7', name: '', untilMs: null };
@@ -50,4 +53,31 @@ test('[points §7.3] as many segments as an answer may have, one more, and a tim
   expect(await asked(many(segmentsMaximum), [], {})).toHaveLength(segmentsMaximum);
   await expect(asked(many(segmentsMaximum + 1), [], {})).rejects.toThrow(/more than 10000 segments; ask for a shorter/);
   await expect(asked([], [], { from: 'yesterday' })).rejects.toThrow(/query \/from: must be RFC 3339 UTC/);
+});
+
+test('[points §8.1] a command that failed while the list is read is shown with its error', async () => {
+  const pump = 1;
+  const errors: PointError[] = [];
+  const command = { value: 5, written: 5, atMs: 1000, result: 'failed', by: 'rule 7' };
+  const parts = {
+    site: tankSite,
+    sample: async () => null,
+    store: { names: async () => new Map() },
+    errors: async () => [...errors],
+    engine: {
+      ask: async () => {
+        await nextTurn();
+        errors.push({ index: pump, code: 'refused', message: 'exception 4', atMs: 1000 });
+        return [{ owner: { ...owner, kind: 'none' }, value: null, command }];
+      },
+    },
+  } as unknown as OperatorParts;
+  const bound = operatorCapabilities(parts).find(({ descriptor }) => descriptor === points.list);
+  const answer = await bound?.handler({
+    params: {},
+    query: { kind: 'action', page_size: '1' },
+  } as unknown as CallContext);
+  expect(answer?.data).toMatchObject({
+    data: { list: [{ last_command: { result: 'failed' }, last_error: { code: 'refused' } }] },
+  });
 });

@@ -78,7 +78,9 @@ async function list(parts: OperatorParts, { query }: CallContext): Promise<Answe
   });
   const shown = found.slice((page - 1) * pageSize, page * pageSize);
   const indexes = shown.filter(({ point }) => point.kind === 'action').map(({ point }) => point.index);
-  const [authority, errors] = await Promise.all([authorityOf(parts, indexes), parts.errors()]);
+  const authority = await authorityOf(parts, indexes);
+  // After the results of commands: a failed one never stands without its error.
+  const errors = await parts.errors();
   const owners = [...(authority?.values() ?? [])].map(({ owner }) => owner);
   const knowledge: PointKnowledge = {
     authority,
