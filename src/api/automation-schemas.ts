@@ -56,6 +56,8 @@ export const listQuery = strict({
 export const historyQuery = strict({
   before: Type.Optional(executionId),
   limit: Type.Optional(pageSize),
+  from: Type.Optional(moment),
+  to: Type.Optional(moment),
 });
 export const deleteQuery = strict({ confirmed: Type.Optional(Type.Literal('true')) });
 

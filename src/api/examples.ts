@@ -164,6 +164,10 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       query: { from: '2026-07-11T00:00:00Z', to: '2026-07-12T00:00:00Z', buckets: '96' },
     },
   ],
+  'automation.point.rules': [
+    { name: 'around the charge', params: { instance: '4', point_type: 'measurement', point: '1' } },
+  ],
+  'automation.channel.list': [{ name: 'all' }],
   'automation.point.override': [
     {
       name: 'battery off for a minute',

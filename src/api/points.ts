@@ -57,6 +57,34 @@ const pointEntry = strict({
   ),
   owner: nullable(owner),
 });
+const ruleOfPoint = { rule_id: Type.Integer(), name: Type.String(), enabled: Type.Boolean() };
+const channelEntry = strict({
+  channel: Type.String(),
+  driver: Type.String(),
+  state: Type.Enum(['online', 'refusing', 'offline']),
+  points: Type.Integer(),
+  last_reading_at: nullable(moment),
+  last_error: nullable(
+    strict({
+      code: Type.String(),
+      message: Type.String(),
+      at: moment,
+      instance: Type.Integer(),
+      point_type: kind,
+      point: Type.Integer(),
+    }),
+  ),
+  /** Null on a machine that stands by: another one talks to the devices. */
+  traffic: nullable(
+    strict({
+      read: Type.Integer(),
+      unread: Type.Integer(),
+      sent: Type.Integer(),
+      failed: Type.Integer(),
+      dropped: Type.Integer(),
+    }),
+  ),
+});
 const grantFacts = {
   override_id: grantId,
   instance: Type.Integer(),
@@ -131,6 +159,39 @@ export const points = {
         ),
       }),
     ),
+  }),
+  rules: automationQuery({
+    name: 'automation.point.rules',
+    summary: 'List the rules that read or write a point, with what they compare it with',
+    path: '/points/:instance/:point_type/:point/rules',
+    params: strict({ instance: wireNumber, point_type: kind, point: wireNumber }),
+    query: wire.noQuery,
+    answer: successOf(
+      strict({
+        readers: Type.Array(
+          strict({
+            ...ruleOfPoint,
+            thresholds: Type.Array(
+              strict({
+                node_id: Type.String(),
+                name: Type.String(),
+                operator: Type.Enum(['<', '<=', '>', '>=', '==', '!=']),
+                value: Type.Number(),
+              }),
+            ),
+          }),
+        ),
+        writers: Type.Array(strict({ ...ruleOfPoint, node_ids: Type.Array(Type.String()) })),
+      }),
+    ),
+  }),
+  channels: automationQuery({
+    name: 'automation.channel.list',
+    summary: 'List the channels with their state, counters and last error',
+    path: '/channels',
+    params: wire.noParams,
+    query: wire.noQuery,
+    answer: successOf(strict({ list: Type.Array(channelEntry) })),
   }),
   override: automationCommand({
     name: 'automation.point.override',

@@ -8,14 +8,14 @@ import { Fault } from '../base/fault.ts';
 import { inTurns } from '../base/turns.ts';
 import { type AutomationParts, etag, notLoaded, ruleIdParameter, ruleResource, succeeded } from './automation-parts.ts';
 import { catalogueView } from './catalogue-view.ts';
+import { historyPage } from './history-page.ts';
 import { topologySteps } from './rule-document.ts';
 import { createRuleMutations } from './rule-mutations.ts';
 import { variablesOf } from './rule-variables.ts';
-import { parsedOrNull, ruleText, ruleView } from './rule-view.ts';
+import { ruleText, ruleView } from './rule-view.ts';
 import type { RuleRow, RuleStore, RuleSummary } from './store/rule-store.ts';
 
 const defaultPageSize = 20;
-const defaultHistoryLimit = 20;
 
 export function automationCapabilities(parts: AutomationParts): HandledCapability[] {
   return [...ruleQueries(parts), ...createRuleMutations(parts), ...schedulerCapabilities(parts)];
@@ -69,17 +69,9 @@ function ruleQueries(parts: AutomationParts): HandledCapability[] {
       resource: ruleResource,
       async handler(context) {
         const row = await ruleOf(store, context);
-        const limit = Number(context.query['limit'] ?? defaultHistoryLimit);
         await engine.settle(row.id);
-        // One more than asked for tells whether a further page exists.
-        const texts = await history.page(row.id, context.query['before'], limit + 1);
-        const records = texts.slice(0, limit).map((text) => parsedOrNull(text));
-        const last = records.at(-1);
-        const nextBefore =
-          texts.length > limit && typeof last === 'object' && last !== null && 'execution_id' in last
-            ? last.execution_id
-            : null;
-        return { data: succeeded({ rule_id: row.id, list: records, next_before: nextBefore }) };
+        const page = await historyPage(history, row.id, context.query);
+        return { data: succeeded({ rule_id: row.id, ...page }) };
       },
     },
     {

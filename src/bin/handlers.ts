@@ -79,7 +79,7 @@ function pointHandlers({ site, runtime, history, memory, store, role, parameters
     ownership: createAuthorityReader(runtime),
     history: history.reader,
     sample: liveSample(site, memory, () => role),
-    errors: () => role.devices.errors(),
+    devices: role.devices,
   });
 }
 

@@ -180,11 +180,11 @@ describe('[platform §7] nothing is forgotten', () => {
       if (name === 'audit.event.search') return 'audit search';
       // The page as a stream, credentials, and what monitoring asks for.
       if (/^(audit\.event\.stream|identity\.|platform\.|data_processing\.)/.test(name)) return null;
-      return `${area}${/^(rule|point|alarm|parameter)$/.test(area) ? 's' : ''} ${what}`;
+      return `${area}${/^(rule|point|alarm|parameter|channel)$/.test(area) ? 's' : ''} ${what}`;
     };
     const expected = operations.flatMap(({ name }) => commandOf(name) ?? []);
     expect(expected.filter((path) => !paths.includes(path))).toEqual([]);
     expect(paths.filter((path) => /process|forecast/.test(path))).toEqual(['forecasts backtest']);
-    expect(expected).toHaveLength(28);
+    expect(expected).toHaveLength(30);
   });
 });

@@ -57,6 +57,7 @@ Exit codes: ${exitCodes.done} done, ${exitCodes.failed} failed, ${exitCodes.notC
     rules: setpoint.command('rules').description('rules of a running service, and rules as files'),
     scheduler: setpoint.command('scheduler').description('the scheduler of a running service'),
     points: setpoint.command('points').description('points of a running service: values, overrides, limits, owners'),
+    channels: setpoint.command('channels').description('channels of a running service: state, last error, traffic'),
     alarms: setpoint.command('alarms').description('alarms of a running service: list, history, acknowledge, shelve'),
     parameters: setpoint.command('parameters').description('parameters of a running service'),
     audit: setpoint.command('audit').description('the audit trail'),

@@ -26,10 +26,18 @@ export interface DeviceSetup {
   readonly materials: DriverMaterials;
 }
 
+/** Commands that the device took, that it refused or that got lost, and that were dropped before they were sent. */
 export interface CommandCounts {
   sent: number;
   failed: number;
   dropped: number;
+}
+
+/** What went over one channel since the device layer started. */
+export interface ChannelTraffic extends CommandCounts {
+  /** Values read, and values that could not be. */
+  read: number;
+  unread: number;
 }
 
 /** What went wrong last at one point. */
@@ -40,7 +48,8 @@ export interface PointError extends DriverFailure {
 }
 
 interface DeviceCore {
-  counts(): CommandCounts;
+  /** In the order of the site's channels. */
+  traffic(): readonly ChannelTraffic[];
   errors(): readonly PointError[];
   stop(): Promise<void>;
 }
@@ -64,7 +73,7 @@ export function idleDeviceCore(
       core ??= startDeviceCore(setup, clock, log, isolated);
     },
     failed: (channel, error) => core?.failed(channel, error),
-    counts: () => core?.counts() ?? { sent: 0, failed: 0, dropped: 0 },
+    traffic: () => core?.traffic() ?? [],
     errors: () => core?.errors() ?? [],
     stop: async () => core?.stop(),
   };
@@ -85,7 +94,6 @@ function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log, isolated: I
     site.points.map((point) => point.maxAgeMs),
   );
   const taker = createCommandTaker(memory, clock, setup.generation, limits.command_max_age_ms);
-  const counts = { sent: 0, failed: 0 };
   const safe = createSafeValues(site.points, memory, clock);
   const errors = new Map<number, PointError>();
   // A core whose generation has passed must not touch the tables of the next one.
@@ -93,6 +101,7 @@ function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log, isolated: I
 
   const channels = site.channels.map((channel, position) => {
     const points = site.points.filter((point) => point.channel === position);
+    const traffic = { sent: 0, failed: 0, read: 0, unread: 0 };
     const refusals = watchRefusals(limits.refusing_after_ms);
     const setOnline = (online: boolean): void => {
       Atomics.store(memory.online, position, online ? 1 : 0);
@@ -112,7 +121,9 @@ function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log, isolated: I
         log: log.with({ channel: channel.id }),
         limits,
         publish: (readings) => {
-          if (isCurrent()) writer.publish(readings);
+          if (!isCurrent()) return;
+          traffic.read += readings.length;
+          writer.publish(readings);
         },
         setOnline: (online) => {
           if (isCurrent()) setOnline(online);
@@ -126,9 +137,9 @@ function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log, isolated: I
         },
         done: ({ index, serial }, failure) => {
           if (!isCurrent()) return;
-          if (failure === null) counts.sent++;
+          if (failure === null) traffic.sent++;
           else {
-            counts.failed++;
+            traffic.failed++;
             safe.unwritten(index);
             errors.set(index, { index, ...failure, atMs: clock.wallMs() });
           }
@@ -137,6 +148,7 @@ function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log, isolated: I
         },
         readFailed: (indexes, failure) => {
           if (!isCurrent()) return;
+          traffic.unread += indexes.length;
           for (const index of indexes) errors.set(index, { index, ...failure, atMs: clock.wallMs() });
         },
         answered: (what, refused) => {
@@ -149,7 +161,7 @@ function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log, isolated: I
       });
       return createDriver(channel, context, setup.materials);
     };
-    return runChannel({
+    const running = runChannel({
       clock,
       limits,
       log: log.with({ channel: channel.id }),
@@ -161,13 +173,15 @@ function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log, isolated: I
         writer.publish(points.map(({ index }) => ({ index, value: Number.NaN, quality: quality.bad })));
       },
     });
+    const dropped = (): number => points.reduce((sum, { index }) => sum + taker.dropped(index), 0);
+    return { running, traffic: (): ChannelTraffic => ({ ...traffic, dropped: dropped() }) };
   });
   const wakeAll = (): void => {
-    for (const channel of channels) channel.wake();
+    for (const { running } of channels) running.wake();
   };
   // First the bell, then the drivers: a channel takes commands from the moment it is online.
   const bell = listen(clock, memory.doorbells, doorbells.commands, wakeAll);
-  for (const channel of channels) channel.start();
+  for (const { running } of channels) running.start();
   const check = (): void => {
     if (stopped) return;
     if (safe.anyDue()) wakeAll();
@@ -176,12 +190,12 @@ function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log, isolated: I
   if (site.points.some((point) => point.holdMaxMs !== undefined)) clock.after(holdCheckMs, check);
 
   return {
-    counts: () => ({ ...counts, dropped: taker.dropped() }),
+    traffic: () => channels.map((channel) => channel.traffic()),
     errors: () => [...errors.values()],
-    failed: (channel, error) => channels[channel]?.failed(error),
+    failed: (channel, error) => channels[channel]?.running.failed(error),
     async stop() {
       bell.stop();
-      await Promise.all(channels.map((channel) => channel.stop()));
+      await Promise.all(channels.map(({ running }) => running.stop()));
       stopped = true;
     },
   };

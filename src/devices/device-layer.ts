@@ -9,7 +9,13 @@ import type { Log, LogLevel } from '../base/log.ts';
 import { type Caller, callThread } from '../base/thread.ts';
 import { beginGeneration, currentGeneration, type PointMemory } from '../points/shared-memory.ts';
 import type { Site } from '../site/site.ts';
-import { type CommandCounts, type DeviceSetup, idleDeviceCore, type PointError } from './device-core.ts';
+import {
+  type ChannelTraffic,
+  type CommandCounts,
+  type DeviceSetup,
+  idleDeviceCore,
+  type PointError,
+} from './device-core.ts';
 import type { DeviceMethods } from './device-protocol.ts';
 import type { OpenWire } from './driver/modbus-client.ts';
 import type { DeviceLimits } from './limits.ts';
@@ -30,7 +36,10 @@ export interface DeviceLayer {
   /** A device thread lives; after a death false until the next one was started. */
   up(): boolean;
   channels(): { readonly id: string; readonly driver: string; readonly state: ChannelState }[];
+  /** Of all channels together. */
   counts(): Promise<CommandCounts>;
+  /** In the order of the site's channels; empty while no device thread lives. */
+  traffic(): Promise<readonly ChannelTraffic[]>;
   /** What went wrong last at each point since the device layer started. */
   errors(): Promise<readonly PointError[]>;
   /** Ends the device thread at once and starts another one, as after a crash. */
@@ -59,7 +68,7 @@ export interface DeviceLayerParts extends MaterialSources {
 /** One running generation. */
 interface Instance {
   connect(): void;
-  counts(): Promise<CommandCounts>;
+  traffic(): Promise<readonly ChannelTraffic[]>;
   errors(): Promise<readonly PointError[]>;
   stop(): Promise<void>;
   kill(): Promise<void>;
@@ -123,7 +132,17 @@ class RestartedLayer implements DeviceLayer {
   }
 
   async counts(): Promise<CommandCounts> {
-    return (await this.#instance?.counts()) ?? { sent: 0, failed: 0, dropped: 0 };
+    const counts = { sent: 0, failed: 0, dropped: 0 };
+    for (const { sent, failed, dropped } of await this.traffic()) {
+      counts.sent += sent;
+      counts.failed += failed;
+      counts.dropped += dropped;
+    }
+    return counts;
+  }
+
+  async traffic(): Promise<readonly ChannelTraffic[]> {
+    return (await this.#instance?.traffic()) ?? [];
   }
 
   async errors(): Promise<readonly PointError[]> {
@@ -212,7 +231,7 @@ function startWorker(setup: DeviceSetup, connects: boolean, logLevel: LogLevel, 
   };
   return {
     connect: () => void caller.call('connect', null).catch(() => undefined),
-    counts: () => caller.call('counts', null),
+    traffic: () => caller.call('traffic', null),
     errors: () => caller.call('errors', null),
     kill,
     async stop() {
@@ -232,7 +251,7 @@ function startTwin(setup: DeviceSetup, clock: Clock, log: Log): Instance {
   const core = idleDeviceCore(setup, clock, log);
   return {
     connect: () => core.connect(),
-    counts: async () => core.counts(),
+    traffic: async () => core.traffic(),
     errors: async () => core.errors(),
     stop: () => core.stop(),
     kill: () => core.stop(),

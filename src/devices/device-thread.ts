@@ -22,7 +22,7 @@ answerCalls<DeviceMethods>(
       core.connect();
       return null;
     },
-    counts: () => core.counts(),
+    traffic: () => core.traffic(),
     errors: () => core.errors(),
     stop: async () => {
       await core.stop();
@@ -30,7 +30,7 @@ answerCalls<DeviceMethods>(
     },
   },
   {
-    questions: ['counts', 'errors'],
+    questions: ['traffic', 'errors'],
     onError: (method, error) => log.error('device layer query failed', { method, error: String(error) }),
   },
 );

@@ -9,15 +9,17 @@ import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
 import { queryWindow, timeLabel } from '../base/timestamp.ts';
-import type { PointError } from '../devices/device-core.ts';
+import type { DeviceLayer } from '../devices/device-layer.ts';
 import type { Historian } from '../historian/historian.ts';
 import type { TableSample } from '../points/sample.ts';
 import type { Grant } from '../rules/authority.ts';
 import type { OwnerSegment } from '../rules/ownership.ts';
 import type { PointFacts, SiteCatalogue } from '../site/catalogue.ts';
 import type { Site } from '../site/site.ts';
+import { channelEntries } from './channels.ts';
 import { pointResourceId } from './grant-endings.ts';
 import { grantView, type LimitRequest, limitOf, type OverrideRequest, overrideOf } from './grants.ts';
+import { rulesOfPoint } from './point-rules.ts';
 import { type Named, ownerView, type PointKnowledge, pointEntry, selected } from './points-view.ts';
 import { trendOf, trendRange } from './trend.ts';
 
@@ -26,12 +28,12 @@ export interface OperatorParts {
   readonly site: Site;
   readonly catalogue: () => SiteCatalogue;
   readonly engine: Pick<EngineClient, 'ask' | 'grant'>;
-  readonly store: Pick<RuleStore, 'names'>;
+  readonly store: Pick<RuleStore, 'names' | 'heads' | 'engineRules'>;
   readonly ownership: AuthorityReader;
   readonly history: Pick<Historian, 'snapshot'>;
   /** Live values, here or where the process that controls has them; null when they cannot be had. */
   readonly sample: () => Promise<TableSample | null>;
-  readonly errors: () => Promise<readonly PointError[]>;
+  readonly devices: Pick<DeviceLayer, 'channels' | 'traffic' | 'errors'>;
 }
 
 const defaultPageSize = 100;
@@ -48,6 +50,8 @@ export function operatorCapabilities(parts: OperatorParts): HandledCapability[] 
   return [
     { descriptor: descriptors.list, resource: listResource, handler: (context) => list(parts, context) },
     { descriptor: descriptors.series, resource: listResource, handler: (context) => series(parts, context) },
+    { descriptor: descriptors.rules, resource: listResource, handler: (context) => rules(parts, context) },
+    { descriptor: descriptors.channels, resource: listResource, handler: () => channels(parts) },
     { descriptor: descriptors.override, resource: pointResource, handler: (context) => override(parts, context) },
     { descriptor: descriptors.limit, resource: pointResource, handler: (context) => limit(parts, context) },
     {
@@ -80,7 +84,7 @@ async function list(parts: OperatorParts, { query }: CallContext): Promise<Answe
   const indexes = shown.filter(({ point }) => point.kind === 'action').map(({ point }) => point.index);
   const authority = await authorityOf(parts, indexes);
   // After the results of commands: a failed one never stands without its error.
-  const errors = await parts.errors();
+  const errors = await parts.devices.errors();
   const owners = [...(authority?.values() ?? [])].map(({ owner }) => owner);
   const knowledge: PointKnowledge = {
     authority,
@@ -122,25 +126,34 @@ async function namesOf({ store }: OperatorParts, owners: readonly Named[]): Prom
 }
 
 function actionPoint(parts: OperatorParts, { params }: CallContext): PointFacts {
-  const ref = { instance: Number(params['instance']), point_type: 'action' as const, point: Number(params['point']) };
-  const point = parts.catalogue().point(ref);
-  if (point === undefined)
-    throw new Fault('not-found', `the site has no action point ${ref.point} of instance ${ref.instance}`);
-  return point;
+  return anyPoint(parts, { ...params, point_type: 'action' });
 }
 
 async function series(parts: OperatorParts, { params, query }: CallContext): Promise<Answer> {
   const { from = '', to = '', buckets } = query;
   const range = trendRange(from, to, buckets === undefined ? undefined : Number(buckets));
-  const [instance, id] = [Number(params['instance']), Number(params['point'])];
-  const found = parts.site.points.find(
-    (point) => point.instance === instance && point.kind === params['point_type'] && point.id === id,
-  );
+  const { instance, point, point_type: type, unit } = anyPoint(parts, params);
+  const kind = type === 'action' ? { kind: type } : {};
+  const list = await trendOf(parts.history, { instance, point, ...kind }, range, parts.clock);
+  return success({ from, to, bucket_seconds: range.bucketMs / 1000, unit, buckets: list });
+}
+
+function anyPoint({ catalogue }: OperatorParts, params: CallContext['params']): PointFacts {
+  const [instance, point] = [Number(params['instance']), Number(params['point'])];
+  const type = params['point_type'] === 'action' ? 'action' : 'measurement';
+  const found = catalogue().point({ instance, point_type: type, point });
   if (found === undefined)
-    throw new Fault('not-found', `the site has no ${params['point_type']} point ${id} of instance ${instance}`);
-  const kind = found.kind === 'action' ? { kind: found.kind } : {};
-  const list = await trendOf(parts.history, { instance, point: id, ...kind }, range, parts.clock);
-  return success({ from, to, bucket_seconds: range.bucketMs / 1000, unit: found.unit, buckets: list });
+    throw new Fault('not-found', `the site has no ${type} point ${point} of instance ${instance}`);
+  return found;
+}
+
+async function rules(parts: OperatorParts, { params }: CallContext): Promise<Answer> {
+  return success(await rulesOfPoint(parts, anyPoint(parts, params), parts.catalogue()));
+}
+
+async function channels({ site, sample, devices }: OperatorParts): Promise<Answer> {
+  const [now, traffic, errors] = await Promise.all([sample(), devices.traffic(), devices.errors()]);
+  return success({ list: channelEntries(site, now, { states: devices.channels(), traffic, errors }) });
 }
 
 function circumstances({ clock }: OperatorParts, context: CallContext) {

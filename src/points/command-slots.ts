@@ -131,7 +131,8 @@ export interface CommandTaker {
   drop(index: number): void;
   /** What the driver reported of a command that it took. */
   report(index: number, serial: number, written: boolean): void;
-  readonly dropped: () => number;
+  /** Commands of one point that were emptied unsent. */
+  dropped(index: number): number;
 }
 
 /** Device side. A command older than `commandMaxAgeMs` is dropped, not sent: a late command is no command. */
@@ -141,15 +142,16 @@ export function createCommandTaker(
   generation: number,
   commandMaxAgeMs: number,
 ): CommandTaker {
-  let dropped = 0;
+  const dropped = new Map<number, number>();
+  const drop = (index: number): void => void dropped.set(index, (dropped.get(index) ?? 0) + 1);
   const tell = (index: number, serial: number, outcome: number): void => {
     Atomics.store(memory.outcome, index, outcome);
     Atomics.store(memory.outcomeSerial, index, serial);
   };
   return {
-    dropped: () => dropped,
+    dropped: (index) => dropped.get(index) ?? 0,
     drop(index) {
-      if (dropCommand(memory, index)) dropped++;
+      if (dropCommand(memory, index)) drop(index);
     },
     report: (index, serial, written) => tell(index, serial, written ? commandOutcomes.written : commandOutcomes.failed),
     take(index) {
@@ -164,7 +166,7 @@ export function createCommandTaker(
       const isCurrent = sameGeneration && mayCommand(memory, nowMs) && ageMs <= commandMaxAgeMs;
       if (isCurrent && Number.isFinite(value)) return { index, value, serial };
       tell(index, serial, commandOutcomes.expired);
-      dropped++;
+      drop(index);
       return null;
     },
   };

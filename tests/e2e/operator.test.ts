@@ -151,7 +151,26 @@ describe('[points §7] an actuator in hand', () => {
       return list[0]?.last_command.result === 'failed' ? list[0] : undefined;
     });
     expect(entry).toMatchObject({ last_error: { code: 'refused', message: expect.stringContaining('exception 4') } });
+    const { list } = (await service.read('/channels')).body['data'] as unknown as {
+      list: { traffic: Record<string, number> }[];
+    };
+    expect(list).toMatchObject([{ channel: 'plc', last_error: { code: 'refused', point_type: 'action', point: 1 } }]);
+    for (const count of ['read', 'sent', 'failed']) expect(list[0]?.traffic[count], count).toBeGreaterThan(0);
     device.refuse(null);
+  });
+
+  test('[points §8.4] the rules of a point, and what a rule did at an instant', async () => {
+    const soc = (await service.read('/points/1/measurement/1/rules')).body['data'];
+    const use = { rule_id: 1, name: 'ten', enabled: true };
+    expect(soc).toMatchObject({ readers: [{ ...use, thresholds: [{ operator: '>', value: 10 }] }], writers: [] });
+    expect((await service.read(`${setpoint}/rules`)).body['data']).toMatchObject({ readers: [], writers: [use] });
+    expect((await service.read('/points/1/action/9/rules')).status).toBe(404);
+    const instant = new Date(Date.now() - 2000).toISOString();
+    const { list } = (await service.read(`/rules/1/history?to=${instant}&limit=1`)).body['data'] as unknown as {
+      list: { started_at: string }[];
+    };
+    expect(list).toHaveLength(1);
+    expect(list[0]?.started_at && list[0].started_at <= instant).toBe(true);
   });
 
   test('[points §9] a parameter is changed for good, within its range, and goes back to the file', async () => {

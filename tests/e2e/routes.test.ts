@@ -42,6 +42,8 @@ const decided = [
 const operator = [
   `GET ${rules}/points`,
   `GET ${rules}/points/:instance/:point_type/:point/series`,
+  `GET ${rules}/points/:instance/:point_type/:point/rules`,
+  `GET ${rules}/channels`,
   `GET ${rules}/points/:instance/action/:point/ownership`,
   `POST ${rules}/points/:instance/action/:point/override`,
   `POST ${rules}/points/:instance/action/:point/limit`,

@@ -52,6 +52,22 @@ const grantColumns: readonly Column<Grant>[] = [
   { title: 'REASON', cell: (grant) => grant.reason },
 ];
 
+type Channel = Static<(typeof points)['channels']['answer']>['data']['list'][number];
+
+const channelColumns: readonly Column<Channel>[] = [
+  { title: 'CHANNEL', cell: ({ channel }) => channel },
+  { title: 'DRIVER', cell: ({ driver }) => driver },
+  { title: 'STATE', cell: ({ state }) => state, paint: ({ state }) => (state === 'online' ? undefined : 'yellow') },
+  { title: 'POINTS', cell: ({ points: count }) => count, align: 'right' },
+  { title: 'LAST READING', cell: ({ last_reading_at: at }) => at },
+  { title: 'READ', cell: ({ traffic }) => traffic?.read, align: 'right' },
+  { title: 'UNREAD', cell: ({ traffic }) => traffic?.unread, align: 'right' },
+  { title: 'SENT', cell: ({ traffic }) => traffic?.sent, align: 'right' },
+  { title: 'FAILED', cell: ({ traffic }) => traffic?.failed, align: 'right' },
+  { title: 'DROPPED', cell: ({ traffic }) => traffic?.dropped, align: 'right' },
+  { title: 'LAST ERROR', cell: ({ last_error: error }) => error?.message },
+];
+
 const bounds = ({ min, max }: Readonly<Record<string, unknown>>): string =>
   [min, max].map((each) => (typeof each === 'number' ? String(each) : '')).join('..');
 
@@ -79,6 +95,35 @@ export const pointCommands = [
         ],
         data.buckets,
       ),
+  }),
+  operationCommand('points rules', points.rules, {
+    description: 'the rules that read or write a point, with what they compare it with',
+    params: { ...place, point_type: 'measurement or action', point: 'the number of a point' },
+    print(terminal, { data: { readers, writers } }) {
+      printTable(
+        terminal,
+        [
+          { title: 'RULE', cell: ({ rule_id: id }) => id },
+          { title: 'NAME', cell: ({ name }) => name },
+          { title: 'ENABLED', cell: ({ enabled }) => (enabled ? 'yes' : 'no') },
+          { title: 'USE', cell: ({ use }) => use },
+          { title: 'DETAILS', cell: ({ details }) => details },
+        ],
+        [
+          ...readers.map((rule) => ({
+            ...rule,
+            use: 'reads',
+            details: rule.thresholds.map(({ name, operator, value }) => `${name}: ${operator} ${value}`).join(', '),
+          })),
+          ...writers.map((rule) => ({ ...rule, use: 'writes', details: rule.node_ids.join(', ') })),
+        ],
+      );
+    },
+  }),
+  operationCommand('channels list', points.channels, {
+    description: 'channels with their state, counters and last error',
+    watch: true,
+    print: (terminal, { data }) => printTable(terminal, channelColumns, data.list),
   }),
   operationCommand('points override', points.override, {
     description: 'hold an action point at a value for a time, above all rules',

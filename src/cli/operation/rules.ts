@@ -44,6 +44,8 @@ export const ruleCommands = [
     members: {
       limit: 'number of executions, 1 to 100',
       before: { flags: '--before <execution>', text: 'only executions before this one' },
+      from: { flags: '--from <time>', text: 'only executions that started then or later' },
+      to: { flags: '--to <time>', text: 'only executions that had started by then' },
     },
     print: (terminal, { data }) => printHistory(terminal, data.list),
   }),

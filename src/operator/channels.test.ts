@@ -1,0 +1,45 @@
+/** Channels as an operator sees them [points §8.5]. */
+import { expect, test } from 'vitest';
+import { quality } from '../site/quality.ts';
+import { tankSite } from '../testing/tank-site.ts';
+import { channelEntries } from './channels.ts';
+
+const sample = {
+  atMs: 10_000,
+  values: [1, null, 2, null],
+  quality: [quality.good, quality.missing, quality.good, quality.missing],
+  agesMs: [4000, null, 1000, null],
+  online: [true],
+};
+const traffic = [{ sent: 1, failed: 2, dropped: 3, read: 4, unread: 5 }];
+const error = (index: number, atMs: number) => ({ index, code: 'refused' as const, message: `at ${atMs}`, atMs });
+
+test('[points §8.5] the newest reading, the newest error with its point, and what the device layer knows', () => {
+  const states = [{ id: 'derived', state: 'refusing' as const }];
+  const errors = [error(1, 500), error(3, 800), error(0, 700)];
+  expect(channelEntries(tankSite, sample, { states, traffic, errors })).toEqual([
+    {
+      channel: 'derived',
+      driver: 'virtual',
+      state: 'refusing',
+      points: 4,
+      last_reading_at: '1970-01-01T00:00:09.000Z',
+      last_error: {
+        code: 'refused',
+        message: 'at 800',
+        at: '1970-01-01T00:00:00.800Z',
+        instance: 1,
+        point_type: 'action',
+        point: 2,
+      },
+      traffic: traffic[0],
+    },
+  ]);
+});
+
+test('[points §8.5] a machine that stands by knows the state from the sample, and no counters', () => {
+  const nothing = { states: [], traffic: [], errors: [] };
+  const [entry] = channelEntries(tankSite, sample, nothing);
+  expect(entry).toMatchObject({ state: 'online', traffic: null, last_error: null });
+  expect(channelEntries(tankSite, null, nothing)[0]).toMatchObject({ state: 'offline', last_reading_at: null });
+});

@@ -1,0 +1,49 @@
+/** The channels of a site as an operator sees them [points §8.5]: pure, from one sample and what the device layer counted. */
+import { timeLabel } from '../base/timestamp.ts';
+import type { ChannelTraffic, PointError } from '../devices/device-core.ts';
+import type { ChannelState } from '../devices/device-layer.ts';
+import { valueOf } from '../points/point-value.ts';
+import type { TableSample } from '../points/sample.ts';
+import type { Site } from '../site/site.ts';
+
+/** What the device layer knows; the lists are empty on a machine that stands by. */
+export interface ChannelKnowledge {
+  readonly states: readonly { readonly id: string; readonly state: ChannelState }[];
+  readonly traffic: readonly ChannelTraffic[];
+  readonly errors: readonly PointError[];
+}
+
+export function channelEntries(
+  site: Pick<Site, 'channels' | 'points'>,
+  sample: TableSample | null,
+  { states, traffic, errors }: ChannelKnowledge,
+) {
+  const channelOf = new Map(site.points.map(({ index, channel }) => [index, channel]));
+  return site.channels.map(({ id, driver }, position) => {
+    const points = site.points.filter(({ channel }) => channel === position);
+    const observed = points.flatMap((point) => valueOf(point, sample).observed_at ?? []);
+    const own = errors.filter(({ index }) => channelOf.get(index) === position);
+    const last = own.reduce<PointError | undefined>((a, b) => (a === undefined || b.atMs >= a.atMs ? b : a), undefined);
+    const failed = site.points.find(({ index }) => index === last?.index);
+    return {
+      channel: id,
+      driver,
+      state:
+        states.find((known) => known.id === id)?.state ?? (sample?.online[position] === true ? 'online' : 'offline'),
+      points: points.length,
+      last_reading_at: observed.toSorted().at(-1) ?? null,
+      last_error:
+        last === undefined || failed === undefined
+          ? null
+          : {
+              code: last.code,
+              message: last.message,
+              at: timeLabel(last.atMs),
+              instance: failed.instance,
+              point_type: failed.kind,
+              point: failed.id,
+            },
+      traffic: traffic[position] ?? null,
+    };
+  });
+}
