@@ -58,6 +58,7 @@ export const historyQuery = strict({
   limit: Type.Optional(pageSize),
   from: Type.Optional(moment),
   to: Type.Optional(moment),
+  changes: Type.Optional(Type.Literal('true')),
 });
 export const deleteQuery = strict({ confirmed: Type.Optional(Type.Literal('true')) });
 

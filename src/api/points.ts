@@ -41,6 +41,8 @@ const pointEntry = strict({
   observed_at: nullable(moment),
   channel: Type.String(),
   channel_state: Type.Enum(['online', 'offline']),
+  /** Which flow is positive, as `site.yaml` says. */
+  sign_convention: nullable(Type.String()),
   writable: Type.Boolean(),
   recorded: Type.Boolean(),
   min: bound,

@@ -50,8 +50,21 @@ export type ResultList = Static<typeof resultListSchema>;
 export const resultParamsSchema = strict({
   result_id: Type.String({ pattern: '^[0-9a-f-]{36}$', description: 'an id of a kept result' }),
 });
-export const resultQuerySchema = strict({ include: Type.Optional(Type.Literal('actuals')) });
+/** Most labels before the horizon that one answer joins. */
+export const labelsBeforeMax = 2000;
+export const resultQuerySchema = strict({
+  include: Type.Optional(Type.Literal('actuals')),
+  before: Type.Optional(
+    Type.String({
+      pattern: '^(0|[1-9][0-9]{0,2}|1[0-9]{3}|2000)$',
+      description: `with include=actuals: how many labels before the horizon, 0 to ${labelsBeforeMax}`,
+    }),
+  ),
+});
+export type ResultQuery = Static<typeof resultQuerySchema>;
 const series = Type.Array(number);
+
+const recordedValue = strict({ timestamp: timestampSchema, value: number });
 
 export const keptResultSchema = strict({
   schema: Type.Literal('svc.data-processing.kept-result.v1'),
@@ -62,7 +75,9 @@ export const keptResultSchema = strict({
   /** One number a point; null where the frame did not hold what the reference needs. */
   references: strict({ persistence: series, same_time_yesterday: series, same_time_last_week: series }),
   /** With `include=actuals`: one a label of the horizon, null where nothing is recorded (yet). */
-  actuals: Type.Optional(Type.Array(strict({ timestamp: timestampSchema, value: number }))),
+  actuals: Type.Optional(Type.Array(recordedValue)),
+  /** With `before`: as many labels before the horizon, the oldest first. */
+  before: Type.Optional(Type.Array(recordedValue)),
 });
 export type KeptResult = Static<typeof keptResultSchema>;
 

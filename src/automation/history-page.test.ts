@@ -1,7 +1,7 @@
 /** Executions of a span of time [rules §2.6]. */
 import { expect, test } from 'vitest';
 import { firstIdAt } from '../base/id.ts';
-import { historyPage } from './history-page.ts';
+import { historyPage, scannedRunsMax } from './history-page.ts';
 
 const idAt = (ms: number): string => `${firstIdAt(ms)}-7000-8000-000000000000`;
 /** One execution a second, of the first ten seconds. */
@@ -39,4 +39,37 @@ test('[rules §2.6] pages of a span: the cursor counts where it is earlier, and 
 test('[rules §2.6] a time that is none, and a span that ends before it begins', async () => {
   await expect(seconds({ from: 'noon' })).rejects.toThrow(/query \/from: must be RFC 3339 UTC/);
   await expect(seconds({ from: at(2), to: at(1) })).rejects.toThrow(/must not be after to/);
+});
+
+const decisions = ['acted', 'acted', 'no_action', 'no_action', 'acted'];
+const deciding = (decided: readonly string[]) => ({
+  page: async (_: number, before: string | undefined, limit: number) =>
+    decided
+      .map((outcome, index) => ({ execution_id: idAt(index * 1000), outcome }))
+      .filter(({ execution_id: id }) => before === undefined || id < before)
+      .toReversed()
+      .slice(0, limit)
+      .map((record) => JSON.stringify(record)),
+});
+
+async function turns(decided: readonly string[], query: Readonly<Record<string, string>> = {}) {
+  const found = await historyPage(deciding(decided), 1, { changes: 'true', limit: '100', ...query });
+  const secondOf = (id: string): number => decided.findIndex((_, index) => idAt(index * 1000) === id);
+  const shown = found.list.map((record) => secondOf((record as { execution_id: string }).execution_id));
+  return [shown, found.next_before === null ? null : secondOf(found.next_before)];
+}
+
+test('[rules §2.6] only changes: a run that decides like the one before is left out, in pages and spans too', async () => {
+  expect(await turns(decisions)).toEqual([[4, 2, 0], null]);
+  expect(await turns(decisions, { limit: '2' })).toEqual([[4, 2], 2]);
+  expect(await turns(decisions, { limit: '2', before: idAt(2000) })).toEqual([[0], null]);
+  expect(await turns(decisions, { from: at(1) })).toEqual([[4, 2], null]);
+});
+
+test('[rules §2.6] a page of changes looks through 1000 runs, and names where the next one begins', async () => {
+  expect(scannedRunsMax).toBe(1000);
+  const quiet = (runs: number) => ['acted', ...Array.from({ length: runs - 1 }, () => 'no_action')];
+  expect(await turns(quiet(1000))).toEqual([[1, 0], null]);
+  expect(await turns(quiet(1002))).toEqual([[], 2]);
+  expect(await turns(quiet(1002), { before: idAt(2000) })).toEqual([[1, 0], null]);
 });

@@ -1,12 +1,15 @@
-/** A page of a rule's executions [rules §2.6]: newest first, before an execution or in a span of time. */
+/** A page of a rule's executions [rules §2.6]: newest first, before an execution, in a span of time, or only where the decision changed. */
 import { Fault } from '../base/fault.ts';
 import { firstIdAt } from '../base/id.ts';
 import { isObject } from '../base/json.ts';
 import { queryTime } from '../base/timestamp.ts';
+import type { ExecutionRecord } from '../rules/record.ts';
 import { parsedOrNull } from './rule-view.ts';
 import type { HistoryReader } from './store/history-store.ts';
 
 const defaultLimit = 20;
+/** Executions that one page of changes looks through: they are parsed in one turn. */
+export const scannedRunsMax = 1000;
 
 interface HistoryPage {
   readonly list: readonly unknown[];
@@ -20,7 +23,7 @@ export async function historyPage(
   query: Readonly<Record<string, string | undefined>>,
 ): Promise<HistoryPage> {
   const limit = Number(query['limit'] ?? defaultLimit);
-  const { from, to, before } = query;
+  const { from, to, before, changes } = query;
   const fromMs = from === undefined ? Number.NEGATIVE_INFINITY : queryTime('from', from);
   const toMs = to === undefined ? Number.POSITIVE_INFINITY : queryTime('to', to);
   if (fromMs > toMs) throw new Fault('invalid-input', 'query /from: must not be after to');
@@ -28,17 +31,32 @@ export async function historyPage(
   const first = from === undefined ? '' : firstIdAt(fromMs);
   const end = to === undefined ? before : firstIdAt(toMs + 1);
   const cursor = before !== undefined && end !== undefined && before < end ? before : end;
-  // One more than asked for tells whether a further page exists.
-  const found = (await history.page(ruleId, cursor, limit + 1)).map((text) => recordOf(parsedOrNull(text)));
+  const scanned = changes === 'true' ? scannedRunsMax : limit;
+  // One more than asked for tells whether a further page exists, and what the oldest one follows.
+  const found = (await history.page(ruleId, cursor, scanned + 1)).map((text) => foundRun(parsedOrNull(text)));
   const inSpan = found.filter(({ id }) => id === null || id >= first);
-  const shown = inSpan.slice(0, limit);
-  return {
-    list: shown.map(({ record }) => record),
-    next_before: inSpan.length > limit ? (shown.at(-1)?.id ?? null) : null,
-  };
+  const seen = inSpan.slice(0, scanned);
+  const fitting = changes === 'true' ? seen.filter((run, at) => run.decision !== found[at + 1]?.decision) : seen;
+  const shown = fitting.slice(0, limit);
+  const last = fitting.length > limit ? shown.at(-1) : seen.at(-1);
+  const hasMore = fitting.length > limit || inSpan.length > scanned;
+  return { list: shown.map(({ record }) => record), next_before: hasMore ? (last?.id ?? null) : null };
 }
 
-function recordOf(record: unknown): { readonly record: unknown; readonly id: string | null } {
-  const id: unknown = isObject(record) ? record['execution_id'] : null;
-  return { record, id: typeof id === 'string' ? id : null };
+interface FoundRun {
+  readonly record: unknown;
+  readonly id: string | null;
+  /** Equal texts are equal decisions. */
+  readonly decision: string | null;
+}
+
+function foundRun(record: unknown): FoundRun {
+  if (!isObject(record) || typeof record['execution_id'] !== 'string') return { record, id: null, decision: null };
+  return { record, id: record['execution_id'], decision: decisionOf(record) };
+}
+
+/** What the rule decided, without the numbers: how it ended, the way through its flow, and what became of its writes. */
+function decisionOf({ outcome, error, execution_path: path, actions_executed: actions }: Partial<ExecutionRecord>) {
+  const writes = actions?.map(({ node_id: node, success, reason }) => [node, success, reason]);
+  return JSON.stringify([outcome, error?.code, path, writes]);
 }

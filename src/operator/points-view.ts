@@ -65,6 +65,7 @@ export function pointEntry(
     ...now,
     channel: site.channels[point.channel]?.id ?? '',
     channel_state: sample?.online[point.channel] === true ? 'online' : 'offline',
+    sign_convention: point.signConvention ?? null,
     writable: point.writable,
     recorded: point.record,
     min: point.min ?? null,

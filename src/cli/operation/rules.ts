@@ -46,6 +46,7 @@ export const ruleCommands = [
       before: { flags: '--before <execution>', text: 'only executions before this one' },
       from: { flags: '--from <time>', text: 'only executions that started then or later' },
       to: { flags: '--to <time>', text: 'only executions that had started by then' },
+      changes: 'only executions that decided otherwise than the one before',
     },
     print: (terminal, { data }) => printHistory(terminal, data.list),
   }),

@@ -5,6 +5,7 @@ import { dataProcessing } from '../../api/processing-capabilities.ts';
 import {
   type KeptResult,
   type ResultList,
+  type ResultQuery,
   type ResultsQuery,
   resultPageSize,
   type Scores,
@@ -109,7 +110,11 @@ async function read({ params, query }: CallContext, parts: ResultParts, signal: 
     frame_digest: found.inputDigest,
     references: referencesOf(found),
   };
-  if (query['include'] !== 'actuals') return result;
+  const { include, before } = query as ResultQuery;
+  if (include !== 'actuals') {
+    if (before === undefined) return result;
+    throw new Fault('invalid-input', 'before asks for recorded values; give include=actuals with it');
+  }
   const route = routeOf(parts.routes, found.kind.taskId, found.kind.bindingId);
   // Another revision may have another grid or unit: what is read now would be no actual of it.
   if (!isDeepStrictEqual(kindOf(route), found.kind))
@@ -117,10 +122,17 @@ async function read({ params, query }: CallContext, parts: ResultParts, signal: 
       'task-not-commissioned',
       'this result is of another revision than the commissioned one; read it without include=actuals',
     );
-  const span = { firstMs: found.firstMs, lastMs: found.firstMs + (found.steps - 1) * cadenceMs };
-  const actualAt = await readActuals(route, span, parts.history, signal);
-  const actuals = times.map((ms, step) => ({ timestamp: written[step] ?? '', value: orNull(actualAt(ms)) }));
-  return { ...result, actuals };
+  const gridMs = route.task.frame.cadence_seconds * 1000;
+  const firstMs = found.firstMs - Number(before ?? 0) * gridMs;
+  const lastMs = found.firstMs + (found.steps - 1) * gridMs;
+  const actualAt = await readActuals(route, { firstMs, lastMs }, parts.history, signal);
+  const recorded = (fromMs: number, toMs: number) =>
+    Array.from({ length: Math.max(0, (toMs - fromMs) / gridMs + 1) }, (_, step) => {
+      const labelMs = fromMs + step * gridMs;
+      return { timestamp: formatTimestamp(labelMs), value: orNull(actualAt(labelMs)) };
+    });
+  const actuals = recorded(found.firstMs, lastMs);
+  return { ...result, actuals, ...(before === undefined ? {} : { before: recorded(firstMs, found.firstMs - gridMs) }) };
 }
 
 function cadenceOf({ steps, firstMs, entry }: FoundResult): number {

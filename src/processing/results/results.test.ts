@@ -1,7 +1,7 @@
 /** [data-processing §8] kept results and their scores over HTTP, on both engines. */
 import { describe, expect, test } from 'vitest';
 import type { KeptResult, ResultList, Scores } from '../../api/processing-results.ts';
-import { resultPageSize } from '../../api/processing-results.ts';
+import { labelsBeforeMax, resultPageSize } from '../../api/processing-results.ts';
 import { dayMs } from '../../base/timestamp.ts';
 import { engines } from '../../testing/engines.ts';
 import { processBody } from '../../testing/fallback-processor.ts';
@@ -110,6 +110,27 @@ describe.each(engines)('kept results on %s', (engine) => {
     ]);
     await site.history.historian.append([row(loadSeries, '12:15:00', 900)]);
     expect((await actuals())?.map(({ value }) => value)).toEqual([900, null]);
+  });
+
+  test('[data-processing §8.3] what led to the forecast is joined, 0 to 2000 labels of it', async () => {
+    const site = await start({ edits: keeping });
+    const { result_id } = await derivedOf(await site.process());
+    await site.history.historian.append([row(loadSeries, '12:15:00', 900)]);
+    const answer = (query: string) => site.send(`/results/${result_id}?${query}`);
+    const kept = await json<KeptResult>(await answer('include=actuals&before=2'));
+    expect(kept.before).toEqual([
+      { timestamp: '2026-07-11T11:45:00Z', value: expect.any(Number) },
+      { timestamp: '2026-07-11T12:00:00Z', value: 840 },
+    ]);
+    expect(kept.actuals?.map(({ value }) => value)).toEqual([900, null]);
+    expect((await json<KeptResult>(await answer('include=actuals&before=0'))).before).toEqual([]);
+    expect((await json<KeptResult>(await answer(`include=actuals&before=${labelsBeforeMax}`))).before).toHaveLength(
+      2000,
+    );
+    expect((await answer(`include=actuals&before=${labelsBeforeMax + 1}`)).status).toBe(400);
+    const alone = await answer('before=2');
+    expect(alone.status).toBe(400);
+    expect(await alone.text()).toContain('give include=actuals with it');
   });
 
   test('the list: newest first, bounded by as_of, in pages', async () => {
