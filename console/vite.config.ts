@@ -9,8 +9,9 @@ import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
 
 const compressible = /\.(js|css|html|svg)$/;
-/** Site, points, alarms and users, and the operations that only they call. */
-const operatorModules = /console\/src\/(site|points|alarms|users)\/|src\/api\/(points|alarms|users)\.ts/;
+/** Site, points, devices, alarms, users and forecasts, and the operations that only they call. */
+const operatorModules =
+  /console\/src\/(site|points|devices|alarms|users|forecasts)\/|src\/api\/(points|alarms|users|processing[a-z-]*)\.ts/;
 const outDir = join(import.meta.dirname, 'dist');
 
 function precompress(): Plugin {

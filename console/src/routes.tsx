@@ -32,6 +32,12 @@ const pointRoute = createRoute({
   component: later(async () => (await import('./points/point-page.tsx')).PointPage),
 });
 
+const devicesRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/devices',
+  component: later(async () => (await import('./devices/devices-page.tsx')).DevicesPage),
+});
+
 const alarmsRoute = createRoute({
   getParentRoute: () => root,
   path: '/alarms',
@@ -90,6 +96,7 @@ const routeTree = root.addChildren([
   siteRoute,
   pointsRoute,
   pointRoute,
+  devicesRoute,
   alarmsRoute,
   usersRoute,
   rulesRoute,

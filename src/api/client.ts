@@ -5,7 +5,7 @@
  */
 import type { Static, TSchema } from 'typebox';
 import * as Type from 'typebox';
-import { Check } from 'typebox/value';
+import { Check } from 'typebox/schema';
 import type { Capability } from './capability.ts';
 import { mapOf } from './map-schema.ts';
 

@@ -21,10 +21,19 @@ test('[points §8.4] thresholds stand right of the reading, with parameters as t
   expect(thresholds.map(({ node_id, name, operator, value }) => `${node_id} ${name} ${operator} ${value}`)).toEqual([
     'd yes > 12',
     'd yes <= 1.5',
+    'd yes > -4',
   ]);
   expect(use(switchFlow('limit - 3 == x', 1)).thresholds).toEqual([
     { node_id: 'd', name: 'yes', operator: '==', value: 7 },
   ]);
+});
+
+test('[points §8.4] both thresholds of a hysteresis, whichever way it is turned', () => {
+  const found = (when: string) =>
+    use(switchFlow(when, 1)).thresholds.map(({ operator, value }) => `${operator} ${value}`);
+  expect(found('hysteresis(x, limit, limit - 2) == 1')).toEqual(['> 10', '< 8']);
+  expect(found('hysteresis(-x, -limit, -(limit + 2)) == 1')).toEqual(['< 10', '> 12']);
+  expect(found('hysteresis(x + 1, limit, 3) == 1')).toEqual([]);
 });
 
 test('[points §8.4] what has no fixed value is no threshold', () => {

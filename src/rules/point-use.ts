@@ -78,10 +78,20 @@ type Found = Pick<Threshold, 'operator' | 'value'>;
 type Constants = ReadonlyMap<string, number>;
 
 function comparisons(node: ExpressionNode, readings: ReadonlySet<string>, parameters: Constants): Found[] {
+  if (node.kind === 'call' && node.name === 'hysteresis') {
+    const [side, above, below] = node.args;
+    if (side === undefined || above === undefined || below === undefined) return [];
+    return [
+      ...(compared(side, above, '>', readings, parameters) ?? []),
+      ...(compared(side, below, '<', readings, parameters) ?? []),
+    ];
+  }
   if (node.kind === 'binary' && isComparison(node.operator)) {
     const { operator, left, right } = node;
-    const found = compared(left, right, operator, readings, parameters);
-    return found ?? compared(right, left, turned[operator], readings, parameters) ?? [];
+    const found =
+      compared(left, right, operator, readings, parameters) ??
+      compared(right, left, turned[operator], readings, parameters);
+    if (found !== undefined) return found;
   }
   return partsOf(node).flatMap((part) => comparisons(part, readings, parameters));
 }
@@ -97,9 +107,12 @@ function compared(
   readings: ReadonlySet<string>,
   parameters: Constants,
 ): Found[] | undefined {
-  if (side.kind !== 'variable' || !readings.has(side.name)) return undefined;
+  const isTurned = side.kind === 'unary' && side.operator === '-';
+  const reading = isTurned ? side.operand : side;
+  if (reading.kind !== 'variable' || !readings.has(reading.name)) return undefined;
   const value = constant(other, parameters);
-  return value === undefined || !Number.isFinite(value) ? undefined : [{ operator, value }];
+  if (value === undefined || !Number.isFinite(value)) return undefined;
+  return [isTurned ? { operator: turned[operator], value: -value } : { operator, value }];
 }
 
 function partsOf(node: ExpressionNode): readonly ExpressionNode[] {

@@ -48,6 +48,111 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await context.close();
   });
 
+  test('the balance is drawn from the points themselves: each flow with its way, and what no meter accounts for', async () => {
+    const { page, context, complaints } = await visit(browser, service, { role: 'Viewer' });
+    await page.getByRole('link', { name: 'Site', exact: true }).click();
+    const feeder = (name: string) =>
+      page.getByRole('listitem').filter({ has: page.getByRole('link', { name, exact: true }) });
+    await feeder('load').getByText('consumes').waitFor();
+    expect(await feeder('load').getAttribute('data-direction')).toBe('out');
+    await feeder('grid')
+      .getByText(/imports|exports|no flow/)
+      .waitFor();
+    await feeder('battery').getByText('%').waitFor();
+    expect(await page.getByRole('listitem').filter({ hasText: 'irradiance' }).count()).toBe(0);
+    await page.getByTestId('rest').getByText('no flow').waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('[points §8.4] the page of a point shows its rules, and an instant of its trend leads to the run of that instant', async () => {
+    const { page, context, complaints } = await visit(browser, service, { role: 'Viewer' });
+    await page.goto(`${service.base}/#/points/4:measurement:1`);
+    const rules = page.getByRole('region', { name: 'Rules' });
+    await rules.getByRole('link', { name: 'Battery charge management' }).waitFor();
+    await rules.getByText('thresholds: < 20 %').waitFor();
+    await page.getByTestId('marks').getByText('Click an instant').waitFor();
+    await page.locator('.uplot .u-over').click({ position: { x: 300, y: 80 } });
+    await page.getByTestId('instant').getByText(/^At /).waitFor();
+    // By keyboard an instant is typed.
+    await page.getByLabel('Instant').fill('2020-01-01T00:00:00');
+    await page.getByTestId('instant').getByText('No rule had run by then.').waitFor();
+    await page.getByLabel('Instant').fill('2100-01-01T00:00:00');
+    const run = page.getByTestId('instant').getByRole('link', { name: 'Battery charge management' });
+    const link = await run.getAttribute('href');
+    await run.click();
+    await page.getByTestId('run-details').waitFor();
+    expect(link).toContain('panel=history&run=');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('a run of long ago opens from its link, whatever has run since', async () => {
+    const list = async (query: string) =>
+      (await service.read(`/rules/1/history?${query}`)).body['data']?.['list'] as unknown as { execution_id: string }[];
+    // More than the console lists.
+    for (let run = 0; run < 55; run++) await service.command('POST', '/rules/1/execute', {});
+    await expect.poll(async () => (await list('limit=100')).length).toBeGreaterThan(55);
+    const first = (await list('limit=100')).at(-1);
+    const { page, context } = await visit(browser, service, { role: 'Viewer' });
+    await page.goto(`${service.base}/#/rules/1?run=%22${first?.execution_id}%22`);
+    await page.getByTestId('run-details').waitFor();
+    await context.close();
+  });
+
+  test('[points §7.2] an override until a time counts down; a limit bounds the actuator; both are given back', async () => {
+    const { page, context, complaints } = await visit(browser, service, { role: 'Engineer' });
+    await page.goto(`${service.base}/#/points/3:action:1`);
+    await page.getByRole('button', { name: 'Override' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Value in kW').fill('120');
+    await dialog.getByText('until', { exact: true }).click();
+    await dialog.getByLabel('Reason').fill('until the shift ends');
+    const submit = dialog.getByRole('button', { name: 'Override', exact: true });
+    await dialog.getByLabel(/Until \(/).fill('2020-01-01T00:00:00');
+    expect(await submit.isDisabled()).toBe(true);
+    const end = await page.evaluate(() => {
+      const at = new Date(Date.now() + 2 * 3600 * 1000);
+      return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+    });
+    await dialog.getByLabel(/Until \(/).fill(end);
+    await submit.click();
+    await page.getByText('pv power_limit is overridden.').waitFor();
+    const countdown = page.getByTestId('countdown');
+    expect(await countdown.textContent()).toMatch(/^(02:00:0\d|01:59:5\d)$/);
+    const before = await countdown.textContent();
+    await expect.poll(() => countdown.textContent(), { timeout: 5000 }).not.toBe(before);
+    await page.getByRole('button', { name: 'Limit', exact: true }).click();
+    const least = dialog.getByLabel('At least, in kW');
+    await dialog.getByLabel('Reason').fill('grid operator called');
+    expect(await dialog.getByRole('button', { name: 'Limit', exact: true }).isDisabled()).toBe(true);
+    await least.fill('10');
+    await dialog.getByLabel('At most, in kW').fill('100');
+    await page.keyboard.press('Enter');
+    await page.getByText('pv power_limit is limited.').waitFor();
+    await expect.poll(() => page.getByTestId('value').textContent(), { timeout: 10_000 }).toBe('100 kW');
+    expect(await countdown.count()).toBe(2);
+    for (const left of [1, 0]) {
+      await page.getByRole('button', { name: 'Release' }).first().click();
+      await dialog.getByRole('button', { name: 'Release' }).click();
+      await expect.poll(() => countdown.count()).toBe(left);
+    }
+    expect((await service.read('/overrides')).body['data']).toEqual({ list: [] });
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('[points §8.5] devices: each channel with its state, its last reading and what went over it', async () => {
+    const { page, context, complaints } = await visit(browser, service, { role: 'Viewer' });
+    await page.getByRole('link', { name: 'Devices', exact: true }).click();
+    const plant = page.locator('[data-channel="plant"]');
+    await plant.getByText('online', { exact: true }).waitFor();
+    await plant.getByText(/[1-9]\d* read, 0 failed/).waitFor();
+    await plant.getByText(/\d+ sent, \d+ failed, \d+ dropped as too late/).waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   test('[alarms §4.2] an override raises its alarm: seen on the first page, acknowledged by keyboard, shelved, gone with its cause', async () => {
     const body = { value: 5, for_seconds: 600, reason: 'by hand' };
     const held = await service.command('POST', '/points/4/action/1/override', body);

@@ -18,6 +18,8 @@ const pictures = join(root, 'docs', 'images');
 const shown = [
   'site-1440',
   'points-1440',
+  'point-1440',
+  'devices-1440',
   'actuator-1440',
   'alarms-1440',
   'rules-1440',
@@ -82,10 +84,18 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
   });
 
   const cases: PageCase[] = [
-    { name: 'site', hash: '/', ready: (page) => page.getByText('Power now').waitFor() },
     { name: 'points', hash: '/points', ready: (page) => page.getByRole('link', { name: 'battery soc' }).waitFor() },
-    { name: 'point', hash: '/points/2:measurement:1', ready: (page) => page.locator('.uplot').waitFor() },
+    {
+      name: 'point',
+      hash: '/points/4:measurement:1',
+      ready: async (page) => {
+        await page.getByLabel('Instant').fill('2100-01-01T00:00:00');
+        await page.getByTestId('instant').getByRole('link').first().waitFor();
+        await page.locator('.uplot').waitFor();
+      },
+    },
     { name: 'actuator', hash: '/points/4:action:1', ready: (page) => page.getByText('Held by, last').waitFor() },
+    { name: 'devices', hash: '/devices', ready: (page) => page.locator('[data-channel="plant"]').waitFor() },
     { name: 'alarms', hash: '/alarms', ready: (page) => page.locator('[data-alarm="override-active"]').waitFor() },
     { name: 'rules', hash: '/rules', ready: (page) => page.getByText('Acted').first().waitFor() },
     {
@@ -129,6 +139,12 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
         await page.getByTestId('issued').waitFor();
         await page.locator('.uplot').nth(1).waitFor();
       },
+    },
+    {
+      // After a forecast was made.
+      name: 'site',
+      hash: '/',
+      ready: (page) => page.getByTestId('site-forecast').locator('.uplot').waitFor(),
     },
   ];
   const views = [1440, 390].flatMap((width) => [false, true].map((dark) => ({ width, dark })));

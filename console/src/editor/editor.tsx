@@ -7,7 +7,7 @@ import { type ReactNode, useCallback, useDeferredValue, useEffect, useMemo, useS
 import { parseTrigger } from '../../../src/rules/trigger/parse.ts';
 import { type PanelName, panels } from '../addresses.ts';
 import { after } from '../clock.ts';
-import { useHistory } from '../history/history-queries.ts';
+import { useChosenRun, useHistory } from '../history/history-queries.ts';
 import { type AnyRecord, runContext, type ShownRun, shownRun } from '../live/run-view.ts';
 import { useLastRun, useWatch } from '../live/stream.ts';
 import { later } from '../parts/later.tsx';
@@ -52,18 +52,16 @@ function useRun(ruleId: number, trial: AnyRecord | null, chosen: string | null, 
   const pushed = useLastRun(ruleId);
   const history = useHistory(ruleId);
   const variables = useRuleVariables(ruleId);
-  const records = history.data?.pages.flatMap((page) => page.list);
+  const newest = history.data?.pages[0]?.list[0];
+  const past = useChosenRun(ruleId, chosen);
   return useMemo(() => {
     if (trial !== null) return shownRun(trial, 'trial');
-    if (chosen !== null) {
-      const record = records?.find(({ execution_id: id }) => id === chosen);
-      return record === undefined ? null : shownRun(record, 'history');
-    }
+    if (chosen !== null) return past === null ? null : shownRun(past, 'history');
     if (hidden) return null;
     // Until one is pushed, the newest that is recorded is the last one known.
-    const last = pushed ?? records?.[0];
+    const last = pushed ?? newest;
     return last === undefined ? null : shownRun(last, 'live', variables.data);
-  }, [trial, chosen, hidden, records, pushed, variables.data]);
+  }, [trial, chosen, past, hidden, newest, pushed, variables.data]);
 }
 
 /** The parser's result for the draft, and the draft as a sentence. Deferred, so that typing stays responsive. */

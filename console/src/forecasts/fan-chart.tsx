@@ -1,4 +1,4 @@
-/** The forecast as a line, its quantiles as a fan of bands around it, and what happened over it. */
+/** The forecast as a line, its quantiles as a fan of bands around it, what led to it, and what happened over it. */
 import 'uplot/dist/uPlot.min.css';
 import { useComputedColorScheme } from '@mantine/core';
 import { useEffect, useRef } from 'react';
@@ -15,15 +15,23 @@ const axisWidthPx = 66;
 /** Opacity of the widest band; each one further in adds as much. */
 const bandAlpha = 0.16;
 
+/** Null where nothing was recorded, or not yet. */
+export interface RecordedValue {
+  readonly timestamp: string;
+  readonly value: number | null;
+}
+
 interface ChartParts {
   readonly output: ForecastOutput;
   /** What was recorded, one a point. */
-  readonly actuals?: readonly (number | null)[] | undefined;
+  readonly actuals?: readonly RecordedValue[] | undefined;
+  /** What was recorded before the first point. */
+  readonly before?: readonly RecordedValue[] | undefined;
   /** What the chart says, for those who do not see it. */
   readonly label: string;
 }
 
-export default function FanChart({ output, actuals, label }: ChartParts) {
+export default function FanChart({ output, actuals, before, label }: ChartParts) {
   const place = useRef<HTMLDivElement>(null);
   const scheme = useComputedColorScheme('light');
   useEffect(() => {
@@ -32,7 +40,7 @@ export default function FanChart({ output, actuals, label }: ChartParts) {
     const { width } = element.getBoundingClientRect();
     const chart = new uPlot(
       optionsFor(output, actuals !== undefined, scheme === 'dark', width),
-      dataOf(output, actuals),
+      dataOf(output, actuals, before ?? []),
       element,
     );
     const observer = new ResizeObserver(([entry]) => {
@@ -43,7 +51,7 @@ export default function FanChart({ output, actuals, label }: ChartParts) {
       observer.disconnect();
       chart.destroy();
     };
-  }, [output, actuals, scheme]);
+  }, [output, actuals, before, scheme]);
   return <div ref={place} className={classes['chartPlace']} role="img" aria-label={label} />;
 }
 
@@ -51,14 +59,22 @@ function probabilities(output: ForecastOutput): number[] {
   return output.points[0]?.quantiles?.map(({ probability }) => probability) ?? [];
 }
 
-/** Times in seconds, the value, then each quantile, then what happened. */
-function dataOf(output: ForecastOutput, actuals: ChartParts['actuals']): uPlot.AlignedData {
+/** Times in seconds, the value, then each quantile, then what happened. Of the time before there is only this. */
+function dataOf(
+  output: ForecastOutput,
+  actuals: ChartParts['actuals'],
+  before: readonly RecordedValue[],
+): uPlot.AlignedData {
   const { points } = output;
+  const times = [...before, ...points].map(({ timestamp }) => Date.parse(timestamp) / 1000);
+  const ahead = (values: readonly (number | null)[]): (number | null)[] => [...before.map(() => null), ...values];
   return [
-    points.map(({ timestamp }) => Date.parse(timestamp) / 1000),
-    points.map(({ value }) => value),
-    ...probabilities(output).map((_, at) => points.map((point) => point.quantiles?.[at]?.value ?? null)),
-    ...(actuals === undefined ? [] : [points.map((_, place) => actuals[place] ?? null)]),
+    times,
+    ahead(points.map(({ value }) => value)),
+    ...probabilities(output).map((_, at) => ahead(points.map((point) => point.quantiles?.[at]?.value ?? null))),
+    ...(actuals === undefined
+      ? []
+      : [[...before.map(({ value }) => value), ...points.map((_, place) => actuals[place]?.value ?? null)]]),
   ];
 }
 

@@ -4,7 +4,7 @@ import { ApiError } from '../../../src/api/client.ts';
 import type { DerivedData, ProcessTaskRequest } from '../../../src/api/processing.ts';
 import { dataProcessing } from '../../../src/api/processing-capabilities.ts';
 import type { TaskDiscoveryEntry } from '../../../src/api/processing-discovery.ts';
-import { resultPageSize } from '../../../src/api/processing-results.ts';
+import { labelsBeforeMax, resultPageSize } from '../../../src/api/processing-results.ts';
 import { nowMs } from '../clock.ts';
 import { call } from '../server/calls.ts';
 
@@ -65,11 +65,18 @@ export function useIssued(entry: TaskDiscoveryEntry, back: number) {
   });
 }
 
-export function useKept(resultId: string) {
+/** How much of the past is drawn before a forecast. */
+const pastMs = 86_400_000;
+
+/** A forecast that was kept, with what was recorded for its labels and the day before them. */
+export function useKept(resultId: string, { forecast }: TaskDiscoveryEntry) {
+  const labels = Math.min(labelsBeforeMax, Math.ceil(pastMs / forecast.cadence_ms));
   return useQuery({
     queryKey: ['forecasts', 'kept', resultId],
-    queryFn: async () =>
-      (await call(dataProcessing.result, { params: { result_id: resultId }, query: { include: 'actuals' } })).data,
+    queryFn: async () => {
+      const query = { include: 'actuals', before: String(labels) } as const;
+      return (await call(dataProcessing.result, { params: { result_id: resultId }, query })).data;
+    },
     placeholderData: keepPreviousData,
     refetchInterval: keptPeriodMs,
   });

@@ -1,7 +1,7 @@
 /** Why a run was refused: in words, and every broken rule in a table. */
 import { Table } from '@mantine/core';
 import * as Type from 'typebox';
-import { Check } from 'typebox/value';
+import { Check } from 'typebox/schema';
 import { ApiError } from '../../../src/api/client.ts';
 import { Failure } from '../parts/failure.tsx';
 import { fullTime } from '../parts/moment.tsx';

@@ -7,6 +7,7 @@ import { shownDuration, shownNumber, withUnit } from '../parts/number.ts';
 import { Notice, Tag } from '../parts/tag.tsx';
 import { forecastWords } from '../strings/forecasts.ts';
 import { type ExplanationSeen, explanationOf } from './explanation.ts';
+import type { RecordedValue } from './fan-chart.tsx';
 import classes from './forecasts.module.css';
 
 const words = forecastWords.result;
@@ -15,10 +16,12 @@ const FanChart = lazy(() => import('./fan-chart.tsx'));
 interface ResultParts {
   readonly derived: DerivedData;
   /** What was recorded for its points, null where nothing was yet; absent where they are not shown. */
-  readonly actuals?: readonly (number | null)[];
+  readonly actuals?: readonly RecordedValue[];
+  /** What was recorded before them. */
+  readonly before?: readonly RecordedValue[] | undefined;
 }
 
-export function ForecastResult({ derived, actuals }: ResultParts) {
+export function ForecastResult({ derived, actuals, before }: ResultParts) {
   const [asTable, setAsTable] = useState(false);
   const { fallback, data } = derived;
   return (
@@ -45,7 +48,7 @@ export function ForecastResult({ derived, actuals }: ResultParts) {
         <PointTable data={data} actuals={actuals} />
       ) : (
         <Suspense fallback={<div className={classes['chart']} />}>
-          <FanChart output={data} actuals={actuals} label={chartLabel(data)} />
+          <FanChart output={data} before={before} actuals={actuals} label={chartLabel(data)} />
         </Suspense>
       )}
       <Explained derived={derived} />
@@ -121,7 +124,7 @@ function PointTable({ data, actuals }: { data: DerivedData['data']; actuals: Res
             <tr key={point.timestamp}>
               <td>{fullTime(point.timestamp)}</td>
               <td>{shownNumber(point.value)}</td>
-              {actuals !== undefined && <td>{shownNumber(actuals[place])}</td>}
+              {actuals !== undefined && <td>{shownNumber(actuals[place]?.value)}</td>}
               {point.quantiles?.map(({ probability, value }) => (
                 <td key={probability}>{shownNumber(value)}</td>
               ))}

@@ -44,7 +44,7 @@ export default function KeptForecasts({ entry }: { entry: TaskDiscoveryEntry }) 
           {found.status === 'unavailable' ? (
             <Notice tone="warn">{words.unavailable(found.reason_code ?? '')}</Notice>
           ) : (
-            <KeptResult resultId={found.result_id} />
+            <KeptResult entry={entry} resultId={found.result_id} />
           )}
         </>
       )}
@@ -52,10 +52,10 @@ export default function KeptForecasts({ entry }: { entry: TaskDiscoveryEntry }) 
   );
 }
 
-function KeptResult({ resultId }: { resultId: string }) {
-  const kept = useKept(resultId);
+function KeptResult({ entry, resultId }: { entry: TaskDiscoveryEntry; resultId: string }) {
+  const kept = useKept(resultId, entry);
   if (kept.isError) return <Failure error={kept.error} />;
-  const { derived, actuals } = kept.data ?? {};
+  const { derived, actuals, before } = kept.data ?? {};
   if (derived === undefined || derived === null) return <div className={classes['chart']} />;
-  return <ForecastResult derived={derived} actuals={actuals?.map(({ value }) => value) ?? []} />;
+  return <ForecastResult derived={derived} actuals={actuals ?? []} before={before} />;
 }

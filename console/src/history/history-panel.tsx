@@ -17,7 +17,7 @@ import { mayAudit } from '../session/token.ts';
 import { t } from '../strings/index.ts';
 import { triggerView } from '../trigger/index.ts';
 import classes from './history-panel.module.css';
-import { useHistory } from './history-queries.ts';
+import { useChosenRun, useHistory } from './history-queries.ts';
 
 const words = t.runs;
 
@@ -33,9 +33,9 @@ export function HistoryPanel({ ruleId, catalogue, chosen, onChoose }: PanelParts
   const history = useHistory(ruleId);
   const hasNew = useNewRuns(ruleId, history.dataUpdatedAt);
   const records = history.data?.pages.flatMap((page) => page.list) ?? [];
+  const shown = useChosenRun(ruleId, chosen);
   if (history.isPending) return <Skeleton height={200} aria-label={t.common.loading} />;
   if (history.isError) return <Failure error={history.error} onRetry={() => void history.refetch()} />;
-  const shown = records.find((record) => record.execution_id === chosen);
   return (
     <Stack gap="sm" data-testid="history">
       <Text size="xs" c="dimmed">
@@ -45,7 +45,7 @@ export function HistoryPanel({ ruleId, catalogue, chosen, onChoose }: PanelParts
       <Button size="compact-sm" variant="default" disabled={!hasNew} onClick={() => void history.refetch()}>
         {hasNew ? words.history.refresh : words.history.upToDate}
       </Button>
-      {shown !== undefined && (
+      {shown !== null && (
         <div className={classes['shown']}>
           <Text fw={600} size="sm">
             {words.history.shown(fullTime(shown.started_at))}

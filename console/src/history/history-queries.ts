@@ -1,19 +1,44 @@
 /** The executions of a rule as the service keeps them, newest first. */
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { automation } from '../../../src/api/automation.ts';
 import { call } from '../server/calls.ts';
 
 const pageSize = '50';
 
+const historyOf = async (ruleId: number, query: Readonly<Record<string, string>>) =>
+  (await call(automation.history, { params: { id: ruleId }, query })).data.data;
+
 export function useHistory(ruleId: number) {
   return useInfiniteQuery({
     queryKey: ['rule', ruleId, 'history'],
-    queryFn: async ({ pageParam }) => {
-      const query = { limit: pageSize, ...(pageParam === null ? {} : { before: pageParam }) };
-      return (await call(automation.history, { params: { id: String(ruleId) }, query })).data.data;
-    },
+    queryFn: ({ pageParam }) =>
+      historyOf(ruleId, { limit: pageSize, ...(pageParam === null ? {} : { before: pageParam }) }),
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.next_before,
     staleTime: 0,
   });
+}
+
+/** When an execution started, as its id says; empty for a text that is no id. */
+export function startOf(executionId: string): string {
+  const startedMs = Number.parseInt(executionId.replace('-', '').slice(0, 12), 16);
+  return Number.isNaN(startedMs) ? '' : new Date(startedMs).toISOString();
+}
+
+/** One execution, however long ago. Null while it is not known. */
+export function useChosenRun(ruleId: number, executionId: string | null) {
+  const listed = useHistory(ruleId)
+    .data?.pages.flatMap((page) => page.list)
+    .find((record) => record.execution_id === executionId);
+  const fetched = useQuery({
+    queryKey: ['rule', ruleId, 'run', executionId],
+    enabled: executionId !== null && listed === undefined,
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async () => {
+      const at = startOf(executionId ?? '');
+      const { list } = await historyOf(ruleId, { from: at, to: at, limit: '100' });
+      return list.find((record) => record.execution_id === executionId) ?? null;
+    },
+  }).data;
+  return listed ?? fetched ?? null;
 }

@@ -5,7 +5,7 @@
 import { useEffect, useSyncExternalStore } from 'react';
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
-import { Check } from 'typebox/value';
+import { Check } from 'typebox/schema';
 import { executionRecord } from '../../../src/api/automation-schemas.ts';
 import { after } from '../clock.ts';
 import { currentSession, expire, onSession } from '../session/session.ts';

@@ -7,6 +7,12 @@ const dayTime = new Intl.DateTimeFormat(locale, {
   minute: '2-digit',
   hour12: false,
 });
+const withSeconds = new Intl.DateTimeFormat(locale, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hour12: false,
+});
 const hourOnly = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', hour12: false });
 
 /** A moment of a chart. */
@@ -14,8 +20,11 @@ export function timeText(seconds: number): string {
   return dayTime.format(new Date(seconds * 1000));
 }
 
-/** The day is said where it begins. */
+/** The day is said where it begins; seconds where ticks lie within a minute. */
 export function axisTimes(_: unknown, ticks: readonly number[]): string[] {
+  const [first, second] = ticks;
+  if (first !== undefined && second !== undefined && second - first < 60)
+    return ticks.map((tick) => withSeconds.format(new Date(tick * 1000)));
   let last = '';
   return ticks.map((tick) => {
     const at = new Date(tick * 1000);

@@ -10,6 +10,8 @@ let tickMs = nowMs();
 let stop: (() => void) | null = null;
 
 function subscribe(listener: () => void): () => void {
+  // While nobody listened no time passed here.
+  if (stop === null) tickMs = nowMs();
   listeners.add(listener);
   stop ??= every(secondMs, () => {
     tickMs = nowMs();

@@ -1,79 +1,80 @@
-/** Takes an actuator in hand: a value, for how long, and why. */
-import { Button, Group, Modal, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
-import { type FormEvent, useState } from 'react';
+/** Takes an actuator in hand: a value or bounds, for how long, and why; and gives it back. */
+import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
 import { announce } from '../parts/announce.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { shownNumber } from '../parts/number.ts';
 import { NumberField } from '../parts/number-field.tsx';
 import { t } from '../strings/index.ts';
 import { pointWords } from '../strings/points.ts';
-import { type GrantEntry, type PointEntry, useOverride, useRelease } from './point-queries.ts';
+import { type GrantEntry, type PointEntry, useLimit, useOverride, useRelease } from './point-queries.ts';
+import { TimedDialog } from './timed-dialog.tsx';
 
 const words = pointWords.override;
-const reasonLengthMin = 3;
-const reasonLengthMax = 500;
-const [firstDuration = ''] = Object.keys(words.durations);
+const timed = { durations: words.durations, durationLabel: words.duration, reasonHint: words.reasonHint };
 
-export function OverrideDialog({ point, onClose }: { point: PointEntry; onClose: () => void }) {
+interface DialogParts {
+  readonly point: PointEntry;
+  readonly onClose: () => void;
+}
+
+export function OverrideDialog({ point, onClose }: DialogParts) {
   const name = `${point.instance_name} ${point.name}`;
   const [value, setValue] = useState<number | null>(point.value);
-  const [seconds, setSeconds] = useState(firstDuration);
-  const [reason, setReason] = useState('');
   const override = useOverride(point, () => {
     announce(words.done(name));
     onClose();
   });
-  const isComplete = value !== null && reason.trim().length >= reasonLengthMin;
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (value !== null && isComplete) override.mutate({ value, seconds: Number(seconds), reason: reason.trim() });
-  };
   return (
-    <Modal opened onClose={onClose} title={words.title(name)} closeButtonProps={{ 'aria-label': t.common.close }}>
-      <form onSubmit={submit}>
-        <Stack>
-          <Text size="sm" c="dimmed">
-            {words.lead} {t.rules.dialog.audited}
-          </Text>
-          <NumberField
-            data-autofocus
-            label={words.value(point.unit)}
-            description={words.range(shownNumber(point.min), shownNumber(point.max))}
-            value={value}
-            onChange={setValue}
-          />
-          <div>
-            <Text size="sm" fw={500} id="override-for">
-              {words.duration}
-            </Text>
-            <SegmentedControl
-              aria-labelledby="override-for"
-              value={seconds}
-              onChange={setSeconds}
-              data={Object.entries(words.durations).map(([each, label]) => ({ value: each, label }))}
-              fullWidth
-            />
-          </div>
-          <TextInput
-            label={words.reason}
-            description={words.reasonHint}
-            maxLength={reasonLengthMax}
-            required
-            value={reason}
-            onChange={(event) => setReason(event.currentTarget.value)}
-          />
-          {override.isError && <Failure error={override.error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              {t.common.cancel}
-            </Button>
-            <Button type="submit" disabled={!isComplete} loading={override.isPending}>
-              {words.submit}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+    <TimedDialog
+      {...timed}
+      title={words.title(name)}
+      lead={words.lead}
+      submit={words.submit}
+      ready={value !== null}
+      work={override}
+      onSubmit={(order) => value !== null && override.mutate({ ...order, value })}
+      onClose={onClose}
+    >
+      <NumberField
+        data-autofocus
+        label={words.value(point.unit)}
+        description={words.range(shownNumber(point.min), shownNumber(point.max))}
+        value={value}
+        onChange={setValue}
+      />
+    </TimedDialog>
+  );
+}
+
+export function LimitDialog({ point, onClose }: DialogParts) {
+  const name = `${point.instance_name} ${point.name}`;
+  const [min, setMin] = useState<number | null>(null);
+  const [max, setMax] = useState<number | null>(null);
+  const limit = useLimit(point, () => {
+    announce(words.limited(name));
+    onClose();
+  });
+  const bounds = { ...(min === null ? {} : { min }), ...(max === null ? {} : { max }) };
+  return (
+    <TimedDialog
+      {...timed}
+      title={words.limitTitle(name)}
+      lead={words.limitLead}
+      submit={words.limit}
+      ready={min !== null || max !== null}
+      work={limit}
+      onSubmit={(order) => limit.mutate({ ...order, ...bounds })}
+      onClose={onClose}
+    >
+      <Group grow align="flex-start">
+        <NumberField data-autofocus label={words.least(point.unit)} value={min} onChange={setMin} />
+        <NumberField label={words.most(point.unit)} value={max} onChange={setMax} />
+      </Group>
+      <Text size="xs" c="dimmed">
+        {words.oneBound} {words.range(shownNumber(point.min), shownNumber(point.max))}
+      </Text>
+    </TimedDialog>
   );
 }
 

@@ -1,11 +1,10 @@
 /** One point: its value now, its trend, and of an actuator who holds it. */
-import { Button, SegmentedControl, Skeleton, Title } from '@mantine/core';
+import { Button, Skeleton, Title } from '@mantine/core';
 import { Link, useParams } from '@tanstack/react-router';
-import { useCallback, useState } from 'react';
+import { useState } from 'react';
 import { useLivePoint, useWatchPoints } from '../live/stream.ts';
 import { Failure } from '../parts/failure.tsx';
-import { later } from '../parts/later.tsx';
-import { Ahead, Moment } from '../parts/moment.tsx';
+import { fullTime, Moment, useNowMs } from '../parts/moment.tsx';
 import { withUnit } from '../parts/number.ts';
 import page from '../parts/page.module.css';
 import { Notice, Tag } from '../parts/tag.tsx';
@@ -14,16 +13,15 @@ import { mayManage } from '../session/token.ts';
 import { NotFound } from '../shell/page-failure.tsx';
 import { t } from '../strings/index.ts';
 import { pointWords } from '../strings/points.ts';
-import { OverrideDialog, ReleaseDialog } from './override-dialog.tsx';
+import { LimitDialog, OverrideDialog, ReleaseDialog } from './override-dialog.tsx';
 import { OwnershipPanel } from './ownership-panel.tsx';
-import { type GrantEntry, type PointEntry, type TimeSpan, useGrants, usePoints, useTrend } from './point-queries.ts';
+import { type GrantEntry, type PointEntry, useGrants, usePoints } from './point-queries.ts';
+import { PointRulesPanel } from './point-rules-panel.tsx';
 import { keyOf, ownerText, ownerTone, qualityTone } from './point-words.ts';
 import classes from './points.module.css';
+import { TrendPanel } from './trend-panel.tsx';
 
 const words = pointWords;
-const TrendChart = later(async () => (await import('./trend-chart.tsx')).default);
-const rangeSeconds = { hour: 3600, day: 86_400, week: 604_800, month: 2_592_000, year: 34_560_000 } as const;
-type Range = keyof typeof rangeSeconds;
 
 export function PointPage() {
   const { pointKey } = useParams({ from: '/points/$pointKey' });
@@ -44,6 +42,7 @@ export function PointPage() {
       </Title>
       <Head point={point} />
       <TrendPanel key={pointKey} point={point} />
+      <PointRulesPanel point={point} />
       {point.point_type === 'action' && <OwnershipPanel point={point} />}
     </div>
   );
@@ -83,7 +82,7 @@ function Head({ point }: { point: PointEntry }) {
 function InHand({ point }: { point: PointEntry }) {
   const session = useSession();
   const grants = useGrants();
-  const [dialog, setDialog] = useState<'override' | GrantEntry | null>(null);
+  const [dialog, setDialog] = useState<'override' | 'limit' | GrantEntry | null>(null);
   const may = session.status !== 'out' && mayManage(session.facts.role);
   const own = (grants.data ?? []).filter((grant) => grant.instance === point.instance && grant.point === point.point);
   const close = (): void => setDialog(null);
@@ -91,7 +90,7 @@ function InHand({ point }: { point: PointEntry }) {
     <>
       {own.map((grant) => (
         <span key={grant.override_id} className={classes['soft']}>
-          {ownerText({ kind: grant.kind, name: grant.reason })} <Ahead at={grant.until} />{' '}
+          {ownerText({ kind: grant.kind, name: grant.reason })} <Countdown at={grant.until} />{' '}
           {may && (
             <Button size="compact-sm" variant="default" onClick={() => setDialog(grant)}>
               {words.override.release}
@@ -100,62 +99,29 @@ function InHand({ point }: { point: PointEntry }) {
         </span>
       ))}
       {may && (
-        <Button size="compact-md" onClick={() => setDialog('override')}>
-          {words.override.open}
-        </Button>
+        <>
+          <Button size="compact-md" onClick={() => setDialog('override')}>
+            {words.override.open}
+          </Button>
+          <Button size="compact-md" variant="default" onClick={() => setDialog('limit')}>
+            {words.override.limit}
+          </Button>
+        </>
       )}
       {dialog === 'override' && <OverrideDialog point={point} onClose={close} />}
-      {dialog !== null && dialog !== 'override' && <ReleaseDialog grant={dialog} onClose={close} />}
+      {dialog === 'limit' && <LimitDialog point={point} onClose={close} />}
+      {dialog !== null && typeof dialog !== 'string' && <ReleaseDialog grant={dialog} onClose={close} />}
     </>
   );
 }
 
-function TrendPanel({ point }: { point: PointEntry }) {
-  const [range, setRange] = useState<Range>('hour');
-  const [chosen, setChosen] = useState<TimeSpan | null>(null);
-  const trend = useTrend(point, rangeSeconds[range], chosen);
-  const zoom = useCallback((span: TimeSpan): void => setChosen(span), []);
-  const { data } = trend;
+/** The rest of a time in hours, minutes and seconds, as it runs down. */
+function Countdown({ at }: { at: string }) {
+  const left = Math.max(0, Math.ceil((Date.parse(at) - useNowMs()) / 1000));
+  const two = (value: number): string => String(value).padStart(2, '0');
   return (
-    <section className={classes['panel']} aria-labelledby="trend">
-      <div className={classes['head']}>
-        <h2 id="trend" className={classes['heading']}>
-          {words.trend.title}
-        </h2>
-        <SegmentedControl
-          aria-label={words.trend.range}
-          size="xs"
-          value={range}
-          onChange={(value) => {
-            setChosen(null);
-            setRange(isRange(value) ? value : 'hour');
-          }}
-          data={Object.entries(words.trend.ranges).map(([value, label]) => ({ value, label }))}
-        />
-        {chosen !== null && (
-          <Button size="compact-sm" variant="default" onClick={() => setChosen(null)}>
-            {words.trend.zoomOut}
-          </Button>
-        )}
-      </div>
-      {trend.isError && <Failure error={trend.error} />}
-      {data?.buckets.length === 0 && (
-        <p className={classes['soft']}>
-          {point.recorded || point.point_type === 'action' ? words.trend.none : words.trend.notRecorded}
-        </p>
-      )}
-      {data !== undefined && data.buckets.length > 0 && (
-        <TrendChart
-          trend={data}
-          steps={point.point_type === 'action'}
-          label={words.trend.chart(point.name, data.buckets.length, words.trend.ranges[range])}
-          onZoom={zoom}
-        />
-      )}
-    </section>
+    <time dateTime={at} title={fullTime(at)} className={classes['number']} data-testid="countdown">
+      {`${two(Math.floor(left / 3600))}:${two(Math.floor(left / 60) % 60)}:${two(left % 60)}`}
+    </time>
   );
-}
-
-function isRange(value: string): value is Range {
-  return Object.hasOwn(rangeSeconds, value);
 }

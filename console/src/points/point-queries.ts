@@ -1,15 +1,19 @@
 /** What the pages of points read and change. */
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { Static } from 'typebox';
+import { automation } from '../../../src/api/automation.ts';
 import { points } from '../../../src/api/points.ts';
 import { nowMs } from '../clock.ts';
+import { startOf } from '../history/history-queries.ts';
 import { call } from '../server/calls.ts';
 import { queryClient } from '../server/queries.ts';
+import type { TimedOrder } from './timed-dialog.tsx';
 
 export type PointEntry = Static<(typeof points)['list']['answer']>['data']['list'][number];
 export type GrantEntry = Static<(typeof points)['overrides']['answer']>['data']['list'][number];
 export type PointOwner = NonNullable<PointEntry['owner']>;
 export type OwnershipView = Static<(typeof points)['ownership']['answer']>['data'];
+export type PointRules = Static<(typeof points)['rules']['answer']>['data'];
 export type TrendView = Static<(typeof points)['series']['answer']>['data'];
 
 /** Beside the stream, which pushes values: owners, commands and errors come with the list alone. */
@@ -51,6 +55,48 @@ export function useOwnership(point: PointEntry) {
   });
 }
 
+export function usePointRules({ instance, point_type, point }: PointEntry) {
+  const params = { instance: String(instance), point_type, point: String(point) };
+  return useQuery({
+    queryKey: ['point-rules', params],
+    queryFn: async () => (await call(points.rules, { params })).data.data,
+    refetchInterval: trendPeriodMs,
+  });
+}
+
+async function runsOf(ruleId: number, query: Readonly<Record<string, string>>) {
+  return (await call(automation.history, { params: { id: ruleId }, query })).data.data;
+}
+export type PointRun = Awaited<ReturnType<typeof runsOf>>['list'][number];
+
+/** Of each rule the last run that had started by then. */
+export function useRunsAt(rules: readonly number[], unix: number) {
+  const to = timeOf(unix);
+  return useQuery({
+    queryKey: ['runs-at', rules, to],
+    queryFn: async () => {
+      const found = await Promise.all(rules.map((id) => runsOf(id, { to, limit: '1' })));
+      return found.flatMap(({ list }) => list);
+    },
+    placeholderData: (before) => before,
+  });
+}
+
+/** The runs of a span in which one of the rules decided otherwise than before, and since when they are complete. */
+export function useTurns(rules: readonly number[], span: TimeSpan | null) {
+  return useQuery({
+    queryKey: ['turns', rules, span],
+    enabled: span !== null && rules.length > 0,
+    queryFn: async () => {
+      const query = { from: timeOf(span?.from ?? 0), to: timeOf(span?.to ?? 0), changes: 'true', limit: '100' };
+      const found = await Promise.all(rules.map((id) => runsOf(id, query)));
+      const cut = found.flatMap(({ next_before: next }) => (next === null ? [] : [startOf(next)]));
+      return { runs: found.flatMap(({ list }) => list), completeFrom: cut.toSorted().at(-1) ?? null };
+    },
+    placeholderData: (before) => before,
+  });
+}
+
 /** A span of time in seconds since the epoch. */
 export interface TimeSpan {
   readonly from: number;
@@ -59,36 +105,46 @@ export interface TimeSpan {
 
 /** The trend of the last `seconds`, or of a span that the reader chose. */
 export function useTrend(point: PointEntry, seconds: number, chosen: TimeSpan | null) {
-  const params = {
-    instance: String(point.instance),
-    point_type: point.point_type,
-    point: String(point.point),
-  };
+  const { instance, point_type: kind, point: id } = point;
   return useQuery({
-    queryKey: ['trend', params, seconds, chosen],
-    queryFn: async () => {
-      const span = chosen ?? latest(seconds);
-      const at = (unix: number): string => new Date(unix * 1000).toISOString();
-      const query = { from: at(span.from), to: at(span.to), buckets: String(trendBuckets) };
-      return (await call(points.series, { params, query })).data.data;
-    },
+    queryKey: ['trend', instance, kind, id, seconds, chosen],
+    queryFn: () => fetchTrend(point, seconds, trendBuckets, chosen),
     placeholderData: (before) => before,
     ...(chosen === null ? { refetchInterval: trendPeriodMs } : {}),
   });
 }
 
-/** On whole buckets, and these on whole minutes where they are that wide: then rollups are exact, and nothing else is read. */
-function latest(seconds: number): TimeSpan {
-  const bucket = Math.ceil(seconds / trendBuckets);
-  const step = bucket >= 60 ? Math.ceil(bucket / 60) * 60 : bucket;
-  const to = Math.ceil(nowMs() / 1000 / step) * step;
-  return { from: to - step * trendBuckets, to };
+export async function fetchTrend(
+  { instance, point_type, point }: PointEntry,
+  seconds: number,
+  buckets: number,
+  chosen: TimeSpan | null = null,
+): Promise<TrendView> {
+  const { from, to } = chosen ?? latest(seconds, buckets);
+  const params = { instance: String(instance), point_type, point: String(point) };
+  const query = { from: timeOf(from), to: timeOf(to), buckets: String(buckets) };
+  return (await call(points.series, { params, query })).data.data;
 }
 
-interface OverrideOrder {
+function timeOf(unix: number): string {
+  return new Date(unix * 1000).toISOString();
+}
+
+/** On whole buckets, and these on whole minutes where they are that wide: then rollups are exact, and nothing else is read. */
+function latest(seconds: number, buckets: number): TimeSpan {
+  const bucket = Math.ceil(seconds / buckets);
+  const step = bucket >= 60 ? Math.ceil(bucket / 60) * 60 : bucket;
+  const to = Math.ceil(nowMs() / 1000 / step) * step;
+  return { from: to - step * buckets, to };
+}
+
+interface OverrideOrder extends TimedOrder {
   readonly value: number;
-  readonly seconds: number;
-  readonly reason: string;
+}
+
+interface LimitOrder extends TimedOrder {
+  readonly min?: number;
+  readonly max?: number;
 }
 
 async function refresh(): Promise<void> {
@@ -103,6 +159,21 @@ export function useOverride(point: PointEntry, onDone: () => void) {
       call(points.override, {
         params: { instance: String(point.instance), point: String(point.point) },
         body: { value, for_seconds: seconds, reason },
+        confirmed: true,
+      }),
+    onSuccess: async () => {
+      onDone();
+      await refresh();
+    },
+  });
+}
+
+export function useLimit(point: PointEntry, onDone: () => void) {
+  return useMutation({
+    mutationFn: ({ seconds, ...order }: LimitOrder) =>
+      call(points.limit, {
+        params: { instance: String(point.instance), point: String(point.point) },
+        body: { ...order, for_seconds: seconds },
         confirmed: true,
       }),
     onSuccess: async () => {

@@ -24,6 +24,7 @@ import {
   type TableFilter,
 } from './point-words.ts';
 import classes from './points.module.css';
+import { Sparkline } from './sparkline.tsx';
 
 const words = pointWords;
 
@@ -79,6 +80,7 @@ function PointTable({ points }: { points: readonly PointEntry[] }) {
           <th scope="col" className={classes['number']}>
             {words.columns.value}
           </th>
+          <th scope="col">{words.columns.day}</th>
           <th scope="col">{words.columns.quality}</th>
           <th scope="col">{words.columns.owner}</th>
           <th scope="col">{words.columns.command}</th>
@@ -103,6 +105,9 @@ function PointRow({ point }: { point: PointEntry }) {
         <div className={classes['soft']}>{keyOf(point)}</div>
       </td>
       <td className={classes['number']}>{withUnit(now.value, point.unit)}</td>
+      <td>
+        <Sparkline point={point} />
+      </td>
       <td>
         <Tag tone={qualityTone(now)}>{words.quality[now.quality]}</Tag>
         {!isGood(now) && error !== null && <div className={classes['soft']}>{error.message}</div>}

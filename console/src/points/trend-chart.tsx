@@ -1,4 +1,7 @@
-/** The trend of a point: the mean as a line in the band from the lowest to the highest value. Drag to zoom in. */
+/**
+ * The trend of a point: the mean as a line in the band from the lowest to the highest value, thresholds across it, and marks where
+ * a decision changed. Drag to zoom in, click to pick an instant.
+ */
 import 'uplot/dist/uPlot.min.css';
 import { useComputedColorScheme } from '@mantine/core';
 import { useEffect, useRef } from 'react';
@@ -15,22 +18,40 @@ const axisWidthPx = 66;
 /** A selection of fewer pixels is a click. */
 const dragPxMin = 5;
 
+/** A threshold across the chart. */
+export interface ChartLine {
+  readonly value: number;
+  readonly label: string;
+}
+
+/** An instant at the lower edge. */
+export interface ChartMark {
+  /** Seconds since the epoch. */
+  readonly unix: number;
+  readonly isTrouble: boolean;
+}
+
 interface ChartParts {
   readonly trend: TrendView;
   /** A command stands until the next one: steps instead of slopes. */
   readonly steps: boolean;
+  readonly lines: readonly ChartLine[];
+  readonly marks: readonly ChartMark[];
   readonly label: string;
   readonly onZoom: (span: TimeSpan) => void;
+  readonly onPick: (unix: number) => void;
 }
 
-export default function TrendChart({ trend, steps, label, onZoom }: ChartParts) {
+export default function TrendChart({ label, ...parts }: ChartParts) {
   const place = useRef<HTMLDivElement>(null);
   const scheme = useComputedColorScheme('light');
+  const { trend, steps, lines, marks, onZoom, onPick } = parts;
   useEffect(() => {
     const element = place.current;
     if (element === null) return;
     const { width } = element.getBoundingClientRect();
-    const chart = new uPlot(optionsFor(trend, steps, scheme === 'dark', width, onZoom), dataOf(trend), element);
+    const drawn = { trend, steps, lines, marks, onZoom, onPick, isDark: scheme === 'dark', width };
+    const chart = new uPlot(optionsFor(drawn), dataOf(trend), element);
     const observer = new ResizeObserver(([entry]) => {
       if (entry !== undefined) chart.setSize({ width: entry.contentRect.width, height: heightPx });
     });
@@ -39,7 +60,7 @@ export default function TrendChart({ trend, steps, label, onZoom }: ChartParts) 
       observer.disconnect();
       chart.destroy();
     };
-  }, [trend, steps, scheme, onZoom]);
+  }, [trend, steps, lines, marks, scheme, onZoom, onPick]);
   return <div ref={place} className={classes['chart']} role="img" aria-label={label} />;
 }
 
@@ -71,13 +92,13 @@ function add(
   values.forEach((column, index) => column.push(row[index] ?? null));
 }
 
-function optionsFor(
-  trend: TrendView,
-  steps: boolean,
-  isDark: boolean,
-  width: number,
-  onZoom: ChartParts['onZoom'],
-): uPlot.Options {
+interface Drawn extends Omit<ChartParts, 'label'> {
+  readonly isDark: boolean;
+  readonly width: number;
+}
+
+function optionsFor(drawn: Drawn): uPlot.Options {
+  const { trend, steps, isDark, width, lines } = drawn;
   const line = isDark ? '#4ba9b8' : '#0b6f7b';
   const fill = isDark ? 'rgba(75, 169, 184, 0.22)' : 'rgba(11, 111, 123, 0.18)';
   const text = isDark ? '#a9b4bd' : '#4d5963';
@@ -85,32 +106,105 @@ function optionsFor(
   const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 } };
   const value = (_: uPlot, raw: number | null): string => withUnit(raw, trend.unit);
   const paths = steps ? uPlot.paths.stepped?.({ align: 1 }) : undefined;
-  const drawn = { points: { show: trend.buckets.length < 2 }, value, ...(paths === undefined ? {} : { paths }) };
+  const shape = { points: { show: trend.buckets.length < 2 }, value, ...(paths === undefined ? {} : { paths }) };
   return {
     width,
     height: heightPx,
     cursor: { drag: { x: true, y: false, setScale: false } },
-    scales: { x: { time: true } },
+    scales: { x: { time: true }, y: { range: (_, least, most) => rangeOf(least, most, lines) } },
     axes: [
       { ...axis, values: axisTimes },
       { ...axis, size: axisWidthPx, values: (_, ticks) => ticks.map((tick) => shownNumber(tick)) },
     ],
     series: [
       { label: words.time, value: (_, raw) => (raw === null ? '' : timeText(raw)) },
-      { label: words.mean, stroke: line, width: 2, ...drawn },
-      { label: words.max, stroke: fill, width: 1, ...drawn },
-      { label: words.min, stroke: fill, width: 1, ...drawn },
+      { label: words.mean, stroke: line, width: 2, ...shape },
+      { label: words.max, stroke: fill, width: 1, ...shape },
+      { label: words.min, stroke: fill, width: 1, ...shape },
     ],
     bands: [{ series: [2, 3], fill }],
     hooks: {
+      draw: [
+        (chart) => {
+          drawLines(chart, drawn, text);
+          drawMarks(chart, drawn, text);
+        },
+      ],
+      ready: [(chart) => chart.over.addEventListener('click', (event) => pickAt(chart, event, drawn.onPick))],
       setSelect: [
         (chart) => {
           const { left, width: wide } = chart.select;
           if (wide < dragPxMin) return;
           const [from, to] = [left, left + wide].map((pixel) => Math.round(chart.posToVal(pixel, 'x')));
-          if (from !== undefined && to !== undefined && to > from) onZoom({ from, to });
+          if (from !== undefined && to !== undefined && to > from) drawn.onZoom({ from, to });
         },
       ],
     },
   };
+}
+
+/** Room above and below, as a share of the values' range. */
+const roomShare = 0.08;
+
+/** All values and all thresholds, with some room. */
+function rangeOf(least: number | null, most: number | null, lines: readonly ChartLine[]): [number, number] {
+  const values = [...lines.map(({ value }) => value), ...[least, most].filter((value) => value !== null)];
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const room = (high - low) * roomShare || Math.abs(high) * roomShare || 1;
+  return [low - room, high + room];
+}
+
+/** The click at the end of a drag picks nothing. */
+function pickAt(chart: uPlot, event: MouseEvent, onPick: ChartParts['onPick']): void {
+  if (chart.select.width >= dragPxMin) return;
+  onPick(chart.posToVal(event.clientX - chart.over.getBoundingClientRect().left, 'x'));
+}
+
+const lineTextPx = 11;
+const dash = [5, 4];
+
+function drawLines({ ctx, bbox, valToPos }: uPlot, { lines }: Drawn, color: string): void {
+  ctx.save();
+  ctx.strokeStyle = color;
+  ctx.fillStyle = color;
+  ctx.textAlign = 'left';
+  ctx.textBaseline = 'alphabetic';
+  ctx.font = `${lineTextPx * devicePixelRatio}px system-ui, sans-serif`;
+  ctx.setLineDash(dash.map((each) => each * devicePixelRatio));
+  for (const { value, label } of lines) {
+    const y = Math.round(valToPos(value, 'y', true)) + 0.5;
+    ctx.beginPath();
+    ctx.moveTo(bbox.left, y);
+    ctx.lineTo(bbox.left + bbox.width, y);
+    ctx.stroke();
+    ctx.fillText(label, bbox.left + 4, y - 4, bbox.width);
+  }
+  ctx.restore();
+}
+
+const markPx = 5;
+
+/** Triangles at the lower edge: filled where a run failed or was skipped. */
+function drawMarks({ ctx, bbox, valToPos }: uPlot, { marks, isDark }: Drawn, color: string): void {
+  const size = markPx * devicePixelRatio;
+  const bottom = bbox.top + bbox.height;
+  ctx.save();
+  for (const { unix, isTrouble } of marks) {
+    const x = valToPos(unix, 'x', true);
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    ctx.beginPath();
+    ctx.moveTo(x, bottom - 2 * size);
+    ctx.lineTo(x + size, bottom);
+    ctx.lineTo(x - size, bottom);
+    ctx.closePath();
+    ctx.strokeStyle = isTrouble ? troubleColor(isDark) : color;
+    ctx.fillStyle = troubleColor(isDark);
+    if (isTrouble) ctx.fill();
+    ctx.stroke();
+  }
+  ctx.restore();
+}
+
+function troubleColor(isDark: boolean): string {
+  return isDark ? '#e6b566' : '#8a5a00';
 }

@@ -129,6 +129,7 @@ function useCommands(): PageCommand[] {
   const pages: PageCommand[] = [
     { id: 'site', label: t.common.pages.site, group: words.page, run: () => void navigate({ to: '/' }) },
     { id: 'points', label: t.common.pages.points, group: words.page, run: () => void navigate({ to: '/points' }) },
+    { id: 'devices', label: t.common.pages.devices, group: words.page, run: () => void navigate({ to: '/devices' }) },
     { id: 'alarms', label: t.common.pages.alarms, group: words.page, run: () => void navigate({ to: '/alarms' }) },
     { id: 'rules', label: t.common.pages.rules, group: words.page, run: () => void navigate({ to: '/rules' }) },
     {

@@ -102,6 +102,9 @@ function Pages() {
       <Link to="/points" className={className} aria-current={current('/points')}>
         {words.pages.points}
       </Link>
+      <Link to="/devices" className={className}>
+        {words.pages.devices}
+      </Link>
       <Link to="/alarms" className={className}>
         {words.pages.alarms}
       </Link>

@@ -16,13 +16,13 @@ import { type ListedRule, useRuleName, useRules } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
 import { pointWords, siteWords } from '../strings/points.ts';
 import { AlarmsPanel } from './alarms-panel.tsx';
-import { balanceOf } from './balance.ts';
+import { BalancePanel } from './balance-panel.tsx';
+import { ForecastPanel } from './forecast-panel.tsx';
 import { ParametersPanel } from './parameters-panel.tsx';
 
 const words = siteWords;
 const decisionsMax = 10;
 const troubleMax = 8;
-const overviewDigits = 3;
 
 export function SitePage() {
   const points = usePoints();
@@ -41,10 +41,11 @@ export function SitePage() {
       {points.isPending && <Skeleton height={260} radius="md" aria-label={t.common.loading} />}
       {points.data !== undefined && (
         <>
-          <Balance points={all} />
+          <BalancePanel points={all} />
           <div className={classes['columns']}>
             <div>
               <Actuators points={all.filter(({ point_type: kind }) => kind === 'action')} />
+              <ForecastPanel />
               <ParametersPanel />
             </div>
             <div>
@@ -57,42 +58,6 @@ export function SitePage() {
       )}
     </div>
   );
-}
-
-function Balance({ points }: { points: readonly PointEntry[] }) {
-  const tiles = balanceOf(points);
-  if (tiles.length === 0) return null;
-  return (
-    <section aria-labelledby="balance">
-      <h2 id="balance" className={classes['heading']}>
-        {words.balance}
-      </h2>
-      <div className={classes['tiles']}>
-        {tiles.map(({ power, level }) => (
-          <div key={keyOf(power)} className={classes['tile']}>
-            <PointLink point={power} label={power.instance_name} />
-            <Value point={power} />
-            {level !== null && <Value point={level} small />}
-          </div>
-        ))}
-      </div>
-    </section>
-  );
-}
-
-function Value({ point, small = false }: { point: PointEntry; small?: boolean }) {
-  const now = useLivePoint(point);
-  return (
-    <div className={classes[small ? 'soft' : 'tileValue']}>
-      {withUnit(rounded(now.value), point.unit)}{' '}
-      {!isGood(now) && <Tag tone={qualityTone(now)}>{pointWords.quality[now.quality]}</Tag>}
-    </div>
-  );
-}
-
-/** An overview needs no more digits; the page of the point has them. */
-function rounded(value: number | null): number | null {
-  return value === null ? null : Number(value.toPrecision(overviewDigits));
 }
 
 function Actuators({ points }: { points: readonly PointEntry[] }) {

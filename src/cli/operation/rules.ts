@@ -46,7 +46,11 @@ export const ruleCommands = [
       before: { flags: '--before <execution>', text: 'only executions before this one' },
       from: { flags: '--from <time>', text: 'only executions that started then or later' },
       to: { flags: '--to <time>', text: 'only executions that had started by then' },
-      changes: 'only executions that decided otherwise than the one before',
+      changes: {
+        flags: '--changes',
+        text: 'only executions that decided otherwise than the one before',
+        value: 'true',
+      },
     },
     print: (terminal, { data }) => printHistory(terminal, data.list),
   }),

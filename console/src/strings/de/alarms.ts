@@ -36,7 +36,6 @@ export const alarmWords: typeof english = {
     lead: 'Der Alarm verschwindet aus der Ansicht, bis die Zeit um ist. Dann kommt er zurück, falls seine Bedingung noch gilt.',
     duration: 'Für',
     durations: { 900: '15 min', 3600: '1 h', 14400: '4 h', 86400: '24 h' },
-    reason: 'Grund',
     reasonHint: 'mindestens 3 Zeichen; alle sehen ihn',
     submit: 'Zurückstellen',
     done: (name) => `${name} ist zurückgestellt.`,

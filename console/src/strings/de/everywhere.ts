@@ -18,6 +18,7 @@ export const common: typeof english = {
   pages: {
     site: 'Anlage',
     points: 'Punkte',
+    devices: 'Geräte',
     alarms: 'Alarme',
     rules: 'Regeln',
     audit: 'Audit',

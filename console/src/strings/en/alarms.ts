@@ -31,7 +31,6 @@ export const alarmWords = {
     lead: 'The alarm leaves the view until the time is over. Then it comes back if its condition still holds.',
     duration: 'For',
     durations: { 900: '15 min', 3600: '1 h', 14400: '4 h', 86400: '24 h' } as Readonly<Record<string, string>>,
-    reason: 'Reason',
     reasonHint: 'at least 3 characters; everybody sees it',
     submit: 'Shelve',
     done: (name: string) => `${name} is shelved.`,

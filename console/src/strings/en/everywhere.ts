@@ -17,6 +17,7 @@ export const common = {
   pages: {
     site: 'Site',
     points: 'Points',
+    devices: 'Devices',
     alarms: 'Alarms',
     rules: 'Rules',
     audit: 'Audit',

@@ -1,0 +1,89 @@
+/** Channels to devices: whether each works, when it was read last, what failed, and how much went over it. */
+import { Skeleton, Title } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { Failure } from '../parts/failure.tsx';
+import { Moment } from '../parts/moment.tsx';
+import { shownNumber } from '../parts/number.ts';
+import page from '../parts/page.module.css';
+import table from '../parts/table.module.css';
+import { Tag } from '../parts/tag.tsx';
+import { keyOf } from '../points/point-words.ts';
+import points from '../points/points.module.css';
+import { deviceWords } from '../strings/devices.ts';
+import { t } from '../strings/index.ts';
+import { type ChannelView, channelTone, useChannels } from './device-queries.ts';
+
+const words = deviceWords;
+
+export function DevicesPage() {
+  const channels = useChannels();
+  return (
+    <div className={page['page']}>
+      <Title order={1} size="h2">
+        {words.title}
+      </Title>
+      <p className={page['lead']}>{words.lead}</p>
+      {channels.isError && channels.data === undefined && (
+        <Failure error={channels.error} onRetry={() => void channels.refetch()} />
+      )}
+      {channels.isPending && <Skeleton height={200} radius="md" aria-label={t.common.loading} />}
+      {channels.data?.length === 0 && <p>{words.none}</p>}
+      {channels.data !== undefined && channels.data.length > 0 && (
+        <table className={table['table']} aria-label={words.title}>
+          <thead>
+            <tr>
+              {Object.values(words.columns).map((column) => (
+                <th key={column} scope="col">
+                  {column}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {channels.data.map((channel) => (
+              <ChannelRow key={channel.channel} channel={channel} />
+            ))}
+          </tbody>
+        </table>
+      )}
+    </div>
+  );
+}
+
+function ChannelRow({ channel }: { channel: ChannelView }) {
+  const { last_error: error, last_reading_at: at, traffic } = channel;
+  return (
+    <tr data-channel={channel.channel}>
+      <td>
+        <span className={points['name']}>{channel.channel}</span>
+        <div className={points['soft']}>
+          {channel.driver}, {words.points(channel.points)}
+        </div>
+      </td>
+      <td>
+        <Tag tone={channelTone(channel)}>{words.states[channel.state]}</Tag>
+      </td>
+      <td>{at === null ? words.never : <Moment at={at} />}</td>
+      <td>
+        {error !== null && (
+          <>
+            {error.message}
+            <div className={points['soft']}>
+              <Link to="/points/$pointKey" params={{ pointKey: keyOf(error) }} className={points['name'] ?? ''}>
+                {keyOf(error)}
+              </Link>{' '}
+              <Moment at={error.at} />
+            </div>
+          </>
+        )}
+      </td>
+      <td className={points['soft']}>
+        {traffic === null ? words.standby : words.read(shownNumber(traffic.read), shownNumber(traffic.unread))}
+      </td>
+      <td className={points['soft']}>
+        {traffic !== null &&
+          words.sent(shownNumber(traffic.sent), shownNumber(traffic.failed), shownNumber(traffic.dropped))}
+      </td>
+    </tr>
+  );
+}

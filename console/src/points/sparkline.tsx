@@ -1,0 +1,67 @@
+/** The last 24 hours of a point as a small line, fetched once its row comes into view. */
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
+import { pointWords } from '../strings/points.ts';
+import { fetchTrend, type PointEntry, type TrendView } from './point-queries.ts';
+import classes from './points.module.css';
+
+const daySeconds = 86_400;
+const buckets = 48;
+const refreshMs = 300_000;
+const box = { width: 96, height: 24, edge: 2 };
+/** Of the usual distance between two values, how much breaks the line. */
+const gapBuckets = 3;
+
+export function Sparkline({ point }: { point: PointEntry }) {
+  const place = useRef<HTMLDivElement>(null);
+  const [seen, setSeen] = useState(false);
+  useEffect(() => {
+    const element = place.current;
+    if (element === null || seen) return;
+    const observer = new IntersectionObserver((entries) => {
+      if (entries.some(({ isIntersecting }) => isIntersecting)) setSeen(true);
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [seen]);
+  const { instance, point_type: kind, point: id } = point;
+  const trend = useQuery({
+    queryKey: ['sparkline', instance, kind, id],
+    enabled: seen && (point.recorded || kind === 'action'),
+    staleTime: refreshMs,
+    refetchInterval: refreshMs,
+    queryFn: () => fetchTrend(point, daySeconds, buckets),
+  });
+  return (
+    <div ref={place} className={classes['sparkline']}>
+      {trend.data !== undefined && trend.data.buckets.length > 1 && (
+        <svg
+          viewBox={`0 0 ${box.width} ${box.height}`}
+          role="img"
+          aria-label={pointWords.trend.sparkline(`${point.instance_name} ${point.name}`)}
+        >
+          <path d={pathOf(trend.data)} fill="none" stroke="currentColor" strokeWidth={1.5} />
+        </svg>
+      )}
+    </div>
+  );
+}
+
+/** Of the mean, from the lowest to the highest one; a gap in what was recorded breaks the line. */
+function pathOf({ from, to, bucket_seconds: seconds, buckets: values }: TrendView): string {
+  const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
+  const means = values.map(({ mean }) => mean);
+  const [low, high] = [Math.min(...means), Math.max(...means)];
+  const { width, height, edge } = box;
+  const yOf = (mean: number): number =>
+    high === low ? height / 2 : height - edge - ((mean - low) / (high - low)) * (height - 2 * edge);
+  let beforeMs = Number.NEGATIVE_INFINITY;
+  return values
+    .map(({ t: at, mean }) => {
+      const ms = Date.parse(at);
+      const command = ms - beforeMs > gapBuckets * seconds * 1000 ? 'M' : 'L';
+      beforeMs = ms;
+      return `${command}${(((ms - fromMs) / (toMs - fromMs)) * width).toFixed(1)} ${yOf(mean).toFixed(1)}`;
+    })
+    .join('');
+}

@@ -1,0 +1,169 @@
+/** The trend of a point: a range or a span that was zoomed to, the thresholds of its rules, and where their decisions changed. */
+import { Button, SegmentedControl, TextInput } from '@mantine/core';
+import { useCallback, useMemo, useState } from 'react';
+import { Failure } from '../parts/failure.tsx';
+import { later } from '../parts/later.tsx';
+import { fullTime } from '../parts/moment.tsx';
+import { withUnit } from '../parts/number.ts';
+import { outcomeOf } from '../rules/rule-words.ts';
+import { pointWords } from '../strings/points.ts';
+import { InstantPanel } from './instant-panel.tsx';
+import { type PointEntry, type PointRules, type TimeSpan, usePointRules, useTrend, useTurns } from './point-queries.ts';
+import classes from './points.module.css';
+import type { ChartLine, ChartMark } from './trend-chart.tsx';
+
+const words = pointWords.trend;
+const TrendChart = later(async () => (await import('./trend-chart.tsx')).default);
+const rangeSeconds = { hour: 3600, day: 86_400, week: 604_800, month: 2_592_000, year: 34_560_000 } as const;
+type Range = keyof typeof rangeSeconds;
+
+export function TrendPanel({ point }: { point: PointEntry }) {
+  const [range, setRange] = useState<Range>('hour');
+  const [chosen, setChosen] = useState<TimeSpan | null>(null);
+  const [instant, setInstant] = useState<number | null>(null);
+  const trend = useTrend(point, rangeSeconds[range], chosen);
+  const zoom = useCallback((span: TimeSpan): void => setChosen(span), []);
+  const { data } = trend;
+  const { rules, lines } = useRulesOf(point);
+  const shown = useMemo(() => (data === undefined ? null : spanOf(data)), [data]);
+  const turns = useTurns([...rules.keys()], shown).data;
+  const marks = useMemo(() => (turns?.runs ?? []).map(markOf), [turns]);
+  return (
+    <section className={classes['panel']} aria-labelledby="trend">
+      <TrendHead
+        range={range}
+        zoomed={chosen !== null}
+        onRange={(next) => {
+          setChosen(null);
+          setRange(next);
+        }}
+        onZoomOut={() => setChosen(null)}
+      />
+      {trend.isError && <Failure error={trend.error} />}
+      {data?.buckets.length === 0 && (
+        <p className={classes['soft']}>
+          {point.recorded || point.point_type === 'action' ? words.none : words.notRecorded}
+        </p>
+      )}
+      {data !== undefined && data.buckets.length > 0 && (
+        <>
+          <TrendChart
+            trend={data}
+            steps={point.point_type === 'action'}
+            lines={lines}
+            marks={marks}
+            label={words.chart(point.name, data.buckets.length, words.ranges[range])}
+            onZoom={zoom}
+            onPick={setInstant}
+          />
+          {rules.size > 0 && (
+            <MarksLine marks={marks.length} completeFrom={turns?.completeFrom ?? null} onInstant={setInstant} />
+          )}
+        </>
+      )}
+      {instant !== null && rules.size > 0 && (
+        <InstantPanel point={point} rules={rules} unix={instant} onClose={() => setInstant(null)} />
+      )}
+    </section>
+  );
+}
+
+interface HeadParts {
+  readonly range: Range;
+  readonly zoomed: boolean;
+  readonly onRange: (range: Range) => void;
+  readonly onZoomOut: () => void;
+}
+
+function TrendHead({ range, zoomed, onRange, onZoomOut }: HeadParts) {
+  return (
+    <div className={classes['head']}>
+      <h2 id="trend" className={classes['heading']}>
+        {words.title}
+      </h2>
+      <SegmentedControl
+        aria-label={words.range}
+        size="xs"
+        value={range}
+        onChange={(value) => onRange(isRange(value) ? value : 'hour')}
+        data={Object.entries(words.ranges).map(([value, label]) => ({ value, label }))}
+      />
+      {zoomed && (
+        <Button size="compact-sm" variant="default" onClick={onZoomOut}>
+          {words.zoomOut}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+interface MarksParts {
+  readonly marks: number;
+  readonly completeFrom: string | null;
+  readonly onInstant: (unix: number | null) => void;
+}
+
+/** How many decisions are marked and since when, and the instant as a field. */
+function MarksLine({ marks, completeFrom, onInstant }: MarksParts) {
+  return (
+    <div className={classes['row']}>
+      <p className={classes['soft']} data-testid="marks">
+        {marks > 0 && words.marks(marks)} {completeFrom !== null && words.marksFrom(fullTime(completeFrom))}{' '}
+        {words.pick}
+      </p>
+      <TextInput
+        type="datetime-local"
+        step={1}
+        size="xs"
+        label={words.instant}
+        onChange={(event) => onInstant(unixOf(event.currentTarget.value))}
+      />
+    </div>
+  );
+}
+
+/** The rules that read or write the point by name, and their thresholds as lines. */
+function useRulesOf(point: PointEntry): { rules: ReadonlyMap<number, string>; lines: readonly ChartLine[] } {
+  const { data } = usePointRules(point);
+  return useMemo(() => {
+    const { readers = [], writers = [] } = data ?? {};
+    return {
+      rules: new Map([...readers, ...writers].map(({ rule_id: id, name }) => [id, name])),
+      lines: linesOf(readers, point.unit),
+    };
+  }, [data, point.unit]);
+}
+
+/** One line a value, whatever number of rules compare with it. */
+function linesOf(readers: PointRules['readers'], unit: string): ChartLine[] {
+  const labels = new Map<number, Set<string>>();
+  for (const { name, enabled, thresholds } of readers) {
+    if (!enabled) continue;
+    for (const { operator, value } of thresholds) {
+      const own = labels.get(value) ?? new Set<string>();
+      labels.set(value, own.add(words.threshold(name, operator, withUnit(value, unit))));
+    }
+  }
+  return [...labels].map(([value, texts]) => ({ value, label: [...texts].join('; ') }));
+}
+
+function spanOf({ from, to }: { readonly from: string; readonly to: string }): TimeSpan {
+  return { from: Date.parse(from) / 1000, to: Date.parse(to) / 1000 };
+}
+
+function markOf({ started_at: at, outcome }: { readonly started_at: string; readonly outcome: string }): ChartMark {
+  return {
+    unix: Date.parse(at) / 1000,
+    isTrouble: outcomeOf(outcome).tone !== 'good' && outcomeOf(outcome).tone !== 'calm',
+  };
+}
+
+/** Of a time in the browser's zone; null while it is not complete. */
+function unixOf(local: string): number | null {
+  const ms = new Date(local).getTime();
+  return Number.isNaN(ms) ? null : ms / 1000;
+}
+
+function isRange(value: string): value is Range {
+  return Object.hasOwn(rangeSeconds, value);
+}
