@@ -59,7 +59,7 @@ async function trends(): Promise<void> {
     );
   const read = (shiftMs: number) => () => {
     const range = trendRange(timeLabel(endMs - days * dayMs + shiftMs), timeLabel(endMs + shiftMs), buckets);
-    return trendOf(historian, series, range, systemClock);
+    return trendOf(historian, series, range, systemClock, historyLimits.trend_timeout_ms);
   };
   const [whole, cut] = [await measured(read(0)), await measured(read(-12_345))];
   const raw = new DatabaseSync(file, { readOnly: true });

@@ -414,6 +414,16 @@ describe('[points §7.3] the account of who held a point', () => {
       ['safe', 42],
     ]);
     expect(segments[1]?.contenders).toEqual([{ kind: 'rule', id: '7', name: '', reason: 'overridden' }]);
+    // Who has not tried for `contending_ms` is no longer the next owner.
+    const waits = new Bench();
+    await waits.override(42, 3600);
+    waits.cycle([{ rule: 7, priority: 1, value: 10 }]);
+    waits.advance(automationLimits.contending_ms);
+    waits.cycle();
+    expect(waits.view().next?.owner.kind).toBe('rule');
+    waits.advance(1);
+    waits.cycle();
+    expect(waits.view().next?.owner.kind).toBe('none');
     segments.slice(1).forEach((segment, before) => expect(segments[before]?.toMs).toBe(segment.fromMs));
     expect([...bench.segments.keys()].filter((key) => key.startsWith('1:action:1@'))).toHaveLength(4);
   });

@@ -10,6 +10,7 @@ import { type Contender, noOwner, type Owner, type OwnerSegment } from '../rules
 import type { PointFacts, SiteCatalogue } from '../site/catalogue.ts';
 import type { CommandSource } from '../site/command-port.ts';
 import { type Snapshot, usable } from '../site/snapshot.ts';
+import type { AutomationLimits } from './limits.ts';
 import { type AuthorityStore, type EndedGrant, type SegmentRow, segmentOf } from './store/authority-store.ts';
 
 export interface AuthorityKeeperParts {
@@ -18,7 +19,7 @@ export interface AuthorityKeeperParts {
   readonly ladder: Ladder;
   readonly port: CommandWriter;
   readonly store: AuthorityStore;
-  readonly limits: { readonly override_repeat_ms: number; readonly overrides_maximum: number };
+  readonly limits: Pick<AutomationLimits, 'override_repeat_ms' | 'overrides_maximum' | 'contending_ms'>;
   readonly now: () => ClockTimes;
   /** Hears of grants that ended by themselves. */
   readonly onEnded: (ended: readonly EndedGrant[]) => void;
@@ -55,9 +56,6 @@ interface NextOwner {
   /** Wall milliseconds; null where the moment is not known. */
   readonly atMs: number | null;
 }
-
-/** A contender that has not tried for this long no longer counts as the next owner. */
-const contendingMs = 120_000;
 
 export class AuthorityKeeper {
   readonly #parts: AuthorityKeeperParts;
@@ -302,12 +300,12 @@ export class AuthorityKeeper {
 
   /** Who would own the point when the present owner ends. */
   #nextOwner(point: PointFacts, now: ClockTimes): NextOwner | null {
-    const { arbiter, ladder, port } = this.#parts;
+    const { arbiter, ladder, port, limits } = this.#parts;
     const { ownership } = ladder;
     const owner = ownership.ownerOf(point.index);
     if (owner.kind === 'none' || owner.kind === 'safe') return null;
     const wall = (monotonicMs: number): number => Math.round(now.wallMs + monotonicMs - now.monotonicMs);
-    const contender = newest(ownership.contendersOf(point.index), now.monotonicMs);
+    const contender = newest(ownership.contendersOf(point.index), now.monotonicMs - limits.contending_ms);
     const last = port.last(point.index);
     const safeAtMs = point.holdMaxMs === undefined || last === null ? null : wall(last.atMs + point.holdMaxMs);
     const safe = point.holdMaxMs === undefined ? null : safeOwner;
@@ -321,8 +319,8 @@ export class AuthorityKeeper {
   }
 }
 
-function newest(contenders: readonly Contender[], nowMs: number): Contender | null {
-  const recent = contenders.filter(({ atMs }) => nowMs - atMs <= contendingMs);
+function newest(contenders: readonly Contender[], sinceMs: number): Contender | null {
+  const recent = contenders.filter(({ atMs }) => atMs >= sinceMs);
   return recent.toSorted((one, other) => other.atMs - one.atMs)[0] ?? null;
 }
 

@@ -28,6 +28,11 @@ export const automationLimitsSchema = strict({
   engine_restart_max_ms: limit(10_000, [1, 600_000], 'longest pause before a dead engine is started again'),
   override_repeat_ms: limit(1000, [100, 60_000], 'longest time between two writes of a value that an override holds'),
   overrides_maximum: limit(1000, [1, 100_000], 'overrides and temporary limits of the site in force at once'),
+  contending_ms: limit(
+    120_000,
+    [1000, 3_600_000],
+    'time after a refused write in which its writer counts as the next owner of the point',
+  ),
   ownership_days: limit(30, [1, 36_500], 'age at which the account of who held a point is removed'),
   record_flush_ms: limit(100, [1, 10_000], 'longest time a finished execution waits to be handed over to be stored'),
   record_chunk_rows: limit(500, [1, 100_000], 'rows stored in one transaction; more wait for a later turn'),

@@ -69,7 +69,7 @@ function ruleHandlers(parts: HandlerParts) {
   return [...rules, ...parameterCapabilities(changes)];
 }
 
-function pointHandlers({ site, runtime, history, memory, store, role, parameters }: HandlerParts) {
+function pointHandlers({ limits, site, runtime, history, memory, store, role, parameters }: HandlerParts) {
   return operatorCapabilities({
     clock: systemClock,
     site,
@@ -78,6 +78,7 @@ function pointHandlers({ site, runtime, history, memory, store, role, parameters
     store,
     ownership: createAuthorityReader(runtime),
     history: history.reader,
+    limits: limits.history,
     sample: liveSample(site, memory, () => role),
     devices: role.devices,
   });

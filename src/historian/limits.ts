@@ -24,6 +24,7 @@ export const historyLimitsSchema = strict({
     'how long the recorder waits for another process that is writing, before it tries again later',
   ),
   snapshots_max: limit(32, [1, 256], 'snapshots that may be open at a time'),
+  trend_timeout_ms: limit(10_000, [100, 600_000], 'time in which a trend is read'),
   call_timeout_ms: limit(30_000, [10, 600_000], 'time in which the historian thread answers'),
   stop_timeout_ms: limit(
     1000,

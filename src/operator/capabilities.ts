@@ -11,6 +11,7 @@ import { newId } from '../base/id.ts';
 import { queryWindow, timeLabel } from '../base/timestamp.ts';
 import type { DeviceLayer } from '../devices/device-layer.ts';
 import type { Historian } from '../historian/historian.ts';
+import type { HistoryLimits } from '../historian/limits.ts';
 import type { TableSample } from '../points/sample.ts';
 import type { Grant } from '../rules/authority.ts';
 import type { OwnerSegment } from '../rules/ownership.ts';
@@ -31,6 +32,7 @@ export interface OperatorParts {
   readonly store: Pick<RuleStore, 'names' | 'heads' | 'engineRules'>;
   readonly ownership: AuthorityReader;
   readonly history: Pick<Historian, 'snapshot'>;
+  readonly limits: Pick<HistoryLimits, 'trend_timeout_ms'>;
   /** Live values, here or where the process that controls has them; null when they cannot be had. */
   readonly sample: () => Promise<TableSample | null>;
   readonly devices: Pick<DeviceLayer, 'channels' | 'traffic' | 'errors'>;
@@ -134,7 +136,13 @@ async function series(parts: OperatorParts, { params, query }: CallContext): Pro
   const range = trendRange(from, to, buckets === undefined ? undefined : Number(buckets));
   const { instance, point, point_type: type, unit } = anyPoint(parts, params);
   const kind = type === 'action' ? { kind: type } : {};
-  const list = await trendOf(parts.history, { instance, point, ...kind }, range, parts.clock);
+  const list = await trendOf(
+    parts.history,
+    { instance, point, ...kind },
+    range,
+    parts.clock,
+    parts.limits.trend_timeout_ms,
+  );
   return success({ from, to, bucket_seconds: range.bucketMs / 1000, unit, buckets: list });
 }
 

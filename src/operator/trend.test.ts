@@ -1,7 +1,9 @@
 /** Which buckets a trend has, at the limits of what may be asked for [points §8.2]. */
 import { describe, expect, test } from 'vitest';
 import { dayMs, timeLabel } from '../base/timestamp.ts';
-import { trendDaysMax, trendRange } from './trend.ts';
+import { historyLimits } from '../historian/limits.ts';
+import { simulatedClock } from '../testing/simulated-clock.ts';
+import { trendDaysMax, trendOf, trendRange } from './trend.ts';
 
 const from = '2026-01-01T00:00:00Z';
 const after = (ms: number): string => timeLabel(Date.parse(from) + ms);
@@ -29,4 +31,31 @@ describe('[points §8.2] buckets', () => {
   ])('%s to %s is refused', (begin, end, reason) => {
     expect(() => trendRange(begin, end)).toThrow(reason);
   });
+});
+
+test('[points §8.2] `trend_timeout_ms` at its edge: a read that ends in time is answered, a later one is refused', async () => {
+  const timeoutMs = historyLimits.trend_timeout_ms;
+  for (const takesMs of [timeoutMs - 1, timeoutMs]) {
+    const clock = simulatedClock();
+    let closed = 0;
+    const window = (_: unknown, signal: AbortSignal) =>
+      new Promise((resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
+        clock.after(takesMs, () => {
+          const [cells, column] = [[5], [5]];
+          resolve({ cells, trend: { observations: [1], min: column, max: column, last: column } });
+        });
+      });
+    const snapshot = async () => ({ window, close: async () => void closed++ });
+    const history = { snapshot } as unknown as Parameters<typeof trendOf>[0];
+    const read = trendOf(history, { instance: 1, point: 1 }, trendRange(from, after(1000), 1), clock, timeoutMs);
+    const settled = read.then(
+      (buckets) => buckets.length,
+      (error: Error) => error.message,
+    );
+    await Promise.resolve();
+    clock.advance(timeoutMs);
+    expect(await settled).toEqual(takesMs < timeoutMs ? 1 : expect.stringContaining('ask for a shorter window'));
+    expect(closed).toBe(1);
+  }
 });

@@ -8,8 +8,6 @@ import type { Historian, SeriesId } from '../historian/historian.ts';
 /** Longest window of one trend, in days. */
 export const trendDaysMax = 400;
 const defaultBuckets = 600;
-/** Time that a read may take, in milliseconds. */
-const readMs = 10_000;
 
 interface TrendRange {
   readonly fromMs: number;
@@ -30,14 +28,18 @@ export function trendRange(from: string, to: string, buckets: number = defaultBu
   return { fromMs, bucketMs, steps: Math.ceil((toMs - fromMs) / bucketMs) };
 }
 
-/** Buckets with observations, the oldest first; each holds what was observed after `t`, up to and with its end. */
+/**
+ * Buckets with observations, the oldest first; each holds what was observed after `t`, up to and with its end. Throws Fault
+ * `deadline-exceeded` after `timeoutMs`.
+ */
 export async function trendOf(
   history: Pick<Historian, 'snapshot'>,
   series: SeriesId,
   { fromMs, bucketMs, steps }: TrendRange,
   clock: Clock,
+  timeoutMs: number,
 ) {
-  const limit = deadline(clock, readMs);
+  const limit = deadline(clock, timeoutMs);
   try {
     const snapshot = await history.snapshot();
     try {

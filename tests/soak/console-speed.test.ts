@@ -1,15 +1,14 @@
 /// <reference lib="dom" />
 /** What must be quick in the console, by the clock: when it answers, and a flow of 150 nodes. Figures are printed. */
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Browser, Locator } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chromiumPath, installRules, launch, startDemo, visit } from '../console/browser.ts';
+import { attempts, best, frames } from '../console/frames.ts';
 import type { TestService } from '../e2e/running-service.ts';
 
 const interactiveMsMax = 1500;
 const openMsMax = 1000;
 const frameMsMax = 50;
-
-const attempts = 4;
 
 /** Start, 148 nodes in ranks of four, end. */
 function largeFlow(): Record<string, unknown> {
@@ -139,36 +138,4 @@ async function placeOf(node: Locator): Promise<{ x: number; y: number }> {
   const box = await node.boundingBox();
   if (box === null) throw new Error('the node is not shown');
   return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
-}
-
-async function best(measure: () => Promise<number>): Promise<number> {
-  let least = Number.POSITIVE_INFINITY;
-  for (let count = 0; count < attempts; count++) least = Math.min(least, await measure());
-  return least;
-}
-
-/** The longest time that the page was busy for one frame during `work`, in milliseconds. */
-async function frames(page: Page, work: () => Promise<void>): Promise<number> {
-  await page.evaluate(() => {
-    const seen = { longest: 0, stop: false };
-    Object.assign(globalThis, { frameWatch: seen });
-    // From the begin of a frame to the task after its painting: what the page itself took of it.
-    const watch = (): void => {
-      const begin = performance.now();
-      const channel = new MessageChannel();
-      channel.port1.start();
-      channel.port1.addEventListener('message', () => {
-        seen.longest = Math.max(seen.longest, performance.now() - begin);
-        if (!seen.stop) requestAnimationFrame(watch);
-      });
-      channel.port2.postMessage(null);
-    };
-    requestAnimationFrame(watch);
-  });
-  await work();
-  return page.evaluate(() => {
-    const { frameWatch } = globalThis as unknown as { frameWatch: { longest: number; stop: boolean } };
-    frameWatch.stop = true;
-    return frameWatch.longest;
-  });
 }

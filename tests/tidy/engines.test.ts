@@ -18,7 +18,6 @@ const oneEngine: Readonly<Record<string, string>> = {
   'tests/e2e/shared-history.test.ts': 'several machines on a server',
   'tests/e2e/migrate.test.ts': 'the move from one engine to the other',
   'tests/e2e/identity.test.ts': 'keys and scope are files beside either engine',
-  'tests/e2e/three-ways.test.ts': 'three clients of one API, whatever is behind it',
   'tests/soak/': 'long runs; audit readers of a file, machines on a server',
 };
 

@@ -1,7 +1,8 @@
 /** All points with their values now: what is measured, what is commanded, and what is not good. */
 import { SegmentedControl, Skeleton, TextInput, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import { useLayoutEffect, useRef, useState } from 'react';
 import { useLivePoint, useWatchPoints } from '../live/stream.ts';
 import { Failure } from '../parts/failure.tsx';
 import { Moment } from '../parts/moment.tsx';
@@ -27,6 +28,10 @@ import classes from './points.module.css';
 import { Sparkline } from './sparkline.tsx';
 
 const words = pointWords;
+/** Until a row is measured. */
+const rowPx = 59;
+const overscanRows = 8;
+const watchedRows = 50;
 
 export function PointsPage() {
   const points = usePoints();
@@ -34,7 +39,6 @@ export function PointsPage() {
   const [filter, setFilter] = useState<TableFilter>('all');
   const all = points.data ?? [];
   const shown = shownPoints(all, search, filter);
-  useWatchPoints(shown.map(keyOf));
   return (
     <div className={page['page']}>
       <div className={classes['top']}>
@@ -71,9 +75,25 @@ export function PointsPage() {
   );
 }
 
+/** Only rows near the screen are drawn and watched: a site may have thousands of points. */
 function PointTable({ points }: { points: readonly PointEntry[] }) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const [offset, setOffset] = useState(0);
+  useLayoutEffect(() => {
+    const top = body.current?.getBoundingClientRect().top;
+    if (top !== undefined) setOffset(top + window.scrollY);
+  }, []);
+  const rows = useWindowVirtualizer({
+    count: points.length,
+    estimateSize: () => rowPx,
+    overscan: overscanRows,
+    scrollMargin: offset,
+  });
+  const items = rows.getVirtualItems();
+  const [first, last] = [items[0], items.at(-1)];
+  useWatchPoints(points.slice(...blockOf(first?.index ?? 0, last?.index ?? 0)).map(keyOf));
   return (
-    <table className={table['table']} aria-label={words.title}>
+    <table className={table['table']} aria-label={words.title} aria-rowcount={points.length + 1}>
       <thead>
         <tr>
           <th scope="col">{words.columns.point}</th>
@@ -86,20 +106,43 @@ function PointTable({ points }: { points: readonly PointEntry[] }) {
           <th scope="col">{words.columns.command}</th>
         </tr>
       </thead>
-      <tbody>
-        {points.map((point) => (
-          <PointRow key={keyOf(point)} point={point} />
-        ))}
+      <tbody ref={body}>
+        <Filler px={(first?.start ?? offset) - offset} />
+        {items.map(({ index }) => {
+          const point = points[index];
+          return (
+            point !== undefined && (
+              <PointRow key={keyOf(point)} point={point} index={index} measure={rows.measureElement} />
+            )
+          );
+        })}
+        <Filler px={rows.getTotalSize() + offset - (last?.end ?? offset)} />
       </tbody>
     </table>
   );
 }
 
-function PointRow({ point }: { point: PointEntry }) {
+/** The room of rows that are not drawn. */
+function Filler({ px }: { px: number }) {
+  return px > 0 && <tr aria-hidden style={{ height: px }} />;
+}
+
+/** Whole blocks of rows around these, so that a row more in view asks for nothing new. */
+function blockOf(first: number, last: number): [number, number] {
+  return [Math.floor(first / watchedRows) * watchedRows, (Math.floor(last / watchedRows) + 1) * watchedRows];
+}
+
+interface RowParts {
+  readonly point: PointEntry;
+  readonly index: number;
+  readonly measure: (row: HTMLTableRowElement | null) => void;
+}
+
+function PointRow({ point, index, measure }: RowParts) {
   const now = useLivePoint(point);
   const { owner, last_command: command, last_error: error } = point;
   return (
-    <tr data-point={keyOf(point)}>
+    <tr ref={measure} data-index={index} data-point={keyOf(point)} aria-rowindex={index + 2}>
       <td>
         <PointLink point={point} />
         <div className={classes['soft']}>{keyOf(point)}</div>

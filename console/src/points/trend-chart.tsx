@@ -44,23 +44,38 @@ interface ChartParts {
 
 export default function TrendChart({ label, ...parts }: ChartParts) {
   const place = useRef<HTMLDivElement>(null);
+  const chart = useRef<uPlot | null>(null);
+  // What is drawn and what a click does, for a chart that outlives them.
+  const latest = useRef(parts);
   const scheme = useComputedColorScheme('light');
-  const { trend, steps, lines, marks, onZoom, onPick } = parts;
+  const { trend, steps, lines, marks } = parts;
+  useEffect(() => {
+    latest.current = parts;
+  });
   useEffect(() => {
     const element = place.current;
     if (element === null) return;
     const { width } = element.getBoundingClientRect();
-    const drawn = { trend, steps, lines, marks, onZoom, onPick, isDark: scheme === 'dark', width };
-    const chart = new uPlot(optionsFor(drawn), dataOf(trend), element);
+    const made = new uPlot(
+      optionsFor({ parts: () => latest.current, steps, isDark: scheme === 'dark', width }),
+      dataOf(latest.current.trend),
+      element,
+    );
+    chart.current = made;
     const observer = new ResizeObserver(([entry]) => {
-      if (entry !== undefined) chart.setSize({ width: entry.contentRect.width, height: heightPx });
+      if (entry !== undefined) made.setSize({ width: entry.contentRect.width, height: heightPx });
     });
     observer.observe(element);
     return () => {
       observer.disconnect();
-      chart.destroy();
+      made.destroy();
     };
-  }, [trend, steps, lines, marks, scheme, onZoom, onPick]);
+  }, [steps, scheme]);
+  // New values, thresholds or marks are drawn on the chart that is there: that takes a fraction of making one.
+  useEffect(() => {
+    chart.current?.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    chart.current?.setData(dataOf(trend));
+  }, [trend, lines, marks]);
   return <div ref={place} className={classes['chart']} role="img" aria-label={label} />;
 }
 
@@ -92,26 +107,32 @@ function add(
   values.forEach((column, index) => column.push(row[index] ?? null));
 }
 
-interface Drawn extends Omit<ChartParts, 'label'> {
+interface Drawn {
+  readonly parts: () => Omit<ChartParts, 'label'>;
+  readonly steps: boolean;
   readonly isDark: boolean;
   readonly width: number;
 }
 
 function optionsFor(drawn: Drawn): uPlot.Options {
-  const { trend, steps, isDark, width, lines } = drawn;
+  const { parts, steps, isDark, width } = drawn;
   const line = isDark ? '#4ba9b8' : '#0b6f7b';
   const fill = isDark ? 'rgba(75, 169, 184, 0.22)' : 'rgba(11, 111, 123, 0.18)';
   const text = isDark ? '#a9b4bd' : '#4d5963';
   const grid = isDark ? '#2d373f' : '#dbe1e6';
   const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 } };
-  const value = (_: uPlot, raw: number | null): string => withUnit(raw, trend.unit);
+  const value = (_: uPlot, raw: number | null): string => withUnit(raw, parts().trend.unit);
   const paths = steps ? uPlot.paths.stepped?.({ align: 1 }) : undefined;
-  const shape = { points: { show: trend.buckets.length < 2 }, value, ...(paths === undefined ? {} : { paths }) };
+  const shape = {
+    points: { show: () => parts().trend.buckets.length < 2 },
+    value,
+    ...(paths === undefined ? {} : { paths }),
+  };
   return {
     width,
     height: heightPx,
     cursor: { drag: { x: true, y: false, setScale: false } },
-    scales: { x: { time: true }, y: { range: (_, least, most) => rangeOf(least, most, lines) } },
+    scales: { x: { time: true }, y: { range: (_, least, most) => rangeOf(least, most, parts().lines) } },
     axes: [
       { ...axis, values: axisTimes },
       { ...axis, size: axisWidthPx, values: (_, ticks) => ticks.map((tick) => shownNumber(tick)) },
@@ -126,17 +147,17 @@ function optionsFor(drawn: Drawn): uPlot.Options {
     hooks: {
       draw: [
         (chart) => {
-          drawLines(chart, drawn, text);
-          drawMarks(chart, drawn, text);
+          drawLines(chart, parts().lines, text);
+          drawMarks(chart, parts().marks, text, isDark);
         },
       ],
-      ready: [(chart) => chart.over.addEventListener('click', (event) => pickAt(chart, event, drawn.onPick))],
+      ready: [(chart) => chart.over.addEventListener('click', (event) => pickAt(chart, event, parts().onPick))],
       setSelect: [
         (chart) => {
           const { left, width: wide } = chart.select;
           if (wide < dragPxMin) return;
           const [from, to] = [left, left + wide].map((pixel) => Math.round(chart.posToVal(pixel, 'x')));
-          if (from !== undefined && to !== undefined && to > from) drawn.onZoom({ from, to });
+          if (from !== undefined && to !== undefined && to > from) parts().onZoom({ from, to });
         },
       ],
     },
@@ -163,7 +184,7 @@ function pickAt(chart: uPlot, event: MouseEvent, onPick: ChartParts['onPick']): 
 const lineTextPx = 11;
 const dash = [5, 4];
 
-function drawLines({ ctx, bbox, valToPos }: uPlot, { lines }: Drawn, color: string): void {
+function drawLines({ ctx, bbox, valToPos }: uPlot, lines: readonly ChartLine[], color: string): void {
   ctx.save();
   ctx.strokeStyle = color;
   ctx.fillStyle = color;
@@ -185,7 +206,7 @@ function drawLines({ ctx, bbox, valToPos }: uPlot, { lines }: Drawn, color: stri
 const markPx = 5;
 
 /** Triangles at the lower edge: filled where a run failed or was skipped. */
-function drawMarks({ ctx, bbox, valToPos }: uPlot, { marks, isDark }: Drawn, color: string): void {
+function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: readonly ChartMark[], color: string, isDark: boolean): void {
   const size = markPx * devicePixelRatio;
   const bottom = bbox.top + bbox.height;
   ctx.save();

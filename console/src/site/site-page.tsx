@@ -1,6 +1,7 @@
 /** The first page: the plant now, each actuator with who holds it, what is not good, and what was decided last. */
 import { Skeleton, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
 import { useLastRun, useLivePoint, useStreamState, useWatch, useWatchPoints } from '../live/stream.ts';
 import { Failure } from '../parts/failure.tsx';
 import { Ahead, Moment } from '../parts/moment.tsx';
@@ -16,19 +17,21 @@ import { type ListedRule, useRuleName, useRules } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
 import { pointWords, siteWords } from '../strings/points.ts';
 import { AlarmsPanel } from './alarms-panel.tsx';
+import { feedersOf } from './balance.ts';
 import { BalancePanel } from './balance-panel.tsx';
 import { ForecastPanel } from './forecast-panel.tsx';
 import { ParametersPanel } from './parameters-panel.tsx';
 
 const words = siteWords;
+const none: readonly PointEntry[] = [];
 const decisionsMax = 10;
 const troubleMax = 8;
 
 export function SitePage() {
   const points = usePoints();
   const stream = useStreamState();
-  const all = points.data ?? [];
-  useWatchPoints(all.map(keyOf));
+  const all = points.data ?? none;
+  useWatchPoints(useMemo(() => watchedOn(all), [all]));
   return (
     <div className={page['page']}>
       <Title order={1} size="h2" mb="sm">
@@ -58,6 +61,12 @@ export function SitePage() {
       )}
     </div>
   );
+}
+
+/** What changes on the page between two reads of the list. */
+function watchedOn(points: readonly PointEntry[]): string[] {
+  const flows = feedersOf(points).flatMap(({ power, level }) => (level === null ? [power] : [power, level]));
+  return [...flows, ...points.filter(({ point_type: kind }) => kind === 'action')].map(keyOf);
 }
 
 function Actuators({ points }: { points: readonly PointEntry[] }) {
