@@ -5,8 +5,9 @@
 import { automationLimits } from '../../automation/limits.ts';
 import type { ActionRecord, ExecutionRecord } from '../../rules/record.ts';
 import type { SitePoint } from '../../site/site.ts';
+import type { Hands } from './hands.ts';
 import type { DeviceWrite } from './plant.ts';
-import { worldSite } from './world-site.ts';
+import { registerValue, worldSite } from './world-site.ts';
 
 /** A command is sent within its maximum age, and a request before it may take the channel until its timeout. */
 const commandLifeMs = 1000 + 400 + 50;
@@ -14,6 +15,9 @@ const commandLifeMs = 1000 + 400 + 50;
 const storedWithinMs = 60;
 /** The same of when a rule without a cooldown last acted: the next flush after `history_block_ms`, and its commit. */
 const softStoredWithinMs = automationLimits.history_block_ms + automationLimits.state_flush_ms + 300;
+
+/** A record comes to be known within a tick and its way. */
+const overriddenWithinMs = 150;
 
 interface Accepted {
   readonly atMs: number;
@@ -33,6 +37,7 @@ export interface RuleFacts {
 export class Invariants {
   readonly violations: string[] = [];
   readonly #now: () => number;
+  readonly #hands: Hands;
   /** Accepted commands of each point, the newest last. */
   readonly #accepted = new Map<string, Accepted[]>();
   /** By rule and revision, as far as they are known from answers. */
@@ -52,8 +57,9 @@ export class Invariants {
   #generationSinceMs = 0;
   #gapSinceMs = 0;
 
-  constructor(now: () => number) {
+  constructor(now: () => number, hands: Hands) {
     this.#now = now;
+    this.#hands = hands;
   }
 
   violate(what: string): void {
@@ -130,11 +136,13 @@ export class Invariants {
     const priority = facts?.priority ?? Number.NaN;
     const last = before.at(-1);
     if (!action.success) {
-      const waits = last !== undefined && this.#now() - last.atMs < 400;
+      const waits = last !== undefined && this.#now() - last.atMs < 400 && !this.#hands.mayWrite(key, commandLifeMs);
       if (action.reason === 'unavailable' && waits && last.priority <= priority)
         this.violate(`${key}: priority ${priority} was refused for a command of priority ${last.priority}`);
       return;
     }
+    if (this.#hands.holding(key, overriddenWithinMs) !== null)
+      this.violate(`${key}: rule ${record.rule_id} wrote it while an override holds it`);
     const { written } = action;
     if (written === undefined) return this.violate(`${key}: accepted without what was written`);
     this.#inRange(key, written, point);
@@ -183,12 +191,15 @@ export class Invariants {
         address.register === register,
     );
     if (point === undefined) return this.violate(`${device}: register ${register} was written and has no point`);
-    const isSigned = point.address !== undefined && 'type' in point.address && point.address.type === 'int16';
-    const value = (isSigned && raw > 0x7fff ? raw - 0x1_0000 : raw) * point.scale + point.offset;
+    const value = registerValue(point, raw);
     const key = `${point.instance}:action:${point.id}`;
     const accepted = this.#accepted.get(key) ?? [];
     const sources = accepted.filter(({ written }) => Math.abs(written - value) < 1e-6);
     const source = sources.at(-1);
+    const [least, most] = this.#hands.bounds(key, commandLifeMs);
+    if (value < least || value > most)
+      this.violate(`${key}: ${value} was written outside the limits ${least} to ${most}`);
+    if (this.#hands.explains(key, value, commandLifeMs)) return;
     if (source === undefined) return this.violate(`${key}: ${value} was written and never accepted`);
     if (this.#now() - source.atMs > commandLifeMs)
       this.violate(`${key}: ${value} was written ${this.#now() - source.atMs} ms after it was accepted`);

@@ -1,5 +1,6 @@
 /** What an engineer of the world asks for. */
 import type { Random } from './random.ts';
+import { drawBranches, drawBusy, drawRule } from './world-site.ts';
 
 const rulesMost = 12;
 
@@ -49,4 +50,15 @@ const urn = worldOperations.flatMap((operation) => Array.from({ length: weights[
 export function pickOperation(random: Random, rules: number): string {
   if (rules === 0 || (rules < rulesMost && random.chance(0.2))) return 'automation.rule.create';
   return random.pick(urn);
+}
+
+/** What is sent with it; `isBranching` for a flow that must be taken. */
+export function drawBody(random: Random, operation: string, order: number): { body: object; isBranching: boolean } {
+  const rule = drawRule(random);
+  if (operation === 'automation.rule.create') return { body: { name: `rule ${order}` }, isBranching: false };
+  if (operation !== 'automation.rule.update') return { body: {}, isBranching: false };
+  if (random.chance(0.05)) return { body: drawBranches(), isBranching: true };
+  if (random.chance(0.03)) return { body: drawBusy(), isBranching: false };
+  const { priority, cooldown_ms } = rule;
+  return { body: random.chance(0.7) ? rule : { priority, cooldown_ms }, isBranching: false };
 }

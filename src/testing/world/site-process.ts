@@ -13,7 +13,7 @@ import { type EngineCore, startEngineCore } from '../../automation/engine-core.t
 import { automationLimits } from '../../automation/limits.ts';
 import { createRecordWriter } from '../../automation/record-writer.ts';
 import { openRunJournal, type RunJournal } from '../../automation/run-journal.ts';
-import { createAuthorityStore } from '../../automation/store/authority-store.ts';
+import { createAuthorityReader, createAuthorityStore } from '../../automation/store/authority-store.ts';
 import { createHistoryReader, createHistoryStore, type HistoryStore } from '../../automation/store/history-store.ts';
 import { createRuleStore, type RuleStore } from '../../automation/store/rule-store.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from '../../automation/store/runtime-database.ts';
@@ -23,6 +23,8 @@ import { openDatabase } from '../../databases/site-database.ts';
 import { type DeviceLayer, startDeviceLayer } from '../../devices/device-layer.ts';
 import { deviceLimits } from '../../devices/limits.ts';
 import { type Call, createPipeline } from '../../gateway/invoke.ts';
+import { historyLimits } from '../../historian/limits.ts';
+import { operatorCapabilities } from '../../operator/capabilities.ts';
 import { createLiveTableReader } from '../../points/live-table.ts';
 import { createPointMemory, type PointMemory } from '../../points/shared-memory.ts';
 import { flowLimits } from '../../rules/limits.ts';
@@ -73,7 +75,12 @@ const engineer: Subject = {
   subjectId: 'engineer',
   ...scope,
   roles: ['Engineer'],
-  permissions: new Set(['automation.read', 'automation.rule.manage', 'automation.rule.execute'] as const),
+  permissions: new Set([
+    'automation.read',
+    'automation.rule.manage',
+    'automation.rule.execute',
+    'automation.point.command',
+  ] as const),
 };
 
 export async function startSite({ folder, clock, random, plant, disk, events }: SiteParts) {
@@ -185,7 +192,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
     onGrantsEnded: () => undefined,
     onStart: () => undefined,
   });
-  const pipelines = pipelinesOf({ clock, random, store, runtime, engine, parameters, snapshot, audit });
+  const pipelines = pipelinesOf({ clock, random, store, runtime, engine, parameters, snapshot, audit, devices });
   await engine.open();
 
   return {
@@ -197,7 +204,12 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
     runtime,
     snapshot,
     /** One call through the pipeline, as an HTTP request makes it. */
-    async call(name: string, id: number | null, body: object | null, correlationId: string): Promise<Answer> {
+    async call(
+      name: string,
+      params: Readonly<Record<string, string>>,
+      body: object | null,
+      correlationId: string,
+    ): Promise<Answer> {
       const pipeline = pipelines.get(name);
       if (pipeline === undefined) throw new Error(`there is no operation ${name}`);
       const headers: Readonly<Record<string, string>> = {
@@ -210,7 +222,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
         local: true,
         traceId: undefined,
         header: (header) => headers[header],
-        params: id === null ? {} : { id: String(id) },
+        params,
         query: new URLSearchParams(name === 'automation.rule.list' ? 'include=status' : ''),
         onAudit: () => undefined,
       };
@@ -274,10 +286,11 @@ interface PipelineParts {
   readonly parameters: { current: Readonly<Record<string, Parameter>> };
   readonly snapshot: () => Snapshot | null;
   readonly audit: AuditLog;
+  readonly devices: DeviceLayer;
 }
 
 /** The operations on rules, each behind the pipeline that HTTP requests go through. */
-function pipelinesOf({ clock, random, store, runtime, engine, parameters, snapshot, audit }: PipelineParts) {
+function pipelinesOf({ clock, random, store, runtime, engine, parameters, snapshot, audit, devices }: PipelineParts) {
   const log: Log = silentLog;
   const capabilities = automationCapabilities({
     clock,
@@ -310,7 +323,19 @@ function pipelinesOf({ clock, random, store, runtime, engine, parameters, snapsh
     clock,
     log,
   };
-  return new Map(capabilities.map((bound) => [bound.descriptor.name, createPipeline(bound, parts)]));
+  const operator = operatorCapabilities({
+    clock,
+    site: worldSite,
+    catalogue: () => siteCatalogue(worldSite),
+    engine,
+    store,
+    ownership: createAuthorityReader(runtime),
+    history: { snapshot: () => Promise.reject(new Fault('source-unavailable', 'the world records nothing')) },
+    limits: historyLimits,
+    sample: async () => null,
+    devices,
+  });
+  return new Map([...capabilities, ...operator].map((bound) => [bound.descriptor.name, createPipeline(bound, parts)]));
 }
 
 /** A full disk takes no more of the journal than of anything else. */

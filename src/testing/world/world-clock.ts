@@ -141,3 +141,11 @@ function swap(heap: Task[], a: number, b: number): void {
   heap[a] = other;
   heap[b] = one;
 }
+
+/** Whether it has ended by now, for one that steps the clock until it has. */
+export function isDone(work: Promise<unknown>): { is: boolean } {
+  const done = { is: false };
+  const end = (): void => void (done.is = true);
+  work.then(end, end);
+  return done;
+}

@@ -1,5 +1,5 @@
 /** The site of the world, and rules that somebody might draw for it. */
-import { readSite } from '../../site/site.ts';
+import { readSite, type SitePoint } from '../../site/site.ts';
 import type { Random } from './random.ts';
 
 export const worldSite = readSite(
@@ -34,6 +34,12 @@ instances:
 `,
   'site.yaml',
 );
+
+/** What a register says of a point. */
+export function registerValue({ address, scale, offset }: SitePoint, raw: number): number {
+  const isSigned = address !== undefined && 'type' in address && address.type === 'int16';
+  return (isSigned && raw > 0x7fff ? raw - 0x1_0000 : raw) * scale + offset;
+}
 
 interface Ref {
   readonly instance: number;

@@ -10,15 +10,16 @@ import { automationLimits } from '../../automation/limits.ts';
 import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { nextTurn } from '../../base/turns.ts';
+import { Hands } from './hands.ts';
 import { Invariants } from './invariants.ts';
 import { isMember } from './member.ts';
-import { isOfOneRule, pickOperation, queries } from './operations.ts';
+import { drawBody, isOfOneRule, pickOperation, queries } from './operations.ts';
+import { Operator } from './operator.ts';
 import { createPlant, type DeviceFault } from './plant.ts';
 import { type Random, seededRandom } from './random.ts';
 import { type Disk, type SiteProcess, startSite } from './site-process.ts';
 import { Watches } from './watches.ts';
-import { type ProcessClock, WorldClock } from './world-clock.ts';
-import { drawBranches, drawBusy, drawRule } from './world-site.ts';
+import { isDone, type ProcessClock, WorldClock } from './world-clock.ts';
 
 export interface WorldResult {
   readonly seed: number;
@@ -42,7 +43,7 @@ const startTurnsMaximum = 100_000;
 export type TraceListener = (atMs: number, kind: string, what: string) => void;
 
 /** Whatever happens by chance; each draws from a sequence of its own, so that one may be left out. */
-export const happenings = ['clients', 'devices', 'disk', 'layer', 'stall', 'kill'] as const;
+export const happenings = ['clients', 'devices', 'disk', 'layer', 'stall', 'kill', 'hands'] as const;
 export type Happening = (typeof happenings)[number];
 
 export interface WorldOptions {
@@ -71,12 +72,14 @@ class World {
   readonly #clock = new WorldClock();
   readonly #outside: ProcessClock = this.#clock.process();
   readonly #trace = createHash('sha256');
-  readonly #invariants = new Invariants(() => this.#clock.nowMs);
+  readonly #hands = new Hands(() => this.#clock.nowMs);
+  readonly #invariants = new Invariants(() => this.#clock.nowMs, this.#hands);
   readonly #folder = mkdtempSync(join(tmpdir(), 'setpoint-world-'));
   readonly #disk: Disk = { delayMs: 1, isFull: false };
   readonly #random: Random;
   readonly #plant;
   readonly #watches;
+  readonly #operator;
   /** Rules by id, with the revision that was last acknowledged; null when they were deleted. */
   readonly #rules = new Map<number, number | null>();
   /** The last fault of each device and of the disk, by its number. */
@@ -106,6 +109,14 @@ class World {
       this.#invariants.written(write);
     });
     this.#watches = new Watches(this.#plant, this.#invariants, () => this.#clock.nowMs);
+    this.#operator = new Operator({
+      hands: this.#hands,
+      invariants: this.#invariants,
+      plant: this.#plant,
+      now: () => this.#clock.nowMs,
+      clock: this.#outside,
+      note: (kind, what) => this.#note(kind, what),
+    });
   }
 
   async run(durationMs: number): Promise<void> {
@@ -113,6 +124,7 @@ class World {
     await this.#start();
     this.#every(1000, () => this.#plant.live());
     this.#sometimes(3000, 'clients', (random) => void this.#engineer(random));
+    this.#sometimes(20_000, 'hands', (random) => this.#takeInHand(random));
     this.#sometimes(60_000, 'devices', (random) => this.#breakDevice(random));
     this.#sometimes(120_000, 'disk', (random) => this.#breakDisk(random));
     this.#sometimes(30_000, 'layer', () => void this.#restartDevices());
@@ -124,6 +136,7 @@ class World {
     });
     this.#every(1000, () => this.#watches.points(this.#site));
     this.#every(5000, () => this.#watches.reads(this.#site));
+    this.#every(1000, () => this.#operator.look());
     for (;;) {
       try {
         if (!this.#clock.step(untilMs)) return;
@@ -234,6 +247,13 @@ class World {
     if (!done.is) this.#invariants.violate('the service did not start in time');
   }
 
+  #takeInHand(random: Random): void {
+    const [site, alive] = [this.#site, this.#alive];
+    if (site === undefined) return;
+    this.#counts.calls++;
+    this.#operator.act(site, random, () => this.#alive === alive).catch(this.#uncaught);
+  }
+
   #planKill(random: Random): void {
     // At a commit of its choice, or at once where nothing is being stored.
     this.#killAtCommit = 1 + random.below(5);
@@ -247,7 +267,7 @@ class World {
     if (site === undefined) return;
     this.#site = undefined;
     this.#counts.kills++;
-    this.#counts.faults++;
+    this.#fault();
     this.#note('kill', '');
     for (const device of this.#plant.devices) device.doubledConnections = 0;
     this.#life++;
@@ -275,19 +295,26 @@ class World {
     this.#deleting.clear();
   }
 
+  /** Counted; until then nothing is certain to reach a device. */
+  #fault(untilMs = this.#clock.nowMs): number {
+    this.#operator.troubled(untilMs);
+    return ++this.#counts.faults;
+  }
+
   #breakDevice(random: Random): void {
     const device = random.pick(this.#plant.devices);
     const fault = random.pick<DeviceFault>(['exception', 'silent', 'garbage', 'doubled', 'slow', 'slow', 'away']);
     device.fault = fault;
     device.exception = random.below(256);
     device.doubledConnections = 0;
-    const struck = ++this.#counts.faults;
+    const struck = this.#fault();
     this.#struck.set(device.name, struck);
     this.#note('device', `${device.name} ${fault} ${device.exception}`);
     this.#watches.broken(device);
     this.#invariants.gap();
     this.#outside.after(500 + random.below(fault === 'slow' ? 40_000 : 15_000), () => {
       device.fault = 'none';
+      this.#operator.troubled();
       this.#invariants.gap();
       const { reads } = device;
       // A device that is well again is read again, whatever it did before.
@@ -304,14 +331,14 @@ class World {
     const isFull = random.chance(0.5);
     this.#disk.isFull = isFull;
     this.#disk.delayMs = isFull ? 1 : 200 + random.below(3000);
-    this.#counts.faults++;
+    const struck = this.#fault();
     this.#note('disk', `${isFull} ${this.#disk.delayMs}`);
     this.#invariants.disk(true);
-    const struck = this.#counts.faults;
     this.#struck.set('disk', struck);
     this.#outside.after(500 + random.below(6000), () => {
       this.#disk.isFull = false;
       this.#disk.delayMs = 1;
+      this.#operator.troubled();
       // What waited is stored within some seconds, unless it was struck again.
       this.#outside.after(4000, () => {
         if (this.#struck.get('disk') === struck) this.#invariants.disk(false);
@@ -321,14 +348,14 @@ class World {
 
   #stall(random: Random): void {
     const untilMs = this.#clock.nowMs + 1000 + random.below(14_000);
-    this.#counts.faults++;
+    this.#fault(untilMs);
     this.#note('stall', String(untilMs));
     this.#site?.stallEngine(untilMs);
   }
 
   async #restartDevices(): Promise<void> {
     if (this.#site === undefined) return;
-    this.#counts.faults++;
+    this.#fault();
     this.#note('layer', '');
     for (const device of this.#plant.devices) device.doubledConnections = 0;
     this.#invariants.newGeneration();
@@ -364,24 +391,14 @@ class World {
     const ids = [...this.#rules].filter(([, revision]) => revision !== null).map(([id]) => id);
     const operation = pickOperation(random, ids.length);
     const id = isOfOneRule(operation) && ids.length > 0 ? random.pick(ids) : null;
-    const rule = drawRule(random);
-    const isBranching = operation === 'automation.rule.update' && random.chance(0.05);
-    const bodies: Readonly<Record<string, object>> = {
-      'automation.rule.create': { name: `rule ${this.#orders}` },
-      'automation.rule.update': isBranching
-        ? drawBranches()
-        : random.chance(0.03)
-          ? drawBusy()
-          : random.chance(0.7)
-            ? rule
-            : { priority: rule.priority, cooldown_ms: rule.cooldown_ms },
-    };
+    const { body: drawn, isBranching } = drawBody(random, operation, this.#orders);
     const isQuery = queries.includes(operation);
-    const body = isQuery ? null : (bodies[operation] ?? {});
+    const body = isQuery ? null : drawn;
     this.#counts.calls++;
     if (operation === 'automation.rule.delete' && id !== null) this.#deleting.add(id);
     try {
-      const answer = await site.call(operation, id, body, correlationId);
+      const params = id === null ? {} : { id: String(id) };
+      const answer = await site.call(operation, params, body, correlationId);
       if (this.#alive !== alive) return;
       this.#note('call', `${operation} ${id} ok`);
       await this.#acknowledged(site, operation, id, answer, correlationId);
@@ -428,11 +445,4 @@ class World {
     const facts = { cooldownMs: row.cooldown_ms, priority: row.priority, trigger: row.trigger_config ?? '' };
     this.#invariants.knows(id, row.revision, facts);
   }
-}
-
-function isDone(work: Promise<unknown>): { is: boolean } {
-  const done = { is: false };
-  const end = (): void => void (done.is = true);
-  work.then(end, end);
-  return done;
 }
