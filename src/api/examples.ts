@@ -186,6 +186,9 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   'automation.point.ownership': [{ name: 'the last day', params: { instance: '4', point: '1' } }],
   'identity.session.read': [{ name: 'who is signed in' }],
   'identity.user.list': [{ name: 'accounts' }],
+  'identity.token.revoke': [
+    { name: 'all tokens of somebody', body: { subject: 'ada', reason: 'has left', ...confirmed } },
+  ],
   'identity.user.add': [{ name: 'an engineer', body: { name: 'ada', role: 'Engineer', ...confirmed } }],
   'identity.user.reset': [{ name: 'a new password', params: { name: 'ada' }, body: confirmed }],
   'identity.user.disable': [{ name: 'no more', params: { name: 'ada' }, body: confirmed }],

@@ -2,7 +2,7 @@
 import * as Type from 'typebox';
 import { strict } from '../base/schema.ts';
 import type { Capability } from './capability.ts';
-import { moment, successOf } from './wire.ts';
+import { moment, nullable, successOf } from './wire.ts';
 
 const none = strict({});
 const role = Type.Enum(['Admin', 'Engineer', 'Viewer']);
@@ -32,6 +32,29 @@ const managing = {
   audit: 'required',
   query: none,
 } as const;
+
+const reason = Type.String({ minLength: 3, maxLength: 500, description: 'why, 3 to 500 characters' });
+
+/** Tokens that were issued, whoever issued them [identity §7.3]. */
+export const tokens = {
+  revoke: {
+    ...managing,
+    name: 'identity.token.revoke',
+    summary: 'Make tokens count no more: all that were issued to a subject by now, or the one of an id',
+    path: '/api/v1/identity/tokens/revoke',
+    idempotent: true,
+    params: none,
+    body: strict({
+      subject: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+      token_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+      reason,
+      confirmed,
+    }),
+    answer: successOf(
+      strict({ subject: nullable(Type.String()), token_id: nullable(Type.String()), revoked_at: moment }),
+    ),
+  },
+} as const satisfies Record<string, Capability>;
 
 export const users = {
   list: {

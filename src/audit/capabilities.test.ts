@@ -48,6 +48,7 @@ describe.each(engines)('area B over HTTP, on %s', (engine) => {
       capabilities: [healthCapability('1.2.3'), metadataCapability(), ...auditCapabilities(parts)],
       identity: createIdentity({
         session: async () => null,
+        isRevoked: async () => false,
         config: identityConfig(env),
         key: pair,
         site: testScope,

@@ -37,8 +37,8 @@ export interface LiveStreamParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: AutomationLimits;
+  /** Of a token, and of the cookie of a session; asked again while the stream is open. */
   readonly authenticate: (token: string) => Promise<StreamSubject | null>;
-  /** Of the cookie of a session; asked again while the stream is open. */
   readonly authenticateSession: (cookie: string) => Promise<StreamSubject | null>;
   /** Tells the engine which rules anyone listens to. */
   readonly watch: (ruleIds: readonly number[]) => void;
@@ -135,19 +135,18 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
     client.deadline = clock.after(Math.min(leftMs, timerMaxMs), () => expireAt(client, expiresAtMs));
   };
 
-  /** A session can end in another process: its streams end with it. */
-  const lookAgain = (client: Client, cookie: string): void => {
+  /** A session can end, and a token be revoked, in another process: its streams end with it. */
+  const lookAgain = (client: Client, who: () => Promise<StreamSubject | null>): void => {
     client.recheck = clock.after(sessionCheckMs, () => {
-      parts
-        .authenticateSession(cookie)
+      who()
         .then((subject) => {
           if (client.state !== 'open') return;
-          if (subject?.mayRead === true) lookAgain(client, cookie);
+          if (subject?.mayRead === true) lookAgain(client, who);
           else end(client, closeCodes.unauthenticated, expiredReason);
         })
         .catch((error: unknown) => {
-          log.warn('cannot check the session of a live stream', { error: String(error) });
-          if (client.state === 'open') lookAgain(client, cookie);
+          log.warn('cannot check who reads a live stream', { error: String(error) });
+          if (client.state === 'open') lookAgain(client, who);
         });
     });
   };
@@ -155,12 +154,11 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
   const authenticate = async (client: Client, token: string | undefined): Promise<void> => {
     client.state = 'checking';
     const { session } = client.socket;
-    const bySession = token === undefined ? session : null;
-    const subject = await (token === undefined
-      ? bySession === null
-        ? null
-        : parts.authenticateSession(bySession)
-      : parts.authenticate(token));
+    const who = async (): Promise<StreamSubject | null> => {
+      if (token !== undefined) return parts.authenticate(token);
+      return session === null ? null : parts.authenticateSession(session);
+    };
+    const subject = await who();
     // The client may have gone, or run out of time, while the token was checked.
     if (client.state !== 'checking') return;
     if (subject === null) return end(client, closeCodes.unauthenticated, 'unauthenticated');
@@ -168,7 +166,7 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
     client.deadline?.cancel();
     client.state = 'open';
     if (subject.expiresAtMs !== null) expireAt(client, subject.expiresAtMs);
-    if (bySession !== null) lookAgain(client, bySession);
+    lookAgain(client, who);
     say(client, { type: 'authenticated' });
   };
 

@@ -11,11 +11,12 @@ import { Accounts } from '../sign-in/accounts.ts';
 import { issueCode } from '../sign-in/codes.ts';
 import { Provider } from '../sign-in/provider.ts';
 import { providerSignIn } from '../sign-in/provider-sign-in.ts';
+import { Revocations } from '../sign-in/revocations.ts';
 import { seal, unseal } from '../sign-in/seal.ts';
 import { sessionCapabilities } from '../sign-in/session-capabilities.ts';
 import { Sessions } from '../sign-in/sessions.ts';
 import { createSignInStore } from '../sign-in/store/sign-in-store.ts';
-import { userCapabilities } from '../sign-in/user-capabilities.ts';
+import { revokeCapability, userCapabilities } from '../sign-in/user-capabilities.ts';
 import type { Database } from '../storage/database.ts';
 
 export interface SignInSetup {
@@ -42,6 +43,7 @@ export function serviceSignIn({ settings, key, scope, database, audit, limits, .
   const refresh = provider?.refresh ?? null;
   const sessions = new Sessions({ store, site: scope, clock, limits, refresh, seal, unseal });
   const accounts = new Accounts({ store, clock, limits, audit, log });
+  const revocations = new Revocations({ store, clock, log, limits });
   const identity: Identity = createIdentity({
     config: settings,
     key,
@@ -50,6 +52,7 @@ export function serviceSignIn({ settings, key, scope, database, audit, limits, .
     log,
     limits,
     session: (cookie) => sessions.authenticate(cookie),
+    isRevoked: (claims) => revocations.has(claims),
   });
   const own = {
     key: issuesTokens ? key : null,
@@ -65,6 +68,7 @@ export function serviceSignIn({ settings, key, scope, database, audit, limits, .
     identity,
     capabilities: [
       ...sessionCapabilities(own),
+      revokeCapability({ store, clock }),
       // Elsewhere the provider has the accounts.
       ...(issuesTokens ? userCapabilities({ accounts, clock }) : []),
     ],

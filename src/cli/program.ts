@@ -11,6 +11,7 @@ import type { DataDirParts } from './data-dir/data-dir.ts';
 import { addForecastCommands } from './data-dir/forecasts-command.ts';
 import { addHistoryCommands } from './data-dir/history-command.ts';
 import { addMigrateCommand } from './data-dir/migrate-command.ts';
+import { addRevokeCommand } from './data-dir/revoke-command.ts';
 import { addRuleFileCommands } from './data-dir/rule-files-command.ts';
 import { addTokenCommand } from './data-dir/token-command.ts';
 import { addUserCommands } from './data-dir/users-command.ts';
@@ -71,6 +72,7 @@ Exit codes: ${exitCodes.done} done, ${exitCodes.failed} failed, ${exitCodes.notC
   addHistoryCommands(setpoint.command('history').description('recorded values of one point'), parts);
   addForecastCommands(setpoint.command('forecasts').description('forecasts over recorded history'), parts);
   addTokenCommand(setpoint, parts);
+  addRevokeCommand(setpoint, parts);
   addUserCommands(setpoint, parts);
   addBackupCommands(setpoint, parts);
   addMigrateCommand(setpoint, parts);

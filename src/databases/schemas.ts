@@ -11,7 +11,7 @@ import { ruleHeadsInFile, rulesInFile, rulesOnServer } from '../automation/store
 import { runtimeSchema } from '../automation/store/runtime-schema.ts';
 import { historySchema } from '../historian/store/schema.ts';
 import { forecastSchema } from '../processing/results/forecast-database.ts';
-import { signInInFile, signInOnServer } from '../sign-in/store/tables.ts';
+import { revocationsInFile, revocationsOnServer, signInInFile, signInOnServer } from '../sign-in/store/tables.ts';
 import type { DatabaseSchema } from '../storage/database.ts';
 
 const queryFunctions = `
@@ -30,8 +30,15 @@ export const siteSchema: DatabaseSchema = {
     parametersInDatabaseFile,
     alarmsInFile,
     signInInFile,
+    revocationsInFile,
   ],
-  server: [`${queryFunctions} ${rulesOnServer} ${auditOnServer}`, parametersOnServer, alarmsOnServer, signInOnServer],
+  server: [
+    `${queryFunctions} ${rulesOnServer} ${auditOnServer}`,
+    parametersOnServer,
+    alarmsOnServer,
+    signInOnServer,
+    revocationsOnServer,
+  ],
 };
 
 export const schemas = {

@@ -42,6 +42,7 @@ const site: readonly Moved[] = [
   { table: 'sign_in_session' },
   { table: 'sign_in_code' },
   { table: 'sign_in_failure' },
+  { table: 'token_revocation' },
 ];
 const runtime: readonly Moved[] = [
   { table: 'execution_block', counted: 'seq' },

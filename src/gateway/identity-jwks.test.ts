@@ -62,6 +62,7 @@ describe('[identity §1] an identity provider through JWKS', () => {
     const log: Log = { ...silentLog, warn: (message: string, _fields?: LogFields) => void warnings.push(message) };
     return createIdentity({
       session: async () => null,
+      isRevoked: async () => false,
       config: identityConfig({
         SVC_JWT_JWKS_URL: `http://127.0.0.1:${port}/keys`,
         SVC_JWT_ISSUER: issuer,

@@ -34,6 +34,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 function identityWith(env: Readonly<Record<string, string>>): Identity {
   return createIdentity({
     session: async () => null,
+    isRevoked: async () => false,
     config: identityConfig(env),
     key: signingKey(folder),
     site,
@@ -109,7 +110,13 @@ describe('[identity §1] a token signed with SVC_JWT_SECRET', () => {
   test('the 5 s are counted to the second: until just before exp + 5 s', async () => {
     const clock = simulatedClock(nowSeconds * 1000);
     const parts = { config: identityConfig({ SVC_JWT_SECRET: secret }), key: signingKey(folder), site, clock };
-    const identity = createIdentity({ session: async () => null, ...parts, log: silentLog, limits: gatewayLimits });
+    const identity = createIdentity({
+      session: async () => null,
+      isRevoked: async () => false,
+      ...parts,
+      log: silentLog,
+      limits: gatewayLimits,
+    });
     const token = await hs256({ ...good, exp: nowSeconds });
     clock.advance(4999);
     expect(await accepted(identity, token)).toBe(true);
@@ -367,5 +374,48 @@ describe('[identity §3] the configured bearer', () => {
   test('its tenant and project are the site’s', () => {
     expect(identityConfig(env).scope).toEqual(site);
     expect(identityConfig({}).scope).toBeNull();
+  });
+});
+
+describe('[identity §7.3] a token that counts no more', () => {
+  test('is refused, whichever it is; the question has its subject, its id and when it was issued', async () => {
+    const asked: unknown[] = [];
+    const key = signingKey(folder);
+    const make = (answer: () => Promise<boolean>) =>
+      createIdentity({
+        session: async () => null,
+        isRevoked(claims) {
+          asked.push(claims);
+          return answer();
+        },
+        config: identityConfig({}),
+        key,
+        site,
+        clock: simulatedClock(nowSeconds * 1000),
+        log: silentLog,
+        limits: gatewayLimits,
+      });
+    const claims = { subject: 'ada', role: 'Viewer', issuedAtSeconds: nowSeconds, lifetimeSeconds: 60 } as const;
+    const token = await issueToken(key, { ...claims, tokenId: 'id-1' });
+    expect(
+      await accepted(
+        make(async () => false),
+        token,
+      ),
+    ).toBe(true);
+    expect(
+      await accepted(
+        make(async () => true),
+        token,
+      ),
+    ).toBe(false);
+    expect(asked[0]).toEqual({ subject: 'ada', tokenId: 'id-1', issuedAtSeconds: nowSeconds });
+    // What cannot be known is refused.
+    expect(
+      await accepted(
+        make(() => Promise.reject(new Error('the database is away'))),
+        token,
+      ),
+    ).toBe(false);
   });
 });

@@ -8,6 +8,7 @@ import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify, SignJWT } from 
 import type { Permission, Subject } from '../api/capability.ts';
 import type { AuditScope } from '../audit/event.ts';
 import type { Clock } from '../base/clock.ts';
+import { newId } from '../base/id.ts';
 import type { Log } from '../base/log.ts';
 import type { BearerConfig, IdentityConfig } from './identity-config.ts';
 import type { GatewayLimits } from './limits.ts';
@@ -59,6 +60,12 @@ export interface IdentityParts {
   readonly log: Log;
   /** Who the cookie of a session belongs to; null when there is no such session. */
   readonly session: (cookie: string) => Promise<Authenticated | null>;
+  /** Whether a token that is good otherwise counts no more. */
+  readonly isRevoked: (claims: {
+    readonly subject: string;
+    readonly tokenId: string | null;
+    readonly issuedAtSeconds: number | null;
+  }) => Promise<boolean>;
   readonly limits: Pick<GatewayLimits, 'jwks_timeout_ms' | 'jwks_refresh_ms' | 'jwks_max_age_ms'>;
 }
 
@@ -79,6 +86,8 @@ export function createIdentity(parts: IdentityParts): Identity {
       const subject = jwtSubject(payload, site, config.roles);
       if (typeof subject === 'string') return refused(subject);
       if (payload.exp === undefined || isFromTheFuture(payload, clock)) return refused('issued in the future');
+      const { jti: tokenId = null, iat: issuedAtSeconds = null } = payload;
+      if (await parts.isRevoked({ subject: subject.subjectId, tokenId, issuedAtSeconds })) return refused('revoked');
       return { subject, expiresMs: payload.exp * 1000 };
     } catch (error) {
       // A key set that cannot be had is one more reason to refuse, but one that the operator has to know.
@@ -191,6 +200,8 @@ export function issueToken(
     readonly role: Role;
     readonly issuedAtSeconds: number;
     readonly lifetimeSeconds: number;
+    /** Its `jti`, by which it is revoked; a fresh one when absent. */
+    readonly tokenId?: string;
   },
 ): Promise<string> {
   if (!(claims.lifetimeSeconds >= 1 && claims.lifetimeSeconds <= tokenLifetimeSecondsMaximum)) {
@@ -198,6 +209,7 @@ export function issueToken(
   }
   return new SignJWT({ role: claims.role })
     .setProtectedHeader({ alg: 'EdDSA' })
+    .setJti(claims.tokenId ?? newId())
     .setSubject(claims.subject)
     .setIssuedAt(claims.issuedAtSeconds)
     .setExpirationTime(claims.issuedAtSeconds + claims.lifetimeSeconds)

@@ -43,20 +43,27 @@ export class Accounts {
     return issueCode(store, name, createdMs);
   }
 
-  /** Takes the password and every session away, and enables the account; answers the code that sets a new password. */
+  /** Takes the password, every session and every token away, and enables the account; answers the code that sets a new password. */
   async reset(name: string): Promise<string> {
     const { store, clock } = this.#parts;
     await store.putAccount({ ...(await this.#known(name)), disabled: false, password: null });
-    await store.removeSessionsOf(name);
+    await this.#endAll(name);
     await store.clearFailures(name);
     return issueCode(store, name, clock.wallMs());
   }
 
-  /** The account signs in no more, and its sessions end. */
+  /** The account signs in no more; its sessions end, and its tokens count no more. */
   async disable(name: string): Promise<void> {
     const { store } = this.#parts;
     await store.putAccount({ ...(await this.#known(name)), disabled: true });
+    await this.#endAll(name);
+  }
+
+  /** Sessions of the account, and tokens that were issued in its name. */
+  async #endAll(name: string): Promise<void> {
+    const { store, clock } = this.#parts;
     await store.removeSessionsOf(name);
+    await store.revoke({ kind: 'subject', value: name, revokedMs: clock.wallMs() });
   }
 
   /** The account that a code gives a password to; null for a code that is not good. */

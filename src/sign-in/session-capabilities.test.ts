@@ -129,6 +129,7 @@ describe.each(engines)('[identity §2] signing in, stored in %s', (engine) => {
     const identity = createIdentity({
       config: identityConfig({}),
       session: async () => null,
+      isRevoked: async () => false,
       key: signingKey(folder),
       site: testSite,
       clock,

@@ -4,6 +4,7 @@ import { session as descriptors } from '../api/session.ts';
 import type { AuditScope } from '../audit/event.ts';
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import { newId } from '../base/id.ts';
 import { timeLabel } from '../base/timestamp.ts';
 import { unauthenticated } from '../gateway/envelope.ts';
 import { issueToken, subjectOf } from '../gateway/identity.ts';
@@ -127,13 +128,20 @@ class Opening {
     const { role, subject } = found;
     // A token outlives the end of its account: accounts have sessions only, and a browser needs none.
     const isForProgram = found.kind === 'link' && context.header('sec-fetch-site') === undefined;
+    const tokenId = newId();
     const token = isForProgram
-      ? { token: await issueToken(this.#key, { subject, role, issuedAtSeconds, lifetimeSeconds }) }
+      ? { token: await issueToken(this.#key, { subject, role, issuedAtSeconds, lifetimeSeconds, tokenId }) }
       : {};
     return {
       ...success({ ...token, role, subject, expires_at: timeLabel(expiresMs) }),
       headers: { 'set-cookie': cookieHeader(context, cookie, lifetimeSeconds) },
-      auditDetails: { role, subject, ttl_seconds: lifetimeSeconds, by: found.kind },
+      auditDetails: {
+        role,
+        subject,
+        ttl_seconds: lifetimeSeconds,
+        by: found.kind,
+        ...(isForProgram ? { token_id: tokenId } : {}),
+      },
     };
   }
 }

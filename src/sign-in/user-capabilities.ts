@@ -1,12 +1,13 @@
 /** What an Admin does with local accounts over HTTP [identity §7.2]. */
 import { type Answer, type CallContext, type HandledCapability, success } from '../api/capability.ts';
-import { users as descriptors } from '../api/users.ts';
+import { users as descriptors, tokens } from '../api/users.ts';
 import type { Clock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
 import { timeLabel } from '../base/timestamp.ts';
 import type { Role } from '../gateway/roles.ts';
 import type { Accounts } from './accounts.ts';
 import { passwordCodeMs } from './codes.ts';
-import type { Account } from './store/sign-in-store.ts';
+import type { Account, SignInStore } from './store/sign-in-store.ts';
 
 export interface UserParts {
   readonly accounts: Accounts;
@@ -55,6 +56,29 @@ export function userCapabilities(parts: UserParts): HandledCapability[] {
       },
     },
   ];
+}
+
+interface RevokeParts {
+  readonly store: Pick<SignInStore, 'revoke'>;
+  readonly clock: Clock;
+}
+
+/** For every site: tokens of a provider can be revoked here, too. */
+export function revokeCapability({ store, clock }: RevokeParts): HandledCapability {
+  return {
+    descriptor: tokens.revoke,
+    resource: () => ({ kind: 'identity-token', id: 'identity-token' }),
+    async handler({ body }) {
+      const { subject = null, token_id = null, reason } = body as Readonly<Record<string, string | undefined>>;
+      if ((subject === null) === (token_id === null))
+        throw new Fault('invalid-input', 'body: give either subject or token_id');
+      const revokedMs = clock.wallMs();
+      const kind = subject === null ? 'token' : 'subject';
+      await store.revoke({ kind, value: subject ?? token_id ?? '', revokedMs });
+      const named = { subject, token_id };
+      return { ...success({ ...named, revoked_at: timeLabel(revokedMs) }), auditDetails: { ...named, reason } };
+    },
+  };
 }
 
 function linkAnswer({ clock }: UserParts, name: string, role: Role, code: string): Answer {

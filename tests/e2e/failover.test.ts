@@ -1,6 +1,8 @@
 /** Another process controls within 5 s when the one that does is killed, stopped or cut off, and never both (docs/guides/several-machines.md). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sleep, systemClock } from '../../src/base/clock.ts';
+import { issueToken } from '../../src/gateway/identity.ts';
+import { signingKey } from '../../src/gateway/local-keys.ts';
 import { makePostgres, type TestPostgres } from '../../src/testing/postgres-server.ts';
 import { editorFlow, runCommand, serviceEnvironment, waitFor } from './running-service.ts';
 import { type Cluster, controls, pairOf, startCluster, takeOvers, type Way } from './several-machines.ts';
@@ -140,7 +142,7 @@ describe('two machines, one site', () => {
     }
   }, 90_000);
 
-  test('[identity §7.1], [alarms §3] a session and an acknowledged alarm hold on both machines, and through a takeover', async () => {
+  test('[identity §7.1], [alarms §3] a session and an acknowledged alarm hold on both machines, and through a takeover; a revoked token on none', async () => {
     const { cluster } = siteOf('kill');
     const { old, next } = await pairOf(cluster);
     if (old.service === null || next.service === null) throw new Error('a machine does not run');
@@ -155,6 +157,14 @@ describe('two machines, one site', () => {
     const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
     const withCookie = { token: null, headers: { cookie, 'sec-fetch-site': 'same-origin', 'x-svc-confirmed': 'true' } };
     const rules = '/api/v1/automation/api/rules';
+    const issuedAtSeconds = Math.floor(Date.now() / 1000) - 5;
+    const claims = { subject: 'lost', role: 'Viewer', issuedAtSeconds, lifetimeSeconds: 600 } as const;
+    const bearer = { token: await issueToken(signingKey(old.folders.data), claims) };
+    for (const service of [leader, standby]) expect((await service.request('GET', rules, bearer)).status).toBe(200);
+    const all = { subject: 'lost', reason: 'revoked on the other machine', confirmed: true };
+    expect((await standby.request('POST', '/api/v1/identity/tokens/revoke', { ...admin, body: all })).status).toBe(200);
+    for (const service of [leader, standby])
+      await waitFor(async () => (await service.request('GET', rules, bearer)).status === 401 || undefined, 5000);
     for (const service of [leader, standby]) expect((await service.request('GET', rules, withCookie)).status).toBe(200);
 
     const state = async (service: typeof leader, id: string) => {

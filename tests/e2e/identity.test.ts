@@ -252,3 +252,66 @@ describe('[platform §2.4] limits: failed authentications of the live stream', (
     expect(service.logs()).not.toContain('authentication failed');
   });
 });
+
+describe('[identity §7.3] tokens that are revoked', () => {
+  test('by id over HTTP, by subject on the command line: refused here, and their live streams end', async () => {
+    const service = await start(folders());
+    const admin = await service.token('Admin');
+    const key = signingKey(service.folders.data);
+    const tokenOf = (subject: string, tokenId: string): Promise<string> => {
+      const issuedAtSeconds = Math.floor(Date.now() / 1000) - 10;
+      return issueToken(key, { subject, role: 'Viewer', issuedAtSeconds, lifetimeSeconds: 600, tokenId });
+    };
+    const [lost, kept, others] = [
+      await tokenOf('ada', 'lost'),
+      await tokenOf('ada', 'kept'),
+      await tokenOf('grace', 'g'),
+    ];
+    const statuses = async (): Promise<number[]> => {
+      const answers = await Promise.all([lost, kept, others].map((token) => ask(service.base, rules, token)));
+      return answers.map(({ status }) => status);
+    };
+    expect(await statuses()).toEqual([200, 200, 200]);
+    const socket = new WebSocket(`${service.base.replace('http', 'ws')}/ws`);
+    socket.on('open', () => socket.send(JSON.stringify({ type: 'authenticate', token: lost })));
+    const closed = new Promise((resolve) => void socket.on('close', resolve));
+    const revoke = (body: object) =>
+      service.request('POST', '/api/v1/identity/tokens/revoke', {
+        token: admin,
+        headers: { 'x-svc-confirmed': 'true' },
+        body: { ...body, confirmed: true },
+      });
+    expect((await revoke({ token_id: 'lost', reason: 'left in a train' })).status).toBe(200);
+    await waitFor(async () => (await statuses())[0] === 401 || undefined, 5000);
+    expect(await statuses()).toEqual([401, 200, 200]);
+    expect(await closed).toBe(4001);
+    const env = serviceEnvironment(service.folders);
+    const done = runCommand('setpoint.ts', ['revoke-token', '--subject', 'ada', '--reason', 'has left'], env);
+    expect([done.status, done.stdout]).toEqual([0, 'revoked: all tokens of ada until now\n']);
+    await waitFor(async () => (await statuses())[1] === 401 || undefined, 5000);
+    expect(await statuses()).toEqual([401, 401, 200]);
+    // Neither and both say nothing; a Viewer may not.
+    expect((await revoke({ reason: 'nobody' })).status).toBe(400);
+    expect((await revoke({ subject: 'ada', token_id: 'kept', reason: 'both' })).status).toBe(400);
+    const path = '/api/v1/identity/tokens/revoke';
+    const body = { subject: 'ada', reason: 'not mine', confirmed: true };
+    expect((await service.request('POST', path, { token: others, body })).status).toBe(403);
+    expect(runCommand('setpoint.ts', ['revoke-token', '--reason', 'nobody'], env).status).not.toBe(0);
+    await service.stop();
+    const database = openDatabase(join(service.folders.data, 'site.sqlite'));
+    const events = await database.query
+      .selectFrom('audit_event as event')
+      .leftJoin('audit_details as details', (on) =>
+        on.onRef('details.chain_id', '=', 'event.chain_id').onRef('details.sequence', '=', 'event.sequence'),
+      )
+      .select(['outcome', 'details'])
+      .where('action', '=', 'identity.token.revoke')
+      .execute();
+    await database.close();
+    const succeeded = events.flatMap(({ outcome, details }) => (outcome === 'succeeded' ? (details ?? '') : []));
+    expect(succeeded).toEqual([expect.stringContaining('left in a train'), expect.anything()]);
+    expect(events.filter(({ outcome }) => outcome === 'denied')).toHaveLength(1);
+    const told = events.map(({ details }) => details).join(' ');
+    for (const text of ['"token_id":"lost"', '"subject":"ada"', 'has left']) expect(told).toContain(text);
+  });
+});

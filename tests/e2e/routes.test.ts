@@ -71,6 +71,7 @@ const decidedElsewhere = [
   'GET /session',
   'DELETE /session',
   'POST /session/password',
+  'POST /api/v1/identity/tokens/revoke',
   'GET /api/v1/identity/users',
   'POST /api/v1/identity/users',
   'POST /api/v1/identity/users/:name/reset',

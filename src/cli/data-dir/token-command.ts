@@ -54,6 +54,7 @@ async function token(parts: DataDirParts, { role, subject: name, ttl, json }: To
       'this command issues tokens for the local key only; with SVC_JWT_SECRET or SVC_JWT_JWKS_URL the identity provider does',
     );
   await withDatabase(parts, async ({ audit }) => {
+    const tokenId = newId();
     // The record comes first: no token leaves without it.
     await audit.append({
       subject: { kind: 'system', subjectId: 'setpoint-cli' },
@@ -63,10 +64,10 @@ async function token(parts: DataDirParts, { role, subject: name, ttl, json }: To
       risk: 'high',
       confirmation: 'not-required',
       correlationId: newId(),
-      details: { role, subject: name, ttl_seconds: ttl },
+      details: { role, subject: name, ttl_seconds: ttl, token_id: tokenId },
     });
     const issuedAtSeconds = Math.floor(parts.clock.wallMs() / 1000);
-    const claims = { subject: name, role, issuedAtSeconds, lifetimeSeconds: ttl };
+    const claims = { subject: name, role, issuedAtSeconds, lifetimeSeconds: ttl, tokenId };
     const issued = await issueToken(
       forPerson(() => signingKey(dataDir)),
       claims,
@@ -74,7 +75,7 @@ async function token(parts: DataDirParts, { role, subject: name, ttl, json }: To
     const expiresAt = new Date((issuedAtSeconds + ttl) * 1000).toISOString();
     parts.terminal.out(
       json === true
-        ? `${JSON.stringify({ token: issued, role, subject: name, expires_at: expiresAt })}\n`
+        ? `${JSON.stringify({ token: issued, token_id: tokenId, role, subject: name, expires_at: expiresAt })}\n`
         : `${issued}\n`,
     );
   });

@@ -33,6 +33,14 @@ export interface Failures {
   readonly untilMs: number;
 }
 
+/** All tokens of a subject that were issued by then, or the one of an id. */
+export interface Revocation {
+  readonly kind: 'subject' | 'token';
+  readonly value: string;
+  /** Wall milliseconds. */
+  readonly revokedMs: number;
+}
+
 export interface SignInStore {
   accounts(): Promise<Account[]>;
   account(name: string): Promise<Account | null>;
@@ -53,6 +61,9 @@ export interface SignInStore {
   /** Stores the failures of a name; at most `rows` names are kept, those that wait longest. */
   putFailures(name: string, failures: Failures, rows: number): Promise<void>;
   clearFailures(name: string): Promise<void>;
+  revocations(): Promise<Revocation[]>;
+  /** Stores it; of the same subject or token the later one counts. */
+  revoke(revocation: Revocation): Promise<void>;
 }
 
 interface AccountState {
@@ -62,7 +73,35 @@ interface AccountState {
 }
 
 export function createSignInStore(database: Database): SignInStore {
-  return { ...accountsOf(database), ...sessionsOf(database), ...codesOf(database), ...failuresOf(database) };
+  return {
+    ...accountsOf(database),
+    ...sessionsOf(database),
+    ...codesOf(database),
+    ...failuresOf(database),
+    ...revocationsOf(database),
+  };
+}
+
+function revocationsOf(database: Database): Pick<SignInStore, 'revocations' | 'revoke'> {
+  return {
+    async revocations() {
+      const rows = await database.query.selectFrom('token_revocation').selectAll().execute();
+      // Only this store writes these rows.
+      return rows.map(({ kind, value, revoked_ms }) => ({
+        kind: kind as Revocation['kind'],
+        value,
+        revokedMs: revoked_ms,
+      }));
+    },
+    revoke: ({ kind, value, revokedMs: revoked_ms }) =>
+      database.transaction(async (transaction) => {
+        await transaction
+          .insertInto('token_revocation')
+          .values({ kind, value, revoked_ms })
+          .onConflict((on) => on.columns(['kind', 'value']).doUpdateSet({ revoked_ms }))
+          .execute();
+      }),
+  };
 }
 
 function accountsOf(database: Database): Pick<SignInStore, 'accounts' | 'account' | 'putAccount'> {

@@ -10,6 +10,8 @@ declare module '../../storage/database.ts' {
     sign_in_code: { digest: string; name: string | null; expires_ms: number };
     /** Failed sign-ins in a row, by the name that was given. */
     sign_in_failure: { name: string; failures: number; until_ms: number };
+    /** Tokens that count no more; `kind` is subject or token. */
+    token_revocation: { kind: string; value: string; revoked_ms: number };
   }
 }
 
@@ -60,5 +62,23 @@ export const signInOnServer = `
     name text COLLATE "C" PRIMARY KEY,
     failures integer NOT NULL,
     until_ms bigint NOT NULL
+  );
+`;
+
+export const revocationsInFile = `
+  CREATE TABLE token_revocation (
+    kind TEXT NOT NULL,
+    value TEXT NOT NULL,
+    revoked_ms INTEGER NOT NULL,
+    PRIMARY KEY (kind, value)
+  ) STRICT;
+`;
+
+export const revocationsOnServer = `
+  CREATE TABLE token_revocation (
+    kind text COLLATE "C" NOT NULL,
+    value text COLLATE "C" NOT NULL,
+    revoked_ms bigint NOT NULL,
+    PRIMARY KEY (kind, value)
   );
 `;

@@ -1,0 +1,49 @@
+/** `setpoint revoke-token` [identity §7.3]: tokens that were issued count no more, on every process of the site. */
+import type { Command } from 'commander';
+import { createSignInStore, type Revocation } from '../../sign-in/store/sign-in-store.ts';
+import { CommandError } from '../exit.ts';
+import { type DataDirParts, withDatabase } from './data-dir.ts';
+import { begunAct } from './recorded-act.ts';
+
+interface RevokeOptions {
+  readonly subject?: string;
+  readonly id?: string;
+  readonly reason: string;
+}
+
+export function addRevokeCommand(setpoint: Command, parts: DataDirParts): void {
+  setpoint
+    .command('revoke-token')
+    .description('make tokens count no more: all that were issued to a subject by now, or a single one')
+    .option('--subject <name>', 'all tokens of this subject')
+    .option('--id <id>', 'the token of this id (jti), as its audit event names it')
+    .requiredOption('--reason <text>', 'why')
+    .action((options: RevokeOptions) => revoke(parts, options));
+}
+
+async function revoke(parts: DataDirParts, { subject, id, reason }: RevokeOptions): Promise<void> {
+  if ((subject === undefined) === (id === undefined)) throw new CommandError('give either --subject or --id');
+  const named = subject === undefined ? { token_id: id ?? '' } : { subject };
+  const revocation: Revocation = {
+    kind: subject === undefined ? 'token' : 'subject',
+    value: subject ?? id ?? '',
+    revokedMs: parts.clock.wallMs(),
+  };
+  await withDatabase(parts, async ({ database, audit }) => {
+    const resource = { kind: 'identity-token', resourceId: 'identity-token' };
+    const act = { action: 'identity.token.revoke', resource, confirmation: 'not-required' } as const;
+    // The record comes first: nothing changes without it.
+    const ended = await begunAct(audit, [act], { ...named, reason });
+    try {
+      await createSignInStore(database).revoke(revocation);
+      await ended('succeeded', {});
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      await ended('failed', { error: message });
+      throw new CommandError(message);
+    }
+    parts.terminal.out(
+      `revoked: ${subject === undefined ? `the token ${id}` : `all tokens of ${subject} until now`}\n`,
+    );
+  });
+}

@@ -1,0 +1,72 @@
+/**
+ * Tokens that count no more [identity §7.3]: all that were issued to a subject up to a moment, or a single one. Every process
+ * of the site reads them anew within `session_cache_ms`.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Revocation, SignInStore } from './store/sign-in-store.ts';
+
+/** What a token says of itself. */
+export interface TokenClaims {
+  readonly subject: string;
+  /** Its `jti`; null for a token without one. */
+  readonly tokenId: string | null;
+  /** Null where the issuer does not tell. */
+  readonly issuedAtSeconds: number | null;
+}
+
+/** A token of the second in which its subject was revoked counts as one of before, and so does one that does not tell when it was issued. */
+export function isRevoked(list: readonly Revocation[], { subject, tokenId, issuedAtSeconds }: TokenClaims): boolean {
+  return list.some(({ kind, value, revokedMs }) =>
+    kind === 'token'
+      ? value === tokenId
+      : value === subject && (issuedAtSeconds === null || issuedAtSeconds * 1000 <= revokedMs),
+  );
+}
+
+interface RevocationsParts {
+  readonly store: Pick<SignInStore, 'revocations'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits: { readonly session_cache_ms: number };
+}
+
+export class Revocations {
+  readonly #parts: RevocationsParts;
+  #read: { readonly atMs: number; readonly list: readonly Revocation[] } | null = null;
+  #reading: Promise<readonly Revocation[]> | null = null;
+
+  constructor(parts: RevocationsParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * While the list cannot be read, the one that was read last counts: what such a caller could change is refused then in any case,
+   * because it cannot be recorded. Rejects when none was ever read.
+   */
+  async has(claims: TokenClaims): Promise<boolean> {
+    const { clock, limits, log } = this.#parts;
+    const known = this.#read;
+    if (known !== null && clock.monotonicMs() - known.atMs < limits.session_cache_ms)
+      return isRevoked(known.list, claims);
+    try {
+      return isRevoked(await this.#readAnew(), claims);
+    } catch (error) {
+      if (known === null) throw error;
+      log.warn('cannot read which tokens were revoked; the last list counts', { err: error });
+      return isRevoked(known.list, claims);
+    }
+  }
+
+  #readAnew(): Promise<readonly Revocation[]> {
+    this.#reading ??= this.#list().finally(() => (this.#reading = null));
+    return this.#reading;
+  }
+
+  async #list(): Promise<readonly Revocation[]> {
+    const atMs = this.#parts.clock.monotonicMs();
+    const list = await this.#parts.store.revocations();
+    this.#read = { atMs, list };
+    return list;
+  }
+}
