@@ -74,6 +74,13 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await page.getByTestId('marks').getByText('Click an instant').waitFor();
     await page.locator('.uplot .u-over').click({ position: { x: 300, y: 80 } });
     await page.getByTestId('instant').getByText(/^At /).waitFor();
+    // Earlier there was nothing; later is the present again.
+    expect(await page.getByRole('button', { name: 'Later' }).isDisabled()).toBe(true);
+    for (let step = 0; step < 2; step++) await page.getByRole('button', { name: 'Earlier' }).click();
+    await page.getByText('Nothing was recorded in this time.').waitFor();
+    for (let step = 0; step < 2; step++) await page.getByRole('button', { name: 'Later' }).click();
+    await page.locator('.uplot').waitFor();
+    await page.getByRole('button', { name: 'Show the whole range' }).click();
     // By keyboard an instant is typed.
     await page.getByLabel('Instant').fill('2020-01-01T00:00:00');
     await page.getByTestId('instant').getByText('No rule had run by then.').waitFor();

@@ -1,6 +1,7 @@
 /** The trend of a point: a range or a span that was zoomed to, the thresholds of its rules, and where their decisions changed. */
 import { Button, SegmentedControl, TextInput } from '@mantine/core';
 import { useCallback, useMemo, useState } from 'react';
+import { nowMs } from '../clock.ts';
 import { Failure } from '../parts/failure.tsx';
 import { later } from '../parts/later.tsx';
 import { fullTime } from '../parts/moment.tsx';
@@ -38,6 +39,7 @@ export function TrendPanel({ point }: { point: PointEntry }) {
           setRange(next);
         }}
         onZoomOut={() => setChosen(null)}
+        onPan={shown === null ? null : (share) => setChosen(panned(shown, share))}
       />
       {trend.isError && <Failure error={trend.error} />}
       {data?.buckets.length === 0 && (
@@ -68,14 +70,26 @@ export function TrendPanel({ point }: { point: PointEntry }) {
   );
 }
 
+/** How far one step goes along what is shown. */
+const panShare = 0.5;
+
+/** On whole seconds; not into the future, where nothing is recorded. */
+function panned({ from, to }: TimeSpan, share: number): TimeSpan {
+  const wide = to - from;
+  const end = Math.min(Math.round(to + share * wide), Math.ceil(nowMs() / 1000));
+  return { from: end - wide, to: end };
+}
+
 interface HeadParts {
   readonly range: Range;
   readonly zoomed: boolean;
   readonly onRange: (range: Range) => void;
   readonly onZoomOut: () => void;
+  /** By a share of what is shown; null while nothing is. */
+  readonly onPan: ((share: number) => void) | null;
 }
 
-function TrendHead({ range, zoomed, onRange, onZoomOut }: HeadParts) {
+function TrendHead({ range, zoomed, onRange, onZoomOut, onPan }: HeadParts) {
   return (
     <div className={classes['head']}>
       <h2 id="trend" className={classes['heading']}>
@@ -88,6 +102,19 @@ function TrendHead({ range, zoomed, onRange, onZoomOut }: HeadParts) {
         onChange={(value) => onRange(isRange(value) ? value : 'hour')}
         data={Object.entries(words.ranges).map(([value, label]) => ({ value, label }))}
       />
+      <Button.Group>
+        <Button size="compact-sm" variant="default" disabled={onPan === null} onClick={() => onPan?.(-panShare)}>
+          {words.earlier}
+        </Button>
+        <Button
+          size="compact-sm"
+          variant="default"
+          disabled={onPan === null || !zoomed}
+          onClick={() => onPan?.(panShare)}
+        >
+          {words.later}
+        </Button>
+      </Button.Group>
       {zoomed && (
         <Button size="compact-sm" variant="default" onClick={onZoomOut}>
           {words.zoomOut}

@@ -60,6 +60,8 @@ export const pointWords: typeof englishPoints = {
     min: 'Kleinster',
     max: 'Größter',
     zoomOut: 'Ganzen Zeitraum zeigen',
+    earlier: 'Früher',
+    later: 'Später',
     sparkline: (name) => `${name}, letzte 24 Stunden`,
     pick: 'Ein Klick auf einen Augenblick zeigt, was jede Regel da sah und tat.',
     instant: 'Augenblick',

@@ -59,6 +59,8 @@ export const pointWords = {
     min: 'Lowest',
     max: 'Highest',
     zoomOut: 'Show the whole range',
+    earlier: 'Earlier',
+    later: 'Later',
     sparkline: (name: string) => `${name}, last 24 hours`,
     pick: 'Click an instant to see what each rule saw and did then.',
     instant: 'Instant',
