@@ -1,4 +1,16 @@
-/** What stands in the addresses of pages beside their paths. */
+/** The pages that the navigation leads to, in its order, and what stands in the addresses of pages beside their paths. */
+
+/** The name of a page in the catalogues, and its path. */
+export const mainPages = [
+  ['site', '/'],
+  ['points', '/points'],
+  ['devices', '/devices'],
+  ['alarms', '/alarms'],
+  ['rules', '/rules'],
+  ['forecasts', '/forecasts'],
+  // For those who may read it.
+  ['audit', '/audit'],
+] as const;
 
 /** The panels beside the flow of a rule. */
 export const panels = ['node', 'rule', 'try', 'history'] as const;

@@ -10,12 +10,13 @@ import { platform } from './platform.ts';
 import { points } from './points.ts';
 import { dataProcessing } from './processing-capabilities.ts';
 import { session } from './session.ts';
-import { users } from './users.ts';
+import { tokens, users } from './users.ts';
 
 export const operations: readonly Capability[] = [
   ...Object.values(platform),
   ...Object.values(session),
   ...Object.values(users),
+  ...Object.values(tokens),
   ...Object.values(automation),
   ...Object.values(points),
   ...Object.values(alarms),

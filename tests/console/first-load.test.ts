@@ -81,7 +81,7 @@ describe.runIf(chromiumPath !== undefined)('light enough', () => {
 
   test.each(pages)('the first load is under 350 kB of compressed script: %s', async (name, hash, ready) => {
     const { first, all } = await scriptBytes(hash, ready);
-    const kB = (bytes: number): string => `${Math.round(bytes / 1000)} kB`;
+    const kB = (bytes: number): string => `${(bytes / 1000).toFixed(1)} kB`;
     process.stderr.write(`first load of ${name}: ${kB(first)} gzip, ${kB(all)} with what follows\n`);
     expect(all).toBeLessThan(scriptBytesMax);
   });

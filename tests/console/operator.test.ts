@@ -54,6 +54,11 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     const feeder = (name: string) =>
       page.getByRole('listitem').filter({ has: page.getByRole('link', { name, exact: true }) });
     await feeder('load').getByText('consumes').waitFor();
+    const decisions = page.getByRole('region', { name: 'Last decisions' });
+    await decisions
+      .getByText(/“.+”: .*battery power_setpoint to -?[\d.]+ kW/)
+      .first()
+      .waitFor();
     expect(await feeder('load').getAttribute('data-direction')).toBe('out');
     await feeder('grid')
       .getByText(/imports|exports|no flow/)

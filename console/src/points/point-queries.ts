@@ -74,6 +74,15 @@ async function runsOf(ruleId: number, query: Readonly<Record<string, string>>) {
 }
 export type PointRun = Awaited<ReturnType<typeof runsOf>>['list'][number];
 
+/** The newest run of a rule, for a page that shows the ones that are pushed from then on. */
+export function useNewestRun(ruleId: number, enabled: boolean) {
+  return useQuery({
+    queryKey: ['newest-run', ruleId],
+    enabled,
+    queryFn: async () => (await runsOf(ruleId, { limit: '1' })).list[0] ?? null,
+  });
+}
+
 /** Of each rule the last run that had started by then. */
 export function useRunsAt(rules: readonly number[], unix: number) {
   const to = timeOf(unix);

@@ -1,7 +1,9 @@
 /** The command palette (Ctrl/Cmd-K): every page, every rule and what can be done with it, found by typing. */
+
 import { Modal, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, useEffect, useId, useMemo, useState } from 'react';
+import { mainPages } from '../addresses.ts';
 import { useRuleActions } from '../rules/rule-actions.tsx';
 import { useRules } from '../server/queries.ts';
 import { useSession } from '../session/session.ts';
@@ -126,26 +128,11 @@ function useCommands(): PageCommand[] {
   const session = useSession();
   const pageCommands = usePageCommands();
   const role = session.status === 'out' ? null : session.facts.role;
-  const pages: PageCommand[] = [
-    { id: 'site', label: t.common.pages.site, group: words.page, run: () => void navigate({ to: '/' }) },
-    { id: 'points', label: t.common.pages.points, group: words.page, run: () => void navigate({ to: '/points' }) },
-    { id: 'devices', label: t.common.pages.devices, group: words.page, run: () => void navigate({ to: '/devices' }) },
-    { id: 'alarms', label: t.common.pages.alarms, group: words.page, run: () => void navigate({ to: '/alarms' }) },
-    { id: 'rules', label: t.common.pages.rules, group: words.page, run: () => void navigate({ to: '/rules' }) },
-    {
-      id: 'forecasts',
-      label: t.common.pages.forecasts,
-      group: words.page,
-      run: () => void navigate({ to: '/forecasts' }),
-    },
-  ];
-  if (mayAudit(role))
-    pages.push({
-      id: 'audit',
-      label: t.common.pages.audit,
-      group: words.page,
-      run: () => void navigate({ to: '/audit' }),
-    });
+  const pages: PageCommand[] = mainPages.flatMap(([id, to]) =>
+    id === 'audit' && !mayAudit(role)
+      ? []
+      : { id, label: t.common.pages[id], group: words.page, run: () => void navigate({ to }) },
+  );
   const manage = mayManage(role);
   if (manage)
     pages.push({

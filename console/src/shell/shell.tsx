@@ -11,6 +11,7 @@ import {
 } from '@mantine/core';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
+import { mainPages } from '../addresses.ts';
 import { useMissed, useStreamState } from '../live/stream.ts';
 import { Announcements } from '../parts/announce.tsx';
 import { fullTime } from '../parts/moment.tsx';
@@ -90,34 +91,23 @@ export function Shell() {
 function Pages() {
   const session = useSession();
   const audit = session.status !== 'out' && mayAudit(session.facts.role);
-  const className = classes['page'] ?? '';
   const path = useRouterState({ select: (state) => state.location.pathname });
-  const current = (place: string): 'page' | undefined =>
-    path === place || path.startsWith(`${place}/`) ? 'page' : undefined;
   return (
     <nav className={classes['pages']} aria-label={words.mainNavigation}>
-      <Link to="/" className={className} activeOptions={{ exact: true }}>
-        {words.pages.site}
-      </Link>
-      <Link to="/points" className={className} aria-current={current('/points')}>
-        {words.pages.points}
-      </Link>
-      <Link to="/devices" className={className}>
-        {words.pages.devices}
-      </Link>
-      <Link to="/alarms" className={className}>
-        {words.pages.alarms}
-      </Link>
-      <Link to="/rules" className={className} aria-current={current('/rules')}>
-        {words.pages.rules}
-      </Link>
-      <Link to="/forecasts" className={className}>
-        {words.pages.forecasts}
-      </Link>
-      {audit && (
-        <Link to="/audit" className={className}>
-          {words.pages.audit}
-        </Link>
+      {mainPages.map(
+        ([name, to]) =>
+          (name !== 'audit' || audit) && (
+            <Link
+              key={name}
+              to={to}
+              className={classes['page'] ?? ''}
+              activeOptions={{ exact: true }}
+              // A page of one point belongs to the points.
+              aria-current={path === to || (to !== '/' && path.startsWith(`${to}/`)) ? 'page' : undefined}
+            >
+              {words.pages[name]}
+            </Link>
+          ),
       )}
     </nav>
   );

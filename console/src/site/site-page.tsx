@@ -8,7 +8,7 @@ import { Ahead, Moment } from '../parts/moment.tsx';
 import { withUnit } from '../parts/number.ts';
 import page from '../parts/page.module.css';
 import { Notice, Tag } from '../parts/tag.tsx';
-import { type PointEntry, usePoints } from '../points/point-queries.ts';
+import { type PointEntry, useNewestRun, usePoints } from '../points/point-queries.ts';
 import { isGood, keyOf, ownerText, ownerTone, qualityTone } from '../points/point-words.ts';
 import classes from '../points/points.module.css';
 import { PointLink } from '../points/points-page.tsx';
@@ -19,6 +19,7 @@ import { pointWords, siteWords } from '../strings/points.ts';
 import { AlarmsPanel } from './alarms-panel.tsx';
 import { feedersOf } from './balance.ts';
 import { BalancePanel } from './balance-panel.tsx';
+import { decisionText } from './decision-words.ts';
 import { ForecastPanel } from './forecast-panel.tsx';
 import { ParametersPanel } from './parameters-panel.tsx';
 
@@ -54,7 +55,7 @@ export function SitePage() {
             <div>
               <AlarmsPanel />
               <Trouble points={all.filter((point) => !isGood(point) || point.last_error !== null)} />
-              <Decisions />
+              <Decisions points={all} />
             </div>
           </div>
         </>
@@ -140,7 +141,7 @@ function Trouble({ points }: { points: readonly PointEntry[] }) {
   );
 }
 
-function Decisions() {
+function Decisions({ points }: { points: readonly PointEntry[] }) {
   const rules = useRules();
   const all = rules.data ?? [];
   useWatch(all.map(({ id }) => id));
@@ -148,6 +149,7 @@ function Decisions() {
     .filter(({ status }) => status?.last_run !== null && status?.last_run !== undefined)
     .toSorted((one, other) => lastRunAt(other).localeCompare(lastRunAt(one)))
     .slice(0, decisionsMax);
+  const byKey = useMemo(() => new Map(points.map((point) => [keyOf(point), point])), [points]);
   return (
     <section className={classes['panel']} aria-labelledby="decisions">
       <h2 id="decisions" className={classes['heading']}>
@@ -156,16 +158,18 @@ function Decisions() {
       {rules.data !== undefined && ran.length === 0 && <p className={classes['soft']}>{words.noDecisions}</p>}
       <ul className={classes['list']}>
         {ran.map((rule) => (
-          <Decision key={rule.id} rule={rule} />
+          <Decision key={rule.id} rule={rule} points={byKey} />
         ))}
       </ul>
     </section>
   );
 }
 
-function Decision({ rule }: { rule: ListedRule }) {
+function Decision({ rule, points }: { rule: ListedRule; points: ReadonlyMap<string, PointEntry> }) {
   const pushed = useLastRun(rule.id);
-  const last = pushed ?? rule.status?.last_run;
+  const read = useNewestRun(rule.id, pushed === null).data;
+  const record = pushed ?? read;
+  const last = record ?? rule.status?.last_run;
   if (last === null || last === undefined) return null;
   const outcome = outcomeOf(last.outcome);
   return (
@@ -179,6 +183,7 @@ function Decision({ rule }: { rule: ListedRule }) {
       <span className={classes['soft']}>
         <Moment at={last.started_at} />
       </span>
+      {record && <span className={`${classes['soft']} ${classes['wide']}`}>{decisionText(record, points)}</span>}
     </li>
   );
 }

@@ -158,6 +158,12 @@ export const siteWords: typeof englishSite = {
   allGood: 'Alle Punkte sind gut.',
   decisions: 'Letzte Entscheidungen',
   noDecisions: 'Noch keine Regel ist gelaufen.',
+  decision: {
+    wrote: (point, value) => `${point} auf ${value}`,
+    refused: (point, value, why) => `${point} auf ${value} ${why}`,
+    nothing: 'nichts zu schreiben',
+    because: (condition, what) => `„${condition}“: ${what}`,
+  },
   notLive: 'Nicht live: Diese Werte werden nicht aktualisiert.',
   more: (n) => `und ${n} weitere`,
   parameters: {

@@ -153,6 +153,12 @@ export const siteWords = {
   allGood: 'All points are good.',
   decisions: 'Last decisions',
   noDecisions: 'No rule has run yet.',
+  decision: {
+    wrote: (point: string, value: string) => `${point} to ${value}`,
+    refused: (point: string, value: string, why: string) => `${point} to ${value} ${why}`,
+    nothing: 'nothing to write',
+    because: (condition: string, what: string) => `“${condition}”: ${what}`,
+  },
   notLive: 'Not live: these values are not updated.',
   more: (n: number) => `and ${n} more`,
   parameters: {
