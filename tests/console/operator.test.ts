@@ -85,6 +85,8 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await page.getByText('Nothing was recorded in this time.').waitFor();
     for (let step = 0; step < 2; step++) await page.getByRole('button', { name: 'Later' }).click();
     await page.locator('.uplot').waitFor();
+    await page.getByRole('button', { name: 'Closer' }).focus();
+    await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Show the whole range' }).click();
     // By keyboard an instant is typed.
     await page.getByLabel('Instant').fill('2020-01-01T00:00:00');

@@ -3,7 +3,7 @@ import { Button, SegmentedControl, TextInput } from '@mantine/core';
 import { useCallback, useMemo, useState } from 'react';
 import { nowMs } from '../clock.ts';
 import { Failure } from '../parts/failure.tsx';
-import { later } from '../parts/later.tsx';
+import { later as fetchedLater } from '../parts/later.tsx';
 import { fullTime } from '../parts/moment.tsx';
 import { withUnit } from '../parts/number.ts';
 import { outcomeOf } from '../rules/rule-words.ts';
@@ -14,7 +14,7 @@ import classes from './points.module.css';
 import type { ChartLine, ChartMark } from './trend-chart.tsx';
 
 const words = pointWords.trend;
-const TrendChart = later(async () => (await import('./trend-chart.tsx')).default);
+const TrendChart = fetchedLater(async () => (await import('./trend-chart.tsx')).default);
 const rangeSeconds = { hour: 3600, day: 86_400, week: 604_800, month: 2_592_000, year: 34_560_000 } as const;
 type Range = keyof typeof rangeSeconds;
 
@@ -39,7 +39,7 @@ export function TrendPanel({ point }: { point: PointEntry }) {
           setRange(next);
         }}
         onZoomOut={() => setChosen(null)}
-        onPan={shown === null ? null : (share) => setChosen(panned(shown, share))}
+        onMove={shown === null ? null : (move) => setChosen(move(shown))}
       />
       {trend.isError && <Failure error={trend.error} />}
       {data?.buckets.length === 0 && (
@@ -70,14 +70,22 @@ export function TrendPanel({ point }: { point: PointEntry }) {
   );
 }
 
-/** How far one step goes along what is shown. */
-const panShare = 0.5;
+/** Half of what is shown earlier, on whole seconds. */
+function earlier({ from, to }: TimeSpan): TimeSpan {
+  const step = Math.ceil((to - from) / 2);
+  return { from: from - step, to: to - step };
+}
 
-/** On whole seconds; not into the future, where nothing is recorded. */
-function panned({ from, to }: TimeSpan, share: number): TimeSpan {
+/** Half of what is shown later, and not into the future, where nothing is recorded. */
+function later({ from, to }: TimeSpan): TimeSpan {
   const wide = to - from;
-  const end = Math.min(Math.round(to + share * wide), Math.ceil(nowMs() / 1000));
+  const end = Math.min(to + Math.ceil(wide / 2), Math.ceil(nowMs() / 1000));
   return { from: end - wide, to: end };
+}
+
+/** The newer half: what dragging does, by keyboard. */
+function closer({ from, to }: TimeSpan): TimeSpan {
+  return { from: Math.min(to - 1, Math.floor((from + to) / 2)), to };
 }
 
 interface HeadParts {
@@ -85,11 +93,11 @@ interface HeadParts {
   readonly zoomed: boolean;
   readonly onRange: (range: Range) => void;
   readonly onZoomOut: () => void;
-  /** By a share of what is shown; null while nothing is. */
-  readonly onPan: ((share: number) => void) | null;
+  /** To another span than the one that is shown; null while none is. */
+  readonly onMove: ((move: (shown: TimeSpan) => TimeSpan) => void) | null;
 }
 
-function TrendHead({ range, zoomed, onRange, onZoomOut, onPan }: HeadParts) {
+function TrendHead({ range, zoomed, onRange, onZoomOut, onMove }: HeadParts) {
   return (
     <div className={classes['head']}>
       <h2 id="trend" className={classes['heading']}>
@@ -103,16 +111,19 @@ function TrendHead({ range, zoomed, onRange, onZoomOut, onPan }: HeadParts) {
         data={Object.entries(words.ranges).map(([value, label]) => ({ value, label }))}
       />
       <Button.Group>
-        <Button size="compact-sm" variant="default" disabled={onPan === null} onClick={() => onPan?.(-panShare)}>
+        <Button size="compact-sm" variant="default" disabled={onMove === null} onClick={() => onMove?.(earlier)}>
           {words.earlier}
         </Button>
         <Button
           size="compact-sm"
           variant="default"
-          disabled={onPan === null || !zoomed}
-          onClick={() => onPan?.(panShare)}
+          disabled={onMove === null || !zoomed}
+          onClick={() => onMove?.(later)}
         >
           {words.later}
+        </Button>
+        <Button size="compact-sm" variant="default" disabled={onMove === null} onClick={() => onMove?.(closer)}>
+          {words.closer}
         </Button>
       </Button.Group>
       {zoomed && (

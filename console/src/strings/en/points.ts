@@ -61,6 +61,7 @@ export const pointWords = {
     zoomOut: 'Show the whole range',
     earlier: 'Earlier',
     later: 'Later',
+    closer: 'Closer',
     sparkline: (name: string) => `${name}, last 24 hours`,
     pick: 'Click an instant to see what each rule saw and did then.',
     instant: 'Instant',
