@@ -8,6 +8,7 @@ import { startOf } from '../history/history-queries.ts';
 import { call } from '../server/calls.ts';
 import { queryClient } from '../server/queries.ts';
 import type { TimedOrder } from './timed-dialog.tsx';
+import { type TimeSpan, wholeBuckets } from './trend-span.ts';
 
 export type PointEntry = Static<(typeof points)['list']['answer']>['data']['list'][number];
 export type GrantEntry = Static<(typeof points)['overrides']['answer']>['data']['list'][number];
@@ -111,12 +112,6 @@ export function useTurns(rules: readonly number[], span: TimeSpan | null) {
   });
 }
 
-/** A span of time in seconds since the epoch. */
-export interface TimeSpan {
-  readonly from: number;
-  readonly to: number;
-}
-
 /** The trend of the last `seconds`, or of a span that the reader chose. */
 export function useTrend(point: PointEntry, seconds: number, chosen: TimeSpan | null) {
   const { instance, point_type: kind, point: id } = point;
@@ -134,22 +129,15 @@ export async function fetchTrend(
   buckets: number,
   chosen: TimeSpan | null = null,
 ): Promise<TrendView> {
-  const { from, to } = chosen ?? latest(seconds, buckets);
+  const to = Math.ceil(nowMs() / 1000);
+  const span = wholeBuckets(chosen ?? { from: to - seconds, to }, buckets);
   const params = { instance: String(instance), point_type, point: String(point) };
-  const query = { from: timeOf(from), to: timeOf(to), buckets: String(buckets) };
+  const query = { from: timeOf(span.from), to: timeOf(span.to), buckets: String(span.buckets) };
   return (await call(points.series, { params, query })).data.data;
 }
 
 function timeOf(unix: number): string {
   return new Date(unix * 1000).toISOString();
-}
-
-/** On whole buckets, and these on whole minutes where they are that wide: then rollups are exact, and nothing else is read. */
-function latest(seconds: number, buckets: number): TimeSpan {
-  const bucket = Math.ceil(seconds / buckets);
-  const step = bucket >= 60 ? Math.ceil(bucket / 60) * 60 : bucket;
-  const to = Math.ceil(nowMs() / 1000 / step) * step;
-  return { from: to - step * buckets, to };
 }
 
 interface OverrideOrder extends TimedOrder {

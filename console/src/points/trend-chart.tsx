@@ -9,8 +9,9 @@ import uPlot from 'uplot';
 import { axisTimes, timeText } from '../parts/chart-times.ts';
 import { shownNumber, withUnit } from '../parts/number.ts';
 import { pointWords } from '../strings/points.ts';
-import type { TimeSpan, TrendView } from './point-queries.ts';
+import type { TrendView } from './point-queries.ts';
 import classes from './points.module.css';
+import type { TimeSpan } from './trend-span.ts';
 
 const words = pointWords.trend;
 const heightPx = 300;

@@ -9,9 +9,10 @@ import { withUnit } from '../parts/number.ts';
 import { outcomeOf } from '../rules/rule-words.ts';
 import { pointWords } from '../strings/points.ts';
 import { InstantPanel } from './instant-panel.tsx';
-import { type PointEntry, type PointRules, type TimeSpan, usePointRules, useTrend, useTurns } from './point-queries.ts';
+import { type PointEntry, type PointRules, usePointRules, useTrend, useTurns } from './point-queries.ts';
 import classes from './points.module.css';
 import type { ChartLine, ChartMark } from './trend-chart.tsx';
+import type { TimeSpan } from './trend-span.ts';
 
 const words = pointWords.trend;
 const TrendChart = fetchedLater(async () => (await import('./trend-chart.tsx')).default);

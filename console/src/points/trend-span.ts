@@ -1,0 +1,19 @@
+/** Spans of time that trends are asked for: on whole buckets, and these on whole minutes where they are that wide. */
+
+/** A span of time in seconds since the epoch. */
+export interface TimeSpan {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * At most so many whole buckets, up to the end of the span: rollups are exact then, and no row is read beside them. Less than one
+ * bucket at the beginning may be left out.
+ */
+export function wholeBuckets({ from, to }: TimeSpan, most: number): TimeSpan & { readonly buckets: number } {
+  const bucket = Math.max(1, Math.ceil((to - from) / most));
+  const step = bucket >= 60 ? Math.ceil(bucket / 60) * 60 : bucket;
+  const last = Math.ceil(to / step) * step;
+  const first = Math.max(Math.floor(from / step) * step, last - most * step);
+  return { from: first, to: last, buckets: (last - first) / step };
+}
