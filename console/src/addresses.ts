@@ -1,4 +1,4 @@
-/** The pages that the navigation leads to, in its order, and what stands in the addresses of pages beside their paths. */
+/** The pages of the navigation, in order, and the search parameters of page addresses. */
 
 /** The name of a page in the catalogues, and its path. */
 export const mainPages = [

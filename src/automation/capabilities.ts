@@ -70,7 +70,7 @@ function ruleQueries(parts: AutomationParts): HandledCapability[] {
       async handler(context) {
         const row = await ruleOf(store, context);
         await engine.settle(row.id);
-        const page = await historyPage(history, row.id, context.query);
+        const page = await historyPage(history, row.id, context.query, parts.clock);
         return { data: succeeded({ rule_id: row.id, ...page }) };
       },
     },

@@ -1,14 +1,16 @@
 /** A page of a rule's executions [rules §2.6]: newest first, before an execution, in a span of time, or only where the decision changed. */
+import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { firstIdAt } from '../base/id.ts';
 import { isObject } from '../base/json.ts';
 import { queryTime } from '../base/timestamp.ts';
+import { createPace } from '../base/turns.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import { parsedOrNull } from './rule-view.ts';
 import type { HistoryReader } from './store/history-store.ts';
 
 const defaultLimit = 20;
-/** Executions that one page of changes looks through: they are parsed in one turn. */
+/** Executions that one page of changes looks through. */
 export const scannedRunsMax = 1000;
 
 interface HistoryPage {
@@ -21,6 +23,7 @@ export async function historyPage(
   history: HistoryReader,
   ruleId: number,
   query: Readonly<Record<string, string | undefined>>,
+  clock: Clock,
 ): Promise<HistoryPage> {
   const limit = Number(query['limit'] ?? defaultLimit);
   const { from, to, before, changes } = query;
@@ -33,7 +36,12 @@ export async function historyPage(
   const cursor = before !== undefined && end !== undefined && before < end ? before : end;
   const scanned = changes === 'true' ? scannedRunsMax : limit;
   // One more than asked for tells whether a further page exists, and what the oldest one follows.
-  const found = (await history.page(ruleId, cursor, scanned + 1)).map((text) => foundRun(parsedOrNull(text)));
+  const found: FoundRun[] = [];
+  const pace = createPace(clock);
+  for (const text of await history.page(ruleId, cursor, scanned + 1)) {
+    found.push(foundRun(parsedOrNull(text)));
+    await pace();
+  }
   const inSpan = found.filter(({ id }) => id === null || id >= first);
   const seen = inSpan.slice(0, scanned);
   const fitting = changes === 'true' ? seen.filter((run, at) => run.decision !== found[at + 1]?.decision) : seen;

@@ -49,6 +49,15 @@ interface Authenticated {
   readonly expiresMs: number;
 }
 
+/** The claims of a token by which it is revoked. */
+export interface TokenClaims {
+  readonly subject: string;
+  /** Its `jti`; null for a token without one. */
+  readonly tokenId: string | null;
+  /** Null if the token has no `iat`. */
+  readonly issuedAtSeconds: number | null;
+}
+
 type Verify = (token: string) => Promise<JWTPayload>;
 
 export interface IdentityParts {
@@ -61,11 +70,7 @@ export interface IdentityParts {
   /** Who the cookie of a session belongs to; null when there is no such session. */
   readonly session: (cookie: string) => Promise<Authenticated | null>;
   /** Whether a token that is good otherwise counts no more. */
-  readonly isRevoked: (claims: {
-    readonly subject: string;
-    readonly tokenId: string | null;
-    readonly issuedAtSeconds: number | null;
-  }) => Promise<boolean>;
+  readonly isRevoked: (claims: TokenClaims) => Promise<boolean>;
   readonly limits: Pick<GatewayLimits, 'jwks_timeout_ms' | 'jwks_refresh_ms' | 'jwks_max_age_ms'>;
 }
 

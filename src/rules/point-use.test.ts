@@ -36,7 +36,7 @@ test('[points §8.4] both thresholds of a hysteresis, whichever way it is turned
   expect(found('hysteresis(x + 1, limit, 3) == 1')).toEqual([]);
 });
 
-test('[points §8.4] what has no fixed value is no threshold', () => {
+test('[points §8.4] comparisons without a fixed value give no threshold', () => {
   for (const when of ['x > x * 2', 'abs(x) > 3', 'x > moving_avg(x, 60)', 'x > 1 / 0'])
     expect(use(switchFlow(when, 1)).thresholds, when).toEqual([]);
 });

@@ -50,4 +50,8 @@ test('[identity §7.3] the list is read anew after `session_cache_ms`; while it 
   fails = true;
   clock.advance(gatewayLimits.session_cache_ms);
   expect(await known.has(claims)).toBe(true);
+  const tried = reads;
+  clock.advance(gatewayLimits.session_cache_ms - 1);
+  expect(await known.has(claims)).toBe(true);
+  expect(reads).toBe(tried);
 });

@@ -4,16 +4,8 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import type { TokenClaims } from '../gateway/identity.ts';
 import type { Revocation, SignInStore } from './store/sign-in-store.ts';
-
-/** What a token says of itself. */
-export interface TokenClaims {
-  readonly subject: string;
-  /** Its `jti`; null for a token without one. */
-  readonly tokenId: string | null;
-  /** Null where the issuer does not tell. */
-  readonly issuedAtSeconds: number | null;
-}
 
 /** A token of the second in which its subject was revoked counts as one of before, and so does one that does not tell when it was issued. */
 export function isRevoked(list: readonly Revocation[], { subject, tokenId, issuedAtSeconds }: TokenClaims): boolean {
@@ -54,6 +46,8 @@ export class Revocations {
     } catch (error) {
       if (known === null) throw error;
       log.warn('cannot read which tokens were revoked; the last list counts', { err: error });
+      // Not asked for again at once: each caller would wait for a database that is away.
+      this.#read = { atMs: clock.monotonicMs(), list: known.list };
       return isRevoked(known.list, claims);
     }
   }

@@ -63,7 +63,7 @@ interface RevokeParts {
   readonly clock: Clock;
 }
 
-/** For every site: tokens of a provider can be revoked here, too. */
+/** Available on every site: it also revokes tokens of an identity provider. */
 export function revokeCapability({ store, clock }: RevokeParts): HandledCapability {
   return {
     descriptor: tokens.revoke,

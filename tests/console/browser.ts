@@ -92,7 +92,7 @@ export async function visit(
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {
-    // A site without data processing has none of its routes: the answer says so, and browsers log it.
+    // Where data processing is off its routes answer 404, which browsers log as an error.
     if (message.location().url.includes('/data-processing/tasks')) return;
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
   });

@@ -19,7 +19,7 @@ export function useHistory(ruleId: number) {
   });
 }
 
-/** When an execution started, as its id says; empty for a text that is no id. */
+/** The start of an execution, read from its id; empty if the text is not an id. */
 export function startOf(executionId: string): string {
   const startedMs = Number.parseInt(executionId.replace('-', '').slice(0, 12), 16);
   return Number.isNaN(startedMs) ? '' : new Date(startedMs).toISOString();

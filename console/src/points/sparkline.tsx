@@ -1,6 +1,5 @@
-/** The last 24 hours of a point as a small line, fetched once its row comes into view. */
+/** The last 24 hours of a point as a small line. */
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
 import { pointWords } from '../strings/points.ts';
 import { fetchTrend, type PointEntry, type TrendView } from './point-queries.ts';
 import classes from './points.module.css';
@@ -13,27 +12,16 @@ const box = { width: 96, height: 24, edge: 2 };
 const gapBuckets = 3;
 
 export function Sparkline({ point }: { point: PointEntry }) {
-  const place = useRef<HTMLDivElement>(null);
-  const [seen, setSeen] = useState(false);
-  useEffect(() => {
-    const element = place.current;
-    if (element === null || seen) return;
-    const observer = new IntersectionObserver((entries) => {
-      if (entries.some(({ isIntersecting }) => isIntersecting)) setSeen(true);
-    });
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, [seen]);
   const { instance, point_type: kind, point: id } = point;
   const trend = useQuery({
     queryKey: ['sparkline', instance, kind, id],
-    enabled: seen && (point.recorded || kind === 'action'),
+    enabled: point.recorded || kind === 'action',
     staleTime: refreshMs,
     refetchInterval: refreshMs,
     queryFn: () => fetchTrend(point, daySeconds, buckets),
   });
   return (
-    <div ref={place} className={classes['sparkline']}>
+    <div className={classes['sparkline']}>
       {trend.data !== undefined && trend.data.buckets.length > 1 && (
         <svg
           viewBox={`0 0 ${box.width} ${box.height}`}

@@ -3,7 +3,7 @@ import { Button, SegmentedControl, TextInput } from '@mantine/core';
 import { useCallback, useMemo, useState } from 'react';
 import { nowMs } from '../clock.ts';
 import { Failure } from '../parts/failure.tsx';
-import { later as fetchedLater } from '../parts/later.tsx';
+import { later } from '../parts/later.tsx';
 import { fullTime } from '../parts/moment.tsx';
 import { withUnit } from '../parts/number.ts';
 import { outcomeOf } from '../rules/rule-words.ts';
@@ -15,7 +15,7 @@ import type { ChartLine, ChartMark } from './trend-chart.tsx';
 import type { TimeSpan } from './trend-span.ts';
 
 const words = pointWords.trend;
-const TrendChart = fetchedLater(async () => (await import('./trend-chart.tsx')).default);
+const TrendChart = later(async () => (await import('./trend-chart.tsx')).default);
 const rangeSeconds = { hour: 3600, day: 86_400, week: 604_800, month: 2_592_000, year: 34_560_000 } as const;
 type Range = keyof typeof rangeSeconds;
 
@@ -72,20 +72,20 @@ export function TrendPanel({ point }: { point: PointEntry }) {
 }
 
 /** Half of what is shown earlier, on whole seconds. */
-function earlier({ from, to }: TimeSpan): TimeSpan {
+function movedEarlier({ from, to }: TimeSpan): TimeSpan {
   const step = Math.ceil((to - from) / 2);
   return { from: from - step, to: to - step };
 }
 
 /** Half of what is shown later, and not into the future, where nothing is recorded. */
-function later({ from, to }: TimeSpan): TimeSpan {
+function movedLater({ from, to }: TimeSpan): TimeSpan {
   const wide = to - from;
   const end = Math.min(to + Math.ceil(wide / 2), Math.ceil(nowMs() / 1000));
   return { from: end - wide, to: end };
 }
 
 /** The newer half: what dragging does, by keyboard. */
-function closer({ from, to }: TimeSpan): TimeSpan {
+function newerHalf({ from, to }: TimeSpan): TimeSpan {
   return { from: Math.min(to - 1, Math.floor((from + to) / 2)), to };
 }
 
@@ -112,18 +112,18 @@ function TrendHead({ range, zoomed, onRange, onZoomOut, onMove }: HeadParts) {
         data={Object.entries(words.ranges).map(([value, label]) => ({ value, label }))}
       />
       <Button.Group>
-        <Button size="compact-sm" variant="default" disabled={onMove === null} onClick={() => onMove?.(earlier)}>
+        <Button size="compact-sm" variant="default" disabled={onMove === null} onClick={() => onMove?.(movedEarlier)}>
           {words.earlier}
         </Button>
         <Button
           size="compact-sm"
           variant="default"
           disabled={onMove === null || !zoomed}
-          onClick={() => onMove?.(later)}
+          onClick={() => onMove?.(movedLater)}
         >
           {words.later}
         </Button>
-        <Button size="compact-sm" variant="default" disabled={onMove === null} onClick={() => onMove?.(closer)}>
+        <Button size="compact-sm" variant="default" disabled={onMove === null} onClick={() => onMove?.(newerHalf)}>
           {words.closer}
         </Button>
       </Button.Group>

@@ -12,20 +12,22 @@ import classes from './site.module.css';
 
 const words = siteWords;
 const overviewDigits = 3;
+/** Drawn at most; the rest counts all of them. */
+const feedersMax = 12;
 
 export function BalancePanel({ points: all }: { points: readonly PointEntry[] }) {
   const feeders = feedersOf(all);
   const [first] = feeders;
   if (first === undefined) return null;
   // From one answer: values of different instants would leave a rest that never was.
-  const rest = restOf(feeders, (point) => point);
+  const rest = restOf(feeders);
   return (
     <section className={points['panel']} aria-labelledby="balance">
       <h2 id="balance" className={points['heading']}>
         {words.balance}
       </h2>
       <ul className={classes['busbar']}>
-        {feeders.map((feeder) => (
+        {feeders.slice(0, feedersMax).map((feeder) => (
           <FeederNow key={keyOf(feeder.power)} feeder={feeder} />
         ))}
         {rest !== null && (
@@ -76,7 +78,7 @@ interface DrawnParts {
   readonly children: React.ReactNode;
 }
 
-/** One feeder: its line to the busbar, an arrow the way the power flows, and what is said of it. */
+/** One feeder: its line to the busbar, an arrow in the direction of flow, and its values. */
 function Drawn({ direction, testId, children }: DrawnParts) {
   return (
     <li className={classes['feeder']} data-direction={direction ?? 'unknown'} data-testid={testId}>

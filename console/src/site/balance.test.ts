@@ -59,13 +59,16 @@ test('the direction follows sign and convention; an unknown value has none', () 
   expect([of(null, 1), of('positive_import', null)]).toEqual([null, null]);
 });
 
-test('the rest is what the measured flows leave open; with a part missing there is none', () => {
-  const rest = (...points: PointEntry[]) => restOf(feedersOf(points), (point) => point);
+test('the rest is what no meter accounts for; unknown when a value is missing', () => {
+  const rest = (...points: PointEntry[]) => restOf(feedersOf(points));
   expect(rest(grid, pv, battery, load)).toBe(0);
   expect(rest(grid, pv, battery, { ...load, value: 35 })).toBe(5);
   expect(rest({ ...grid, value: 0.02, unit: 'MW' }, pv, battery, { ...load, value: 35 })).toBeCloseTo(0.005, 12);
   // Meters that agree to a tenth of a percent of all flows agree.
   expect(rest(grid, pv, battery, { ...load, value: 39.9 })).toBe(0);
+  // However many feeders there are: each counts, also beyond those that are drawn.
+  const many = Array.from({ length: 20 }, (_, at) => power(`load ${'x'.repeat(at)}`, 1, 'positive_consumption'));
+  expect(rest(grid, ...many)).toBe(0);
   expect(rest(pv, battery, load)).toBeNull();
   expect(rest(grid, { ...pv, quality: 'stale' }, load)).toBeNull();
   expect(rest(grid, { ...pv, value: null }, load)).toBeNull();

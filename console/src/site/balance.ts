@@ -29,8 +29,6 @@ const signs: Readonly<Record<string, Feeder['sign']>> = {
 const order: readonly (FeederKind | undefined)[] = ['grid', 'source', 'storage', 'load', undefined];
 /** Of all flows together: what is less is how exactly meters agree. */
 const balancedShare = 0.001;
-/** More would be no overview. */
-const feedersMax = 12;
 
 /** The grid first, then what delivers, what stores, and what consumes. */
 export function feedersOf(points: readonly PointEntry[]): Feeder[] {
@@ -43,18 +41,18 @@ export function feedersOf(points: readonly PointEntry[]): Feeder[] {
       const level = own.find(({ unit, name }) => unit === '%' && /soc|charge/i.test(name)) ?? null;
       return power === undefined ? [] : [{ power, level, sign: signOf(power) }];
     })
-    .toSorted((one, other) => order.indexOf(one.sign?.kind) - order.indexOf(other.sign?.kind))
-    .slice(0, feedersMax);
+    .toSorted((one, other) => order.indexOf(one.sign?.kind) - order.indexOf(other.sign?.kind));
 }
 
 function signOf({ sign_convention: convention }: PointEntry): Feeder['sign'] {
   return convention === null ? null : (signs[convention] ?? null);
 }
 
-export type PowerNow = Pick<PointEntry, 'value' | 'quality'>;
-
 /** Of the busbar: `in` feeds it. Null where it is not known. */
-export function directionOf({ sign }: Pick<Feeder, 'sign'>, { value }: Pick<PowerNow, 'value'>): FlowDirection | null {
+export function directionOf(
+  { sign }: Pick<Feeder, 'sign'>,
+  { value }: Pick<PointEntry, 'value'>,
+): FlowDirection | null {
   if (sign === null || value === null) return null;
   if (value === 0) return 'still';
   if (value > 0) return sign.positiveIs;
@@ -63,19 +61,18 @@ export function directionOf({ sign }: Pick<Feeder, 'sign'>, { value }: Pick<Powe
 
 /**
  * What flows in less what flows out, in the unit of the first feeder: positive where more comes in than is accounted for. Null
- * unless a grid connection is measured and every feeder has a sign and a good value: a sum with a part missing is none.
+ * unless a grid connection is measured and every feeder has a sign and a good value: an incomplete sum would mislead.
  */
-export function restOf(feeders: readonly Feeder[], valueOf: (point: PointEntry) => PowerNow): number | null {
+export function restOf(feeders: readonly Feeder[]): number | null {
   const scale = wattsOf[feeders[0]?.power.unit ?? ''];
   if (scale === undefined || !feeders.some(({ sign }) => sign?.kind === 'grid')) return null;
   let watts = 0;
   let gross = 0;
   for (const { power, sign } of feeders) {
-    const now = valueOf(power);
     const unit = wattsOf[power.unit];
-    if (sign === null || unit === undefined || now.value === null || !isGood(now)) return null;
-    watts += (sign.positiveIs === 'in' ? now.value : -now.value) * unit;
-    gross += Math.abs(now.value) * unit;
+    if (sign === null || unit === undefined || power.value === null || !isGood(power)) return null;
+    watts += (sign.positiveIs === 'in' ? power.value : -power.value) * unit;
+    gross += Math.abs(power.value) * unit;
   }
   return Math.abs(watts) <= gross * balancedShare ? 0 : watts / scale;
 }
