@@ -34,6 +34,13 @@ export function automationQuery<P extends TSchema, Q extends TSchema, A extends 
   } as const;
 }
 
+/** A read that takes a body, such as a draft. */
+export function automationQuestion<P extends TSchema, Q extends TSchema, B extends TSchema, A extends TSchema>(
+  operation: Operation<P, Q, A> & { readonly body: B },
+) {
+  return { ...automationQuery(operation), method: 'POST', body: operation.body } as const;
+}
+
 /** A mutation: audited, and confirmed by the header and, unless the operation says otherwise, by the body too. */
 export function automationCommand<P extends TSchema, Q extends TSchema, B extends TSchema, A extends TSchema>(
   operation: Operation<P, Q, A> &

@@ -6,19 +6,22 @@ import { cooldownMsMax, priorityMax } from './rule-limits.ts';
 import { moment, nullable, successOf } from './wire.ts';
 
 /** Decimal path and query numbers arrive as text: no sign, no leading zero. */
-const decimalText = (digits: number) =>
+export const decimalText = (digits: number) =>
   Type.String({
     pattern: `^[1-9][0-9]{0,${digits - 1}}$`,
     description: `a whole number from 1, of at most ${digits} digits, without sign or leading zero`,
   });
-const pageSize = Type.String({ pattern: '^([1-9][0-9]?|100)$', description: 'a whole number from 1 to 100' });
-const ruleId = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+export const pageSize = Type.String({ pattern: '^([1-9][0-9]?|100)$', description: 'a whole number from 1 to 100' });
+export const ruleId = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+export const revisionNumber = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 /** Blank names are refused after trimming. */
-const name = Type.String({ minLength: 1, maxLength: 1000, pattern: '\\S', description: 'more than blanks' });
-const description = Type.String({ maxLength: 2000 });
-const confirmed = Type.Literal(true);
+export const ruleName = Type.String({ minLength: 1, maxLength: 1000, pattern: '\\S', description: 'more than blanks' });
+export const ruleDescription = Type.String({ maxLength: 2000 });
+export const confirmed = Type.Literal(true);
+/** Why somebody makes a change; kept with the revision. */
+export const reasonText = Type.String({ maxLength: 500 });
 const word = <S extends string>(value: S) => Type.Literal(value);
-const warning = Type.Object({
+export const warning = Type.Object({
   code: Type.String(),
   message: Type.Optional(Type.String()),
   hint: Type.Optional(Type.String()),
@@ -32,7 +35,7 @@ const reason = strict({
 /** A JSON object whose members are the parser's business. */
 const document = mapOf(Type.Unknown());
 /** The same where it is sent: any object will do. */
-const sentDocument = Type.Unsafe<object>(document);
+export const sentDocument = Type.Unsafe<object>(document);
 const executionId = Type.String({ pattern: '^[0-9a-f-]{36}$', description: 'an execution id' });
 const pointKind = Type.Union([Type.Literal('measurement'), Type.Literal('action')]);
 
@@ -43,6 +46,9 @@ export const ruleParams = strict({ id: decimalText(16) });
 export const noParams = strict({});
 export const noQuery = strict({});
 export const confirmedBody = strict({ confirmed });
+/** The same for a change of a rule. */
+export const ruleChangeBody = strict({ reason: Type.Optional(reasonText), confirmed });
+export const optionalRuleChangeBody = Type.Union([Type.Undefined(), ruleChangeBody]);
 /** Where the header alone confirms, a body is welcome but not needed. */
 export const optionalConfirmedBody = Type.Union([Type.Undefined(), confirmedBody]);
 
@@ -62,17 +68,23 @@ export const historyQuery = strict({
 });
 export const deleteQuery = strict({ confirmed: Type.Optional(Type.Literal('true')) });
 
-export const createBody = strict({ name, description: Type.Optional(description), confirmed });
+export const createBody = strict({
+  name: ruleName,
+  description: Type.Optional(ruleDescription),
+  reason: Type.Optional(reasonText),
+  confirmed,
+});
 export const updateBody = Type.Object(
   {
-    name: Type.Optional(name),
-    description: Type.Optional(nullable(description)),
+    name: Type.Optional(ruleName),
+    description: Type.Optional(nullable(ruleDescription)),
     priority: Type.Optional(Type.Integer({ minimum: 0, maximum: priorityMax })),
     cooldown_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: cooldownMsMax })),
     // Shape and meaning are the parser's business: its issues come back as 422, all at once.
     trigger_config: Type.Optional(nullable(sentDocument)),
     flow_json: Type.Optional(sentDocument),
-    expected_revision: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+    expected_revision: Type.Optional(revisionNumber),
+    reason: Type.Optional(reasonText),
     confirmed,
   },
   { additionalProperties: false },
@@ -121,22 +133,21 @@ export const listAnswer = successOf(
     has_previous: Type.Boolean(),
   }),
 );
-export const ruleAnswer = successOf(
-  strict({
-    id: ruleId,
-    name: Type.String(),
-    description: nullable(Type.String()),
-    enabled: Type.Boolean(),
-    priority: Type.Integer(),
-    cooldown_ms: Type.Integer(),
-    trigger_config: nullable(document),
-    flow_json: nullable(document),
-    nodes_json: document,
-    revision: Type.Integer(),
-    created_at: moment,
-    updated_at: moment,
-  }),
-);
+export const ruleDocument = strict({
+  id: ruleId,
+  name: Type.String(),
+  description: nullable(Type.String()),
+  enabled: Type.Boolean(),
+  priority: Type.Integer(),
+  cooldown_ms: Type.Integer(),
+  trigger_config: nullable(document),
+  flow_json: nullable(document),
+  nodes_json: document,
+  revision: Type.Integer(),
+  created_at: moment,
+  updated_at: moment,
+});
+export const ruleAnswer = successOf(ruleDocument);
 export const createAnswer = successOf(strict({ id: ruleId, name: Type.String(), status: word('created') }));
 export const updateAnswer = successOf(strict({ id: ruleId, status: word('updated'), warnings: Type.Array(warning) }));
 export const deleteAnswer = successOf(strict({ id: ruleId, status: word('deleted') }));

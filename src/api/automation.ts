@@ -53,7 +53,7 @@ export const automation = {
     risk: 'high',
     idempotent: true,
     query: wire.deleteQuery,
-    body: wire.optionalConfirmedBody,
+    body: wire.optionalRuleChangeBody,
     confirmedIn: 'body-or-query',
     params: wire.ruleParams,
     answer: wire.deleteAnswer,
@@ -67,7 +67,7 @@ export const automation = {
     idempotent: true,
     params: wire.ruleParams,
     query: wire.noQuery,
-    body: wire.confirmedBody,
+    body: wire.ruleChangeBody,
     answer: wire.enableAnswer,
   }),
   disable: automationCommand({
@@ -79,7 +79,7 @@ export const automation = {
     idempotent: true,
     params: wire.ruleParams,
     query: wire.noQuery,
-    body: wire.confirmedBody,
+    body: wire.ruleChangeBody,
     answer: wire.disableAnswer,
   }),
   execute: automationCommand({

@@ -128,6 +128,38 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   'automation.rule.disable': [
     { name: 'disable', params: rule, body: confirmed, answer: { success: true, data: { id: 1, status: 'disabled' } } },
   ],
+  'automation.rule.revisions': [{ name: 'revisions', params: rule, query: { limit: '20' } }],
+  'automation.rule.revision': [{ name: 'first', params: { ...rule, revision: '1' } }],
+  'automation.rule.diff': [
+    {
+      name: 'since the first',
+      params: rule,
+      query: { from: '1' },
+      answer: {
+        success: true,
+        data: {
+          classes: ['settings'],
+          settings: [{ field: 'priority', before: 0, after: 10 }],
+          nodes: { added: [], removed: [], changed: [] },
+          wires: { added: [], removed: [] },
+          actuators: [],
+          sentence: { before: null, after: null },
+        },
+      },
+    },
+  ],
+  'automation.rule.diff-draft': [{ name: 'draft', params: rule, body: { flow_json: flow, priority: 20 } }],
+  'automation.rule.restore': [
+    { name: 'restore', params: rule, body: { revision: 1, reason: 'the new threshold was too low', ...confirmed } },
+  ],
+  'automation.rule.duplicate': [
+    {
+      name: 'duplicate',
+      params: rule,
+      body: { name: 'Stop at 90 percent', ...confirmed },
+      answer: { success: true, data: { id: 2, name: 'Stop at 90 percent', status: 'created' } },
+    },
+  ],
   'automation.rule.execute': [{ name: 'execute', params: rule, body: confirmed }],
   'automation.rule.variables': [
     {

@@ -9,6 +9,7 @@ import type { Capability } from './capability.ts';
 import { platform } from './platform.ts';
 import { points } from './points.ts';
 import { dataProcessing } from './processing-capabilities.ts';
+import { revisions } from './revisions.ts';
 import { session } from './session.ts';
 import { tokens, users } from './users.ts';
 
@@ -18,6 +19,7 @@ export const operations: readonly Capability[] = [
   ...Object.values(users),
   ...Object.values(tokens),
   ...Object.values(automation),
+  ...Object.values(revisions),
   ...Object.values(points),
   ...Object.values(alarms),
   ...Object.values(auditOperations),

@@ -1,5 +1,5 @@
 /** What the handlers of area A work with, and the small forms that all their answers share. */
-import type { CallContext } from '../api/capability.ts';
+import { actorOf, type CallContext, type Capability } from '../api/capability.ts';
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
@@ -9,12 +9,14 @@ import type { Snapshot } from '../site/snapshot.ts';
 import type { InstanceName } from './catalogue-view.ts';
 import type { EngineClient } from './engine-client.ts';
 import type { HistoryReader } from './store/history-store.ts';
+import type { RevisionReader, RuleAct } from './store/revision-store.ts';
 import type { RuleStore } from './store/rule-store.ts';
 
 export interface AutomationParts {
   readonly clock: Clock;
   readonly flowLimits: FlowLimits;
   readonly store: RuleStore;
+  readonly revisions: RevisionReader;
   readonly history: HistoryReader;
   readonly engine: EngineClient;
   readonly instances: readonly InstanceName[];
@@ -45,3 +47,8 @@ export const ruleResource = (params: Readonly<Record<string, string>>) => ({
   kind: 'automation-rule',
   id: `automation-rule:${params['id'] ?? 'new'}`,
 });
+
+/** The change that a call makes to a rule, for its revision. */
+export function actOf(context: CallContext, { name }: Pick<Capability, 'name'>, reason?: string): RuleAct {
+  return { action: name, author: actorOf(context), correlationId: context.correlationId, reason };
+}

@@ -11,14 +11,21 @@ import { catalogueView } from './catalogue-view.ts';
 import { historyPage } from './history-page.ts';
 import { topologySteps } from './rule-document.ts';
 import { createRuleMutations } from './rule-mutations.ts';
+import { revisionCapabilities } from './rule-revisions.ts';
 import { variablesOf } from './rule-variables.ts';
 import { ruleText, ruleView } from './rule-view.ts';
-import type { RuleRow, RuleStore, RuleSummary } from './store/rule-store.ts';
+import type { RuleStore, RuleSummary } from './store/rule-store.ts';
+import type { RuleRow } from './store/rule-table.ts';
 
 const defaultPageSize = 20;
 
 export function automationCapabilities(parts: AutomationParts): HandledCapability[] {
-  return [...ruleQueries(parts), ...createRuleMutations(parts), ...schedulerCapabilities(parts)];
+  return [
+    ...ruleQueries(parts),
+    ...createRuleMutations(parts),
+    ...revisionCapabilities(parts),
+    ...schedulerCapabilities(parts),
+  ];
 }
 
 const schedulerResource = () => ({ kind: 'automation-scheduler', id: 'automation-scheduler' });

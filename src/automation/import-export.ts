@@ -9,7 +9,9 @@ import { newId } from '../base/id.ts';
 import type { Database, Transaction } from '../storage/database.ts';
 import type { ImportedRule } from './import-file.ts';
 import { ruleView } from './rule-view.ts';
-import { insertStub, type RuleRow, updateRow } from './store/rule-store.ts';
+import type { RuleAct } from './store/revision-store.ts';
+import { insertRule, type RuleUpdate, updateRow } from './store/rule-store.ts';
+import type { RuleRow } from './store/rule-table.ts';
 
 export interface RuleImportPlan {
   readonly rules: readonly ImportedRule[];
@@ -30,9 +32,15 @@ export async function importRules(
   plan: RuleImportPlan,
 ): Promise<RuleImportReport> {
   const at = new Date(clock.wallMs()).toISOString();
+  const subject = { kind: 'system', subjectId: 'setpoint-cli' } as const;
+  const act: RuleAct = {
+    action: 'automation.rule.import',
+    author: { kind: subject.kind, id: subject.subjectId },
+    correlationId: newId(),
+  };
   return database.transaction(async (transaction) => {
     const created: RuleRow[] = [];
-    const updated: { before: RuleRow; after: RuleRow }[] = [];
+    const updated: RuleUpdate[] = [];
     for (const rule of plan.rules) {
       const known = plan.match === 'name' ? await idsNamed(transaction, rule.name) : [];
       const [id] = known;
@@ -42,20 +50,20 @@ export async function importRules(
           `${known.length} rules are named "${rule.name}": matching by name cannot choose`,
         );
       if (id !== undefined) {
-        updated.push(await updateRow(transaction, id, rule.changes, at));
+        updated.push(await updateRow(transaction, id, rule.changes, at, act));
         continue;
       }
-      const stub = await insertStub(transaction, { name: rule.name, description: rule.description, at }, plan.rulesMax);
-      created.push((await updateRow(transaction, stub.id, rule.changes, at)).after);
+      const fresh = { description: rule.description, ...rule.changes, name: rule.name };
+      created.push(await insertRule(transaction, fresh, at, plan.rulesMax, act));
     }
     await audit.appendIn(transaction, {
-      subject: { kind: 'system', subjectId: 'setpoint-cli' },
-      action: 'automation.rule.import',
+      subject,
+      action: act.action,
       resource: { kind: 'automation-rule', resourceId: 'automation-rule:import' },
       outcome: 'succeeded',
       risk: 'high',
       confirmation: 'explicit',
-      correlationId: newId(),
+      correlationId: act.correlationId,
       details: {
         created: created.map(ruleView),
         updated: updated.map(({ before, after }) => ({ before: ruleView(before), after: ruleView(after) })),

@@ -12,7 +12,8 @@ import { emptyTopologyText } from '../rules/serialise.ts';
 import type { SiteCatalogue } from '../site/catalogue.ts';
 import { deriveColumns } from './rule-document.ts';
 import { parsedOrNull } from './rule-view.ts';
-import type { RuleChanges, RuleRow } from './store/rule-store.ts';
+import type { RuleChanges } from './store/rule-store.ts';
+import type { RuleRow } from './store/rule-table.ts';
 
 const ruleFileSchema = 'svc.rules.v1';
 

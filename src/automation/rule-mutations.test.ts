@@ -12,13 +12,14 @@ import type { Database } from '../storage/database.ts';
 import { engines, type TestPlaces, testPlaces } from '../testing/engines.ts';
 import { simulatedClock, turnUntil } from '../testing/simulated-clock.ts';
 import { editorNode, flowDocument, inputNode } from '../testing/site-builder.ts';
-import { tankSite as site, tankSetup } from '../testing/tank-site.ts';
+import { tankSite as site, tankSetup, testAct } from '../testing/tank-site.ts';
 import { noCallAudit } from '../testing/test-gateway.ts';
 import { createEngineClient, type EngineThread } from './engine-client.ts';
 import { automationLimits } from './limits.ts';
 import { createRuleMutations } from './rule-mutations.ts';
 import { startEngineTwin } from './start-engine.ts';
 import { createHistoryReader } from './store/history-store.ts';
+import { createRevisionReader } from './store/revision-store.ts';
 import { createRuleStore } from './store/rule-store.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from './store/runtime-database.ts';
 
@@ -84,6 +85,7 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
       clock: systemClock,
       flowLimits,
       store,
+      revisions: createRevisionReader(database),
       history: createHistoryReader(runtime),
       engine: client,
       instances: site.instances,
@@ -222,7 +224,10 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
   });
 
   test('[rules §9] a rule imported beside the service cannot be executed before the next reload, and says so', async () => {
-    const { id } = await createRuleStore(database, clock, automationLimits.max_rules).create('imported', null);
+    const { id } = await createRuleStore(database, clock, automationLimits.max_rules).create(
+      { name: 'imported' },
+      testAct,
+    );
     /** The engine takes an order up in its next turn. */
     const execute = (ruleId: number): Promise<unknown> =>
       turnUntil(

@@ -4,24 +4,37 @@
  */
 import type { Static } from 'typebox';
 import { automation } from '../api/automation.ts';
-import { characters, type createBody, type updateBody } from '../api/automation-schemas.ts';
+import {
+  characters,
+  type createBody,
+  type optionalRuleChangeBody,
+  type updateBody,
+} from '../api/automation-schemas.ts';
 import type { Answer, CallContext, HandledCapability } from '../api/capability.ts';
 import { nameMax } from '../api/rule-limits.ts';
 import { Fault } from '../base/fault.ts';
 import { inTurns, nextTurn } from '../base/turns.ts';
-import type { Issue } from '../rules/issues.ts';
-import type { Topology } from '../rules/topology.ts';
-import type { SiteCatalogue } from '../site/catalogue.ts';
-import { type AutomationParts, etag, notLoaded, ruleIdParameter, ruleResource, succeeded } from './automation-parts.ts';
-import { deriveSteps, selfTriggerWarnings, topologySteps, triggerOf, writesOf } from './rule-document.ts';
+import {
+  type AutomationParts,
+  actOf,
+  etag,
+  notLoaded,
+  ruleIdParameter,
+  ruleResource,
+  succeeded,
+} from './automation-parts.ts';
+import { deriveSteps } from './rule-document.ts';
 import { ruleView, ruleViewSteps } from './rule-view.ts';
-import type { RuleChanges, RuleRow } from './store/rule-store.ts';
+import { crossWarnings, enableWarnings, storedTopology } from './rule-warnings.ts';
+import type { RuleChanges } from './store/rule-store.ts';
+import type { RuleRow } from './store/rule-table.ts';
 
 export function createRuleMutations(parts: AutomationParts): HandledCapability[] {
   const { store } = parts;
   const setEnabled = async (context: CallContext, enabled: boolean): Promise<Answer> => {
     const expected = expectedRevision(context.ifMatch, undefined);
-    const { before, after } = await store.update(ruleIdParameter(context), { enabled }, expected);
+    const act = actOf(context, enabled ? automation.enable : automation.disable, reasonOf(context));
+    const { before, after } = await store.update(ruleIdParameter(context), { enabled }, act, expected);
     await reload(parts, after.id);
     const warnings = enabled ? await enableWarnings(parts, after) : [];
     return {
@@ -40,8 +53,9 @@ export function createRuleMutations(parts: AutomationParts): HandledCapability[]
       descriptor: automation.create,
       resource: ruleResource,
       async handler(context) {
-        const { name, description } = context.body as Static<typeof createBody>;
-        const row = await store.create(trimmedName(name), description ?? null);
+        const { name, description, reason } = context.body as Static<typeof createBody>;
+        const rule = { name: trimmedName(name), description: description ?? null };
+        const row = await store.create(rule, actOf(context, automation.create, reason));
         await reload(parts, row.id);
         return {
           data: succeeded({ id: row.id, name: row.name, status: 'created' }),
@@ -60,7 +74,8 @@ export function createRuleMutations(parts: AutomationParts): HandledCapability[]
       descriptor: automation.remove,
       resource: ruleResource,
       async handler(context) {
-        const before = await store.remove(ruleIdParameter(context), expectedRevision(context.ifMatch, undefined));
+        const act = actOf(context, automation.remove, reasonOf(context));
+        const before = await store.remove(ruleIdParameter(context), act, expectedRevision(context.ifMatch, undefined));
         await reload(parts, before.id);
         return {
           data: succeeded({ id: before.id, status: 'deleted' }),
@@ -74,8 +89,13 @@ export function createRuleMutations(parts: AutomationParts): HandledCapability[]
   ];
 }
 
+/** Of an operation whose body says little else, and may be absent. */
+function reasonOf({ body }: CallContext): string | undefined {
+  return (body as Static<typeof optionalRuleChangeBody>)?.reason;
+}
+
 /** What is stored stays stored: an engine that cannot take it up now is started again with it. */
-async function reload({ engine, log }: AutomationParts, ruleId: number): Promise<void> {
+export async function reload({ engine, log }: AutomationParts, ruleId: number): Promise<void> {
   try {
     await engine.reload(undefined, [ruleId]);
   } catch (error) {
@@ -84,7 +104,7 @@ async function reload({ engine, log }: AutomationParts, ruleId: number): Promise
   }
 }
 
-function trimmedName(text: string): string {
+export function trimmedName(text: string): string {
   const name = text.trim();
   if (name === '' || characters(name) > nameMax)
     throw new Fault('invalid-input', `body /name: must have 1 to ${nameMax} characters after trimming`);
@@ -94,7 +114,7 @@ function trimmedName(text: string): string {
 async function update(parts: AutomationParts, context: CallContext): Promise<Answer> {
   const { store } = parts;
   const id = ruleIdParameter(context);
-  const { name, description, priority, cooldown_ms, trigger_config, flow_json, expected_revision } =
+  const { name, description, priority, cooldown_ms, trigger_config, flow_json, expected_revision, reason } =
     context.body as Static<typeof updateBody>;
   const expected = expectedRevision(context.ifMatch, expected_revision);
   const members = { name, description, priority, cooldown_ms, trigger_config, flow_json };
@@ -116,7 +136,7 @@ async function update(parts: AutomationParts, context: CallContext): Promise<Ans
       ? {}
       : { flow: { flow_json: derived.flow.flow_json, nodes_json: derived.flow.nodes_json } }),
   };
-  const { before, after } = await store.update(id, changes, expected);
+  const { before, after } = await store.update(id, changes, actOf(context, automation.update, reason), expected);
   await reload(parts, id);
   const topology = derived.flow?.topology ?? (await storedTopology(parts, after));
   const warnings = [...derived.warnings, ...(await crossWarnings(parts, after, topology))];
@@ -128,13 +148,13 @@ async function update(parts: AutomationParts, context: CallContext): Promise<Ans
 }
 
 /** Beginning in a turn of its own: what came before may have taken one. */
-async function viewed({ clock }: AutomationParts, row: RuleRow): Promise<ReturnType<typeof ruleView>> {
+export async function viewed({ clock }: AutomationParts, row: RuleRow): Promise<ReturnType<typeof ruleView>> {
   await nextTurn(clock);
   return inTurns(clock, ruleViewSteps(row));
 }
 
 /** From `If-Match`, the body, or neither. The two must not contradict each other. */
-function expectedRevision(ifMatch: string | undefined, inBody: number | undefined): number | undefined {
+export function expectedRevision(ifMatch: string | undefined, inBody: number | undefined): number | undefined {
   if (ifMatch === undefined || ifMatch === '*') return inBody;
   if (!/^[1-9][0-9]{0,15}$/.test(ifMatch))
     throw new Fault('invalid-input', 'if-match: must be one revision in double quotes');
@@ -142,85 +162,6 @@ function expectedRevision(ifMatch: string | undefined, inBody: number | undefine
   if (inBody !== undefined && inBody !== inHeader)
     throw new Fault('invalid-input', 'if-match and expected_revision name different revisions');
   return inHeader;
-}
-
-function storedTopology(parts: AutomationParts, row: RuleRow): Promise<Topology | null> {
-  return inTurns(parts.clock, topologySteps(row.nodes_json, parts.catalogue()));
-}
-
-async function enableWarnings(parts: AutomationParts, row: RuleRow): Promise<Issue[]> {
-  const topology = await storedTopology(parts, row);
-  if (topology === null)
-    return [{ code: 'no-runnable-flow', message: 'the rule has no flow that can run', path: '/flow_json' }];
-  return crossWarnings(parts, row, topology);
-}
-
-/**
- * What only shows beside the rule's trigger and the other rules [rules §4.5]. Asked after the reload: of
- * two rules that change at one moment, the one that was stored later then sees the other.
- */
-async function crossWarnings(parts: AutomationParts, row: RuleRow, topology: Topology | null): Promise<Issue[]> {
-  if (topology === null) return [];
-  const trigger = triggerOf(row.trigger_config, parts.catalogue());
-  const own = selfTriggerWarnings(topology, trigger);
-  if (!row.enabled) return own;
-  try {
-    const shared = await sharedPointWarnings(parts, row, topology, parts.catalogue());
-    return [...own, ...shared, ...(await writeCycleWarnings(parts, row.id))];
-  } catch (error) {
-    // A warning that cannot be had does not undo the change it warns about.
-    if (!(error instanceof Fault)) throw error;
-    return own;
-  }
-}
-
-/** Rules that start each other run as often as `event_min_interval_ms` allows [rules §4.5]. */
-async function writeCycleWarnings(parts: AutomationParts, id: number): Promise<Issue[]> {
-  const circle = await parts.engine.ask('writeCycle', { ruleId: id });
-  if (circle === null) return [];
-  const [, ...others] = circle;
-  const way = others.map((other) => `rule ${other}`).join(', which starts ');
-  return [
-    {
-      code: 'write-cycle',
-      message: `the rule writes a point that starts ${way}, which starts this rule again`,
-      path: '/trigger_config',
-      hint: 'trigger one of the rules by an interval, or by the measurement that decides, or set a deadband or a cooldown',
-    },
-  ];
-}
-
-async function sharedPointWarnings(
-  parts: AutomationParts,
-  row: RuleRow,
-  topology: Topology,
-  catalogue: SiteCatalogue,
-): Promise<Issue[]> {
-  const nodeOf = new Map<number, string>();
-  for (const { nodeId, write } of writesOf(topology)) {
-    const facts = catalogue.point(write);
-    if (facts !== undefined && !nodeOf.has(facts.index)) nodeOf.set(facts.index, nodeId);
-  }
-  const writers = await parts.engine.ask('writers', { points: [...nodeOf.keys()] });
-  const others = writers.filter((writer) => writer.rule_id !== row.id);
-  const names =
-    others.length === 0 ? new Map<number, string>() : await parts.store.names(others.map(({ rule_id: id }) => id));
-  return others.map((writer) => {
-    const facts = catalogue.points[writer.point];
-    const nodeId = nodeOf.get(writer.point);
-    const name = names.get(writer.rule_id) ?? String(writer.rule_id);
-    const place = facts === undefined ? 'this point' : `${facts.name} of instance ${facts.instance}`;
-    return {
-      code: 'shared-point',
-      message: `the rule "${name}" is enabled and writes ${place} too`,
-      path: '/flow_json',
-      ...(nodeId === undefined ? {} : { node_id: nodeId }),
-      hint:
-        facts !== undefined && facts.priorityHoldMs > 0
-          ? 'give the two rules different priorities, and priority_hold_ms of the point keeps the lower one off'
-          : 'set priority_hold_ms of the point in site.yaml and give the two rules different priorities, or give one a condition that excludes the other',
-    };
-  });
 }
 
 /** The call's correlation id walks into the record [platform §2.2]. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ruleText, ruleView } from './rule-view.ts';
-import type { RuleRow } from './store/rule-store.ts';
+import type { RuleRow } from './store/rule-table.ts';
 
 const row: RuleRow = {
   id: 7,

@@ -1,6 +1,6 @@
 /** A stored rule as the API and the audit details show it [rules §2.2]. */
 import { atOnce } from '../base/turns.ts';
-import type { RuleRow } from './store/rule-store.ts';
+import type { RuleRow } from './store/rule-table.ts';
 
 export function ruleView(row: RuleRow) {
   return atOnce(ruleViewSteps(row));

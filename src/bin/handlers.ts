@@ -4,6 +4,7 @@ import { overlaid, parameterCapabilities } from '../automation/parameters.ts';
 import { createAuthorityReader } from '../automation/store/authority-store.ts';
 import { createHistoryReader } from '../automation/store/history-store.ts';
 import type { ParameterStore } from '../automation/store/parameter-store.ts';
+import { createRevisionReader } from '../automation/store/revision-store.ts';
 import type { RuleStore } from '../automation/store/rule-store.ts';
 import type { RuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { systemClock } from '../base/clock.ts';
@@ -18,6 +19,7 @@ import type { Parameter } from '../site/catalogue.ts';
 import type { Site } from '../site/site.ts';
 import { siteCatalogue } from '../site/site-catalogue.ts';
 import { createSnapshot, type Snapshot } from '../site/snapshot.ts';
+import type { Database } from '../storage/database.ts';
 import type { ServiceAlarms } from './alarms.ts';
 import { readParametersNow, type ServiceConfig, type ServiceLimits } from './config.ts';
 import type { ServiceHistory } from './history.ts';
@@ -27,6 +29,7 @@ interface HandlerParts {
   readonly limits: ServiceLimits;
   readonly site: Site;
   readonly siteInFile: Site;
+  readonly database: Database;
   readonly runtime: RuntimeDatabase;
   readonly log: Log;
   readonly memory: PointMemory;
@@ -44,7 +47,7 @@ export function siteHandlers(parts: HandlerParts) {
 }
 
 function ruleHandlers(parts: HandlerParts) {
-  const { config, limits, site, siteInFile, runtime, log, memory, store, role, parameters, stored } = parts;
+  const { config, limits, site, siteInFile, database, runtime, log, memory, store, role, parameters, stored } = parts;
   const readParameters = async () => {
     const read = await readParametersNow(config.configDir);
     const inForce = overlaid(read.parameters, await stored.all());
@@ -56,6 +59,7 @@ function ruleHandlers(parts: HandlerParts) {
     clock: systemClock,
     flowLimits: { ...flowLimits, windowSamplesMaximum: limits.automation.window_samples_maximum },
     store,
+    revisions: createRevisionReader(database),
     history: createHistoryReader(runtime),
     engine: role.engine,
     instances: site.instances,

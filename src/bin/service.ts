@@ -115,7 +115,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const rules = await role.open();
   await alarms.open();
   opened.add(() => alarms.stop());
-  const handlers = siteHandlers({ config, limits, site, siteInFile, runtime, log, ...controlled });
+  const handlers = siteHandlers({ config, limits, site, siteInFile, database, runtime, log, ...controlled });
   const server = await serveHttp({
     config,
     limits,

@@ -7,6 +7,7 @@ import { auditInFile } from '../audit/store/file-tables.ts';
 import { chainOlderEvents } from '../audit/store/migration.ts';
 import { auditOnServer } from '../audit/store/server-tables.ts';
 import { parametersInDatabaseFile, parametersOnServer } from '../automation/store/parameter-store.ts';
+import { revisionsInFile, revisionsOnServer } from '../automation/store/revision-table.ts';
 import { ruleHeadsInFile, rulesInFile, rulesOnServer } from '../automation/store/rule-table.ts';
 import { runtimeSchema } from '../automation/store/runtime-schema.ts';
 import { historySchema } from '../historian/store/schema.ts';
@@ -31,6 +32,7 @@ export const siteSchema: DatabaseSchema = {
     alarmsInFile,
     signInInFile,
     revocationsInFile,
+    revisionsInFile,
   ],
   server: [
     `${queryFunctions} ${rulesOnServer} ${auditOnServer}`,
@@ -38,6 +40,7 @@ export const siteSchema: DatabaseSchema = {
     alarmsOnServer,
     signInOnServer,
     revocationsOnServer,
+    revisionsOnServer,
   ],
 };
 

@@ -23,6 +23,7 @@ import { auditEntry, fillTrail, type TestTrail, testScope, testTrail } from '../
 import { runOn, testSchema } from '../testing/engines.ts';
 import { startGate } from '../testing/gate.ts';
 import { exportedRows } from '../testing/histories.ts';
+import { testAct } from '../testing/tank-site.ts';
 import { siteSchema } from './schemas.ts';
 import { openDatabase } from './site-database.ts';
 import { moveToPostgres } from './to-postgres.ts';
@@ -49,8 +50,8 @@ describe('a site that moves', () => {
   const fill = async (): Promise<void> => {
     await fillTrail(trail, 450);
     const rules = createRuleStore(trail.database, systemClock, 100);
-    for (const name of ['a', 'b "Ä" 😀', 'c']) await rules.create(name, null);
-    await rules.remove(3);
+    for (const name of ['a', 'b "Ä" 😀', 'c']) await rules.create({ name }, testAct);
+    await rules.remove(3, testAct);
     const runtime = openRuntimeDatabase(join(trail.folder, 'runtime.sqlite'));
     const row = {
       execution_id: 'e-1',
@@ -74,6 +75,7 @@ describe('a site that moves', () => {
     const moved = await moveToPostgres(trail.folder, place, () => undefined);
     expect(moved).toMatchObject({
       rules: 2,
+      rule_revision: 4,
       audit_chain: 1,
       audit_event: 450,
       audit_details: 450,
@@ -89,7 +91,7 @@ describe('a site that moves', () => {
     const database = openDatabase(place);
     const rules = createRuleStore(database, systemClock, 100);
     expect(await rules.all()).toEqual(await createRuleStore(trail.database, systemClock, 100).all());
-    expect((await rules.create('d', null)).id).toBe(4);
+    expect((await rules.create({ name: 'd' }, testAct)).id).toBe(4);
     const log = createAuditLog({ database, clock: trail.clock, scope: testScope });
     expect((await log.append(auditEntry())).sequence).toBe(451);
     await expect(runOn(place, 'DELETE FROM audit_event')).rejects.toMatchObject({ code: 'storage-unavailable' });

@@ -29,6 +29,7 @@ interface Moved {
 
 const site: readonly Moved[] = [
   { table: 'rules', counted: 'id' },
+  { table: 'rule_revision' },
   { table: 'audit_chain', counted: 'chain_id' },
   { table: 'audit_event' },
   { table: 'audit_details' },

@@ -39,12 +39,15 @@ function readRules(folder: string, service: RunningService) {
 async function enable(service: RunningService, ids: readonly number[]): Promise<void> {
   const at = new Date(systemClock.wallMs()).toISOString();
   const correlationId = newId();
+  const subject = { kind: 'system', subjectId: 'setpoint-demo' } as const;
+  const action = 'automation.rule.enable';
   await service.database.transaction(async (transaction) => {
     for (const id of ids) {
-      await updateRow(transaction, id, { enabled: true }, at);
+      const act = { action, author: { kind: subject.kind, id: subject.subjectId }, correlationId };
+      await updateRow(transaction, id, { enabled: true }, at, act);
       await service.audit.appendIn(transaction, {
-        subject: { kind: 'system', subjectId: 'setpoint-demo' },
-        action: 'automation.rule.enable',
+        subject,
+        action,
         resource: { kind: 'automation-rule', resourceId: `automation-rule:${id}` },
         outcome: 'succeeded',
         risk: 'high',

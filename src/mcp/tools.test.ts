@@ -32,7 +32,7 @@ describe('[platform §8] tools', () => {
       expect(inputSchema.properties['confirmed']).toMatchObject({ const: true });
       expect(annotations.readOnlyHint).toBe(false);
     }
-    expect(writing).toHaveLength(14);
+    expect(writing).toHaveLength(16);
   });
 
   test('arguments are path, query and body side by side, each once; numbers may be numbers', () => {
@@ -46,6 +46,7 @@ describe('[platform §8] tools', () => {
       'trigger_config',
       'flow_json',
       'expected_revision',
+      'reason',
       'confirmed',
     ]);
     expect([update?.required, update?.additionalProperties]).toEqual([['id', 'confirmed'], false]);

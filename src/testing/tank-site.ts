@@ -3,6 +3,7 @@
 import type { EngineRule } from '../automation/engine-contract.ts';
 import type { EngineSetup } from '../automation/engine-core.ts';
 import { automationLimits } from '../automation/limits.ts';
+import type { RuleAct } from '../automation/store/revision-store.ts';
 import { readSite } from '../site/site.ts';
 
 /** Positions: level 0, pump 1, trend 2, valve 3. */
@@ -68,3 +69,10 @@ export function tankSetup(
 ): EngineSetup {
   return { site: tankSite, limits: automationLimits, ...parts };
 }
+
+/** A change that somebody made in a test. */
+export const testAct: RuleAct = {
+  action: 'automation.rule.update',
+  author: { kind: 'user', id: 'tester' },
+  correlationId: '0198c0de-0000-7000-8000-000000000001',
+};

@@ -10,6 +10,7 @@ import { expect } from 'vitest';
 import { alarms } from '../../src/api/alarms.ts';
 import { automation } from '../../src/api/automation.ts';
 import { points } from '../../src/api/points.ts';
+import { revisions } from '../../src/api/revisions.ts';
 import { openDatabase } from '../../src/databases/site-database.ts';
 import { afterThisTest } from './per-test.ts';
 import {
@@ -25,7 +26,13 @@ import {
   waitFor,
 } from './running-service.ts';
 
-export const changes = { ...automation, ...points, ...alarms } as const;
+export const changes = {
+  ...automation,
+  ...points,
+  ...alarms,
+  restore: revisions.restore,
+  duplicate: revisions.duplicate,
+} as const;
 
 /** One change, said in the words of each door. */
 export interface Step {
@@ -81,7 +88,24 @@ export function steps(of: TestFolders): readonly Step[] {
     },
     { operation: 'execute', id: 1, command: ['rules', 'execute', '1'] },
     { operation: 'create', body: { name: 'Third' }, command: ['rules', 'create', '--name', 'Third'] },
-    { operation: 'remove', id: 2, command: ['rules', 'delete', '2', '--force'] },
+    {
+      operation: 'remove',
+      id: 2,
+      body: { reason: 'done' },
+      command: ['rules', 'delete', '2', '--force', '--reason', 'done'],
+    },
+    {
+      operation: 'restore',
+      id: 2,
+      body: { revision: 1, expected_revision: 3, reason: 'needed after all' },
+      command: 'rules restore 2 --revision 1 --expected-revision 3 --reason'.split(' ').concat('needed after all'),
+    },
+    {
+      operation: 'duplicate',
+      id: 1,
+      body: { name: 'Fill two' },
+      command: ['rules', 'duplicate', '1', '--name', 'Fill two'],
+    },
     ...operatorSteps(),
     // This one ends by itself.
     {
@@ -206,6 +230,12 @@ export async function trace(
   await waitFor(async () => !(await service.read('/overrides')).text.includes('"kind":"override"'));
   const database = openDatabase(join(of.data, 'site.sqlite'));
   const rules = await database.query.selectFrom('rules').selectAll().orderBy('id').execute();
+  const kept = await database.query
+    .selectFrom('rule_revision')
+    .selectAll()
+    .orderBy('rule_id')
+    .orderBy('revision')
+    .execute();
   const events = await database.query
     .selectFrom('audit_event as event')
     .innerJoin('audit_chain as chain', 'chain.chain_id', 'event.chain_id')
@@ -224,6 +254,7 @@ export async function trace(
       .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'ID')
       .replaceAll(/"duration_us":\d+/g, '"duration_us":0');
   return {
+    revisions: kept.map(({ created_at: _created, updated_at: _updated, correlation_id: _id, ...row }) => row),
     rules: rules.map(({ created_at: _created, updated_at: _updated, ...rule }) => rule),
     events: events.map(({ details, ...event }) => ({ ...event, details: timeless(details) })),
   };

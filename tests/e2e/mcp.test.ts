@@ -58,9 +58,13 @@ describe('[platform §8] the tools', () => {
       'automation_point_ownership',
       'automation_point_rules',
       'automation_point_series',
+      'automation_rule_diff',
+      'automation_rule_diff-draft',
       'automation_rule_get',
       'automation_rule_history',
       'automation_rule_list',
+      'automation_rule_revision',
+      'automation_rule_revisions',
       'automation_rule_status',
       'automation_rule_variables',
       'automation_scheduler_status',
@@ -89,7 +93,7 @@ describe('[platform §8] the tools', () => {
     expect(destructive.toSorted()).toEqual([
       ...['reset', 'update'].map((name) => `automation_parameter_${name}`),
       ...['limit', 'override', 'release'].map((name) => `automation_point_${name}`),
-      ...['delete', 'disable', 'enable', 'execute', 'update'].map((name) => `automation_rule_${name}`),
+      ...['delete', 'disable', 'enable', 'execute', 'restore', 'update'].map((name) => `automation_rule_${name}`),
     ]);
     expect(tools.map(({ name }) => name).filter((name) => /data_processing|identity|session/.test(name))).toEqual([]);
     for (const { name } of tools) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);

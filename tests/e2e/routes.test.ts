@@ -38,6 +38,16 @@ const decided = [
   'GET /ws',
 ];
 
+/** [rules §2.8] revisions. */
+const revisions = [
+  `GET ${rules}/rules/:id/revisions`,
+  `GET ${rules}/rules/:id/revisions/:revision`,
+  `GET ${rules}/rules/:id/diff`,
+  `POST ${rules}/rules/:id/diff`,
+  `POST ${rules}/rules/:id/restore`,
+  `POST ${rules}/rules/:id/duplicate`,
+];
+
 /** [points §7], [points §8], [points §9] the site in view and in hand. */
 const operator = [
   `GET ${rules}/points`,
@@ -115,9 +125,11 @@ afterAll(async () => {
 });
 
 test('the routes are those of the contract, and no other', () => {
-  const known = new Set([...specified, ...decided, ...operator, ...alarms, ...decidedElsewhere]);
+  const known = new Set([...specified, ...decided, ...operator, ...revisions, ...alarms, ...decidedElsewhere]);
   expect([...service.routes].filter((route) => !known.has(route))).toEqual([]);
-  expect([...specified, ...decided, ...operator, ...alarms].filter((route) => !service.routes.has(route))).toEqual([]);
+  expect(
+    [...specified, ...decided, ...operator, ...revisions, ...alarms].filter((route) => !service.routes.has(route)),
+  ).toEqual([]);
 });
 
 test('[platform §2.1] route families that are not exposed answer 404 in the envelope, with any method', async () => {

@@ -127,7 +127,7 @@ export interface DummyTrigger { readonly type: 'dummy'; readonly every: number }
 export const dummy: TriggerKind<DummyTrigger> = {
   type: 'dummy', fields: ['every'],
   read(reader) { const every = reader.integer('every', 1, 10); return every === undefined ? undefined : { every }; },
-  points: () => [], deadband: () => null, onEvents: false,
+  text: () => '', points: () => [], deadband: () => null, onEvents: false,
   isDue: ({ every }, { lastScheduledMs }, nowMs) => nowMs - lastScheduledMs >= every * 1000,
   reasons: () => [], nextDueMs: () => null, gateMs: () => 0, periodMs: ({ every }) => every * 1000,
 };
@@ -141,12 +141,11 @@ export const dummy: TriggerKind<DummyTrigger> = {
   );
   change.add(
     'console/src/trigger/dummy.ts',
-    `import type { DummyTrigger } from '../../../src/rules/trigger/dummy.ts';
-import type { TriggerView } from './view.ts';
-export const dummy: TriggerView<DummyTrigger> = { label: 'Dummy', run: 'dummy', starting: () => ({ type: 'dummy', every: 1 }), text: () => '', Form: () => null };
+    `import type { TriggerView } from './view.ts';
+export const dummy: TriggerView = { label: 'Dummy', run: 'dummy', starting: () => ({ type: 'dummy', every: 1 }), Form: () => null };
 `,
   );
-  change.line('console/src/trigger/index.ts', '}>> } = {', '  dummy,', "import { dummy } from './dummy.ts';\n");
+  change.line('console/src/trigger/index.ts', 'TriggerView>> = {', '  dummy,', "import { dummy } from './dummy.ts';\n");
   expect(typeFaults()).toEqual([]);
   const answer = ask(`
 import { createScheduler } from './src/rules/scheduler.ts';

@@ -27,8 +27,8 @@ import { EditorTools } from './editor-tools.tsx';
 import { checkContent } from './problems.ts';
 import { ProblemsPanel } from './problems-panel.tsx';
 import { RuleForm } from './rule-form.tsx';
+import { ruleInWords } from './rule-in-words.ts';
 import { SaveDialog } from './save-dialog.tsx';
-import { sentenceOf } from './sentence.ts';
 import type { ConsoleCatalogue } from './site-catalogue.ts';
 
 const words = t.editor;
@@ -72,7 +72,7 @@ function useChecked(catalogue: ConsoleCatalogue) {
     if (checked.topology === null) return null;
     const trigger = content.trigger_config === null ? null : parseTrigger(content.trigger_config, catalogue);
     if (trigger !== null && !trigger.ok) return null;
-    return sentenceOf(content, trigger?.trigger ?? null, checked.topology, catalogue);
+    return ruleInWords(content, trigger?.trigger ?? null, checked.topology, catalogue);
   }, [checked, content, catalogue]);
   return { content, checked, sentence };
 }

@@ -1,4 +1,5 @@
 /** Numbers as an engineer reads them: few digits where there are many, never a value that is not there. */
+import { durationText } from '../../../src/rules/teller.ts';
 import { t } from '../strings/index.ts';
 import { locale } from '../strings/language.ts';
 
@@ -22,10 +23,4 @@ export function withUnit(value: number | null | undefined, unit: string | null |
 }
 
 /** A duration given in milliseconds. */
-export function shownDuration(ms: number): string {
-  if (ms < 1000) return `${shownNumber(ms)} ms`;
-  if (ms < 90_000) return `${shownNumber(ms / 1000)} s`;
-  if (ms < 90 * 60_000) return `${shownNumber(ms / 60_000)} min`;
-  if (ms < 72 * 3_600_000) return `${shownNumber(ms / 3_600_000)} h`;
-  return t.common.days(shownNumber(ms / 86_400_000));
-}
+export const shownDuration = (ms: number): string => durationText(ms, shownNumber, t.common.days);

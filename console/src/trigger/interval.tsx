@@ -1,7 +1,5 @@
 /** Runs again and again. */
-import type { IntervalTrigger } from '../../../src/rules/trigger/interval.ts';
 import { useEditor } from '../editor/editor-context.ts';
-import { shownDuration } from '../parts/number.ts';
 import { NumberField } from '../parts/number-field.tsx';
 import { t } from '../strings/index.ts';
 import { said } from '../strings/language.ts';
@@ -26,10 +24,9 @@ function IntervalForm({ fields, change, error }: TriggerForm) {
   );
 }
 
-export const intervalView: TriggerView<IntervalTrigger> = {
+export const intervalView: TriggerView = {
   label: said({ en: 'At an interval', de: 'In einem Intervall' }),
   run: said({ en: 'on schedule', de: 'nach Plan' }),
   starting: () => ({ type: 'interval', interval_ms: firstIntervalMs }),
-  text: ({ interval_ms }) => t.editor.sentence.every(shownDuration(interval_ms)),
   Form: IntervalForm,
 };

@@ -1,11 +1,9 @@
 /** Runs when points change. */
 import { MultiSelect, Select } from '@mantine/core';
 import { isFields } from '../../../src/rules/issues.ts';
-import type { OnChangeTrigger } from '../../../src/rules/trigger/on-change.ts';
 import { useEditor } from '../editor/editor-context.ts';
 import { pointChoices } from '../editor/point-picker.tsx';
-import { type ConsoleCatalogue, pointKey, pointLabel, pointOfKey } from '../editor/site-catalogue.ts';
-import { shownNumber } from '../parts/number.ts';
+import { pointKey, pointOfKey } from '../editor/site-catalogue.ts';
 import { NumberField } from '../parts/number-field.tsx';
 import { t } from '../strings/index.ts';
 import { said } from '../strings/language.ts';
@@ -83,24 +81,9 @@ function OnChangeForm({ fields, change, error }: TriggerForm) {
   );
 }
 
-function onChangeText(
-  { point_refs: refs, value_deadband: band }: OnChangeTrigger,
-  catalogue: ConsoleCatalogue,
-): string {
-  const { byMore, or, whenever } = t.editor.sentence;
-  const points = refs.map((ref) => {
-    const point = catalogue.point(ref);
-    return point === undefined ? '?' : pointLabel(point);
-  });
-  if (band === null || band.threshold === 0) return whenever(or(points), '');
-  const threshold = shownNumber(band.threshold);
-  return whenever(or(points), byMore(band.type === 'percent' ? `${threshold} %` : threshold));
-}
-
-export const onChangeView: TriggerView<OnChangeTrigger> = {
+export const onChangeView: TriggerView = {
   label: said({ en: 'When points change', de: 'Wenn sich Punkte ändern' }),
   run: said({ en: 'on change', de: 'bei Änderung' }),
   starting: () => ({ type: 'on_change', point_refs: [], time_deadband_ms: 0, value_deadband: null }),
-  text: onChangeText,
   Form: OnChangeForm,
 };

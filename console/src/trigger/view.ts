@@ -1,7 +1,6 @@
 /** How the editor presents a kind of trigger: labels, initial value, form. */
 import type { ReactNode } from 'react';
 import type { Fields } from '../../../src/rules/issues.ts';
-import type { ConsoleCatalogue } from '../editor/site-catalogue.ts';
 
 export interface TriggerForm {
   readonly fields: Fields;
@@ -10,12 +9,10 @@ export interface TriggerForm {
   readonly error: (path: string) => string | undefined;
 }
 
-export interface TriggerView<T> {
+export interface TriggerView {
   readonly label: string;
   /** Label of a run in the history. */
   readonly run: string;
   starting(): object;
-  /** When the rule runs, as the beginning of a sentence. */
-  text(trigger: T, catalogue: ConsoleCatalogue): string;
   Form(form: TriggerForm): ReactNode;
 }

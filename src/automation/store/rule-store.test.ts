@@ -3,6 +3,7 @@ import { openDatabase } from '../../databases/site-database.ts';
 import type { Database } from '../../storage/database.ts';
 import { engines, type TestPlaces, testPlaces } from '../../testing/engines.ts';
 import { simulatedClock } from '../../testing/simulated-clock.ts';
+import { testAct } from '../../testing/tank-site.ts';
 import { createRuleStore, type RuleStore } from './rule-store.ts';
 
 describe.each(engines)('rules table on %s', (engine) => {
@@ -22,7 +23,7 @@ describe.each(engines)('rules table on %s', (engine) => {
   });
 
   test('[rules §1.3] a new rule is a disabled stub with an empty topology and no editor document', async () => {
-    const row = await store.create('first', null);
+    const row = await store.create({ name: 'first' }, testAct);
     expect(row).toEqual({
       id: 1,
       name: 'first',
@@ -40,25 +41,25 @@ describe.each(engines)('rules table on %s', (engine) => {
   });
 
   test('[rules §1.1] ids are never reused, not even that of the newest deleted rule', async () => {
-    await store.create('a', null);
-    const second = await store.create('b', null);
-    await store.remove(second.id);
-    expect((await store.create('c', null)).id).toBe(3);
+    await store.create({ name: 'a' }, testAct);
+    const second = await store.create({ name: 'b' }, testAct);
+    await store.remove(second.id, testAct);
+    expect((await store.create({ name: 'c' }, testAct)).id).toBe(3);
   });
 
   test('[rules §1.1] limits of priority and cooldown are stored exactly', async () => {
-    const { id } = await store.create('a', null);
-    const { after } = await store.update(id, { priority: 4_294_967_295, cooldown_ms: 2 ** 53 - 1 });
+    const { id } = await store.create({ name: 'a' }, testAct);
+    const { after } = await store.update(id, { priority: 4_294_967_295, cooldown_ms: 2 ** 53 - 1 }, testAct);
     expect([after.priority, after.cooldown_ms]).toEqual([4_294_967_295, 2 ** 53 - 1]);
     expect(await store.engineRules([id])).toMatchObject([{ priority: 4_294_967_295, cooldown_ms: 2 ** 53 - 1 }]);
   });
 
   test('[rules §2.3] a stale revision is refused and changes nothing', async () => {
-    const { id } = await store.create('a', null);
-    const { after } = await store.update(id, { name: 'b' }, 1);
+    const { id } = await store.create({ name: 'a' }, testAct);
+    const { after } = await store.update(id, { name: 'b' }, testAct, 1);
     expect(after.revision).toBe(2);
     await expect(
-      store.update(id, { name: 'c', flow: { flow_json: '{}', nodes_json: '{"x":1}' } }, 1),
+      store.update(id, { name: 'c', flow: { flow_json: '{}', nodes_json: '{"x":1}' } }, testAct, 1),
     ).rejects.toMatchObject({
       code: 'revision-conflict',
       details: { revision: 2, expected_revision: 1 },
@@ -67,31 +68,32 @@ describe.each(engines)('rules table on %s', (engine) => {
   });
 
   test('of many writers that expect one revision exactly one wins', async () => {
-    const { id } = await store.create('a', null);
+    const { id } = await store.create({ name: 'a' }, testAct);
     const results = await Promise.allSettled(
-      Array.from({ length: 20 }, (_, index) => store.update(id, { name: `writer ${index}` }, 1)),
+      Array.from({ length: 20 }, (_, index) => store.update(id, { name: `writer ${index}` }, testAct, 1)),
     );
     expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(1);
     expect((await store.get(id))?.revision).toBe(2);
   });
 
   test('every change raises the revision, enable and disable too', async () => {
-    const { id } = await store.create('a', null);
-    await store.update(id, { enabled: true });
-    await store.update(id, { enabled: false });
+    const { id } = await store.create({ name: 'a' }, testAct);
+    await store.update(id, { enabled: true }, testAct);
+    await store.update(id, { enabled: false }, testAct);
     expect(await store.heads()).toMatchObject([{ id, revision: 3 }]);
   });
 
   test('unknown rules are not found', async () => {
     expect(await store.get(7)).toBeNull();
-    await expect(store.update(7, { name: 'x' })).rejects.toMatchObject({ code: 'not-found' });
-    await expect(store.remove(7)).rejects.toMatchObject({ code: 'not-found' });
+    await expect(store.update(7, { name: 'x' }, testAct)).rejects.toMatchObject({ code: 'not-found' });
+    await expect(store.remove(7, testAct)).rejects.toMatchObject({ code: 'not-found' });
   });
 
   test('[rules §2.2] list: priority descending then id, pages, filter and search', async () => {
-    for (const name of ['low', 'Peak shaving', 'high', 'also low', '100% _literal_']) await store.create(name, null);
-    await store.update(3, { priority: 9, description: 'PEAK of the day' });
-    await store.update(2, { enabled: true, priority: 5 });
+    for (const name of ['low', 'Peak shaving', 'high', 'also low', '100% _literal_'])
+      await store.create({ name }, testAct);
+    await store.update(3, { priority: 9, description: 'PEAK of the day' }, testAct);
+    await store.update(2, { enabled: true, priority: 5 }, testAct);
     const all = { enabled: undefined, search: undefined };
     expect((await store.list(all, 1, 100)).rows.map((row) => row.id)).toEqual([3, 2, 1, 4, 5]);
     const page = await store.list(all, 2, 2);
@@ -104,8 +106,8 @@ describe.each(engines)('rules table on %s', (engine) => {
   });
 
   test('[rules §2.2] search: upper and lower case are alike in every script', async () => {
-    await store.create('ÄRGER', 'Überschuss');
-    await store.create('Ελλάδα', null);
+    await store.create({ name: 'ÄRGER', description: 'Überschuss' }, testAct);
+    await store.create({ name: 'Ελλάδα' }, testAct);
     const found = async (search: string) => (await store.list({ search }, 1, 9)).rows.map((row) => row.id);
     expect(await found('ÄRGER')).toEqual([1]);
     expect(await found('ärger')).toEqual([1]);
@@ -114,7 +116,7 @@ describe.each(engines)('rules table on %s', (engine) => {
   });
 
   test('[rules §2.2] a page of the list is read without the documents, which may be large', async () => {
-    await store.create('a', 'b');
+    await store.create({ name: 'a', description: 'b' }, testAct);
     expect((await store.list({}, 1, 9)).rows).toEqual([
       { id: 1, name: 'a', description: 'b', enabled: false, priority: 0 },
     ]);
@@ -122,15 +124,15 @@ describe.each(engines)('rules table on %s', (engine) => {
 
   test('max_rules is the limit: the last fits, the next is refused', async () => {
     const small = createRuleStore(database, clock, 2);
-    await small.create('a', null);
-    await small.create('b', null);
-    await expect(small.create('c', null)).rejects.toMatchObject({ code: 'invalid-input' });
+    await small.create({ name: 'a' }, testAct);
+    await small.create({ name: 'b' }, testAct);
+    await expect(small.create({ name: 'c' }, testAct)).rejects.toMatchObject({ code: 'invalid-input' });
     expect(await small.heads()).toHaveLength(2);
   });
 
   test('engineRules answers more ids than one question takes', async () => {
     const big = createRuleStore(database, clock, 2000);
-    for (let index = 0; index < 600; index++) await big.create(`rule ${index}`, null);
+    for (let index = 0; index < 600; index++) await big.create({ name: `rule ${index}` }, testAct);
     const ids = (await big.heads()).map((head) => head.id);
     expect((await big.engineRules(ids)).map((rule) => rule.id)).toEqual(ids);
   });

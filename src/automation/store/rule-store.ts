@@ -1,21 +1,15 @@
 /**
- * The rules table [rules §1.1]. The one writer of `rules`. Every change raises the row's revision, so (id, revision) names a
- * content; ids are never used again [rules §1.1].
+ * The rules table [rules §1.1]. The one writer of `rules`. Every change raises the row's revision and keeps it [rules §1.4], so
+ * (id, revision) names a content for good; ids are never used again [rules §1.1].
  */
 import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { nextTurn } from '../../base/turns.ts';
+import { emptyTopologyText } from '../../rules/serialise.ts';
 import type { Database, Transaction } from '../../storage/database.ts';
 import type { EngineRule } from '../engine-contract.ts';
-
-/** A row as it is stored; documents are the column texts. */
-export interface RuleRow extends EngineRule {
-  readonly name: string;
-  readonly description: string | null;
-  readonly flow_json: string | null;
-  readonly created_at: string;
-  readonly updated_at: string;
-}
+import { keepRevision, newestRevision, type RuleAct } from './revision-store.ts';
+import type { RuleRow } from './rule-table.ts';
 
 /** One rule in a list; its documents may be large and are not read. */
 export type RuleSummary = Pick<RuleRow, 'id' | 'name' | 'description' | 'enabled' | 'priority'>;
@@ -40,14 +34,22 @@ export interface RuleChanges {
   readonly enabled?: boolean;
 }
 
+/** A rule that is to be stored, disabled unless its columns say otherwise; absent ones are as in a new rule. */
+export interface NewRule extends RuleChanges {
+  readonly name: string;
+}
+
 export interface RuleStore {
   list(filter: RuleFilter, page: number, pageSize: number): Promise<{ rows: RuleSummary[]; total: number }>;
   get(id: number): Promise<RuleRow | null>;
-  create(name: string, description: string | null): Promise<RuleRow>;
+  /** Throws `invalid-input` when there are as many rules as there may be. */
+  create(rule: NewRule, act: RuleAct): Promise<RuleRow>;
   /** Throws `not-found`, or `revision-conflict` when `expected` is given and is not the row's revision. */
-  update(id: number, changes: RuleChanges, expected?: number): Promise<{ before: RuleRow; after: RuleRow }>;
+  update(id: number, changes: RuleChanges, act: RuleAct, expected?: number): Promise<RuleUpdate>;
+  /** As `update`; a rule that was deleted is stored anew under its own id, disabled. */
+  restore(id: number, content: NewRule, act: RuleAct, expected?: number): Promise<RuleRestored>;
   /** Throws as `update` does. */
-  remove(id: number, expected?: number): Promise<RuleRow>;
+  remove(id: number, act: RuleAct, expected?: number): Promise<RuleRow>;
   /** Which rules there are and in which revision, by what a reload compares and in what order it loads them. */
   heads(): Promise<RuleHead[]>;
   engineRules(ids: readonly number[]): Promise<EngineRule[]>;
@@ -55,6 +57,17 @@ export interface RuleStore {
   names(ids: readonly number[]): Promise<ReadonlyMap<number, string>>;
   /** Every row, by id, for export and import. */
   all(): Promise<RuleRow[]>;
+}
+
+export interface RuleUpdate {
+  readonly before: RuleRow;
+  readonly after: RuleRow;
+}
+
+interface RuleRestored {
+  /** Null when the rule had been deleted. */
+  readonly before: RuleRow | null;
+  readonly after: RuleRow;
 }
 
 /** Ids named in one question to the database. */
@@ -91,14 +104,24 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
       const row = await database.query.selectFrom('rules').selectAll().where('id', '=', id).executeTakeFirst();
       return row === undefined ? null : rowOf(row);
     },
-    create: (name, description) =>
-      database.transaction((transaction) => insertStub(transaction, { name, description, at: now() }, rulesMax)),
-    update: (id, changes, expected) =>
-      database.transaction((transaction) => updateRow(transaction, id, changes, now(), expected)),
-    remove: (id, expected) =>
+    create: (rule, act) => database.transaction((transaction) => insertRule(transaction, rule, now(), rulesMax, act)),
+    update: (id, changes, act, expected) =>
+      database.transaction((transaction) => updateRow(transaction, id, changes, now(), act, expected)),
+    restore: (id, content, act, expected) =>
+      database.transaction(async (transaction) => {
+        const before = await findRow(transaction, id);
+        if (before !== null) return updateRow(transaction, id, content, now(), act, expected);
+        const newest = await newestRevision(transaction, id);
+        if (newest === null) throw noRule(id);
+        checkRevision({ id, revision: newest }, expected);
+        const place = { id, revision: newest + 1 };
+        return { before, after: await insertRule(transaction, content, now(), rulesMax, act, place) };
+      }),
+    remove: (id, act, expected) =>
       database.transaction(async (transaction) => {
         const before = await rowIn(transaction, id);
         checkRevision(before, expected);
+        await keepRevision(transaction, { ...before, revision: before.revision + 1, updated_at: now() }, act);
         await transaction.deleteFrom('rules').where('id', '=', id).execute();
         return before;
       }),
@@ -143,11 +166,14 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
   };
 }
 
-/** A disabled rule with an empty topology and no document [rules §1.3]. */
-export async function insertStub(
+/** A rule with the given columns; without any a disabled stub with an empty topology and no document [rules §1.3]. */
+export async function insertRule(
   transaction: Transaction,
-  stub: { readonly name: string; readonly description: string | null; readonly at: string },
+  { name, description, priority, cooldown_ms, trigger_config, flow, enabled }: NewRule,
+  at: string,
   rulesMax: number,
+  act: RuleAct,
+  place: { readonly id?: number; readonly revision: number } = { revision: 1 },
 ): Promise<RuleRow> {
   const counted = await transaction
     .selectFrom('rules')
@@ -155,24 +181,26 @@ export async function insertStub(
     .executeTakeFirstOrThrow();
   if (counted.total >= rulesMax)
     throw new Fault('invalid-input', `there are ${rulesMax} rules already, which is the limit`);
-  const row = await transaction
+  const inserted = await transaction
     .insertInto('rules')
     .values({
-      name: stub.name,
-      description: stub.description,
-      enabled: 0,
-      priority: 0,
-      cooldown_ms: 0,
-      trigger_config: null,
-      flow_json: null,
-      nodes_json: '{}',
-      revision: 1,
-      created_at: stub.at,
-      updated_at: stub.at,
+      ...place,
+      name,
+      description: description ?? null,
+      enabled: enabled === true ? 1 : 0,
+      priority: priority ?? 0,
+      cooldown_ms: cooldown_ms ?? 0,
+      trigger_config: trigger_config ?? null,
+      flow_json: flow?.flow_json ?? null,
+      nodes_json: flow?.nodes_json ?? emptyTopologyText,
+      created_at: at,
+      updated_at: at,
     })
     .returningAll()
     .executeTakeFirstOrThrow();
-  return rowOf(row);
+  const row = rowOf(inserted);
+  await keepRevision(transaction, row, act);
+  return row;
 }
 
 /** All changed columns in one statement, with the revision they were decided on. */
@@ -181,8 +209,9 @@ export async function updateRow(
   id: number,
   changes: RuleChanges,
   at: string,
+  act: RuleAct,
   expected?: number,
-): Promise<{ before: RuleRow; after: RuleRow }> {
+): Promise<RuleUpdate> {
   const before = await rowIn(transaction, id);
   checkRevision(before, expected);
   const { flow, enabled, ...columns } = changes;
@@ -199,10 +228,12 @@ export async function updateRow(
     .where('revision', '=', before.revision)
     .returningAll()
     .executeTakeFirstOrThrow();
-  return { before, after: rowOf(row) };
+  const after = rowOf(row);
+  await keepRevision(transaction, after, act);
+  return { before, after };
 }
 
-function checkRevision({ id, revision }: RuleRow, expected: number | undefined): void {
+function checkRevision({ id, revision }: Pick<RuleRow, 'id' | 'revision'>, expected: number | undefined): void {
   if (expected === undefined || expected === revision) return;
   throw new Fault('revision-conflict', `rule ${id} is at revision ${revision}, not ${expected}`, {
     details: { revision, expected_revision: expected },
@@ -210,9 +241,18 @@ function checkRevision({ id, revision }: RuleRow, expected: number | undefined):
 }
 
 async function rowIn(transaction: Transaction, id: number): Promise<RuleRow> {
+  const row = await findRow(transaction, id);
+  if (row === null) throw noRule(id);
+  return row;
+}
+
+async function findRow(transaction: Transaction, id: number): Promise<RuleRow | null> {
   const row = await transaction.selectFrom('rules').selectAll().where('id', '=', id).executeTakeFirst();
-  if (row === undefined) throw new Fault('not-found', `rule ${id} not found`);
-  return rowOf(row);
+  return row === undefined ? null : rowOf(row);
+}
+
+function noRule(id: number): Fault {
+  return new Fault('not-found', `rule ${id} not found`);
 }
 
 function rowOf(row: Omit<RuleRow, 'enabled'> & { readonly enabled: number }): RuleRow {

@@ -3,11 +3,21 @@
  * where a search looks at names. Never edit a step that was released: add one.
  */
 import type { Generated } from 'kysely';
+import type { EngineRule } from '../engine-contract.ts';
 
 declare module '../../storage/database.ts' {
   interface SiteTables {
     rules: RulesTable;
   }
+}
+
+/** A row as it is stored; documents are the column texts. */
+export interface RuleRow extends EngineRule {
+  readonly name: string;
+  readonly description: string | null;
+  readonly flow_json: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
 }
 
 interface RulesTable {

@@ -1,11 +1,14 @@
 /** `setpoint rules …` of a running service. */
 import { automation } from '../../api/automation.ts';
+import { revisions } from '../../api/revisions.ts';
 import { CommandError, exitCodes } from '../exit.ts';
+import { printDifference, printRevisions } from '../revision-views.ts';
 import { printExecution, printHistory, printRule, printRules, printStatus, printVariables } from '../rule-views.ts';
 import { painted, printable, type Terminal } from '../terminal.ts';
 import { operationCommand } from './operation-command.ts';
 
 const params = { id: 'the number of a rule' };
+const reason = 'why; kept with the revision';
 
 export const ruleCommands = [
   operationCommand('rules list', automation.list, {
@@ -56,7 +59,7 @@ export const ruleCommands = [
   }),
   operationCommand('rules create', automation.create, {
     description: 'create a rule, disabled and without a flow',
-    members: { name: 'its name', description: 'what it is for' },
+    members: { name: 'its name', description: 'what it is for', reason },
     change: ({ sent }) => `create the rule "${printable(String(sent['name']))}", disabled,`,
     print: (terminal, { data }) => terminal.out(`created ${data.id} ${printable(data.name)}\n`),
   }),
@@ -71,9 +74,10 @@ export const ruleCommands = [
       trigger_config: { flags: '--trigger <json|file>', text: 'when it runs', none: 'run at the default interval' },
       flow_json: { flags: '--flow <json|file>', text: 'its flow document; - reads standard input' },
       expected_revision: { flags: '--revision <number>', text: 'refuse if the rule has another revision by now' },
+      reason,
     },
     change({ path, sent }) {
-      const named = Object.keys(sent).filter((name) => name !== 'expected_revision');
+      const named = Object.keys(sent).filter((name) => name !== 'expected_revision' && name !== 'reason');
       if (named.length === 0) throw new CommandError('name at least one thing to change', exitCodes.notConfirmed);
       return `change ${named.join(', ')} of rule ${path['id']}`;
     },
@@ -84,6 +88,7 @@ export const ruleCommands = [
   }),
   operationCommand('rules enable', automation.enable, {
     params,
+    members: { reason },
     change: ({ path }) => `enable rule ${path['id']}`,
     print(terminal, { data }) {
       terminal.out(`${data.status} ${data.id}\n`);
@@ -92,16 +97,66 @@ export const ruleCommands = [
   }),
   operationCommand('rules disable', automation.disable, {
     params,
+    members: { reason },
     change: ({ path }) => `disable rule ${path['id']}`,
     print: (terminal, { data }) => terminal.out(`${data.status} ${data.id}\n`),
   }),
   operationCommand('rules delete', automation.remove, {
     params,
     description: 'delete a rule; its number is never used again',
+    members: { reason },
     more: [['--force', 'do not ask; --confirmed is needed all the same']],
-    change: ({ path }) => `delete rule ${path['id']} with its flow for good`,
-    question: ({ id }, { force }) => (force === true ? undefined : `Delete rule ${id} for good?`),
+    change: ({ path }) => `delete rule ${path['id']} with its flow`,
+    question: ({ id }, { force }) => (force === true ? undefined : `Delete rule ${id}?`),
     print: (terminal, { data }) => terminal.out(`deleted ${data.id}\n`),
+  }),
+  operationCommand('rules revisions', revisions.list, {
+    params,
+    description: 'the revisions of a rule, newest first; also of a deleted one',
+    members: {
+      limit: 'number of revisions, 1 to 100',
+      before: { flags: '--before <revision>', text: 'only revisions below this one' },
+    },
+    print: (terminal, { data }) => printRevisions(terminal, data.list),
+  }),
+  operationCommand('rules revision', revisions.get, {
+    params: { ...params, revision: 'the number of a revision' },
+    description: 'read a rule as one of its revisions was',
+    print: (terminal, { data }) => printRule(terminal, data.document),
+  }),
+  operationCommand('rules diff', revisions.difference, {
+    params,
+    members: { from: 'the older revision', to: 'the newer revision; the newest by default' },
+    print: (terminal, { data }) => printDifference(terminal, data),
+  }),
+  operationCommand('rules diff-draft', revisions.draftDifference, {
+    params,
+    members: {
+      from: 'the revision to compare with; the newest by default',
+      flow_json: { flags: '--flow <json|file>', text: 'its flow document; - reads standard input' },
+      trigger_config: { flags: '--trigger <json|file>', text: 'when it runs', none: 'run at the default interval' },
+      description: { text: 'what it is for', none: 'remove the description' },
+    },
+    print: (terminal, { data }) => printDifference(terminal, data),
+  }),
+  operationCommand('rules restore', revisions.restore, {
+    params,
+    members: {
+      revision: { flags: '--revision <number>', text: 'the revision to go back to' },
+      expected_revision: 'refuse if the rule has another revision by now',
+      reason,
+    },
+    change: ({ path, sent }) => `take rule ${path['id']} back to its revision ${String(sent['revision'])}`,
+    print(terminal, { data }) {
+      terminal.out(`${data.status} ${data.id} as revision ${data.revision}\n`);
+      printWarnings(terminal, data.warnings);
+    },
+  }),
+  operationCommand('rules duplicate', revisions.duplicate, {
+    params,
+    members: { name: 'the name of the copy', reason },
+    change: ({ path, sent }) => `create the rule "${printable(String(sent['name']))}" as a copy of rule ${path['id']}`,
+    print: (terminal, { data }) => terminal.out(`created ${data.id} ${printable(data.name)}\n`),
   }),
   operationCommand('rules execute', automation.execute, {
     params,

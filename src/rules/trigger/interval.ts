@@ -14,6 +14,7 @@ export const interval: TriggerKind<IntervalTrigger> = {
     const intervalMs = reader.integer('interval_ms', 1, triggerLimits.intervalMsMaximum);
     return intervalMs === undefined ? undefined : { interval_ms: intervalMs };
   },
+  text: ({ interval_ms }, { words, duration }) => words.every(duration(interval_ms)),
   points: () => [],
   deadband: () => null,
   onEvents: false,

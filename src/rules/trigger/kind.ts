@@ -4,6 +4,7 @@
  */
 import type { PointRef, SiteCatalogue } from '../../site/catalogue.ts';
 import type { Reader } from '../issues.ts';
+import type { Teller } from '../teller.ts';
 import type { ValueDeadband } from './change.ts';
 
 /** When a rule ran; monotonic milliseconds, minus infinity for never. */
@@ -23,6 +24,8 @@ export interface TriggerKind<T extends { readonly type: string }> {
   /** Members beside `type`. */
   readonly fields: readonly string[];
   read(reader: Reader, catalogue: SiteCatalogue): Omit<T, 'type'> | undefined;
+  /** When the rule runs, as the beginning of a sentence. */
+  text(trigger: T, teller: Teller): string;
   /** The points whose changes are watched. */
   points(trigger: T): readonly PointRef[];
   deadband(trigger: T): ValueDeadband | null;

@@ -2,6 +2,7 @@
 import type { PointRef, SiteCatalogue } from '../../site/catalogue.ts';
 import type { Reader } from '../issues.ts';
 import { triggerLimits } from '../limits.ts';
+import { pointsText, type Teller } from '../teller.ts';
 import type { ValueDeadband } from './change.ts';
 import type { TriggerKind } from './kind.ts';
 
@@ -19,6 +20,7 @@ export const onChange: TriggerKind<OnChangeTrigger> = {
   type: 'on_change',
   fields: ['point_refs', 'time_deadband_ms', 'value_deadband'],
   read: readOnChange,
+  text: onChangeText,
   points: ({ point_refs }) => point_refs,
   deadband: ({ value_deadband }) => value_deadband,
   onEvents: true,
@@ -33,6 +35,13 @@ export const onChange: TriggerKind<OnChangeTrigger> = {
   gateMs: ({ time_deadband_ms }) => time_deadband_ms,
   periodMs: ({ time_deadband_ms }) => Math.max(time_deadband_ms, periodMs),
 };
+
+function onChangeText({ point_refs: refs, value_deadband: band }: OnChangeTrigger, teller: Teller): string {
+  const { words, number } = teller;
+  if (band === null || band.threshold === 0) return words.whenever(pointsText(refs, teller), '');
+  const threshold = number(band.threshold);
+  return words.whenever(pointsText(refs, teller), words.byMore(band.type === 'percent' ? `${threshold} %` : threshold));
+}
 
 function readOnChange(reader: Reader, catalogue: SiteCatalogue): Omit<OnChangeTrigger, 'type'> | undefined {
   const refs = readPointRefs(reader, catalogue);

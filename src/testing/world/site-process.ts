@@ -15,6 +15,7 @@ import { createRecordWriter } from '../../automation/record-writer.ts';
 import { openRunJournal, type RunJournal } from '../../automation/run-journal.ts';
 import { createAuthorityReader, createAuthorityStore } from '../../automation/store/authority-store.ts';
 import { createHistoryReader, createHistoryStore, type HistoryStore } from '../../automation/store/history-store.ts';
+import { createRevisionReader, type RevisionReader } from '../../automation/store/revision-store.ts';
 import { createRuleStore, type RuleStore } from '../../automation/store/rule-store.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from '../../automation/store/runtime-database.ts';
 import { Fault } from '../../base/fault.ts';
@@ -192,7 +193,8 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
     onGrantsEnded: () => undefined,
     onStart: () => undefined,
   });
-  const pipelines = pipelinesOf({ clock, random, store, runtime, engine, parameters, snapshot, audit, devices });
+  const stores = { store, revisions: createRevisionReader(site), runtime };
+  const pipelines = pipelinesOf({ clock, random, stores, engine, parameters, snapshot, audit, devices });
   await engine.open();
 
   return {
@@ -280,8 +282,11 @@ function startWorldDevices(
 interface PipelineParts {
   readonly clock: SiteParts['clock'];
   readonly random: SiteParts['random'];
-  readonly store: RuleStore;
-  readonly runtime: RuntimeDatabase;
+  readonly stores: {
+    readonly store: RuleStore;
+    readonly revisions: RevisionReader;
+    readonly runtime: RuntimeDatabase;
+  };
   readonly engine: EngineClient;
   readonly parameters: { current: Readonly<Record<string, Parameter>> };
   readonly snapshot: () => Snapshot | null;
@@ -290,12 +295,14 @@ interface PipelineParts {
 }
 
 /** The operations on rules, each behind the pipeline that HTTP requests go through. */
-function pipelinesOf({ clock, random, store, runtime, engine, parameters, snapshot, audit, devices }: PipelineParts) {
+function pipelinesOf({ clock, random, stores, engine, parameters, snapshot, audit, devices }: PipelineParts) {
   const log: Log = silentLog;
+  const { store, revisions, runtime } = stores;
   const capabilities = automationCapabilities({
     clock,
     flowLimits,
     store,
+    revisions,
     history: createHistoryReader(runtime),
     engine,
     instances: worldSite.instances,

@@ -1,7 +1,5 @@
 /** The editor of a rule. */
-
-const list = (items: readonly string[], last: string): string =>
-  items.length <= 1 ? (items[0] ?? '') : `${items.slice(0, -1).join(', ')} ${last} ${items.at(-1) ?? ''}`;
+import { englishSentence } from '../../../../src/rules/english.ts';
 
 export const editor = {
   back: 'All rules',
@@ -54,21 +52,7 @@ export const editor = {
   sentence: {
     label: 'The rule in words',
     broken: 'Fix the errors to see this rule in plain language.',
-    every: (period: string) =>
-      `Every ${period.replace(/^1 (s|min|h)$/, (_, unit: string) => ({ s: 'second', min: 'minute', h: 'hour' })[unit] ?? unit)}`,
-    whenever: (points: string, by: string) => `Whenever ${points} changes${by}`,
-    byMore: (threshold: string) => ` by more than ${threshold}`,
-    reads: (names: string) => `with ${names}`,
-    nothing: 'do nothing',
-    sets: (point: string, value: string) => `set ${point} to ${value}`,
-    if: (when: string, then: string) => `if ${when}, ${then}`,
-    elseIf: (when: string, then: string) => `else if ${when}, ${then}`,
-    otherwise: (then: string) => `otherwise ${then}`,
-    then: ', then ',
-    more: '…',
-    cooldown: (time: string) => ` After a write it pauses for ${time}.`,
-    and: (items: readonly string[]) => list(items, 'and'),
-    or: (items: readonly string[]) => list(items, 'or'),
+    ...englishSentence,
   },
   difference: {
     name: 'Name',

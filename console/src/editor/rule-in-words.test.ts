@@ -6,7 +6,7 @@ import { differences } from './difference.ts';
 import type { Content } from './draft-history.ts';
 import { readDocument } from './flow-document.ts';
 import { checkContent, configPath, problemsAt } from './problems.ts';
-import { sentenceOf } from './sentence.ts';
+import { ruleInWords } from './rule-in-words.ts';
 import { visibleNames } from './visible-names.ts';
 
 const site = catalogueSite();
@@ -51,7 +51,7 @@ function sentence(subject: Content): string {
   const parsed = parseFlow(subject.flow, site);
   const trigger = subject.trigger_config === null ? null : parseTrigger(subject.trigger_config, site);
   if (!parsed.ok || trigger?.ok === false) throw new Error('the rule does not parse');
-  return sentenceOf(subject, trigger?.trigger ?? null, parsed.topology, site);
+  return ruleInWords(subject, trigger?.trigger ?? null, parsed.topology, site);
 }
 
 describe('the rule in words', () => {

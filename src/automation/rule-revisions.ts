@@ -1,0 +1,199 @@
+/**
+ * The revisions of rules [rules §1.4]: what a rule was, what changed from one revision to another, and the way back. A revision that
+ * is restored is checked against the site of today like any rule that is sent.
+ */
+import type { Static } from 'typebox';
+import type { Answer, CallContext, HandledCapability } from '../api/capability.ts';
+import { revisions } from '../api/revisions.ts';
+import { Fault } from '../base/fault.ts';
+import { inTurns } from '../base/turns.ts';
+import { type ComparedRule, ruleDifference } from '../rules/difference.ts';
+import { englishDuration, englishNumber, englishSentence } from '../rules/english.ts';
+import { isFields } from '../rules/issues.ts';
+import type { NodeParts } from '../rules/node/parts.ts';
+import { sentenceOf } from '../rules/sentence.ts';
+import { emptyTopologyText } from '../rules/serialise.ts';
+import { type AutomationParts, actOf, etag, ruleIdParameter, ruleResource, succeeded } from './automation-parts.ts';
+import { deriveSteps, topologySteps, triggerOf } from './rule-document.ts';
+import { expectedRevision, reload, trimmedName, viewed } from './rule-mutations.ts';
+import { parsedOrNull, ruleText, ruleView } from './rule-view.ts';
+import { crossWarnings, storedTopology } from './rule-warnings.ts';
+import type { RuleRevision } from './store/revision-store.ts';
+import type { NewRule } from './store/rule-store.ts';
+import type { RuleRow } from './store/rule-table.ts';
+
+const defaultLimit = 20;
+
+export function revisionCapabilities(parts: AutomationParts): HandledCapability[] {
+  return [
+    { descriptor: revisions.list, resource: ruleResource, handler: (context) => list(parts, context) },
+    { descriptor: revisions.get, resource: ruleResource, handler: (context) => read(parts, context) },
+    { descriptor: revisions.difference, resource: ruleResource, handler: (context) => difference(parts, context) },
+    { descriptor: revisions.draftDifference, resource: ruleResource, handler: (context) => ofDraft(parts, context) },
+    { descriptor: revisions.restore, resource: ruleResource, handler: (context) => restore(parts, context) },
+    { descriptor: revisions.duplicate, resource: ruleResource, handler: (context) => duplicate(parts, context) },
+  ];
+}
+
+async function list({ revisions: kept }: AutomationParts, context: CallContext): Promise<Answer> {
+  const id = ruleIdParameter(context);
+  const limit = Number(context.query['limit'] ?? defaultLimit);
+  const before = context.query['before'];
+  // One more than asked for tells whether a further page exists.
+  const found = await kept.page(id, before === undefined ? undefined : Number(before), limit + 1);
+  if (found.length === 0 && before === undefined) throw new Fault('not-found', `rule ${id} not found`);
+  const page = found.slice(0, limit);
+  const next = found.length > limit ? (page.at(-1)?.revision ?? null) : null;
+  return { data: succeeded({ rule_id: id, list: page, next_before: next }) };
+}
+
+async function read(parts: AutomationParts, context: CallContext): Promise<Answer> {
+  const id = ruleIdParameter(context);
+  const { head, row } = await revisionOf(parts, id, Number(context.params['revision']));
+  const text = `{"success":true,"data":{"rule_id":${id},${JSON.stringify(head).slice(1, -1)},"document":${ruleText(row)}}}`;
+  return {
+    data: succeeded({ rule_id: id, ...head, document: ruleView(row) }),
+    content: { type: 'application/json; charset=utf-8', text },
+  };
+}
+
+async function revisionOf({ revisions: kept }: AutomationParts, id: number, revision?: number): Promise<RuleRevision> {
+  const found = await kept.get(id, revision);
+  if (found === null)
+    throw new Fault(
+      'not-found',
+      revision === undefined ? `rule ${id} not found` : `rule ${id} has no revision ${revision}`,
+    );
+  return found;
+}
+
+async function difference(parts: AutomationParts, context: CallContext): Promise<Answer> {
+  const id = ruleIdParameter(context);
+  const { from, to } = context.query;
+  const before = await revisionOf(parts, id, Number(from));
+  const after = await revisionOf(parts, id, to === undefined ? undefined : Number(to));
+  return { data: succeeded(await compared(parts, before.row, after.row)) };
+}
+
+/** A draft against a revision, or against the rule as it is stored. What the draft does not name is as in that. */
+async function ofDraft(parts: AutomationParts, context: CallContext): Promise<Answer> {
+  const id = ruleIdParameter(context);
+  const { from, flow_json, trigger_config, ...settings } = context.body as Static<
+    typeof revisions.draftDifference.body
+  >;
+  const { row } = await revisionOf(parts, id, from);
+  const derived = await inTurns(
+    parts.clock,
+    deriveSteps({ flow_json, trigger_config }, parts.catalogue(), parts.flowLimits),
+  );
+  const draft: RuleRow = { ...row, ...settings, ...derived.flow, ...derived.trigger };
+  return { data: succeeded(await compared(parts, row, draft)) };
+}
+
+async function compared(parts: AutomationParts, before: RuleRow, after: RuleRow): Promise<object> {
+  const sentence = { before: await inWords(parts, before), after: await inWords(parts, after) };
+  return { ...ruleDifference(comparable(before), comparable(after)), sentence };
+}
+
+function comparable(row: RuleRow): ComparedRule {
+  const { name, description, priority, cooldown_ms } = row;
+  const trigger = row.trigger_config === null ? null : parsedOrNull(row.trigger_config);
+  const topology = parsedOrNull(row.nodes_json);
+  const nodes = isFields(topology) && isFields(topology['nodes']) ? topology['nodes'] : {};
+  return {
+    settings: { name, description, priority, cooldown_ms, trigger_config: trigger },
+    flow: row.flow_json === null ? null : parsedOrNull(row.flow_json),
+    // Only this program writes the column.
+    nodes: new Map(Object.entries(nodes as Readonly<Record<string, NodeParts>>)),
+  };
+}
+
+/** Null for a rule without a flow, and for one that names what the site has no more. */
+async function inWords(parts: AutomationParts, row: RuleRow): Promise<string | null> {
+  const catalogue = parts.catalogue();
+  const topology = await inTurns(parts.clock, topologySteps(row.nodes_json, catalogue));
+  if (topology === null) return null;
+  const instances = new Map(parts.instances.map(({ id, name }) => [id, name]));
+  const trigger = triggerOf(row.trigger_config, catalogue);
+  return sentenceOf(
+    { trigger, cooldown_ms: row.cooldown_ms, topology },
+    {
+      words: englishSentence,
+      number: englishNumber,
+      duration: englishDuration,
+      point(ref) {
+        const point = catalogue.point(ref);
+        const instance = instances.get(ref.instance) ?? String(ref.instance);
+        return point === undefined ? undefined : { label: `${instance} · ${point.name}`, unit: point.unit };
+      },
+    },
+  );
+}
+
+/** Whether a rule is enabled is not part of what is restored: a running rule goes on with the old content. */
+async function restore(parts: AutomationParts, context: CallContext): Promise<Answer> {
+  const id = ruleIdParameter(context);
+  const { revision, expected_revision, reason } = context.body as Static<typeof revisions.restore.body>;
+  const expected = expectedRevision(context.ifMatch, expected_revision);
+  const { row } = await revisionOf(parts, id, revision);
+  const { content, warnings } = await checkedContent(parts, row);
+  const act = { ...actOf(context, revisions.restore, reason), restoredFrom: revision };
+  const { before, after } = await parts.store.restore(id, content, act, expected);
+  await reload(parts, id);
+  const across = await crossWarnings(parts, after, await storedTopology(parts, after));
+  return {
+    data: succeeded({
+      id,
+      status: 'restored',
+      revision: after.revision,
+      enabled: after.enabled,
+      warnings: [...warnings, ...across],
+    }),
+    headers: { etag: etag(after.revision) },
+    auditDetails: {
+      before: before === null ? null : await viewed(parts, before),
+      after: await viewed(parts, after),
+      restored_from: revision,
+    },
+  };
+}
+
+async function duplicate(parts: AutomationParts, context: CallContext): Promise<Answer> {
+  const { name, reason } = context.body as Static<typeof revisions.duplicate.body>;
+  const original = await parts.store.get(ruleIdParameter(context));
+  if (original === null) throw new Fault('not-found', `rule ${context.params['id'] ?? ''} not found`);
+  const { content } = await checkedContent(parts, original);
+  const copy = { ...content, name: trimmedName(name) };
+  const row = await parts.store.create(copy, actOf(context, revisions.duplicate, reason));
+  await reload(parts, row.id);
+  return {
+    data: succeeded({ id: row.id, name: row.name, status: 'created' }),
+    headers: { etag: etag(row.revision) },
+    auditDetails: { before: null, after: await viewed(parts, row), duplicate_of: original.id },
+    resourceId: `automation-rule:${row.id}`,
+  };
+}
+
+/**
+ * The columns of a kept rule, to be stored again: documents byte for byte, the topology derived anew. Throws `invalid-flow` or
+ * `invalid-trigger` when the site of today does not have what they name.
+ */
+async function checkedContent(parts: AutomationParts, row: RuleRow) {
+  const { name, description, priority, cooldown_ms, trigger_config, flow_json, nodes_json } = row;
+  const compact = flow_json === null;
+  const isStub = nodes_json === emptyTopologyText;
+  const document = {
+    ...(trigger_config === null ? {} : { trigger_config: parsedOrNull(trigger_config) }),
+    ...(isStub ? {} : compact ? { nodes_json: parsedOrNull(nodes_json) } : { flow_json: parsedOrNull(flow_json) }),
+  };
+  const derived = await inTurns(parts.clock, deriveSteps(document, parts.catalogue(), parts.flowLimits));
+  const content: NewRule = {
+    name,
+    description,
+    priority,
+    cooldown_ms,
+    trigger_config,
+    flow: { flow_json, nodes_json: derived.flow?.nodes_json ?? nodes_json },
+  };
+  return { content, warnings: derived.warnings };
+}

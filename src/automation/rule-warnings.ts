@@ -1,0 +1,85 @@
+/** Warnings about a stored rule [rules §4.5]: what only shows beside its trigger and the other rules. */
+import { Fault } from '../base/fault.ts';
+import { inTurns } from '../base/turns.ts';
+import type { Issue } from '../rules/issues.ts';
+import type { Topology } from '../rules/topology.ts';
+import type { SiteCatalogue } from '../site/catalogue.ts';
+import type { AutomationParts } from './automation-parts.ts';
+import { selfTriggerWarnings, topologySteps, triggerOf, writesOf } from './rule-document.ts';
+import type { RuleRow } from './store/rule-table.ts';
+
+export function storedTopology(parts: AutomationParts, row: RuleRow): Promise<Topology | null> {
+  return inTurns(parts.clock, topologySteps(row.nodes_json, parts.catalogue()));
+}
+
+export async function enableWarnings(parts: AutomationParts, row: RuleRow): Promise<Issue[]> {
+  const topology = await storedTopology(parts, row);
+  if (topology === null)
+    return [{ code: 'no-runnable-flow', message: 'the rule has no flow that can run', path: '/flow_json' }];
+  return crossWarnings(parts, row, topology);
+}
+
+/** Asked after the reload: of two rules that change at one moment, the one that was stored later then sees the other. */
+export async function crossWarnings(parts: AutomationParts, row: RuleRow, topology: Topology | null): Promise<Issue[]> {
+  if (topology === null) return [];
+  const trigger = triggerOf(row.trigger_config, parts.catalogue());
+  const own = selfTriggerWarnings(topology, trigger);
+  if (!row.enabled) return own;
+  try {
+    const shared = await sharedPointWarnings(parts, row, topology, parts.catalogue());
+    return [...own, ...shared, ...(await writeCycleWarnings(parts, row.id))];
+  } catch (error) {
+    // A warning that cannot be had does not undo the change it warns about.
+    if (!(error instanceof Fault)) throw error;
+    return own;
+  }
+}
+
+/** Rules that start each other run as often as `event_min_interval_ms` allows [rules §4.5]. */
+async function writeCycleWarnings(parts: AutomationParts, id: number): Promise<Issue[]> {
+  const circle = await parts.engine.ask('writeCycle', { ruleId: id });
+  if (circle === null) return [];
+  const [, ...others] = circle;
+  const way = others.map((other) => `rule ${other}`).join(', which starts ');
+  return [
+    {
+      code: 'write-cycle',
+      message: `the rule writes a point that starts ${way}, which starts this rule again`,
+      path: '/trigger_config',
+      hint: 'trigger one of the rules by an interval, or by the measurement that decides, or set a deadband or a cooldown',
+    },
+  ];
+}
+
+async function sharedPointWarnings(
+  parts: AutomationParts,
+  row: RuleRow,
+  topology: Topology,
+  catalogue: SiteCatalogue,
+): Promise<Issue[]> {
+  const nodeOf = new Map<number, string>();
+  for (const { nodeId, write } of writesOf(topology)) {
+    const facts = catalogue.point(write);
+    if (facts !== undefined && !nodeOf.has(facts.index)) nodeOf.set(facts.index, nodeId);
+  }
+  const writers = await parts.engine.ask('writers', { points: [...nodeOf.keys()] });
+  const others = writers.filter((writer) => writer.rule_id !== row.id);
+  const names =
+    others.length === 0 ? new Map<number, string>() : await parts.store.names(others.map(({ rule_id: id }) => id));
+  return others.map((writer) => {
+    const facts = catalogue.points[writer.point];
+    const nodeId = nodeOf.get(writer.point);
+    const name = names.get(writer.rule_id) ?? String(writer.rule_id);
+    const place = facts === undefined ? 'this point' : `${facts.name} of instance ${facts.instance}`;
+    return {
+      code: 'shared-point',
+      message: `the rule "${name}" is enabled and writes ${place} too`,
+      path: '/flow_json',
+      ...(nodeId === undefined ? {} : { node_id: nodeId }),
+      hint:
+        facts !== undefined && facts.priorityHoldMs > 0
+          ? 'give the two rules different priorities, and priority_hold_ms of the point keeps the lower one off'
+          : 'set priority_hold_ms of the point in site.yaml and give the two rules different priorities, or give one a condition that excludes the other',
+    };
+  });
+}

@@ -1,0 +1,193 @@
+/**
+ * The revisions of rules [rules §1.4]. A revision is the rule's row as the change left it, copied inside the database in the
+ * transaction of the change: documents do not travel twice.
+ */
+import { sql } from 'kysely';
+import { sha256Hex } from '../../base/digest.ts';
+import type { Database, Transaction } from '../../storage/database.ts';
+import type { RuleRow } from './rule-table.ts';
+
+/** Who changed a rule, how, and why. */
+export interface RuleAct {
+  /** As the audit calls it, such as `automation.rule.update`. */
+  readonly action: string;
+  readonly author: { readonly kind: string; readonly id: string };
+  /** That of the audit records about the change. */
+  readonly correlationId: string;
+  readonly reason?: string | undefined;
+  /** The revision whose document the change took up. */
+  readonly restoredFrom?: number;
+}
+
+/** A revision without its documents. */
+interface RevisionHead {
+  readonly revision: number;
+  readonly name: string;
+  readonly enabled: boolean;
+  readonly digest: string;
+  /** Null in the first revision of a rule from before revisions were kept, as are author and correlation id. */
+  readonly action: string | null;
+  readonly author: { readonly kind: string; readonly id: string } | null;
+  readonly at: string;
+  readonly correlation_id: string | null;
+  readonly reason: string | null;
+  readonly restored_from: number | null;
+}
+
+export interface RuleRevision {
+  readonly head: RevisionHead;
+  /** The rule as it was then; of a deletion, as it was last. */
+  readonly row: RuleRow;
+}
+
+export interface RevisionReader {
+  /** Newest first, those below `before`; empty for a rule that never was. */
+  page(ruleId: number, before: number | undefined, limit: number): Promise<RevisionHead[]>;
+  /** Null when the rule has no such revision; without a number the newest. */
+  get(ruleId: number, revision?: number): Promise<RuleRevision | null>;
+}
+
+type RuleContent = Pick<
+  RuleRow,
+  'name' | 'description' | 'priority' | 'cooldown_ms' | 'trigger_config' | 'flow_json' | 'nodes_json'
+>;
+
+/** SHA-256 over what the rule is; whether it is enabled is left out. Documents count as the texts that are stored. */
+export function ruleDigest(rule: RuleContent): string {
+  const { name, description, priority, cooldown_ms, trigger_config, flow_json, nodes_json } = rule;
+  return sha256Hex(JSON.stringify({ name, description, priority, cooldown_ms, trigger_config, flow_json, nodes_json }));
+}
+
+/** Keeps the stored row of a rule as one of its revisions; `row` is that row, under the number that the revision gets. */
+export async function keepRevision(transaction: Transaction, row: RuleRow, act: RuleAct): Promise<void> {
+  const copied = [
+    'name',
+    'description',
+    'enabled',
+    'priority',
+    'cooldown_ms',
+    'trigger_config',
+    'flow_json',
+    'nodes_json',
+    'created_at',
+  ] as const;
+  const text = (value: string | null) => sql<string | null>`CAST(${value} AS text)`;
+  const number = (value: number | null) => sql<number>`CAST(${value} AS bigint)`;
+  await transaction
+    .insertInto('rule_revision')
+    .columns([
+      'rule_id',
+      ...copied,
+      'revision',
+      'updated_at',
+      'digest',
+      'action',
+      'author_kind',
+      'author_id',
+      'correlation_id',
+      'reason',
+      'restored_from',
+    ])
+    .expression(
+      transaction
+        .selectFrom('rules')
+        .where('id', '=', row.id)
+        .select([
+          'id',
+          ...copied,
+          number(row.revision).as('revision'),
+          text(row.updated_at).as('updated_at'),
+          text(ruleDigest(row)).as('digest'),
+          text(act.action).as('action'),
+          text(act.author.kind).as('author_kind'),
+          text(act.author.id).as('author_id'),
+          text(act.correlationId).as('correlation_id'),
+          text(act.reason ?? null).as('reason'),
+          number(act.restoredFrom ?? null).as('restored_from'),
+        ]),
+    )
+    .execute();
+}
+
+/** The number of a rule's newest revision; null for a rule that never was. */
+export async function newestRevision(transaction: Transaction, ruleId: number): Promise<number | null> {
+  const row = await transaction
+    .selectFrom('rule_revision')
+    .select('revision')
+    .where('rule_id', '=', ruleId)
+    .orderBy('revision', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.revision ?? null;
+}
+
+const headColumns = [
+  'revision',
+  'name',
+  'enabled',
+  'digest',
+  'action',
+  'author_kind',
+  'author_id',
+  'updated_at',
+  'correlation_id',
+  'reason',
+  'restored_from',
+] as const;
+
+export function createRevisionReader(database: Database): RevisionReader {
+  const get: RevisionReader['get'] = async (ruleId, revision) => {
+    let query = database.query.selectFrom('rule_revision').selectAll().where('rule_id', '=', ruleId);
+    if (revision !== undefined) query = query.where('revision', '=', revision);
+    const found = await query.orderBy('revision', 'desc').limit(1).executeTakeFirst();
+    if (found === undefined) return null;
+    const { rule_id: id, enabled, name, description, priority, cooldown_ms, created_at, updated_at } = found;
+    const { trigger_config, flow_json, nodes_json } = found;
+    const settings = { id, revision: found.revision, name, description, enabled: enabled !== 0, priority, cooldown_ms };
+    const row = { ...settings, trigger_config, flow_json, nodes_json, created_at, updated_at };
+    return { head: headOf(found, found.digest ?? ruleDigest(row)), row };
+  };
+  return {
+    get,
+    async page(ruleId, before, limit) {
+      let query = database.query.selectFrom('rule_revision').select(headColumns).where('rule_id', '=', ruleId);
+      if (before !== undefined) query = query.where('revision', '<', before);
+      const heads: RevisionHead[] = [];
+      for (const row of await query.orderBy('revision', 'desc').limit(limit).execute()) {
+        // Only the first revision of a rule from before revisions were kept has none.
+        const digest = row.digest ?? (await get(ruleId, row.revision))?.head.digest;
+        if (digest !== undefined) heads.push(headOf(row, digest));
+      }
+      return heads;
+    },
+  };
+}
+
+interface HeadRow {
+  readonly revision: number;
+  readonly name: string;
+  readonly enabled: number;
+  readonly action: string | null;
+  readonly author_kind: string | null;
+  readonly author_id: string | null;
+  readonly updated_at: string;
+  readonly correlation_id: string | null;
+  readonly reason: string | null;
+  readonly restored_from: number | null;
+}
+
+function headOf(row: HeadRow, digest: string): RevisionHead {
+  const { author_kind: kind, author_id: id } = row;
+  return {
+    revision: row.revision,
+    name: row.name,
+    enabled: row.enabled !== 0,
+    digest,
+    action: row.action,
+    author: kind === null || id === null ? null : { kind, id },
+    at: row.updated_at,
+    correlation_id: row.correlation_id,
+    reason: row.reason,
+    restored_from: row.restored_from,
+  };
+}

@@ -1,0 +1,49 @@
+/** How the revisions of rules, and what changed between them, look on a terminal. */
+import type { Static } from 'typebox';
+import type { revisions } from '../api/revisions.ts';
+import { printTable } from './table.ts';
+import { painted, printable, type Terminal } from './terminal.ts';
+
+type Data<S extends keyof typeof revisions> = Static<(typeof revisions)[S]['answer']>['data'];
+type Difference = Data<'difference'>;
+
+export function printRevisions(terminal: Terminal, list: Data<'list'>['list']): void {
+  printTable(
+    terminal,
+    [
+      { title: 'REVISION', cell: ({ revision }) => revision, align: 'right' },
+      { title: 'AT', cell: ({ at }) => at },
+      { title: 'CHANGE', cell: ({ action }) => action?.split('.').at(-1) },
+      { title: 'BY', cell: ({ author }) => author?.id },
+      { title: 'NAME', cell: ({ name }) => name },
+      { title: 'ENABLED', cell: ({ enabled }) => enabled, paint: ({ enabled }) => (enabled ? 'green' : 'dim') },
+      { title: 'REASON', cell: ({ reason, restored_from }) => reason ?? (restored_from && `as ${restored_from}`) },
+    ],
+    list,
+  );
+}
+
+/** One line a change; nothing where the two are equal. */
+export function printDifference(
+  terminal: Terminal,
+  { settings, nodes, wires, actuators, classes, sentence }: Difference,
+): void {
+  const line = (mark: '+' | '-' | '~', text: string): void => {
+    const paint = { '+': 'green', '-': 'red', '~': 'yellow' } as const;
+    terminal.out(`${painted(terminal, paint[mark], mark)} ${printable(text)}\n`);
+  };
+  const named = ({ id, label }: { readonly id: string; readonly label: string | null }): string =>
+    label === null ? id : `${id} (${label})`;
+  const change = (before: unknown, after: unknown): string => `${JSON.stringify(before)} → ${JSON.stringify(after)}`;
+  for (const { field, before, after } of settings) line('~', `${field}: ${change(before, after)}`);
+  for (const node of nodes.added) line('+', `node ${named(node)}`);
+  for (const node of nodes.removed) line('-', `node ${named(node)}`);
+  for (const node of nodes.changed)
+    for (const { path, before, after } of node.fields)
+      line('~', `node ${named(node)} ${path}: ${change(before, after)}`);
+  for (const { from, output, to } of wires.added) line('+', `wire ${from}.${output} → ${to}`);
+  for (const { from, output, to } of wires.removed) line('-', `wire ${from}.${output} → ${to}`);
+  for (const { instance, point, change: what } of actuators) line('~', `actuator ${instance}:A:${point}: ${what}`);
+  if (classes.includes('layout')) line('~', 'layout');
+  if (sentence.before !== sentence.after && sentence.after !== null) terminal.out(`${printable(sentence.after)}\n`);
+}
