@@ -13,6 +13,8 @@ const allowed = {
   historian: ['base', 'storage', 'site', 'points'],
   audit: ['base', 'api', 'storage'],
   automation: ['base', 'api', 'storage', 'site', 'points', 'audit', 'rules'],
+  // Rules tried on recorded history.
+  backtest: ['base', 'api', 'storage', 'site', 'rules', 'historian', 'automation'],
   // What an operator sees and takes in hand.
   operator: ['base', 'api', 'site', 'points', 'devices', 'rules', 'historian', 'audit', 'automation'],
   alarms: ['base', 'api', 'storage', 'egress', 'site', 'points', 'devices', 'rules', 'automation'],

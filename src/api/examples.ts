@@ -160,6 +160,13 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       answer: { success: true, data: { id: 2, name: 'Stop at 90 percent', status: 'created' } },
     },
   ],
+  'automation.rule.backtest': [
+    {
+      name: 'a day',
+      params: rule,
+      body: { from: '2026-07-11T00:00:00Z', to: '2026-07-12T00:00:00Z', mode: 'recorded' },
+    },
+  ],
   'automation.rule.execute': [{ name: 'execute', params: rule, body: confirmed }],
   'automation.rule.variables': [
     {

@@ -5,6 +5,7 @@
 import { alarms } from './alarms.ts';
 import { auditOperations } from './audit.ts';
 import { automation } from './automation.ts';
+import { ruleBacktest } from './backtest.ts';
 import type { Capability } from './capability.ts';
 import { platform } from './platform.ts';
 import { points } from './points.ts';
@@ -19,6 +20,7 @@ export const operations: readonly Capability[] = [
   ...Object.values(users),
   ...Object.values(tokens),
   ...Object.values(automation),
+  ...Object.values(ruleBacktest),
   ...Object.values(revisions),
   ...Object.values(points),
   ...Object.values(alarms),

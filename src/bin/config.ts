@@ -10,6 +10,7 @@ import { type AlarmLimits, alarmLimits, alarmLimitsSchema } from '../alarms/limi
 import { type NotifySettings, notifySchema } from '../alarms/notify/targets.ts';
 import { type AuditLimits, auditLimits, auditLimitsSchema } from '../audit/limits.ts';
 import { type AutomationLimits, automationLimits, automationLimitsSchema } from '../automation/limits.ts';
+import { type BacktestLimits, ruleBacktestLimits, ruleBacktestLimitsSchema } from '../backtest/limits.ts';
 import { Fault } from '../base/fault.ts';
 import type { LogLevel } from '../base/log.ts';
 import { readYaml, YamlError } from '../base/yaml.ts';
@@ -112,6 +113,7 @@ const serviceSchema = Type.Object(
   {
     http: Type.Optional(Type.Partial(gatewayLimitsSchema)),
     automation: Type.Optional(Type.Partial(automationLimitsSchema)),
+    backtest: Type.Optional(Type.Partial(ruleBacktestLimitsSchema)),
     devices: Type.Optional(Type.Partial(deviceLimitsSchema)),
     audit: Type.Optional(Type.Partial(auditLimitsSchema)),
     history: Type.Optional(Type.Partial(historyLimitsSchema)),
@@ -126,6 +128,7 @@ const serviceSchema = Type.Object(
 export interface ServiceLimits {
   readonly http: GatewayLimits;
   readonly automation: AutomationLimits;
+  readonly backtest: BacktestLimits;
   readonly devices: DeviceLimits;
   readonly audit: AuditLimits;
   readonly history: HistoryLimits;
@@ -146,6 +149,7 @@ export function readLimits(configDir: string): ServiceLimits {
   return {
     http: { ...gatewayLimits, ...given.http },
     automation: { ...automationLimits, ...given.automation },
+    backtest: { ...ruleBacktestLimits, ...given.backtest },
     devices: { ...deviceLimits, ...given.devices },
     audit: { ...auditLimits, ...given.audit },
     history: { ...historyLimits, ...given.history },

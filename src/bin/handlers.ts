@@ -1,4 +1,5 @@
 /** The handlers of rules and points, bound to what this process runs. */
+import type { AutomationParts } from '../automation/automation-parts.ts';
 import { automationCapabilities } from '../automation/capabilities.ts';
 import { overlaid, parameterCapabilities } from '../automation/parameters.ts';
 import { createAuthorityReader } from '../automation/store/authority-store.ts';
@@ -7,6 +8,8 @@ import type { ParameterStore } from '../automation/store/parameter-store.ts';
 import { createRevisionReader } from '../automation/store/revision-store.ts';
 import type { RuleStore } from '../automation/store/rule-store.ts';
 import type { RuntimeDatabase } from '../automation/store/runtime-database.ts';
+import type { Backtests } from '../backtest/backtests.ts';
+import { backtestCapabilities } from '../backtest/capabilities.ts';
 import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { EngineRole } from '../cluster/engine-role.ts';
@@ -22,6 +25,7 @@ import { createSnapshot, type Snapshot } from '../site/snapshot.ts';
 import type { Database } from '../storage/database.ts';
 import type { ServiceAlarms } from './alarms.ts';
 import { readParametersNow, type ServiceConfig, type ServiceLimits } from './config.ts';
+import { historyDatabase, runtimeDatabase } from './databases.ts';
 import type { ServiceHistory } from './history.ts';
 
 interface HandlerParts {
@@ -40,6 +44,7 @@ interface HandlerParts {
   /** Parameter values that override the site file. */
   readonly stored: ParameterStore;
   readonly alarms: ServiceAlarms;
+  readonly backtests: Backtests;
 }
 
 export function siteHandlers(parts: HandlerParts) {
@@ -55,7 +60,7 @@ function ruleHandlers(parts: HandlerParts) {
   };
   const { current, use } = parameters;
   const changes = { engine: role.engine, parameters: current, readParameters, useParameters: use, stored };
-  const rules = automationCapabilities({
+  const automation: AutomationParts = {
     clock: systemClock,
     flowLimits: { ...flowLimits, windowSamplesMaximum: limits.automation.window_samples_maximum },
     store,
@@ -69,8 +74,17 @@ function ruleHandlers(parts: HandlerParts) {
     useParameters: parameters.use,
     snapshot: snapshotReader(site, memory),
     log,
+  };
+  const tried = backtestCapabilities({
+    automation,
+    backtests: parts.backtests,
+    site,
+    limits: { ...limits.backtest, ...limits.automation },
+    historyLimits: limits.history,
+    history: historyDatabase(config, limits.storage),
+    runtime: runtimeDatabase(config, limits.storage),
   });
-  return [...rules, ...parameterCapabilities(changes)];
+  return [...automationCapabilities(automation), ...tried, ...parameterCapabilities(changes)];
 }
 
 function pointHandlers({ limits, site, runtime, history, memory, store, role, parameters }: HandlerParts) {

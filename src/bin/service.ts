@@ -2,6 +2,7 @@
  * The service put together (ARCHITECTURE.md, "Threads"): site, device layer, engine, store, audit, HTTP. Used by `serve` and
  * `start`; nothing here decides anything.
  */
+
 import { auditCapabilities } from '../audit/capabilities.ts';
 import type { AuditScope } from '../audit/event.ts';
 import type { AuditLog } from '../audit/log.ts';
@@ -15,6 +16,7 @@ import { createHistoryStore } from '../automation/store/history-store.ts';
 import { createParameterStore } from '../automation/store/parameter-store.ts';
 import { createRuleStore, type RuleStore } from '../automation/store/rule-store.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from '../automation/store/runtime-database.ts';
+import { Backtests } from '../backtest/backtests.ts';
 import { systemClock } from '../base/clock.ts';
 import { createLog, type Log } from '../base/log.ts';
 import { type EngineRole, type EngineRoleParts, engineRole } from '../cluster/engine-role.ts';
@@ -115,7 +117,10 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const rules = await role.open();
   await alarms.open();
   opened.add(() => alarms.stop());
-  const handlers = siteHandlers({ config, limits, site, siteInFile, database, runtime, log, ...controlled });
+  const backtests = new Backtests(systemClock);
+  opened.add(() => backtests.stop());
+  const ownHandlers = { config, limits, site, siteInFile, database, runtime, log, backtests };
+  const handlers = siteHandlers({ ...ownHandlers, ...controlled });
   const server = await serveHttp({
     config,
     limits,

@@ -1,7 +1,8 @@
-/** How the revisions of rules, and what changed between them, look on a terminal. */
+/** How the revisions of rules, what changed between them, and backtests look on a terminal. */
 import type { Static } from 'typebox';
+import type { ruleBacktest } from '../api/backtest.ts';
 import type { revisions } from '../api/revisions.ts';
-import { printTable } from './table.ts';
+import { printProperties, printTable } from './table.ts';
 import { painted, printable, type Terminal } from './terminal.ts';
 
 type Data<S extends keyof typeof revisions> = Static<(typeof revisions)[S]['answer']>['data'];
@@ -46,4 +47,27 @@ export function printDifference(
   for (const { instance, point, change: what } of actuators) line('~', `actuator ${instance}:A:${point}: ${what}`);
   if (classes.includes('layout')) line('~', 'layout');
   if (sentence.before !== sentence.after && sentence.after !== null) terminal.out(`${printable(sentence.after)}\n`);
+}
+
+export function printBacktest(terminal: Terminal, data: Static<typeof ruleBacktest.run.answer>['data']): void {
+  const { agreement, outcomes, first_divergence: divergence } = data;
+  const shared = agreement === null ? null : `${agreement.equal} of ${agreement.compared} recorded runs`;
+  printProperties(terminal, {
+    evaluations: data.evaluations,
+    outcomes: Object.entries(outcomes)
+      .map(([name, count]) => `${name} ${count}`)
+      .join(', '),
+    writes: data.writes
+      .map(
+        ({ instance, point, counted, changes }) => `${instance}:A:${point} ${counted} times, ${changes.length} changes`,
+      )
+      .join('; '),
+    agreement: shared,
+    differences: agreement === null ? null : JSON.stringify(agreement.causes),
+    first_divergence: divergence === null ? null : divergence.at,
+    feedback: data.feedback.map(({ instance, point_type: kind, point }) => `${instance}:${kind}:${point}`).join(', '),
+    coverage: data.coverage.map(({ point, ratio }) => `${point} ${(100 * ratio).toFixed(1)} %`).join(', '),
+    notes: data.notes.join(', '),
+    digest: data.digest,
+  });
 }

@@ -26,16 +26,22 @@ export interface RunContext {
   readonly durationUs: () => number;
 }
 
-/** One execution: evaluate, dispatch, record. */
-export function executeRule(
+/** How one execution went, beside what the plan says. */
+export interface RuleRun {
+  readonly actions: readonly ActionRecord[];
+  readonly error: RunError | null;
+  readonly outcome: Outcome;
+}
+
+/** Evaluates the rule into `plan` and dispatches what it planned. */
+export function runRule(
   rule: CompiledRule,
   snapshot: Snapshot,
   state: RuleState,
   arbiter: Arbiter,
   port: CommandPort,
   plan: Plan,
-  run: RunContext,
-): ExecutionRecord {
+): RuleRun {
   evaluateRule(rule, snapshot, state, plan);
   const actions: ActionRecord[] = [];
   let failedActions = 0;
@@ -47,7 +53,20 @@ export function executeRule(
     }
   }
   const error = errorOf(rule, plan, failedActions);
-  const outcome = outcomeOf(plan, error, actions.length);
+  return { actions, error, outcome: outcomeOf(plan, error, actions.length) };
+}
+
+/** One execution: evaluate, dispatch, record. */
+export function executeRule(
+  rule: CompiledRule,
+  snapshot: Snapshot,
+  state: RuleState,
+  arbiter: Arbiter,
+  port: CommandPort,
+  plan: Plan,
+  run: RunContext,
+): ExecutionRecord {
+  const { actions, error, outcome } = runRule(rule, snapshot, state, arbiter, port, plan);
   return {
     execution_id: run.executionId,
     rule_id: rule.id,

@@ -88,6 +88,17 @@ export function nodeDetails(rule: CompiledRule, plan: Plan): Record<string, unkn
   return details;
 }
 
+/** What the visited node decided; null for one that decides nothing, and for the one at which the run ended. */
+export function outputOf(
+  rule: CompiledRule,
+  plan: Plan,
+  index: number,
+): { readonly nodeId: string; readonly output: string } | null {
+  const node = nodeAt(rule, plan, index);
+  if (node.branches.length === 0 || endedAt(plan, index)) return null;
+  return { nodeId: node.id, output: node.branches[takenAt(plan, index)]?.name ?? 'else' };
+}
+
 /** The branch taken at a visited switch; -1 for `else`. */
 function takenAt(plan: Plan, index: number): number {
   return plan.taken[plan.path[index] ?? -1] ?? -1;

@@ -58,6 +58,7 @@ describe('[platform §8] the tools', () => {
       'automation_point_ownership',
       'automation_point_rules',
       'automation_point_series',
+      'automation_rule_backtest',
       'automation_rule_diff',
       'automation_rule_diff-draft',
       'automation_rule_get',

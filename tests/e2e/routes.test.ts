@@ -38,7 +38,7 @@ const decided = [
   'GET /ws',
 ];
 
-/** [rules §2.8] revisions. */
+/** [rules §2.8] revisions, [rules §10.1] backtest. */
 const revisions = [
   `GET ${rules}/rules/:id/revisions`,
   `GET ${rules}/rules/:id/revisions/:revision`,
@@ -46,6 +46,7 @@ const revisions = [
   `POST ${rules}/rules/:id/diff`,
   `POST ${rules}/rules/:id/restore`,
   `POST ${rules}/rules/:id/duplicate`,
+  `POST ${rules}/rules/:id/backtest`,
 ];
 
 /** [points §7], [points §8], [points §9] the site in view and in hand. */

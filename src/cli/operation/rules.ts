@@ -1,8 +1,9 @@
 /** `setpoint rules …` of a running service. */
 import { automation } from '../../api/automation.ts';
+import { ruleBacktest } from '../../api/backtest.ts';
 import { revisions } from '../../api/revisions.ts';
 import { CommandError, exitCodes } from '../exit.ts';
-import { printDifference, printRevisions } from '../revision-views.ts';
+import { printBacktest, printDifference, printRevisions } from '../revision-views.ts';
 import { printExecution, printHistory, printRule, printRules, printStatus, printVariables } from '../rule-views.ts';
 import { painted, printable, type Terminal } from '../terminal.ts';
 import { operationCommand } from './operation-command.ts';
@@ -157,6 +158,25 @@ export const ruleCommands = [
     members: { name: 'the name of the copy', reason },
     change: ({ path, sent }) => `create the rule "${printable(String(sent['name']))}" as a copy of rule ${path['id']}`,
     print: (terminal, { data }) => terminal.out(`created ${data.id} ${printable(data.name)}\n`),
+  }),
+  operationCommand('rules backtest', ruleBacktest.run, {
+    params,
+    members: {
+      from: 'RFC 3339 time: the first tick',
+      to: 'RFC 3339 time: the end',
+      mode: 'recorded: over recorded values; replay: over the inputs of recorded runs',
+      revision: 'a revision instead of the stored rule',
+      flow_json: {
+        flags: '--flow <json|file>',
+        text: 'a flow document instead of the stored one; - reads standard input',
+      },
+      trigger_config: { flags: '--trigger <json|file>', text: 'another trigger', none: 'the default interval' },
+      compare: {
+        flags: '--compare <json>',
+        text: 'what to compare with, such as {"revision":3}; the stored rule by default',
+      },
+    },
+    print: (terminal, { data }) => printBacktest(terminal, data),
   }),
   operationCommand('rules execute', automation.execute, {
     params,

@@ -1,0 +1,93 @@
+/** The backtest of a rule [rules §10] as an operation, with its wire. */
+import * as Type from 'typebox';
+import { strict } from '../base/schema.ts';
+import { automationQuestion } from './automation-operation.ts';
+import * as wire from './automation-schemas.ts';
+import { mapOf } from './map-schema.ts';
+import { cooldownMsMax, priorityMax } from './rule-limits.ts';
+import { moment, nullable, successOf } from './wire.ts';
+
+/** Most entries of each list of an answer. */
+export const backtestPoints = { most: 100_000, standard: 10_000 } as const;
+
+const body = strict({
+  from: moment,
+  to: moment,
+  mode: Type.Union([Type.Literal('recorded'), Type.Literal('replay')]),
+  revision: Type.Optional(wire.revisionNumber),
+  flow_json: Type.Optional(wire.sentDocument),
+  trigger_config: Type.Optional(nullable(wire.sentDocument)),
+  priority: Type.Optional(Type.Integer({ minimum: 0, maximum: priorityMax })),
+  cooldown_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: cooldownMsMax })),
+  compare: Type.Optional(strict({ revision: wire.revisionNumber })),
+  max_points: Type.Optional(Type.Integer({ minimum: 1, maximum: backtestPoints.most })),
+});
+const count = Type.Integer();
+const doing = nullable(
+  strict({
+    outcome: Type.String(),
+    path: Type.Array(Type.String()),
+    writes: Type.Array(strict({ instance: Type.Integer(), point: Type.Integer(), value: nullable(Type.Number()) })),
+  }),
+);
+const difference = strict({
+  at: moment,
+  field: Type.String(),
+  recorded: Type.Unknown(),
+  computed: Type.Unknown(),
+  cause: Type.String(),
+});
+const answer = successOf(
+  strict({
+    digest: Type.String(),
+    rule_id: wire.ruleId,
+    from: moment,
+    to: moment,
+    mode: Type.String(),
+    evaluations: count,
+    outcomes: strict({ acted: count, no_action: count, skipped: count, failed: count }),
+    writes: Type.Array(
+      strict({
+        instance: Type.Integer(),
+        point: Type.Integer(),
+        changes: Type.Array(strict({ at: moment, value: Type.Number() })),
+        counted: count,
+      }),
+    ),
+    decisions: Type.Array(strict({ from: moment, to: moment, node_id: Type.String(), output: Type.String() })),
+    outputs_share: mapOf(mapOf(Type.Number())),
+    agreement: nullable(
+      strict({
+        compared: count,
+        equal: count,
+        ratio: nullable(Type.Number()),
+        differences: Type.Array(difference),
+        causes: mapOf(count),
+      }),
+    ),
+    feedback: Type.Array(
+      strict({
+        instance: Type.Integer(),
+        point_type: Type.String(),
+        point: Type.Integer(),
+        written_by: Type.Array(Type.Integer()),
+      }),
+    ),
+    first_divergence: nullable(strict({ at: moment, baseline: doing, candidate: doing })),
+    warm_up: strict({ until: nullable(moment), functions: Type.Array(Type.String()) }),
+    coverage: Type.Array(strict({ point: Type.String(), ratio: Type.Number(), gaps: count })),
+    notes: Type.Array(Type.String()),
+  }),
+);
+
+export const ruleBacktest = {
+  run: automationQuestion({
+    name: 'automation.rule.backtest',
+    summary: 'Try a rule, or a draft of it, on recorded history',
+    path: '/rules/:id/backtest',
+    params: wire.ruleParams,
+    query: wire.noQuery,
+    body,
+    answer,
+  }),
+} as const;

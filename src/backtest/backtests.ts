@@ -1,0 +1,48 @@
+/** Backtests of a running service: each in a thread of its own, few at once, each with a deadline [rules §10.5]. */
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import { callThread } from '../base/thread.ts';
+import type { BacktestResult } from '../rules/backtest/backtest.ts';
+import type { BacktestMethods } from './backtest-thread.ts';
+import type { BacktestJob } from './job.ts';
+
+export class Backtests {
+  readonly #clock: Clock;
+  #running = 0;
+  #ended = false;
+  readonly #workers = new Set<Worker>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Refuses with `backtest-busy`, `deadline-exceeded` or what the job refuses with. */
+  async run(job: BacktestJob): Promise<BacktestResult> {
+    const { concurrent_max: most, deadline_ms: deadlineMs } = job.limits;
+    if (this.#running >= most)
+      throw new Fault('backtest-busy', `${most} backtests are running; try again when one has ended`);
+    if (this.#ended) throw new Fault('not-ready', 'the service is stopping');
+    this.#running++;
+    const worker = new Worker(new URL('./backtest-thread.ts', import.meta.url), { workerData: job, name: 'backtest' });
+    this.#workers.add(worker);
+    try {
+      const late = (): Fault =>
+        new Fault('deadline-exceeded', `the backtest took longer than ${deadlineMs} ms; choose a shorter window`);
+      const caller = callThread<BacktestMethods, number>(worker, this.#clock, deadlineMs, late);
+      worker.on('error', () => undefined);
+      worker.on('exit', () => caller.close(new Fault('internal-error', 'the backtest ended without an answer')));
+      return await caller.call('run', null);
+    } finally {
+      this.#running--;
+      this.#workers.delete(worker);
+      await worker.terminate();
+    }
+  }
+
+  /** Ends those that run. */
+  async stop(): Promise<void> {
+    this.#ended = true;
+    await Promise.all([...this.#workers].map((worker) => worker.terminate()));
+  }
+}

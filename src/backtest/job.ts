@@ -1,0 +1,140 @@
+/**
+ * One backtest, in the thread that carries it out: reads recorded values and runs, and lets the rules go over them
+ * [rules §10]. Everything that it needs comes with the job; everything that it answers is plain data.
+ */
+import type { EngineRule } from '../automation/engine-contract.ts';
+import { ruleLoader } from '../automation/loaded-rule.ts';
+import { createHistoryReader } from '../automation/store/history-store.ts';
+import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
+import { Fault } from '../base/fault.ts';
+import { firstIdAt } from '../base/id.ts';
+import type { HistoryLimits } from '../historian/limits.ts';
+import { openHistorian } from '../historian/open-historian.ts';
+import type { RecordedRun } from '../rules/backtest/agreement.ts';
+import { Backtest, type BacktestResult } from '../rules/backtest/backtest.ts';
+import { replay } from '../rules/backtest/replay.ts';
+import type { RunnableRule } from '../rules/backtest/simulation.ts';
+import type { ExecutionRecord } from '../rules/record.ts';
+import type { Parameter, SiteCatalogue } from '../site/catalogue.ts';
+import type { Site } from '../site/site.ts';
+import { siteCatalogue } from '../site/site-catalogue.ts';
+import type { DatabasePlace } from '../storage/database.ts';
+import type { BacktestLimits } from './limits.ts';
+import { momentsOf } from './recorded-values.ts';
+
+export interface BacktestJob {
+  readonly mode: 'recorded' | 'replay';
+  readonly site: Site;
+  readonly parameters: Readonly<Record<string, Parameter>>;
+  readonly candidate: EngineRule;
+  /** The rule as it is stored; null where the candidate is that. */
+  readonly running: EngineRule | null;
+  /** What the candidate is compared with beside the running rule. */
+  readonly baseline: EngineRule | null;
+  /** Revisions whose runs count as those of the running rule. */
+  readonly revisions: readonly number[];
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly pointsMax: number;
+  readonly limits: BacktestLimits & { readonly tick_interval_ms: number; readonly event_min_interval_ms: number };
+  readonly historyLimits: HistoryLimits;
+  readonly history: DatabasePlace;
+  readonly runtime: DatabasePlace;
+}
+
+/** Executions read at once. */
+const runsPerPage = 500;
+
+/** `onProgress` is told which share of the window is done. */
+export async function runBacktest(job: BacktestJob, onProgress: (share: number) => void): Promise<BacktestResult> {
+  const catalogue = siteCatalogue({ ...job.site, parameters: job.parameters });
+  const { load } = ruleLoader(job.limits);
+  const runnable = (row: EngineRule): RunnableRule => {
+    const { scheduled, compiled, failure } = load(row, catalogue);
+    if (compiled === null)
+      throw new Fault('no-runnable-flow', 'the rule has no flow that can run', { details: { code: failure } });
+    return { scheduled, compiled };
+  };
+  const candidate = runnable(job.candidate);
+  const storedRule = job.running === null ? candidate : runnableOrNull(job.running, runnable);
+  const baseline = job.baseline === null ? null : runnable(job.baseline);
+  const recorded = storedRule === null ? [] : await recordedRuns(job);
+  if (job.mode === 'replay') {
+    const { differences_max: differencesMax } = job.limits;
+    const running = storedRule ?? candidate;
+    return replay({ candidate, running, recorded, catalogue, differencesMax, pointsMax: job.pointsMax });
+  }
+  return overValues(job, catalogue, onProgress, {
+    candidate,
+    running: storedRule,
+    baseline: baseline ?? (storedRule === candidate ? null : storedRule),
+    recorded: recorded.filter(({ trigger }) => trigger.type !== 'manual'),
+  });
+}
+
+/** A stored rule that cannot run is nothing to compare with. */
+function runnableOrNull(row: EngineRule, runnable: (row: EngineRule) => RunnableRule): RunnableRule | null {
+  try {
+    return runnable(row);
+  } catch (error) {
+    if (error instanceof Fault) return null;
+    throw error;
+  }
+}
+
+async function overValues(
+  job: BacktestJob,
+  catalogue: SiteCatalogue,
+  onProgress: (share: number) => void,
+  rules: Pick<ConstructorParameters<typeof Backtest>[0], 'candidate' | 'running' | 'baseline' | 'recorded'>,
+): Promise<BacktestResult> {
+  const { fromMs, toMs, limits, pointsMax, site } = job;
+  const { recordIntervalMs } = site.history;
+  const backtest = new Backtest({ ...rules, catalogue, limits, recordIntervalMs, fromMs, toMs, pointsMax });
+  const tooMany = (): Fault => {
+    const most = limits.evaluations_max;
+    return new Fault('too-many-evaluations', `the rule would be evaluated more than ${most} times`, {
+      details: { evaluations_max: most },
+    });
+  };
+  const historian = openHistorian(job.history, job.historyLimits, {});
+  try {
+    const points = backtest.points().flatMap((index) => catalogue.points[index] ?? []);
+    for await (const { atMs, values } of momentsOf(historian, points, { fromMs, toMs, recordIntervalMs })) {
+      if (!backtest.take(atMs, values)) throw tooMany();
+      onProgress(Math.max(0, (atMs - fromMs) / (toMs - fromMs)));
+    }
+  } finally {
+    await historian.close();
+  }
+  if (!backtest.runUntil(toMs)) throw tooMany();
+  return backtest.end();
+}
+
+type StoredRun = RecordedRun & Pick<ExecutionRecord, 'trigger' | 'rule_revision' | 'execution_id'>;
+
+function storedRun(text: string): StoredRun {
+  // The engine wrote it.
+  return JSON.parse(text) as StoredRun;
+}
+
+/** Runs of the window under one of the revisions, by time. */
+async function recordedRuns(job: BacktestJob): Promise<StoredRun[]> {
+  const { limits, fromMs, toMs, candidate, revisions } = job;
+  const runtime = openRuntimeDatabase(job.runtime);
+  try {
+    const reader = createHistoryReader(runtime);
+    const first = firstIdAt(fromMs);
+    const runs: StoredRun[] = [];
+    for (let before: string | undefined = firstIdAt(toMs); before !== undefined; ) {
+      const page: StoredRun[] = (await reader.page(candidate.id, before, runsPerPage)).map(storedRun);
+      const inside = page.filter(({ execution_id: id }) => id >= first);
+      runs.push(...inside.filter(({ rule_revision: revision }) => revisions.includes(revision)));
+      const goesOn = inside.length === runsPerPage && runs.length < limits.recorded_runs_max;
+      before = goesOn ? inside.at(-1)?.execution_id : undefined;
+    }
+    return runs.reverse();
+  } finally {
+    await runtime.close();
+  }
+}

@@ -1,0 +1,91 @@
+/** The recorded values of several points as one series of moments, in order of time. */
+import type { Historian, HistoryRow } from '../historian/historian.ts';
+import type { SampledValue } from '../rules/backtest/simulation.ts';
+import type { PointFacts } from '../site/catalogue.ts';
+import { recordedQuality } from '../site/quality.ts';
+
+interface Window {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly recordIntervalMs: number;
+}
+
+interface Moment {
+  readonly atMs: number;
+  readonly values: readonly SampledValue[];
+}
+
+/** Accepted commands are recorded when they are given: the last one before the window may be this old. */
+const commandsBeforeMs = 86_400_000;
+
+/** Values in [from, to), after those that may still stand at its begin. */
+export async function* momentsOf(
+  historian: Pick<Historian, 'export'>,
+  points: readonly PointFacts[],
+  window: Window,
+): AsyncGenerator<Moment> {
+  const series = points.map((point) => new PointValues(historian, point, window));
+  try {
+    for (const each of series) await each.advance();
+    for (;;) {
+      let atMs = Number.POSITIVE_INFINITY;
+      for (const { next } of series) if (next !== null && next.atMs < atMs) ({ atMs } = next);
+      if (atMs >= window.toMs) return;
+      const values: SampledValue[] = [];
+      for (const each of series) {
+        // Of several rows of one moment the newest stands.
+        for (; each.next?.atMs === atMs; await each.advance()) each.last = each.next;
+        if (each.last?.atMs === atMs) values.push(each.last);
+      }
+      yield { atMs, values };
+    }
+  } finally {
+    for (const each of series) await each.close();
+  }
+}
+
+class PointValues {
+  readonly #portions: AsyncIterableIterator<readonly HistoryRow[]>;
+  readonly #index: number;
+  #rows: readonly HistoryRow[] = [];
+  #at = 0;
+  next: SampledValue | null = null;
+  last: SampledValue | null = null;
+
+  constructor(historian: Pick<Historian, 'export'>, point: PointFacts, { fromMs, toMs, recordIntervalMs }: Window) {
+    const { instance, point: id, point_type: kind, index, maxAgeMs } = point;
+    this.#index = index;
+    const beforeMs = kind === 'action' ? commandsBeforeMs : recordIntervalMs + maxAgeMs;
+    const named = { instance, point: id, ...(kind === 'action' ? { kind } : {}) };
+    // A value of a virtual channel stands until the next one, however old.
+    const sinceMs = Math.max(0, Math.floor(fromMs - beforeMs));
+    this.#portions = historian.export({ series: named, fromMs: sinceMs, toMs });
+  }
+
+  async advance(): Promise<void> {
+    this.#at++;
+    while (this.#at >= this.#rows.length) {
+      const portion = await this.#portions.next();
+      if (portion.done === true) {
+        this.next = null;
+        return;
+      }
+      this.#rows = portion.value;
+      this.#at = 0;
+    }
+    const row = this.#rows[this.#at];
+    this.next =
+      row === undefined
+        ? null
+        : {
+            atMs: row.eventMs,
+            index: this.#index,
+            value: row.value ?? Number.NaN,
+            isUncertain: row.quality === recordedQuality.uncertain,
+          };
+  }
+
+  async close(): Promise<void> {
+    await this.#portions.return?.();
+  }
+}

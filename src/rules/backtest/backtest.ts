@@ -1,0 +1,201 @@
+/**
+ * A backtest of one rule [rules §10]: the candidate, the revision that it is compared with, and the running one against what was
+ * recorded, all over the same values. Decisions alone: values come in by time, an answer comes out; the same values give the same
+ * answer, byte for byte.
+ */
+import { timeLabel } from '../../base/timestamp.ts';
+import type { SiteCatalogue } from '../../site/catalogue.ts';
+import type { CompiledRule } from '../compile.ts';
+import { pathIds } from '../run-record.ts';
+import { type Agreement, AgreementCheck, type RecordedRun } from './agreement.ts';
+import { PointCoverage, pointName } from './coverage.ts';
+import { RunTotals, type TotalledRuns } from './report.ts';
+import { type RunnableRule, type SampledValue, Simulation, type SimulationParts, usedPoints } from './simulation.ts';
+
+export interface RuleBacktestParts {
+  readonly candidate: RunnableRule;
+  /** The rule as it is stored; null where that has no flow that can run. */
+  readonly running: RunnableRule | null;
+  /** What the candidate is compared with; null where that is the candidate itself. */
+  readonly baseline: RunnableRule | null;
+  /** Scheduled runs of the running rule in the window, by time. */
+  readonly recorded: readonly RecordedRun[];
+  readonly catalogue: SiteCatalogue;
+  readonly limits: SimulationParts['limits'] & { readonly differences_max: number };
+  readonly recordIntervalMs: number;
+  readonly fromMs: number;
+  /** The window's end; nothing runs at it. */
+  readonly toMs: number;
+  /** Most entries of each list. */
+  readonly pointsMax: number;
+}
+
+/** What a rule did at one moment, and goes on to do until the next one. */
+export interface Doing {
+  readonly atMs: number;
+  readonly outcome: string;
+  readonly path: readonly string[];
+  readonly writes: readonly { readonly instance: number; readonly point: number; readonly value: number | null }[];
+}
+
+export interface BacktestResult extends Omit<TotalledRuns, 'isThinned'> {
+  readonly evaluations: number;
+  readonly agreement: Agreement | null;
+  readonly first_divergence: {
+    readonly at: string;
+    readonly baseline: Omit<Doing, 'atMs'> | null;
+    readonly candidate: Omit<Doing, 'atMs'> | null;
+  } | null;
+  readonly warm_up: { readonly until: string | null; readonly functions: readonly string[] };
+  readonly coverage: readonly { readonly point: string; readonly ratio: number; readonly gaps: number }[];
+  readonly notes: readonly string[];
+}
+
+/** How far apart a recorded and a simulated run of one moment may be. */
+function toleranceMs({ scheduled: { trigger } }: RunnableRule, tickMs: number): number {
+  return trigger.type === 'interval' ? Math.max(tickMs, trigger.interval_ms / 2) : Math.max(tickMs, 1000);
+}
+
+export class Backtest {
+  readonly #parts;
+  readonly #report: RunTotals;
+  readonly #doing: Doing[] = [];
+  readonly #baselineDoing: Doing[] = [];
+  readonly #check: AgreementCheck | null;
+  readonly #candidate: Simulation;
+  readonly #simulations: readonly Simulation[];
+  readonly #coverage = new Map<number, PointCoverage>();
+
+  constructor(parts: RuleBacktestParts) {
+    this.#parts = parts;
+    const { candidate, running, baseline, recorded, limits, fromMs, toMs, catalogue, recordIntervalMs } = parts;
+    this.#report = new RunTotals(candidate.compiled);
+    this.#candidate = this.#simulation(candidate, fromMs, (atMs, run, plan) => {
+      this.#report.add(atMs, run, plan);
+      noteDoing(this.#doing, candidate.compiled, atMs, run, plan);
+    });
+    const others: Simulation[] = [];
+    if (baseline !== null)
+      others.push(
+        this.#simulation(baseline, fromMs, (atMs, run, plan) =>
+          noteDoing(this.#baselineDoing, baseline.compiled, atMs, run, plan),
+        ),
+      );
+    const firstMs = recorded[0] === undefined ? Number.NaN : Date.parse(recorded[0].started_at);
+    this.#check =
+      running === null || recorded.length === 0
+        ? null
+        : new AgreementCheck(
+            running.compiled,
+            recorded,
+            toleranceMs(running, limits.tick_interval_ms),
+            limits.differences_max,
+          );
+    if (running !== null && this.#check !== null)
+      others.push(this.#simulation(running, firstMs, (atMs, run, plan) => this.#check?.add(atMs, run, plan)));
+    this.#simulations = [this.#candidate, ...others];
+    for (const index of usedPoints(candidate)) {
+      const standsMs = recordIntervalMs + (catalogue.points[index]?.maxAgeMs ?? 0);
+      this.#coverage.set(index, new PointCoverage(fromMs, toMs, standsMs));
+    }
+  }
+
+  /** Points whose recorded values are wanted. */
+  points(): readonly number[] {
+    const { candidate, running, baseline } = this.#parts;
+    const rules = [candidate, running, baseline].filter((rule) => rule !== null);
+    return [...new Set(rules.flatMap((rule) => [...usedPoints(rule)]))].toSorted((a, b) => a - b);
+  }
+
+  /** Takes the values of one moment. False when the rule was evaluated too often: nothing more is of use. */
+  take(atMs: number, values: readonly SampledValue[]): boolean {
+    for (const simulation of this.#simulations) simulation.take(atMs, values);
+    for (const { index, value } of values) this.#coverage.get(index)?.take(atMs, Number.isFinite(value));
+    return this.#isWithin();
+  }
+
+  /** Goes on to that moment without new values. */
+  runUntil(atMs: number): boolean {
+    for (const simulation of this.#simulations) simulation.runUntil(atMs);
+    return this.#isWithin();
+  }
+
+  end(): BacktestResult {
+    const { candidate, catalogue, toMs, pointsMax } = this.#parts;
+    this.runUntil(toMs);
+    const warmAtMs = this.#candidate.warmAtMs();
+    const { isThinned, ...totals } = this.#report.totals(pointsMax);
+    const coverage = [...this.#coverage].map(([index, each]) => ({
+      point: pointName(catalogue, index),
+      ...each.end(),
+    }));
+    const functions = functionsWithMemory(candidate.compiled);
+    const notes = [
+      'parameters-as-now',
+      ...(isThinned ? ['thinned'] : []),
+      ...(coverage.some(({ ratio }) => ratio === 0) ? ['not-recorded'] : []),
+      ...(this.#check === null ? ['no-recorded-runs'] : []),
+      ...(functions.length > 0 ? ['memory-starts-empty'] : []),
+    ];
+    return {
+      evaluations: this.#candidate.evaluations(),
+      ...totals,
+      agreement: this.#check?.end() ?? null,
+      first_divergence: this.#parts.baseline === null ? null : divergence(this.#baselineDoing, this.#doing),
+      warm_up: { until: warmAtMs === null ? null : timeLabel(warmAtMs), functions },
+      coverage,
+      notes: notes.toSorted(),
+    };
+  }
+
+  #simulation(rule: RunnableRule, fromMs: number, onRun: SimulationParts['onRun']): Simulation {
+    const { catalogue, limits, recordIntervalMs } = this.#parts;
+    const { scheduled, compiled } = rule;
+    return new Simulation({ scheduled, compiled, catalogue, limits, recordIntervalMs, fromMs, onRun });
+  }
+
+  #isWithin(): boolean {
+    const { evaluations_max: most } = this.#parts.limits;
+    return this.#simulations.every((simulation) => simulation.evaluations() <= most);
+  }
+}
+
+export function noteDoing(
+  list: Doing[],
+  rule: CompiledRule,
+  ...[atMs, run, plan]: Parameters<SimulationParts['onRun']>
+): void {
+  const path = pathIds(rule, plan);
+  const last = list.at(-1);
+  const isSame =
+    last?.path === path &&
+    last.outcome === run.outcome &&
+    last.writes.every(({ value }, index) => value === (run.actions[index]?.written ?? null));
+  if (isSame) return;
+  const writes = run.actions.map(({ instance, point, written }) => ({ instance, point, value: written ?? null }));
+  list.push({ atMs, outcome: run.outcome, path, writes });
+}
+
+/** The first moment at which the two do not do the same. */
+export function divergence(
+  baseline: readonly Doing[],
+  candidate: readonly Doing[],
+): BacktestResult['first_divergence'] {
+  const moments = [...new Set([...baseline, ...candidate].map(({ atMs }) => atMs))].toSorted((a, b) => a - b);
+  let [before, after] = [0, 0];
+  for (const atMs of moments) {
+    while ((baseline[before]?.atMs ?? Number.POSITIVE_INFINITY) <= atMs) before++;
+    while ((candidate[after]?.atMs ?? Number.POSITIVE_INFINITY) <= atMs) after++;
+    const [was, is] = [told(baseline[before - 1]), told(candidate[after - 1])];
+    if (JSON.stringify(was) !== JSON.stringify(is)) return { at: timeLabel(atMs), baseline: was, candidate: is };
+  }
+  return null;
+}
+
+function told(doing: Doing | undefined): Omit<Doing, 'atMs'> | null {
+  return doing === undefined ? null : { outcome: doing.outcome, path: doing.path, writes: doing.writes };
+}
+
+export function functionsWithMemory(rule: CompiledRule): string[] {
+  return [...new Set(rule.sites.map(({ kind }) => kind))].toSorted();
+}

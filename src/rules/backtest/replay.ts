@@ -1,0 +1,101 @@
+/**
+ * A rule on the inputs that its recorded runs read [rules §10.4]: one evaluation a run, at the run's own time. What a run did not
+ * read is not known, and counts as missing.
+ */
+import { timeLabel } from '../../base/timestamp.ts';
+import type { SiteCatalogue } from '../../site/catalogue.ts';
+import type { CommandPort } from '../../site/command-port.ts';
+import { quality } from '../../site/quality.ts';
+import { createSnapshot } from '../../site/snapshot.ts';
+import { createArbiter } from '../arbiter.ts';
+import { createPlan } from '../evaluate.ts';
+import { runRule } from '../executor.ts';
+import { createRuleState } from '../state.ts';
+import { AgreementCheck, type RecordedRun } from './agreement.ts';
+import { type BacktestResult, type Doing, divergence, functionsWithMemory, noteDoing } from './backtest.ts';
+import { pointName } from './coverage.ts';
+import { RunTotals } from './report.ts';
+import { type RunnableRule, type SimulationParts, usedPoints } from './simulation.ts';
+
+export interface ReplayParts {
+  readonly candidate: RunnableRule;
+  /** The rule whose runs were recorded: it says which point a recorded name is. */
+  readonly running: RunnableRule;
+  readonly recorded: readonly RecordedRun[];
+  readonly catalogue: SiteCatalogue;
+  readonly differencesMax: number;
+  readonly pointsMax: number;
+}
+
+const accepting: CommandPort = { submit: () => 'accepted' };
+
+export function replay(parts: ReplayParts): BacktestResult {
+  const { candidate, running, recorded, catalogue, differencesMax, pointsMax } = parts;
+  const report = new RunTotals(candidate.compiled);
+  const doing: Doing[] = [];
+  const missing = runOver(candidate, parts, (atMs, run, plan) => {
+    report.add(atMs, run, plan);
+    noteDoing(doing, candidate.compiled, atMs, run, plan);
+  });
+  // Runs and evaluations belong together one by one: any distance is too far.
+  const check = new AgreementCheck(running.compiled, recorded, 0, differencesMax);
+  const runningDoing: Doing[] = [];
+  runOver(running, parts, (atMs, run, plan) => {
+    check.add(atMs, run, plan);
+    noteDoing(runningDoing, running.compiled, atMs, run, plan);
+  });
+  const { isThinned, ...totals } = report.totals(pointsMax);
+  const functions = functionsWithMemory(candidate.compiled);
+  const notes = [
+    ...(isThinned ? ['thinned'] : []),
+    ...(missing > 0 ? ['inputs-not-recorded'] : []),
+    ...(functions.length > 0 ? ['memory-starts-empty'] : []),
+    ...(recorded.length === 0 ? ['no-recorded-runs'] : []),
+    'parameters-as-now',
+  ];
+  const share = recorded.length === 0 ? 0 : 1 - missing / recorded.length;
+  return {
+    evaluations: recorded.length,
+    ...totals,
+    agreement: recorded.length === 0 ? null : check.end(),
+    first_divergence: candidate === running ? null : divergence(runningDoing, doing),
+    warm_up: {
+      until: functions.length > 0 && recorded[0] !== undefined ? timeLabel(Date.parse(recorded[0].started_at)) : null,
+      functions,
+    },
+    coverage: [...usedPoints(candidate)].map((index) => ({
+      point: pointName(catalogue, index),
+      ratio: share,
+      gaps: missing,
+    })),
+    notes: notes.toSorted(),
+  };
+}
+
+/** Evaluates the rule once a recorded run; returns for how many an input was not recorded. */
+function runOver(rule: RunnableRule, parts: ReplayParts, onRun: SimulationParts['onRun']): number {
+  const { catalogue, recorded, running } = parts;
+  const snapshot = createSnapshot(catalogue.points.length);
+  const state = createRuleState(rule.compiled);
+  const arbiter = createArbiter();
+  const plan = createPlan();
+  const wanted = new Set(rule.compiled.readPoints.map(({ pointIndex }) => pointIndex));
+  let incomplete = 0;
+  for (const { started_at: at, variable_values: values } of recorded) {
+    const atMs = Date.parse(at);
+    snapshot.monotonicMs = atMs;
+    snapshot.wallMs = atMs;
+    snapshot.quality.fill(quality.bad);
+    for (const { name, pointIndex } of running.compiled.readPoints) {
+      const value = values[name];
+      if (value === undefined || value === null) continue;
+      snapshot.values[pointIndex] = value;
+      snapshot.quality[pointIndex] = quality.good;
+      snapshot.observedMs[pointIndex] = atMs;
+    }
+    if ([...wanted].some((index) => snapshot.quality[index] === quality.bad)) incomplete++;
+    arbiter.beginCycle(snapshot);
+    onRun(atMs, runRule(rule.compiled, snapshot, state, arbiter, accepting, plan), plan);
+  }
+  return incomplete;
+}

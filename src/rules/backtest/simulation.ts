@@ -1,0 +1,201 @@
+/**
+ * One rule over recorded values [rules §10.2]: the scheduler, the executor and the arbiter of the engine, on a clock that goes from
+ * one moment that matters to the next. Commands are accepted and go nowhere. All times are wall milliseconds.
+ */
+import type { SiteCatalogue } from '../../site/catalogue.ts';
+import type { CommandPort } from '../../site/command-port.ts';
+import { quality } from '../../site/quality.ts';
+import { createSnapshot, usable } from '../../site/snapshot.ts';
+import { createArbiter } from '../arbiter.ts';
+import type { CompiledRule } from '../compile.ts';
+import { createPlan, type Plan } from '../evaluate.ts';
+import { type RuleRun, runRule } from '../executor.ts';
+import { createScheduler, type ScheduledRule } from '../scheduler.ts';
+import { createRuleState } from '../state.ts';
+import { triggerKind } from '../trigger/index.ts';
+
+/** A value that was recorded. It stands until the next one of its point, or until it is too old. */
+export interface SampledValue {
+  readonly atMs: number;
+  /** By point. */
+  readonly index: number;
+  /** NaN where the point had no usable value. */
+  readonly value: number;
+  readonly isUncertain: boolean;
+}
+
+/** A rule that can run: its flow compiled, its trigger as the scheduler takes it. */
+export interface RunnableRule {
+  readonly scheduled: ScheduledRule;
+  readonly compiled: CompiledRule;
+}
+
+export interface SimulationParts extends RunnableRule {
+  readonly catalogue: SiteCatalogue;
+  /** Behind `evaluations_max` nothing runs any more. */
+  readonly limits: {
+    readonly tick_interval_ms: number;
+    readonly event_min_interval_ms: number;
+    readonly evaluations_max: number;
+  };
+  /** A row is written at least this often while its point is read: so long a value counts as just observed. */
+  readonly recordIntervalMs: number;
+  /** The first tick. Values recorded before it only fill the snapshot. */
+  readonly fromMs: number;
+  /** The plan is filled anew by the next run. */
+  readonly onRun: (atMs: number, run: RuleRun, plan: Plan) => void;
+}
+
+const accepting: CommandPort = { submit: () => 'accepted' };
+const never = Number.POSITIVE_INFINITY;
+
+export class Simulation {
+  readonly #parts;
+  readonly #scheduler;
+  readonly #snapshot;
+  readonly #state;
+  readonly #arbiter = createArbiter();
+  readonly #plan = createPlan();
+  /** Points that the rule reads or watches, with the time of the row that stands. */
+  readonly #used: ReadonlySet<number>;
+  readonly #rowMs;
+  /** Positions of the windows in the rule's state. */
+  readonly #windows: readonly number[];
+  readonly #onEvents: boolean;
+  #tickMs: number;
+  /** When a change that was held back fires. */
+  #heldMs = never;
+  #lastRunMs = Number.NEGATIVE_INFINITY;
+  #evaluations = 0;
+  #windowValues = 0;
+  #warmAtMs: number | null = null;
+
+  constructor(parts: SimulationParts) {
+    this.#parts = parts;
+    const { scheduled, compiled, catalogue, limits, fromMs } = parts;
+    this.#scheduler = createScheduler(limits);
+    this.#scheduler.change([{ ...scheduled, enabled: true }], []);
+    this.#snapshot = createSnapshot(catalogue.points.length);
+    this.#snapshot.generation = 1;
+    this.#rowMs = new Float64Array(catalogue.points.length);
+    this.#state = createRuleState(compiled);
+    this.#windows = compiled.sites.flatMap(({ kind }, index) => (kind === 'moving_avg' ? [index] : []));
+    this.#used = usedPoints(parts);
+    this.#onEvents = triggerKind(scheduled.trigger.type).onEvents;
+    this.#tickMs = fromMs;
+  }
+
+  /** When the longest window of `moving_avg` was full at last; null for a rule without one, and where none was ever fuller than before. */
+  warmAtMs(): number | null {
+    return this.#warmAtMs;
+  }
+
+  /** How often the rule was evaluated. */
+  evaluations(): number {
+    return this.#evaluations;
+  }
+
+  /** Takes the values that were recorded at one moment; what is due before it runs first. */
+  take(atMs: number, values: readonly SampledValue[]): void {
+    const own = values.filter(({ index }) => this.#used.has(index));
+    if (own.length === 0) return;
+    this.runUntil(atMs);
+    for (const { index, value, isUncertain } of own) {
+      const code = isUncertain ? quality.uncertain : quality.good;
+      this.#snapshot.values[index] = value;
+      this.#snapshot.quality[index] = Number.isFinite(value) ? code : quality.bad;
+      this.#rowMs[index] = atMs;
+    }
+    if (atMs < this.#parts.fromMs || !this.#onEvents) return;
+    for (const { index, value } of own) this.#scheduler.observe(index, value, Number.isFinite(value), atMs);
+    this.#judge('event', atMs);
+  }
+
+  /** Runs what is due before `endMs`. */
+  runUntil(endMs: number): void {
+    for (;;) {
+      const atMs = Math.min(this.#tickMs, this.#heldMs);
+      if (atMs >= endMs || this.#evaluations > this.#parts.limits.evaluations_max) return;
+      this.#judge(this.#tickMs <= this.#heldMs ? 'tick' : 'event', atMs);
+    }
+  }
+
+  #judge(mode: 'tick' | 'event', atMs: number): void {
+    this.#observe(atMs);
+    const due = this.#scheduler.due(this.#snapshot, mode, atMs);
+    this.#heldMs = this.#scheduler.heldUntilMs() ?? never;
+    for (const { ruleId, dueAtMs } of due) this.#run(ruleId, dueAtMs, atMs);
+    this.#tickMs = this.#nextTick(atMs);
+  }
+
+  /** A row stands as if its point had been read all the time, up to the next row or one interval of recording. */
+  #observe(atMs: number): void {
+    const snapshot = this.#snapshot;
+    snapshot.monotonicMs = atMs;
+    snapshot.wallMs = atMs;
+    const { recordIntervalMs } = this.#parts;
+    for (const index of this.#used)
+      snapshot.observedMs[index] = Math.min(atMs, (this.#rowMs[index] ?? 0) + recordIntervalMs);
+  }
+
+  #run(ruleId: number, dueAtMs: number, atMs: number): void {
+    const snapshot = this.#snapshot;
+    const plan = this.#plan;
+    this.#arbiter.beginCycle(snapshot);
+    const run = runRule(this.#parts.compiled, snapshot, this.#state, this.#arbiter, accepting, plan);
+    this.#evaluations++;
+    this.#lastRunMs = atMs;
+    this.#noteWindows(atMs);
+    const acted = run.outcome === 'acted';
+    this.#scheduler.finished(ruleId, { scheduled: true, acted, snapshot, dueAtMs, endedMs: atMs });
+    this.#parts.onRun(atMs, run, plan);
+  }
+
+  #noteWindows(atMs: number): void {
+    let values = 0;
+    for (const index of this.#windows) values += this.#state[index]?.length ?? 0;
+    if (values <= this.#windowValues) return;
+    this.#windowValues = values;
+    this.#warmAtMs = atMs;
+  }
+
+  /**
+   * The next tick at which the rule can be due, or at which a value has become too old: on the grid of ticks, behind `atMs`. In
+   * between every tick would find what the one before found.
+   */
+  #nextTick(atMs: number): number {
+    const { scheduled, limits, fromMs } = this.#parts;
+    const { next_due_at_ms: dueMs, cooldown_until_ms: cooledMs } = this.#scheduler.explain(
+      scheduled.id,
+      this.#snapshot,
+    );
+    const moments = this.#onEvents ? [cooledMs ?? never, this.#gateMs(atMs), this.#staleMs(atMs)] : [dueMs ?? never];
+    const soonest = Math.max(Math.min(...moments), atMs + 1);
+    return fromMs + Math.ceil((soonest - fromMs) / limits.tick_interval_ms) * limits.tick_interval_ms;
+  }
+
+  /** When the time deadband of the last run has passed. */
+  #gateMs(atMs: number): number {
+    const { trigger } = this.#parts.scheduled;
+    const openMs = this.#lastRunMs + triggerKind(trigger.type).gateMs(trigger);
+    return openMs > atMs ? openMs : never;
+  }
+
+  /** When the next of the watched values is too old. */
+  #staleMs(atMs: number): number {
+    const { scheduled, recordIntervalMs } = this.#parts;
+    let soonest = never;
+    for (const { index, maxAgeMs } of scheduled.points) {
+      if (!usable(this.#snapshot, index, maxAgeMs)) continue;
+      const staleMs = (this.#rowMs[index] ?? 0) + recordIntervalMs + maxAgeMs + 1;
+      if (staleMs > atMs) soonest = Math.min(soonest, staleMs);
+    }
+    return soonest;
+  }
+}
+
+/** Points that the rule reads, and those that it is triggered by. */
+export function usedPoints({ scheduled, compiled }: RunnableRule): ReadonlySet<number> {
+  const read = compiled.nodes.flatMap(({ reads }) => reads.map(({ pointIndex }) => pointIndex));
+  return new Set([...read, ...scheduled.points.map(({ index }) => index)]);
+}

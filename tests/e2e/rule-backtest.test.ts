@@ -1,0 +1,168 @@
+/** The backtest of a rule over HTTP [rules §10], on both engines. */
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { historyLimits } from '../../src/historian/limits.ts';
+import { openHistorian } from '../../src/historian/open-historian.ts';
+import { engines } from '../../src/testing/engines.ts';
+import {
+  editorFlow,
+  startTestService,
+  type TestService,
+  testFolders,
+  virtualSite,
+  waitFor,
+} from './running-service.ts';
+import { type SiteStorage, storageOn } from './storage-on.ts';
+
+const fromMs = Date.parse('2026-03-01T00:00:00Z');
+const at = (seconds: number): string => new Date(fromMs + seconds * 1000).toISOString();
+/** The level is recorded. */
+const recordedSite = virtualSite.replace('unit: m, channel: derived }', 'unit: m, channel: derived, record: true }');
+const trigger = { type: 'interval', interval_ms: 1000 };
+
+describe.each(engines)('backtest on %s', (engine) => {
+  let service: TestService;
+  let storage: SiteStorage;
+  beforeAll(async () => {
+    const of = testFolders(recordedSite);
+    storage = await storageOn(engine, of);
+    appendFileSync(join(of.config, 'service.yaml'), 'backtest: { evaluations_max: 1000, window_days: 2 }\n');
+    service = await startTestService(of, storage.env);
+    // A ramp from 0 to 20 and back within 40 seconds, then nothing.
+    const historian = openHistorian(storage.history, historyLimits);
+    await historian.append(
+      Array.from({ length: 41 }, (_, second) => ({
+        series: { instance: 1, point: 1 },
+        eventMs: fromMs + second * 1000,
+        ingestedMs: fromMs + second * 1000,
+        value: second <= 20 ? second : 40 - second,
+        quality: 1,
+      })),
+    );
+    await historian.close();
+  });
+  afterAll(async () => {
+    await service.stop();
+    await storage.remove();
+    service.folders.remove();
+  });
+
+  const asked = (id: number, body: object) =>
+    service.request('POST', `/api/v1/automation/api/rules/${id}/backtest`, { body });
+  const made = async (): Promise<number> => {
+    const id = Number((await service.command('POST', '/rules', { name: 'r' })).body['data']?.['id']);
+    const put = await service.command('PUT', `/rules/${id}`, { flow_json: editorFlow(), trigger_config: trigger });
+    expect(put.status, put.text).toBe(200);
+    return id;
+  };
+  const window = { from: at(0), to: at(60), mode: 'recorded' };
+
+  test('[rules §10.2] runs over the recorded values, says what it would have written and where the values end', async () => {
+    const id = await made();
+    const reply = await asked(id, window);
+    expect(reply.status, reply.text).toBe(200);
+    const { data } = reply.body;
+    // 11 … 29 s are above 10; a row stands for a second of recording and for what max_age_ms allows.
+    expect(data).toMatchObject({
+      rule_id: id,
+      from: at(0),
+      to: at(60),
+      evaluations: 60,
+      outcomes: { acted: 19, failed: 0 },
+      writes: [{ instance: 1, point: 1, counted: 19, changes: [{ at: at(11), value: 5 }] }],
+      decisions: [
+        { from: at(0), to: at(10), node_id: 'decide', output: 'else' },
+        { from: at(11), to: at(29), node_id: 'decide', output: 'high' },
+        { from: at(30), node_id: 'decide', output: 'else' },
+      ],
+      agreement: null,
+      first_divergence: null,
+      feedback: [{ instance: 1, point_type: 'measurement', point: 1, written_by: [id] }],
+      warm_up: { until: null, functions: [] },
+      notes: ['no-recorded-runs', 'parameters-as-now'],
+    });
+    expect((await asked(id, window)).text).toBe(reply.text);
+    // A query: nothing was stored.
+    expect((await service.read(`/rules/${id}`)).body['data']?.['revision']).toBe(2);
+  });
+
+  test('[rules §10.1] a draft and a revision are tried against the stored rule, and the first divergence is named', async () => {
+    const id = await made();
+    const draft = await asked(id, { ...window, flow_json: editorFlow('x > 12') });
+    expect(draft.body['data']).toMatchObject({
+      outcomes: { acted: 15 },
+      first_divergence: { at: at(11), baseline: { outcome: 'acted' }, candidate: { outcome: 'no_action' } },
+    });
+    await service.command('PUT', `/rules/${id}`, { flow_json: editorFlow('x > 15') });
+    const old = await asked(id, { ...window, revision: 2 });
+    expect(old.body['data']).toMatchObject({ outcomes: { acted: 19 }, first_divergence: { at: at(11) } });
+    const compared = await asked(id, { ...window, compare: { revision: 2 } });
+    expect(compared.body['data']).toMatchObject({ outcomes: { acted: 9 }, first_divergence: { at: at(11) } });
+    const thin = await asked(id, { ...window, max_points: 1 });
+    expect(thin.body['data']).toMatchObject({ decisions: [{ from: at(0) }] });
+    expect(thin.text).toContain('"thinned"');
+  });
+
+  test('[rules §10.3], [rules §10.4] the stored rule agrees with what was recorded of it; replay evaluates the recorded inputs', async () => {
+    const id = await made();
+    const feeder = Number((await service.command('POST', '/rules', { name: 'feeder' })).body['data']?.['id']);
+    const virtual = { instance: 1, point_type: 'measurement', point: 1, value: 20 };
+    const place = { x: 0, y: 0 };
+    const flow_json = {
+      nodes: [
+        { id: 's', type: 'start', position: place, data: { config: { wires: { default: ['a'] } } } },
+        {
+          id: 'a',
+          type: 'action',
+          position: place,
+          data: { config: { writes: [virtual], wires: { default: ['e'] } } },
+        },
+        { id: 'e', type: 'end', position: place },
+      ],
+    };
+    const interval = { type: 'interval', interval_ms: 100 };
+    await service.command('PUT', `/rules/${feeder}`, { flow_json, trigger_config: interval, priority: 9 });
+    await service.command('PUT', `/rules/${id}`, { trigger_config: interval });
+    await service.command('POST', `/rules/${feeder}/enable`);
+    const began = new Date().toISOString();
+    await service.command('POST', `/rules/${id}/enable`);
+    const seen = await waitFor(async () => {
+      const now = { from: began, to: new Date().toISOString(), mode: 'recorded' };
+      const reply = await asked(id, now);
+      expect(reply.status, reply.text).toBe(200);
+      const agreement = reply.body['data']?.['agreement'] as unknown as Readonly<
+        Record<'compared' | 'equal', number>
+      > | null;
+      return agreement !== null && agreement.compared > 15 ? { agreement, now } : undefined;
+    });
+    expect(seen.agreement.equal / seen.agreement.compared, JSON.stringify(seen.agreement)).toBeGreaterThan(0.9);
+    const replayed = await asked(id, { ...seen.now, mode: 'replay', flow_json: editorFlow('x > 30') });
+    expect(replayed.body['data']).toMatchObject({
+      agreement: { differences: [] },
+      outcomes: { acted: 0 },
+      first_divergence: { candidate: { outcome: 'no_action' } },
+    });
+  });
+
+  test('[rules §10.5] windows and evaluations have their bounds', async () => {
+    const id = await made();
+    const code = async (body: object) => {
+      const reply = await asked(id, body);
+      return [reply.status, reply.body['error']?.['code']];
+    };
+    await service.command('PUT', `/rules/${id}`, { trigger_config: { type: 'interval', interval_ms: 3_600_000 } });
+    expect((await asked(id, { ...window, to: at(2 * 86_400) })).status).toBe(200);
+    expect(await code({ ...window, to: at(2 * 86_400 + 0.001) })).toEqual([400, 'invalid-input']);
+    expect(await code({ ...window, to: at(0) })).toEqual([400, 'invalid-input']);
+    await service.command('PUT', `/rules/${id}`, { trigger_config: trigger });
+    expect((await asked(id, { ...window, to: at(1000) })).status).toBe(200);
+    expect(await code({ ...window, to: at(1001) })).toEqual([422, 'too-many-evaluations']);
+    expect(await code({ ...window, revision: 1, flow_json: editorFlow() })).toEqual([400, 'invalid-input']);
+    expect(await code({ ...window, revision: 1 })).toEqual([422, 'no-runnable-flow']);
+    expect(await code({ ...window, revision: 77 })).toEqual([404, 'not-found']);
+    expect(await code({ ...window, max_points: 0 })).toEqual([400, 'invalid-input']);
+    const three = await Promise.all([asked(id, window), asked(id, window), asked(id, window)]);
+    expect(three.map(({ status }) => status).toSorted()).toEqual([200, 200, 429]);
+  });
+});
