@@ -86,6 +86,14 @@ export interface CompiledNode {
   readonly details: readonly SwitchDetails[];
 }
 
+/** How the memory of a site follows from two variables of a run. */
+interface Recall {
+  readonly site: number;
+  readonly input: string;
+  readonly output: string;
+  readonly memoryAfter: Computed['memoryAfter'];
+}
+
 export interface CompiledRule {
   readonly id: number;
   readonly revision: number;
@@ -94,6 +102,8 @@ export interface CompiledRule {
   /** True when no output has more than one target, and no value depends on which nodes were reached. */
   readonly isPath: boolean;
   readonly sites: readonly SiteFacts[];
+  /** Nodes that compute a value by themselves: whose memory follows from what a run recorded. */
+  readonly recalls: readonly Recall[];
   /** Every point read, for `GET …/variables`. */
   readonly readPoints: readonly {
     readonly nodeId: string;
@@ -151,6 +161,7 @@ export function* compileSteps(source: RuleSource, topology: Topology, catalogue:
     nodes,
     isPath: !binding.shadows && nodes.every((node) => [node, ...node.branches].every(({ next }) => next.length <= 1)),
     sites,
+    recalls: binding.recalls,
     readPoints: nodes.flatMap((node) =>
       node.reads.map((read) => ({
         nodeId: node.id,
@@ -167,6 +178,7 @@ export function* compileSteps(source: RuleSource, topology: Topology, catalogue:
 
 class Binding {
   readonly sites: SiteFacts[] = [];
+  readonly recalls: Recall[] = [];
   /** True when a name has several declarations that reach one use. */
   shadows = false;
   #slots = 0;
@@ -301,6 +313,7 @@ class Binding {
     const input = compileExpression({ kind: 'variable', name: computed.input }, scope);
     const site = scope.ownSite(type);
     const { timezone } = this.#catalogue;
+    this.recalls.push({ site, input: computed.input, output: computed.name, memoryAfter: computed.memoryAfter });
     const run: Run = (frame) => {
       const memory = frame.sites[site];
       if (memory === undefined) throw new Error(`node memory ${site} has no state`);

@@ -68,6 +68,16 @@ export class AgreementCheck {
     );
   }
 
+  /** The recorded run that a simulated one of that moment would be compared with. */
+  expected(atMs: number): RecordedRun | null {
+    for (let index = this.#next; ; index++) {
+      const recorded = this.#recorded[index];
+      if (recorded === undefined) return null;
+      const distanceMs = atMs - Date.parse(recorded.started_at);
+      if (distanceMs <= this.#toleranceMs) return distanceMs < -this.#toleranceMs ? null : recorded;
+    }
+  }
+
   add(atMs: number, run: RuleRun, plan: Plan): void {
     for (let recorded = this.#recorded[this.#next]; recorded !== undefined; recorded = this.#recorded[this.#next]) {
       const distanceMs = atMs - Date.parse(recorded.started_at);
@@ -139,7 +149,7 @@ function writeOf({ node_id, instance, point, value, written, success }: ActionRe
   return { node_id, instance, point, value: written ?? value, success };
 }
 
-function isSame(one: unknown, other: unknown): boolean {
+export function isSame(one: unknown, other: unknown): boolean {
   if (typeof one === 'number' && typeof other === 'number')
     return one === other || Math.abs(one - other) <= relativeTolerance * Math.max(Math.abs(one), Math.abs(other));
   if (Array.isArray(one) && Array.isArray(other))

@@ -7,7 +7,8 @@ import { timeLabel } from '../../base/timestamp.ts';
 import type { SiteCatalogue } from '../../site/catalogue.ts';
 import type { CompiledRule } from '../compile.ts';
 import { pathIds } from '../run-record.ts';
-import { type Agreement, AgreementCheck, type RecordedRun } from './agreement.ts';
+import type { Agreement, RecordedRun } from './agreement.ts';
+import { CheckedRun } from './checked-run.ts';
 import { PointCoverage, pointName } from './coverage.ts';
 import { RunTotals, type TotalledRuns } from './report.ts';
 import { type RunnableRule, type SampledValue, Simulation, type SimulationParts, usedPoints } from './simulation.ts';
@@ -51,17 +52,12 @@ export interface BacktestResult extends Omit<TotalledRuns, 'isThinned'> {
   readonly notes: readonly string[];
 }
 
-/** How far apart a recorded and a simulated run of one moment may be. */
-function toleranceMs({ scheduled: { trigger } }: RunnableRule, tickMs: number): number {
-  return trigger.type === 'interval' ? Math.max(tickMs, trigger.interval_ms / 2) : Math.max(tickMs, 1000);
-}
-
 export class Backtest {
   readonly #parts;
   readonly #report: RunTotals;
   readonly #doing: Doing[] = [];
   readonly #baselineDoing: Doing[] = [];
-  readonly #check: AgreementCheck | null;
+  readonly #check: CheckedRun | null;
   readonly #candidate: Simulation;
   readonly #simulations: readonly Simulation[];
   readonly #coverage = new Map<number, PointCoverage>();
@@ -81,18 +77,17 @@ export class Backtest {
           noteDoing(this.#baselineDoing, baseline.compiled, atMs, run, plan),
         ),
       );
-    const firstMs = recorded[0] === undefined ? Number.NaN : Date.parse(recorded[0].started_at);
     this.#check =
       running === null || recorded.length === 0
         ? null
-        : new AgreementCheck(
-            running.compiled,
+        : new CheckedRun({
+            ...running,
             recorded,
-            toleranceMs(running, limits.tick_interval_ms),
-            limits.differences_max,
-          );
-    if (running !== null && this.#check !== null)
-      others.push(this.#simulation(running, firstMs, (atMs, run, plan) => this.#check?.add(atMs, run, plan)));
+            catalogue,
+            limits,
+            recordIntervalMs,
+            differencesMax: limits.differences_max,
+          });
     this.#simulations = [this.#candidate, ...others];
     for (const index of usedPoints(candidate)) {
       const standsMs = recordIntervalMs + (catalogue.points[index]?.maxAgeMs ?? 0);
@@ -110,6 +105,7 @@ export class Backtest {
   /** Takes the values of one moment. False when the rule was evaluated too often: nothing more is of use. */
   take(atMs: number, values: readonly SampledValue[]): boolean {
     for (const simulation of this.#simulations) simulation.take(atMs, values);
+    this.#check?.take(atMs, values);
     for (const { index, value } of values) this.#coverage.get(index)?.take(atMs, Number.isFinite(value));
     return this.#isWithin();
   }
@@ -140,7 +136,7 @@ export class Backtest {
     return {
       evaluations: this.#candidate.evaluations(),
       ...totals,
-      agreement: this.#check?.end() ?? null,
+      agreement: this.#check?.end(toMs) ?? null,
       first_divergence: this.#parts.baseline === null ? null : divergence(this.#baselineDoing, this.#doing),
       warm_up: { until: warmAtMs === null ? null : timeLabel(warmAtMs), functions },
       coverage,
@@ -156,7 +152,8 @@ export class Backtest {
 
   #isWithin(): boolean {
     const { evaluations_max: most } = this.#parts.limits;
-    return this.#simulations.every((simulation) => simulation.evaluations() <= most);
+    const checked = this.#check?.evaluations() ?? 0;
+    return checked <= most && this.#simulations.every((simulation) => simulation.evaluations() <= most);
   }
 }
 

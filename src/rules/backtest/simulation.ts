@@ -42,6 +42,10 @@ export interface SimulationParts extends RunnableRule {
   readonly recordIntervalMs: number;
   /** The first tick. Values recorded before it only fill the snapshot. */
   readonly fromMs: number;
+  /** Memories to begin with, by site; without it they are empty. */
+  readonly memories?: ReadonlyMap<number, readonly number[]>;
+  /** A value that a run saw in place of the one that stands. */
+  readonly seen?: (atMs: number, index: number) => number | undefined;
   /** The plan is filled anew by the next run. */
   readonly onRun: (atMs: number, run: RuleRun, plan: Plan) => void;
 }
@@ -78,7 +82,7 @@ export class Simulation {
     this.#snapshot = createSnapshot(catalogue.points.length);
     this.#snapshot.generation = 1;
     this.#rowMs = new Float64Array(catalogue.points.length);
-    this.#state = createRuleState(compiled);
+    this.#state = createRuleState(compiled).map((memory, site) => [...(parts.memories?.get(site) ?? memory)]);
     this.#windows = compiled.sites.flatMap(({ kind }, index) => (kind === 'moving_avg' ? [index] : []));
     this.#used = usedPoints(parts);
     this.#onEvents = triggerKind(scheduled.trigger.type).onEvents;
@@ -141,6 +145,7 @@ export class Simulation {
   #run(ruleId: number, dueAtMs: number, atMs: number): void {
     const snapshot = this.#snapshot;
     const plan = this.#plan;
+    const restore = this.#see(atMs);
     this.#arbiter.beginCycle(snapshot);
     const run = runRule(this.#parts.compiled, snapshot, this.#state, this.#arbiter, accepting, plan);
     this.#evaluations++;
@@ -149,6 +154,24 @@ export class Simulation {
     const acted = run.outcome === 'acted';
     this.#scheduler.finished(ruleId, { scheduled: true, acted, snapshot, dueAtMs, endedMs: atMs });
     this.#parts.onRun(atMs, run, plan);
+    restore();
+  }
+
+  /** Puts what the run saw into the snapshot; the answer takes it out again. */
+  #see(atMs: number): () => void {
+    const { seen } = this.#parts;
+    if (seen === undefined) return () => undefined;
+    const { values } = this.#snapshot;
+    const before: [index: number, value: number][] = [];
+    for (const index of this.#used) {
+      const value = seen(atMs, index);
+      if (value === undefined) continue;
+      before.push([index, values[index] ?? Number.NaN]);
+      values[index] = value;
+    }
+    return () => {
+      for (const [index, value] of before) values[index] = value;
+    };
   }
 
   #noteWindows(atMs: number): void {

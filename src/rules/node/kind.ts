@@ -24,6 +24,8 @@ export interface Computed {
   readonly field: string;
   /** `memory` belongs to the node, is empty at first and is kept over restarts; `timezone` is the site's. */
   value(input: number, memory: number[], wallMs: number, timezone: string): number;
+  /** The memory that a run left behind that computed `output`. */
+  memoryAfter(input: number, output: number, wallMs: number, timezone: string): readonly number[];
 }
 
 export interface NodeKindOf<Type extends string, Content extends object> {

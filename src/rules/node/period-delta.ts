@@ -33,6 +33,10 @@ export const periodDelta: NodeKindOf<'period-delta', PeriodDeltaContent> = {
       field: 'input',
       value: (counter, memory, wallMs, siteTimezone) =>
         advancePeriodDelta(memory, counter, wallMs, period, timezone ?? siteTimezone),
+      memoryAfter(counter, delta, wallMs, siteTimezone) {
+        const local = localMs(wallMs, timezone ?? siteTimezone);
+        return [periodNumber(local, period), counter - delta, 0, counter];
+      },
     };
   },
   // Period, baseline and what was counted before a reset; the last value moves with every run.

@@ -1,0 +1,145 @@
+/** The stored rule against its recorded runs [rules §10.3]: equal runs, and a cause for each difference. */
+import { describe, expect, test } from 'vitest';
+import { ruleLoader } from '../../automation/loaded-rule.ts';
+import { siteCatalogue } from '../../site/site-catalogue.ts';
+import { engineRule, switchFlow, tankSite } from '../../testing/tank-site.ts';
+import type { ActionRecord } from '../record.ts';
+import type { RecordedRun } from './agreement.ts';
+import { CheckedRun } from './checked-run.ts';
+
+const catalogue = siteCatalogue({
+  ...tankSite,
+  points: tankSite.points.map((point) => ({ ...point, maxAgeMs: 60_000 })),
+});
+const limits = { tick_interval_ms: 100, event_min_interval_ms: 20, evaluations_max: 1_000_000 };
+const beginMs = Date.parse('2026-06-01T12:00:00Z');
+const label = (atMs: number): string => new Date(beginMs + atMs).toISOString();
+
+const write: ActionRecord = {
+  node_id: 'a',
+  instance: 1,
+  point_type: 'action',
+  point: 1,
+  value: 1,
+  written: 1,
+  success: true,
+};
+/** A recorded run of `x > limit`, which is 10. */
+function recorded(atMs: number, x: number | null, more: Partial<RecordedRun> = {}): RecordedRun {
+  const high = x !== null && x > 10;
+  return {
+    started_at: label(atMs),
+    outcome: x === null ? 'skipped' : high ? 'acted' : 'no_action',
+    execution_path: x === null ? ['s', 'i'] : high ? ['s', 'i', 'd', 'a', 'e'] : ['s', 'i', 'd', 'e'],
+    actions_executed: high ? [write] : [],
+    variable_values: { x, ...(x === null ? {} : { limit: 10 }) },
+    ...more,
+  };
+}
+
+type Value = readonly [atMs: number, value: number];
+
+function checked(
+  runs: readonly RecordedRun[],
+  values: readonly Value[],
+  nodes = switchFlow('x > limit', 1),
+  toMs = 3000,
+) {
+  const row = engineRule(1, { nodes_json: nodes, trigger_config: '{"type":"interval","interval_ms":1000}' });
+  const { scheduled, compiled } = ruleLoader(limits).load(row, catalogue);
+  if (compiled === null) throw new Error('the rule does not compile');
+  const parts = { scheduled, compiled, recorded: runs, catalogue, limits, recordIntervalMs: 1000, differencesMax: 2 };
+  const run = new CheckedRun(parts);
+  for (const [atMs, value] of values)
+    run.take(beginMs + atMs, [{ atMs: beginMs + atMs, index: 0, value, isUncertain: false }]);
+  return run.end(beginMs + toMs);
+}
+const values: readonly Value[] = [
+  [-500, 5],
+  [900, 20],
+  [1900, 5],
+];
+const runs = [recorded(0, 5), recorded(1000, 20), recorded(2000, 5)];
+
+describe('[rules §10.3] agreement', () => {
+  test('runs that did what the recorded values say agree', () => {
+    expect(checked(runs, values)).toEqual({ compared: 3, equal: 3, ratio: 1, differences: [], causes: {} });
+  });
+
+  test('the grid of runs begins at the first recorded one, and runs of one moment may be half a period apart', () => {
+    const late = [recorded(0, 5), recorded(1499, 20), recorded(2000, 5)];
+    expect(checked(late, values).equal).toBe(3);
+    const missed = [recorded(0, 5), recorded(1000, 20), recorded(7000, 5)];
+    expect(checked(missed, values)).toMatchObject({
+      equal: 2,
+      causes: { 'no-run': 1 },
+      differences: [{ at: label(7000), field: 'run', recorded: 'no_action', computed: null, cause: 'no-run' }],
+    });
+  });
+
+  test('within a tick the record says which of a value and a run came first', () => {
+    // The value of 900 was not there yet at 1000 for this run, and the next one had not seen that of 1900.
+    const order: readonly Value[] = [
+      [-500, 5],
+      [950, 20],
+      [1950, 5],
+    ];
+    expect(checked([recorded(0, 5), recorded(1000, 5), recorded(2000, 20)], order).equal).toBe(3);
+    // More than a tick before, it was.
+    const long = order.map(([atMs, value]): Value => [atMs < 0 ? atMs : atMs - 51, value]);
+    expect(checked([recorded(0, 5), recorded(1000, 5)], long).causes).toEqual({ input: 1 });
+  });
+
+  test.each([
+    ['input', recorded(1000, 25)],
+    [
+      'parameter',
+      recorded(1000, 20, { outcome: 'no_action', actions_executed: [], variable_values: { x: 20, limit: 30 } }),
+    ],
+    ['refused', recorded(1000, 20, { actions_executed: [{ ...write, success: false, reason: 'overridden' }] })],
+    ['refused', recorded(1000, 20, { actions_executed: [{ ...write, written: 0.5, reason: 'limited' }] })],
+    ['unexplained', recorded(1000, 20, { outcome: 'no_action', actions_executed: [] })],
+  ])('cause: %s', (cause, run) => {
+    // A value that differs matters only where it changes what the rule does.
+    const low = values.map(([atMs, value]): Value => [atMs, cause === 'input' && value === 20 ? 5 : value]);
+    expect(checked([recorded(0, 5), run], low)).toMatchObject({ equal: 1, causes: { [cause]: 1 } });
+  });
+
+  test('cause: memory, and all differences are counted although only the first are named', () => {
+    const nodes = switchFlow('moving_avg(x, 3) > limit', 1);
+    const all = [0, 1000, 2000].map((atMs) => recorded(atMs, 20, { outcome: 'no_action', actions_executed: [] }));
+    const agreement = checked(all, [[-500, 20]], nodes);
+    expect(agreement.causes).toEqual({ memory: 3 });
+    expect(agreement.differences).toHaveLength(2);
+  });
+
+  test('the baseline of a period delta follows from the first recorded run', () => {
+    const nodes = JSON.stringify({
+      start_node: 's',
+      nodes: {
+        s: { type: 'start', wires: { default: ['i'] } },
+        i: {
+          type: 'input',
+          variables: [{ name: 'x', instance: 1, point_type: 'measurement', point: 1 }],
+          parameters: [],
+          wires: { default: ['p'] },
+        },
+        p: { type: 'period-delta', input: 'x', period: 'daily', name: 'today', wires: { default: ['a'] } },
+        a: {
+          type: 'change',
+          writes: [{ instance: 1, point_type: 'action', point: 1, value: 'today' }],
+          wires: { default: ['e'] },
+        },
+        e: { type: 'end', wires: {} },
+      },
+    });
+    const counted = (atMs: number, x: number, today: number): RecordedRun => ({
+      started_at: label(atMs),
+      outcome: 'acted',
+      execution_path: ['s', 'i', 'p', 'a', 'e'],
+      actions_executed: [{ ...write, value: today, written: today }],
+      variable_values: { x, today },
+    });
+    expect(checked([counted(0, 5, 3), counted(1000, 20, 18)], values, nodes, 2000).equal).toBe(2);
+  });
+});
