@@ -100,9 +100,10 @@ async function overValues(
   const historian = openHistorian(job.history, job.historyLimits, {});
   try {
     const points = backtest.points().flatMap((index) => catalogue.points[index] ?? []);
-    for await (const { atMs, values } of momentsOf(historian, points, { fromMs, toMs, recordIntervalMs })) {
-      if (!backtest.take(atMs, values)) throw tooMany();
-      onProgress(Math.max(0, (atMs - fromMs) / (toMs - fromMs)));
+    for await (const moments of momentsOf(historian, points, { fromMs, toMs, recordIntervalMs })) {
+      for (const { atMs, values } of moments) if (!backtest.take(atMs, values)) throw tooMany();
+      const reachedMs = moments.at(-1)?.atMs ?? fromMs;
+      onProgress(Math.max(0, (reachedMs - fromMs) / (toMs - fromMs)));
     }
   } finally {
     await historian.close();

@@ -18,27 +18,36 @@ interface Moment {
 /** Accepted commands are recorded when they are given: the last one before the window may be this old. */
 const commandsBeforeMs = 86_400_000;
 
+/** Moments that are handed over at a time. */
+const momentsPerPortion = 1000;
+
 /** Values in [from, to), after those that may still stand at its begin. */
 export async function* momentsOf(
   historian: Pick<Historian, 'export'>,
   points: readonly PointFacts[],
   window: Window,
-): AsyncGenerator<Moment> {
+): AsyncGenerator<readonly Moment[]> {
   const series = points.map((point) => new PointValues(historian, point, window));
   try {
-    for (const each of series) await each.advance();
+    for (const each of series) await each.load();
+    let moments: Moment[] = [];
     for (;;) {
       let atMs = Number.POSITIVE_INFINITY;
       for (const { next } of series) if (next !== null && next.atMs < atMs) ({ atMs } = next);
-      if (atMs >= window.toMs) return;
+      if (atMs >= window.toMs) break;
       const values: SampledValue[] = [];
       for (const each of series) {
+        if (each.next?.atMs !== atMs) continue;
         // Of several rows of one moment the newest stands.
-        for (; each.next?.atMs === atMs; await each.advance()) each.last = each.next;
-        if (each.last?.atMs === atMs) values.push(each.last);
+        for (; each.next?.atMs === atMs; each.step() || (await each.load())) each.last = each.next;
+        if (each.last !== null) values.push(each.last);
       }
-      yield { atMs, values };
+      moments.push({ atMs, values });
+      if (moments.length < momentsPerPortion) continue;
+      yield moments;
+      moments = [];
     }
+    if (moments.length > 0) yield moments;
   } finally {
     for (const each of series) await each.close();
   }
@@ -62,27 +71,27 @@ class PointValues {
     this.#portions = historian.export({ series: named, fromMs: sinceMs, toMs });
   }
 
-  async advance(): Promise<void> {
-    this.#at++;
-    while (this.#at >= this.#rows.length) {
+  /** Goes to the next value; false when it is not there yet. */
+  step(): boolean {
+    const row = this.#rows[++this.#at];
+    if (row === undefined) return false;
+    const { eventMs, value, quality: code } = row;
+    const isUncertain = code === recordedQuality.uncertain;
+    this.next = { atMs: eventMs, index: this.#index, value: value ?? Number.NaN, isUncertain };
+    return true;
+  }
+
+  /** Reads on, and goes to the next value; there is none when everything was read. */
+  async load(): Promise<void> {
+    do {
       const portion = await this.#portions.next();
       if (portion.done === true) {
         this.next = null;
         return;
       }
       this.#rows = portion.value;
-      this.#at = 0;
-    }
-    const row = this.#rows[this.#at];
-    this.next =
-      row === undefined
-        ? null
-        : {
-            atMs: row.eventMs,
-            index: this.#index,
-            value: row.value ?? Number.NaN,
-            isUncertain: row.quality === recordedQuality.uncertain,
-          };
+      this.#at = -1;
+    } while (!this.step());
   }
 
   async close(): Promise<void> {

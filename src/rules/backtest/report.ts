@@ -18,14 +18,21 @@ interface WriteSeries {
   readonly counted: number;
 }
 
-interface GrowingSeries extends WriteSeries {
-  readonly changes: WriteChange[];
+/** Labels of times are made at the end: most of them are never read. */
+interface GrowingSeries extends Pick<WriteSeries, 'instance' | 'point'> {
+  readonly changes: { readonly atMs: number; readonly value: number }[];
   counted: number;
+}
+
+interface OpenDecision extends Pick<Decision, 'node_id' | 'output'> {
+  readonly fromMs: number;
+  toMs: number;
+  readonly share: { count: number };
 }
 
 interface Decision {
   readonly from: string;
-  to: string;
+  readonly to: string;
   readonly node_id: string;
   readonly output: string;
 }
@@ -46,10 +53,10 @@ export class RunTotals {
   readonly #rule: CompiledRule;
   readonly #outcomes: Record<Outcome, number> = { acted: 0, no_action: 0, skipped: 0, failed: 0 };
   readonly #writes = new Map<string, GrowingSeries>();
-  readonly #last = new Map<string, number>();
-  readonly #decisions: Decision[] = [];
-  readonly #open = new Map<string, Decision>();
-  readonly #outputs = new Map<string, Map<string, number>>();
+  readonly #decisions: OpenDecision[] = [];
+  /** By node: what it decided at last. */
+  readonly #open = new Map<string, OpenDecision>();
+  readonly #outputs = new Map<string, Map<string, { count: number }>>();
   #evaluations = 0;
 
   constructor(rule: CompiledRule) {
@@ -73,12 +80,22 @@ export class RunTotals {
     const lists = [this.#decisions, ...writes.map(({ changes }) => changes)];
     return {
       outcomes: this.#outcomes,
-      writes: writes.map((series) => ({ ...series, changes: thinned(series.changes, entriesMax) })),
-      decisions: thinned(this.#decisions, entriesMax),
+      writes: writes.map(({ instance, point, counted, changes }) => ({
+        instance,
+        point,
+        changes: thinned(changes, entriesMax).map(({ atMs, value }) => ({ at: timeLabel(atMs), value })),
+        counted,
+      })),
+      decisions: thinned(this.#decisions, entriesMax).map(({ fromMs, toMs, node_id, output }) => ({
+        from: timeLabel(fromMs),
+        to: timeLabel(toMs),
+        node_id,
+        output,
+      })),
       outputs_share: Object.fromEntries(
         [...this.#outputs].map(([node, outputs]) => [
           node,
-          Object.fromEntries([...outputs].map(([output, count]) => [output, share(count)])),
+          Object.fromEntries([...outputs].map(([output, { count }]) => [output, share(count)])),
         ]),
       ),
       isThinned: lists.some(({ length }) => length > entriesMax),
@@ -88,24 +105,24 @@ export class RunTotals {
   #wrote(atMs: number, instance: number, point: number, value: number): void {
     const key = `${instance}:${point}`;
     const series = this.#writes.get(key) ?? { instance, point, changes: [], counted: 0 };
-    this.#writes.set(key, series);
+    if (series.counted === 0) this.#writes.set(key, series);
     series.counted++;
-    if (this.#last.get(key) === value) return;
-    this.#last.set(key, value);
-    series.changes.push({ at: timeLabel(atMs), value });
+    if (series.changes.at(-1)?.value !== value) series.changes.push({ atMs, value });
   }
 
   #decided(atMs: number, nodeId: string, output: string): void {
-    const outputs = this.#outputs.get(nodeId) ?? new Map<string, number>();
-    this.#outputs.set(nodeId, outputs);
-    outputs.set(output, (outputs.get(output) ?? 0) + 1);
-    const at = timeLabel(atMs);
     const open = this.#open.get(nodeId);
     if (open?.output === output) {
-      open.to = at;
+      open.toMs = atMs;
+      open.share.count++;
       return;
     }
-    const decision = { from: at, to: at, node_id: nodeId, output };
+    const outputs = this.#outputs.get(nodeId) ?? new Map<string, { count: number }>();
+    this.#outputs.set(nodeId, outputs);
+    const share = outputs.get(output) ?? { count: 0 };
+    outputs.set(output, share);
+    share.count++;
+    const decision = { fromMs: atMs, toMs: atMs, node_id: nodeId, output, share };
     this.#open.set(nodeId, decision);
     this.#decisions.push(decision);
   }

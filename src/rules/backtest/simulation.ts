@@ -66,10 +66,13 @@ export class Simulation {
   /** Positions of the windows in the rule's state. */
   readonly #windows: readonly number[];
   readonly #onEvents: boolean;
+  /** How long a run keeps the next one away. */
+  readonly #gateMs: number;
   #tickMs: number;
   /** When a change that was held back fires. */
   #heldMs = never;
   #lastRunMs = Number.NEGATIVE_INFINITY;
+  #lastActedMs = Number.NEGATIVE_INFINITY;
   #evaluations = 0;
   #windowValues = 0;
   #warmAtMs: number | null = null;
@@ -85,7 +88,9 @@ export class Simulation {
     this.#state = createRuleState(compiled).map((memory, site) => [...(parts.memories?.get(site) ?? memory)]);
     this.#windows = compiled.sites.flatMap(({ kind }, index) => (kind === 'moving_avg' ? [index] : []));
     this.#used = usedPoints(parts);
-    this.#onEvents = triggerKind(scheduled.trigger.type).onEvents;
+    const kind = triggerKind(scheduled.trigger.type);
+    this.#onEvents = kind.onEvents;
+    this.#gateMs = kind.gateMs(scheduled.trigger);
     this.#tickMs = fromMs;
   }
 
@@ -152,6 +157,7 @@ export class Simulation {
     this.#lastRunMs = atMs;
     this.#noteWindows(atMs);
     const acted = run.outcome === 'acted';
+    if (acted) this.#lastActedMs = atMs;
     this.#scheduler.finished(ruleId, { scheduled: true, acted, snapshot, dueAtMs, endedMs: atMs });
     this.#parts.onRun(atMs, run, plan);
     restore();
@@ -183,25 +189,16 @@ export class Simulation {
   }
 
   /**
-   * The next tick at which the rule can be due, or at which a value has become too old: on the grid of ticks, behind `atMs`. In
-   * between every tick would find what the one before found.
+   * The next tick at which the scheduler may find something else than now, on the grid of ticks: when interval, time deadband or cooldown
+   * have passed, or a value has become too old. In between every tick would find what the one before found.
    */
   #nextTick(atMs: number): number {
     const { scheduled, limits, fromMs } = this.#parts;
-    const { next_due_at_ms: dueMs, cooldown_until_ms: cooledMs } = this.#scheduler.explain(
-      scheduled.id,
-      this.#snapshot,
-    );
-    const moments = this.#onEvents ? [cooledMs ?? never, this.#gateMs(atMs), this.#staleMs(atMs)] : [dueMs ?? never];
-    const soonest = Math.max(Math.min(...moments), atMs + 1);
-    return fromMs + Math.ceil((soonest - fromMs) / limits.tick_interval_ms) * limits.tick_interval_ms;
-  }
-
-  /** When the time deadband of the last run has passed. */
-  #gateMs(atMs: number): number {
-    const { trigger } = this.#parts.scheduled;
-    const openMs = this.#lastRunMs + triggerKind(trigger.type).gateMs(trigger);
-    return openMs > atMs ? openMs : never;
+    const openMs = Math.max(this.#lastRunMs + this.#gateMs, this.#lastActedMs + scheduled.cooldown_ms);
+    const soonestMs = this.#onEvents
+      ? Math.min(openMs > atMs ? openMs : never, this.#staleMs(atMs))
+      : Math.max(openMs, atMs + 1);
+    return fromMs + Math.ceil((soonestMs - fromMs) / limits.tick_interval_ms) * limits.tick_interval_ms;
   }
 
   /** When the next of the watched values is too old. */
