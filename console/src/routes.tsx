@@ -69,6 +69,14 @@ const ruleRoute = createRoute({
   },
 });
 
+const versionsRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/rules/$ruleId/revisions',
+  component: later(async () => (await import('./versions/versions-page.tsx')).VersionsPage),
+  validateSearch: (search: Readonly<Record<string, unknown>>): { revision?: number } =>
+    typeof search['revision'] === 'number' ? { revision: search['revision'] } : {},
+});
+
 const auditRoute = createRoute({
   getParentRoute: () => root,
   path: '/audit',
@@ -101,6 +109,7 @@ const routeTree = root.addChildren([
   usersRoute,
   rulesRoute,
   ruleRoute,
+  versionsRoute,
   auditRoute,
   forecastsRoute,
 ]);

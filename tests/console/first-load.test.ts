@@ -75,6 +75,7 @@ describe.runIf(chromiumPath !== undefined)('light enough', () => {
     ['a node of a rule', '/rules/1?panel=%22node%22', node],
     ['a trial', '/rules/1?panel=%22try%22', (page) => page.getByTestId('trial').waitFor()],
     ['the history of a rule', '/rules/1?panel=%22history%22', (page) => page.getByTestId('history').waitFor()],
+    ['the revisions of a rule', '/rules/1/revisions', (page) => page.getByTestId('revision').waitFor()],
     ['the audit log', '/audit', (page) => page.getByTestId('audit-events').waitFor()],
     ['forecasts', '/forecasts', (page) => page.getByRole('heading', { name: 'Forecasts' }).waitFor()],
   ];

@@ -115,6 +115,7 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
         await page.getByTestId('inspector').waitFor();
       },
     },
+    { name: 'rule-revisions', hash: '/rules/1/revisions', ready: (page) => page.getByTestId('revision').waitFor() },
     { name: 'rule-try', hash: '/rules/1?panel=%22try%22', ready: (page) => page.getByTestId('trial').waitFor() },
     {
       name: 'rule-history',

@@ -102,6 +102,11 @@ function HeaderTools({ rule, onSave, canSave, toggle, ask }: HeaderParts & Retur
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Item onClick={() => ask('run', rule)}>{t.rules.run}</Menu.Item>
+          <Menu.Item
+            onClick={() => void navigate({ to: '/rules/$ruleId/revisions', params: { ruleId: String(rule.id) } })}
+          >
+            {words.revisions}
+          </Menu.Item>
           <Menu.Item c="var(--sp-bad)" onClick={() => ask('delete', rule, () => void navigate({ to: '/rules' }))}>
             {t.rules.delete}
           </Menu.Item>

@@ -16,7 +16,6 @@ import { type StoredRule, useRuleVariables } from '../server/queries.ts';
 import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
 import { t } from '../strings/index.ts';
-import { ConflictDialog } from './conflict-dialog.tsx';
 import type { Content } from './draft-history.ts';
 import { useDraft, useDraftStore } from './draft-store.ts';
 import classes from './editor.module.css';
@@ -28,12 +27,13 @@ import { checkContent } from './problems.ts';
 import { ProblemsPanel } from './problems-panel.tsx';
 import { RuleForm } from './rule-form.tsx';
 import { ruleInWords } from './rule-in-words.ts';
-import { SaveDialog } from './save-dialog.tsx';
 import type { ConsoleCatalogue } from './site-catalogue.ts';
 
 const words = t.editor;
 
 const Canvas = later(async () => (await import('./canvas.tsx')).Canvas);
+const SaveDialog = later(async () => (await import('./save-dialog.tsx')).SaveDialog);
+const ConflictDialog = later(async () => (await import('./conflict-dialog.tsx')).ConflictDialog);
 const FlowList = later(async () => (await import('./flow-list.tsx')).FlowList);
 const Inspector = later(async () => (await import('./inspector.tsx')).Inspector);
 const TrialPanel = later(async () => (await import('../trial/trial-panel.tsx')).TrialPanel);

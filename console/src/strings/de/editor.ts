@@ -10,6 +10,7 @@ export const editor: typeof english = {
   notFound: 'Diese Regel gibt es nicht. Vielleicht wurde sie gelöscht.',
   badId: 'Diese Regel gibt es nicht.',
   save: 'Speichern …',
+  revisions: 'Revisionen',
   saved: (revision) => `Als Revision ${revision} gespeichert.`,
   unsaved: 'Nicht gespeicherte Änderungen',
   unsavedHint: 'Bleiben als Entwurf in diesem Browser, bis Sie speichern.',

@@ -6,6 +6,7 @@ export const editor = {
   notFound: 'Rule not found. It may have been deleted.',
   badId: 'Rule not found.',
   save: 'Save…',
+  revisions: 'Revisions',
   saved: (revision: number) => `Saved as revision ${revision}.`,
   unsaved: 'Unsaved changes',
   unsavedHint: 'Kept as a draft in this browser until you save.',

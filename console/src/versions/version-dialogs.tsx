@@ -1,0 +1,116 @@
+/** Restoring a revision and copying a rule, each behind a dialog that says what will happen. */
+import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import type { UseMutationResult } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { nameMax } from '../../../src/api/rule-limits.ts';
+import { announce } from '../parts/announce.tsx';
+import { Failure } from '../parts/failure.tsx';
+import { t } from '../strings/index.ts';
+import { versionWords } from '../strings/versions.ts';
+import { Difference } from './difference-view.tsx';
+import { useDifference, useDuplicate, useRestore } from './version-queries.ts';
+
+const words = versionWords;
+const reasonMax = 500;
+
+interface RestoreParts {
+  readonly ruleId: number;
+  readonly revision: number;
+  /** The newest one, which the restored one is compared with. */
+  readonly newest: number;
+  readonly isDeleted: boolean;
+  readonly onClose: () => void;
+}
+
+export function RestoreDialog({ ruleId, revision, newest, isDeleted, onClose }: RestoreParts) {
+  const [reason, setReason] = useState('');
+  const difference = useDifference(ruleId, newest, revision);
+  const restore = useRestore(ruleId, newest, (made) => {
+    announce(words.restored(made));
+    onClose();
+  });
+  return (
+    <Dialog
+      title={words.restoreTitle(revision)}
+      lead={isDeleted ? words.restoreDeleted(revision) : words.restoreLead(revision)}
+      submit={words.restore.replace(/\s?…$/, '')}
+      work={restore}
+      disabled={false}
+      onSubmit={() => restore.mutate({ revision, reason })}
+      onClose={onClose}
+    >
+      {difference.data !== undefined && <Difference difference={difference.data} catalogue={null} />}
+      <TextInput
+        label={words.reason}
+        description={words.reasonHint}
+        maxLength={reasonMax}
+        value={reason}
+        onChange={(event) => setReason(event.currentTarget.value)}
+      />
+    </Dialog>
+  );
+}
+
+export function DuplicateDialog({ ruleId, name, onClose }: { ruleId: number; name: string; onClose: () => void }) {
+  const [copy, setCopy] = useState(words.copyName(name).slice(0, nameMax));
+  const navigate = useNavigate();
+  const duplicate = useDuplicate(ruleId, ({ id, name: made }) => {
+    announce(words.duplicated(made));
+    onClose();
+    void navigate({ to: '/rules/$ruleId', params: { ruleId: String(id) } });
+  });
+  return (
+    <Dialog
+      title={words.duplicateTitle}
+      lead={words.duplicateLead}
+      submit={words.duplicate.replace(/\s?…$/, '')}
+      work={duplicate}
+      disabled={copy.trim() === ''}
+      onSubmit={() => duplicate.mutate(copy.trim())}
+      onClose={onClose}
+    >
+      <TextInput
+        data-autofocus
+        label={words.name}
+        maxLength={nameMax}
+        value={copy}
+        onChange={(event) => setCopy(event.currentTarget.value)}
+      />
+    </Dialog>
+  );
+}
+
+interface DialogParts {
+  readonly title: string;
+  readonly lead: string;
+  readonly submit: string;
+  readonly work: Pick<UseMutationResult, 'isPending' | 'isError' | 'error'>;
+  readonly disabled: boolean;
+  readonly onSubmit: () => void;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+function Dialog({ title, lead, submit, work, disabled, onSubmit, onClose, children }: DialogParts) {
+  return (
+    <Modal opened onClose={onClose} size="lg" title={title} closeButtonProps={{ 'aria-label': t.common.close }}>
+      <Stack>
+        <Text size="sm">{lead}</Text>
+        {children}
+        <Text size="sm" c="dimmed">
+          {t.rules.dialog.audited}
+        </Text>
+        {work.isError && <Failure error={work.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {t.common.cancel}
+          </Button>
+          <Button loading={work.isPending} disabled={disabled} onClick={onSubmit}>
+            {submit}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

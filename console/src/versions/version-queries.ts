@@ -1,0 +1,62 @@
+/** What the page of revisions reads. */
+import { useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query';
+import type { Static } from 'typebox';
+import { revisions } from '../../../src/api/revisions.ts';
+import { call } from '../server/calls.ts';
+import { refreshRule } from '../server/queries.ts';
+
+export type RevisionView = Static<(typeof revisions)['list']['answer']>['data']['list'][number];
+export type DifferenceView = Static<(typeof revisions)['difference']['answer']>['data'];
+
+const pageSize = '50';
+
+export function useRevisions(ruleId: number) {
+  return useInfiniteQuery({
+    queryKey: ['rule', ruleId, 'revisions'],
+    queryFn: async ({ pageParam }) => {
+      const query = { limit: pageSize, ...(pageParam === null ? {} : { before: String(pageParam) }) };
+      return (await call(revisions.list, { params: { id: String(ruleId) }, query })).data.data;
+    },
+    initialPageParam: null as number | null,
+    getNextPageParam: ({ next_before: before }) => before,
+  });
+}
+
+/** What changed between two revisions; it never changes again. */
+export function useDifference(ruleId: number, from: number, to: number) {
+  return useQuery({
+    queryKey: ['rule', ruleId, 'difference', from, to],
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async () => {
+      const query = { from: String(from), to: String(to) };
+      return (await call(revisions.difference, { params: { id: String(ruleId) }, query })).data.data;
+    },
+  });
+}
+
+/** An empty reason is none. */
+const reasonOf = (text: string) => (text.trim() === '' ? {} : { reason: text.trim() });
+
+export function useRestore(ruleId: number, newest: number, done: (revision: number) => void) {
+  return useMutation({
+    mutationFn: async ({ revision, reason }: { readonly revision: number; readonly reason: string }) => {
+      const body = { revision, expected_revision: newest, ...reasonOf(reason) };
+      return (await call(revisions.restore, { params: { id: String(ruleId) }, body, confirmed: true })).data.data;
+    },
+    onSuccess({ revision }) {
+      void refreshRule(ruleId);
+      done(revision);
+    },
+  });
+}
+
+export function useDuplicate(ruleId: number, done: (copy: { readonly id: number; readonly name: string }) => void) {
+  return useMutation({
+    mutationFn: async (name: string) =>
+      (await call(revisions.duplicate, { params: { id: String(ruleId) }, body: { name }, confirmed: true })).data.data,
+    onSuccess(copy) {
+      void refreshRule(copy.id);
+      done(copy);
+    },
+  });
+}

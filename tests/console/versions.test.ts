@@ -1,0 +1,124 @@
+/// <reference lib="dom" />
+/** The revisions of a rule in a real browser [rules §1.4]: seen, understood, restored; copied; back after a deletion. */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { TestService } from '../e2e/running-service.ts';
+import { chromiumPath, installRules, launch, startDemo, visit } from './browser.ts';
+import { untilText } from './steps.ts';
+
+const at = { x: 0, y: 0 };
+const flow = (when: string) => ({
+  nodes: [
+    { id: 'start', type: 'start', position: at, data: { config: { wires: { default: ['read'] } } } },
+    {
+      id: 'read',
+      type: 'input',
+      position: at,
+      data: {
+        config: {
+          variables: [{ name: 'soc', instance: 4, point_type: 'measurement', point: 1 }],
+          wires: { default: ['decide'] },
+        },
+      },
+    },
+    {
+      id: 'decide',
+      type: 'decision',
+      position: at,
+      data: {
+        label: 'Full?',
+        config: { branches: [{ name: 'full', when }], wires: { full: ['stop'], else: ['end'] } },
+      },
+    },
+    {
+      id: 'stop',
+      type: 'action',
+      position: at,
+      data: { config: { writes: [{ instance: 4, point: 1, value: 0 }], wires: { default: ['end'] } } },
+    },
+    { id: 'end', type: 'end', position: at },
+  ],
+  edges: [],
+});
+
+describe.runIf(chromiumPath !== undefined)('revisions', () => {
+  let service: TestService;
+  let browser: Browser;
+  let id = 0;
+  beforeAll(async () => {
+    service = await startDemo();
+    const rule = { name: 'Stop when full', description: '', trigger_config: { type: 'interval', interval_ms: 1000 } };
+    [id = 0] = await installRules(service, [{ ...rule, flow_json: flow('soc > 80') }]);
+    await service.command('PUT', `/rules/${id}`, { flow_json: flow('soc > 90'), reason: 'the battery may take more' });
+    browser = await launch();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+    service?.folders.remove();
+  });
+  const revision = async (): Promise<unknown> => (await service.read(`/rules/${id}`)).body['data']?.['revision'];
+
+  test('what a change means is shown, and one click takes it back, with a reason', async () => {
+    const { page, context, complaints } = await visit(browser, service);
+    await page.goto(`${service.base}/#/rules/${id}`);
+    await page.getByRole('button', { name: /More/ }).click();
+    await page.getByRole('menuitem', { name: 'Revisions' }).click();
+    await page.getByRole('heading', { name: 'Revisions of Stop when full' }).waitFor();
+    const shown = page.getByTestId('revision');
+    await untilText(shown, /“Full\?” · branches · 0 · when/);
+    await untilText(shown, /soc > 80[\s\S]*soc > 90/);
+    await untilText(shown.getByTestId('actuators'), /battery · power_setpoint is written under another condition/);
+    await untilText(shown, /if soc > 90, set battery · power_setpoint to 0 kW/);
+    const newest = Number(await revision());
+    const list = page.getByTestId('revisions');
+    await untilText(list, /the battery may take more/);
+
+    await list.locator(`[data-revision="${newest - 1}"]`).click();
+    await page.getByRole('button', { name: 'Restore…' }).click();
+    const dialog = page.getByRole('dialog');
+    await untilText(dialog, /soc > 90[\s\S]*soc > 80/);
+    await dialog.getByLabel('Reason').fill('too hot');
+    await dialog.getByRole('button', { name: 'Restore', exact: true }).click();
+    await expect.poll(revision).toBe(newest + 1);
+    await untilText(list, new RegExp(`restored from revision ${newest - 1}`));
+    await untilText(list, /too hot/);
+    const { data } = (await service.read(`/rules/${id}`)).body;
+    expect(data?.['flow_json']).toEqual(flow('soc > 80'));
+    await page.getByRole('link', { name: 'Audit records' }).click();
+    await page.getByText('automation.rule.restore').first().waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('a copy opens, disabled; a viewer sees everything and may change nothing', async () => {
+    const { page, context } = await visit(browser, service);
+    await page.goto(`${service.base}/#/rules/${id}/revisions`);
+    await page.getByRole('button', { name: 'Duplicate…' }).click();
+    await page.getByLabel('Name of the copy').fill('Stop when nearly full');
+    await page.getByRole('dialog').getByRole('button', { name: 'Duplicate', exact: true }).click();
+    await page.getByTestId('canvas').waitFor();
+    await page.getByRole('heading', { name: 'Stop when nearly full' }).waitFor();
+    await context.close();
+
+    const viewer = await visit(browser, service, { role: 'Viewer' });
+    await viewer.page.goto(`${service.base}/#/rules/${id}/revisions`);
+    await viewer.page.getByTestId('revision').waitFor();
+    await untilText(viewer.page.getByTestId('revisions'), /created/);
+    expect(await viewer.page.getByRole('button', { name: /Duplicate|Restore/ }).count()).toBe(0);
+    await viewer.context.close();
+  });
+
+  test('a rule that was deleted comes back under its own number, disabled', async () => {
+    await service.command('DELETE', `/rules/${id}`, { reason: 'not needed' });
+    const { page, context } = await visit(browser, service);
+    await page.goto(`${service.base}/#/rules/${id}/revisions`);
+    await page.getByText('This rule was deleted').waitFor();
+    await page.getByRole('button', { name: 'Restore…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Restore', exact: true }).click();
+    await expect.poll(async () => (await service.read(`/rules/${id}`)).status).toBe(200);
+    expect((await service.read(`/rules/${id}`)).body['data']).toMatchObject({ id, enabled: false });
+    await page.getByRole('link', { name: 'To the rule' }).waitFor();
+    await context.close();
+  });
+});
