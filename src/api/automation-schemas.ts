@@ -48,6 +48,12 @@ export const noQuery = strict({});
 export const confirmedBody = strict({ confirmed });
 /** The same for a change of a rule. */
 export const ruleChangeBody = strict({ reason: Type.Optional(reasonText), confirmed });
+/** Enabling says in which mode; `live` when it is not said. */
+export const enableBody = strict({
+  mode: Type.Optional(Type.Union([Type.Literal('live'), Type.Literal('shadow')])),
+  reason: Type.Optional(reasonText),
+  confirmed,
+});
 export const optionalRuleChangeBody = Type.Union([Type.Undefined(), ruleChangeBody]);
 /** Where the header alone confirms, a body is welcome but not needed. */
 export const optionalConfirmedBody = Type.Union([Type.Undefined(), confirmedBody]);
@@ -56,6 +62,7 @@ export const listQuery = strict({
   page: Type.Optional(decimalText(9)),
   page_size: Type.Optional(pageSize),
   enabled: Type.Optional(Type.Union([Type.Literal('true'), Type.Literal('false')])),
+  mode: Type.Optional(Type.Union([Type.Literal('live'), Type.Literal('shadow')])),
   search: Type.Optional(Type.String({ maxLength: 128 })),
   include: Type.Optional(Type.Literal('status')),
 });
@@ -90,10 +97,13 @@ export const updateBody = Type.Object(
   { additionalProperties: false },
 );
 
+export const ruleMode = Type.Union([word('live'), word('shadow')]);
+
 const lastRun = strict({ execution_id: executionId, started_at: moment, outcome: Type.String() });
 const ruleStatus = strict({
   rule_id: ruleId,
   enabled: Type.Boolean(),
+  mode: ruleMode,
   runnable: Type.Boolean(),
   state: Type.Union([word('waiting'), word('cooldown'), word('disabled'), word('not-runnable')]),
   reasons: Type.Array(reason),
@@ -121,6 +131,7 @@ export const listAnswer = successOf(
         id: ruleId,
         name: Type.String(),
         enabled: Type.Boolean(),
+        mode: ruleMode,
         description: nullable(Type.String()),
         status: Type.Optional(nullable(ruleStatus)),
       }),
@@ -138,6 +149,7 @@ export const ruleDocument = strict({
   name: Type.String(),
   description: nullable(Type.String()),
   enabled: Type.Boolean(),
+  mode: ruleMode,
   priority: Type.Integer(),
   cooldown_ms: Type.Integer(),
   trigger_config: nullable(document),
@@ -154,6 +166,30 @@ export const deleteAnswer = successOf(strict({ id: ruleId, status: word('deleted
 export const enableAnswer = successOf(
   strict({ id: ruleId, status: word('enabled'), warnings: Type.Optional(Type.Array(warning)) }),
 );
+export const promoteAnswer = successOf(
+  strict({ id: ruleId, status: word('promoted'), warnings: Type.Optional(Type.Array(warning)) }),
+);
+export const shadowReportQuery = strict({ against: decimalText(16), from: moment, to: moment });
+export const shadowReportAnswer = successOf(
+  strict({
+    compared: Type.Integer(),
+    equal: Type.Integer(),
+    differences: Type.Array(
+      strict({
+        at: moment,
+        actuators: Type.Array(
+          strict({
+            instance: Type.Integer(),
+            point: Type.Integer(),
+            shadow: nullable(Type.Number()),
+            live: nullable(Type.Number()),
+          }),
+        ),
+        nodes: Type.Array(Type.String()),
+      }),
+    ),
+  }),
+);
 export const disableAnswer = successOf(strict({ id: ruleId, status: word('disabled') }));
 
 const pointOfRun = { instance: Type.Integer(), point_type: pointKind, point: Type.Integer() };
@@ -163,6 +199,7 @@ export const executionRecord = Type.Object({
   execution_id: executionId,
   rule_id: ruleId,
   rule_revision: Type.Integer(),
+  shadow: Type.Optional(Type.Literal(true)),
   trigger: Type.Object({
     type: Type.Union([word('interval'), word('on_change'), word('manual')]),
     point: Type.Optional(Type.Object(pointOfRun)),

@@ -67,7 +67,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       answer: {
         success: true,
         data: {
-          list: [{ id: 1, name: 'Stop at 80 percent', enabled: true, description: null }],
+          list: [{ id: 1, name: 'Stop at 80 percent', enabled: true, mode: 'live', description: null }],
           total: 1,
           page: 1,
           page_size: 20,
@@ -124,6 +124,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   'automation.rule.enable': [
     { name: 'enable', params: rule, body: confirmed, answer: { success: true, data: { id: 1, status: 'enabled' } } },
+    { name: 'in shadow', params: rule, body: { mode: 'shadow', reason: 'a week beside the old rule', ...confirmed } },
   ],
   'automation.rule.disable': [
     { name: 'disable', params: rule, body: confirmed, answer: { success: true, data: { id: 1, status: 'disabled' } } },
@@ -165,6 +166,22 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       name: 'a day',
       params: rule,
       body: { from: '2026-07-11T00:00:00Z', to: '2026-07-12T00:00:00Z', mode: 'recorded' },
+    },
+  ],
+  'automation.rule.promote': [
+    {
+      name: 'promote',
+      params: rule,
+      body: { reason: 'a week without a difference', ...confirmed },
+      answer: { success: true, data: { id: 1, status: 'promoted' } },
+    },
+  ],
+  'automation.rule.shadow-report': [
+    {
+      name: 'a day',
+      params: rule,
+      query: { against: '1', from: '2026-07-11T00:00:00Z', to: '2026-07-12T00:00:00Z' },
+      answer: { success: true, data: { compared: 0, equal: 0, differences: [] } },
     },
   ],
   'automation.rule.execute': [{ name: 'execute', params: rule, body: confirmed }],

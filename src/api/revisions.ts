@@ -46,6 +46,7 @@ const revisionMembers = {
   revision: Type.Integer(),
   name: Type.String(),
   enabled: Type.Boolean(),
+  mode: wire.ruleMode,
   digest: Type.String(),
   action: nullable(Type.String()),
   author: nullable(strict({ kind: Type.String(), id: Type.String() })),

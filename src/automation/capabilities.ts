@@ -14,6 +14,7 @@ import { createRuleMutations } from './rule-mutations.ts';
 import { revisionCapabilities } from './rule-revisions.ts';
 import { variablesOf } from './rule-variables.ts';
 import { ruleText, ruleView } from './rule-view.ts';
+import { readShadowReport } from './shadow-reading.ts';
 import type { RuleStore, RuleSummary } from './store/rule-store.ts';
 import type { RuleRow } from './store/rule-table.ts';
 
@@ -82,6 +83,11 @@ function ruleQueries(parts: AutomationParts): HandledCapability[] {
       },
     },
     {
+      descriptor: automation.shadowReport,
+      resource: ruleResource,
+      handler: (context) => readShadowReport(parts, context),
+    },
+    {
       descriptor: automation.instances,
       resource: () => ({ kind: 'site', id: 'site-catalogue' }),
       handler: async () => ({
@@ -96,15 +102,17 @@ async function list(parts: AutomationParts, context: CallContext): Promise<Answe
   const page = Number(query['page'] ?? 1);
   const pageSize = Number(query['page_size'] ?? defaultPageSize);
   const enabled = query['enabled'] === undefined ? undefined : query['enabled'] === 'true';
-  const { rows, total } = await parts.store.list({ enabled, search: query['search'] }, page, pageSize);
+  const mode = query['mode'] as RuleRow['mode'] | undefined;
+  const { rows, total } = await parts.store.list({ enabled, mode, search: query['search'] }, page, pageSize);
   const statuses = query['include'] === 'status' ? await statusesOf(parts, rows) : undefined;
   const totalPages = Math.ceil(total / pageSize);
   return {
     data: succeeded({
-      list: rows.map(({ id, name, enabled: isEnabled, description }, index) => ({
+      list: rows.map(({ id, name, enabled: isEnabled, mode: inMode, description }, index) => ({
         id,
         name,
         enabled: isEnabled,
+        mode: inMode,
         description,
         ...(statuses === undefined ? {} : { status: statuses[index] ?? null }),
       })),

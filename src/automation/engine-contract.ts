@@ -12,11 +12,15 @@ import type { EngineMeasures } from './engine-metrics.ts';
 import type { RuleTrouble, TroubleQuestion } from './rule-troubles.ts';
 import type { EndedGrant } from './store/authority-store.ts';
 
+/** A rule in shadow is run and recorded, and commands nothing [rules §1.6]. */
+export type RuleMode = 'live' | 'shadow';
+
 /** What the engine needs of one stored rule. Texts are the columns as stored. */
 export interface EngineRule {
   readonly id: number;
   readonly revision: number;
   readonly enabled: boolean;
+  readonly mode: RuleMode;
   readonly priority: number;
   readonly cooldown_ms: number;
   readonly trigger_config: string | null;
@@ -67,6 +71,7 @@ export interface RuleReason {
 export interface RuleStatus {
   readonly rule_id: number;
   readonly enabled: boolean;
+  readonly mode: RuleMode;
   readonly runnable: boolean;
   readonly state: 'waiting' | 'cooldown' | 'disabled' | 'not-runnable';
   readonly reasons: readonly RuleReason[];

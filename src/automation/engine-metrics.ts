@@ -47,8 +47,10 @@ export function measureEngine(superseded: () => number): MeasuredEngine {
     executed(record) {
       executions[record.outcome]++;
       // A failure without a reason does not exist; should it, it is counted as one.
-      for (const { success, reason } of record.actions_executed)
+      for (const { success, reason } of record.actions_executed) {
+        if (reason === 'shadow') continue;
         commands[success || reason === 'limited' ? 'accepted' : (reason ?? 'unavailable')]++;
+      }
     },
     ticked: tickLateness.add,
     eventCycle: eventPath.add,

@@ -9,6 +9,7 @@ import { quality } from '../site/quality.ts';
 import { createSnapshot, type Snapshot } from '../site/snapshot.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { engineRule, switchFlow as flow } from '../testing/tank-site.ts';
+import { seededRandom } from '../testing/world/random.ts';
 import { createEngine } from './engine.ts';
 import type { EngineRule } from './engine-contract.ts';
 import { automationLimits } from './limits.ts';
@@ -778,3 +779,67 @@ function counting(target: number): string {
     },
   });
 }
+
+describe('[rules §1.6] a rule in shadow', () => {
+  test('10,000 runs beside live rules, with holds, orders, promotions and restarts: only live rules command', async () => {
+    const random = seededRandom(20261124);
+    let stored: ReadonlyMap<number, string> = new Map();
+    const clock = simulatedClock();
+    let shadowRuns = 0;
+    for (let restart = 0; shadowRuns < 10_000; restart++) {
+      const site = setup({ clock, stored });
+      const rows = [1, 2, 3, 4].map((id) =>
+        rule(id, {
+          mode: random.below(4) === 0 ? 'live' : 'shadow',
+          revision: restart + 1,
+          priority: random.below(3),
+          cooldown_ms: random.below(3) * 100,
+          trigger_config: random.below(2) === 0 ? '{"type":"interval","interval_ms":100}' : onChange('measurement', 1),
+          nodes_json: flow('x > 10', id, 1 + random.below(2)),
+        }),
+      );
+      site.load(...rows);
+      site.engine.start();
+      for (let step = 0; step < 150; step++) {
+        site.set(0, random.below(30));
+        clock.advance(100);
+        const row = rows[random.below(rows.length)];
+        if (row === undefined || random.below(10) > 0) continue;
+        void site.order(row.id, 'c').catch(() => undefined);
+        clock.advance(1);
+      }
+      site.engine.stop();
+      const live = new Set(rows.filter(({ mode }) => mode === 'live').map(({ id }) => String(id)));
+      expect(site.commands.filter(({ by }) => !live.has(by.id))).toEqual([]);
+      for (const record of site.records) {
+        const isShadow = !live.has(String(record.rule_id));
+        expect(record.shadow).toBe(isShadow ? true : undefined);
+        if (!isShadow) continue;
+        shadowRuns++;
+        for (const { success, reason } of record.actions_executed) expect([success, reason]).toEqual([true, 'shadow']);
+      }
+      stored = new Map(rows.flatMap(({ id }) => [[id, site.rules.exportState(id) ?? '']]));
+      expect([...site.world.claims.values()].filter((claim) => !live.has(String(JSON.parse(claim).rule)))).toEqual([]);
+    }
+    expect(shadowRuns).toBeGreaterThan(10_000);
+  });
+
+  test('its outcome and its cooldown are those of accepted writes, and other rules do not see it as a writer', () => {
+    const site = setup();
+    site.load(rule(1, { mode: 'shadow', cooldown_ms: 5000 }), rule(2, { nodes_json: flow('x > 10', 7) }));
+    site.engine.start();
+    site.set(0, 20);
+    site.clock.advance(1000);
+    expect(site.runs(1).at(-1)).toMatchObject({ outcome: 'acted', shadow: true, success: true });
+    site.clock.advance(3000);
+    expect(site.runs(1)).toHaveLength(1);
+    expect(site.runs(2).length).toBeGreaterThan(2);
+    expect(site.engine.explain([1])).toMatchObject([{ mode: 'shadow', state: 'cooldown' }]);
+    expect(site.engine.writers([2])).toEqual([{ rule_id: 2, point: 2 }]);
+    // Out of its range a write fails in shadow, too.
+    site.load(rule(1, { mode: 'shadow', revision: 2, nodes_json: flow('x > 10', '1 / 0') }));
+    site.clock.advance(5000);
+    expect(site.runs(1).at(-1)).toMatchObject({ outcome: 'failed', actions_executed: [{ reason: 'not-finite' }] });
+    site.engine.stop();
+  });
+});

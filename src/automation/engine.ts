@@ -336,13 +336,14 @@ class RunningEngine implements Engine {
     trigger: RunTrigger,
     dueAtMs: number,
   ): ExecutionRecord {
-    const { compiled, state } = this.#rules.runnable(ruleId);
+    const { compiled, state, isShadow } = this.#rules.runnable(ruleId);
     const startedMs = this.#clock.monotonicMs();
     const record = executeRule(compiled, this.#snapshot, state, this.#arbiter, this.#port, this.#plan, {
       executionId,
       correlationId,
       trigger,
       startedAt: timeLabel(this.#clock.wallMs()),
+      isShadow,
       durationUs: () => Math.round((this.#clock.monotonicMs() - startedMs) * 1000),
     });
     this.#counts.executions++;

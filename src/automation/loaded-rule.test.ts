@@ -20,6 +20,7 @@ const row = (nodes_json: string, trigger_config: string | null = null) => ({
   id: 1,
   revision: 1,
   enabled: true,
+  mode: 'live' as const,
   priority: 0,
   cooldown_ms: 0,
   trigger_config,

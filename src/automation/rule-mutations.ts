@@ -7,6 +7,7 @@ import { automation } from '../api/automation.ts';
 import {
   characters,
   type createBody,
+  type enableBody,
   type optionalRuleChangeBody,
   type updateBody,
 } from '../api/automation-schemas.ts';
@@ -26,28 +27,12 @@ import {
 import { deriveSteps } from './rule-document.ts';
 import { ruleView, ruleViewSteps } from './rule-view.ts';
 import { crossWarnings, enableWarnings, storedTopology } from './rule-warnings.ts';
+import type { RuleAct } from './store/revision-store.ts';
 import type { RuleChanges } from './store/rule-store.ts';
 import type { RuleRow } from './store/rule-table.ts';
 
 export function createRuleMutations(parts: AutomationParts): HandledCapability[] {
   const { store } = parts;
-  const setEnabled = async (context: CallContext, enabled: boolean): Promise<Answer> => {
-    const expected = expectedRevision(context.ifMatch, undefined);
-    const act = actOf(context, enabled ? automation.enable : automation.disable, reasonOf(context));
-    const { before, after } = await store.update(ruleIdParameter(context), { enabled }, act, expected);
-    await reload(parts, after.id);
-    const warnings = enabled ? await enableWarnings(parts, after) : [];
-    return {
-      data: succeeded({
-        id: after.id,
-        status: enabled ? 'enabled' : 'disabled',
-        ...(warnings.length > 0 ? { warnings } : {}),
-      }),
-      headers: { etag: etag(after.revision) },
-      auditDetails: { before: { enabled: before.enabled }, after: { enabled: after.enabled } },
-    };
-  };
-
   return [
     {
       descriptor: automation.create,
@@ -83,10 +68,54 @@ export function createRuleMutations(parts: AutomationParts): HandledCapability[]
         };
       },
     },
-    { descriptor: automation.enable, resource: ruleResource, handler: (context) => setEnabled(context, true) },
-    { descriptor: automation.disable, resource: ruleResource, handler: (context) => setEnabled(context, false) },
+    { descriptor: automation.enable, resource: ruleResource, handler: (context) => enable(parts, context) },
+    { descriptor: automation.disable, resource: ruleResource, handler: (context) => disable(parts, context) },
+    { descriptor: automation.promote, resource: ruleResource, handler: (context) => promote(parts, context) },
     { descriptor: automation.execute, resource: ruleResource, handler: (context) => execute(parts, context) },
   ];
+}
+
+async function enable(parts: AutomationParts, context: CallContext): Promise<Answer> {
+  const { mode = 'live', reason } = context.body as Static<typeof enableBody>;
+  const act = actOf(context, automation.enable, reason);
+  return switched(parts, context, { enabled: true, mode }, act, 'enabled');
+}
+
+function disable(parts: AutomationParts, context: CallContext): Promise<Answer> {
+  return switched(
+    parts,
+    context,
+    { enabled: false },
+    actOf(context, automation.disable, reasonOf(context)),
+    'disabled',
+  );
+}
+
+/** What ran in shadow commands from the next run on; its memory and its cooldown go on [rules §1.6]. */
+async function promote(parts: AutomationParts, context: CallContext): Promise<Answer> {
+  const id = ruleIdParameter(context);
+  const row = await parts.store.get(id);
+  if (row?.mode === 'live') throw new Fault('invalid-input', `rule ${id} is live already`);
+  return switched(parts, context, { mode: 'live' }, actOf(context, automation.promote, reasonOf(context)), 'promoted');
+}
+
+async function switched(
+  parts: AutomationParts,
+  context: CallContext,
+  changes: Pick<RuleChanges, 'enabled' | 'mode'>,
+  act: RuleAct,
+  status: 'enabled' | 'disabled' | 'promoted',
+): Promise<Answer> {
+  const expected = expectedRevision(context.ifMatch, undefined);
+  const { before, after } = await parts.store.update(ruleIdParameter(context), changes, act, expected);
+  await reload(parts, after.id);
+  const warnings = after.enabled ? await enableWarnings(parts, after) : [];
+  const stateOf = ({ enabled, mode }: RuleRow) => ({ enabled, mode });
+  return {
+    data: succeeded({ id: after.id, status, ...(warnings.length > 0 ? { warnings } : {}) }),
+    headers: { etag: etag(after.revision) },
+    auditDetails: { before: stateOf(before), after: stateOf(after) },
+  };
 }
 
 /** Of an operation whose body says little else, and may be absent. */

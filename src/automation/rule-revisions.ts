@@ -9,7 +9,7 @@ import { Fault } from '../base/fault.ts';
 import { inTurns } from '../base/turns.ts';
 import { type ComparedRule, ruleDifference } from '../rules/difference.ts';
 import { englishDuration, englishNumber, englishSentence } from '../rules/english.ts';
-import { isFields } from '../rules/issues.ts';
+import { type Issue, isFields } from '../rules/issues.ts';
 import type { NodeParts } from '../rules/node/parts.ts';
 import { sentenceOf } from '../rules/sentence.ts';
 import { emptyTopologyText } from '../rules/serialise.ts';
@@ -96,12 +96,12 @@ async function compared(parts: AutomationParts, before: RuleRow, after: RuleRow)
 }
 
 function comparable(row: RuleRow): ComparedRule {
-  const { name, description, priority, cooldown_ms } = row;
+  const { name, description, mode, priority, cooldown_ms } = row;
   const trigger = row.trigger_config === null ? null : parsedOrNull(row.trigger_config);
   const topology = parsedOrNull(row.nodes_json);
   const nodes = isFields(topology) && isFields(topology['nodes']) ? topology['nodes'] : {};
   return {
-    settings: { name, description, priority, cooldown_ms, trigger_config: trigger },
+    settings: { name, description, mode, priority, cooldown_ms, trigger_config: trigger },
     flow: row.flow_json === null ? null : parsedOrNull(row.flow_json),
     // Only this program writes the column.
     nodes: new Map(Object.entries(nodes as Readonly<Record<string, NodeParts>>)),
@@ -147,7 +147,7 @@ async function restore(parts: AutomationParts, context: CallContext): Promise<An
       status: 'restored',
       revision: after.revision,
       enabled: after.enabled,
-      warnings: [...warnings, ...across],
+      warnings: [...nowLive(before, after), ...warnings, ...across],
     }),
     headers: { etag: etag(after.revision) },
     auditDetails: {
@@ -158,12 +158,19 @@ async function restore(parts: AutomationParts, context: CallContext): Promise<An
   };
 }
 
+/** The mode is part of what is restored. */
+function nowLive(before: RuleRow | null, { enabled, mode }: RuleRow): Issue[] {
+  if (!enabled || before?.mode !== 'shadow' || mode !== 'live') return [];
+  const message = 'the rule ran in shadow; the restored revision is live, and commands from now on';
+  return [{ code: 'now-live', message, path: '/revision', hint: 'enable the rule in shadow to try it first' }];
+}
+
 async function duplicate(parts: AutomationParts, context: CallContext): Promise<Answer> {
   const { name, reason } = context.body as Static<typeof revisions.duplicate.body>;
   const original = await parts.store.get(ruleIdParameter(context));
   if (original === null) throw new Fault('not-found', `rule ${context.params['id'] ?? ''} not found`);
   const { content } = await checkedContent(parts, original);
-  const copy = { ...content, name: trimmedName(name) };
+  const copy = { ...content, name: trimmedName(name), mode: 'live' } as const;
   const row = await parts.store.create(copy, actOf(context, revisions.duplicate, reason));
   await reload(parts, row.id);
   return {
@@ -179,7 +186,7 @@ async function duplicate(parts: AutomationParts, context: CallContext): Promise<
  * `invalid-trigger` when the site of today does not have what they name.
  */
 async function checkedContent(parts: AutomationParts, row: RuleRow) {
-  const { name, description, priority, cooldown_ms, trigger_config, flow_json, nodes_json } = row;
+  const { name, description, mode, priority, cooldown_ms, trigger_config, flow_json, nodes_json } = row;
   const compact = flow_json === null;
   const isStub = nodes_json === emptyTopologyText;
   const document = {
@@ -190,6 +197,7 @@ async function checkedContent(parts: AutomationParts, row: RuleRow) {
   const content: NewRule = {
     name,
     description,
+    mode,
     priority,
     cooldown_ms,
     trigger_config,

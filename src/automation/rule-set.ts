@@ -41,7 +41,7 @@ export interface RuleSet {
   readonly scheduler: Scheduler;
   get(ruleId: number): LoadedRule | undefined;
   /** The parts that execution needs; asking for a rule that cannot run is a bug. */
-  runnable(ruleId: number): { compiled: CompiledRule; state: RuleState };
+  runnable(ruleId: number): { compiled: CompiledRule; state: RuleState; isShadow: boolean };
   /** `edited` are rules that were there before, in another revision; `removed` are those that are no more. */
   change(change: RuleRowsChange): { report: ReloadReport; edited: number[]; removed: number[] };
   /** Notes the run; true when it was a `no_action` or `skipped` like the one before. */
@@ -120,7 +120,7 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
       const rule = rules.get(ruleId);
       if (rule === undefined || rule.compiled === null || rule.state === null)
         throw new Error(`rule ${ruleId} cannot run`);
-      return { compiled: rule.compiled, state: rule.state };
+      return { compiled: rule.compiled, state: rule.state, isShadow: rule.row.mode === 'shadow' };
     },
     change({ changed, removed, partial, parameters }) {
       // Other parameters compile every rule anew.
@@ -180,7 +180,7 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
     }),
     writers: (points) =>
       [...rules.values()].flatMap(({ row, compiled }) => {
-        if (!row.enabled || compiled === null) return [];
+        if (!commands(row) || compiled === null) return [];
         const written = new Set(compiled.writtenPoints);
         return points.filter((point) => written.has(point)).map((point) => ({ rule_id: row.id, point }));
       }),
@@ -188,7 +188,7 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
       writeCycle(
         ruleId,
         [...rules.values()].flatMap(({ row, compiled, scheduled }) =>
-          row.enabled && compiled !== null && scheduled.points.length > 0
+          commands(row) && compiled !== null && scheduled.points.length > 0
             ? [{ id: row.id, startedBy: scheduled.points.map(({ index }) => index), writes: compiled.writtenPoints }]
             : [],
         ),
@@ -215,6 +215,11 @@ export function createRuleSet(parts: RuleSetParts): RuleSet {
   };
 }
 
+/** A rule in shadow writes nothing. */
+function commands({ enabled, mode }: EngineRule): boolean {
+  return enabled && mode === 'live';
+}
+
 /** What a rule goes on with that `kept` was stored of; it waits where the rule does not compile now. */
 function remembered({ compiled }: LoadedRule, kept: unknown): Pick<LiveRule, 'state' | 'kept'> {
   if (compiled === null) return { state: null, kept };
@@ -231,6 +236,7 @@ function statusOf(rule: LiveRule, explained: RuleExplanation, snapshot: Snapshot
   return {
     rule_id: rule.row.id,
     enabled: rule.row.enabled,
+    mode: rule.row.mode,
     runnable: rule.failure === null,
     state: explained.state,
     reasons: rule.failure === null ? explained.reasons : [{ code: rule.failure }],

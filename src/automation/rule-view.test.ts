@@ -6,6 +6,7 @@ const row: RuleRow = {
   id: 7,
   revision: 3,
   enabled: true,
+  mode: 'live',
   priority: 1,
   cooldown_ms: 0,
   name: 'a "quoted" name',
@@ -24,7 +25,7 @@ describe('a rule as GET answers it', () => {
   });
 
   test('[rules §2.2] its members are those of GET, in that order', () => {
-    const members = 'id,name,description,enabled,priority,cooldown_ms,trigger_config,flow_json,nodes_json';
+    const members = 'id,name,description,enabled,mode,priority,cooldown_ms,trigger_config,flow_json,nodes_json';
     expect(Object.keys(ruleView(row)).join()).toBe(`${members},revision,created_at,updated_at`);
     const shown: unknown = JSON.parse(ruleText(row));
     expect(shown).toEqual(ruleView(row));

@@ -17,6 +17,7 @@ export function* ruleViewSteps(row: RuleRow) {
     name: row.name,
     description: row.description,
     enabled: row.enabled,
+    mode: row.mode,
     priority: row.priority,
     cooldown_ms: row.cooldown_ms,
     trigger_config: row.trigger_config === null ? null : parsedOrNull(row.trigger_config),

@@ -24,7 +24,7 @@ export async function crossWarnings(parts: AutomationParts, row: RuleRow, topolo
   if (topology === null) return [];
   const trigger = triggerOf(row.trigger_config, parts.catalogue());
   const own = selfTriggerWarnings(topology, trigger);
-  if (!row.enabled) return own;
+  if (!row.enabled || row.mode === 'shadow') return own;
   try {
     const shared = await sharedPointWarnings(parts, row, topology, parts.catalogue());
     return [...own, ...shared, ...(await writeCycleWarnings(parts, row.id))];

@@ -4,6 +4,7 @@ import { backtestPoints, ruleBacktest } from '../api/backtest.ts';
 import type { Answer, CallContext, HandledCapability } from '../api/capability.ts';
 import { success } from '../api/capability.ts';
 import { type AutomationParts, ruleIdParameter, ruleResource } from '../automation/automation-parts.ts';
+import type { EngineRule } from '../automation/engine-contract.ts';
 import { deriveSteps, topologySteps, triggerOf, writesOf } from '../automation/rule-document.ts';
 import type { RuleRow } from '../automation/store/rule-table.ts';
 import { sha256Hex } from '../base/digest.ts';
@@ -115,8 +116,8 @@ async function sameRevisions({ automation }: BacktestCapabilityParts, stored: Ru
   return [stored.revision, ...heads.filter((head) => head.digest === digest).map(({ revision }) => revision)];
 }
 
-function engineRule({ id, revision, priority, cooldown_ms, trigger_config, nodes_json }: RuleRow) {
-  return { id, revision, enabled: true, priority, cooldown_ms, trigger_config, nodes_json };
+function engineRule({ id, revision, priority, cooldown_ms, trigger_config, nodes_json }: RuleRow): EngineRule {
+  return { id, revision, enabled: true, mode: 'live', priority, cooldown_ms, trigger_config, nodes_json };
 }
 
 async function feedback({ automation }: BacktestCapabilityParts, row: RuleRow) {

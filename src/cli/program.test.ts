@@ -72,8 +72,8 @@ describe('[identity §4] delete --force only skips the question', () => {
 describe('[platform §7] what is shown', () => {
   const page = {
     list: [
-      { id: 7, name: 'A\u001b]0;x\u0007B', enabled: true, description: null },
-      { id: 12, name: 'Ström', enabled: false, description: 'two\nlines' },
+      { id: 7, name: 'A\u001b]0;x\u0007B', enabled: true, mode: 'live', description: null },
+      { id: 12, name: 'Ström', enabled: false, mode: 'live', description: 'two\nlines' },
     ],
     ...pages(2),
   };
@@ -185,6 +185,6 @@ describe('[platform §7] nothing is forgotten', () => {
     const expected = operations.flatMap(({ name }) => commandOf(name) ?? []);
     expect(expected.filter((path) => !paths.includes(path))).toEqual([]);
     expect(paths.filter((path) => /process|forecast/.test(path))).toEqual(['forecasts backtest']);
-    expect(expected).toHaveLength(37);
+    expect(expected).toHaveLength(39);
   });
 });

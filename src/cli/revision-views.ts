@@ -1,5 +1,6 @@
-/** How the revisions of rules, what changed between them, and backtests look on a terminal. */
+/** How the revisions of rules, what changed between them, backtests and shadow reports look on a terminal. */
 import type { Static } from 'typebox';
+import type { automation } from '../api/automation.ts';
 import type { ruleBacktest } from '../api/backtest.ts';
 import type { revisions } from '../api/revisions.ts';
 import { printProperties, printTable } from './table.ts';
@@ -70,4 +71,26 @@ export function printBacktest(terminal: Terminal, data: Static<typeof ruleBackte
     notes: data.notes.join(', '),
     digest: data.digest,
   });
+}
+
+export function printShadowReport(
+  terminal: Terminal,
+  { compared, equal, differences }: Static<typeof automation.shadowReport.answer>['data'],
+): void {
+  terminal.out(`${equal} of ${compared} runs equal\n`);
+  printTable(
+    terminal,
+    [
+      { title: 'AT', cell: ({ at }) => at },
+      {
+        title: 'ACTUATORS (SHADOW / LIVE)',
+        cell: ({ actuators }) =>
+          actuators
+            .map((each) => `${each.instance}:A:${each.point} ${each.shadow ?? '-'} / ${each.live ?? '-'}`)
+            .join(', '),
+      },
+      { title: 'NODES', cell: ({ nodes }) => nodes.join(', ') },
+    ],
+    differences,
+  );
 }

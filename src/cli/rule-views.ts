@@ -25,7 +25,7 @@ export function printRules(terminal: Terminal, data: Data<'list'>): void {
     { title: 'NAME', cell: (rule) => rule.name },
     {
       title: 'ENABLED',
-      cell: (rule) => rule.enabled,
+      cell: (rule) => (rule.enabled && rule.mode === 'shadow' ? 'shadow' : rule.enabled),
       paint: (rule) => (rule.enabled ? 'green' : 'dim'),
     },
     ...(withStatus ? statusColumns : []),
@@ -51,6 +51,7 @@ export function printRule(terminal: Terminal, rule: Data<'get'>): void {
     name: rule.name,
     description: rule.description,
     enabled: rule.enabled,
+    mode: rule.mode,
     priority: rule.priority,
     cooldown_ms: rule.cooldown_ms,
     trigger: rule.trigger_config === null ? null : JSON.stringify(rule.trigger_config),

@@ -8,7 +8,7 @@ import { chainOlderEvents } from '../audit/store/migration.ts';
 import { auditOnServer } from '../audit/store/server-tables.ts';
 import { parametersInDatabaseFile, parametersOnServer } from '../automation/store/parameter-store.ts';
 import { revisionsInFile, revisionsOnServer } from '../automation/store/revision-table.ts';
-import { ruleHeadsInFile, rulesInFile, rulesOnServer } from '../automation/store/rule-table.ts';
+import { ruleHeadsInFile, ruleModes, rulesInFile, rulesOnServer } from '../automation/store/rule-table.ts';
 import { runtimeSchema } from '../automation/store/runtime-schema.ts';
 import { historySchema } from '../historian/store/schema.ts';
 import { forecastSchema } from '../processing/results/forecast-database.ts';
@@ -33,6 +33,7 @@ export const siteSchema: DatabaseSchema = {
     signInInFile,
     revocationsInFile,
     revisionsInFile,
+    ruleModes,
   ],
   server: [
     `${queryFunctions} ${rulesOnServer} ${auditOnServer}`,
@@ -41,6 +42,7 @@ export const siteSchema: DatabaseSchema = {
     signInOnServer,
     revocationsOnServer,
     revisionsOnServer,
+    ruleModes,
   ],
 };
 

@@ -24,6 +24,8 @@ export interface RunContext {
   readonly startedAt: string;
   /** Microseconds since the run began. */
   readonly durationUs: () => number;
+  /** Nothing is sent, no point is claimed, and every write within its range counts as accepted [rules §1.6]. */
+  readonly isShadow?: boolean;
 }
 
 /** How one execution went, beside what the plan says. */
@@ -41,13 +43,14 @@ export function runRule(
   arbiter: Arbiter,
   port: CommandPort,
   plan: Plan,
+  isShadow = false,
 ): RuleRun {
   evaluateRule(rule, snapshot, state, plan);
   const actions: ActionRecord[] = [];
   let failedActions = 0;
   if (plan.status === 'evaluated') {
     for (let index = 0; index < plan.writeCount; index++) {
-      const action = dispatch(rule, plan, index, snapshot, arbiter, port);
+      const action = isShadow ? shadowed(plan, index) : dispatch(rule, plan, index, snapshot, arbiter, port);
       if (!action.success && action.reason !== 'outranked' && action.reason !== 'overridden') failedActions++;
       actions.push(action);
     }
@@ -66,12 +69,13 @@ export function executeRule(
   plan: Plan,
   run: RunContext,
 ): ExecutionRecord {
-  const { actions, error, outcome } = runRule(rule, snapshot, state, arbiter, port, plan);
+  const { actions, error, outcome } = runRule(rule, snapshot, state, arbiter, port, plan, run.isShadow);
   return {
     execution_id: run.executionId,
     rule_id: rule.id,
     rule_revision: rule.revision,
     trigger: run.trigger,
+    ...(run.isShadow === true ? { shadow: true } : {}),
     started_at: run.startedAt,
     duration_us: run.durationUs(),
     outcome,
@@ -92,6 +96,23 @@ function outcomeOf(plan: Plan, error: RunError | null, actions: number): Outcome
   return actions > 0 ? 'acted' : 'no_action';
 }
 
+/** What would be written, as far as the rule alone decides that. */
+function shadowed(plan: Plan, index: number): ActionRecord {
+  const { nodeId, point, value } = plannedAt(plan, index);
+  if (value - value !== 0) return refused(nodeId, point, null, 'not-finite');
+  const written = settled(value, point);
+  if (written === null) return refused(nodeId, point, value, 'out-of-range');
+  const { instance, point_type, point: number } = point;
+  return { node_id: nodeId, instance, point_type, point: number, value, written, success: true, reason: 'shadow' };
+}
+
+function plannedAt(plan: Plan, index: number): { nodeId: string; point: PointFacts; value: number } {
+  const write = plan.writes[index];
+  const value = plan.values[index];
+  if (write === undefined || value === undefined) throw new Error('the plan is torn');
+  return { nodeId: write.nodeId, point: write.point, value };
+}
+
 /** One write through all checks, in the order of [rules §7.3]; only an accepted one claims its point. */
 function dispatch(
   rule: CompiledRule,
@@ -101,10 +122,7 @@ function dispatch(
   arbiter: Arbiter,
   port: CommandPort,
 ): ActionRecord {
-  const write = plan.writes[index];
-  const value = plan.values[index];
-  if (write === undefined || value === undefined) throw new Error('the plan is torn');
-  const { nodeId, point } = write;
+  const { nodeId, point, value } = plannedAt(plan, index);
   if (value - value !== 0) return refused(nodeId, point, null, 'not-finite');
   const meant = settled(value, point);
   if (meant === null) return refused(nodeId, point, value, 'out-of-range');

@@ -27,8 +27,8 @@ export interface ActionRecord {
   /** The value handed to the device layer, within all limits and rounded to the point's step; only on accepted writes. */
   readonly written?: number;
   readonly success: boolean;
-  /** Of an accepted write only `limited`. */
-  readonly reason?: ActionReason | 'limited';
+  /** Of a write that succeeded: `limited`, or `shadow` where it was not sent. */
+  readonly reason?: ActionReason | 'limited' | 'shadow';
   /** With `overridden`: the override that holds the point. */
   readonly overridden_by?: string;
   /** With `limited`: the limit that changed the value. */
@@ -57,6 +57,8 @@ export interface ExecutionRecord {
   readonly rule_id: number;
   readonly rule_revision: number;
   readonly trigger: RunTrigger;
+  /** Present where the rule ran in shadow: nothing was sent [rules §1.6]. */
+  readonly shadow?: true;
   /** RFC 3339 UTC with milliseconds. */
   readonly started_at: string;
   readonly duration_us: number;

@@ -55,6 +55,7 @@ export function engineRule(id: number, more: Partial<EngineRule> = {}): EngineRu
     id,
     revision: 1,
     enabled: true,
+    mode: 'live',
     priority: 0,
     cooldown_ms: 0,
     trigger_config: null,

@@ -122,3 +122,43 @@ describe.runIf(chromiumPath !== undefined)('revisions', () => {
     await context.close();
   });
 });
+
+describe.runIf(chromiumPath !== undefined)('a rule in shadow', () => {
+  let service: TestService;
+  let browser: Browser;
+  beforeAll(async () => {
+    service = await startDemo();
+    browser = await launch();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+    service?.folders.remove();
+  });
+
+  test('[rules §1.6] is enabled, seen and promoted in the console', async () => {
+    const rule = { name: 'Candidate', description: '', trigger_config: { type: 'interval', interval_ms: 500 } };
+    const [id = 0] = await installRules(service, [{ ...rule, flow_json: flow('soc < 100') }]);
+    await service.command('POST', `/rules/${id}/disable`);
+    const { page, context, complaints } = await visit(browser, service);
+    await page.goto(`${service.base}/#/rules`);
+    await page.getByRole('button', { name: 'More actions for Candidate' }).click();
+    await page.getByRole('menuitem', { name: 'Enable in shadow' }).click();
+    await untilText(page.getByRole('dialog'), /Nothing is sent to the devices/);
+    await page.getByRole('dialog').getByRole('button', { name: 'Enable in shadow' }).click();
+    await untilText(page.locator('main'), /in shadow/);
+    await page.goto(`${service.base}/#/rules/${id}?panel=%22history%22`);
+    await page.getByTestId('history').locator('button[data-outcome="acted"]').first().click();
+    await untilText(page.getByTestId('run-details'), /not sent: shadow/);
+    expect((await service.read('/points/4/action/1/ownership')).text).not.toContain('Candidate');
+
+    await page.getByRole('button', { name: /More/ }).click();
+    await page.getByRole('menuitem', { name: 'Promote' }).click();
+    await untilText(page.getByRole('dialog'), /its writes go to the devices[\s\S]*battery · power_setpoint/);
+    await page.getByRole('dialog').getByRole('button', { name: 'Promote the rule' }).click();
+    await expect.poll(async () => (await service.read(`/rules/${id}`)).body['data']?.['mode']).toBe('live');
+    await expect.poll(async () => (await service.read('/points/4/action/1/ownership')).text).toContain('Candidate');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+});

@@ -79,6 +79,14 @@ export function steps(of: TestFolders): readonly Step[] {
     { operation: 'enable', id: 1, command: ['rules', 'enable', '1'] },
     { operation: 'reload', command: ['scheduler', 'reload'] },
     { operation: 'disable', id: 1, command: ['rules', 'disable', '1'] },
+    {
+      operation: 'enable',
+      id: 1,
+      body: { mode: 'shadow' },
+      command: ['rules', 'enable', '1', '--mode', 'shadow'],
+    },
+    { operation: 'promote', id: 1, command: ['rules', 'promote', '1'] },
+    { operation: 'disable', id: 1, command: ['rules', 'disable', '1'] },
     { operation: 'create', body: { name: 'Second' }, command: ['rules', 'create', '--name', 'Second'] },
     {
       operation: 'update',
@@ -228,6 +236,13 @@ export async function trace(
   afterThisTest(close);
   for (const step of stepsIn(of)) await door(service, await withOverride(service, step));
   await waitFor(async () => !(await service.read('/overrides')).text.includes('"kind":"override"'));
+  // An override that ends by itself is recorded once it has ended.
+  if (stepsIn(of).at(-1)?.operation === 'override')
+    await waitFor(async () => {
+      const headers = { authorization: `Bearer ${await service.token('Admin')}` };
+      const { text } = await service.request('GET', '/api/v1/audit/events?limit=1', { headers });
+      return text.includes('automation.point.expire') || undefined;
+    });
   const database = openDatabase(join(of.data, 'site.sqlite'));
   const rules = await database.query.selectFrom('rules').selectAll().orderBy('id').execute();
   const kept = await database.query

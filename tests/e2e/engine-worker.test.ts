@@ -21,6 +21,7 @@ const rule = {
   id: 1,
   revision: 1,
   enabled: true,
+  mode: 'live' as const,
   priority: 0,
   cooldown_ms: 600_000,
   trigger_config: null,

@@ -66,6 +66,7 @@ describe('[platform §8] the tools', () => {
       'automation_rule_list',
       'automation_rule_revision',
       'automation_rule_revisions',
+      'automation_rule_shadow-report',
       'automation_rule_status',
       'automation_rule_variables',
       'automation_scheduler_status',
@@ -94,7 +95,9 @@ describe('[platform §8] the tools', () => {
     expect(destructive.toSorted()).toEqual([
       ...['reset', 'update'].map((name) => `automation_parameter_${name}`),
       ...['limit', 'override', 'release'].map((name) => `automation_point_${name}`),
-      ...['delete', 'disable', 'enable', 'execute', 'restore', 'update'].map((name) => `automation_rule_${name}`),
+      ...['delete', 'disable', 'enable', 'execute', 'promote', 'restore', 'update'].map(
+        (name) => `automation_rule_${name}`,
+      ),
     ]);
     expect(tools.map(({ name }) => name).filter((name) => /data_processing|identity|session/.test(name))).toEqual([]);
     for (const { name } of tools) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);

@@ -38,7 +38,7 @@ const decided = [
   'GET /ws',
 ];
 
-/** [rules §2.8] revisions, [rules §10.1] backtest. */
+/** [rules §2.8] revisions, [rules §10.1] backtest, [rules §1.6] shadow. */
 const revisions = [
   `GET ${rules}/rules/:id/revisions`,
   `GET ${rules}/rules/:id/revisions/:revision`,
@@ -47,6 +47,8 @@ const revisions = [
   `POST ${rules}/rules/:id/restore`,
   `POST ${rules}/rules/:id/duplicate`,
   `POST ${rules}/rules/:id/backtest`,
+  `POST ${rules}/rules/:id/promote`,
+  `GET ${rules}/rules/:id/shadow-report`,
 ];
 
 /** [points §7], [points §8], [points §9] the site in view and in hand. */

@@ -10,7 +10,7 @@ test('[platform §3] every mutation by HTTP, by the command line and by the tool
   const command = await trace(async () => ({ door: byCommand, close: still }));
   const tools = await trace(toolDoor);
   expect(http.rules.map(({ id, name, enabled, revision }) => [id, name, enabled, revision])).toEqual([
-    [1, 'Fill', 0, 4],
+    [1, 'Fill', 0, 7],
     [2, 'Second', 0, 4],
     [3, 'Third', 0, 1],
     [4, 'Fill two', 0, 1],
@@ -18,7 +18,7 @@ test('[platform §3] every mutation by HTTP, by the command line and by the tool
   expect(
     http.revisions.map(({ rule_id, revision, action, reason }) => [rule_id, revision, action, reason]),
   ).toContainEqual([2, 4, 'automation.rule.restore', 'needed after all']);
-  expect(http.events).toHaveLength(41);
+  expect(http.events).toHaveLength(47);
   expect(http.events.at(-1)).toMatchObject({ action: 'automation.point.expire', outcome: 'succeeded' });
   expect(command).toEqual(http);
   expect(tools).toEqual(http);

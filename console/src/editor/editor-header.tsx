@@ -5,7 +5,7 @@ import { useMemo } from 'react';
 import { useLastRun } from '../live/stream.ts';
 import { Moment } from '../parts/moment.tsx';
 import { Tag } from '../parts/tag.tsx';
-import { useRuleActions } from '../rules/rule-actions.tsx';
+import { ShadowItem, useRuleActions } from '../rules/rule-actions.tsx';
 import { outcomeOf, reasonsOf, stateOf } from '../rules/rule-words.ts';
 import { type StoredRule, useRuleName, useRuleStatus } from '../server/queries.ts';
 import { BackIcon, MoreIcon, RedoIcon, UndoIcon } from '../shell/icons.tsx';
@@ -102,6 +102,7 @@ function HeaderTools({ rule, onSave, canSave, toggle, ask }: HeaderParts & Retur
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Item onClick={() => ask('run', rule)}>{t.rules.run}</Menu.Item>
+          <ShadowItem rule={rule} />
           <Menu.Item
             onClick={() => void navigate({ to: '/rules/$ruleId/revisions', params: { ruleId: String(rule.id) } })}
           >

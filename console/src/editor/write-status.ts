@@ -1,4 +1,4 @@
-/** What became of a write, in words: accepted, or refused and why; in a trial, that it would be sent. */
+/** What became of a write, in words: accepted, or refused and why; in a trial, that it would be sent; in shadow, that it was not. */
 import type { AnyRecord, ShownRun } from '../live/run-view.ts';
 import { t } from '../strings/index.ts';
 
@@ -8,6 +8,7 @@ export function writeStatus(
   action: AnyRecord['actions_executed'][number],
   kind: ShownRun['kind'],
 ): { ok: boolean; text: string; hint: string } {
+  if (action.success && action.reason === 'shadow') return { ok: true, text: words.shadow, hint: words.shadowHint };
   if (action.success)
     return {
       ok: true,

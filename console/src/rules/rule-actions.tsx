@@ -2,7 +2,7 @@
  * What can be done with a rule besides editing it, each behind a dialog that says in plain words what will happen. The
  * confirmation of the dialog is the confirmation that the service asks for, in the header and in the body.
  */
-import { Button, Group, List, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, List, Menu, Modal, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useState } from 'react';
 import { automation } from '../../../src/api/automation.ts';
@@ -15,7 +15,7 @@ import { t } from '../strings/index.ts';
 import { outcomeOf, warningText } from './rule-words.ts';
 import { writtenPoints } from './written-points.ts';
 
-type RuleAction = 'enable' | 'disable' | 'run' | 'delete';
+type RuleAction = 'enable' | 'shadow' | 'promote' | 'disable' | 'run' | 'delete';
 
 interface Asked {
   readonly action: RuleAction;
@@ -47,13 +47,24 @@ export function RuleActions({ children }: { children: ReactNode }) {
 const words = t.rules.dialog;
 const titles = {
   enable: words.enableTitle,
+  shadow: words.shadowTitle,
+  promote: words.promoteTitle,
   disable: words.disableTitle,
   run: words.runTitle,
   delete: words.deleteTitle,
 };
-const bodies = { enable: words.enableBody, disable: words.disableBody, run: words.runBody, delete: words.deleteBody };
+const bodies = {
+  enable: words.enableBody,
+  shadow: words.shadowBody,
+  promote: words.promoteBody,
+  disable: words.disableBody,
+  run: words.runBody,
+  delete: words.deleteBody,
+};
 const buttons = {
   enable: words.confirmEnable,
+  shadow: words.confirmShadow,
+  promote: words.confirmPromote,
   disable: words.confirmDisable,
   run: words.confirmRun,
   delete: words.confirmDelete,
@@ -69,6 +80,15 @@ async function perform({ action, rule }: Asked): Promise<string> {
       const { data, audit } = await call(automation.enable, input);
       const warnings = (data.data.warnings ?? []).map(warningText);
       return said([t.rules.done.enabled(rule.name), ...warnings].join(' '), audit);
+    }
+    case 'shadow': {
+      const { audit } = await call(automation.enable, { ...input, body: { mode: 'shadow' } });
+      return said(t.rules.done.shadow(rule.name), audit);
+    }
+    case 'promote': {
+      const { data, audit } = await call(automation.promote, input);
+      const warnings = (data.data.warnings ?? []).map(warningText);
+      return said([t.rules.done.promoted(rule.name), ...warnings].join(' '), audit);
     }
     case 'disable':
       return said(t.rules.done.disabled(rule.name), (await call(automation.disable, input)).audit);
@@ -103,7 +123,9 @@ function Dialog({ asked, onClose }: { asked: Asked; onClose: () => void }) {
     >
       <Stack gap="md">
         <Text size="sm">{bodies[action]}</Text>
-        {(action === 'enable' || action === 'run') && <MayWrite ruleId={rule.id} action={action} />}
+        {(action === 'enable' || action === 'promote' || action === 'run') && (
+          <MayWrite ruleId={rule.id} action={action} />
+        )}
         {action === 'run' && (
           <Text size="sm" c="dimmed">
             {words.runTryHint}
@@ -129,6 +151,14 @@ function Dialog({ asked, onClose }: { asked: Asked; onClose: () => void }) {
       </Stack>
     </Modal>
   );
+}
+
+/** The step between disabled and live, as an entry of a menu; none for a rule that is live. */
+export function ShadowItem({ rule }: { rule: Asked['rule'] & { readonly enabled: boolean; readonly mode: string } }) {
+  const ask = useRuleActions();
+  if (rule.enabled && rule.mode === 'live') return null;
+  const action = rule.enabled ? 'promote' : 'shadow';
+  return <Menu.Item onClick={() => ask(action, rule)}>{t.rules[action]}</Menu.Item>;
 }
 
 /** The points that the stored flow may write, by name. */

@@ -23,7 +23,9 @@ export function stateOf(status: ShownStatus | null | undefined): { word: StateWo
     'not-runnable': 'bad',
     unknown: 'warn',
   };
-  return { word, text: words.states[word], tone: tones[word] };
+  const text = words.states[word];
+  const inShadow = status?.mode === 'shadow' && status.enabled;
+  return { word, text: inShadow ? words.inShadow(text) : text, tone: inShadow ? 'info' : tones[word] };
 }
 
 function reasonText(code: string): string {

@@ -26,7 +26,7 @@ import { MoreIcon, PlayIcon, PlusIcon, SearchIcon } from '../shell/icons.tsx';
 import { t } from '../strings/index.ts';
 import { CreateRule } from './create-rule.tsx';
 import { ImportRules } from './import-rules.tsx';
-import { useRuleActions } from './rule-actions.tsx';
+import { ShadowItem, useRuleActions } from './rule-actions.tsx';
 import { type Filter, filters, type Sort, shownRules, sorts } from './rule-order.ts';
 import { needsAttention, outcomeOf, reasonsOf, stateOf } from './rule-words.ts';
 import classes from './rules-page.module.css';
@@ -285,6 +285,7 @@ function RowActions({ rule }: { rule: ListedRule }) {
           <Menu.Item leftSection={<PlayIcon size={15} />} onClick={() => ask('run', rule)}>
             {words.run}
           </Menu.Item>
+          <ShadowItem rule={rule} />
           <Menu.Item c="var(--sp-bad)" onClick={() => ask('delete', rule)}>
             {words.delete}
           </Menu.Item>

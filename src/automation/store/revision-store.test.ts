@@ -8,6 +8,7 @@ import { engines, type TestPlaces, testPlaces } from '../../testing/engines.ts';
 import { simulatedClock } from '../../testing/simulated-clock.ts';
 import { testAct } from '../../testing/tank-site.ts';
 import { createRevisionReader, type RevisionReader, type RuleAct, ruleDigest } from './revision-store.ts';
+import { revisionsInFile } from './revision-table.ts';
 import { createRuleStore, type RuleStore } from './rule-store.ts';
 
 const act = (action: string, more: Partial<RuleAct> = {}): RuleAct => ({
@@ -19,12 +20,13 @@ const act = (action: string, more: Partial<RuleAct> = {}): RuleAct => ({
 test('[rules §1.4] a database from before has the present state of each rule as its first revision', async () => {
   const folder = await testPlaces('sqlite');
   const file = String(folder.site);
+  const format = siteSchema.file.indexOf(revisionsInFile);
   const older = new DatabaseSync(file);
-  for (const step of siteSchema.file.slice(0, -1)) {
+  for (const step of siteSchema.file.slice(0, format)) {
     if (typeof step === 'string') older.exec(step);
     else step(older);
   }
-  older.exec(`PRAGMA user_version = ${siteSchema.file.length - 1}`);
+  older.exec(`PRAGMA user_version = ${format}`);
   older.exec(
     `INSERT INTO rules VALUES (4, 'old', NULL, 1, 2, 3, NULL, NULL, '{}', 9, '2025-01-01T00:00:00.000Z', '2025-02-01T00:00:00.000Z')`,
   );
@@ -39,6 +41,7 @@ test('[rules §1.4] a database from before has the present state of each rule as
       revision: 9,
       name: 'old',
       enabled: true,
+      mode: 'live',
       digest: ruleDigest(rule),
       action: null,
       author: null,
@@ -91,6 +94,7 @@ describe.each(engines)('revisions of rules on %s', (engine) => {
       revision: 2,
       name: 'a',
       enabled: false,
+      mode: 'live',
       digest: expect.stringMatching(/^[0-9a-f]{64}$/),
       action: 'automation.rule.update',
       author: { kind: 'user', id: 'tester' },

@@ -24,6 +24,7 @@ interface RevisionHead {
   readonly revision: number;
   readonly name: string;
   readonly enabled: boolean;
+  readonly mode: RuleRow['mode'];
   readonly digest: string;
   /** Null in the first revision of a rule from before revisions were kept, as are author and correlation id. */
   readonly action: string | null;
@@ -49,13 +50,16 @@ export interface RevisionReader {
 
 type RuleContent = Pick<
   RuleRow,
-  'name' | 'description' | 'priority' | 'cooldown_ms' | 'trigger_config' | 'flow_json' | 'nodes_json'
+  'name' | 'description' | 'mode' | 'priority' | 'cooldown_ms' | 'trigger_config' | 'flow_json' | 'nodes_json'
 >;
 
 /** SHA-256 over what the rule is; whether it is enabled is left out. Documents count as the texts that are stored. */
 export function ruleDigest(rule: RuleContent): string {
   const { name, description, priority, cooldown_ms, trigger_config, flow_json, nodes_json } = rule;
-  return sha256Hex(JSON.stringify({ name, description, priority, cooldown_ms, trigger_config, flow_json, nodes_json }));
+  const mode = rule.mode === 'live' ? undefined : rule.mode;
+  return sha256Hex(
+    JSON.stringify({ name, description, priority, cooldown_ms, trigger_config, flow_json, nodes_json, mode }),
+  );
 }
 
 /** Keeps the stored row of a rule as one of its revisions; `row` is that row, under the number that the revision gets. */
@@ -64,6 +68,7 @@ export async function keepRevision(transaction: Transaction, row: RuleRow, act: 
     'name',
     'description',
     'enabled',
+    'mode',
     'priority',
     'cooldown_ms',
     'trigger_config',
@@ -125,6 +130,7 @@ const headColumns = [
   'revision',
   'name',
   'enabled',
+  'mode',
   'digest',
   'action',
   'author_kind',
@@ -141,9 +147,18 @@ export function createRevisionReader(database: Database): RevisionReader {
     if (revision !== undefined) query = query.where('revision', '=', revision);
     const found = await query.orderBy('revision', 'desc').limit(1).executeTakeFirst();
     if (found === undefined) return null;
-    const { rule_id: id, enabled, name, description, priority, cooldown_ms, created_at, updated_at } = found;
+    const { rule_id: id, enabled, mode, name, description, priority, cooldown_ms, created_at, updated_at } = found;
     const { trigger_config, flow_json, nodes_json } = found;
-    const settings = { id, revision: found.revision, name, description, enabled: enabled !== 0, priority, cooldown_ms };
+    const settings = {
+      id,
+      revision: found.revision,
+      name,
+      description,
+      enabled: enabled !== 0,
+      mode,
+      priority,
+      cooldown_ms,
+    };
     const row = { ...settings, trigger_config, flow_json, nodes_json, created_at, updated_at };
     return { head: headOf(found, found.digest ?? ruleDigest(row)), row };
   };
@@ -167,6 +182,7 @@ interface HeadRow {
   readonly revision: number;
   readonly name: string;
   readonly enabled: number;
+  readonly mode: RuleRow['mode'];
   readonly action: string | null;
   readonly author_kind: string | null;
   readonly author_id: string | null;
@@ -182,6 +198,7 @@ function headOf(row: HeadRow, digest: string): RevisionHead {
     revision: row.revision,
     name: row.name,
     enabled: row.enabled !== 0,
+    mode: row.mode,
     digest,
     action: row.action,
     author: kind === null || id === null ? null : { kind, id },

@@ -2,6 +2,9 @@
  * The table of rule revisions in the site database (docs/formats), for each engine: each stored change of a rule as the row that it
  * left behind, append-only. Never edit a step that was released: add one.
  */
+import type { Generated } from 'kysely';
+import type { RuleMode } from '../engine-contract.ts';
+
 declare module '../../storage/database.ts' {
   interface SiteTables {
     rule_revision: RevisionsTable;
@@ -15,6 +18,7 @@ interface RevisionsTable {
   description: string | null;
   /** 0 or 1. */
   enabled: number;
+  mode: Generated<RuleMode>;
   priority: number;
   cooldown_ms: number;
   trigger_config: string | null;

@@ -29,6 +29,7 @@ describe.each(engines)('rules table on %s', (engine) => {
       name: 'first',
       description: null,
       enabled: false,
+      mode: 'live',
       priority: 0,
       cooldown_ms: 0,
       trigger_config: null,
@@ -118,7 +119,7 @@ describe.each(engines)('rules table on %s', (engine) => {
   test('[rules §2.2] a page of the list is read without the documents, which may be large', async () => {
     await store.create({ name: 'a', description: 'b' }, testAct);
     expect((await store.list({}, 1, 9)).rows).toEqual([
-      { id: 1, name: 'a', description: 'b', enabled: false, priority: 0 },
+      { id: 1, name: 'a', description: 'b', enabled: false, mode: 'live', priority: 0 },
     ]);
   });
 

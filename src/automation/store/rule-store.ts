@@ -12,12 +12,13 @@ import { keepRevision, newestRevision, type RuleAct } from './revision-store.ts'
 import type { RuleRow } from './rule-table.ts';
 
 /** One rule in a list; its documents may be large and are not read. */
-export type RuleSummary = Pick<RuleRow, 'id' | 'name' | 'description' | 'enabled' | 'priority'>;
+export type RuleSummary = Pick<RuleRow, 'id' | 'name' | 'description' | 'enabled' | 'mode' | 'priority'>;
 
 export type RuleHead = Pick<RuleRow, 'id' | 'revision' | 'enabled' | 'priority'>;
 
 interface RuleFilter {
   readonly enabled?: boolean | undefined;
+  readonly mode?: RuleRow['mode'] | undefined;
   /** Part of the name or description, upper and lower case alike. */
   readonly search?: string | undefined;
 }
@@ -32,6 +33,7 @@ export interface RuleChanges {
   /** Both flow columns, always together. */
   readonly flow?: { readonly flow_json: string | null; readonly nodes_json: string };
   readonly enabled?: boolean;
+  readonly mode?: RuleRow['mode'];
 }
 
 /** A rule that is to be stored, disabled unless its columns say otherwise; absent ones are as in a new rule. */
@@ -81,6 +83,7 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
     async list(filter, page, pageSize) {
       let query = database.query.selectFrom('rules');
       if (filter.enabled !== undefined) query = query.where('enabled', '=', filter.enabled ? 1 : 0);
+      if (filter.mode !== undefined) query = query.where('mode', '=', filter.mode);
       const search = filter.search?.toLowerCase();
       if (search !== undefined && search !== '') {
         query = query.where((on) =>
@@ -92,7 +95,7 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
       }
       const counted = await query.select((on) => on.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
       const rows = await query
-        .select(['id', 'name', 'description', 'enabled', 'priority'])
+        .select(['id', 'name', 'description', 'enabled', 'mode', 'priority'])
         .orderBy('priority', 'desc')
         .orderBy('id')
         .limit(pageSize)
@@ -155,7 +158,7 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
       for (let from = 0; from < ids.length; from += idsPerQuery) {
         const rows = await database.query
           .selectFrom('rules')
-          .select(['id', 'revision', 'enabled', 'priority', 'cooldown_ms', 'trigger_config', 'nodes_json'])
+          .select(['id', 'revision', 'enabled', 'mode', 'priority', 'cooldown_ms', 'trigger_config', 'nodes_json'])
           .where('id', 'in', ids.slice(from, from + idsPerQuery))
           .execute();
         for (const row of rows) rules.push({ ...row, enabled: row.enabled !== 0 });
@@ -169,7 +172,7 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
 /** A rule with the given columns; without any a disabled stub with an empty topology and no document [rules §1.3]. */
 export async function insertRule(
   transaction: Transaction,
-  { name, description, priority, cooldown_ms, trigger_config, flow, enabled }: NewRule,
+  { name, description, priority, cooldown_ms, trigger_config, flow, enabled, mode }: NewRule,
   at: string,
   rulesMax: number,
   act: RuleAct,
@@ -188,6 +191,7 @@ export async function insertRule(
       name,
       description: description ?? null,
       enabled: enabled === true ? 1 : 0,
+      mode: mode ?? 'live',
       priority: priority ?? 0,
       cooldown_ms: cooldown_ms ?? 0,
       trigger_config: trigger_config ?? null,

@@ -3,7 +3,7 @@
  * where a search looks at names. Never edit a step that was released: add one.
  */
 import type { Generated } from 'kysely';
-import type { EngineRule } from '../engine-contract.ts';
+import type { EngineRule, RuleMode } from '../engine-contract.ts';
 
 declare module '../../storage/database.ts' {
   interface SiteTables {
@@ -26,6 +26,7 @@ interface RulesTable {
   description: string | null;
   /** 0 or 1. */
   enabled: number;
+  mode: Generated<RuleMode>;
   priority: number;
   cooldown_ms: number;
   /** Documents are texts: their bytes are part of the contract. */
@@ -58,6 +59,12 @@ export const rulesInFile = `
 
 /** What a reload compares, without the large texts that lie between. */
 export const ruleHeadsInFile = 'CREATE INDEX rules_heads ON rules (id, revision, enabled, priority)';
+
+/** A rule in shadow is run and recorded, and commands nothing [rules §1.6]; so do its revisions say. */
+export const ruleModes = `
+  ALTER TABLE rules ADD COLUMN mode text NOT NULL DEFAULT 'live' CHECK (mode IN ('live', 'shadow'));
+  ALTER TABLE rule_revision ADD COLUMN mode text NOT NULL DEFAULT 'live' CHECK (mode IN ('live', 'shadow'));
+`;
 
 export const rulesOnServer = `
   CREATE TABLE rules (

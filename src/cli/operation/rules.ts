@@ -3,7 +3,7 @@ import { automation } from '../../api/automation.ts';
 import { ruleBacktest } from '../../api/backtest.ts';
 import { revisions } from '../../api/revisions.ts';
 import { CommandError, exitCodes } from '../exit.ts';
-import { printBacktest, printDifference, printRevisions } from '../revision-views.ts';
+import { printBacktest, printDifference, printRevisions, printShadowReport } from '../revision-views.ts';
 import { printExecution, printHistory, printRule, printRules, printStatus, printVariables } from '../rule-views.ts';
 import { painted, printable, type Terminal } from '../terminal.ts';
 import { operationCommand } from './operation-command.ts';
@@ -17,6 +17,7 @@ export const ruleCommands = [
       page: 'page number, from 1',
       page_size: 'rules per page, 1 to 100',
       enabled: 'only enabled rules, or only disabled ones',
+      mode: 'only live rules, or only those in shadow',
       search: 'only rules whose name or description contains it',
       include: { flags: '--status', text: 'with the state of each rule', value: 'status' },
     },
@@ -89,8 +90,8 @@ export const ruleCommands = [
   }),
   operationCommand('rules enable', automation.enable, {
     params,
-    members: { reason },
-    change: ({ path }) => `enable rule ${path['id']}`,
+    members: { mode: 'live, or shadow: run and record, and command nothing', reason },
+    change: ({ path, sent }) => `enable rule ${path['id']}${sent['mode'] === 'shadow' ? ' in shadow' : ''}`,
     print(terminal, { data }) {
       terminal.out(`${data.status} ${data.id}\n`);
       printWarnings(terminal, data.warnings ?? []);
@@ -101,6 +102,21 @@ export const ruleCommands = [
     members: { reason },
     change: ({ path }) => `disable rule ${path['id']}`,
     print: (terminal, { data }) => terminal.out(`${data.status} ${data.id}\n`),
+  }),
+  operationCommand('rules promote', automation.promote, {
+    params,
+    members: { reason },
+    change: ({ path }) => `let rule ${path['id']} command, which ran in shadow,`,
+    print(terminal, { data }) {
+      terminal.out(`${data.status} ${data.id}\n`);
+      printWarnings(terminal, data.warnings ?? []);
+    },
+  }),
+  operationCommand('rules shadow-report', automation.shadowReport, {
+    params,
+    description: 'compare what a rule in shadow decided with what another rule did',
+    members: { against: 'the number of the other rule', from: 'RFC 3339 time', to: 'RFC 3339 time' },
+    print: (terminal, { data }) => printShadowReport(terminal, data),
   }),
   operationCommand('rules delete', automation.remove, {
     params,

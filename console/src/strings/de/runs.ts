@@ -32,6 +32,8 @@ export const runs: typeof english = {
   accepted: 'angenommen',
   acceptedHint: 'Setpoint hat den Befehl angenommen. Das beweist nicht, dass das Gerät ihn ausgeführt hat.',
   refused: (why) => `abgelehnt: ${why}`,
+  shadow: 'nicht gesendet: Schatten',
+  shadowHint: 'Die Regel läuft im Schatten: Der Schreibvorgang wird aufgezeichnet, befohlen wird nichts.',
   wouldSend: 'würde gesendet',
   missing: (names) => `Kein brauchbarer Wert: ${names}`,
   notFiniteAt: (node) => `Ein Wert in ${node} ist keine endliche Zahl.`,

@@ -18,6 +18,7 @@ export const versionWords: typeof english = {
     restore: 'wiederhergestellt',
     duplicate: 'kopiert',
     import: 'importiert',
+    promote: 'übernommen',
   },
   restoredFrom: (n) => `aus Revision ${n}`,
   more: 'Ältere Revisionen zeigen',
@@ -31,6 +32,7 @@ export const versionWords: typeof english = {
   fields: {
     name: 'Name',
     description: 'Beschreibung',
+    mode: 'Modus',
     priority: 'Priorität',
     cooldown_ms: 'Pause (ms)',
     trigger_config: 'Auslöser',

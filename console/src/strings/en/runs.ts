@@ -32,6 +32,8 @@ export const runs = {
   acceptedHint: 'Setpoint accepted the command. This does not prove that the device executed it.',
   refused: (why: string) => `refused: ${why}`,
   wouldSend: 'would be sent',
+  shadow: 'not sent: shadow',
+  shadowHint: 'The rule runs in shadow: the write is recorded and nothing is commanded.',
   missing: (names: string) => `No usable value: ${names}`,
   notFiniteAt: (node: string) => `A value in ${node} is not a finite number.`,
   values: 'Values',

@@ -17,6 +17,7 @@ export const versionWords = {
     restore: 'restored',
     duplicate: 'copied',
     import: 'imported',
+    promote: 'promoted',
   },
   restoredFrom: (n: number) => `from revision ${n}`,
   more: 'Show older revisions',
@@ -30,6 +31,7 @@ export const versionWords = {
   fields: {
     name: 'Name',
     description: 'Description',
+    mode: 'Mode',
     priority: 'Priority',
     cooldown_ms: 'Cooldown (ms)',
     trigger_config: 'Trigger',

@@ -1,0 +1,74 @@
+/** The report of a rule in shadow [rules §1.6]: which recorded runs it compares. */
+import type { Answer, CallContext } from '../api/capability.ts';
+import { success } from '../api/capability.ts';
+import { Fault } from '../base/fault.ts';
+import { firstIdAt } from '../base/id.ts';
+import { queryTime } from '../base/timestamp.ts';
+import { createPace } from '../base/turns.ts';
+import type { ExecutionRecord } from '../rules/record.ts';
+import { shadowReport } from '../rules/shadow-report.ts';
+import { triggerKind } from '../rules/trigger/index.ts';
+import { effectiveTrigger } from '../rules/trigger/parse.ts';
+import { type AutomationParts, ruleIdParameter } from './automation-parts.ts';
+import { triggerOf } from './rule-document.ts';
+import type { RuleRow } from './store/rule-table.ts';
+
+/** Runs of each of the two rules that one report compares. */
+export const reportedRunsMax = 10_000;
+const runsPerPage = 500;
+
+export async function readShadowReport(parts: AutomationParts, context: CallContext): Promise<Answer> {
+  const id = ruleIdParameter(context);
+  const { against, from = '', to = '' } = context.query;
+  const [fromMs, toMs] = [queryTime('from', from), queryTime('to', to)];
+  if (fromMs > toMs) throw new Fault('invalid-input', 'query /from: must not be after to');
+  const shadow = await storedRule(parts, id);
+  const other = await storedRule(parts, Number(against));
+  const shadowRuns = await runsBetween(parts, shadow.id, fromMs, toMs, (run) => run.shadow === true);
+  const liveRuns = await runsBetween(parts, other.id, fromMs, toMs, (run) => run.shadow !== true);
+  return success(shadowReport(shadowRuns, liveRuns, toleranceMs(parts, shadow)));
+}
+
+async function storedRule({ store }: AutomationParts, id: number): Promise<RuleRow> {
+  const row = await store.get(id);
+  if (row === null) throw new Fault('not-found', `rule ${id} not found`);
+  return row;
+}
+
+/** A tick, or half a period where that is more. */
+function toleranceMs({ catalogue, engine }: AutomationParts, row: RuleRow): number {
+  const trigger = effectiveTrigger(triggerOf(row.trigger_config, catalogue()), row.cooldown_ms);
+  return Math.max(engine.tickIntervalMs, triggerKind(trigger.type).gateMs(trigger) / 2);
+}
+
+/** By time; manual runs are left out. */
+async function runsBetween(
+  { history, engine, clock }: AutomationParts,
+  ruleId: number,
+  fromMs: number,
+  toMs: number,
+  isWanted: (run: ExecutionRecord) => boolean,
+): Promise<ExecutionRecord[]> {
+  await engine.settle(ruleId).catch(() => undefined);
+  const first = firstIdAt(fromMs);
+  const pace = createPace(clock);
+  const runs: ExecutionRecord[] = [];
+  for (let before: string | undefined = firstIdAt(toMs + 1); before !== undefined; ) {
+    const page: string[] = await history.page(ruleId, before, runsPerPage);
+    before = undefined;
+    for (const text of page) {
+      // The engine wrote it.
+      const run = JSON.parse(text) as ExecutionRecord;
+      before = run.execution_id >= first ? run.execution_id : undefined;
+      if (before === undefined) break;
+      if (run.trigger.type !== 'manual' && isWanted(run)) runs.push(run);
+      await pace();
+    }
+    if (runs.length > reportedRunsMax)
+      throw new Fault(
+        'invalid-input',
+        `query /from: the rule ran more than ${reportedRunsMax} times; choose a shorter span`,
+      );
+  }
+  return runs.reverse();
+}
