@@ -100,7 +100,7 @@ instances:
 
 /** A connection that holds the write lock: to the service its disk stands still. */
 function stalledDisk(file: string): { readonly release: () => void } {
-  const database = new DatabaseSync(file);
+  const database = new DatabaseSync(file, { timeout: 5000 });
   database.exec('BEGIN IMMEDIATE');
   return {
     release() {
