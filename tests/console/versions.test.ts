@@ -6,14 +6,14 @@ import type { TestService } from '../e2e/running-service.ts';
 import { chromiumPath, installRules, launch, startDemo, visit } from './browser.ts';
 import { untilText } from './steps.ts';
 
-const at = { x: 0, y: 0 };
+const at = (step: number) => ({ x: 320 * step, y: 0 });
 const flow = (when: string) => ({
   nodes: [
-    { id: 'start', type: 'start', position: at, data: { config: { wires: { default: ['read'] } } } },
+    { id: 'start', type: 'start', position: at(0), data: { config: { wires: { default: ['read'] } } } },
     {
       id: 'read',
       type: 'input',
-      position: at,
+      position: at(1),
       data: {
         config: {
           variables: [{ name: 'soc', instance: 4, point_type: 'measurement', point: 1 }],
@@ -24,7 +24,7 @@ const flow = (when: string) => ({
     {
       id: 'decide',
       type: 'decision',
-      position: at,
+      position: at(2),
       data: {
         label: 'Full?',
         config: { branches: [{ name: 'full', when }], wires: { full: ['stop'], else: ['end'] } },
@@ -33,10 +33,10 @@ const flow = (when: string) => ({
     {
       id: 'stop',
       type: 'action',
-      position: at,
+      position: at(3),
       data: { config: { writes: [{ instance: 4, point: 1, value: 0 }], wires: { default: ['end'] } } },
     },
-    { id: 'end', type: 'end', position: at },
+    { id: 'end', type: 'end', position: at(4) },
   ],
   edges: [],
 });
@@ -137,9 +137,10 @@ describe.runIf(chromiumPath !== undefined)('a rule in shadow', () => {
   });
 
   test('[rules §1.6] is enabled, seen and promoted in the console', async () => {
-    const rule = { name: 'Candidate', description: '', trigger_config: { type: 'interval', interval_ms: 500 } };
-    const [id = 0] = await installRules(service, [{ ...rule, flow_json: flow('soc < 100') }]);
-    await service.command('POST', `/rules/${id}/disable`);
+    const trigger_config = { type: 'interval', interval_ms: 500 };
+    const made = await service.command('POST', '/rules', { name: 'Candidate' });
+    const id = Number(made.body['data']?.['id']);
+    await service.command('PUT', `/rules/${id}`, { trigger_config, flow_json: flow('soc < 100') });
     const { page, context, complaints } = await visit(browser, service);
     await page.goto(`${service.base}/#/rules`);
     await page.getByRole('button', { name: 'More actions for Candidate' }).click();
@@ -158,6 +159,35 @@ describe.runIf(chromiumPath !== undefined)('a rule in shadow', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Promote the rule' }).click();
     await expect.poll(async () => (await service.read(`/rules/${id}`)).body['data']?.['mode']).toBe('live');
     await expect.poll(async () => (await service.read('/points/4/action/1/ownership')).text).toContain('Candidate');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('[rules §1.4] a past run is drawn on the flow of its own revision, which cannot be changed', async () => {
+    const rule = { name: 'Edited', description: '', trigger_config: { type: 'interval', interval_ms: 500 } };
+    const [id = 0] = await installRules(service, [{ ...rule, flow_json: flow('soc < 100') }]);
+    const newest = async () => {
+      const { text } = await service.read(`/rules/${id}/history?limit=1`);
+      return /"execution_id":"([0-9a-f-]+)"/.exec(text)?.[1];
+    };
+    await expect.poll(newest).toBeDefined();
+    const run = await newest();
+    await service.command('PUT', `/rules/${id}`, { flow_json: flow('soc < 99') });
+    const { page, context, complaints } = await visit(browser, service);
+    await page.goto(`${service.base}/#/rules/${id}`);
+    const canvas = page.getByTestId('canvas');
+    await untilText(canvas, /soc < 99/);
+    await page.goto(`${service.base}/#/rules/${id}?panel=%22history%22&run=%22${run}%22`);
+    await page.getByText('The canvas shows that revision').waitFor();
+    await untilText(canvas, /soc < 100/);
+    await untilText(canvas, /battery|soc =/);
+    expect(await canvas.textContent()).not.toContain('soc < 99');
+    await page.locator('[data-node="decide"]').click();
+    await page.keyboard.press('Delete');
+    await untilText(canvas, /soc < 100/);
+    expect(await page.getByTestId('dirty').getAttribute('data-dirty')).toBe('false');
+    await page.getByRole('link', { name: 'Revisions' }).click();
+    await page.getByTestId('revision').waitFor();
     expect(complaints).toEqual([]);
     await context.close();
   });

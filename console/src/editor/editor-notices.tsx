@@ -1,5 +1,6 @@
 /** What one must know of the draft before going on: where it comes from, and that somebody else has saved. */
 import { Button } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
 import type { ShownRun } from '../live/run-view.ts';
 import { Notice } from '../parts/tag.tsx';
 import type { StoredRule } from '../server/queries.ts';
@@ -54,7 +55,20 @@ export function EditorNotices({ rule, run, onConflict }: NoticeParts) {
         </Notice>
       )}
       {run?.kind === 'history' && run.record.rule_revision !== rule.revision && (
-        <Notice tone="info">{t.runs.otherRevision(run.record.rule_revision, rule.revision)}</Notice>
+        <Notice
+          tone="info"
+          action={
+            <Link
+              to="/rules/$ruleId/revisions"
+              params={{ ruleId: String(rule.id) }}
+              search={{ revision: run.record.rule_revision }}
+            >
+              {words.revisions}
+            </Link>
+          }
+        >
+          {t.runs.otherRevision(run.record.rule_revision)}
+        </Notice>
       )}
     </div>
   );

@@ -34,6 +34,7 @@ const words = t.editor;
 const Canvas = later(async () => (await import('./canvas.tsx')).Canvas);
 const SaveDialog = later(async () => (await import('./save-dialog.tsx')).SaveDialog);
 const ConflictDialog = later(async () => (await import('./conflict-dialog.tsx')).ConflictDialog);
+const PastFlow = later(async () => (await import('../versions/past-flow.tsx')).PastFlow);
 const FlowList = later(async () => (await import('./flow-list.tsx')).FlowList);
 const Inspector = later(async () => (await import('./inspector.tsx')).Inspector);
 const TrialPanel = later(async () => (await import('../trial/trial-panel.tsx')).TrialPanel);
@@ -123,7 +124,8 @@ function useEditorView(
 
 export function Editor({ rule, catalogue }: EditorParts) {
   const store = useDraftStore();
-  const { flow } = useDraft().history.present;
+  const { isDirty, history } = useDraft();
+  const { flow } = history.present;
   const { content, checked, sentence } = useChecked(catalogue);
   const where = usePanel();
   const editor = useEditorView(catalogue, checked, where);
@@ -134,11 +136,21 @@ export function Editor({ rule, catalogue }: EditorParts) {
   const run = useRun(rule.id, trial, where.chosenRun ?? null, hidden);
   useUndoKeys(store.undo, store.redo);
   useEffect(() => after(restAfterMs, () => void Promise.all(rest.map((part) => part.preload()))), []);
+  // What saves a draft is there before the service may go away.
+  useEffect(() => {
+    if (isDirty) void Promise.all([SaveDialog.preload(), ConflictDialog.preload()]);
+  }, [isDirty]);
   const toLive = (): void => {
     setTrial(null);
     setHidden(false);
     where.show(where.panel);
   };
+  const past = pastRevision(run, rule);
+  const stage = (
+    <Stage rule={rule} show={where.show}>
+      <ShownSign run={run} hidden={hidden} onLive={toLive} onHide={() => setHidden(true)} />
+    </Stage>
+  );
   return (
     <ReactFlowProvider>
       <editorContext.Provider value={editor}>
@@ -150,9 +162,13 @@ export function Editor({ rule, catalogue }: EditorParts) {
             </p>
             <EditorNotices rule={rule} run={run} onConflict={() => setDialog('conflict')} />
             <div className={classes['body']}>
-              <Stage rule={rule} show={where.show}>
-                <ShownSign run={run} hidden={hidden} onLive={toLive} onHide={() => setHidden(true)} />
-              </Stage>
+              {past === null ? (
+                stage
+              ) : (
+                <PastFlow ruleId={rule.id} revision={past}>
+                  {stage}
+                </PastFlow>
+              )}
               <SidePanel rule={rule} content={content} where={where} onTrial={setTrial} />
             </div>
           </div>
@@ -164,6 +180,11 @@ export function Editor({ rule, catalogue }: EditorParts) {
       </editorContext.Provider>
     </ReactFlowProvider>
   );
+}
+
+/** The revision of a run that is not the stored one: the run is drawn on that. */
+function pastRevision(run: ShownRun | null, { revision }: StoredRule): number | null {
+  return run?.kind === 'history' && run.record.rule_revision !== revision ? run.record.rule_revision : null;
 }
 
 interface StageParts {

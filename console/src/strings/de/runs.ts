@@ -10,7 +10,7 @@ export const runs: typeof english = {
   backToLive: 'Zurück zu live',
   hide: 'Lauf ausblenden',
   none: 'Die Regel ist noch nicht gelaufen.',
-  otherRevision: (run, shown) => `Dieser Lauf gehört zu Revision ${run}. Gezeichnet ist Revision ${shown}.`,
+  otherRevision: (run) => `Dieser Lauf nutzte Revision ${run}. Die Zeichenfläche zeigt diese Revision.`,
   draftDiffers: 'Dieser Lauf gehört zur gespeicherten Fassung; Ihr Entwurf weicht davon ab.',
   manual: 'von Hand',
   triggerPoint: (point) => `${point} hat sich geändert`,

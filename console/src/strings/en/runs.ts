@@ -9,7 +9,7 @@ export const runs = {
   backToLive: 'Back to live',
   hide: 'Hide the run',
   none: 'The rule has not run yet.',
-  otherRevision: (run: number, shown: number) => `This run used revision ${run}. The canvas shows revision ${shown}.`,
+  otherRevision: (run: number) => `This run used revision ${run}. The canvas shows that revision.`,
   draftDiffers: 'This run used the stored version, which differs from your draft.',
   manual: 'by hand',
   triggerPoint: (point: string) => `${point} changed`,
