@@ -107,7 +107,7 @@ export function printExecution(terminal: Terminal, data: Data<'execute'>): void 
   const { execution } = data;
   printProperties(terminal, {
     outcome: data.outcome,
-    actions: `${data.actions_succeeded} of ${data.actions_attempted} accepted`,
+    actions: `${data.actions_succeeded} of ${data.actions_attempted} accepted${execution.shadow === true ? ', none sent: shadow' : ''}`,
     branch: execution.matched_condition,
     path: execution.execution_path.join(' → '),
     wrote: wrote(execution),
@@ -124,6 +124,7 @@ export function printStatus(terminal: Terminal, status: Status): void {
   printProperties(terminal, {
     rule_id: status.rule_id,
     enabled: status.enabled,
+    mode: status.mode,
     runnable: status.runnable,
     state: status.state,
     reasons: status.reasons.map(({ code }) => code).join(', ') || null,
@@ -148,10 +149,15 @@ function pointOf(point: { readonly instance: number; readonly point_type: string
   return `${point.instance}:${point.point} ${point.point_type}`;
 }
 
+/** A write in shadow succeeds, and is not sent. */
+function sentAs(reason: string | undefined): string {
+  return reason === 'shadow' ? ' (shadow, not sent)' : '';
+}
+
 function wrote(run: Execution): Cell {
   const texts = run.actions_executed.map(
     (action) =>
-      `${action.instance}:${action.point} = ${action.written ?? action.value ?? 'nothing'}${action.success ? '' : ` (${action.reason ?? 'failed'})`}`,
+      `${action.instance}:${action.point} = ${action.written ?? action.value ?? 'nothing'}${action.success ? sentAs(action.reason) : ` (${action.reason ?? 'failed'})`}`,
   );
   return texts.length === 0 ? null : texts.join(', ');
 }

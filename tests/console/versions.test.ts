@@ -148,6 +148,8 @@ describe.runIf(chromiumPath !== undefined)('a rule in shadow', () => {
     await untilText(page.getByRole('dialog'), /Nothing is sent to the devices/);
     await page.getByRole('dialog').getByRole('button', { name: 'Enable in shadow' }).click();
     await untilText(page.locator('main'), /in shadow/);
+    await page.goto(`${service.base}/#/`);
+    await untilText(page.locator('main'), /power_setpoint to 0 kW not sent: shadow/);
     await page.goto(`${service.base}/#/rules/${id}?panel=%22history%22`);
     await page.getByTestId('history').locator('button[data-outcome="acted"]').first().click();
     await untilText(page.getByTestId('run-details'), /not sent: shadow/);

@@ -116,7 +116,7 @@ function RunRow({ record, catalogue, chosen, onChoose }: RowParts) {
       </span>
       <span className={classes['rowText']}>
         {triggerWords(record, catalogue)}, {words.duration(shownDuration(record.duration_us / 1000))}
-        {actions.length > 0 && `, ${words.writes(accepted, actions.length)}`}
+        {actions.length > 0 && `, ${record.shadow === true ? words.shadow : words.writes(accepted, actions.length)}`}
         {record.matched_condition !== null && ` · ${record.matched_condition}`}
       </span>
       {record.error !== null && <span className={classes['rowText']}>{errorWords(record)}</span>}

@@ -64,6 +64,7 @@ function written(run: PointRun, point: PointEntry): string {
     .filter(
       (action) =>
         action.success &&
+        action.reason !== 'shadow' &&
         action.instance === point.instance &&
         action.point_type === point.point_type &&
         action.point === point.point,

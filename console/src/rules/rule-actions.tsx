@@ -96,7 +96,8 @@ async function perform({ action, rule }: Asked): Promise<string> {
       return said(t.rules.done.deleted(rule.name), (await call(automation.remove, input)).audit);
     case 'run': {
       const { data, audit } = await call(automation.execute, input);
-      const { outcome, actions_attempted, actions_succeeded } = data.data;
+      const { outcome, actions_attempted, actions_succeeded, execution } = data.data;
+      if (execution.shadow === true) return said(t.rules.done.ranShadow(outcomeOf(outcome).text), audit);
       return said(t.rules.done.ran(outcomeOf(outcome).text, actions_succeeded, actions_attempted), audit);
     }
   }

@@ -14,7 +14,8 @@ export function decisionText(record: RunRecord, points: ReadonlyMap<string, Poin
     const point = points.get(keyOf(action));
     const name = point === undefined ? keyOf(action) : `${point.instance_name} ${point.name}`;
     const value = withUnit(action.written ?? action.value, point?.unit);
-    return action.success ? words.wrote(name, value) : words.refused(name, value, writeStatus(action, 'history').text);
+    const isSent = action.success && action.reason !== 'shadow';
+    return isSent ? words.wrote(name, value) : words.refused(name, value, writeStatus(action, 'history').text);
   });
   const { matched_condition: condition } = record;
   const did = writes.length === 0 ? words.nothing : writes.join(', ');

@@ -126,6 +126,7 @@ export const rules: typeof english = {
     disabled: (name) => `„${name}“ ist inaktiv.`,
     deleted: (name) => `„${name}“ ist gelöscht.`,
     created: (name) => `„${name}“ ist angelegt.`,
+    ranShadow: (outcome) => `${outcome}, im Schatten: Es wurde nichts gesendet.`,
     ran: (outcome, succeeded, attempted) =>
       attempted === 0
         ? `${outcome}. Es gab nichts zu schreiben.`

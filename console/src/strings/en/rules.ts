@@ -117,6 +117,7 @@ export const rules = {
     disabled: (name: string) => `Disabled “${name}”.`,
     deleted: (name: string) => `Deleted “${name}”.`,
     created: (name: string) => `Created “${name}”.`,
+    ranShadow: (outcome: string) => `${outcome}, in shadow: nothing was sent.`,
     ran: (outcome: string, succeeded: number, attempted: number) =>
       attempted === 0
         ? `${outcome}. There was nothing to write.`
