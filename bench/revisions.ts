@@ -52,7 +52,7 @@ function processorMs(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * msPerTick;
 }
 
-const folders = siteFolders(site);
+const folders = siteFolders(site, 'http: { mutations_per_minute: 100000 }\n');
 try {
   const running = await startSite(folders);
   const { id } = (await running.call('POST', '/rules', { name: 'bench', confirmed: true })) as { id: number };
