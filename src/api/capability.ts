@@ -78,6 +78,8 @@ export interface CallContext {
   readonly requestId: string | undefined;
   /** The Last-Event-ID header as it came; undefined when absent. */
   readonly lastEventId?: string | undefined;
+  /** Aborted when the caller went before the answer was there; for work that is worth ending then. */
+  readonly gone?: (() => AbortSignal) | undefined;
   readonly audit: CallAudit;
 }
 

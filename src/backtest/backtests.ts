@@ -17,8 +17,8 @@ export class Backtests {
     this.#clock = clock;
   }
 
-  /** Refuses with `backtest-busy`, `deadline-exceeded` or what the job refuses with. */
-  async run(job: BacktestJob): Promise<BacktestResult> {
+  /** Refuses with `backtest-busy`, `deadline-exceeded` or what the job refuses with. Ends when nobody waits for it any more. */
+  async run(job: BacktestJob, gone?: AbortSignal): Promise<BacktestResult> {
     const { concurrent_max: most, deadline_ms: deadlineMs } = job.limits;
     if (this.#running >= most)
       throw new Fault('backtest-busy', `${most} backtests are running; try again when one has ended`);
@@ -30,8 +30,15 @@ export class Backtests {
       const late = (): Fault =>
         new Fault('deadline-exceeded', `the backtest took longer than ${deadlineMs} ms; choose a shorter window`);
       const caller = callThread<BacktestMethods, number>(worker, this.#clock, deadlineMs, late);
+      gone?.addEventListener('abort', () => void worker.terminate(), { once: true });
       worker.on('error', () => undefined);
-      worker.on('exit', () => caller.close(new Fault('internal-error', 'the backtest ended without an answer')));
+      worker.on('exit', () =>
+        caller.close(
+          this.#ended || gone?.aborted === true
+            ? new Fault('not-ready', 'the backtest was ended before its answer')
+            : new Fault('internal-error', 'the backtest ended without an answer'),
+        ),
+      );
       return await caller.call('run', null);
     } finally {
       this.#running--;

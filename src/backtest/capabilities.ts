@@ -65,7 +65,7 @@ async function run(parts: BacktestCapabilityParts, context: CallContext): Promis
     history,
     runtime,
   };
-  const result = await parts.backtests.run(job);
+  const result = await parts.backtests.run(job, context.gone?.());
   const { fromMs, toMs } = window;
   const answer = {
     rule_id: id,

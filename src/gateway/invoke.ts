@@ -47,6 +47,8 @@ export interface Call {
   readonly header: (name: string) => string | undefined;
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
+  /** Aborted when the caller went before the answer was there. */
+  readonly gone?: () => AbortSignal;
   /** Told how the record of an audited call ended, whatever the call's own end: `x-svc-audit`. */
   readonly onAudit: (state: 'recorded' | 'incomplete') => void;
 }
@@ -103,6 +105,7 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
         ifMatch: unquoted(call.header('if-match')),
         lastEventId: call.header('last-event-id'),
         requestId: call.header('x-request-id'),
+        gone: call.gone,
         audit: {
           note: (details) => void Object.assign(notes, details),
           record: (action, details) => audit.recordStep(call, subject, run.resolution?.resourceId, action, details),

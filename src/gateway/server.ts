@@ -203,7 +203,18 @@ function callOf(request: FastifyRequest, reply: FastifyReply, limits: GatewayLim
     params: request.params as Readonly<Record<string, string>>,
     query: queryOf(request.url),
     onAudit: (state) => void reply.header('x-svc-audit', state),
+    gone: () => goneSignal(reply),
   };
+}
+
+function goneSignal({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  const closed = (): void => {
+    if (!raw.writableFinished) gone.abort();
+  };
+  if (raw.destroyed) closed();
+  else raw.once('close', closed);
+  return gone.signal;
 }
 
 /** What proxies leave behind: one on this machine speaks for callers that are not. */

@@ -18,6 +18,7 @@ const oneEngine: Readonly<Record<string, string>> = {
   'tests/e2e/shared-history.test.ts': 'several machines on a server',
   'tests/e2e/migrate.test.ts': 'the move from one engine to the other',
   'tests/e2e/identity.test.ts': 'keys and scope are files beside either engine',
+  'src/backtest/backtests.test.ts': 'threads and their ends; what they read is tested over HTTP on both',
   'tests/soak/': 'long runs; audit readers of a file, machines on a server',
 };
 

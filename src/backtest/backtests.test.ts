@@ -1,0 +1,70 @@
+/** Backtests beside the service [rules §10.5]: how many, how long, and for whom. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { automationLimits } from '../automation/limits.ts';
+import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
+import { systemClock } from '../base/clock.ts';
+import { historyLimits } from '../historian/limits.ts';
+import { openHistorian } from '../historian/open-historian.ts';
+import { engineRule, tankSite } from '../testing/tank-site.ts';
+import { Backtests } from './backtests.ts';
+import type { BacktestJob } from './job.ts';
+import { ruleBacktestLimits } from './limits.ts';
+
+describe('[rules §10.5] backtests', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'backtests-'));
+  const [history, runtime] = [join(folder, 'history.sqlite'), join(folder, 'runtime.sqlite')];
+  beforeAll(async () => {
+    await openRuntimeDatabase(runtime).close();
+    const historian = openHistorian(history, historyLimits);
+    await historian.append([{ series: { instance: 1, point: 1 }, eventMs: 1, ingestedMs: 1, value: 1, quality: 1 }]);
+    await historian.close();
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  /** A rule that is evaluated at each tick of `days`: 864,000 times a day. */
+  const job = (days: number, limits: Partial<BacktestJob['limits']> = {}): BacktestJob => ({
+    mode: 'recorded',
+    site: tankSite,
+    parameters: tankSite.parameters,
+    candidate: engineRule(1, { trigger_config: '{"type":"interval","interval_ms":1}' }),
+    running: null,
+    baseline: null,
+    revisions: [1],
+    fromMs: 0,
+    toMs: days * 86_400_000,
+    pointsMax: 10,
+    limits: { ...ruleBacktestLimits, ...automationLimits, evaluations_max: 100_000_000, concurrent_max: 1, ...limits },
+    historyLimits,
+    history,
+    runtime,
+  });
+  const short = job(0.001);
+
+  test('one ends when nobody waits for it any more, and makes room', async () => {
+    const backtests = new Backtests(systemClock);
+    const caller = new AbortController();
+    const long = backtests.run(job(100), caller.signal);
+    await expect(backtests.run(short)).rejects.toMatchObject({ code: 'backtest-busy', retryable: true });
+    caller.abort();
+    await expect(long).rejects.toMatchObject({ code: 'not-ready' });
+    expect(await backtests.run(short)).toMatchObject({ evaluations: 864 });
+  });
+
+  test('one that takes longer than its deadline ends, and makes room', async () => {
+    const backtests = new Backtests(systemClock);
+    await expect(backtests.run(job(100, { deadline_ms: 500 }))).rejects.toMatchObject({ code: 'deadline-exceeded' });
+    expect(await backtests.run(short)).toMatchObject({ evaluations: 864 });
+  });
+
+  test('a service that stops ends those that run, and begins none', async () => {
+    const backtests = new Backtests(systemClock);
+    const long = backtests.run(job(100));
+    const ended = expect(long).rejects.toMatchObject({ code: 'not-ready' });
+    await backtests.stop();
+    await ended;
+    await expect(backtests.run(short)).rejects.toMatchObject({ code: 'not-ready' });
+  });
+});
