@@ -97,9 +97,9 @@ try {
       history,
       runtime,
     };
-    await runBacktest({ ...job, toMs: fromMs + (toMs - fromMs) / 20 }, () => undefined);
+    await runBacktest({ ...job, toMs: fromMs + (toMs - fromMs) / 20 });
     const before = process.cpuUsage();
-    const { evaluations } = await runBacktest(job, () => undefined);
+    const { evaluations } = await runBacktest(job);
     const { user, system } = process.cpuUsage(before);
     const coreMs = (user + system) / 1000;
     const share = ((coreMs / size.days) * asked.days * asked.rules) / asked.coreMs;

@@ -69,10 +69,10 @@ const ruleRoute = createRoute({
   },
 });
 
-const versionsRoute = createRoute({
+const revisionsRoute = createRoute({
   getParentRoute: () => root,
   path: '/rules/$ruleId/revisions',
-  component: later(async () => (await import('./versions/versions-page.tsx')).VersionsPage),
+  component: later(async () => (await import('./revisions/revisions-page.tsx')).RevisionsPage),
   validateSearch: (search: Readonly<Record<string, unknown>>): { revision?: number } =>
     typeof search['revision'] === 'number' ? { revision: search['revision'] } : {},
 });
@@ -109,7 +109,7 @@ const routeTree = root.addChildren([
   usersRoute,
   rulesRoute,
   ruleRoute,
-  versionsRoute,
+  revisionsRoute,
   auditRoute,
   forecastsRoute,
 ]);

@@ -39,7 +39,7 @@ async function list({ revisions: kept }: AutomationParts, context: CallContext):
   const id = ruleIdParameter(context);
   const limit = Number(context.query['limit'] ?? defaultLimit);
   const before = context.query['before'];
-  // One more than asked for tells whether a further page exists.
+  // One more than asked for, to know whether a further page exists.
   const found = await kept.page(id, before === undefined ? undefined : Number(before), limit + 1);
   if (found.length === 0 && before === undefined) throw new Fault('not-found', `rule ${id} not found`);
   const page = found.slice(0, limit);

@@ -2,20 +2,19 @@
 import type { Answer, CallContext } from '../api/capability.ts';
 import { success } from '../api/capability.ts';
 import { Fault } from '../base/fault.ts';
-import { firstIdAt } from '../base/id.ts';
 import { queryTime } from '../base/timestamp.ts';
-import { createPace } from '../base/turns.ts';
+import { nextTurn } from '../base/turns.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import { shadowReport } from '../rules/shadow-report.ts';
 import { triggerKind } from '../rules/trigger/index.ts';
 import { effectiveTrigger } from '../rules/trigger/parse.ts';
 import { type AutomationParts, ruleIdParameter } from './automation-parts.ts';
 import { triggerOf } from './rule-document.ts';
+import { runsBetween } from './runs-between.ts';
 import type { RuleRow } from './store/rule-table.ts';
 
 /** Runs of each of the two rules that one report compares. */
 export const reportedRunsMax = 10_000;
-const runsPerPage = 500;
 
 export async function readShadowReport(parts: AutomationParts, context: CallContext): Promise<Answer> {
   const id = ruleIdParameter(context);
@@ -24,8 +23,8 @@ export async function readShadowReport(parts: AutomationParts, context: CallCont
   if (fromMs > toMs) throw new Fault('invalid-input', 'query /from: must not be after to');
   const shadow = await storedRule(parts, id);
   const other = await storedRule(parts, Number(against));
-  const shadowRuns = await runsBetween(parts, shadow.id, fromMs, toMs, (run) => run.shadow === true);
-  const liveRuns = await runsBetween(parts, other.id, fromMs, toMs, (run) => run.shadow !== true);
+  const shadowRuns = await scheduledRuns(parts, shadow.id, fromMs, toMs + 1, (run) => run.shadow === true);
+  const liveRuns = await scheduledRuns(parts, other.id, fromMs, toMs + 1, (run) => run.shadow !== true);
   return success(shadowReport(shadowRuns, liveRuns, toleranceMs(parts, shadow)));
 }
 
@@ -42,33 +41,23 @@ function toleranceMs({ catalogue, engine }: AutomationParts, row: RuleRow): numb
 }
 
 /** By time; manual runs are left out. */
-async function runsBetween(
+async function scheduledRuns(
   { history, engine, clock }: AutomationParts,
   ruleId: number,
   fromMs: number,
-  toMs: number,
+  endMs: number,
   isWanted: (run: ExecutionRecord) => boolean,
 ): Promise<ExecutionRecord[]> {
   await engine.settle(ruleId).catch(() => undefined);
-  const first = firstIdAt(fromMs);
-  const pace = createPace(clock);
   const runs: ExecutionRecord[] = [];
-  for (let before: string | undefined = firstIdAt(toMs + 1); before !== undefined; ) {
-    const page: string[] = await history.page(ruleId, before, runsPerPage);
-    before = undefined;
-    for (const text of page) {
-      // The engine wrote it.
-      const run = JSON.parse(text) as ExecutionRecord;
-      before = run.execution_id >= first ? run.execution_id : undefined;
-      if (before === undefined) break;
-      if (run.trigger.type !== 'manual' && isWanted(run)) runs.push(run);
-      await pace();
-    }
+  for await (const page of runsBetween(history, ruleId, fromMs, endMs)) {
+    runs.push(...page.filter((run) => run.trigger.type !== 'manual' && isWanted(run)));
     if (runs.length > reportedRunsMax)
       throw new Fault(
         'invalid-input',
         `query /from: the rule ran more than ${reportedRunsMax} times; choose a shorter span`,
       );
+    await nextTurn(clock);
   }
   return runs.reverse();
 }

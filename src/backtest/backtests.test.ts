@@ -4,13 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { automationLimits } from '../automation/limits.ts';
+import { createHistoryStore } from '../automation/store/history-store.ts';
 import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { systemClock } from '../base/clock.ts';
+import { firstIdAt } from '../base/id.ts';
 import { historyLimits } from '../historian/limits.ts';
 import { openHistorian } from '../historian/open-historian.ts';
 import { engineRule, tankSite } from '../testing/tank-site.ts';
 import { Backtests } from './backtests.ts';
-import type { BacktestJob } from './job.ts';
+import { type BacktestJob, runBacktest } from './job.ts';
 import { ruleBacktestLimits } from './limits.ts';
 
 describe('[rules §10.5] backtests', () => {
@@ -42,6 +44,37 @@ describe('[rules §10.5] backtests', () => {
     runtime,
   });
   const short = job(0.001);
+
+  test('at most recorded_runs_max recorded runs are compared, the newest, and a note says so', async () => {
+    const store = openRuntimeDatabase(runtime);
+    await createHistoryStore(store).append({
+      rows: [1000, 2000, 3000].map((atMs) => {
+        const run = {
+          execution_id: `${firstIdAt(atMs)}-7000-8000-000000000000`,
+          rule_id: 1,
+          rule_revision: 1,
+          started_at: new Date(atMs).toISOString(),
+          trigger: { type: 'interval' },
+          outcome: 'no_action',
+          execution_path: ['s', 'i', 'd', 'e'],
+          actions_executed: [],
+          variable_values: { x: 1, limit: 10 },
+        };
+        return { execution_id: run.execution_id, rule_id: 1, unchanged: true, record: JSON.stringify(run) };
+      }),
+      states: [],
+      gone: [],
+      claims: [],
+      segments: [],
+    });
+    await store.close();
+    const all = await runBacktest(job(0.001, { recorded_runs_max: 3 }));
+    expect([all.agreement?.compared, all.agreement?.equal]).toEqual([3, 3]);
+    expect(all.notes).not.toContain('newest-recorded-runs');
+    const newest = await runBacktest(job(0.001, { recorded_runs_max: 2 }));
+    expect([newest.agreement?.compared, newest.agreement?.equal]).toEqual([2, 2]);
+    expect(newest.notes).toContain('newest-recorded-runs');
+  });
 
   test('one ends when nobody waits for it any more, and makes room', async () => {
     const backtests = new Backtests(systemClock);

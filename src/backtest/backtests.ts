@@ -7,6 +7,8 @@ import type { BacktestResult } from '../rules/backtest/backtest.ts';
 import type { BacktestMethods } from './backtest-thread.ts';
 import type { BacktestJob } from './job.ts';
 
+const ended = (): Fault => new Fault('not-ready', 'the backtest was ended before its answer; try again');
+
 export class Backtests {
   readonly #clock: Clock;
   #running = 0;
@@ -22,20 +24,20 @@ export class Backtests {
     const { concurrent_max: most, deadline_ms: deadlineMs } = job.limits;
     if (this.#running >= most)
       throw new Fault('backtest-busy', `${most} backtests are running; try again when one has ended`);
-    if (this.#ended) throw new Fault('not-ready', 'the service is stopping');
+    if (this.#ended || gone?.aborted === true) throw ended();
     this.#running++;
     const worker = new Worker(new URL('./backtest-thread.ts', import.meta.url), { workerData: job, name: 'backtest' });
     this.#workers.add(worker);
     try {
       const late = (): Fault =>
         new Fault('deadline-exceeded', `the backtest took longer than ${deadlineMs} ms; choose a shorter window`);
-      const caller = callThread<BacktestMethods, number>(worker, this.#clock, deadlineMs, late);
+      const caller = callThread<BacktestMethods, never>(worker, this.#clock, deadlineMs, late);
       gone?.addEventListener('abort', () => void worker.terminate(), { once: true });
       worker.on('error', () => undefined);
       worker.on('exit', () =>
         caller.close(
           this.#ended || gone?.aborted === true
-            ? new Fault('not-ready', 'the backtest was ended before its answer')
+            ? ended()
             : new Fault('internal-error', 'the backtest ended without an answer'),
         ),
       );

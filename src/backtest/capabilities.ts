@@ -46,6 +46,8 @@ async function run(parts: BacktestCapabilityParts, context: CallContext): Promis
   const id = ruleIdParameter(context);
   const stored = await automation.store.get(id);
   if (stored === null) throw new Fault('not-found', `rule ${id} not found`);
+  if (body.mode === 'replay' && body.compare !== undefined)
+    throw new Fault('invalid-input', 'body /compare: is for the mode recorded; replay compares with the recorded runs');
   const window = windowOf(body, limits.window_days);
   const candidate = await candidateOf(parts, stored, body);
   // The newest runs may not be stored yet.

@@ -4,10 +4,10 @@
  */
 import type { EngineRule } from '../automation/engine-contract.ts';
 import { ruleLoader } from '../automation/loaded-rule.ts';
+import { runsBetween } from '../automation/runs-between.ts';
 import { createHistoryReader } from '../automation/store/history-store.ts';
 import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { Fault } from '../base/fault.ts';
-import { firstIdAt } from '../base/id.ts';
 import type { HistoryLimits } from '../historian/limits.ts';
 import { openHistorian } from '../historian/open-historian.ts';
 import type { RecordedRun } from '../rules/backtest/agreement.ts';
@@ -42,11 +42,7 @@ export interface BacktestJob {
   readonly runtime: DatabasePlace;
 }
 
-/** Executions read at once. */
-const runsPerPage = 500;
-
-/** `onProgress` is told which share of the window is done. */
-export async function runBacktest(job: BacktestJob, onProgress: (share: number) => void): Promise<BacktestResult> {
+export async function runBacktest(job: BacktestJob): Promise<BacktestResult> {
   const catalogue = siteCatalogue({ ...job.site, parameters: job.parameters });
   const { load } = ruleLoader(job.limits);
   const runnable = (row: EngineRule): RunnableRule => {
@@ -58,18 +54,21 @@ export async function runBacktest(job: BacktestJob, onProgress: (share: number) 
   const candidate = runnable(job.candidate);
   const storedRule = job.running === null ? candidate : runnableOrNull(job.running, runnable);
   const baseline = job.baseline === null ? null : runnable(job.baseline);
-  const recorded = storedRule === null ? [] : await recordedRuns(job);
+  const { recorded, areMore } = storedRule === null ? { recorded: [], areMore: false } : await recordedRuns(job);
+  const noted = (result: BacktestResult): BacktestResult =>
+    areMore ? { ...result, notes: [...result.notes, 'newest-recorded-runs'].toSorted() } : result;
   if (job.mode === 'replay') {
     const { differences_max: differencesMax } = job.limits;
     const running = storedRule ?? candidate;
-    return replay({ candidate, running, recorded, catalogue, differencesMax, pointsMax: job.pointsMax });
+    return noted(replay({ candidate, running, recorded, catalogue, differencesMax, pointsMax: job.pointsMax }));
   }
-  return overValues(job, catalogue, onProgress, {
+  const result = await overValues(job, catalogue, {
     candidate,
     running: storedRule,
     baseline: baseline ?? (storedRule === candidate ? null : storedRule),
     recorded: recorded.filter(({ trigger }) => trigger.type !== 'manual'),
   });
+  return noted(result);
 }
 
 /** A stored rule that cannot run is nothing to compare with. */
@@ -85,7 +84,6 @@ function runnableOrNull(row: EngineRule, runnable: (row: EngineRule) => Runnable
 async function overValues(
   job: BacktestJob,
   catalogue: SiteCatalogue,
-  onProgress: (share: number) => void,
   rules: Pick<ConstructorParameters<typeof Backtest>[0], 'candidate' | 'running' | 'baseline' | 'recorded'>,
 ): Promise<BacktestResult> {
   const { fromMs, toMs, limits, pointsMax, site } = job;
@@ -102,8 +100,6 @@ async function overValues(
     const points = backtest.points().flatMap((index) => catalogue.points[index] ?? []);
     for await (const moments of momentsOf(historian, points, { fromMs, toMs, recordIntervalMs })) {
       for (const { atMs, values } of moments) if (!backtest.take(atMs, values)) throw tooMany();
-      const reachedMs = moments.at(-1)?.atMs ?? fromMs;
-      onProgress(Math.max(0, (reachedMs - fromMs) / (toMs - fromMs)));
     }
   } finally {
     await historian.close();
@@ -112,30 +108,27 @@ async function overValues(
   return backtest.end();
 }
 
-type StoredRun = RecordedRun & Pick<ExecutionRecord, 'trigger' | 'rule_revision' | 'execution_id'>;
+type StoredRun = RecordedRun & Pick<ExecutionRecord, 'trigger'>;
 
-function storedRun(text: string): StoredRun {
-  // The engine wrote it.
-  return JSON.parse(text) as StoredRun;
-}
-
-/** Runs of the window under one of the revisions, by time. */
-async function recordedRuns(job: BacktestJob): Promise<StoredRun[]> {
-  const { limits, fromMs, toMs, candidate, revisions } = job;
-  const runtime = openRuntimeDatabase(job.runtime);
+/** The newest runs of the window under one of the revisions, by time, and whether there are more. */
+async function recordedRuns({ limits, fromMs, toMs, candidate, revisions, runtime: place }: BacktestJob) {
+  const runtime = openRuntimeDatabase(place);
   try {
-    const reader = createHistoryReader(runtime);
-    const first = firstIdAt(fromMs);
     const runs: StoredRun[] = [];
-    for (let before: string | undefined = firstIdAt(toMs); before !== undefined; ) {
-      const page: StoredRun[] = (await reader.page(candidate.id, before, runsPerPage)).map(storedRun);
-      const inside = page.filter(({ execution_id: id }) => id >= first);
-      runs.push(...inside.filter(({ rule_revision: revision }) => revisions.includes(revision)));
-      const goesOn = inside.length === runsPerPage && runs.length < limits.recorded_runs_max;
-      before = goesOn ? inside.at(-1)?.execution_id : undefined;
+    const most = limits.recorded_runs_max;
+    for await (const page of runsBetween(createHistoryReader(runtime), candidate.id, fromMs, toMs)) {
+      const wanted = page.filter(({ rule_revision: revision }) => revisions.includes(revision));
+      runs.push(...wanted.map(comparedPart));
+      if (runs.length > most) break;
     }
-    return runs.reverse();
+    return { recorded: runs.slice(0, most).reverse(), areMore: runs.length > most };
   } finally {
     await runtime.close();
   }
+}
+
+/** Records are large, and there may be many. */
+function comparedPart(record: ExecutionRecord): StoredRun {
+  const { started_at, outcome, execution_path, actions_executed, variable_values, trigger } = record;
+  return { started_at, outcome, execution_path, actions_executed, variable_values, trigger };
 }

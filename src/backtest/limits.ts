@@ -9,7 +9,7 @@ export const ruleBacktestLimitsSchema = strict({
   deadline_ms: limit(120_000, [100, 3_600_000], 'time of one backtest'),
   concurrent_max: limit(2, [1, 16], 'backtests at once'),
   differences_max: limit(100, [1, 10_000], 'differences that an answer names; all are counted'),
-  recorded_runs_max: limit(200_000, [1000, 10_000_000], 'recorded runs that a backtest compares'),
+  recorded_runs_max: limit(100_000, [1, 10_000_000], 'recorded runs that a backtest compares: the newest'),
 });
 
 export type BacktestLimits = Static<typeof ruleBacktestLimitsSchema>;

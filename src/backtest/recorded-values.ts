@@ -15,9 +15,6 @@ interface Moment {
   readonly values: readonly SampledValue[];
 }
 
-/** Accepted commands are recorded when they are given: the last one before the window may be this old. */
-const commandsBeforeMs = 86_400_000;
-
 /** Moments that are handed over at a time. */
 const momentsPerPortion = 1000;
 
@@ -64,10 +61,9 @@ class PointValues {
   constructor(historian: Pick<Historian, 'export'>, point: PointFacts, { fromMs, toMs, recordIntervalMs }: Window) {
     const { instance, point: id, point_type: kind, index, maxAgeMs } = point;
     this.#index = index;
-    const beforeMs = kind === 'action' ? commandsBeforeMs : recordIntervalMs + maxAgeMs;
     const named = { instance, point: id, ...(kind === 'action' ? { kind } : {}) };
     // A value of a virtual channel stands until the next one, however old.
-    const sinceMs = Math.max(0, Math.floor(fromMs - beforeMs));
+    const sinceMs = Math.max(0, Math.floor(fromMs - recordIntervalMs - maxAgeMs));
     this.#portions = historian.export({ series: named, fromMs: sinceMs, toMs });
   }
 
@@ -81,7 +77,7 @@ class PointValues {
     return true;
   }
 
-  /** Reads on, and goes to the next value; there is none when everything was read. */
+  /** Reads the next portion and goes to its first value; `next` is null at the end. */
   async load(): Promise<void> {
     do {
       const portion = await this.#portions.next();

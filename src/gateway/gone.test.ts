@@ -1,4 +1,4 @@
-/** Work whose caller has gone [platform §3]: a handler can see it, and only then. */
+/** Callers that hang up before their answer [platform §3]. */
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { automation } from '../api/automation.ts';
@@ -13,7 +13,7 @@ afterEach(async () => {
 const subjects = { ada: testSubject('ada', ['automation.read']) };
 const path = '/api/v1/automation/api/scheduler/status';
 
-test('[platform §3] a handler is told when its caller went before the answer was there', async () => {
+test('[platform §3] a handler sees that its caller hung up before the answer', async () => {
   const { promise: begun, resolve: begin } = Promise.withResolvers<AbortSignal>();
   const { promise: done, resolve: finish } = Promise.withResolvers<void>();
   const slow: HandledCapability = {
@@ -37,7 +37,7 @@ test('[platform §3] a handler is told when its caller went before the answer wa
   finish();
 });
 
-test('[platform §3] one that answered is not told of the end of the connection', async () => {
+test('[platform §3] the end of a connection after the answer is no hang-up', async () => {
   let seen: AbortSignal | undefined;
   const quick: HandledCapability = {
     descriptor: automation.schedulerStatus,

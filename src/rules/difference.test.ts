@@ -93,7 +93,7 @@ describe('[rules §1.5] classes of changes', () => {
     expect(ruleDifference(bare, labelled).classes).toEqual(['wording']);
   });
 
-  test('settings are told one by one', () => {
+  test('each setting is a change of its own', () => {
     expect(change(rule(two, { settings: { name: 'q', priority: 3 } }))).toEqual({
       ...nothing,
       classes: ['settings'],
@@ -147,7 +147,7 @@ describe('[rules §1.5] classes of changes', () => {
     expect(shrunk.actuators).toContainEqual({ instance: 1, point: 3, change: 'removed' });
   });
 
-  test('another value is told at the actuator', () => {
+  test('another value is a change of the actuator', () => {
     expect(change(rule(two, { value: '2' })).actuators).toEqual([
       { instance: 1, point: 1, change: 'value' },
       { instance: 1, point: 2, change: 'value' },

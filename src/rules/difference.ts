@@ -138,7 +138,7 @@ function nodeChanges(before: Fields, after: Fields): { fields: FieldChange[]; ki
   if (!isEqual(old.drawing, now.drawing)) kinds.add('layout');
   compare(old.content, now.content, '', (path, was, is) => {
     const kind = classOf(path);
-    // Which wires there are is told apart; in which order an output names its targets is told here.
+    // Added and removed wires have a list of their own; here is only the order in which an output names its targets.
     if (kind === 'wiring' && path.includes('/wires') && !isReordered(was, is)) return;
     kinds.add(kind);
     fields.push({ path, before: was ?? null, after: is ?? null });

@@ -45,7 +45,7 @@ interface Telling extends Teller {
   readonly count: { clauses: number };
 }
 
-/** What follows from a node; a node that two ways lead to is told on each of them. */
+/** What follows from a node; a node with two ways to it appears on both. */
 function effects(telling: Telling, id: string, on: ReadonlySet<string>): string {
   const node = telling.topology.nodes.get(id);
   if (node === undefined || on.has(id)) return '';

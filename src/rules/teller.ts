@@ -1,4 +1,4 @@
-/** Who tells a rule in words: the words of a language, the names of a site, and how numbers are written. */
+/** How a rule is put into words: a language, the names of a site, and a way to write numbers. */
 import type { PointRef } from '../site/catalogue.ts';
 
 export interface SentenceWords {

@@ -33,7 +33,7 @@ describe.each(engines)('revisions on %s', (engine) => {
   };
   const data = async (path: string) => (await service.read(path)).body['data'] as Record<string, never>;
 
-  test('a change of the flow is told by meaning, in words, and to the actuator', async () => {
+  test('the difference of a flow names the field, the actuator, and the rule in words', async () => {
     const id = await made({ flow_json: editorFlow() });
     await service.command('PUT', `/rules/${id}`, { flow_json: editorFlow('x > 12'), reason: 'too early' });
     expect(await data(`/rules/${id}/diff?from=2&to=3`)).toEqual({

@@ -162,6 +162,9 @@ describe.each(engines)('backtest on %s', (engine) => {
     expect(await code({ ...window, revision: 1 })).toEqual([422, 'no-runnable-flow']);
     expect(await code({ ...window, revision: 77 })).toEqual([404, 'not-found']);
     expect(await code({ ...window, max_points: 0 })).toEqual([400, 'invalid-input']);
+    expect((await asked(id, { ...window, max_points: 100_000 })).status).toBe(200);
+    expect(await code({ ...window, max_points: 100_001 })).toEqual([400, 'invalid-input']);
+    expect(await code({ ...window, mode: 'replay', compare: { revision: 2 } })).toEqual([400, 'invalid-input']);
     const three = await Promise.all([asked(id, window), asked(id, window), asked(id, window)]);
     expect(three.map(({ status }) => status).toSorted()).toEqual([200, 200, 429]);
   });

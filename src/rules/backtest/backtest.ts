@@ -183,13 +183,13 @@ export function divergence(
   for (const atMs of moments) {
     while ((baseline[before]?.atMs ?? Number.POSITIVE_INFINITY) <= atMs) before++;
     while ((candidate[after]?.atMs ?? Number.POSITIVE_INFINITY) <= atMs) after++;
-    const [was, is] = [told(baseline[before - 1]), told(candidate[after - 1])];
+    const [was, is] = [doingOf(baseline[before - 1]), doingOf(candidate[after - 1])];
     if (JSON.stringify(was) !== JSON.stringify(is)) return { at: timeLabel(atMs), baseline: was, candidate: is };
   }
   return null;
 }
 
-function told(doing: Doing | undefined): Omit<Doing, 'atMs'> | null {
+function doingOf(doing: Doing | undefined): Omit<Doing, 'atMs'> | null {
   return doing === undefined ? null : { outcome: doing.outcome, path: doing.path, writes: doing.writes };
 }
 

@@ -98,7 +98,7 @@ export class CheckedRun {
   }
 }
 
-/** What a recorded run tells of the memories that it left behind. */
+/** Memories that follow from what a run recorded. */
 function memoriesAfter(
   { recalls }: CompiledRule,
   { variable_values: values, started_at: at }: RecordedRun,

@@ -4,7 +4,6 @@
  */
 import { timeLabel } from '../../base/timestamp.ts';
 import type { SiteCatalogue } from '../../site/catalogue.ts';
-import type { CommandPort } from '../../site/command-port.ts';
 import { quality } from '../../site/quality.ts';
 import { createSnapshot } from '../../site/snapshot.ts';
 import { createArbiter } from '../arbiter.ts';
@@ -15,7 +14,7 @@ import { AgreementCheck, type RecordedRun } from './agreement.ts';
 import { type BacktestResult, type Doing, divergence, functionsWithMemory, noteDoing } from './backtest.ts';
 import { pointName } from './coverage.ts';
 import { RunTotals } from './report.ts';
-import { type RunnableRule, type SimulationParts, usedPoints } from './simulation.ts';
+import { accepting, type RunnableRule, type SimulationParts, usedPoints } from './simulation.ts';
 
 export interface ReplayParts {
   readonly candidate: RunnableRule;
@@ -26,8 +25,6 @@ export interface ReplayParts {
   readonly differencesMax: number;
   readonly pointsMax: number;
 }
-
-const accepting: CommandPort = { submit: () => 'accepted' };
 
 export function replay(parts: ReplayParts): BacktestResult {
   const { candidate, running, recorded, catalogue, differencesMax, pointsMax } = parts;

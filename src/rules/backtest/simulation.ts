@@ -50,7 +50,8 @@ export interface SimulationParts extends RunnableRule {
   readonly onRun: (atMs: number, run: RuleRun, plan: Plan) => void;
 }
 
-const accepting: CommandPort = { submit: () => 'accepted' };
+/** Accepts every command and sends none. */
+export const accepting: CommandPort = { submit: () => 'accepted' };
 const never = Number.POSITIVE_INFINITY;
 
 export class Simulation {

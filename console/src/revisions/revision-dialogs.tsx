@@ -7,11 +7,11 @@ import { nameMax } from '../../../src/api/rule-limits.ts';
 import { announce } from '../parts/announce.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { t } from '../strings/index.ts';
-import { versionWords } from '../strings/versions.ts';
+import { revisionWords } from '../strings/revisions.ts';
 import { Difference } from './difference-view.tsx';
-import { useDifference, useDuplicate, useRestore } from './version-queries.ts';
+import { useDifference, useDuplicate, useRestore } from './revision-queries.ts';
 
-const words = versionWords;
+const words = revisionWords;
 const reasonMax = 500;
 
 interface RestoreParts {

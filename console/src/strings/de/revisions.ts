@@ -1,7 +1,7 @@
 /** Die Revisionen einer Regel: was sich geändert hat, und der Weg zurück. */
-import type { versionWords as english } from '../en/versions.ts';
+import type { revisionWords as english } from '../en/revisions.ts';
 
-export const versionWords: typeof english = {
+export const revisionWords: typeof english = {
   title: (rule) => `Revisionen von ${rule}`,
   lead: 'Jede Änderung dieser Regel, die neueste zuerst. Wählen Sie eine, um zu sehen, was sie geändert hat; jede lässt sich wiederherstellen.',
   back: 'Zur Regel',

@@ -1,6 +1,6 @@
 /** The revisions of a rule: what changed, and the way back. */
 
-export const versionWords = {
+export const revisionWords = {
   title: (rule: string) => `Revisions of ${rule}`,
   lead: 'Every change of this rule, the newest first. Choose one to see what it changed; any of them can be restored.',
   back: 'To the rule',

@@ -11,15 +11,15 @@ import { useSite } from '../server/queries.ts';
 import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
 import { t } from '../strings/index.ts';
-import { versionWords } from '../strings/versions.ts';
+import { revisionWords } from '../strings/revisions.ts';
 import { Difference } from './difference-view.tsx';
-import { DuplicateDialog, RestoreDialog } from './version-dialogs.tsx';
-import { type RevisionView, useDifference, useRevisions } from './version-queries.ts';
-import classes from './versions.module.css';
+import { DuplicateDialog, RestoreDialog } from './revision-dialogs.tsx';
+import { type RevisionView, useDifference, useRevisions } from './revision-queries.ts';
+import classes from './revisions.module.css';
 
-const words = versionWords;
+const words = revisionWords;
 
-export function VersionsPage() {
+export function RevisionsPage() {
   const { ruleId } = useParams({ from: '/rules/$ruleId/revisions' });
   const id = Number(ruleId);
   const revisions = useRevisions(id);

@@ -3,10 +3,10 @@ import { Text, Title } from '@mantine/core';
 import { Changes } from '../editor/changes.tsx';
 import type { Change } from '../editor/difference.ts';
 import { type ConsoleCatalogue, pointLabel } from '../editor/site-catalogue.ts';
-import { versionWords } from '../strings/versions.ts';
-import type { DifferenceView } from './version-queries.ts';
+import { revisionWords } from '../strings/revisions.ts';
+import type { DifferenceView } from './revision-queries.ts';
 
-const words = versionWords;
+const words = revisionWords;
 
 export function Difference({
   difference,

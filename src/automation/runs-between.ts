@@ -1,0 +1,26 @@
+/** The recorded runs of one rule in a span of time, to be compared: read in pages, the newest first. */
+import { firstIdAt } from '../base/id.ts';
+import type { ExecutionRecord } from '../rules/record.ts';
+import type { HistoryReader } from './store/history-store.ts';
+
+/** Executions read at once. */
+const runsPerPage = 500;
+
+/** Runs that started in [fromMs, endMs), a page at a time. */
+export async function* runsBetween(
+  history: HistoryReader,
+  ruleId: number,
+  fromMs: number,
+  endMs: number,
+): AsyncGenerator<readonly ExecutionRecord[]> {
+  // An execution is named by the time at which it started.
+  const first = firstIdAt(fromMs);
+  for (let before: string | undefined = firstIdAt(endMs); before !== undefined; ) {
+    const texts: readonly string[] = await history.page(ruleId, before, runsPerPage);
+    // The engine wrote them.
+    const page = texts.map((text) => JSON.parse(text) as ExecutionRecord);
+    const inside = page.filter(({ execution_id: id }) => id >= first);
+    if (inside.length > 0) yield inside;
+    before = inside.length === runsPerPage ? inside.at(-1)?.execution_id : undefined;
+  }
+}
