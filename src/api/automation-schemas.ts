@@ -2,7 +2,7 @@
 import * as Type from 'typebox';
 import { strict } from '../base/schema.ts';
 import { mapOf } from './map-schema.ts';
-import { cooldownMsMax, priorityMax } from './rule-limits.ts';
+import { cooldownMsMax, nameMax, priorityMax } from './rule-limits.ts';
 import { moment, nullable, successOf } from './wire.ts';
 
 /** Decimal path and query numbers arrive as text: no sign, no leading zero. */
@@ -75,6 +75,33 @@ export const historyQuery = strict({
 });
 export const deleteQuery = strict({ confirmed: Type.Optional(Type.Literal('true')) });
 
+export const outcome = Type.Union([word('acted'), word('no_action'), word('skipped'), word('failed')]);
+/** Most tests of one rule. */
+const ruleTestsMax = 100;
+const testedPoint = { instance: Type.Integer({ minimum: 1 }), point: Type.Integer({ minimum: 0 }) };
+/** The tests of a rule [rules §11]. */
+export const testList = Type.Array(
+  strict({
+    name: Type.String({ minLength: 1, maxLength: nameMax, pattern: '\\S', description: 'more than blanks' }),
+    at: Type.Optional(moment),
+    given: Type.Array(strict({ ...testedPoint, point_type: pointKind, value: nullable(Type.Number()) }), {
+      maxItems: 1000,
+    }),
+    parameters: Type.Optional(mapOf(Type.Number())),
+    then: Type.Object(
+      {
+        outcome: Type.Optional(outcome),
+        writes: Type.Optional(Type.Array(strict({ ...testedPoint, value: Type.Number() }), { maxItems: 1000 })),
+        output: Type.Optional(
+          strict({ node_id: Type.String({ maxLength: 128 }), name: Type.String({ maxLength: 128 }) }),
+        ),
+      },
+      { additionalProperties: false, minProperties: 1 },
+    ),
+  }),
+  { maxItems: ruleTestsMax },
+);
+
 export const createBody = strict({
   name: ruleName,
   description: Type.Optional(ruleDescription),
@@ -90,6 +117,7 @@ export const updateBody = Type.Object(
     // Shape and meaning are the parser's business: its issues come back as 422, all at once.
     trigger_config: Type.Optional(nullable(sentDocument)),
     flow_json: Type.Optional(sentDocument),
+    tests: Type.Optional(testList),
     expected_revision: Type.Optional(revisionNumber),
     reason: Type.Optional(reasonText),
     confirmed,
@@ -158,6 +186,7 @@ export const ruleDocument = strict({
   revision: Type.Integer(),
   created_at: moment,
   updated_at: moment,
+  tests: testList,
 });
 export const ruleAnswer = successOf(ruleDocument);
 export const createAnswer = successOf(strict({ id: ruleId, name: Type.String(), status: word('created') }));
@@ -206,7 +235,7 @@ export const executionRecord = Type.Object({
   }),
   started_at: moment,
   duration_us: Type.Number(),
-  outcome: Type.Union([word('acted'), word('no_action'), word('skipped'), word('failed')]),
+  outcome,
   success: Type.Boolean(),
   error: nullable(
     Type.Object({

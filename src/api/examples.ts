@@ -129,6 +129,39 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   'automation.rule.disable': [
     { name: 'disable', params: rule, body: confirmed, answer: { success: true, data: { id: 1, status: 'disabled' } } },
   ],
+  'automation.rule.test': [
+    {
+      name: 'of a draft',
+      body: {
+        flow_json: flow,
+        tests: [
+          {
+            name: 'stops a full battery',
+            given: [{ instance: 4, point_type: 'measurement', point: 1, value: 91 }],
+            then: { outcome: 'acted', writes: [{ instance: 4, point: 1, value: 0 }] },
+          },
+        ],
+      },
+      answer: {
+        success: true,
+        data: {
+          rule_id: null,
+          passed: 1,
+          failed: 0,
+          results: [
+            {
+              name: 'stops a full battery',
+              passed: true,
+              differences: [],
+              outcome: 'acted',
+              error: null,
+              writes: [{ instance: 4, point: 1, value: 0 }],
+            },
+          ],
+        },
+      },
+    },
+  ],
   'automation.rule.revisions': [{ name: 'revisions', params: rule, query: { limit: '20' } }],
   'automation.rule.revision': [{ name: 'first', params: { ...rule, revision: '1' } }],
   'automation.rule.diff': [

@@ -11,6 +11,7 @@ import { platform } from './platform.ts';
 import { points } from './points.ts';
 import { dataProcessing } from './processing-capabilities.ts';
 import { revisions } from './revisions.ts';
+import { ruleTests } from './rule-tests.ts';
 import { session } from './session.ts';
 import { tokens, users } from './users.ts';
 
@@ -21,6 +22,7 @@ export const operations: readonly Capability[] = [
   ...Object.values(tokens),
   ...Object.values(automation),
   ...Object.values(ruleBacktest),
+  ...Object.values(ruleTests),
   ...Object.values(revisions),
   ...Object.values(points),
   ...Object.values(alarms),

@@ -15,6 +15,9 @@ import type { RuleStore } from './store/rule-store.ts';
 export interface AutomationParts {
   readonly clock: Clock;
   readonly flowLimits: FlowLimits;
+  readonly tickIntervalMs: number;
+  /** A rule with a flow is stored, and enabled, only with tests that all pass [rules §11]. */
+  readonly requireTests: boolean;
   readonly store: RuleStore;
   readonly revisions: RevisionReader;
   readonly history: HistoryReader;

@@ -4,6 +4,7 @@
  */
 import { automation } from '../api/automation.ts';
 import type { Answer, CallContext, HandledCapability } from '../api/capability.ts';
+import { ruleTests } from '../api/rule-tests.ts';
 import { Fault } from '../base/fault.ts';
 import { inTurns } from '../base/turns.ts';
 import { type AutomationParts, etag, notLoaded, ruleIdParameter, ruleResource, succeeded } from './automation-parts.ts';
@@ -12,6 +13,7 @@ import { historyPage } from './history-page.ts';
 import { topologySteps } from './rule-document.ts';
 import { createRuleMutations } from './rule-mutations.ts';
 import { revisionCapabilities } from './rule-revisions.ts';
+import { answerTests } from './rule-tests.ts';
 import { variablesOf } from './rule-variables.ts';
 import { ruleText, ruleView } from './rule-view.ts';
 import { readShadowReport } from './shadow-reading.ts';
@@ -81,6 +83,11 @@ function ruleQueries(parts: AutomationParts): HandledCapability[] {
         const page = await historyPage(history, row.id, context.query, parts.clock);
         return { data: succeeded({ rule_id: row.id, ...page }) };
       },
+    },
+    {
+      descriptor: ruleTests.run,
+      resource: () => ({ kind: 'automation-rule', id: 'automation-rule:tests' }),
+      handler: (context) => answerTests(parts, context),
     },
     {
       descriptor: automation.shadowReport,

@@ -3,7 +3,7 @@
  * form or, for a legacy compact-only rule, as `nodes_json`.
  */
 import Type, { type Static } from 'typebox';
-import { characters } from '../api/automation-schemas.ts';
+import { characters, testList } from '../api/automation-schemas.ts';
 import { cooldownMsMax, nameMax, priorityMax } from '../api/rule-limits.ts';
 import { decoder } from '../base/decode.ts';
 import { Fault } from '../base/fault.ts';
@@ -11,6 +11,7 @@ import { JsonError, parseJson } from '../base/json.ts';
 import { emptyTopologyText } from '../rules/serialise.ts';
 import type { SiteCatalogue } from '../site/catalogue.ts';
 import { deriveColumns } from './rule-document.ts';
+import { testsOf, testsText } from './rule-tests.ts';
 import { parsedOrNull } from './rule-view.ts';
 import type { RuleChanges } from './store/rule-store.ts';
 import type { RuleRow } from './store/rule-table.ts';
@@ -28,6 +29,7 @@ const ruleEntry = Type.Object(
     trigger_config: optionalNull(Type.Object({})),
     flow_json: optionalNull(Type.Object({})),
     nodes_json: Type.Optional(Type.Object({})),
+    tests: Type.Optional(testList),
   },
   { additionalProperties: false },
 );
@@ -92,7 +94,7 @@ function readRule(entry: RuleEntry, catalogue: SiteCatalogue): ImportedRule {
     },
     catalogue,
   );
-  const { description, priority, cooldown_ms } = entry;
+  const { description, priority, cooldown_ms, tests } = entry;
   const hasFlow = entry.flow_json !== undefined || entry.nodes_json !== undefined;
   const { flow_json, nodes_json } = derived.flow ?? { flow_json: null, nodes_json: emptyTopologyText };
   return {
@@ -105,6 +107,7 @@ function readRule(entry: RuleEntry, catalogue: SiteCatalogue): ImportedRule {
       ...(cooldown_ms === undefined ? {} : { cooldown_ms }),
       ...(derived.trigger === undefined ? {} : { trigger_config: derived.trigger.trigger_config }),
       ...(hasFlow ? { flow: { flow_json, nodes_json } } : {}),
+      ...(tests === undefined ? {} : { tests: testsText(tests) }),
       enabled: false,
     },
   };
@@ -130,6 +133,7 @@ export function ruleFileOf(rows: readonly RuleRow[]): string {
     ...(row.flow_json === null
       ? { nodes_json: parsedOrNull(row.nodes_json) }
       : { flow_json: parsedOrNull(row.flow_json) }),
+    ...(row.tests === null ? {} : { tests: testsOf(row) }),
   }));
   return `${JSON.stringify({ schema: ruleFileSchema, rules }, null, 2)}\n`;
 }

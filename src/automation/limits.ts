@@ -1,5 +1,5 @@
 /** The named limits of area A, with unit and default; the section `automation` of service.yaml overrides them. */
-import type { Static } from 'typebox';
+import Type, { type Static } from 'typebox';
 import { defaultsOf, limit } from '../base/limits.ts';
 import { strict } from '../base/schema.ts';
 
@@ -91,6 +91,13 @@ export const automationLimitsSchema = strict({
   ),
   stream_authenticate_ms: limit(5000, [100, 60_000], 'time that a client has to authenticate'),
 });
+
+/** The section `rules` of service.yaml. */
+export const ruleSettingsSchema = strict({
+  require_tests: Type.Boolean({ description: 'a rule is stored and enabled only with tests that all pass' }),
+});
+
+export type RuleSettings = Static<typeof ruleSettingsSchema>;
 
 export type AutomationLimits = Static<typeof automationLimitsSchema>;
 

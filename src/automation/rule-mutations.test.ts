@@ -84,6 +84,8 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
     const bound = createRuleMutations({
       clock: systemClock,
       flowLimits,
+      tickIntervalMs: 100,
+      requireTests: false,
       store,
       revisions: createRevisionReader(database),
       history: createHistoryReader(runtime),

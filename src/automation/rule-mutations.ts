@@ -25,6 +25,7 @@ import {
   succeeded,
 } from './automation-parts.ts';
 import { deriveSteps } from './rule-document.ts';
+import { testsText, testWarnings } from './rule-tests.ts';
 import { ruleView, ruleViewSteps } from './rule-view.ts';
 import { crossWarnings, enableWarnings, storedTopology } from './rule-warnings.ts';
 import type { RuleAct } from './store/revision-store.ts';
@@ -78,6 +79,8 @@ export function createRuleMutations(parts: AutomationParts): HandledCapability[]
 async function enable(parts: AutomationParts, context: CallContext): Promise<Answer> {
   const { mode = 'live', reason } = context.body as Static<typeof enableBody>;
   const act = actOf(context, automation.enable, reason);
+  const row = await parts.store.get(ruleIdParameter(context));
+  if (row !== null && parts.requireTests) await testWarnings(parts, row);
   return switched(parts, context, { enabled: true, mode }, act, 'enabled');
 }
 
@@ -143,10 +146,10 @@ export function trimmedName(text: string): string {
 async function update(parts: AutomationParts, context: CallContext): Promise<Answer> {
   const { store } = parts;
   const id = ruleIdParameter(context);
-  const { name, description, priority, cooldown_ms, trigger_config, flow_json, expected_revision, reason } =
+  const { name, description, priority, cooldown_ms, trigger_config, flow_json, tests, expected_revision, reason } =
     context.body as Static<typeof updateBody>;
   const expected = expectedRevision(context.ifMatch, expected_revision);
-  const members = { name, description, priority, cooldown_ms, trigger_config, flow_json };
+  const members = { name, description, priority, cooldown_ms, trigger_config, flow_json, tests };
   if (Object.values(members).every((member) => member === undefined))
     throw new Fault('invalid-input', `body: must have at least one of ${Object.keys(members).join(', ')}`);
   const catalogue = parts.catalogue();
@@ -164,11 +167,15 @@ async function update(parts: AutomationParts, context: CallContext): Promise<Ans
     ...(derived.flow === undefined
       ? {}
       : { flow: { flow_json: derived.flow.flow_json, nodes_json: derived.flow.nodes_json } }),
+    ...(tests === undefined ? {} : { tests: testsText(tests) }),
   };
-  const { before, after } = await store.update(id, changes, actOf(context, automation.update, reason), expected);
+  const tested = await testWarnings(parts, { ...existing, ...changes, ...changes.flow });
+  // What was tested together is stored together.
+  const unmoved = parts.requireTests ? (expected ?? existing.revision) : expected;
+  const { before, after } = await store.update(id, changes, actOf(context, automation.update, reason), unmoved);
   await reload(parts, id);
   const topology = derived.flow?.topology ?? (await storedTopology(parts, after));
-  const warnings = [...derived.warnings, ...(await crossWarnings(parts, after, topology))];
+  const warnings = [...derived.warnings, ...tested, ...(await crossWarnings(parts, after, topology))];
   return {
     data: succeeded({ id, status: 'updated', warnings }),
     headers: { etag: etag(after.revision) },

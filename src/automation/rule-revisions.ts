@@ -16,6 +16,7 @@ import { emptyTopologyText } from '../rules/serialise.ts';
 import { type AutomationParts, actOf, etag, ruleIdParameter, ruleResource, succeeded } from './automation-parts.ts';
 import { deriveSteps, topologySteps, triggerOf } from './rule-document.ts';
 import { expectedRevision, reload, trimmedName, viewed } from './rule-mutations.ts';
+import { testsOf, testWarnings } from './rule-tests.ts';
 import { parsedOrNull, ruleText, ruleView } from './rule-view.ts';
 import { crossWarnings, storedTopology } from './rule-warnings.ts';
 import type { RuleRevision } from './store/revision-store.ts';
@@ -101,7 +102,7 @@ function comparable(row: RuleRow): ComparedRule {
   const topology = parsedOrNull(row.nodes_json);
   const nodes = isFields(topology) && isFields(topology['nodes']) ? topology['nodes'] : {};
   return {
-    settings: { name, description, mode, priority, cooldown_ms, trigger_config: trigger },
+    settings: { name, description, mode, priority, cooldown_ms, trigger_config: trigger, tests: testsOf(row) },
     flow: row.flow_json === null ? null : parsedOrNull(row.flow_json),
     // Only this program writes the column.
     nodes: new Map(Object.entries(nodes as Readonly<Record<string, NodeParts>>)),
@@ -137,6 +138,7 @@ async function restore(parts: AutomationParts, context: CallContext): Promise<An
   const expected = expectedRevision(context.ifMatch, expected_revision);
   const { row } = await revisionOf(parts, id, revision);
   const { content, warnings } = await checkedContent(parts, row);
+  const tested = await testWarnings(parts, { ...row, ...content.flow });
   const act = { ...actOf(context, revisions.restore, reason), restoredFrom: revision };
   const { before, after } = await parts.store.restore(id, content, act, expected);
   await reload(parts, id);
@@ -147,7 +149,7 @@ async function restore(parts: AutomationParts, context: CallContext): Promise<An
       status: 'restored',
       revision: after.revision,
       enabled: after.enabled,
-      warnings: [...nowLive(before, after), ...warnings, ...across],
+      warnings: [...nowLive(before, after), ...warnings, ...tested, ...across],
     }),
     headers: { etag: etag(after.revision) },
     auditDetails: {
@@ -186,7 +188,7 @@ async function duplicate(parts: AutomationParts, context: CallContext): Promise<
  * `invalid-trigger` when the site of today does not have what they name.
  */
 async function checkedContent(parts: AutomationParts, row: RuleRow) {
-  const { name, description, mode, priority, cooldown_ms, trigger_config, flow_json, nodes_json } = row;
+  const { name, description, mode, priority, cooldown_ms, trigger_config, flow_json, nodes_json, tests } = row;
   const compact = flow_json === null;
   const isStub = nodes_json === emptyTopologyText;
   const document = {
@@ -202,6 +204,7 @@ async function checkedContent(parts: AutomationParts, row: RuleRow) {
     cooldown_ms,
     trigger_config,
     flow: { flow_json, nodes_json: derived.flow?.nodes_json ?? nodes_json },
+    tests,
   };
   return { content, warnings: derived.warnings };
 }

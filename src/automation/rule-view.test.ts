@@ -15,6 +15,7 @@ const row: RuleRow = {
   flow_json: '{"nodes":[],"edges":[]}',
   nodes_json:
     '{"start_node":"30","nodes":{"30":{"type":"start","wires":{"default":["2"]}},"2":{"type":"end","wires":{}}}}',
+  tests: '[{"name":"1","given":[],"then":{"outcome":"skipped"}}]',
   created_at: '2026-01-01T00:00:00.000Z',
   updated_at: '2026-01-02T00:00:00.000Z',
 };
@@ -26,7 +27,7 @@ describe('a rule as GET answers it', () => {
 
   test('[rules §2.2] its members are those of GET, in that order', () => {
     const members = 'id,name,description,enabled,mode,priority,cooldown_ms,trigger_config,flow_json,nodes_json';
-    expect(Object.keys(ruleView(row)).join()).toBe(`${members},revision,created_at,updated_at`);
+    expect(Object.keys(ruleView(row)).join()).toBe(`${members},revision,created_at,updated_at,tests`);
     const shown: unknown = JSON.parse(ruleText(row));
     expect(shown).toEqual(ruleView(row));
     expect(Object.keys(shown as object)).toEqual(Object.keys(ruleView(row)));

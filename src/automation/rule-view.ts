@@ -26,6 +26,7 @@ export function* ruleViewSteps(row: RuleRow) {
     revision: row.revision,
     created_at: row.created_at,
     updated_at: row.updated_at,
+    tests: row.tests === null ? [] : parsedOrNull(row.tests),
   };
 }
 
@@ -38,6 +39,7 @@ export function ruleText(row: RuleRow): string {
     trigger_config: row.trigger_config,
     flow_json: row.flow_json,
     nodes_json: row.nodes_json,
+    tests: row.tests,
   };
   const members = Object.entries(ruleView(row)).map(([name, value]) => {
     // A null stands for a document that is absent or damaged.

@@ -28,6 +28,7 @@ export const faultKinds = {
   'invalid-site': kind(422),
   'invalid-value': kind(422),
   'no-runnable-flow': kind(422),
+  'tests-failed': kind(422),
   'too-many-evaluations': kind(422),
   'input-quality-rejected': kind(422),
   'confirmation-required': kind(428),

@@ -9,7 +9,13 @@ import Type from 'typebox';
 import { type AlarmLimits, alarmLimits, alarmLimitsSchema } from '../alarms/limits.ts';
 import { type NotifySettings, notifySchema } from '../alarms/notify/targets.ts';
 import { type AuditLimits, auditLimits, auditLimitsSchema } from '../audit/limits.ts';
-import { type AutomationLimits, automationLimits, automationLimitsSchema } from '../automation/limits.ts';
+import {
+  type AutomationLimits,
+  automationLimits,
+  automationLimitsSchema,
+  type RuleSettings,
+  ruleSettingsSchema,
+} from '../automation/limits.ts';
 import { type BacktestLimits, ruleBacktestLimits, ruleBacktestLimitsSchema } from '../backtest/limits.ts';
 import { Fault } from '../base/fault.ts';
 import type { LogLevel } from '../base/log.ts';
@@ -114,6 +120,7 @@ const serviceSchema = Type.Object(
     http: Type.Optional(Type.Partial(gatewayLimitsSchema)),
     automation: Type.Optional(Type.Partial(automationLimitsSchema)),
     backtest: Type.Optional(Type.Partial(ruleBacktestLimitsSchema)),
+    rules: Type.Optional(Type.Partial(ruleSettingsSchema)),
     devices: Type.Optional(Type.Partial(deviceLimitsSchema)),
     audit: Type.Optional(Type.Partial(auditLimitsSchema)),
     history: Type.Optional(Type.Partial(historyLimitsSchema)),
@@ -129,6 +136,8 @@ export interface ServiceLimits {
   readonly http: GatewayLimits;
   readonly automation: AutomationLimits;
   readonly backtest: BacktestLimits;
+  /** No limit: what the site demands of its rules. */
+  readonly rules: RuleSettings;
   readonly devices: DeviceLimits;
   readonly audit: AuditLimits;
   readonly history: HistoryLimits;
@@ -150,6 +159,7 @@ export function readLimits(configDir: string): ServiceLimits {
     http: { ...gatewayLimits, ...given.http },
     automation: { ...automationLimits, ...given.automation },
     backtest: { ...ruleBacktestLimits, ...given.backtest },
+    rules: { require_tests: false, ...given.rules },
     devices: { ...deviceLimits, ...given.devices },
     audit: { ...auditLimits, ...given.audit },
     history: { ...historyLimits, ...given.history },

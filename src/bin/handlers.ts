@@ -64,6 +64,8 @@ function ruleHandlers(parts: HandlerParts) {
     clock: systemClock,
     flowLimits: { ...flowLimits, windowSamplesMaximum: limits.automation.window_samples_maximum },
     store,
+    tickIntervalMs: limits.automation.tick_interval_ms,
+    requireTests: limits.rules.require_tests,
     revisions: createRevisionReader(database),
     history: createHistoryReader(runtime),
     engine: role.engine,

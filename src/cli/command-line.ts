@@ -47,17 +47,26 @@ export function finiteNumber(text: string): number {
 
 /** An object written on the command line, or in the file of that name; `-` is standard input. */
 export function jsonObject(given: string): object {
-  const inline = given.trimStart().startsWith('{');
+  return jsonOf(given, '{');
+}
+
+/** A list, given in the same ways. */
+export function jsonList(given: string): object {
+  return jsonOf(given, '[');
+}
+
+function jsonOf(given: string, opening: '{' | '['): object {
+  const inline = given.trimStart().startsWith(opening);
   const name = inline ? 'the value' : given === '-' ? 'standard input' : given;
   const text = inline ? given : readText(given);
   try {
     const value = parseJson(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+    if (typeof value === 'object' && value !== null && Array.isArray(value) === (opening === '[')) return value;
   } catch (error) {
     if (error instanceof JsonError) throw new CommandError(`${name}: ${error.message}`);
     throw error;
   }
-  throw new CommandError(`${name}: must be one JSON object`);
+  throw new CommandError(`${name}: must be one JSON ${opening === '[' ? 'array' : 'object'}`);
 }
 
 const standardInput = 0;

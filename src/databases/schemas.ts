@@ -8,7 +8,13 @@ import { chainOlderEvents } from '../audit/store/migration.ts';
 import { auditOnServer } from '../audit/store/server-tables.ts';
 import { parametersInDatabaseFile, parametersOnServer } from '../automation/store/parameter-store.ts';
 import { revisionsInFile, revisionsOnServer } from '../automation/store/revision-table.ts';
-import { ruleHeadsInFile, ruleModes, rulesInFile, rulesOnServer } from '../automation/store/rule-table.ts';
+import {
+  ruleHeadsInFile,
+  ruleModes,
+  rulesInFile,
+  rulesOnServer,
+  ruleTestColumns,
+} from '../automation/store/rule-table.ts';
 import { runtimeSchema } from '../automation/store/runtime-schema.ts';
 import { historySchema } from '../historian/store/schema.ts';
 import { forecastSchema } from '../processing/results/forecast-database.ts';
@@ -34,6 +40,7 @@ export const siteSchema: DatabaseSchema = {
     revocationsInFile,
     revisionsInFile,
     ruleModes,
+    ruleTestColumns,
   ],
   server: [
     `${queryFunctions} ${rulesOnServer} ${auditOnServer}`,
@@ -43,6 +50,7 @@ export const siteSchema: DatabaseSchema = {
     revocationsOnServer,
     revisionsOnServer,
     ruleModes,
+    ruleTestColumns,
   ],
 };
 

@@ -45,6 +45,7 @@ describe('[platform §8] tools', () => {
       'cooldown_ms',
       'trigger_config',
       'flow_json',
+      'tests',
       'expected_revision',
       'reason',
       'confirmed',

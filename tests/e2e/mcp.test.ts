@@ -68,6 +68,7 @@ describe('[platform §8] the tools', () => {
       'automation_rule_revisions',
       'automation_rule_shadow-report',
       'automation_rule_status',
+      'automation_rule_test',
       'automation_rule_variables',
       'automation_scheduler_status',
       'platform_health',

@@ -38,7 +38,7 @@ const decided = [
   'GET /ws',
 ];
 
-/** [rules §2.8] revisions, [rules §10.1] backtest, [rules §1.6] shadow. */
+/** [rules §2.8] revisions, [rules §10.1] backtest, [rules §1.6] shadow, [rules §11] tests. */
 const revisions = [
   `GET ${rules}/rules/:id/revisions`,
   `GET ${rules}/rules/:id/revisions/:revision`,
@@ -47,6 +47,7 @@ const revisions = [
   `POST ${rules}/rules/:id/restore`,
   `POST ${rules}/rules/:id/duplicate`,
   `POST ${rules}/rules/:id/backtest`,
+  `POST ${rules}/rules/test`,
   `POST ${rules}/rules/:id/promote`,
   `GET ${rules}/rules/:id/shadow-report`,
 ];

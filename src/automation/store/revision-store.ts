@@ -50,15 +50,17 @@ export interface RevisionReader {
 
 type RuleContent = Pick<
   RuleRow,
-  'name' | 'description' | 'mode' | 'priority' | 'cooldown_ms' | 'trigger_config' | 'flow_json' | 'nodes_json'
+  'name' | 'description' | 'mode' | 'priority' | 'cooldown_ms' | 'trigger_config' | 'flow_json' | 'nodes_json' | 'tests'
 >;
 
 /** SHA-256 over what the rule is; whether it is enabled is left out. Documents count as the texts that are stored. */
 export function ruleDigest(rule: RuleContent): string {
   const { name, description, priority, cooldown_ms, trigger_config, flow_json, nodes_json } = rule;
+  // Members that came later count where they say something: digests of before stay what they were.
   const mode = rule.mode === 'live' ? undefined : rule.mode;
+  const tests = rule.tests ?? undefined;
   return sha256Hex(
-    JSON.stringify({ name, description, priority, cooldown_ms, trigger_config, flow_json, nodes_json, mode }),
+    JSON.stringify({ name, description, priority, cooldown_ms, trigger_config, flow_json, nodes_json, mode, tests }),
   );
 }
 
@@ -74,6 +76,7 @@ export async function keepRevision(transaction: Transaction, row: RuleRow, act: 
     'trigger_config',
     'flow_json',
     'nodes_json',
+    'tests',
     'created_at',
   ] as const;
   const text = (value: string | null) => sql<string | null>`CAST(${value} AS text)`;
@@ -148,7 +151,7 @@ export function createRevisionReader(database: Database): RevisionReader {
     const found = await query.orderBy('revision', 'desc').limit(1).executeTakeFirst();
     if (found === undefined) return null;
     const { rule_id: id, enabled, mode, name, description, priority, cooldown_ms, created_at, updated_at } = found;
-    const { trigger_config, flow_json, nodes_json } = found;
+    const { trigger_config, flow_json, nodes_json, tests } = found;
     const settings = {
       id,
       revision: found.revision,
@@ -159,7 +162,7 @@ export function createRevisionReader(database: Database): RevisionReader {
       priority,
       cooldown_ms,
     };
-    const row = { ...settings, trigger_config, flow_json, nodes_json, created_at, updated_at };
+    const row = { ...settings, trigger_config, flow_json, nodes_json, tests, created_at, updated_at };
     return { head: headOf(found, found.digest ?? ruleDigest(row)), row };
   };
   return {

@@ -24,6 +24,7 @@ interface RevisionsTable {
   trigger_config: string | null;
   flow_json: string | null;
   nodes_json: string;
+  tests: string | null;
   created_at: string;
   /** When the change was stored. */
   updated_at: string;

@@ -35,6 +35,7 @@ describe.each(engines)('rules table on %s', (engine) => {
       trigger_config: null,
       flow_json: null,
       nodes_json: '{}',
+      tests: null,
       revision: 1,
       created_at: '2023-11-14T22:13:20.000Z',
       updated_at: '2023-11-14T22:13:20.000Z',

@@ -32,6 +32,7 @@ export interface RuleChanges {
   readonly trigger_config?: string | null;
   /** Both flow columns, always together. */
   readonly flow?: { readonly flow_json: string | null; readonly nodes_json: string };
+  readonly tests?: string | null;
   readonly enabled?: boolean;
   readonly mode?: RuleRow['mode'];
 }
@@ -172,7 +173,7 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
 /** A rule with the given columns; without any a disabled stub with an empty topology and no document [rules §1.3]. */
 export async function insertRule(
   transaction: Transaction,
-  { name, description, priority, cooldown_ms, trigger_config, flow, enabled, mode }: NewRule,
+  { name, description, priority, cooldown_ms, trigger_config, flow, tests, enabled, mode }: NewRule,
   at: string,
   rulesMax: number,
   act: RuleAct,
@@ -197,6 +198,7 @@ export async function insertRule(
       trigger_config: trigger_config ?? null,
       flow_json: flow?.flow_json ?? null,
       nodes_json: flow?.nodes_json ?? emptyTopologyText,
+      tests: tests ?? null,
       created_at: at,
       updated_at: at,
     })

@@ -16,6 +16,8 @@ export interface RuleRow extends EngineRule {
   readonly name: string;
   readonly description: string | null;
   readonly flow_json: string | null;
+  /** JSON of the tests of the rule [rules §11]; null when it has none. */
+  readonly tests: string | null;
   readonly created_at: string;
   readonly updated_at: string;
 }
@@ -33,6 +35,7 @@ interface RulesTable {
   trigger_config: string | null;
   flow_json: string | null;
   nodes_json: string;
+  tests: string | null;
   revision: number;
   created_at: string;
   updated_at: string;
@@ -64,6 +67,12 @@ export const ruleHeadsInFile = 'CREATE INDEX rules_heads ON rules (id, revision,
 export const ruleModes = `
   ALTER TABLE rules ADD COLUMN mode text NOT NULL DEFAULT 'live' CHECK (mode IN ('live', 'shadow'));
   ALTER TABLE rule_revision ADD COLUMN mode text NOT NULL DEFAULT 'live' CHECK (mode IN ('live', 'shadow'));
+`;
+
+/** The tests of a rule belong to it, and to each of its revisions [rules §11]. */
+export const ruleTestColumns = `
+  ALTER TABLE rules ADD COLUMN tests text;
+  ALTER TABLE rule_revision ADD COLUMN tests text;
 `;
 
 export const rulesOnServer = `

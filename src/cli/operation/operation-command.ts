@@ -12,6 +12,7 @@ import {
   type CommandLine,
   confirmedOption,
   finiteNumber,
+  jsonList,
   jsonObject,
   jsonOption,
   printJson,
@@ -207,6 +208,7 @@ function valueOf(schema: PlainSchema): readonly [string, ((text: string) => unkn
   if (schema['type'] === 'integer') return ['number', wholeNumber];
   if (schema['type'] === 'number') return ['number', finiteNumber];
   if (schema['type'] === 'object') return ['json|file', jsonObject];
+  if (schema['type'] === 'array') return ['json|file', jsonList];
   if (isDigits(schema)) return ['number', (text) => String(wholeNumber(text))];
   return ['text'];
 }

@@ -7,6 +7,7 @@ import { printBacktest, printDifference, printRevisions, printShadowReport } fro
 import { printExecution, printHistory, printRule, printRules, printStatus, printVariables } from '../rule-views.ts';
 import { painted, printable, type Terminal } from '../terminal.ts';
 import { operationCommand } from './operation-command.ts';
+import { testRules } from './rule-tests.ts';
 
 const params = { id: 'the number of a rule' };
 const reason = 'why; kept with the revision';
@@ -75,6 +76,7 @@ export const ruleCommands = [
       cooldown_ms: 'minimum pause after a run that wrote something',
       trigger_config: { flags: '--trigger <json|file>', text: 'when it runs', none: 'run at the default interval' },
       flow_json: { flags: '--flow <json|file>', text: 'its flow document; - reads standard input' },
+      tests: 'all its tests; [] removes them',
       expected_revision: { flags: '--revision <number>', text: 'refuse if the rule has another revision by now' },
       reason,
     },
@@ -194,6 +196,7 @@ export const ruleCommands = [
     },
     print: (terminal, { data }) => printBacktest(terminal, data),
   }),
+  testRules,
   operationCommand('rules execute', automation.execute, {
     params,
     description: 'run a rule once, now, with real effects; exits 1 when the run does not succeed',

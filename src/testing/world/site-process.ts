@@ -301,6 +301,8 @@ function pipelinesOf({ clock, random, stores, engine, parameters, snapshot, audi
   const capabilities = automationCapabilities({
     clock,
     flowLimits,
+    tickIntervalMs: 100,
+    requireTests: false,
     store,
     revisions,
     history: createHistoryReader(runtime),

@@ -1,0 +1,133 @@
+/** Runs the tests of rules [rules §11]: when a rule is saved, and when somebody asks. */
+import type { Static } from 'typebox';
+import { type Answer, type CallContext, success } from '../api/capability.ts';
+import type { ruleTests } from '../api/rule-tests.ts';
+import { Fault } from '../base/fault.ts';
+import { inTurns, type Steps } from '../base/turns.ts';
+import type { Issue } from '../rules/issues.ts';
+import {
+  catalogueOfTest,
+  type RuleTest,
+  type RuleTestResult,
+  runTest,
+  type TestDifference,
+  unknownInTest,
+  untested,
+} from '../rules/rule-test.ts';
+import { emptyTopologyText } from '../rules/serialise.ts';
+import type { SiteCatalogue } from '../site/catalogue.ts';
+import type { AutomationParts } from './automation-parts.ts';
+import { type RuleLoader, ruleLoader } from './loaded-rule.ts';
+import { deriveSteps } from './rule-document.ts';
+import type { RuleRow } from './store/rule-table.ts';
+
+/** The parts of a rule that its tests need. */
+type TestedRule = Pick<RuleRow, 'id' | 'nodes_json' | 'tests'>;
+
+/** The tests of a stored rule. */
+export function testsOf({ tests }: Pick<RuleRow, 'tests'>): readonly RuleTest[] {
+  // Only this program writes the column.
+  return tests === null ? [] : (JSON.parse(tests) as readonly RuleTest[]);
+}
+
+/** As they are stored; throws `invalid-input` when two have one name. */
+export function testsText(tests: readonly RuleTest[]): string | null {
+  const names = new Set<string>();
+  for (const [index, { name }] of tests.entries()) {
+    if (names.has(name))
+      throw new Fault('invalid-input', `/tests/${index}/name: another test of the rule has the name "${name}"`);
+    names.add(name);
+  }
+  return tests.length === 0 ? null : JSON.stringify(tests);
+}
+
+async function runRuleTests(parts: AutomationParts, rule: TestedRule): Promise<RuleTestResult[]> {
+  const tests = testsOf(rule);
+  if (tests.length === 0) return [];
+  const loader = ruleLoader({ tick_interval_ms: parts.tickIntervalMs });
+  return inTurns(parts.clock, resultSteps(rule, tests, loader, parts.catalogue()));
+}
+
+/** A test a step: each is compiled with its own parameters. */
+function* resultSteps(
+  { id, nodes_json }: TestedRule,
+  tests: readonly RuleTest[],
+  loader: RuleLoader,
+  site: SiteCatalogue,
+): Steps<RuleTestResult[]> {
+  const row = {
+    id,
+    revision: 1,
+    enabled: false,
+    mode: 'shadow',
+    priority: 0,
+    cooldown_ms: 0,
+    trigger_config: null,
+  } as const;
+  const results: RuleTestResult[] = [];
+  for (const test of tests) {
+    yield;
+    const unknown = unknownInTest(test, site);
+    const catalogue = catalogueOfTest(test, site);
+    const { compiled, failure } = yield* loader.steps({ ...row, nodes_json }, catalogue);
+    const problems =
+      compiled === null ? [{ field: 'flow', expected: 'a flow that can run', actual: failure }] : unknown;
+    results.push(
+      compiled === null || problems.length > 0 ? untested(test, problems) : runTest(compiled, test, catalogue),
+    );
+  }
+  return results;
+}
+
+/**
+ * What the tests of a rule that is to be stored, or enabled, have to say: warnings, or `tests-failed` where the site requires that
+ * every rule has tests and passes them.
+ */
+export async function testWarnings(parts: AutomationParts, rule: TestedRule): Promise<Issue[]> {
+  const results = await runRuleTests(parts, rule);
+  const issues = results.flatMap(({ name, passed, differences }, index) =>
+    passed
+      ? []
+      : [
+          {
+            code: 'test-failed',
+            message: `the test "${name}" fails: ${differences.map(differenceInWords).join('; ')}`,
+            path: `/tests/${index}`,
+            hint: 'correct the rule, or change what the test expects',
+          },
+        ],
+  );
+  if (!parts.requireTests || rule.nodes_json === emptyTopologyText) return issues;
+  if (results.length === 0)
+    throw new Fault(
+      'tests-failed',
+      'the rule has no tests, and rules.require_tests of service.yaml demands at least one',
+    );
+  if (issues.length > 0) throw new Fault('tests-failed', issues[0]?.message ?? 'a test fails', { details: { issues } });
+  return issues;
+}
+
+function differenceInWords({ field, expected, actual }: TestDifference): string {
+  return `${field} is ${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}`;
+}
+
+export async function answerTests(parts: AutomationParts, context: CallContext): Promise<Answer> {
+  const { rule_id: id, flow_json, nodes_json, tests } = context.body as Static<typeof ruleTests.run.body>;
+  if (flow_json !== undefined && nodes_json !== undefined)
+    throw new Fault('invalid-input', 'body: send flow_json or nodes_json, not both');
+  const stored = id === undefined ? null : await parts.store.get(id);
+  if (id !== undefined && stored === null) throw new Fault('not-found', `rule ${id} not found`);
+  const hasDraft = flow_json !== undefined || nodes_json !== undefined;
+  if (stored === null && !(hasDraft && tests !== undefined))
+    throw new Fault('invalid-input', 'body: must have rule_id, or a flow and tests');
+  const derived = hasDraft
+    ? await inTurns(parts.clock, deriveSteps({ flow_json, nodes_json }, parts.catalogue(), parts.flowLimits))
+    : undefined;
+  const results = await runRuleTests(parts, {
+    id: id ?? 0,
+    nodes_json: derived?.flow?.nodes_json ?? stored?.nodes_json ?? emptyTopologyText,
+    tests: tests === undefined ? (stored?.tests ?? null) : testsText(tests),
+  });
+  const passed = results.filter((result) => result.passed).length;
+  return success({ rule_id: id ?? null, passed, failed: results.length - passed, results });
+}

@@ -1,0 +1,128 @@
+/** Tests of rules over HTTP and by the command line [rules §11]. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { engines } from '../../src/testing/engines.ts';
+import {
+  editorFlow,
+  runCommand,
+  serviceEnvironment,
+  startTestService,
+  type TestFolders,
+  type TestService,
+  testFolders,
+  virtualSite,
+} from './running-service.ts';
+import { type SiteStorage, storageOn } from './storage-on.ts';
+
+const level = (value: number | null) => [{ instance: 1, point_type: 'measurement', point: 1, value }];
+const fills = {
+  name: 'fills',
+  given: level(12),
+  then: {
+    outcome: 'acted',
+    writes: [{ instance: 1, point: 1, value: 5 }],
+    output: { node_id: 'decide', name: 'high' },
+  },
+};
+const waits = { name: 'waits', given: level(9), then: { outcome: 'no_action', writes: [] } };
+
+describe.each(engines)('tests of rules on %s', (engine) => {
+  let folders: TestFolders;
+  let storage: SiteStorage;
+  let service: TestService;
+  beforeEach(async () => {
+    folders = testFolders(virtualSite);
+    storage = await storageOn(engine, folders);
+  });
+  afterEach(async () => {
+    await service.stop();
+    await storage.remove();
+    folders.remove();
+  });
+  const start = async (): Promise<number> => {
+    service = await startTestService(folders, storage.env);
+    return Number((await service.command('POST', '/rules', { name: 'r' })).body['data']?.['id']);
+  };
+  const put = (id: number, body: Readonly<Record<string, unknown>>) => service.command('PUT', `/rules/${id}`, body);
+
+  test('they are stored, warn when they fail, and come back with a revision', async () => {
+    const id = await start();
+    const stored = await put(id, { flow_json: editorFlow(), tests: [fills, waits] });
+    expect(stored.body['data']).toMatchObject({ status: 'updated', warnings: [] });
+    expect((await service.read(`/rules/${id}`)).body['data']).toMatchObject({ tests: [fills, waits] });
+    const changed = await put(id, { flow_json: editorFlow('x > 12') });
+    expect(changed.body['data']?.['warnings']).toMatchObject([
+      {
+        code: 'test-failed',
+        path: '/tests/0',
+        message:
+          'the test "fills" fails: /then/outcome is "no_action" instead of "acted"; /then/writes (1:1) is null instead of 5; /then/output (decide) is "else" instead of "high"',
+      },
+    ]);
+    expect((await put(id, { tests: [] })).status).toBe(200);
+    expect((await service.read(`/rules/${id}/diff?from=3&to=4`)).body['data']).toMatchObject({
+      classes: ['settings'],
+      settings: [{ field: 'tests', before: [fills, waits], after: [] }],
+    });
+    const restored = await service.command('POST', `/rules/${id}/restore`, { revision: 3 });
+    expect(restored.body['data']?.['warnings']).toMatchObject([{ code: 'test-failed' }]);
+    expect((await service.read(`/rules/${id}`)).body['data']).toMatchObject({ tests: [fills, waits] });
+    const refused: readonly [Readonly<Record<string, unknown>>, RegExp][] = [
+      [{ tests: [waits, waits] }, /\/tests\/1\/name: another test of the rule has the name ..?waits/],
+      [{ tests: [{ ...waits, then: {} }] }, /\/tests\/0\/then/],
+      [{ tests: Array.from({ length: 101 }, (_, index) => ({ ...waits, name: String(index) })) }, /\/tests/],
+    ];
+    for (const [body, message] of refused) {
+      const answer = await put(id, body);
+      expect([answer.status, answer.text]).toEqual([400, expect.stringMatching(message)]);
+    }
+    const most = Array.from({ length: 100 }, (_, index) => ({ ...waits, name: String(index) }));
+    expect((await put(id, { tests: most })).status).toBe(200);
+  });
+
+  test('a site that requires them stores and enables no rule without passing ones', async () => {
+    folders.write('service.yaml', 'rules: { require_tests: true }\n');
+    const id = await start();
+    const faults = async (body: Readonly<Record<string, unknown>>, code = 'tests-failed') => {
+      const answer = await put(id, body);
+      expect([answer.status, answer.text]).toEqual([422, expect.stringContaining(code)]);
+    };
+    await faults({ flow_json: editorFlow() });
+    await faults({ flow_json: editorFlow(), tests: [{ ...fills, given: level(1) }, waits] });
+    expect((await service.read(`/rules/${id}`)).body['data']).toMatchObject({ revision: 1, tests: [] });
+    expect((await put(id, { flow_json: editorFlow(), tests: [fills, waits] })).status).toBe(200);
+    await faults({ tests: [] });
+    expect((await service.command('POST', `/rules/${id}/enable`)).status).toBe(200);
+  });
+
+  test('drafts and files are tested without being stored', async () => {
+    const id = await start();
+    await put(id, { flow_json: editorFlow(), tests: [fills] });
+    const env = {
+      ...serviceEnvironment(folders),
+      SVC_BASE_URL: service.base,
+      SVC_ACCESS_TOKEN: await service.token('Viewer'),
+    };
+    const setpoint = (...args: string[]) => runCommand('setpoint.ts', ['rules', 'test', ...args], env);
+    expect(setpoint('--all')).toMatchObject({ status: 0, stdout: `${id} r\n  passed fills\n` });
+    const file = join(folders.config, 'rules.json');
+    const rule = { name: 'in a file', flow_json: editorFlow('x > 12'), tests: [fills] };
+    writeFileSync(file, JSON.stringify({ schema: 'svc.rules.v1', rules: [rule] }));
+    const failed = setpoint(file);
+    expect([failed.status, failed.stdout]).toEqual([
+      1,
+      [
+        'in a file',
+        '  failed fills',
+        '         /then/outcome: expected "acted", got "no_action"',
+        '         /then/writes (1:1): expected 5, got null',
+        '         /then/output (decide): expected "high", got "else"',
+        '',
+      ].join('\n'),
+    ]);
+    expect(failed.stderr).toContain('1 test fails');
+    expect(setpoint('--rule', '1', '--all').stderr).toContain('give one of a file, --all and --rule');
+    expect((await service.read(`/rules/${id}`)).body['data']).toMatchObject({ revision: 2 });
+  });
+});
