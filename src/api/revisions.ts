@@ -31,6 +31,7 @@ const draftBody = strict({
   cooldown_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: cooldownMsMax })),
   trigger_config: Type.Optional(nullable(wire.sentDocument)),
   flow_json: Type.Optional(wire.sentDocument),
+  tests: Type.Optional(wire.testList),
 });
 
 const changeClass = Type.Union([

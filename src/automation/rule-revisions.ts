@@ -16,7 +16,7 @@ import { emptyTopologyText } from '../rules/serialise.ts';
 import { type AutomationParts, actOf, etag, ruleIdParameter, ruleResource, succeeded } from './automation-parts.ts';
 import { deriveSteps, topologySteps, triggerOf } from './rule-document.ts';
 import { expectedRevision, reload, trimmedName, viewed } from './rule-mutations.ts';
-import { testsOf, testWarnings } from './rule-tests.ts';
+import { testsOf, testsText, testWarnings } from './rule-tests.ts';
 import { parsedOrNull, ruleText, ruleView } from './rule-view.ts';
 import { crossWarnings, storedTopology } from './rule-warnings.ts';
 import type { RuleRevision } from './store/revision-store.ts';
@@ -79,7 +79,7 @@ async function difference(parts: AutomationParts, context: CallContext): Promise
 /** A draft against a revision, or against the rule as it is stored. What the draft does not name is as in that. */
 async function ofDraft(parts: AutomationParts, context: CallContext): Promise<Answer> {
   const id = ruleIdParameter(context);
-  const { from, flow_json, trigger_config, ...settings } = context.body as Static<
+  const { from, flow_json, trigger_config, tests, ...settings } = context.body as Static<
     typeof revisions.draftDifference.body
   >;
   const { row } = await revisionOf(parts, id, from);
@@ -87,7 +87,13 @@ async function ofDraft(parts: AutomationParts, context: CallContext): Promise<An
     parts.clock,
     deriveSteps({ flow_json, trigger_config }, parts.catalogue(), parts.flowLimits),
   );
-  const draft: RuleRow = { ...row, ...settings, ...derived.flow, ...derived.trigger };
+  const draft: RuleRow = {
+    ...row,
+    ...settings,
+    ...derived.flow,
+    ...derived.trigger,
+    ...(tests === undefined ? {} : { tests: testsText(tests) }),
+  };
   return { data: succeeded(await compared(parts, row, draft)) };
 }
 

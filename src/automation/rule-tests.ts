@@ -17,7 +17,7 @@ import {
 import { emptyTopologyText } from '../rules/serialise.ts';
 import type { SiteCatalogue } from '../site/catalogue.ts';
 import type { AutomationParts } from './automation-parts.ts';
-import { type RuleLoader, ruleLoader } from './loaded-rule.ts';
+import { type LoadedRule, type RuleLoader, ruleLoader } from './loaded-rule.ts';
 import { deriveSteps } from './rule-document.ts';
 import type { RuleRow } from './store/rule-table.ts';
 
@@ -48,7 +48,7 @@ async function runRuleTests(parts: AutomationParts, rule: TestedRule): Promise<R
   return inTurns(parts.clock, resultSteps(rule, tests, loader, parts.catalogue()));
 }
 
-/** A test a step: each is compiled with its own parameters. */
+/** A test a step. The rule is compiled once for all tests that leave the site's parameters as they are. */
 function* resultSteps(
   { id, nodes_json }: TestedRule,
   tests: readonly RuleTest[],
@@ -65,11 +65,15 @@ function* resultSteps(
     trigger_config: null,
   } as const;
   const results: RuleTestResult[] = [];
+  let asInForce: LoadedRule | undefined;
   for (const test of tests) {
     yield;
     const unknown = unknownInTest(test, site);
     const catalogue = catalogueOfTest(test, site);
-    const { compiled, failure } = yield* loader.steps({ ...row, nodes_json }, catalogue);
+    const loaded: LoadedRule =
+      (catalogue === site ? asInForce : undefined) ?? (yield* loader.steps({ ...row, nodes_json }, catalogue));
+    if (catalogue === site) asInForce = loaded;
+    const { compiled, failure } = loaded;
     const problems =
       compiled === null ? [{ field: 'flow', expected: 'a flow that can run', actual: failure }] : unknown;
     results.push(

@@ -65,9 +65,21 @@ describe.each(engines)('tests of rules on %s', (engine) => {
       classes: ['settings'],
       settings: [{ field: 'tests', before: [fills, waits], after: [] }],
     });
+    const draft = await service.request('POST', `/api/v1/automation/api/rules/${id}/diff`, {
+      body: { tests: [waits] },
+    });
+    expect(draft.body['data']).toMatchObject({ settings: [{ field: 'tests', before: [], after: [waits] }] });
     const restored = await service.command('POST', `/rules/${id}/restore`, { revision: 3 });
     expect(restored.body['data']?.['warnings']).toMatchObject([{ code: 'test-failed' }]);
     expect((await service.read(`/rules/${id}`)).body['data']).toMatchObject({ tests: [fills, waits] });
+    // One test's windows are not those of the next.
+    const averages = [12, 30].map((value) => ({
+      name: `average of ${value}`,
+      given: level(value),
+      then: { writes: [{ instance: 1, point: 1, value }] },
+    }));
+    const averaged = await put(id, { flow_json: editorFlow('x > 10', 'moving_avg(x, 60)'), tests: averages });
+    expect(averaged.body['data']).toMatchObject({ warnings: [] });
     const refused: readonly [Readonly<Record<string, unknown>>, RegExp][] = [
       [{ tests: [waits, waits] }, /\/tests\/1\/name: another test of the rule has the name ..?waits/],
       [{ tests: [{ ...waits, then: {} }] }, /\/tests\/0\/then/],
