@@ -151,9 +151,13 @@ describe('[points §7] an actuator in hand', () => {
       return list[0]?.last_command.result === 'failed' ? list[0] : undefined;
     });
     expect(entry).toMatchObject({ last_error: { code: 'refused', message: expect.stringContaining('exception 4') } });
-    const { list } = (await service.read('/channels')).body['data'] as unknown as {
-      list: { traffic: Record<string, number> }[];
-    };
+    // Polls are refused too: the channel's last error is the command's until the next poll.
+    const list = await waitFor(async () => {
+      const { list: channels } = (await service.read('/channels')).body['data'] as unknown as {
+        list: { last_error: { point_type: string }; traffic: Record<string, number> }[];
+      };
+      return channels[0]?.last_error.point_type === 'action' ? channels : undefined;
+    });
     expect(list).toMatchObject([{ channel: 'plc', last_error: { code: 'refused', point_type: 'action', point: 1 } }]);
     for (const count of ['read', 'sent', 'failed']) expect(list[0]?.traffic[count], count).toBeGreaterThan(0);
     device.refuse(null);
