@@ -2,7 +2,7 @@
 import * as Type from 'typebox';
 import { strict } from '../base/schema.ts';
 import { mapOf } from './map-schema.ts';
-import { cooldownMsMax, nameMax, priorityMax } from './rule-limits.ts';
+import { cooldownMsMax, nameMax, priorityMax, ruleTestsMax, testPointsMax } from './rule-limits.ts';
 import { moment, nullable, successOf } from './wire.ts';
 
 /** Decimal path and query numbers arrive as text: no sign, no leading zero. */
@@ -76,22 +76,23 @@ export const historyQuery = strict({
 export const deleteQuery = strict({ confirmed: Type.Optional(Type.Literal('true')) });
 
 export const outcome = Type.Union([word('acted'), word('no_action'), word('skipped'), word('failed')]);
-/** Most tests of one rule. */
-const ruleTestsMax = 100;
-const testedPoint = { instance: Type.Integer({ minimum: 1 }), point: Type.Integer({ minimum: 0 }) };
+const pointNumber = Type.Integer({ minimum: 0, maximum: 4_294_967_295 });
+const testedPoint = { instance: pointNumber, point: pointNumber };
 /** The tests of a rule [rules §11]. */
 export const testList = Type.Array(
   strict({
     name: Type.String({ minLength: 1, maxLength: nameMax, pattern: '\\S', description: 'more than blanks' }),
     at: Type.Optional(moment),
     given: Type.Array(strict({ ...testedPoint, point_type: pointKind, value: nullable(Type.Number()) }), {
-      maxItems: 1000,
+      maxItems: testPointsMax,
     }),
     parameters: Type.Optional(mapOf(Type.Number())),
     then: Type.Object(
       {
         outcome: Type.Optional(outcome),
-        writes: Type.Optional(Type.Array(strict({ ...testedPoint, value: Type.Number() }), { maxItems: 1000 })),
+        writes: Type.Optional(
+          Type.Array(strict({ ...testedPoint, value: Type.Number() }), { maxItems: testPointsMax }),
+        ),
         output: Type.Optional(
           strict({ node_id: Type.String({ maxLength: 128 }), name: Type.String({ maxLength: 128 }) }),
         ),

@@ -5,3 +5,7 @@ export const priorityMax = 4_294_967_295;
 export const cooldownMsMax = 31_622_400_000;
 /** Characters, after trimming. */
 export const nameMax = 128;
+/** Tests of one rule [rules §11.1]. */
+export const ruleTestsMax = 100;
+/** Points that one test gives values to, and writes that it expects. */
+export const testPointsMax = 1000;

@@ -1,4 +1,4 @@
-/** The tests of a rule [rules §11]: their form, and the operation that runs them. */
+/** The operation that runs the tests of a rule [rules §11.2], with its wire; the tests themselves are `testList`. */
 import * as Type from 'typebox';
 import { strict } from '../base/schema.ts';
 import { automationQuestion } from './automation-operation.ts';

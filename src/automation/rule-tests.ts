@@ -30,15 +30,30 @@ export function testsOf({ tests }: Pick<RuleRow, 'tests'>): readonly RuleTest[] 
   return tests === null ? [] : (JSON.parse(tests) as readonly RuleTest[]);
 }
 
-/** As they are stored; throws `invalid-input` when two have one name. */
+/** As they are stored; throws `invalid-input` when two have one name, or one names a point twice. */
 export function testsText(tests: readonly RuleTest[]): string | null {
   const names = new Set<string>();
-  for (const [index, { name }] of tests.entries()) {
+  for (const [index, { name, given, then }] of tests.entries()) {
     if (names.has(name))
       throw new Fault('invalid-input', `/tests/${index}/name: another test of the rule has the name "${name}"`);
     names.add(name);
+    refuseTwice(
+      `/tests/${index}/given`,
+      given,
+      ({ instance, point_type, point }) => `${instance}:${point_type}:${point}`,
+    );
+    refuseTwice(`/tests/${index}/then/writes`, then.writes ?? [], ({ instance, point }) => `${instance}:${point}`);
   }
   return tests.length === 0 ? null : JSON.stringify(tests);
+}
+
+function refuseTwice<T>(path: string, list: readonly T[], placeOf: (entry: T) => string): void {
+  const seen = new Set<string>();
+  for (const [index, entry] of list.entries()) {
+    if (seen.has(placeOf(entry)))
+      throw new Fault('invalid-input', `${path}/${index}: names a point that the list has already; give it once`);
+    seen.add(placeOf(entry));
+  }
 }
 
 async function runRuleTests(parts: AutomationParts, rule: TestedRule): Promise<RuleTestResult[]> {
@@ -95,7 +110,7 @@ export async function testWarnings(parts: AutomationParts, rule: TestedRule): Pr
       : [
           {
             code: 'test-failed',
-            message: `the test "${name}" fails: ${differences.map(differenceInWords).join('; ')}`,
+            message: `the test "${name}" fails: ${differencesInWords(differences)}`,
             path: `/tests/${index}`,
             hint: 'correct the rule, or change what the test expects',
           },
@@ -111,8 +126,17 @@ export async function testWarnings(parts: AutomationParts, rule: TestedRule): Pr
   return issues;
 }
 
-function differenceInWords({ field, expected, actual }: TestDifference): string {
-  return `${field} is ${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}`;
+/** Differences that a warning names; the operation that runs the tests gives all. */
+const differencesNamed = 3;
+
+function differencesInWords(differences: readonly TestDifference[]): string {
+  const named = differences
+    .slice(0, differencesNamed)
+    .map(
+      ({ field, expected, actual }) => `${field} is ${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}`,
+    );
+  const more = differences.length - named.length;
+  return [...named, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
 }
 
 export async function answerTests(parts: AutomationParts, context: CallContext): Promise<Answer> {

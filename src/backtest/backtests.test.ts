@@ -45,7 +45,7 @@ describe('[rules §10.5] backtests', () => {
   });
   const short = job(0.001);
 
-  test('at most recorded_runs_max recorded runs are compared, the newest, and a note says so', async () => {
+  test('of more recorded runs than recorded_runs_max the newest are compared, with a note', async () => {
     const store = openRuntimeDatabase(runtime);
     await createHistoryStore(store).append({
       rows: [1000, 2000, 3000].map((atMs) => {

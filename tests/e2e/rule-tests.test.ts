@@ -25,6 +25,8 @@ const fills = {
     output: { node_id: 'decide', name: 'high' },
   },
 };
+const points = (length: number, more: object = {}) =>
+  Array.from({ length }, (_, point) => ({ instance: 0, point, value: 1, ...more }));
 const waits = { name: 'waits', given: level(9), then: { outcome: 'no_action', writes: [] } };
 
 describe.each(engines)('tests of rules on %s', (engine) => {
@@ -83,12 +85,32 @@ describe.each(engines)('tests of rules on %s', (engine) => {
     const refused: readonly [Readonly<Record<string, unknown>>, RegExp][] = [
       [{ tests: [waits, waits] }, /\/tests\/1\/name: another test of the rule has the name ..?waits/],
       [{ tests: [{ ...waits, then: {} }] }, /\/tests\/0\/then/],
+      [
+        { tests: [{ ...waits, given: [...level(1), ...level(2)] }] },
+        /\/tests\/0\/given\/1: names a point that the list has/,
+      ],
+      [
+        { tests: [{ ...waits, then: { writes: [...fills.then.writes, ...fills.then.writes] } }] },
+        /\/tests\/0\/then\/writes\/1: names a point/,
+      ],
+      [{ tests: [{ ...waits, given: points(1001) }] }, /\/tests\/0\/given/],
+      [{ tests: [{ ...waits, then: { writes: points(1001) } }] }, /\/tests\/0\/then\/writes/],
       [{ tests: Array.from({ length: 101 }, (_, index) => ({ ...waits, name: String(index) })) }, /\/tests/],
     ];
     for (const [body, message] of refused) {
       const answer = await put(id, body);
       expect([answer.status, answer.text]).toEqual([400, expect.stringMatching(message)]);
     }
+    // As many as may be are taken, and fail: the site does not have those points.
+    const full = { name: 'full', given: points(1000, { point_type: 'measurement' }), then: { writes: points(1000) } };
+    const unknown = await put(id, { tests: [full] });
+    expect(unknown.body['data']?.['warnings']).toMatchObject([
+      {
+        message: expect.stringMatching(
+          /^the test "full" fails: \/given\/0 is "measurement 0 of instance 0".*and 997 more$/,
+        ),
+      },
+    ]);
     const most = Array.from({ length: 100 }, (_, index) => ({ ...waits, name: String(index) }));
     expect((await put(id, { tests: most })).status).toBe(200);
   });
@@ -105,6 +127,16 @@ describe.each(engines)('tests of rules on %s', (engine) => {
     expect((await service.read(`/rules/${id}`)).body['data']).toMatchObject({ revision: 1, tests: [] });
     expect((await put(id, { flow_json: editorFlow(), tests: [fills, waits] })).status).toBe(200);
     await faults({ tests: [] });
+    // Each change alone would pass with what was stored before; only one of the two can be stored beside it.
+    for (let round = 0; round < 10; round++) {
+      await put(id, { flow_json: editorFlow(), tests: [fills] });
+      await Promise.all([
+        put(id, { flow_json: editorFlow('x > 12'), tests: [{ ...fills, given: level(13) }] }),
+        put(id, { tests: [{ ...fills, given: level(11) }] }),
+      ]);
+      const run = await service.request('POST', '/api/v1/automation/api/rules/test', { body: { rule_id: id } });
+      expect(run.body['data']).toMatchObject({ passed: 1, failed: 0 });
+    }
     expect((await service.command('POST', `/rules/${id}/enable`)).status).toBe(200);
   });
 
@@ -120,7 +152,7 @@ describe.each(engines)('tests of rules on %s', (engine) => {
     expect(setpoint('--all')).toMatchObject({ status: 0, stdout: `${id} r\n  passed fills\n` });
     const file = join(folders.config, 'rules.json');
     const rule = { name: 'in a file', flow_json: editorFlow('x > 12'), tests: [fills] };
-    writeFileSync(file, JSON.stringify({ schema: 'svc.rules.v1', rules: [rule] }));
+    writeFileSync(file, JSON.stringify({ schema: 'svc.rules.v1', rules: [{ name: 'stub', nodes_json: {} }, rule] }));
     const failed = setpoint(file);
     expect([failed.status, failed.stdout]).toEqual([
       1,

@@ -81,10 +81,10 @@ function runsOfFile(file: string): TestRun[] {
   if (!decoded.ok)
     throw new CommandError(decoded.issues.map(({ path, message }) => `${file}: ${path || '/'} ${message}`).join('\n'));
   return decoded.value.rules.flatMap(({ name, flow_json, nodes_json, tests = [] }) => {
-    const flow = flow_json === undefined || flow_json === null ? { nodes_json } : { flow_json };
-    // A rule without a flow has nothing to test.
-    if (Object.values(flow).every((value) => value === undefined)) return [];
-    return [{ name, input: callWith({ ...flow, tests }) }];
+    if (flow_json !== undefined && flow_json !== null) return [{ name, input: callWith({ flow_json, tests }) }];
+    // A rule without a flow, which an export writes as `{}`, has nothing to test.
+    if (nodes_json === undefined || Object.keys(nodes_json).length === 0) return [];
+    return [{ name, input: callWith({ nodes_json, tests }) }];
   });
 }
 
