@@ -2,17 +2,26 @@
 import type { Static } from 'typebox';
 import type { Capability } from '../../../src/api/capability.ts';
 import { ApiError, type CallInput, createClient, type Reply } from '../../../src/api/client.ts';
-import { currentToken, expire } from '../session/session.ts';
+import { currentSession, currentToken, expire, onSession } from '../session/session.ts';
 
 const client = createClient({ baseUrl: '', token: currentToken });
+
+/** Calls end with the session that they were made in. */
+let session = new AbortController();
+onSession(() => {
+  if (currentSession().status !== 'out') return;
+  session.abort();
+  session = new AbortController();
+});
 
 export async function call<C extends Capability>(
   capability: C,
   input: CallInput<C> = {},
 ): Promise<Reply<Static<C['answer']>>> {
   const token = currentToken();
+  const signals = input.signal === undefined ? [session.signal] : [session.signal, input.signal];
   try {
-    return await client.call(capability, input);
+    return await client.call(capability, { ...input, signal: AbortSignal.any(signals) });
   } catch (error) {
     const refused = error instanceof ApiError && error.status === 401 && capability.permission !== null;
     // An answer to an older token says nothing of the one that is in use now.

@@ -2,7 +2,7 @@
 import type { Static } from 'typebox';
 import { session as operations } from '../../../src/api/session.ts';
 import { call } from '../server/calls.ts';
-import { currentToken, signedIn, signedOut, usesCookie } from './session.ts';
+import { currentToken, leave, signedIn, signedOut, signOutOtherTabs, usesCookie } from './session.ts';
 
 export type SignInMethods = Static<(typeof operations)['read']['answer']>['data']['methods'];
 
@@ -37,15 +37,19 @@ export async function setPassword(code: string, password: string): Promise<strin
   return (await call(operations.password, { body: { code, password } })).data.data.name;
 }
 
-/** Ends the session on the service, and at the provider where it has a place for that. */
+/**
+ * Ends the session on the service, and at the provider where it has a place for that. This tab leaves it first, so that none of its
+ * own reads is refused; the other tabs follow when the cookie is worth nothing any more.
+ */
 export async function signOut(): Promise<void> {
   if (!usesCookie()) return signedOut();
+  leave();
   try {
     const { end_session_url: url } = (await call(operations.close, { confirmed: true })).data.data;
-    signedOut();
     if (url !== null) location.assign(url);
   } catch {
-    // What the service did not end ends with the cookie; this page forgets it in any case.
-    signedOut();
+    // What the service did not end ends with the cookie; this page has forgotten it in any case.
+  } finally {
+    signOutOtherTabs();
   }
 }

@@ -65,8 +65,18 @@ export function signedIn(facts: TokenFacts): void {
 
 /** Signs this tab out, and with a cookie all other tabs too. */
 export function signedOut(): void {
-  if (usesCookie()) tabs.postMessage('out');
+  if (usesCookie()) signOutOtherTabs();
+  leave();
+}
+
+/** This tab shows and asks nothing more of the session, whatever becomes of its cookie. */
+export function leave(): void {
   become({ status: 'out' });
+}
+
+/** After the service has ended the session of the cookie. */
+export function signOutOtherTabs(): void {
+  tabs.postMessage('out');
 }
 
 /** The service refuses the session. */
