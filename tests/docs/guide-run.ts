@@ -4,6 +4,7 @@
  *     ```sh                 run; a command that fails, or an HTTP answer of 400 or more, fails the guide
  *     ```sh service         started in the background and waited for until it answers; ended with the guide
  *     ```sh refused         run; must fail
+ *     ```sh until           run again until it prints what the next block says: of devices, which answer when they can
  *     ```json file=NAME     saved (any language; JSON must be JSON)
  *     ```output             each line must be in what the block before it printed; … stands for anything
  *     ```text               not run
@@ -48,7 +49,8 @@ export async function runGuide(file: string, options: GuideOptions = {}): Promis
   const services: ChildProcess[] = [];
   let printed = '';
   try {
-    for (const block of codeBlocks(join(root, file))) {
+    const blocks = codeBlocks(join(root, file));
+    for (const [index, block] of blocks.entries()) {
       const fail = (why: string): never => {
         throw new Error(`${file}:${block.line} ${why}`);
       };
@@ -62,7 +64,8 @@ export async function runGuide(file: string, options: GuideOptions = {}): Promis
         services.push(await startService(text, folder, env, httpPort, fail));
       else if (language === 'sh') {
         if (unsupported.test(text)) fail('needs what is not here: mark it as text');
-        const { status, output } = await shell.run(withoutInstall(text));
+        const next = what === 'until' ? localized(blocks[index + 1]?.text ?? '') : null;
+        const { status, output } = await shell.run(withoutInstall(text), next);
         printed = output;
         if ((status !== 0) !== (what === 'refused')) fail(`ended with ${status}:\n${output}`);
       } else if (language !== 'text') fail(`a block must say what it is: '${block.info.join(' ')}'`);
@@ -117,8 +120,14 @@ exec /usr/bin/env -S PATH="\${PATH#*:}" npm "$@"
   return { ...compiledOnce, HOME: folder, PATH: `${bin}:${join(root, 'node_modules', '.bin')}:${process.env['PATH']}` };
 }
 
+interface Ran {
+  readonly status: number;
+  readonly output: string;
+}
+
 interface Shell {
-  run(text: string): Promise<{ status: number; output: string }>;
+  /** Runs `text`; with `until`, again and again until it prints that or the deadline of the block is over. */
+  run(text: string, until: string | null): Promise<Ran>;
   end(): void;
 }
 
@@ -134,20 +143,25 @@ function startShell(folder: string, env: NodeJS.ProcessEnv): Shell {
   shell.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   shell.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
   let blocks = 0;
+  const once = async (text: string): Promise<Ran> => {
+    output = '';
+    const mark = `end-of-block-${++blocks}:`;
+    // Each line's failure counts, and the shell lives on with what the block exported.
+    shell.stdin.write(
+      `guide_status=0; trap 'guide_status=$?' ERR\nset -o pipefail\n${text}\necho\necho "${mark}$guide_status"\n`,
+    );
+    const status = await waitFor(() => new RegExp(`${mark}(\\d+)\\n`).exec(output)?.[1], blockDeadlineMs).catch(() => {
+      throw new Error(`the block did not end: ${text}\n${output}`);
+    });
+    return { status: Number(status), output: output.slice(0, output.lastIndexOf(mark)) };
+  };
   return {
-    async run(text) {
-      output = '';
-      const mark = `end-of-block-${++blocks}:`;
-      // Each line's failure counts, and the shell lives on with what the block exported.
-      shell.stdin.write(
-        `guide_status=0; trap 'guide_status=$?' ERR\nset -o pipefail\n${text}\necho\necho "${mark}$guide_status"\n`,
-      );
-      const status = await waitFor(() => new RegExp(`${mark}(\\d+)\\n`).exec(output)?.[1], blockDeadlineMs).catch(
-        () => {
-          throw new Error(`the block did not end: ${text}\n${output}`);
-        },
-      );
-      return { status: Number(status), output: output.slice(0, output.lastIndexOf(mark)) };
+    async run(text, until) {
+      const deadline = performance.now() + blockDeadlineMs;
+      for (;;) {
+        const ran = await once(text);
+        if (until === null || missingIn(ran.output, until) === null || performance.now() > deadline) return ran;
+      }
     },
     end: () => {
       if (shell.pid !== undefined && shell.exitCode === null) process.kill(-shell.pid, 'SIGKILL');
@@ -192,13 +206,20 @@ function save(folder: string, name: string, text: string): void {
 }
 
 function check(expected: string, printed: string, fail: (why: string) => never): void {
+  const missing = missingIn(printed, expected);
+  if (missing !== null) fail(`not printed: ${missing}\nbut:\n${printed}`);
+}
+
+/** The first expected line that was not printed; null when all were. */
+function missingIn(printed: string, expected: string): string | null {
   for (const line of expected.split('\n')) {
     const pattern = line
       .split('…')
       .map((part) => part.trim().replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`))
       .join('[^]*?');
-    if (!new RegExp(pattern).test(printed)) fail(`not printed: ${line}\nbut:\n${printed}`);
+    if (!new RegExp(pattern).test(printed)) return line;
   }
+  return null;
 }
 
 async function freePort(): Promise<number> {
