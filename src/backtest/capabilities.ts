@@ -33,7 +33,7 @@ export interface BacktestCapabilityParts {
 
 type Body = Static<typeof ruleBacktest.run.body>;
 
-/** Revisions that are looked through for those with the same content as the newest one. */
+/** Revisions that are looked through for those that run as the newest one does. */
 const revisionsSeen = 100;
 
 export function backtestCapabilities(parts: BacktestCapabilityParts): HandledCapability[] {
@@ -59,7 +59,7 @@ async function run(parts: BacktestCapabilityParts, context: CallContext): Promis
     candidate: engineRule(candidate),
     running: candidate === stored ? null : engineRule(stored),
     baseline: body.compare === undefined ? null : engineRule(await revisionOf(parts, id, body.compare.revision)),
-    revisions: await sameRevisions(parts, stored),
+    revisions: await parts.automation.revisions.runningAs(stored, revisionsSeen),
     ...window,
     pointsMax: body.max_points ?? backtestPoints.standard,
     limits,
@@ -109,13 +109,6 @@ async function revisionOf({ automation }: BacktestCapabilityParts, id: number, r
   const found = await automation.revisions.get(id, revision);
   if (found === null) throw new Fault('not-found', `rule ${id} has no revision ${revision}`);
   return found.row;
-}
-
-/** The newest revision and those before it with the same content: enabling and disabling change none. */
-async function sameRevisions({ automation }: BacktestCapabilityParts, stored: RuleRow): Promise<number[]> {
-  const heads = await automation.revisions.page(stored.id, undefined, revisionsSeen);
-  const digest = heads.find(({ revision }) => revision === stored.revision)?.digest;
-  return [stored.revision, ...heads.filter((head) => head.digest === digest).map(({ revision }) => revision)];
 }
 
 function engineRule({ id, revision, priority, cooldown_ms, trigger_config, nodes_json }: RuleRow): EngineRule {

@@ -111,6 +111,25 @@ describe.each(engines)('revisions of rules on %s', (engine) => {
     expect(await reader.page(id, 3, 1)).toEqual([page[2]]);
   });
 
+  test('[rules §10.3] revisions run alike whatever their names, drawings and tests are', async () => {
+    const { id } = await store.create({ name: 'a' }, act('create'));
+    const drawn = (x: number, text: string) => ({ flow_json: `{"x":${x}}`, nodes_json: flow(text).nodes_json });
+    await store.update(id, { flow: drawn(1, 'n'), trigger_config: '{"t":1}' }, act('update'));
+    await store.update(id, { name: 'b', description: 'c', flow: drawn(2, 'n'), tests: '[]' }, act('update'));
+    await store.update(id, { flow: drawn(2, 'other') }, act('update'));
+    await store.update(id, { flow: drawn(3, 'n'), enabled: true }, act('update'));
+    const alike = async (most = 100): Promise<number[]> => {
+      const newest = await reader.get(id);
+      return newest === null ? [] : reader.runningAs(newest.row, most);
+    };
+    expect(await alike()).toEqual([5, 3, 2]);
+    expect(await alike(3)).toEqual([5, 3]);
+    for (const change of [{ priority: 1 }, { cooldown_ms: 1 }, { trigger_config: null }, { mode: 'shadow' as const }]) {
+      await store.update(id, change, act('update'));
+      expect(await alike()).toHaveLength(1);
+    }
+  });
+
   test('[rules §1.4] restoring gives the same bytes, and a deleted rule its own id, disabled', async () => {
     const { id } = await store.create({ name: 'a', description: 'first' }, act('create'));
     const { after: kept } = await store.update(id, { flow: flow('x'), trigger_config: '{"t":1}' }, act('update'));

@@ -46,6 +46,11 @@ export interface RevisionReader {
   page(ruleId: number, before: number | undefined, limit: number): Promise<RevisionHead[]>;
   /** Null when the rule has no such revision; without a number the newest. */
   get(ruleId: number, revision?: number): Promise<RuleRevision | null>;
+  /**
+   * Numbers of the revisions among the newest `most` that run as this row does, the newest first: the same topology, trigger, priority,
+   * cooldown and mode. Names, labels, positions and tests make no difference.
+   */
+  runningAs(row: RuleRow, most: number): Promise<number[]>;
 }
 
 type RuleContent = Pick<
@@ -177,6 +182,27 @@ export function createRevisionReader(database: Database): RevisionReader {
         if (digest !== undefined) heads.push(headOf(row, digest));
       }
       return heads;
+    },
+    async runningAs({ id, nodes_json, trigger_config, priority, cooldown_ms, mode }, most) {
+      const newest = database.query
+        .selectFrom('rule_revision')
+        .select('revision')
+        .where('rule_id', '=', id)
+        .orderBy('revision', 'desc')
+        .limit(most);
+      const found = await database.query
+        .selectFrom('rule_revision')
+        .select('revision')
+        .where('rule_id', '=', id)
+        .where('revision', 'in', newest)
+        .where('nodes_json', '=', nodes_json)
+        .where('trigger_config', 'is not distinct from', trigger_config)
+        .where('priority', '=', priority)
+        .where('cooldown_ms', '=', cooldown_ms)
+        .where('mode', '=', mode)
+        .orderBy('revision', 'desc')
+        .execute();
+      return found.map(({ revision }) => revision);
     },
   };
 }
