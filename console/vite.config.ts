@@ -11,7 +11,7 @@ import { defineConfig, type Plugin } from 'vite';
 const compressible = /\.(js|css|html|svg)$/;
 /** Site, points, devices, alarms, users and forecasts, and the operations that only they call. */
 const operatorModules =
-  /console\/src\/(site|points|devices|alarms|users|forecasts|revisions)\/|src\/api\/(points|alarms|users|revisions|processing[a-z-]*)\.ts/;
+  /console\/src\/(site|points|devices|alarms|users|forecasts|revisions|evidence)\/|src\/api\/(points|alarms|users|revisions|backtest|rule-tests|processing[a-z-]*)\.ts/;
 const outDir = join(import.meta.dirname, 'dist');
 
 function precompress(): Plugin {

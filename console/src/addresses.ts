@@ -16,6 +16,10 @@ export const mainPages = [
 export const panels = ['node', 'rule', 'try', 'history'] as const;
 export type PanelName = (typeof panels)[number];
 
+/** What speaks for a rule, part by part. */
+export const evidenceParts = ['tests', 'backtest', 'shadow'] as const;
+export type EvidencePart = (typeof evidenceParts)[number];
+
 export const auditFilterNames = [
   'action',
   'resourceKind',

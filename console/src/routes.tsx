@@ -3,7 +3,14 @@
  * is unknown to it stays a 404. Each page is fetched when it is first opened.
  */
 import { createHashHistory, createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
-import { type AuditSearch, auditFilterNames, type PanelName, panels } from './addresses.ts';
+import {
+  type AuditSearch,
+  auditFilterNames,
+  type EvidencePart,
+  evidenceParts,
+  type PanelName,
+  panels,
+} from './addresses.ts';
 import { later } from './parts/later.tsx';
 import { NotFound, PageFailure } from './shell/page-failure.tsx';
 import { Shell } from './shell/shell.tsx';
@@ -77,6 +84,17 @@ const revisionsRoute = createRoute({
     typeof search['revision'] === 'number' ? { revision: search['revision'] } : {},
 });
 
+const evidenceRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/rules/$ruleId/evidence',
+  component: later(async () => (await import('./evidence/evidence-page.tsx')).EvidencePage),
+  validateSearch: (search: Readonly<Record<string, unknown>>): { part?: EvidencePart; run?: string } => {
+    const part = evidenceParts.find((name) => name === search['part']);
+    const run = text(search['run']);
+    return { ...(part === undefined ? {} : { part }), ...(run === undefined ? {} : { run }) };
+  },
+});
+
 const auditRoute = createRoute({
   getParentRoute: () => root,
   path: '/audit',
@@ -110,6 +128,7 @@ const routeTree = root.addChildren([
   rulesRoute,
   ruleRoute,
   revisionsRoute,
+  evidenceRoute,
   auditRoute,
   forecastsRoute,
 ]);

@@ -76,6 +76,7 @@ describe.runIf(chromiumPath !== undefined)('light enough', () => {
     ['a trial', '/rules/1?panel=%22try%22', (page) => page.getByTestId('trial').waitFor()],
     ['the history of a rule', '/rules/1?panel=%22history%22', (page) => page.getByTestId('history').waitFor()],
     ['the revisions of a rule', '/rules/1/revisions', (page) => page.getByTestId('revision').waitFor()],
+    ['the tests of a rule', '/rules/1/evidence', (page) => page.getByTestId('tests').waitFor()],
     ['the audit log', '/audit', (page) => page.getByTestId('audit-events').waitFor()],
     ['forecasts', '/forecasts', (page) => page.getByRole('heading', { name: 'Forecasts' }).waitFor()],
   ];

@@ -116,6 +116,20 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
       },
     },
     { name: 'rule-revisions', hash: '/rules/1/revisions', ready: (page) => page.getByTestId('revision').waitFor() },
+    { name: 'rule-tests', hash: '/rules/1/evidence', ready: (page) => page.getByTestId('tests').waitFor() },
+    {
+      name: 'rule-backtest',
+      hash: '/rules/1/evidence?part=%22backtest%22',
+      ready: async (page) => {
+        await page.getByRole('button', { name: 'Run backtest' }).click();
+        await page.getByTestId('backtest-result').waitFor();
+      },
+    },
+    {
+      name: 'rule-shadow',
+      hash: '/rules/1/evidence?part=%22shadow%22',
+      ready: (page) => page.getByTestId('shadow').waitFor(),
+    },
     { name: 'rule-try', hash: '/rules/1?panel=%22try%22', ready: (page) => page.getByTestId('trial').waitFor() },
     {
       name: 'rule-history',

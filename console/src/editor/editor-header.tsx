@@ -108,6 +108,11 @@ function HeaderTools({ rule, onSave, canSave, toggle, ask }: HeaderParts & Retur
           >
             {words.revisions}
           </Menu.Item>
+          <Menu.Item
+            onClick={() => void navigate({ to: '/rules/$ruleId/evidence', params: { ruleId: String(rule.id) } })}
+          >
+            {words.evidence}
+          </Menu.Item>
           <Menu.Item c="var(--sp-bad)" onClick={() => ask('delete', rule, () => void navigate({ to: '/rules' }))}>
             {t.rules.delete}
           </Menu.Item>

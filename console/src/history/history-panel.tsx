@@ -166,6 +166,16 @@ export function RunDetails({ record, kind, catalogue }: DetailParts) {
       </Text>
       <Actions record={record} kind={kind} catalogue={catalogue} />
       <Values values={record.variable_values} />
+      {kind === 'history' && (
+        <Link
+          to="/rules/$ruleId/evidence"
+          params={{ ruleId: String(record.rule_id) }}
+          search={{ part: 'tests', run: record.execution_id }}
+          className={classes['link'] ?? ''}
+        >
+          {words.toTest}
+        </Link>
+      )}
       {audit && (
         <Link to="/audit" search={{ correlation: record.correlation_id }} className={classes['link'] ?? ''}>
           {words.correlation}

@@ -25,6 +25,13 @@ export function startOf(executionId: string): string {
   return Number.isNaN(startedMs) ? '' : new Date(startedMs).toISOString();
 }
 
+/** One execution from the history of the service; null if it is not there. */
+export async function runOf(ruleId: number, executionId: string) {
+  const at = startOf(executionId);
+  const { list } = await historyOf(ruleId, { from: at, to: at, limit: '100' });
+  return list.find((record) => record.execution_id === executionId) ?? null;
+}
+
 /** One execution, however long ago. Null while it is not known. */
 export function useChosenRun(ruleId: number, executionId: string | null) {
   const listed = useHistory(ruleId)
@@ -34,11 +41,7 @@ export function useChosenRun(ruleId: number, executionId: string | null) {
     queryKey: ['rule', ruleId, 'run', executionId],
     enabled: executionId !== null && listed === undefined,
     staleTime: Number.POSITIVE_INFINITY,
-    queryFn: async () => {
-      const at = startOf(executionId ?? '');
-      const { list } = await historyOf(ruleId, { from: at, to: at, limit: '100' });
-      return list.find((record) => record.execution_id === executionId) ?? null;
-    },
+    queryFn: () => runOf(ruleId, executionId ?? ''),
   }).data;
   return listed ?? fetched ?? null;
 }

@@ -11,6 +11,7 @@ export const editor: typeof english = {
   badId: 'Diese Regel gibt es nicht.',
   save: 'Speichern …',
   revisions: 'Revisionen',
+  evidence: 'Tests und Proben',
   saved: (revision) => `Als Revision ${revision} gespeichert.`,
   unsaved: 'Nicht gespeicherte Änderungen',
   unsavedHint: 'Bleiben als Entwurf in diesem Browser, bis Sie speichern.',

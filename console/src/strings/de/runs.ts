@@ -45,6 +45,7 @@ export const runs: typeof english = {
   condition: 'Genommener Zweig',
   noCondition: 'keiner',
   correlation: 'Alle Ereignisse mit dieser Korrelations-Id zeigen',
+  toTest: 'Als Test übernehmen',
   execution: 'Ausführung',
   true: 'wahr',
   false: 'falsch',

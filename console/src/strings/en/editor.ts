@@ -7,6 +7,7 @@ export const editor = {
   badId: 'Rule not found.',
   save: 'Save…',
   revisions: 'Revisions',
+  evidence: 'Tests and trials',
   saved: (revision: number) => `Saved as revision ${revision}.`,
   unsaved: 'Unsaved changes',
   unsavedHint: 'Kept as a draft in this browser until you save.',

@@ -44,6 +44,7 @@ export const runs = {
   condition: 'Branch taken',
   noCondition: 'none',
   correlation: 'Show all events with this correlation id',
+  toTest: 'Make a test of it',
   execution: 'Execution',
   true: 'true',
   false: 'false',

@@ -1,0 +1,236 @@
+/** What a backtest found: first how far it can be trusted, then what the rule would have done. */
+import { Text, Title } from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { ConsoleCatalogue } from '../editor/site-catalogue.ts';
+import { fullTime } from '../parts/moment.tsx';
+import { shownNumber, withUnit } from '../parts/number.ts';
+import table from '../parts/table.module.css';
+import { Notice, Tag } from '../parts/tag.tsx';
+import { outcomeOf } from '../rules/rule-words.ts';
+import { useRuleName } from '../server/queries.ts';
+import { evidenceWords } from '../strings/evidence.ts';
+import classes from './evidence.module.css';
+import type { BacktestView } from './evidence-queries.ts';
+import { StepChart } from './step-chart.tsx';
+import { pointText } from './test-form.tsx';
+
+const words = evidenceWords.backtest;
+/** Rows of a list that are shown; the rest stands in the answer of the API. */
+const rowsMax = 20;
+
+const notesInWords: Readonly<Record<string, string>> = words.notes;
+const causesInWords: Readonly<Record<string, string>> = words.causeNames;
+
+interface ResultParts {
+  readonly result: BacktestView;
+  readonly catalogue: ConsoleCatalogue;
+}
+
+export function BacktestFindings({ result, catalogue }: ResultParts) {
+  const { notes, outcomes, warm_up: warmUp } = result;
+  return (
+    <div className={classes['result']} data-testid="backtest-result">
+      <Agreement agreement={result.agreement} />
+      {warmUp.until !== null && (
+        <Notice tone="info">{words.warmUp(fullTime(warmUp.until), warmUp.functions.join(', '))}</Notice>
+      )}
+      <Feedback feedback={result.feedback} catalogue={catalogue} />
+      {notes.map((note) => (
+        <Notice key={note} tone="info">
+          {notesInWords[note] ?? note}
+        </Notice>
+      ))}
+      <Part title={words.outcomes}>
+        <p className={classes['soft']}>{words.evaluations(shownNumber(result.evaluations))}</p>
+        {(['acted', 'no_action', 'skipped', 'failed'] as const).map((name) => (
+          <Tag key={name} tone={outcomes[name] === 0 ? 'calm' : outcomeOf(name).tone}>
+            {outcomeOf(name).text}: {shownNumber(outcomes[name])}
+          </Tag>
+        ))}
+      </Part>
+      <Divergence result={result} catalogue={catalogue} />
+      <Writes result={result} catalogue={catalogue} />
+      <Shares shares={result.outputs_share} />
+      <Part title={words.coverage}>
+        {result.coverage.map(({ point, ratio, gaps }) => (
+          <p key={point} className={classes['soft']}>
+            {point}: {words.covered(percent(ratio), gaps)}
+          </p>
+        ))}
+        <p className={classes['soft']}>
+          {words.digest}: <code>{result.digest}</code>
+        </p>
+      </Part>
+    </div>
+  );
+}
+
+function Part({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section>
+      <Title order={2} size="h5">
+        {title}
+      </Title>
+      {children}
+    </section>
+  );
+}
+
+/** Never 100 % where anything differs. */
+function percent(ratio: number): string {
+  return `${shownNumber(Math.floor(ratio * 10_000) / 100)} %`;
+}
+
+function Agreement({ agreement }: Pick<BacktestView, 'agreement'>) {
+  if (agreement === null || agreement.ratio === null) return <Part title={words.agreement}>{words.noAgreement}</Part>;
+  const { compared, equal, ratio, differences, causes } = agreement;
+  return (
+    <Part title={words.agreement}>
+      <p className={classes['big']} data-testid="agreement">
+        {words.agreed(percent(ratio), shownNumber(equal), shownNumber(compared))}
+      </p>
+      {Object.keys(causes).length > 0 && (
+        <p className={classes['soft']}>
+          {words.causes}:{' '}
+          {Object.entries(causes)
+            .map(([cause, count]) => `${causesInWords[cause] ?? cause} (${shownNumber(count)})`)
+            .join(', ')}
+        </p>
+      )}
+      {differences.length > 0 && (
+        <Rows
+          all={differences.length}
+          heads={[words.at, words.field, words.recorded, words.computed, words.cause]}
+          rows={differences
+            .slice(0, rowsMax)
+            .map(({ at, field, recorded, computed, cause }) => [
+              fullTime(at),
+              field,
+              JSON.stringify(recorded),
+              JSON.stringify(computed),
+              causesInWords[cause] ?? cause,
+            ])}
+        />
+      )}
+    </Part>
+  );
+}
+
+interface RowsParts {
+  readonly heads: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  /** How many there are in all. */
+  readonly all: number;
+}
+
+export function Rows({ heads, rows, all }: RowsParts) {
+  return (
+    <div className={classes['scroll']}>
+      {rows.length < all && <p className={classes['soft']}>{words.firstOf(rows.length, all)}</p>}
+      <table className={table['table']}>
+        <thead>
+          <tr>
+            {heads.map((head) => (
+              <th key={head} scope="col">
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((cells, row) => (
+            <tr key={row}>
+              {cells.map((cell, column) => (
+                <td key={column}>{cell}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Feedback({ feedback, catalogue }: Pick<BacktestView, 'feedback'> & Pick<ResultParts, 'catalogue'>) {
+  const nameOf = useRuleName();
+  if (feedback.length === 0) return null;
+  return (
+    <Part title={words.feedback}>
+      <Text size="sm">{words.feedbackLead}</Text>
+      <ul>
+        {feedback.map(({ instance, point_type: kind, point, written_by: rules }) => (
+          <li key={`${instance}:${kind}:${point}`}>
+            {pointText({ instance, point_type: kind === 'action' ? 'action' : 'measurement', point }, catalogue)},{' '}
+            {words.writtenBy(rules.map((id) => nameOf(id)).join(', '))}
+          </li>
+        ))}
+      </ul>
+    </Part>
+  );
+}
+
+type Doing = NonNullable<BacktestView['first_divergence']>['baseline'];
+
+/** Only where another revision was compared with. */
+function Divergence({ result, catalogue }: ResultParts) {
+  const { first_divergence: first } = result;
+  if (first === null) return null;
+  const said = (doing: Doing): string =>
+    doing === null
+      ? words.notRun
+      : [
+          outcomeOf(doing.outcome).text,
+          doing.path.join(' → '),
+          ...doing.writes.map(
+            ({ instance, point, value }) =>
+              `${pointText({ instance, point_type: 'action', point }, catalogue)} = ${shownNumber(value)}`,
+          ),
+        ].join('; ');
+  return (
+    <Part title={words.divergence}>
+      <Text size="sm" data-testid="divergence">
+        {fullTime(first.at)}
+      </Text>
+      <Rows all={1} heads={[words.baseline, words.candidate]} rows={[[said(first.baseline), said(first.candidate)]]} />
+    </Part>
+  );
+}
+
+function Writes({ result, catalogue }: ResultParts) {
+  const { writes, from, to } = result;
+  return (
+    <Part title={words.writes}>
+      {writes.length === 0 && <Text size="sm">{words.noWrites}</Text>}
+      {writes.map(({ instance, point, changes, counted }) => {
+        const ref = { instance, point_type: 'action', point } as const;
+        const label = pointText(ref, catalogue);
+        const unit = catalogue.point(ref)?.unit;
+        return (
+          <div key={`${instance}:${point}`} data-testid="write">
+            <p className={classes['soft']}>
+              {label}: {words.counted(shownNumber(counted), shownNumber(changes.length))}
+            </p>
+            <StepChart changes={changes} from={from} to={to} label={words.chart(label)} />
+            <Rows
+              all={changes.length}
+              heads={[words.at, words.value]}
+              rows={changes.slice(0, rowsMax).map(({ at, value }) => [fullTime(at), withUnit(value, unit)])}
+            />
+          </div>
+        );
+      })}
+    </Part>
+  );
+}
+
+function Shares({ shares }: { shares: BacktestView['outputs_share'] }) {
+  const rows = Object.entries(shares).flatMap(([node, outputs]) =>
+    Object.entries(outputs).map(([output, share]) => [`${node} → ${output}`, percent(share)]),
+  );
+  if (rows.length === 0) return null;
+  return (
+    <Part title={words.shares}>
+      <Rows all={rows.length} heads={[words.node, words.share]} rows={rows} />
+    </Part>
+  );
+}

@@ -1,0 +1,106 @@
+/** A backtest [rules §10]: what is tried on which time, and what came out. It ends when the page is left. */
+import { Button, Group, Loader, NativeSelect, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
+import { type KeptDraft, keptDraft } from '../editor/draft-place.ts';
+import { Failure } from '../parts/failure.tsx';
+import { useRevisions } from '../revisions/revision-queries.ts';
+import { evidenceWords } from '../strings/evidence.ts';
+import { BacktestFindings } from './backtest-findings.tsx';
+import classes from './evidence.module.css';
+import { type BacktestOrder, useBacktest } from './evidence-queries.ts';
+import type { EvidenceParts } from './tests-panel.tsx';
+import { isOrdered, lastHour, TimeRangeFields } from './time-range.tsx';
+
+const words = evidenceWords.backtest;
+const modes = ['recorded', 'replay'] as const;
+
+export function BacktestPanel({ rule, catalogue }: Pick<EvidenceParts, 'rule' | 'catalogue'>) {
+  const [range, setRange] = useState(lastHour);
+  const [mode, setMode] = useState<(typeof modes)[number]>('recorded');
+  const [what, setWhat] = useState('stored');
+  const [compared, setCompared] = useState('');
+  const revisions = useRevisions(rule.id).data?.pages.flatMap(({ list }) => list) ?? [];
+  const draft = useQuery({ queryKey: ['draft', rule.id], queryFn: () => keptDraft(rule.id), gcTime: 0 }).data ?? null;
+  const { start: run, stop, ...backtest } = useStoppable(rule.id);
+  const start = (): void => {
+    const compare = compared === '' || mode === 'replay' ? {} : { compare: { revision: Number(compared) } };
+    run({ ...range, mode, ...candidateOf(what, draft), ...compare });
+  };
+  const older = revisions.map(({ revision }) => ({ value: String(revision), label: words.older(revision) }));
+  const wasStopped = backtest.error?.name === 'AbortError';
+  return (
+    <div className={classes['column']} data-testid="backtest">
+      <p className={classes['soft']}>{words.lead}</p>
+      <TimeRangeFields range={range} onRange={setRange} />
+      <Group>
+        <NativeSelect
+          label={words.mode}
+          value={mode}
+          data={modes.map((name) => ({ value: name, label: words.modes[name] }))}
+          onChange={(event) => setMode(modes.find((name) => name === event.currentTarget.value) ?? mode)}
+        />
+        <NativeSelect
+          label={words.what}
+          value={what}
+          data={[
+            { value: 'stored', label: words.stored },
+            ...(draft === null ? [] : [{ value: 'draft', label: words.draft }]),
+            ...older,
+          ]}
+          onChange={(event) => setWhat(event.currentTarget.value)}
+        />
+        <NativeSelect
+          label={words.compare}
+          // The recorded runs themselves are what a replay compares with.
+          disabled={mode === 'replay'}
+          value={compared}
+          data={[{ value: '', label: words.compareNone }, ...older]}
+          onChange={(event) => setCompared(event.currentTarget.value)}
+        />
+      </Group>
+      <p className={classes['soft']}>{words.modeHints[mode]}</p>
+      <Group>
+        <Button disabled={!isOrdered(range) || backtest.isPending} onClick={start}>
+          {words.start}
+        </Button>
+        {backtest.isPending && (
+          <>
+            <Button variant="default" onClick={stop}>
+              {words.stop}
+            </Button>
+            <Loader size="sm" />
+          </>
+        )}
+      </Group>
+      {backtest.isError && (wasStopped ? <Text size="sm">{words.stopped}</Text> : <Failure error={backtest.error} />)}
+      {backtest.data !== undefined && <BacktestFindings result={backtest.data} catalogue={catalogue} />}
+    </div>
+  );
+}
+
+/** A backtest that ends when it is stopped, or when the page is left. */
+function useStoppable(ruleId: number) {
+  const { mutate, data, error, isPending, isError } = useBacktest(ruleId);
+  const running = useRef<AbortController | null>(null);
+  useEffect(() => () => running.current?.abort(), []);
+  return {
+    data,
+    error,
+    isPending,
+    isError,
+    start(order: BacktestOrder): void {
+      running.current = new AbortController();
+      mutate({ order, signal: running.current.signal });
+    },
+    stop: () => running.current?.abort(),
+  };
+}
+
+/** What is tried: the stored rule, the draft of it, or the revision of that number. */
+function candidateOf(what: string, draft: KeptDraft | null): Partial<BacktestOrder> {
+  if (what === 'stored') return {};
+  if (what !== 'draft' || draft === null) return { revision: Number(what) };
+  const { flow, trigger_config, priority, cooldown_ms } = draft.history.present;
+  return { flow_json: flow ?? {}, trigger_config, priority, cooldown_ms };
+}

@@ -1,0 +1,82 @@
+/** The report from shadow [rules §1.6]: what this rule decided beside what another one did. */
+import { Button, Group, NativeSelect, Text } from '@mantine/core';
+import { useState } from 'react';
+import { Failure } from '../parts/failure.tsx';
+import { fullTime } from '../parts/moment.tsx';
+import { shownNumber } from '../parts/number.ts';
+import { useRules } from '../server/queries.ts';
+import { evidenceWords } from '../strings/evidence.ts';
+import { Rows } from './backtest-findings.tsx';
+import classes from './evidence.module.css';
+import { useShadowReport } from './evidence-queries.ts';
+import { pointText } from './test-form.tsx';
+import type { EvidenceParts } from './tests-panel.tsx';
+import { isOrdered, lastHour, TimeRangeFields } from './time-range.tsx';
+
+const words = evidenceWords.shadow;
+/** Differences that are shown; the rest stands in the answer of the API. */
+const rowsMax = 100;
+
+export function ShadowPanel({ rule, catalogue }: Pick<EvidenceParts, 'rule' | 'catalogue'>) {
+  const [range, setRange] = useState(lastHour);
+  const [against, setAgainst] = useState('');
+  const report = useShadowReport(rule.id);
+  const others = (useRules().data ?? []).filter(({ id }) => id !== rule.id);
+  const { data } = report;
+  const shown = (value: number | null): string => (value === null ? words.nothing : shownNumber(value));
+  const rows = (data?.differences ?? []).flatMap(({ at, actuators, nodes }) =>
+    (actuators.length === 0 ? [null] : actuators).map((actuator) => [
+      fullTime(at),
+      actuator === null ? '' : pointText({ ...actuator, point_type: 'action' }, catalogue),
+      actuator === null ? '' : shown(actuator.shadow),
+      actuator === null ? '' : shown(actuator.live),
+      nodes.join(', '),
+    ]),
+  );
+  return (
+    <div className={classes['column']} data-testid="shadow">
+      <p className={classes['soft']}>{words.lead}</p>
+      <NativeSelect
+        label={words.against}
+        value={against}
+        data={[
+          { value: '', label: words.choose, disabled: true },
+          ...others.map(({ id, name }) => ({ value: String(id), label: name })),
+        ]}
+        onChange={(event) => setAgainst(event.currentTarget.value)}
+      />
+      <TimeRangeFields range={range} onRange={setRange} />
+      <Group>
+        <Button
+          disabled={against === '' || !isOrdered(range)}
+          loading={report.isPending}
+          onClick={() => report.mutate({ against, range })}
+        >
+          {words.start}
+        </Button>
+      </Group>
+      {report.isError && <Failure error={report.error} />}
+      {data !== undefined && data.compared === 0 && <Text size="sm">{words.none}</Text>}
+      {data !== undefined && data.compared > 0 && (
+        <>
+          <p className={classes['big']} data-testid="shadow-equal">
+            {words.equal(
+              `${shownNumber(Math.floor((data.equal / data.compared) * 10_000) / 100)} %`,
+              shownNumber(data.equal),
+              shownNumber(data.compared),
+            )}
+          </p>
+          {rows.length === 0 ? (
+            <Text size="sm">{words.noDifference}</Text>
+          ) : (
+            <Rows
+              all={rows.length}
+              heads={[words.at, words.actuator, words.shadowed, words.live, words.nodes]}
+              rows={rows.slice(0, rowsMax)}
+            />
+          )}
+        </>
+      )}
+    </div>
+  );
+}

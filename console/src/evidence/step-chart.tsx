@@ -1,0 +1,50 @@
+/** What would be written to one point: steps from one change to the next, over the whole time of the backtest. */
+
+import classes from './evidence.module.css';
+import type { BacktestView } from './evidence-queries.ts';
+
+const box = { width: 1000, height: 120, edge: 6 };
+
+interface ChartParts {
+  readonly changes: BacktestView['writes'][number]['changes'];
+  readonly from: string;
+  readonly to: string;
+  readonly label: string;
+}
+
+export function StepChart({ changes, from, to, label }: ChartParts) {
+  return (
+    <svg
+      className={classes['steps']}
+      viewBox={`0 0 ${box.width} ${box.height}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={label}
+    >
+      <path
+        d={pathOf(changes, Date.parse(from), Date.parse(to))}
+        fill="none"
+        stroke="currentColor"
+        strokeWidth={1.5}
+        vectorEffect="non-scaling-stroke"
+      />
+    </svg>
+  );
+}
+
+/** Each value stands until the next one, the last to the end. */
+function pathOf(changes: ChartParts['changes'], fromMs: number, toMs: number): string {
+  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const { value } of changes) {
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  const { width, height, edge } = box;
+  const yOf = (value: number): string =>
+    (high === low ? height / 2 : height - edge - ((value - low) / (high - low)) * (height - 2 * edge)).toFixed(1);
+  const steps = changes.map(({ at, value }, index) => {
+    const x = (((Date.parse(at) - fromMs) / (toMs - fromMs)) * width).toFixed(1);
+    return index === 0 ? `M${x} ${yOf(value)}` : `H${x}V${yOf(value)}`;
+  });
+  return steps.length === 0 ? '' : `${steps.join('')}H${width}`;
+}

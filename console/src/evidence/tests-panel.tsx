@@ -1,0 +1,174 @@
+/** The tests of a rule [rules §11]: each with its result on the stored flow, changed here and stored as a whole. */
+import { Button, Group, Text } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import { ruleTestsMax } from '../../../src/api/rule-limits.ts';
+import type { NodeParts } from '../../../src/rules/node/parts.ts';
+import { parseFlow } from '../../../src/rules/parse.ts';
+import type { ConsoleCatalogue } from '../editor/site-catalogue.ts';
+import { announce } from '../parts/announce.tsx';
+import { Failure } from '../parts/failure.tsx';
+import { Notice, Tag } from '../parts/tag.tsx';
+import type { StoredRule } from '../server/queries.ts';
+import { useSession } from '../session/session.ts';
+import { mayManage } from '../session/token.ts';
+import { evidenceWords } from '../strings/evidence.ts';
+import classes from './evidence.module.css';
+import { type TestDraft, useTestResults, valuesNow } from './evidence-queries.ts';
+import { SaveTestsDialog } from './save-tests-dialog.tsx';
+import { TakenRun } from './taken-run.tsx';
+import type { Actuator } from './test-form.tsx';
+import { TestItem } from './test-item.tsx';
+
+const words = evidenceWords.tests;
+
+export interface EvidenceParts {
+  readonly rule: StoredRule;
+  readonly catalogue: ConsoleCatalogue;
+  /** The execution that becomes a test; null without one. */
+  readonly run: string | null;
+}
+
+/** A test with a key of its own: names change while they are typed. */
+interface KeyedTest {
+  readonly key: number;
+  readonly test: TestDraft;
+}
+
+function keyed(tests: readonly TestDraft[], first = 0): KeyedTest[] {
+  return tests.map((test, index) => ({ key: first + index, test }));
+}
+
+export function TestsPanel({ rule, catalogue, run }: EvidenceParts) {
+  const [edited, setEdited] = useState<readonly KeyedTest[] | null>(null);
+  const [isSaving, setSaving] = useState(false);
+  const session = useSession();
+  const mayChange = session.status !== 'out' && mayManage(session.facts.role);
+  const shown = edited ?? keyed(rule.tests);
+  const tests = shown.map(({ test }) => test);
+  const hasFlow = rule.flow_json !== null || Object.keys(rule.nodes_json).length > 0;
+  const faults = faultsOf(tests);
+  const isSound = faults.every((fault) => fault === null);
+  const actuators = useMemo(() => actuatorsOf(rule, catalogue), [rule, catalogue]);
+  const results = useTestResults(rule.id, tests, hasFlow && isSound);
+  const add = (test: TestDraft): void => {
+    const key = 1 + Math.max(-1, ...shown.map((each) => each.key));
+    setEdited([...shown, { key, test: { ...test, name: freeName(test.name, tests) } }]);
+  };
+  const addNow = useMutation({ mutationFn: () => testOfNow(rule.id), onSuccess: add });
+  if (!hasFlow) return <Notice tone="info">{words.noFlow}</Notice>;
+  const isFull = tests.length >= ruleTestsMax;
+  const result = results.data;
+  return (
+    <div className={classes['column']} data-testid="tests">
+      <p className={classes['soft']}>{words.lead}</p>
+      {run !== null && mayChange && <TakenRun rule={rule} catalogue={catalogue} run={run} onTest={add} />}
+      {tests.length > 0 && result !== undefined && (
+        <Text fw={600} data-testid="summary">
+          {words.summary(result.passed, result.failed)} ({evidenceWords.revision(rule.revision)})
+        </Text>
+      )}
+      {results.isError && <Failure error={results.error} onRetry={() => void results.refetch()} />}
+      {tests.length === 0 && <Text size="sm">{words.none}</Text>}
+      <ul className={classes['tests']}>
+        {shown.map(({ key, test }, index) => (
+          <li key={key}>
+            <TestItem
+              test={test}
+              fault={faults[index] ?? null}
+              // Of these very tests: what stood before is not shown as the result of another.
+              result={results.isPlaceholderData ? null : (result?.results[index] ?? null)}
+              catalogue={catalogue}
+              actuators={actuators}
+              readOnly={!mayChange}
+              isNew={edited !== null && !rule.tests.includes(test)}
+              onChange={(next) => setEdited(shown.map((each) => (each.key === key ? { key, test: next } : each)))}
+              onRemove={() => setEdited(shown.filter((each) => each.key !== key))}
+            />
+          </li>
+        ))}
+      </ul>
+      {mayChange && (
+        <Group>
+          <Button
+            variant="default"
+            disabled={isFull}
+            title={isFull ? words.full(ruleTestsMax) : undefined}
+            loading={addNow.isPending}
+            onClick={() => addNow.mutate()}
+          >
+            {words.add}
+          </Button>
+          {edited !== null && (
+            <Unsaved canSave={isSound} onSave={() => setSaving(true)} onDiscard={() => setEdited(null)} />
+          )}
+        </Group>
+      )}
+      {addNow.isError && <Failure error={addNow.error} />}
+      {isSaving && (
+        <SaveTestsDialog
+          rule={rule}
+          tests={tests}
+          failed={result?.failed ?? 0}
+          onClose={() => setSaving(false)}
+          onSaved={(revision) => {
+            announce(words.saved(revision));
+            setEdited(null);
+            setSaving(false);
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+function Unsaved({ canSave, onSave, onDiscard }: { canSave: boolean; onSave: () => void; onDiscard: () => void }) {
+  return (
+    <>
+      <Button disabled={!canSave} onClick={onSave}>
+        {words.save}
+      </Button>
+      <Button variant="default" onClick={onDiscard}>
+        {words.discard}
+      </Button>
+      <Tag tone="warn">{words.unsaved}</Tag>
+    </>
+  );
+}
+
+/** The points that the stored flow may write. */
+function actuatorsOf(rule: StoredRule, catalogue: ConsoleCatalogue): Actuator[] {
+  const parsed = parseFlow(rule.flow_json, catalogue);
+  if (!parsed.ok) return [];
+  const nodes: NodeParts[] = [...parsed.topology.nodes.values()];
+  return nodes.flatMap(({ writes = [] }) => writes).map(({ instance, point }) => ({ instance, point }));
+}
+
+/** What keeps a test from being sent. */
+function faultsOf(tests: readonly TestDraft[]): (string | null)[] {
+  const names = tests.map(({ name }) => name);
+  return names.map((name, index) => {
+    if (name.trim() === '') return words.nameNeeded;
+    return names.indexOf(name) === index ? null : words.nameTaken;
+  });
+}
+
+function freeName(name: string, tests: readonly TestDraft[]): string {
+  const taken = new Set(tests.map((test) => test.name));
+  for (let count = 1; ; count++) {
+    const candidate = count === 1 ? name : `${name} (${count})`;
+    if (!taken.has(candidate)) return candidate;
+  }
+}
+
+/** What the rule reads, as it is now; what it then does is for the user to say. */
+async function testOfNow(ruleId: number): Promise<TestDraft> {
+  const variables = await valuesNow(ruleId);
+  const given = new Map(
+    variables.map(({ instance, point_type, point, value }) => [
+      `${instance}:${point_type}:${point}`,
+      { instance, point_type, point, value },
+    ]),
+  );
+  return { name: words.newName, given: [...given.values()], then: { outcome: 'acted' } };
+}

@@ -1,0 +1,163 @@
+/// <reference lib="dom" />
+/** What speaks for a rule, in a real browser: a run becomes a test, a backtest shows its agreement, shadow its report. */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type TestService, waitFor } from '../e2e/running-service.ts';
+import { violations } from './axe.ts';
+import { chromiumPath, installRules, launch, startDemo, visit } from './browser.ts';
+import { untilText } from './steps.ts';
+
+const at = (step: number) => ({ x: 320 * step, y: 0 });
+const stopAbove = (charge: number) => ({
+  nodes: [
+    { id: 'start', type: 'start', position: at(0), data: { config: { wires: { default: ['read'] } } } },
+    {
+      id: 'read',
+      type: 'input',
+      position: at(1),
+      data: {
+        config: {
+          variables: [{ name: 'soc', instance: 4, point_type: 'measurement', point: 1 }],
+          wires: { default: ['decide'] },
+        },
+      },
+    },
+    {
+      id: 'decide',
+      type: 'decision',
+      position: at(2),
+      data: {
+        config: { branches: [{ name: 'full', when: `soc > ${charge}` }], wires: { full: ['stop'], else: ['end'] } },
+      },
+    },
+    {
+      id: 'stop',
+      type: 'action',
+      position: at(3),
+      data: { config: { writes: [{ instance: 4, point: 1, value: 0 }], wires: { default: ['end'] } } },
+    },
+    { id: 'end', type: 'end', position: at(4) },
+  ],
+  edges: [],
+});
+const everySecond = { description: '', trigger_config: { type: 'interval', interval_ms: 1000 } };
+
+describe.runIf(chromiumPath !== undefined)('what speaks for a rule', () => {
+  let service: TestService;
+  let browser: Browser;
+  let [live, shadow] = [0, 0];
+  const runs = async (id: number): Promise<number> => {
+    const list = (await service.read(`/rules/${id}/history?limit=50`)).body['data']?.['list'];
+    return Array.isArray(list) ? list.length : 0;
+  };
+  beforeAll(async () => {
+    service = await startDemo();
+    [live = 0, shadow = 0] = await installRules(service, [
+      { ...everySecond, name: 'Stop when full', flow_json: stopAbove(1) },
+      { ...everySecond, name: 'Stop when fuller', flow_json: stopAbove(99) },
+    ]);
+    await service.command('POST', `/rules/${live}/enable`, {});
+    await service.command('POST', `/rules/${shadow}/enable`, { mode: 'shadow' });
+    for (const id of [live, shadow]) await waitFor(async () => ((await runs(id)) > 4 ? true : undefined), 20_000);
+    browser = await launch();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+    service?.folders.remove();
+  });
+  const stored = async () => (await service.read(`/rules/${live}`)).body['data']?.['tests'];
+
+  test('[rules §11.3] a run of the history is a test with one click; it is changed, and stored with a reason', async () => {
+    const { page, context, complaints } = await visit(browser, service);
+    await page.goto(`${service.base}/#/rules/${live}?panel=%22history%22`);
+    await page.getByTestId('history').locator('button[data-outcome="acted"]').first().click();
+    await page.getByRole('link', { name: 'Make a test of it' }).click();
+    const panel = page.getByTestId('tests');
+    await untilText(panel.getByTestId('summary'), /1 passed, 0 failed/);
+    expect(page.url()).not.toContain('run=');
+    const item = panel.locator('[data-test]').first();
+    await untilText(item, /Run of/);
+    expect(await violations(page)).toEqual([]);
+
+    await item.getByLabel('Name').fill('full');
+    const charge = item.getByLabel('battery · soc (%)');
+    expect(Number(await charge.inputValue())).toBeGreaterThan(1);
+    await charge.fill('0.5');
+    await untilText(item, /\/then\/outcome: Expected acted, Actual no_action/);
+    await item.getByRole('button', { name: 'Expect what it does' }).click();
+    await untilText(panel.getByTestId('summary'), /1 passed, 0 failed/);
+    await charge.fill('');
+    await untilText(item, /no usable value for soc/);
+    await charge.fill('50');
+    await item.getByLabel('Outcome').selectOption('acted');
+    await item.getByLabel('battery · power_setpoint (kW)').fill('0');
+    await item.getByLabel('Last decision').waitFor();
+    await untilText(item, /Expected else, Actual full/);
+    await item.getByRole('button', { name: 'Expect what it does' }).click();
+    await untilText(panel.getByTestId('summary'), /1 passed, 0 failed/);
+
+    await panel.getByRole('button', { name: 'Add a test' }).click();
+    await untilText(panel.getByTestId('summary'), /2 passed, 0 failed/);
+    await panel.locator('[data-test="New test"]').getByLabel('Name').fill('full');
+    await untilText(panel, /Another test has this name/);
+    expect(await panel.getByRole('button', { name: 'Save tests…' }).isDisabled()).toBe(true);
+    await panel.getByRole('button', { name: 'Remove' }).last().click();
+    expect(await stored()).toEqual([]);
+    await panel.getByRole('button', { name: 'Save tests…' }).click();
+    const dialog = page.getByRole('dialog');
+    await untilText(dialog, /1 test, all passing/);
+    await dialog.getByLabel('Reason').fill('from the history');
+    await dialog.getByRole('button', { name: 'Save tests' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await stored()).toMatchObject([
+      {
+        name: 'full',
+        given: [{ instance: 4, point_type: 'measurement', point: 1, value: 50 }],
+        then: {
+          outcome: 'acted',
+          writes: [{ instance: 4, point: 1, value: 0 }],
+          output: { node_id: 'decide', name: 'full' },
+        },
+      },
+    ]);
+    expect(await panel.getByRole('button', { name: 'Save tests…' }).count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('[rules §10] a backtest shows first how far it agrees with what was recorded, then what would be written', async () => {
+    const { page, context, complaints } = await visit(browser, service);
+    await page.goto(`${service.base}/#/rules/${live}`);
+    await page.getByRole('button', { name: /More/ }).click();
+    await page.getByRole('menuitem', { name: 'Tests and trials' }).click();
+    await page.getByRole('link', { name: 'Backtest' }).click();
+    const panel = page.getByTestId('backtest');
+    await panel.getByRole('button', { name: 'Run backtest' }).click();
+    const result = panel.getByTestId('backtest-result');
+    await untilText(result.getByTestId('agreement'), /^100 % \(\d+ of \d+ runs\)$/);
+    await untilText(result, /Acted: [1-9]/);
+    await untilText(
+      result.getByTestId('write'),
+      /battery · power_setpoint \(kW\): writes \d+, changes of the value 1[\s\S]*0 kW/,
+    );
+    await untilText(result, /decide → full\s*0\.\d+ %/);
+    expect(await violations(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('[rules §1.6] the report from shadow shows where a rule decides otherwise than another', async () => {
+    const { page, context, complaints } = await visit(browser, service, { role: 'Viewer' });
+    await page.goto(`${service.base}/#/rules/${shadow}/evidence?part=%22shadow%22`);
+    const panel = page.getByTestId('shadow');
+    expect(await panel.getByRole('button', { name: 'Compare' }).isDisabled()).toBe(true);
+    await panel.getByLabel('Compare with').selectOption({ label: 'Stop when full' });
+    await panel.getByRole('button', { name: 'Compare' }).click();
+    await untilText(panel.getByTestId('shadow-equal'), /^0 % equal \(0 of \d+ moments\)$/);
+    await untilText(panel, /battery · power_setpoint \(kW\)\s*nothing\s*0/);
+    expect(await violations(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+});
