@@ -9,9 +9,9 @@ import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
 
 const compressible = /\.(js|css|html|svg)$/;
-/** Site, points, devices, alarms, users and forecasts, and the operations that only they call. */
+/** What the first load of a rule does without: the other pages, the operations that only they call, and what a dialog shows of changes. */
 const operatorModules =
-  /console\/src\/(site|points|devices|alarms|users|forecasts|revisions|evidence)\/|src\/api\/(points|alarms|users|revisions|backtest|rule-tests|processing[a-z-]*)\.ts/;
+  /console\/src\/editor\/(changes|draft-difference|save-dialog|conflict-dialog)|src\/rules\/(difference|test-of-run)\.ts|console\/src\/(site|points|devices|alarms|users|forecasts|revisions|evidence)\/|src\/api\/(points|alarms|users|revisions|backtest|rule-tests|processing[a-z-]*)\.ts/;
 const outDir = join(import.meta.dirname, 'dist');
 
 function precompress(): Plugin {
@@ -44,11 +44,11 @@ export default defineConfig({
     // Data URIs would need a wider policy for fonts and images.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // Many small files compress badly: what three pages or more share comes as one, but not what the pages of a rule do without.
+    // Many small files compress badly: what four pages or more share comes as one, but not what the pages of a rule do without.
     rolldownOptions: {
       output: {
         codeSplitting: {
-          groups: [{ name: 'shared', test: (id: string) => !operatorModules.test(id), minShareCount: 3 }],
+          groups: [{ name: 'shared', test: (id: string) => !operatorModules.test(id), minShareCount: 4 }],
         },
       },
     },

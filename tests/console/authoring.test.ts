@@ -76,7 +76,9 @@ describe.runIf(chromiumPath !== undefined)('issue of a rule, drawn', () => {
     );
 
     await page.getByRole('button', { name: 'Save…' }).click();
-    await untilText(page.getByTestId('changes'), /New node/);
+    await untilText(page.getByRole('list', { name: 'Changes' }), /New node/);
+    await untilText(page.getByRole('list', { name: 'The rule in words' }), /Every .*set battery · power_setpoint/);
+    expect(await page.getByRole('dialog').innerText()).not.toContain('{');
     await confirm(page, 'Save');
     await untilText(page.getByTestId('dirty'), /No changes/);
     const rule = await stored(id);
@@ -195,7 +197,7 @@ describe.runIf(chromiumPath !== undefined)('issue of a rule, drawn', () => {
     await keyboard.press('Control+k');
     await keyboard.type('save');
     await keyboard.press('Enter');
-    await page.getByTestId('changes').waitFor();
+    await page.getByRole('list', { name: 'Changes' }).waitFor();
     await expect.poll(() => focusedName(page)).toBe('Save');
     await keyboard.press('Enter');
     await untilText(page.getByTestId('dirty'), /No changes/);

@@ -242,6 +242,9 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await openRule(page, ids[1]);
     await untilText(page.getByTestId('stream'), /Live/);
     await priority(page).fill('55');
+    // Fetched when the first change is made, and here before the service is gone.
+    await page.getByRole('button', { name: 'Save…' }).click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
     const port = new URL(service.base).port;
     await service.stop();
     await untilText(page.locator('body'), /Cannot reach the service/, 20_000);

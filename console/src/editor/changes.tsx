@@ -1,19 +1,26 @@
 /** A list of changes with both sides of each: what was stored and what is yours, unless the caller names them otherwise. */
 import { t } from '../strings/index.ts';
 import classes from './changes.module.css';
-import type { Change } from './difference.ts';
 
 const words = t.editor.difference;
+
+export interface Change {
+  readonly what: string;
+  /** Null where there was, or will be, nothing. */
+  readonly before: string | null;
+  readonly after: string | null;
+}
 
 interface ChangesParts {
   readonly changes: readonly Change[];
   /** What the two sides are called to those who do not see them. */
   readonly sides?: { readonly before: string; readonly after: string };
+  readonly label?: string;
 }
 
-export function Changes({ changes, sides = words }: ChangesParts) {
+export function Changes({ changes, sides = words, label = words.label }: ChangesParts) {
   return (
-    <ul className={classes['list']} data-testid="changes" tabIndex={0} aria-label={words.label}>
+    <ul className={classes['list']} tabIndex={0} aria-label={label}>
       {changes.map(({ what, before, after }, index) => (
         <li key={`${index} ${what}`} className={classes['change']}>
           <span className={classes['what']}>{what}</span>

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseFlow } from '../../../src/rules/parse.ts';
 import { parseTrigger } from '../../../src/rules/trigger/parse.ts';
 import { catalogueSite } from './catalogue-fixture.ts';
-import { differences } from './difference.ts';
+import { contentDifference } from './draft-difference.ts';
 import type { Content } from './draft-history.ts';
 import { readDocument } from './flow-document.ts';
 import { checkContent, configPath, problemsAt } from './problems.ts';
@@ -106,28 +106,27 @@ describe('problems and names', () => {
 });
 
 describe('what a draft changes', () => {
-  test('the smallest parts that differ, by the names that the reader knows', () => {
+  test('[rules §1.5] the smallest parts that differ, the actuators that it concerns, and the rule in words', () => {
     const before = content('soc < lower', null);
     const after = { ...content('soc < 30', { type: 'interval', interval_ms: 5 }), priority: 3 };
-    expect(differences(before, after)).toEqual([
-      { what: 'Priority', before: '0', after: '3' },
-      { what: 'Trigger', before: null, after: '{"type":"interval","interval_ms":5}' },
-      { what: 'decide, branches · “low” · when', before: 'soc < lower', after: 'soc < 30' },
+    const { classes, settings, nodes, actuators, sentence: words } = contentDifference(before, after, site);
+    expect(classes).toEqual(['settings', 'expression']);
+    expect(settings.map(({ field }) => field)).toEqual(['priority', 'trigger_config']);
+    expect(nodes.changed).toMatchObject([
+      { id: 'decide', fields: [{ path: '/data/config/branches/0/when', before: 'soc < lower', after: 'soc < 30' }] },
     ]);
+    expect(actuators).toEqual([{ instance: 4, point: 1, change: 'condition' }]);
+    expect(words).toEqual({ before: sentence(before), after: sentence(after) });
   });
 
-  test('moved nodes are counted, new and removed ones named', () => {
-    const before = content('1', null);
-    const [start, read, ...others] = before.flow?.nodes ?? [];
-    if (start === undefined || read === undefined || before.flow === null) throw new Error('there is no flow');
-    const moved = { ...start, position: { x: 1, y: 0 } };
-    const extra = { id: 'more', type: 'end', position: at };
-    const after = { ...before, flow: { ...before.flow, nodes: [moved, ...others, extra] } };
-    expect(differences(before, after).map(({ what }) => what)).toEqual([
-      'New node more',
-      'Removed node “Read”',
-      'Moved one node',
-    ]);
-    expect(differences(before, before)).toEqual([]);
+  test('[rules §1.5] a move is no change of logic; with errors on one side nothing is claimed of wires and actuators', () => {
+    const before = content('soc < lower', null);
+    const [start, ...others] = before.flow?.nodes ?? [];
+    if (start === undefined || before.flow === null) throw new Error('there is no flow');
+    const moved = { ...before, flow: { ...before.flow, nodes: [{ ...start, position: { x: 1, y: 0 } }, ...others] } };
+    expect(contentDifference(before, moved, site).classes).toEqual(['layout']);
+    expect(contentDifference(before, before, site).classes).toEqual([]);
+    const broken = contentDifference(before, content('soc <', null), site);
+    expect([broken.classes, broken.actuators, broken.sentence.after]).toEqual([['expression'], [], null]);
   });
 });

@@ -12,14 +12,15 @@ import { ApiError } from '../../../src/api/client.ts';
 import { announce } from '../parts/announce.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Notice } from '../parts/tag.tsx';
+import { Difference } from '../revisions/difference-view.tsx';
 import { warningText } from '../rules/rule-words.ts';
 import { call } from '../server/calls.ts';
 import { queryClient, refreshRule, type StoredRule } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
-import { Changes } from './changes.tsx';
-import { differences } from './difference.ts';
+import { contentDifference } from './draft-difference.ts';
 import type { Content } from './draft-history.ts';
 import { type DraftState, useDraft, useDraftStore } from './draft-store.ts';
+import { useEditor } from './editor-context.ts';
 
 const words = t.editor.saveDialog;
 
@@ -50,7 +51,8 @@ export function SaveDialog({ rule, onClose, onConflict }: SaveParts) {
   const store = useDraftStore();
   const state = useDraft();
   const content = state.history.present;
-  const changes = useMemo(() => differences(state.base, content), [state.base, content]);
+  const { catalogue } = useEditor();
+  const difference = useMemo(() => contentDifference(state.base, content, catalogue), [state.base, content, catalogue]);
   const save = useMutation({
     mutationFn: () => storeContent(store.ruleId, state, content),
     onSuccess: ({ revision, warnings, audit }) => {
@@ -91,7 +93,7 @@ export function SaveDialog({ rule, onClose, onConflict }: SaveParts) {
       ) : (
         <Stack>
           <Text size="sm">{words.lead(state.revision)}</Text>
-          <Changes changes={changes} />
+          <Difference difference={difference} catalogue={catalogue} sides={t.editor.difference} />
           <Text size="sm" c="dimmed">
             {rule.enabled ? words.enabled : words.disabled} {t.rules.dialog.audited}
           </Text>

@@ -26,7 +26,7 @@ interface ResultParts {
   readonly catalogue: ConsoleCatalogue;
 }
 
-export function BacktestFindings({ result, catalogue }: ResultParts) {
+export function BacktestFindings({ result, catalogue, isCompared }: ResultParts & { isCompared: boolean }) {
   const { notes, outcomes, warm_up: warmUp } = result;
   return (
     <div className={classes['result']} data-testid="backtest-result">
@@ -48,7 +48,7 @@ export function BacktestFindings({ result, catalogue }: ResultParts) {
           </Tag>
         ))}
       </Part>
-      <Divergence result={result} catalogue={catalogue} />
+      {isCompared && <Divergence result={result} catalogue={catalogue} />}
       <Writes result={result} catalogue={catalogue} />
       <Shares shares={result.outputs_share} />
       <Part title={words.coverage}>
@@ -171,10 +171,9 @@ function Feedback({ feedback, catalogue }: Pick<BacktestView, 'feedback'> & Pick
 
 type Doing = NonNullable<BacktestView['first_divergence']>['baseline'];
 
-/** Only where another revision was compared with. */
 function Divergence({ result, catalogue }: ResultParts) {
   const { first_divergence: first } = result;
-  if (first === null) return null;
+  if (first === null) return <Part title={words.divergence}>{words.noDivergence}</Part>;
   const said = (doing: Doing): string =>
     doing === null
       ? words.notRun

@@ -74,19 +74,20 @@ export function BacktestPanel({ rule, catalogue }: Pick<EvidenceParts, 'rule' | 
         )}
       </Group>
       {backtest.isError && (wasStopped ? <Text size="sm">{words.stopped}</Text> : <Failure error={backtest.error} />)}
-      {backtest.data !== undefined && <BacktestFindings result={backtest.data} catalogue={catalogue} />}
+      {backtest.data !== undefined && <BacktestFindings {...backtest} result={backtest.data} catalogue={catalogue} />}
     </div>
   );
 }
 
 /** A backtest that ends when it is stopped, or when the page is left. */
 function useStoppable(ruleId: number) {
-  const { mutate, data, error, isPending, isError } = useBacktest(ruleId);
+  const { mutate, data, error, isPending, isError, variables } = useBacktest(ruleId);
   const running = useRef<AbortController | null>(null);
   useEffect(() => () => running.current?.abort(), []);
   return {
     data,
     error,
+    isCompared: isCompared(variables?.order),
     isPending,
     isError,
     start(order: BacktestOrder): void {
@@ -95,6 +96,11 @@ function useStoppable(ruleId: number) {
     },
     stop: () => running.current?.abort(),
   };
+}
+
+/** With another revision, or with the stored rule. */
+function isCompared(order: BacktestOrder | undefined): boolean {
+  return order?.compare !== undefined || order?.flow_json !== undefined || order?.revision !== undefined;
 }
 
 /** What is tried: the stored rule, the draft of it, or the revision of that number. */

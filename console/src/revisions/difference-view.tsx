@@ -1,26 +1,29 @@
 /** What a change of a rule means: to settings, nodes, wires and actuators, and in words. */
 import { Text, Title } from '@mantine/core';
-import { Changes } from '../editor/changes.tsx';
-import type { Change } from '../editor/difference.ts';
+import { isFields } from '../../../src/rules/issues.ts';
+import { parseTrigger } from '../../../src/rules/trigger/parse.ts';
+import { type Change, Changes } from '../editor/changes.tsx';
+import type { ContentDifference } from '../editor/draft-difference.ts';
+import { triggerInWords } from '../editor/rule-in-words.ts';
 import { type ConsoleCatalogue, pointLabel } from '../editor/site-catalogue.ts';
 import { revisionWords } from '../strings/revisions.ts';
-import type { DifferenceView } from './revision-queries.ts';
 
 const words = revisionWords;
 
-export function Difference({
-  difference,
-  catalogue,
-}: {
-  difference: DifferenceView;
-  catalogue: ConsoleCatalogue | null;
-}) {
+interface DifferenceParts {
+  readonly difference: ContentDifference;
+  readonly catalogue: ConsoleCatalogue | null;
+  /** What the two sides are called to those who do not see them. */
+  readonly sides?: { readonly before: string; readonly after: string };
+}
+
+export function Difference({ difference, catalogue, sides = words }: DifferenceParts) {
   const { classes, actuators, sentence } = difference;
-  const changes = changesOf(difference);
+  const changes = changesOf(difference, catalogue);
   if (classes.length === 0) return <Text size="sm">{words.nothing}</Text>;
   return (
     <>
-      {changes.length > 0 && <Changes changes={changes} sides={words} />}
+      {changes.length > 0 && <Changes changes={changes} sides={sides} />}
       {classes.includes('layout') && <Text size="sm">{words.moved}</Text>}
       {actuators.length > 0 && (
         <section>
@@ -39,7 +42,11 @@ export function Difference({
           <Title order={3} size="h6">
             {words.sentence}
           </Title>
-          <Changes changes={[{ what: '', before: sentence.before, after: sentence.after }]} sides={words} />
+          <Changes
+            label={words.sentence}
+            changes={[{ what: '', before: sentence.before, after: sentence.after }]}
+            sides={sides}
+          />
         </section>
       )}
     </>
@@ -51,14 +58,14 @@ function labelOf(instance: number, point: number, catalogue: ConsoleCatalogue | 
   return known === undefined ? `${instance}:A:${point}` : pointLabel(known);
 }
 
-function changesOf({ settings, nodes, wires }: DifferenceView): Change[] {
+function changesOf({ settings, nodes, wires }: ContentDifference, catalogue: ConsoleCatalogue | null): Change[] {
   const fields: Readonly<Record<string, string>> = words.fields;
   const alone = (what: string): Change => ({ what, before: null, after: null });
   return [
     ...settings.map(({ field, before, after }) => ({
       what: fields[field] ?? field,
-      before: shown(before),
-      after: shown(after),
+      before: settingText(field, before, catalogue),
+      after: settingText(field, after, catalogue),
     })),
     ...nodes.added.map((node) => alone(words.added(named(node)))),
     ...nodes.removed.map((node) => alone(words.removed(named(node)))),
@@ -72,6 +79,17 @@ function changesOf({ settings, nodes, wires }: DifferenceView): Change[] {
     ...wires.added.map(({ from, output, to }) => alone(words.wired(from, output, to))),
     ...wires.removed.map(({ from, output, to }) => alone(words.unwired(from, output, to))),
   ];
+}
+
+/** A trigger in words and tests by their names; of what does not fit the site any more, the document. */
+function settingText(field: string, value: unknown, catalogue: ConsoleCatalogue | null): string | null {
+  if (field === 'trigger_config' && catalogue !== null && isFields(value)) {
+    const trigger = parseTrigger(value, catalogue);
+    if (trigger.ok && trigger.trigger !== null) return triggerInWords(trigger.trigger, catalogue);
+  }
+  if (field === 'tests' && Array.isArray(value) && value.every(isFields))
+    return value.map(({ name }) => (typeof name === 'string' ? name : '')).join(', ');
+  return shown(value);
 }
 
 function named({ id, label }: { readonly id: string; readonly label: string | null }): string {

@@ -6,7 +6,6 @@ import { call } from '../server/calls.ts';
 import { refreshRule } from '../server/queries.ts';
 
 export type RevisionView = Static<(typeof revisions)['list']['answer']>['data']['list'][number];
-export type DifferenceView = Static<(typeof revisions)['difference']['answer']>['data'];
 
 const pageSize = '50';
 

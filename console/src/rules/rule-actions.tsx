@@ -1,29 +1,14 @@
-/**
- * What can be done with a rule besides editing it, each behind a dialog that says in plain words what will happen. The
- * confirmation of the dialog is the confirmation that the service asks for, in the header and in the body.
- */
-import { Button, Group, List, Menu, Modal, Stack, Text } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+/** What can be done with a rule besides editing it, each behind a dialog. */
+import { Menu } from '@mantine/core';
 import { createContext, type ReactNode, useContext, useState } from 'react';
-import { automation } from '../../../src/api/automation.ts';
-import { announce } from '../parts/announce.tsx';
-import { Failure } from '../parts/failure.tsx';
-import { Notice } from '../parts/tag.tsx';
-import { call } from '../server/calls.ts';
-import { queryClient, refreshRule, ruleQuery, useSite } from '../server/queries.ts';
+import { later } from '../parts/later.tsx';
 import { t } from '../strings/index.ts';
-import { outcomeOf, warningText } from './rule-words.ts';
-import { writtenPoints } from './written-points.ts';
+import type { AskedAction, RuleAction } from './rule-dialog.tsx';
 
-type RuleAction = 'enable' | 'shadow' | 'promote' | 'disable' | 'run' | 'delete';
+// Fetched when something is asked for: a page that only shows does without.
+const RuleDialog = later(async () => (await import('./rule-dialog.tsx')).RuleDialog);
 
-interface Asked {
-  readonly action: RuleAction;
-  readonly rule: { readonly id: number; readonly name: string };
-  readonly after: (() => void) | undefined;
-}
-
-type Ask = (action: RuleAction, rule: Asked['rule'], after?: () => void) => void;
+type Ask = (action: RuleAction, rule: AskedAction['rule'], after?: () => void) => void;
 
 const context = createContext<Ask>(() => undefined);
 
@@ -33,151 +18,25 @@ export function useRuleActions(): Ask {
 }
 
 export function RuleActions({ children }: { children: ReactNode }) {
-  const [asked, setAsked] = useState<Asked | null>(null);
+  const [asked, setAsked] = useState<AskedAction | null>(null);
   return (
     <context.Provider value={(action, rule, after) => setAsked({ action, rule, after })}>
       {children}
       {asked !== null && (
-        <Dialog key={`${asked.action} ${asked.rule.id}`} asked={asked} onClose={() => setAsked(null)} />
+        <RuleDialog key={`${asked.action} ${asked.rule.id}`} asked={asked} onClose={() => setAsked(null)} />
       )}
     </context.Provider>
   );
 }
 
-const words = t.rules.dialog;
-const titles = {
-  enable: words.enableTitle,
-  shadow: words.shadowTitle,
-  promote: words.promoteTitle,
-  disable: words.disableTitle,
-  run: words.runTitle,
-  delete: words.deleteTitle,
-};
-const bodies = {
-  enable: words.enableBody,
-  shadow: words.shadowBody,
-  promote: words.promoteBody,
-  disable: words.disableBody,
-  run: words.runBody,
-  delete: words.deleteBody,
-};
-const buttons = {
-  enable: words.confirmEnable,
-  shadow: words.confirmShadow,
-  promote: words.confirmPromote,
-  disable: words.confirmDisable,
-  run: words.confirmRun,
-  delete: words.confirmDelete,
-};
-
-/** Does it; the returned text says what was done. */
-async function perform({ action, rule }: Asked): Promise<string> {
-  const input = { params: { id: String(rule.id) }, confirmed: true };
-  const said = (text: string, audit: string | null): string =>
-    audit === 'incomplete' ? `${text} ${t.rules.done.auditIncomplete}` : text;
-  switch (action) {
-    case 'enable': {
-      const { data, audit } = await call(automation.enable, input);
-      const warnings = (data.data.warnings ?? []).map(warningText);
-      return said([t.rules.done.enabled(rule.name), ...warnings].join(' '), audit);
-    }
-    case 'shadow': {
-      const { audit } = await call(automation.enable, { ...input, body: { mode: 'shadow' } });
-      return said(t.rules.done.shadow(rule.name), audit);
-    }
-    case 'promote': {
-      const { data, audit } = await call(automation.promote, input);
-      const warnings = (data.data.warnings ?? []).map(warningText);
-      return said([t.rules.done.promoted(rule.name), ...warnings].join(' '), audit);
-    }
-    case 'disable':
-      return said(t.rules.done.disabled(rule.name), (await call(automation.disable, input)).audit);
-    case 'delete':
-      return said(t.rules.done.deleted(rule.name), (await call(automation.remove, input)).audit);
-    case 'run': {
-      const { data, audit } = await call(automation.execute, input);
-      const { outcome, actions_attempted, actions_succeeded, execution } = data.data;
-      if (execution.shadow === true) return said(t.rules.done.ranShadow(outcomeOf(outcome).text), audit);
-      return said(t.rules.done.ran(outcomeOf(outcome).text, actions_succeeded, actions_attempted), audit);
-    }
-  }
-}
-
-function Dialog({ asked, onClose }: { asked: Asked; onClose: () => void }) {
-  const { action, rule } = asked;
-  const mutation = useMutation({
-    mutationFn: () => perform(asked),
-    onSuccess: (text) => {
-      announce(text);
-      onClose();
-      asked.after?.();
-      if (action === 'delete') queryClient.removeQueries({ queryKey: ['rule', rule.id] });
-      void refreshRule(rule.id);
-    },
-  });
-  return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={titles[action](rule.name)}
-      closeButtonProps={{ 'aria-label': t.common.close }}
-    >
-      <Stack gap="md">
-        <Text size="sm">{bodies[action]}</Text>
-        {(action === 'enable' || action === 'promote' || action === 'run') && (
-          <MayWrite ruleId={rule.id} action={action} />
-        )}
-        {action === 'run' && (
-          <Text size="sm" c="dimmed">
-            {words.runTryHint}
-          </Text>
-        )}
-        <Text size="sm" c="dimmed">
-          {words.audited}
-        </Text>
-        {mutation.isError && <Failure error={mutation.error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t.common.cancel}
-          </Button>
-          <Button
-            data-autofocus
-            color={action === 'delete' ? 'red.8' : 'petrol'}
-            loading={mutation.isPending}
-            onClick={() => mutation.mutate()}
-          >
-            {buttons[action]}
-          </Button>
-        </Group>
-      </Stack>
-    </Modal>
-  );
-}
-
 /** The step between disabled and live, as an entry of a menu; none for a rule that is live. */
-export function ShadowItem({ rule }: { rule: Asked['rule'] & { readonly enabled: boolean; readonly mode: string } }) {
+export function ShadowItem({
+  rule,
+}: {
+  rule: AskedAction['rule'] & { readonly enabled: boolean; readonly mode: string };
+}) {
   const ask = useRuleActions();
   if (rule.enabled && rule.mode === 'live') return null;
   const action = rule.enabled ? 'promote' : 'shadow';
   return <Menu.Item onClick={() => ask(action, rule)}>{t.rules[action]}</Menu.Item>;
-}
-
-/** The points that the stored flow may write, by name. */
-function MayWrite({ ruleId, action }: { ruleId: number; action: RuleAction }) {
-  const rule = useQuery(ruleQuery(ruleId));
-  const site = useSite();
-  if (rule.data === undefined || site.data === undefined) return null;
-  const points = writtenPoints(rule.data.nodes_json, site.data);
-  if (points === null) return action === 'enable' ? <Notice tone="warn">{words.enableStub}</Notice> : null;
-  if (points.length === 0) return <Text size="sm">{words.writesNothing}</Text>;
-  return (
-    <div>
-      <Text size="sm">{words.writes}</Text>
-      <List size="sm" withPadding>
-        {points.map((point) => (
-          <List.Item key={point}>{point}</List.Item>
-        ))}
-      </List>
-    </div>
-  );
 }

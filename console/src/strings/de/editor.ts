@@ -77,15 +77,6 @@ export const editor: typeof english = {
     or: (items) => list(items, 'oder'),
   },
   difference: {
-    name: 'Name',
-    description: 'Beschreibung',
-    priority: 'Priorität',
-    cooldown: 'Pause (ms)',
-    trigger: 'Auslöser',
-    added: (node) => `Neuer Knoten ${node}`,
-    removed: (node) => `Knoten ${node} entfernt`,
-    moved: (n) => (n === 1 ? 'Einen Knoten verschoben' : `${n} Knoten verschoben`),
-    drawing: 'Zeichnung geändert (Verbindungen, Ansicht)',
     label: 'Änderungen',
     before: 'Gespeichert',
     after: 'Ihre',
@@ -107,6 +98,7 @@ export const editor: typeof english = {
     title: 'Jemand anders hat diese Regel gespeichert',
     lead: (mine, theirs) =>
       `Sie haben mit Revision ${mine} begonnen. Gespeichert ist jetzt Revision ${theirs}. Ihre Änderungen bleiben erhalten. Unterschiede zwischen den beiden:`,
+    by: (author, time) => `Gespeichert von ${author} am ${time}.`,
     same: 'Beide Fassungen sind gleich.',
     keep: 'Meine Fassung behalten',
     keepHint: 'Behält Ihren Entwurf. Wenn Sie ihn speichern, ersetzt er die andere Fassung.',

@@ -35,6 +35,7 @@ export const revisionWords: typeof english = {
     mode: 'Modus',
     priority: 'Priorität',
     cooldown_ms: 'Pause (ms)',
+    tests: 'Tests',
     trigger_config: 'Auslöser',
   },
   added: (node) => `Neuer Knoten ${node}`,

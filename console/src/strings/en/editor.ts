@@ -57,15 +57,6 @@ export const editor = {
     ...englishSentence,
   },
   difference: {
-    name: 'Name',
-    description: 'Description',
-    priority: 'Priority',
-    cooldown: 'Cooldown (ms)',
-    trigger: 'Trigger',
-    added: (node: string) => `New node ${node}`,
-    removed: (node: string) => `Removed node ${node}`,
-    moved: (n: number) => (n === 1 ? 'Moved one node' : `Moved ${n} nodes`),
-    drawing: 'Changed the drawing (edges, view)',
     label: 'Changes',
     before: 'Stored',
     after: 'Yours',
@@ -87,6 +78,7 @@ export const editor = {
     title: 'Someone else saved this rule',
     lead: (mine: number, theirs: number) =>
       `You started from revision ${mine}. The stored revision is now ${theirs}. Your changes are kept. Differences between the two:`,
+    by: (author: string, time: string) => `Saved by ${author} on ${time}.`,
     same: 'Both versions are the same.',
     keep: 'Keep my version',
     keepHint: 'Keeps your draft. When you save it, it replaces the other version.',

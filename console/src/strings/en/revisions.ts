@@ -34,6 +34,7 @@ export const revisionWords = {
     mode: 'Mode',
     priority: 'Priority',
     cooldown_ms: 'Cooldown (ms)',
+    tests: 'Tests',
     trigger_config: 'Trigger',
   },
   added: (node: string) => `New node ${node}`,
