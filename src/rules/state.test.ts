@@ -1,11 +1,19 @@
 /** What a rule remembers over edits and restarts [rules §4.6], [rules §5.2]. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { editorNode, flowDocument, inputNode, testCatalogue, testSnapshot } from '../testing/site-builder.ts';
+import { createArbiter } from './arbiter.ts';
+import { type CompiledRule, compileRule } from './compile.ts';
+import { createPlan } from './evaluate.ts';
+import { runRule } from './executor.ts';
+import { isFields } from './issues.ts';
+import { parseFlow } from './parse.ts';
 import {
   carryRuleState,
   createRuleState,
   exportRuleState,
   fingerprint,
+  type RuleState,
   restoreRuleState,
   type SiteFacts,
 } from './state.ts';
@@ -44,6 +52,90 @@ describe('[rules §5.2] state is dropped when its node is edited', () => {
     const next = carryRuleState(state, before, before);
     state[2]?.splice(0, 4, 9, 9, 9, 9);
     expect(next[2]).toEqual([4, 5, 0, 6]);
+  });
+});
+
+describe('[rules §5.2] edits of the drawing', () => {
+  const catalogue = testCatalogue({ min: 0, max: 100 });
+  const nodes = [
+    inputNode(['calc'], ['x']),
+    editorNode('calc', 'calculation', {
+      assignments: [{ name: 'mean', expression: 'moving_avg(x, 5) + integrate(x, 3600)' }],
+      wires: { default: ['d'] },
+    }),
+    editorNode('d', 'decision', {
+      branches: [{ name: 'on', when: 'hysteresis(mean, 30, 20) > 0 || rising(x > 50) > 0' }],
+      wires: { on: ['act'], else: ['end'] },
+    }),
+    editorNode('act', 'action', { writes: [{ instance: 1, point: 1, value: 'mean' }], wires: { default: ['end'] } }),
+  ];
+  interface Drawing {
+    readonly x: number;
+    readonly label: string;
+    readonly turn: number;
+    readonly zoom: number;
+  }
+
+  function compiled({ x, label, turn, zoom }: Drawing): CompiledRule {
+    const document = flowDocument('in', nodes);
+    const listed = Array.isArray(document['nodes']) ? document['nodes'].filter(isFields) : [];
+    const drawn = listed.map((node, index) => {
+      const data = isFields(node['data']) ? node['data'] : {};
+      return { ...node, position: { x: x + index, y: -x }, data: { ...data, label } };
+    });
+    const flow = { nodes: [...drawn.slice(turn), ...drawn.slice(0, turn)], edges: [], viewport: { x, y: x, zoom } };
+    const parsed = parseFlow(flow, catalogue);
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
+    return compileRule({ id: 1, revision: 1, priority: 0, periodMs: 1000 }, parsed.topology, catalogue);
+  }
+
+  function runAt(of: CompiledRule, state: RuleState, second: number, value: number) {
+    const snapshot = testSnapshot([value], 1000 * (second + 1), 1_700_000_000_000 + 1000 * second);
+    const plan = createPlan();
+    const { outcome, actions } = runRule(
+      of,
+      snapshot,
+      state,
+      createArbiter(),
+      { submit: () => 'accepted' },
+      plan,
+      true,
+    );
+    return { outcome, writes: actions.map(({ written }) => written) };
+  }
+
+  const memories = (of: CompiledRule, state: RuleState) =>
+    new Map(of.sites.map(({ nodeId, kind, ordinal }, index) => [`${nodeId} ${kind} ${ordinal}`, state[index]]));
+
+  test('1000 of them between runs: the rule goes on as one that was never edited', () => {
+    const drawing = fc.record({
+      x: fc.integer({ min: -2000, max: 2000 }),
+      label: fc.constantFrom('', 'Mean', 'Above?'),
+      turn: fc.nat({ max: 5 }),
+      zoom: fc.integer({ min: 1, max: 3 }),
+    });
+    const step = fc.record({ value: fc.integer({ min: 0, max: 60 }), drawing });
+    const outcomes = new Set<string>();
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 10, maxLength: 10 }), (steps) => {
+        const untouched = compiled({ x: 0, label: '', turn: 0, zoom: 1 });
+        const own = createRuleState(untouched);
+        let edited = untouched;
+        let state = createRuleState(edited);
+        steps.forEach(({ value, drawing: next }, second) => {
+          const after = compiled(next);
+          state = carryRuleState(state, edited, after);
+          edited = after;
+          const run = runAt(untouched, own, second, value);
+          outcomes.add(run.outcome);
+          expect(runAt(edited, state, second, value)).toEqual(run);
+          expect(memories(edited, state)).toEqual(memories(untouched, own));
+        });
+      }),
+      { numRuns: 100 },
+    );
+    // Both ways of the decision were taken.
+    expect([...outcomes].toSorted()).toEqual(['acted', 'no_action']);
   });
 });
 
