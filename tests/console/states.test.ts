@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { issueToken } from '../../src/gateway/identity.ts';
 import { signingKey } from '../../src/gateway/local-keys.ts';
 import type { TestService } from '../e2e/running-service.ts';
+import { violations } from './axe.ts';
 import { chromiumPath, demoFolders, installRules, launch, startDemo, visit } from './browser.ts';
 import { confirm, untilText } from './steps.ts';
 
@@ -234,6 +235,21 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await dialog.waitFor({ state: 'detached' });
     expect(await priority(page).inputValue()).toBe('77');
     await page.getByRole('button', { name: 'Undo' }).click();
+    await context.close();
+  });
+
+  test('what is still being read is named, and readable to everybody', async () => {
+    const { page, context } = await visit(browser, service);
+    await page.route('**/api/v1/**', () => undefined);
+    for (const hash of ['/audit', `/rules/${ids[1]}/revisions`, `/rules/${ids[1]}/evidence`, '/points', '/forecasts']) {
+      await page.goto('about:blank');
+      await page.goto(`${service.base}/#${hash}`);
+      await page
+        .getByRole('status', { name: /Loading/ })
+        .first()
+        .waitFor();
+      expect([hash, await violations(page)]).toEqual([hash, []]);
+    }
     await context.close();
   });
 
