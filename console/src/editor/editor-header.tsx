@@ -2,6 +2,8 @@
 import { ActionIcon, Button, Menu, Text, Tooltip } from '@mantine/core';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
+import { useHistory } from '../history/history-queries.ts';
+import { errorWords } from '../live/run-view.ts';
 import { useLastRun } from '../live/stream.ts';
 import { Moment } from '../parts/moment.tsx';
 import { Tag } from '../parts/tag.tsx';
@@ -149,17 +151,32 @@ function Tool({
 function StateSign({ rule }: { rule: StoredRule }) {
   const status = useRuleStatus(rule.id).data;
   const pushed = useLastRun(rule.id);
+  const newest = useHistory(rule.id).data?.pages[0]?.list[0];
   const nameOf = useRuleName();
   if (status === undefined) return null;
   const state = stateOf(status);
   const last = pushed ?? status.last_run;
   const outcome = last === null ? null : outcomeOf(last.outcome);
+  const record = pushed ?? newest;
+  const trouble = record?.execution_id === last?.execution_id && record !== undefined ? errorWords(record) : '';
+  const isTrouble = rule.enabled && (last?.outcome === 'failed' || last?.outcome === 'skipped');
   return (
     <>
-      <Tag tone={state.tone} title={reasonsOf(status, nameOf).join(' ')}>
+      {/* A rule that waits after a failed run is not well. */}
+      <Tag tone={isTrouble && state.tone === 'good' ? 'calm' : state.tone} title={reasonsOf(status, nameOf).join(' ')}>
         {state.text}
       </Tag>
-      {last !== null && outcome !== null && (
+      {last !== null && outcome !== null && isTrouble && (
+        <span data-testid="last-trouble">
+          <Tag tone={outcome.tone} title={trouble}>
+            <span>
+              {outcome.text} <Moment at={last.started_at} />
+              {trouble !== '' && `: ${trouble}`}
+            </span>
+          </Tag>
+        </span>
+      )}
+      {last !== null && outcome !== null && !isTrouble && (
         <Text size="sm" c="dimmed" visibleFrom="sm" truncate>
           {outcome.text} <Moment at={last.started_at} />
         </Text>

@@ -22,6 +22,7 @@ export function FlowList() {
       {inWireOrder(flow).map((node) => {
         const title = nodeTitle(node);
         const visited = run?.visited.has(node.id) === true;
+        const trouble = run?.troubles.get(node.id) ?? '';
         const own = problems.filter((problem) => problem.node_id === node.id);
         return (
           <li key={node.id} className={classes['item']} data-selected={selected.has(node.id)} data-visited={visited}>
@@ -46,6 +47,7 @@ export function FlowList() {
                 <li key={`to ${output}`}>{leadsTo(flow, node, output)}</li>
               ))}
             </ul>
+            {trouble !== '' && <div className={classes['problem']}>{trouble}</div>}
             {own.map(({ message, path }) => (
               <div key={path + message} className={classes['problem']}>
                 {message}

@@ -13,8 +13,9 @@ import type { Problem } from './problems.ts';
 
 export type CanvasNode = Node<{ readonly node: DocumentNode }, 'flow'>;
 
-function runState(run: ShownRun | null, id: string): 'visited' | 'passed' | undefined {
+function runState(run: ShownRun | null, id: string): 'visited' | 'passed' | 'skipped' | 'failed' | undefined {
   if (run === null) return undefined;
+  if (run.troubles.has(id)) return run.record.outcome === 'skipped' ? 'skipped' : 'failed';
   return run.visited.has(id) ? 'visited' : 'passed';
 }
 
@@ -38,6 +39,7 @@ export const DrawnFlowNode = memo(function DrawnFlowNode({ data, selected }: Nod
   const isSmall = kind !== null && view.parts.length === 0 && view.fields === undefined;
   const kindName = view.title;
   const title = nodeTitle(node);
+  const trouble = run?.troubles.get(node.id) ?? '';
   return (
     <div
       className={`${classes['node']} ${isSmall ? classes['small'] : ''}`}
@@ -53,6 +55,7 @@ export const DrawnFlowNode = memo(function DrawnFlowNode({ data, selected }: Nod
         {title !== kindName && <span className={classes['kind']}>{kindName}</span>}
         <Trouble problems={own} />
       </div>
+      {trouble !== '' && <div className={classes['reason']}>{trouble}</div>}
       {!isSmall && (
         <div className={classes['body']}>
           <NodeRows node={node} run={run} />

@@ -5,7 +5,7 @@ import { useEffect, useState } from 'react';
 import type { ConsoleCatalogue } from '../editor/site-catalogue.ts';
 import { pointLabel } from '../editor/site-catalogue.ts';
 import { writeStatus } from '../editor/write-status.ts';
-import type { AnyRecord, ShownRun } from '../live/run-view.ts';
+import { type AnyRecord, errorWords, type ShownRun } from '../live/run-view.ts';
 import { onRun, type RunRecord } from '../live/stream.ts';
 import { Failure } from '../parts/failure.tsx';
 import { clockTime, fullTime, Moment } from '../parts/moment.tsx';
@@ -122,14 +122,6 @@ function RunRow({ record, catalogue, chosen, onChoose }: RowParts) {
       {record.error !== null && <span className={classes['rowText']}>{errorWords(record)}</span>}
     </button>
   );
-}
-
-export function errorWords(record: AnyRecord): string {
-  const { error } = record;
-  if (error === null) return '';
-  if (error.code === 'missing-input') return words.missing((error.missing ?? []).join(', '));
-  if (error.code === 'not-finite') return words.notFiniteAt(error.node_id ?? '');
-  return error.message;
 }
 
 interface DetailParts {

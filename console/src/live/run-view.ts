@@ -6,7 +6,10 @@ import type { ExecutionRecord } from '../../../src/rules/record.ts';
 import { type FlowDocument, wiresOf } from '../editor/flow-document.ts';
 import { shownNumber } from '../parts/number.ts';
 import type { ShownVariable } from '../server/queries.ts';
+import { t } from '../strings/index.ts';
 import type { RunRecord } from './stream.ts';
+
+const words = t.runs;
 
 /** A record from the service, or from a trial in the page. */
 export type AnyRecord = RunRecord | ExecutionRecord;
@@ -17,6 +20,8 @@ export interface ShownRun {
   readonly visited: ReadonlySet<string>;
   /** Output taken by node; nodes without choice take `default`. */
   readonly outputs: ReadonlyMap<string, string>;
+  /** What went wrong, by node; empty for a write, whose own line says it. */
+  readonly troubles: ReadonlyMap<string, string>;
   /** Values that the rule reads at this moment, with quality and age; of a live run only. */
   readonly variables: readonly ShownVariable[];
 }
@@ -34,7 +39,24 @@ export function shownRun(
 ): ShownRun {
   const outputs = new Map<string, string>();
   for (const id of record.execution_path) outputs.set(id, switchDetails(record, id)?.output ?? 'default');
-  return { record, kind, visited: new Set(record.execution_path), outputs, variables };
+  // A node at which the run ended led nowhere.
+  if (record.error?.node_id !== undefined) outputs.delete(record.error.node_id);
+  return { record, kind, visited: new Set(record.execution_path), outputs, troubles: troublesOf(record), variables };
+}
+
+function troublesOf(record: AnyRecord): Map<string, string> {
+  const troubles = new Map<string, string>();
+  for (const { node_id: id, success } of record.actions_executed) if (!success) troubles.set(id, '');
+  if (record.error?.node_id !== undefined) troubles.set(record.error.node_id, errorWords(record));
+  return troubles;
+}
+
+/** Why the run failed or was skipped; empty for one that did neither. */
+export function errorWords({ error }: AnyRecord): string {
+  if (error === null) return '';
+  if (error.code === 'missing-input') return words.missing((error.missing ?? []).join(', '));
+  if (error.code === 'not-finite') return words.notFiniteAt(error.node_id ?? '');
+  return error.message;
 }
 
 export interface BranchResult {
