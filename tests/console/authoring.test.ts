@@ -69,7 +69,7 @@ describe.runIf(chromiumPath !== undefined)('issue of a rule, drawn', () => {
     await page.getByLabel('Value', { exact: true }).fill('-12.5');
     await drag(page, output(page, 'action'), inputOf(page, 'end'));
     await drag(page, output(page, 'decision', 'else'), inputOf(page, 'end'));
-    await untilText(page.getByTestId('problems'), /No problems/);
+    await untilText(page.getByTestId('problems'), /No errors in the drawing/);
     await untilText(
       page.getByTestId('sentence'),
       /Every second, with soc \(battery · soc\): if soc < soc_upper, set battery · power_setpoint to -12\.5 kW/,
@@ -193,7 +193,7 @@ describe.runIf(chromiumPath !== undefined)('issue of a rule, drawn', () => {
     await wire('Decision', 'Output else leads to', 'End');
     await wire('Input', 'Output next leads to', 'Decision');
     await wire('Start', 'Output next leads to', 'Input');
-    await untilText(page.getByTestId('problems'), /No problems/);
+    await untilText(page.getByTestId('problems'), /No errors in the drawing/);
     await keyboard.press('Control+k');
     await keyboard.type('save');
     await keyboard.press('Enter');

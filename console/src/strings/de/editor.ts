@@ -45,7 +45,7 @@ export const editor: typeof english = {
   undrawable: 'Der gespeicherte Ablauf lässt sich nicht zeichnen.',
   problems: {
     title: 'Probleme',
-    none: 'Keine Probleme',
+    none: 'Keine Fehler in der Zeichnung',
     errors: (n) => (n === 1 ? '1 Fehler' : `${n} Fehler`),
     warnings: (n) => (n === 1 ? '1 Warnung' : `${n} Warnungen`),
     error: 'Fehler',

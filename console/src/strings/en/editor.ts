@@ -41,7 +41,7 @@ export const editor = {
   undrawable: 'The stored flow cannot be drawn.',
   problems: {
     title: 'Problems',
-    none: 'No problems',
+    none: 'No errors in the drawing',
     errors: (n: number) => (n === 1 ? '1 error' : `${n} errors`),
     warnings: (n: number) => (n === 1 ? '1 warning' : `${n} warnings`),
     error: 'Error',
