@@ -125,10 +125,15 @@ describe.each(engines)('backtest on %s', (engine) => {
     await service.command('PUT', `/rules/${feeder}`, { flow_json, trigger_config: interval, priority: 9 });
     await service.command('PUT', `/rules/${id}`, { trigger_config: interval });
     await service.command('POST', `/rules/${feeder}/enable`);
-    const began = new Date().toISOString();
     await service.command('POST', `/rules/${id}/enable`);
+    // From a moment at which the value is there, to one of which everything is recorded.
+    await waitFor(
+      async () => (await service.read(`/rules/${id}/history?limit=1`)).text.includes('"acted"') || undefined,
+    );
+    const beganMs = Date.now();
     const seen = await waitFor(async () => {
-      const now = { from: began, to: new Date().toISOString(), mode: 'recorded' };
+      const toMs = Math.max(beganMs + 1, Date.now() - 1000);
+      const now = { from: new Date(beganMs).toISOString(), to: new Date(toMs).toISOString(), mode: 'recorded' };
       const reply = await asked(id, now);
       expect(reply.status, reply.text).toBe(200);
       const agreement = reply.body['data']?.['agreement'] as unknown as Readonly<
