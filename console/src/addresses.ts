@@ -16,7 +16,7 @@ export const mainPages = [
 export const panels = ['node', 'rule', 'try', 'history'] as const;
 export type PanelName = (typeof panels)[number];
 
-/** What speaks for a rule, part by part. */
+/** The parts of the page with the evidence for a rule. */
 export const evidenceParts = ['tests', 'backtest', 'shadow'] as const;
 export type EvidencePart = (typeof evidenceParts)[number];
 

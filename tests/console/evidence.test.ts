@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** What speaks for a rule, in a real browser: a run becomes a test, a backtest shows its agreement, shadow its report. */
+/** The evidence for a rule, in a real browser: a run becomes a test, a backtest shows its agreement, shadow its report. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestService, waitFor } from '../e2e/running-service.ts';
@@ -42,7 +42,7 @@ const stopAbove = (charge: number) => ({
 });
 const everySecond = { description: '', trigger_config: { type: 'interval', interval_ms: 1000 } };
 
-describe.runIf(chromiumPath !== undefined)('what speaks for a rule', () => {
+describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
   let service: TestService;
   let browser: Browser;
   let [live, shadow] = [0, 0];
@@ -98,6 +98,8 @@ describe.runIf(chromiumPath !== undefined)('what speaks for a rule', () => {
     await untilText(panel.getByTestId('summary'), /1 passed, 0 failed/);
 
     await panel.getByRole('button', { name: 'Add a test' }).click();
+    await untilText(panel.getByTestId('summary'), /1 passed, 1 failed/);
+    await panel.getByRole('button', { name: 'Expect what it does' }).click();
     await untilText(panel.getByTestId('summary'), /2 passed, 0 failed/);
     await panel.locator('[data-test="New test"]').getByLabel('Name').fill('full');
     await untilText(panel, /Another test has this name/);
@@ -126,6 +128,35 @@ describe.runIf(chromiumPath !== undefined)('what speaks for a rule', () => {
     await context.close();
   });
 
+  test('[rules §11.1] tests that somebody else changed meanwhile are not overwritten; a hundred are the most', async () => {
+    const { page, context } = await visit(browser, service);
+    await page.goto(`${service.base}/#/rules/${shadow}/evidence`);
+    const panel = page.getByTestId('tests');
+    await panel.getByRole('button', { name: 'Add a test' }).click();
+    await untilText(panel.getByTestId('summary'), /failed/);
+    const then = { outcome: 'no_action' };
+    const listed = Array.from({ length: 99 }, (_, index) => ({ name: `test ${index}`, given: [], then }));
+    await service.command('PUT', `/rules/${shadow}`, { tests: listed.slice(0, 1) });
+    // The page has read the newer revision by now, as it does when it is looked at again.
+    await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')));
+    await untilText(panel.getByTestId('summary'), /revision [5-9]/);
+    await panel.getByRole('button', { name: 'Save tests…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Save tests' }).click();
+    await untilText(page.getByRole('dialog'), /revision/);
+    expect((await service.read(`/rules/${shadow}`)).body['data']?.['tests']).toHaveLength(1);
+
+    await service.command('PUT', `/rules/${shadow}`, { tests: listed });
+    await page.reload();
+    const add = panel.getByRole('button', { name: 'Add a test' });
+    await untilText(panel.getByTestId('summary'), /99 failed/);
+    expect(await add.isDisabled()).toBe(false);
+    await add.click();
+    await untilText(panel.getByTestId('summary'), /100 failed|1 passed, 99 failed/);
+    expect(await add.isDisabled()).toBe(true);
+    await service.command('PUT', `/rules/${shadow}`, { tests: [] });
+    await context.close();
+  });
+
   test('[rules §10] a backtest shows first how far it agrees with what was recorded, then what would be written', async () => {
     const { page, context, complaints } = await visit(browser, service);
     await page.goto(`${service.base}/#/rules/${live}`);
@@ -139,10 +170,19 @@ describe.runIf(chromiumPath !== undefined)('what speaks for a rule', () => {
     await untilText(result, /Acted: [1-9]/);
     await untilText(
       result.getByTestId('write'),
-      /battery · power_setpoint \(kW\): writes \d+, changes of the value 1[\s\S]*0 kW/,
+      /battery · power_setpoint \(kW\): writes \d+, listed changes of the value 1[\s\S]*0 kW/,
     );
+    await untilText(result, /battery · soc \(%\): [\d.]+ %/);
     await untilText(result, /decide → full\s*0\.\d+ %/);
     expect(await violations(page)).toEqual([]);
+    await panel.getByLabel('Compare with').selectOption({ index: 1 });
+    await panel.getByRole('button', { name: 'Run backtest' }).click();
+    await untilText(result, /No difference to the compared revision/);
+
+    await page.route('**/backtest', () => undefined);
+    await panel.getByRole('button', { name: 'Run backtest' }).click();
+    await panel.getByRole('button', { name: 'Stop' }).click();
+    await untilText(panel, /Stopped\. Nothing is kept of it/);
     expect(complaints).toEqual([]);
     await context.close();
   });

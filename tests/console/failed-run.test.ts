@@ -71,6 +71,9 @@ describe.runIf(chromiumPath !== undefined)('[rules §7.4] a run that failed', ()
     expect(await violations(page)).toEqual([]);
     await page.getByText('List', { exact: true }).click();
     await untilText(page.getByTestId('flow-list'), /A value in decide is not a finite number/);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.getByTestId('last-trouble').waitFor();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
     expect(complaints).toEqual([]);
     await context.close();
   });

@@ -163,7 +163,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     const { page, context } = await visit(browser, service);
     await openRule(page, ids[2]);
     await priority(page).fill('40');
-    await service.command('PUT', `/rules/${ids[2]}`, { cooldown_ms: 250 });
+    await service.command('PUT', `/rules/${ids[2]}`, { cooldown_ms: 250, reason: 'writes less often' });
     await page.getByRole('button', { name: 'Save…' }).click();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     const dialog = page.getByRole('dialog');
@@ -171,6 +171,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
       dialog,
       /Someone else saved[\s\S]*Cooldown[\s\S]*Your starting point:\s+0[\s\S]*Other version:\s+250/,
     );
+    await untilText(dialog.getByTestId('changed-by'), /^Saved by \S+ on .* “writes less often”$/);
     await dialog.getByRole('button', { name: 'Keep my version' }).click();
     expect(await priority(page).inputValue()).toBe('40');
     await page.getByRole('button', { name: 'Save…' }).click();

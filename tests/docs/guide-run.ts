@@ -4,7 +4,7 @@
  *     ```sh                 run; a command that fails, or an HTTP answer of 400 or more, fails the guide
  *     ```sh service         started in the background and waited for until it answers; ended with the guide
  *     ```sh refused         run; must fail
- *     ```sh until           run again until it prints what the next block says: of devices, which answer when they can
+ *     ```sh until           run again until it prints the next block, for questions to devices
  *     ```json file=NAME     saved (any language; JSON must be JSON)
  *     ```output             each line must be in what the block before it printed; … stands for anything
  *     ```text               not run
@@ -64,7 +64,9 @@ export async function runGuide(file: string, options: GuideOptions = {}): Promis
         services.push(await startService(text, folder, env, httpPort, fail));
       else if (language === 'sh') {
         if (unsupported.test(text)) fail('needs what is not here: mark it as text');
-        const next = what === 'until' ? localized(blocks[index + 1]?.text ?? '') : null;
+        const following = blocks[index + 1];
+        if (what === 'until' && following?.info[0] !== 'output') fail('until needs a block of output after it');
+        const next = what === 'until' ? localized(following?.text ?? '') : null;
         const { status, output } = await shell.run(withoutInstall(text), next);
         printed = output;
         if ((status !== 0) !== (what === 'refused')) fail(`ended with ${status}:\n${output}`);

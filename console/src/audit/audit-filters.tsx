@@ -2,6 +2,7 @@
 import { Autocomplete, Button, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import type { AuditFilterName, AuditSearch } from '../addresses.ts';
+import { localTimeOf, msOfLocal } from '../parts/local-time.ts';
 import { auditWords } from '../strings/audit.ts';
 import classes from './audit.module.css';
 
@@ -47,7 +48,7 @@ export function AuditFilters({ search, onSearch }: FilterParts) {
       type="datetime-local"
       step={1}
       label={words[name]}
-      value={localTime(typed[name])}
+      value={localTimeOf(typed[name] ?? '')}
       error={faults.get(name)}
       onChange={(event) => change(name, wireTime(event.currentTarget.value, name))}
       onBlur={() => apply(typed)}
@@ -88,18 +89,9 @@ function faultsOf(search: AuditSearch): Map<AuditFilterName, string> {
   return faults;
 }
 
-/** `2026-07-11T12:00:00` of the reader's zone as the wire's UTC with milliseconds; the end of a second for "to". */
+/** On the wire a time has milliseconds: the end of a second for "to". */
 function wireTime(local: string, name: 'from' | 'to'): string | undefined {
-  const ms = Date.parse(local);
-  if (!Number.isFinite(ms)) return undefined;
+  const ms = msOfLocal(local);
+  if (ms === null) return undefined;
   return new Date(name === 'to' ? ms + 999 : ms).toISOString();
-}
-
-function localTime(wire: string | undefined): string {
-  const ms = wire === undefined ? Number.NaN : Date.parse(wire);
-  if (!Number.isFinite(ms)) return '';
-  const at = new Date(ms);
-  const two = (value: number): string => String(value).padStart(2, '0');
-  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-  return `${day}T${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 }

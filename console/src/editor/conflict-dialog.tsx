@@ -35,9 +35,9 @@ export function ConflictDialog({ onClose }: { onClose: () => void }) {
     <Modal opened onClose={onClose} size="lg" title={words.title} closeButtonProps={{ 'aria-label': t.common.close }}>
       <Stack>
         <Text size="sm">{words.lead(revision, theirs.revision)}</Text>
-        {newest !== undefined && (
+        {newest !== undefined && newest.author !== null && (
           <Text size="sm" data-testid="changed-by">
-            {words.by(newest.author?.id ?? '', fullTime(newest.at))}
+            {words.by(newest.author.id, fullTime(newest.at))}
             {newest.reason !== null && newest.reason !== '' && ` “${newest.reason}”`}
           </Text>
         )}

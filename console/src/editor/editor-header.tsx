@@ -167,7 +167,7 @@ function StateSign({ rule }: { rule: StoredRule }) {
         {state.text}
       </Tag>
       {last !== null && outcome !== null && isTrouble && (
-        <span data-testid="last-trouble">
+        <span className={classes['trouble']} data-testid="last-trouble">
           <Tag tone={outcome.tone} title={trouble}>
             <span>
               {outcome.text} <Moment at={last.started_at} />

@@ -122,7 +122,7 @@ describe('what a draft changes', () => {
   test('[rules §1.5] a move is no change of logic; with errors on one side nothing is claimed of wires and actuators', () => {
     const before = content('soc < lower', null);
     const [start, ...others] = before.flow?.nodes ?? [];
-    if (start === undefined || before.flow === null) throw new Error('there is no flow');
+    if (start === undefined || before.flow === null) throw new Error('the rule of this test has no flow');
     const moved = { ...before, flow: { ...before.flow, nodes: [{ ...start, position: { x: 1, y: 0 } }, ...others] } };
     expect(contentDifference(before, moved, site).classes).toEqual(['layout']);
     expect(contentDifference(before, before, site).classes).toEqual([]);

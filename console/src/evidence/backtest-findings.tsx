@@ -3,7 +3,7 @@ import { Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { ConsoleCatalogue } from '../editor/site-catalogue.ts';
 import { fullTime } from '../parts/moment.tsx';
-import { shownNumber, withUnit } from '../parts/number.ts';
+import { shownNumber, shownShare, withUnit } from '../parts/number.ts';
 import table from '../parts/table.module.css';
 import { Notice, Tag } from '../parts/tag.tsx';
 import { outcomeOf } from '../rules/rule-words.ts';
@@ -15,7 +15,7 @@ import { StepChart } from './step-chart.tsx';
 import { pointText } from './test-form.tsx';
 
 const words = evidenceWords.backtest;
-/** Rows of a list that are shown; the rest stands in the answer of the API. */
+/** Most rows shown of one list; the API returns them all. */
 const rowsMax = 20;
 
 const notesInWords: Readonly<Record<string, string>> = words.notes;
@@ -54,7 +54,7 @@ export function BacktestFindings({ result, catalogue, isCompared }: ResultParts 
       <Part title={words.coverage}>
         {result.coverage.map(({ point, ratio, gaps }) => (
           <p key={point} className={classes['soft']}>
-            {point}: {words.covered(percent(ratio), gaps)}
+            {recordedPointText(point, catalogue)}: {words.covered(shownShare(ratio), gaps)}
           </p>
         ))}
         <p className={classes['soft']}>
@@ -63,6 +63,17 @@ export function BacktestFindings({ result, catalogue, isCompared }: ResultParts 
       </Part>
     </div>
   );
+}
+
+/** A point of the coverage, which comes as `4:M:1`. */
+function recordedPointText(name: string, catalogue: ConsoleCatalogue): string {
+  const [instance, kind, point] = name.split(':');
+  const ref = {
+    instance: Number(instance),
+    point_type: kind === 'A' ? 'action' : 'measurement',
+    point: Number(point),
+  } as const;
+  return catalogue.point(ref) === undefined ? name : pointText(ref, catalogue);
 }
 
 function Part({ title, children }: { title: string; children: ReactNode }) {
@@ -76,18 +87,13 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-/** Never 100 % where anything differs. */
-function percent(ratio: number): string {
-  return `${shownNumber(Math.floor(ratio * 10_000) / 100)} %`;
-}
-
 function Agreement({ agreement }: Pick<BacktestView, 'agreement'>) {
   if (agreement === null || agreement.ratio === null) return <Part title={words.agreement}>{words.noAgreement}</Part>;
   const { compared, equal, ratio, differences, causes } = agreement;
   return (
     <Part title={words.agreement}>
       <p className={classes['big']} data-testid="agreement">
-        {words.agreed(percent(ratio), shownNumber(equal), shownNumber(compared))}
+        {words.agreed(shownShare(ratio), shownNumber(equal), shownNumber(compared))}
       </p>
       {Object.keys(causes).length > 0 && (
         <p className={classes['soft']}>
@@ -224,7 +230,7 @@ function Writes({ result, catalogue }: ResultParts) {
 
 function Shares({ shares }: { shares: BacktestView['outputs_share'] }) {
   const rows = Object.entries(shares).flatMap(([node, outputs]) =>
-    Object.entries(outputs).map(([output, share]) => [`${node} → ${output}`, percent(share)]),
+    Object.entries(outputs).map(([output, share]) => [`${node} → ${output}`, shownShare(share)]),
   );
   if (rows.length === 0) return null;
   return (

@@ -6,6 +6,7 @@ import { type KeptDraft, keptDraft } from '../editor/draft-place.ts';
 import { Failure } from '../parts/failure.tsx';
 import { useRevisions } from '../revisions/revision-queries.ts';
 import { evidenceWords } from '../strings/evidence.ts';
+import { revisionWords } from '../strings/revisions.ts';
 import { BacktestFindings } from './backtest-findings.tsx';
 import classes from './evidence.module.css';
 import { type BacktestOrder, useBacktest } from './evidence-queries.ts';
@@ -20,14 +21,13 @@ export function BacktestPanel({ rule, catalogue }: Pick<EvidenceParts, 'rule' | 
   const [mode, setMode] = useState<(typeof modes)[number]>('recorded');
   const [what, setWhat] = useState('stored');
   const [compared, setCompared] = useState('');
-  const revisions = useRevisions(rule.id).data?.pages.flatMap(({ list }) => list) ?? [];
   const draft = useQuery({ queryKey: ['draft', rule.id], queryFn: () => keptDraft(rule.id), gcTime: 0 }).data ?? null;
   const { start: run, stop, ...backtest } = useStoppable(rule.id);
   const start = (): void => {
     const compare = compared === '' || mode === 'replay' ? {} : { compare: { revision: Number(compared) } };
     run({ ...range, mode, ...candidateOf(what, draft), ...compare });
   };
-  const older = revisions.map(({ revision }) => ({ value: String(revision), label: words.older(revision) }));
+  const { older, showMore } = useRevisionOptions(rule.id);
   const wasStopped = backtest.error?.name === 'AbortError';
   return (
     <div className={classes['column']} data-testid="backtest">
@@ -58,25 +58,53 @@ export function BacktestPanel({ rule, catalogue }: Pick<EvidenceParts, 'rule' | 
           data={[{ value: '', label: words.compareNone }, ...older]}
           onChange={(event) => setCompared(event.currentTarget.value)}
         />
-      </Group>
-      <p className={classes['soft']}>{words.modeHints[mode]}</p>
-      <Group>
-        <Button disabled={!isOrdered(range) || backtest.isPending} onClick={start}>
-          {words.start}
-        </Button>
-        {backtest.isPending && (
-          <>
-            <Button variant="default" onClick={stop}>
-              {words.stop}
-            </Button>
-            <Loader size="sm" />
-          </>
+        {showMore !== null && (
+          <Button variant="default" onClick={showMore}>
+            {revisionWords.more}
+          </Button>
         )}
       </Group>
+      <p className={classes['soft']}>{words.modeHints[mode]}</p>
+      <RunButtons canStart={isOrdered(range)} isRunning={backtest.isPending} onStart={start} onStop={stop} />
       {backtest.isError && (wasStopped ? <Text size="sm">{words.stopped}</Text> : <Failure error={backtest.error} />)}
       {backtest.data !== undefined && <BacktestFindings {...backtest} result={backtest.data} catalogue={catalogue} />}
     </div>
   );
+}
+
+interface ButtonsParts {
+  readonly canStart: boolean;
+  readonly isRunning: boolean;
+  readonly onStart: () => void;
+  readonly onStop: () => void;
+}
+
+function RunButtons({ canStart, isRunning, onStart, onStop }: ButtonsParts) {
+  return (
+    <Group>
+      <Button disabled={!canStart || isRunning} onClick={onStart}>
+        {words.start}
+      </Button>
+      {isRunning && (
+        <>
+          <Button variant="default" onClick={onStop}>
+            {words.stop}
+          </Button>
+          <Loader size="sm" />
+        </>
+      )}
+    </Group>
+  );
+}
+
+/** The revisions that can be tried or compared with, the newest first; `showMore` is null when all are there. */
+function useRevisionOptions(ruleId: number) {
+  const { data, hasNextPage, fetchNextPage } = useRevisions(ruleId);
+  const listed = data?.pages.flatMap(({ list }) => list) ?? [];
+  return {
+    older: listed.map(({ revision }) => ({ value: String(revision), label: words.older(revision) })),
+    showMore: hasNextPage ? () => void fetchNextPage() : null,
+  };
 }
 
 /** A backtest that ends when it is stopped, or when the page is left. */
@@ -108,5 +136,5 @@ function candidateOf(what: string, draft: KeptDraft | null): Partial<BacktestOrd
   if (what === 'stored') return {};
   if (what !== 'draft' || draft === null) return { revision: Number(what) };
   const { flow, trigger_config, priority, cooldown_ms } = draft.history.present;
-  return { flow_json: flow ?? {}, trigger_config, priority, cooldown_ms };
+  return { ...(flow === null ? {} : { flow_json: flow }), trigger_config, priority, cooldown_ms };
 }

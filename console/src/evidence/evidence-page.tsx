@@ -1,4 +1,4 @@
-/** What speaks for a rule before it commands: its tests, a backtest on recorded history, its report from shadow. */
+/** The evidence for a rule before it commands: its tests, a backtest on recorded history, its report from shadow. */
 import { Skeleton, Title } from '@mantine/core';
 import { Link, useParams, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';

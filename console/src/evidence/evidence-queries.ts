@@ -16,8 +16,8 @@ export type TestResult = Static<(typeof ruleTests)['run']['answer']>['data']['re
 export type BacktestView = Static<(typeof ruleBacktest)['run']['answer']>['data'];
 export type BacktestOrder = NonNullable<CallInput<(typeof ruleBacktest)['run']>['body']>;
 
-/** A year of one-second data takes longer than a page would wait for anything else. */
-const backtestDeadlineMs = 600_000;
+/** Longer than any deadline that a site may set, so that the refusal of the service is shown. */
+const backtestDeadlineMs = 3_660_000;
 
 /** What the tests say of the stored flow; while they change, the result before stands. */
 export function useTestResults(ruleId: number, tests: readonly TestDraft[], enabled: boolean) {
@@ -37,7 +37,7 @@ export function useStoreTests(ruleId: number, done: (revision: number) => void) 
       const { revision: expectedRevision, reason } = order;
       const body = { tests: [...order.tests], ...(reason.trim() === '' ? {} : { reason: reason.trim() }) };
       const input = { params: { id: ruleId }, body, expectedRevision, confirmed: true };
-      return (await call(automation.update, input)).revision ?? expectedRevision;
+      return (await call(automation.update, input)).revision ?? expectedRevision + 1;
     },
     async onSuccess(revision) {
       await refreshRule(ruleId);

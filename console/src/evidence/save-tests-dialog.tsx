@@ -2,7 +2,6 @@
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { Failure } from '../parts/failure.tsx';
-import type { StoredRule } from '../server/queries.ts';
 import { evidenceWords } from '../strings/evidence.ts';
 import { t } from '../strings/index.ts';
 import { type TestDraft, useStoreTests } from './evidence-queries.ts';
@@ -11,19 +10,21 @@ const words = evidenceWords.tests;
 const reasonMax = 500;
 
 interface SaveParts {
-  readonly rule: StoredRule;
+  readonly ruleId: number;
+  /** The one on which the changes were begun. */
+  readonly revision: number;
   readonly tests: readonly TestDraft[];
   readonly failed: number;
   readonly onClose: () => void;
   readonly onSaved: (revision: number) => void;
 }
 
-export function SaveTestsDialog({ rule, tests, failed, onClose, onSaved }: SaveParts) {
+export function SaveTestsDialog({ ruleId, revision, tests, failed, onClose, onSaved }: SaveParts) {
   const [reason, setReason] = useState('');
-  const store = useStoreTests(rule.id, onSaved);
+  const store = useStoreTests(ruleId, onSaved);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    store.mutate({ tests, revision: rule.revision, reason });
+    store.mutate({ tests, revision, reason });
   };
   return (
     <Modal opened onClose={onClose} title={words.saveTitle} closeButtonProps={{ 'aria-label': t.common.close }}>

@@ -3,7 +3,7 @@ import { Button, Group, NativeSelect, Text } from '@mantine/core';
 import { useState } from 'react';
 import { Failure } from '../parts/failure.tsx';
 import { fullTime } from '../parts/moment.tsx';
-import { shownNumber } from '../parts/number.ts';
+import { shownNumber, shownShare } from '../parts/number.ts';
 import { useRules } from '../server/queries.ts';
 import { evidenceWords } from '../strings/evidence.ts';
 import { Rows } from './backtest-findings.tsx';
@@ -14,7 +14,7 @@ import type { EvidenceParts } from './tests-panel.tsx';
 import { isOrdered, lastHour, TimeRangeFields } from './time-range.tsx';
 
 const words = evidenceWords.shadow;
-/** Differences that are shown; the rest stands in the answer of the API. */
+/** Most rows shown; the API returns all differences. */
 const rowsMax = 100;
 
 export function ShadowPanel({ rule, catalogue }: Pick<EvidenceParts, 'rule' | 'catalogue'>) {
@@ -60,11 +60,7 @@ export function ShadowPanel({ rule, catalogue }: Pick<EvidenceParts, 'rule' | 'c
       {data !== undefined && data.compared > 0 && (
         <>
           <p className={classes['big']} data-testid="shadow-equal">
-            {words.equal(
-              `${shownNumber(Math.floor((data.equal / data.compared) * 10_000) / 100)} %`,
-              shownNumber(data.equal),
-              shownNumber(data.compared),
-            )}
+            {words.equal(shownShare(data.equal / data.compared), shownNumber(data.equal), shownNumber(data.compared))}
           </p>
           {rows.length === 0 ? (
             <Text size="sm">{words.noDifference}</Text>

@@ -8,8 +8,8 @@ import { testOfRun } from '../../../src/rules/test-of-run.ts';
 import type { ConsoleCatalogue } from '../editor/site-catalogue.ts';
 import { runOf } from '../history/history-queries.ts';
 import { announce } from '../parts/announce.tsx';
+import { Failure } from '../parts/failure.tsx';
 import { fullTime } from '../parts/moment.tsx';
-import { Notice } from '../parts/tag.tsx';
 import type { StoredRule } from '../server/queries.ts';
 import { evidenceWords } from '../strings/evidence.ts';
 import { revisionOf, type TestDraft } from './evidence-queries.ts';
@@ -46,10 +46,10 @@ export function TakenRun({ rule, catalogue, run, onTest }: TakenParts) {
     },
   });
   useEffect(() => mutate(run), [run, mutate]);
-  return error === null ? null : <Notice tone="warn">{error.message}</Notice>;
+  return error === null ? null : <Failure error={error} onRetry={() => mutate(run)} />;
 }
 
-/** As the wire has it. */
+/** As the API takes it. */
 function draftOf({ name, at, given, parameters, then: { outcome, writes, output } }: RuleTest): TestDraft {
   return {
     name,

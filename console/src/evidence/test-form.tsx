@@ -4,12 +4,12 @@ import { nameMax } from '../../../src/api/rule-limits.ts';
 import type { Outcome } from '../../../src/rules/record.ts';
 import type { PointRef } from '../../../src/site/catalogue.ts';
 import { type ConsoleCatalogue, pointLabel } from '../editor/site-catalogue.ts';
+import { localTimeOf, utcOf } from '../parts/local-time.ts';
 import { NumberField } from '../parts/number-field.tsx';
 import { outcomeOf } from '../rules/rule-words.ts';
 import { evidenceWords } from '../strings/evidence.ts';
 import classes from './evidence.module.css';
 import type { TestDraft } from './evidence-queries.ts';
-import { localTimeOf, utcOf } from './time-range.tsx';
 
 const words = evidenceWords.tests;
 const outcomes: readonly Outcome[] = ['acted', 'no_action', 'skipped', 'failed'];

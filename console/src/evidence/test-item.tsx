@@ -64,19 +64,17 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The test with what the rule did: of all that it compares, and of the writes. */
+/** The test as the rule passes it: what it compares is what the rule did. A decision that the run did not come to is left out. */
 function accepted(test: TestDraft, { outcome, writes, differences }: TestResult): TestDraft {
   const { output, ...then } = test.then;
-  const isOtherOutput = differences.some(({ field }) => field.startsWith('/then/output'));
-  const next = differences.find(({ field }) => field.startsWith('/then/output'))?.actual;
-  const kept = isOtherOutput && typeof next !== 'string' ? undefined : output;
+  const other = differences.find(({ field }) => field.startsWith('/then/output'));
+  const name = other === undefined ? output?.name : other.actual;
   return {
     ...test,
     then: {
-      ...then,
       ...(outcome === null ? {} : { outcome }),
-      writes,
-      ...(kept === undefined ? {} : { output: typeof next === 'string' ? { ...kept, name: next } : kept }),
+      ...(then.writes === undefined ? {} : { writes }),
+      ...(output !== undefined && typeof name === 'string' ? { output: { ...output, name } } : {}),
     },
   };
 }

@@ -35,16 +35,27 @@ interface KeyedTest {
   readonly test: TestDraft;
 }
 
-function keyed(tests: readonly TestDraft[], first = 0): KeyedTest[] {
-  return tests.map((test, index) => ({ key: first + index, test }));
+/** Changes that are not saved, and the revision on which they were begun: one that is newer by then is not overwritten. */
+interface Edited {
+  readonly revision: number;
+  readonly list: readonly KeyedTest[];
+}
+
+function useEdited(rule: StoredRule) {
+  const [edited, setEdited] = useState<Edited | null>(null);
+  return {
+    edited,
+    shown: edited?.list ?? rule.tests.map((test, key) => ({ key, test })),
+    edit: (list: readonly KeyedTest[]) => setEdited({ revision: edited?.revision ?? rule.revision, list }),
+    discard: () => setEdited(null),
+  };
 }
 
 export function TestsPanel({ rule, catalogue, run }: EvidenceParts) {
-  const [edited, setEdited] = useState<readonly KeyedTest[] | null>(null);
+  const { edited, shown, edit, discard } = useEdited(rule);
   const [isSaving, setSaving] = useState(false);
   const session = useSession();
   const mayChange = session.status !== 'out' && mayManage(session.facts.role);
-  const shown = edited ?? keyed(rule.tests);
   const tests = shown.map(({ test }) => test);
   const hasFlow = rule.flow_json !== null || Object.keys(rule.nodes_json).length > 0;
   const faults = faultsOf(tests);
@@ -53,7 +64,7 @@ export function TestsPanel({ rule, catalogue, run }: EvidenceParts) {
   const results = useTestResults(rule.id, tests, hasFlow && isSound);
   const add = (test: TestDraft): void => {
     const key = 1 + Math.max(-1, ...shown.map((each) => each.key));
-    setEdited([...shown, { key, test: { ...test, name: freeName(test.name, tests) } }]);
+    edit([...shown, { key, test: { ...test, name: freeName(test.name, tests) } }]);
   };
   const addNow = useMutation({ mutationFn: () => testOfNow(rule.id), onSuccess: add });
   if (!hasFlow) return <Notice tone="info">{words.noFlow}</Notice>;
@@ -62,7 +73,8 @@ export function TestsPanel({ rule, catalogue, run }: EvidenceParts) {
   return (
     <div className={classes['column']} data-testid="tests">
       <p className={classes['soft']}>{words.lead}</p>
-      {run !== null && mayChange && <TakenRun rule={rule} catalogue={catalogue} run={run} onTest={add} />}
+      {run !== null && mayChange && isFull && <Notice tone="warn">{words.full(ruleTestsMax)}</Notice>}
+      {run !== null && mayChange && !isFull && <TakenRun rule={rule} catalogue={catalogue} run={run} onTest={add} />}
       {tests.length > 0 && result !== undefined && (
         <Text fw={600} data-testid="summary">
           {words.summary(result.passed, result.failed)} ({evidenceWords.revision(rule.revision)})
@@ -76,14 +88,14 @@ export function TestsPanel({ rule, catalogue, run }: EvidenceParts) {
             <TestItem
               test={test}
               fault={faults[index] ?? null}
-              // Of these very tests: what stood before is not shown as the result of another.
+              // The answer to these tests, not to the ones before the last change.
               result={results.isPlaceholderData ? null : (result?.results[index] ?? null)}
               catalogue={catalogue}
               actuators={actuators}
               readOnly={!mayChange}
               isNew={edited !== null && !rule.tests.includes(test)}
-              onChange={(next) => setEdited(shown.map((each) => (each.key === key ? { key, test: next } : each)))}
-              onRemove={() => setEdited(shown.filter((each) => each.key !== key))}
+              onChange={(next) => edit(shown.map((each) => (each.key === key ? { key, test: next } : each)))}
+              onRemove={() => edit(shown.filter((each) => each.key !== key))}
             />
           </li>
         ))}
@@ -99,21 +111,20 @@ export function TestsPanel({ rule, catalogue, run }: EvidenceParts) {
           >
             {words.add}
           </Button>
-          {edited !== null && (
-            <Unsaved canSave={isSound} onSave={() => setSaving(true)} onDiscard={() => setEdited(null)} />
-          )}
+          {edited !== null && <Unsaved canSave={isSound} onSave={() => setSaving(true)} onDiscard={discard} />}
         </Group>
       )}
       {addNow.isError && <Failure error={addNow.error} />}
       {isSaving && (
         <SaveTestsDialog
-          rule={rule}
+          ruleId={rule.id}
+          revision={edited?.revision ?? rule.revision}
           tests={tests}
           failed={result?.failed ?? 0}
           onClose={() => setSaving(false)}
           onSaved={(revision) => {
             announce(words.saved(revision));
-            setEdited(null);
+            discard();
             setSaving(false);
           }}
         />
@@ -161,7 +172,7 @@ function freeName(name: string, tests: readonly TestDraft[]): string {
   }
 }
 
-/** What the rule reads, as it is now; what it then does is for the user to say. */
+/** A test with the values of now; its user says what the rule must do with them. */
 async function testOfNow(ruleId: number): Promise<TestDraft> {
   const variables = await valuesNow(ruleId);
   const given = new Map(
@@ -170,5 +181,5 @@ async function testOfNow(ruleId: number): Promise<TestDraft> {
       { instance, point_type, point, value },
     ]),
   );
-  return { name: words.newName, given: [...given.values()], then: { outcome: 'acted' } };
+  return { name: words.newName, given: [...given.values()], then: { outcome: 'acted', writes: [] } };
 }

@@ -1,6 +1,7 @@
-/** A time range of the past: one of the usual ones up to now, or from and to in the time zone of the browser. */
+/** A time range of the past: a usual one that ends now, or two times in the time zone of the browser. */
 import { Button, Group, TextInput } from '@mantine/core';
 import { nowMs } from '../clock.ts';
+import { localTimeOf, utcOf } from '../parts/local-time.ts';
 import { evidenceWords } from '../strings/evidence.ts';
 
 const words = evidenceWords.span;
@@ -32,8 +33,8 @@ export function TimeRangeFields({ range, onRange }: { range: TimeRange; onRange:
         ))}
       </Group>
       <Group align="start">
-        <Moment label={words.from} value={range.from} onChange={(from) => onRange({ ...range, from })} />
-        <Moment
+        <MomentField label={words.from} value={range.from} onChange={(from) => onRange({ ...range, from })} />
+        <MomentField
           label={words.to}
           value={range.to}
           error={isOrdered(range) ? undefined : words.wrong}
@@ -51,7 +52,7 @@ interface MomentParts {
   readonly onChange: (wire: string) => void;
 }
 
-function Moment({ label, value, error, onChange }: MomentParts) {
+function MomentField({ label, value, error, onChange }: MomentParts) {
   return (
     <TextInput
       type="datetime-local"
@@ -68,17 +69,4 @@ function Moment({ label, value, error, onChange }: MomentParts) {
 function upToNow(ms: number): TimeRange {
   const endMs = Math.floor(nowMs() / 1000) * 1000;
   return { from: new Date(endMs - ms).toISOString(), to: new Date(endMs).toISOString() };
-}
-
-/** As a field of the browser has it. */
-export function localTimeOf(wire: string): string {
-  const atMs = Date.parse(wire);
-  const offsetMs = new Date(atMs).getTimezoneOffset() * 60_000;
-  return new Date(atMs - offsetMs).toISOString().slice(0, 19);
-}
-
-/** Null for what is no time. */
-export function utcOf(local: string): string | null {
-  const atMs = new Date(local).getTime();
-  return Number.isNaN(atMs) ? null : new Date(atMs).toISOString();
 }

@@ -13,7 +13,7 @@ import { shownDuration, withUnit } from '../parts/number.ts';
 import { Notice, Tag } from '../parts/tag.tsx';
 import { outcomeOf } from '../rules/rule-words.ts';
 import { useSession } from '../session/session.ts';
-import { mayAudit } from '../session/token.ts';
+import { mayAudit, mayManage } from '../session/token.ts';
 import { t } from '../strings/index.ts';
 import { triggerView } from '../trigger/index.ts';
 import classes from './history-panel.module.css';
@@ -158,7 +158,7 @@ export function RunDetails({ record, kind, catalogue }: DetailParts) {
       </Text>
       <Actions record={record} kind={kind} catalogue={catalogue} />
       <Values values={record.variable_values} />
-      {kind === 'history' && (
+      {kind === 'history' && session.status !== 'out' && mayManage(session.facts.role) && (
         <Link
           to="/rules/$ruleId/evidence"
           params={{ ruleId: String(record.rule_id) }}

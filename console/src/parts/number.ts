@@ -22,5 +22,11 @@ export function withUnit(value: number | null | undefined, unit: string | null |
   return unit === null || unit === undefined || unit === '' || unit === '1' || text === '–' ? text : `${text} ${unit}`;
 }
 
+/** A share of 0 to 1 in percent, rounded down to two decimals: never 100 % where something is missing. */
+export function shownShare(share: number): string {
+  // Without the cut, 0.57 were 56.99 %.
+  return `${shownNumber(Math.floor(Number((share * 10_000).toFixed(6))) / 100)} %`;
+}
+
 /** A duration given in milliseconds. */
 export const shownDuration = (ms: number): string => durationText(ms, shownNumber, t.common.days);

@@ -4,6 +4,7 @@ import { useCallback, useMemo, useState } from 'react';
 import { nowMs } from '../clock.ts';
 import { Failure } from '../parts/failure.tsx';
 import { later } from '../parts/later.tsx';
+import { msOfLocal } from '../parts/local-time.ts';
 import { fullTime } from '../parts/moment.tsx';
 import { withUnit } from '../parts/number.ts';
 import { outcomeOf } from '../rules/rule-words.ts';
@@ -199,8 +200,8 @@ function markOf({ started_at: at, outcome }: { readonly started_at: string; read
 
 /** Of a time in the browser's zone; null while it is not complete. */
 function unixOf(local: string): number | null {
-  const ms = new Date(local).getTime();
-  return Number.isNaN(ms) ? null : ms / 1000;
+  const ms = msOfLocal(local);
+  return ms === null ? null : ms / 1000;
 }
 
 function isRange(value: string): value is Range {

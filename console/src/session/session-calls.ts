@@ -39,7 +39,7 @@ export async function setPassword(code: string, password: string): Promise<strin
 
 /**
  * Ends the session on the service, and at the provider where it has a place for that. This tab leaves it first, so that none of its
- * own reads is refused; the other tabs follow when the cookie is worth nothing any more.
+ * own reads is refused; the other tabs follow once the service has ended the session.
  */
 export async function signOut(): Promise<void> {
   if (!usesCookie()) return signedOut();
@@ -48,7 +48,7 @@ export async function signOut(): Promise<void> {
     const { end_session_url: url } = (await call(operations.close, { confirmed: true })).data.data;
     if (url !== null) location.assign(url);
   } catch {
-    // What the service did not end ends with the cookie; this page has forgotten it in any case.
+    // A session that could not be ended expires with its cookie.
   } finally {
     signOutOtherTabs();
   }

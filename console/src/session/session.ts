@@ -69,7 +69,7 @@ export function signedOut(): void {
   leave();
 }
 
-/** This tab shows and asks nothing more of the session, whatever becomes of its cookie. */
+/** This tab shows and reads nothing more with the session; its cookie stays as it is. */
 export function leave(): void {
   become({ status: 'out' });
 }

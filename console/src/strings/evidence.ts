@@ -1,4 +1,4 @@
-/** What speaks for a rule, in the language that is spoken. */
+/** The evidence for a rule, in the language of the console. */
 import { language } from './language.ts';
 
 export const { evidenceWords } =

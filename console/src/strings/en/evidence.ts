@@ -1,4 +1,4 @@
-/** What speaks for a rule before it commands: its tests, a backtest, its report from shadow. */
+/** The evidence for a rule before it commands: its tests, a backtest, its report from shadow. */
 
 export const evidenceWords = {
   title: (rule: string) => `Tests and trials of ${rule}`,
@@ -106,9 +106,8 @@ export const evidenceWords = {
     outcomes: 'Outcomes',
     writes: 'Writes',
     noWrites: 'Nothing would be written.',
-    counted: (writes: string, changes: string) => `writes ${writes}, changes of the value ${changes}`,
+    counted: (writes: string, changes: string) => `writes ${writes}, listed changes of the value ${changes}`,
     chart: (point: string) => `What would be written to ${point}`,
-    last: 'Last changes',
     value: 'Value',
     shares: 'Outputs taken',
     node: 'Node',
