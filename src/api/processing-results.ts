@@ -2,6 +2,7 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { strict } from '../base/schema.ts';
+import { mapOf } from './map-schema.ts';
 import { derivedDataSchema, digestSchema, identifierSchema, timestampSchema } from './processing.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -102,7 +103,7 @@ const groupSchema = strict({
   bias: number,
   rmse: number,
   pinball: number,
-  coverage: Type.Record(Type.String(), Type.Number()),
+  coverage: mapOf(Type.Number()),
   pit: nullable(Type.Array(Type.Number())),
   skill: strict({ persistence: number, same_time_yesterday: number, same_time_last_week: number }),
   /** 90% of the mean absolute error, over days drawn again; null for a single day. */

@@ -51,6 +51,16 @@ describe('import order', () => {
     result = cruise();
   }, 60_000);
 
+  /** Every file that is loaded with these, themselves included. */
+  function loaded(entries: readonly string[]): Set<string> {
+    const modules = new Map(result.modules.map((module) => [module.source, module]));
+    const seen = new Set(entries);
+    for (const source of seen)
+      for (const { resolved, dependencyTypes } of modules.get(source)?.dependencies ?? [])
+        if (!dependencyTypes.includes('type-only')) seen.add(resolved);
+    return seen;
+  }
+
   test('every source file was read, with its imports', () => {
     const read = new Set(result.modules.map((module) => module.source));
     const sources = repositoryFiles().filter((file) => /^(src|console\/src)\/.*\.tsx?$/.test(file.path));
@@ -105,19 +115,25 @@ describe('import order', () => {
     expect(wide).toEqual([]);
   });
 
+  test("what the console loads builds its schemas without the library's language of types, which weighs as much as a page", () => {
+    const plain = new Set(
+      'Array Boolean Enum Integer Literal Null Number Object Optional String Undefined Union Unknown Unsafe'.split(' '),
+    );
+    const inConsole = loaded(['console/src/main.tsx']);
+    const built = repositoryFiles()
+      .filter(({ path }) => inConsole.has(path))
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(/\bType\.([A-Z]\w*)\(/g)].map(([, builder = '']) => ({ path, builder })),
+      );
+    expect(built.length).toBeGreaterThan(100);
+    expect(built.filter(({ builder }) => !plain.has(builder))).toEqual([]);
+  });
+
   test('worker threads do not load the schema and YAML libraries', () => {
-    const modules = new Map(result.modules.map((module) => [module.source, module]));
-    const loaded = (entry: string): Set<string> => {
-      const seen = new Set([entry]);
-      for (const source of seen)
-        for (const { resolved, dependencyTypes } of modules.get(source)?.dependencies ?? [])
-          if (!dependencyTypes.includes('type-only')) seen.add(resolved);
-      return seen;
-    };
-    const threads = [...modules.keys()].filter((source) => /^src\/.*-thread\.ts$/.test(source));
+    const threads = result.modules.map(({ source }) => source).filter((source) => /^src\/.*-thread\.ts$/.test(source));
     expect(threads.length).toBeGreaterThan(4);
     const heavy = threads.flatMap((thread) =>
-      [...loaded(thread)].filter((file) => /node_modules\/(typebox|yaml)\//.test(file)).map((file) => [thread, file]),
+      [...loaded([thread])].filter((file) => /node_modules\/(typebox|yaml)\//.test(file)).map((file) => [thread, file]),
     );
     expect(heavy).toEqual([]);
   });
