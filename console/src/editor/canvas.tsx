@@ -7,45 +7,45 @@ import {
   Background,
   type Connection,
   Controls,
-  type Edge,
-  type FinalConnectionState,
+  type OnEdgesChange,
   type OnNodesChange,
   ReactFlow,
   useNodesState,
-  useReactFlow,
 } from '@xyflow/react';
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { takenEdges, useShownRun } from '../live/run-view.ts';
 import { t } from '../strings/index.ts';
 import classes from './canvas.module.css';
+import { AddingPalette, useAdding } from './canvas-adding.tsx';
+import { type CanvasWire, DrawnWire, drawnWires, type WireTools, wireUnder } from './canvas-wires.tsx';
 import { drawnFlow, useDraft, useDraftStore } from './draft-store.ts';
-import { addNode, canConnect, connect, disconnect, edgeKey, moveNodes, removeNodes } from './edit-flow.ts';
+import { moveNodes } from './edit-flow.ts';
+import { canConnect, canSplice, connect, disconnect, type FlowWire, removeNodes, splice } from './edit-wires.ts';
 import { useEditor } from './editor-context.ts';
-import { type FlowDocument, type Position, wiresOf } from './flow-document.ts';
+import type { FlowDocument, Position } from './flow-document.ts';
 import { type CanvasNode, DrawnFlowNode } from './flow-node.tsx';
-import { fittingKinds, type NodeKind, outputsOf } from './node-kinds.ts';
 import { nodeAria } from './node-names.ts';
-import { NodePalette } from './node-palette.tsx';
 
 const nodeTypes = { flow: DrawnFlowNode };
+const edgeTypes = { wire: DrawnWire };
 const words = t.editor;
+const ariaLabels = {
+  'node.a11yDescription.default': words.canvasHelp,
+  'node.a11yDescription.keyboardDisabled': words.canvasHelp,
+  'edge.a11yDescription.default': words.canvasHelp,
+};
 /** A press that moves less than this is a click. */
 const dragThresholdPx = 3;
 /** So far out that a flow of hundreds of nodes is seen whole. */
 const zoom = { min: 0.05, max: 2 };
 
-interface Dropped {
-  readonly nodeId: string;
-  readonly output: string | null;
-  readonly from: 'output' | 'input';
-  readonly screen: Position;
-  readonly flow: Position;
-}
-
 /** The nodes as they are drawn, and what the person does to them on the canvas. */
 function useDrawnNodes(flow: FlowDocument) {
   const { problems, selected, select } = useEditor();
+  const store = useDraftStore();
   const [nodes, setNodes, applyChanges] = useNodesState<CanvasNode>([]);
+  /** While a drag is under way: what it moves enters the draft when it ends, what arrow keys move does at once. */
+  const isDragging = useRef(false);
 
   useEffect(() => {
     setNodes((before) => drawnNodes(flow, before, selected, problems));
@@ -54,6 +54,13 @@ function useDrawnNodes(flow: FlowDocument) {
   const onNodesChange: OnNodesChange<CanvasNode> = useCallback(
     (changes) => {
       // What is removed is removed from the draft, below.
+      const stepped = changes.flatMap((change): [string, Position][] =>
+        change.type === 'position' && change.position !== undefined ? [[change.id, change.position]] : [],
+      );
+      if (stepped.length > 0 && !isDragging.current) {
+        const about = `move ${stepped.map(([id]) => id).join(' ')}`;
+        store.editFlow((document) => moveNodes(document, new Map(stepped)), about);
+      }
       applyChanges(changes.filter(({ type }) => type !== 'remove' && type !== 'select'));
       const picked = changes.filter((change) => change.type === 'select');
       if (picked.length === 0) return;
@@ -64,79 +71,103 @@ function useDrawnNodes(flow: FlowDocument) {
       }
       select([...next]);
     },
-    [applyChanges, select, selected],
+    [applyChanges, select, selected, store],
   );
-  return { nodes, onNodesChange };
+  return { nodes, onNodesChange, isDragging };
 }
 
-/** Where a wire was dropped into empty space, and what is made there. */
-function useDropped() {
+/** The wires as they are drawn, which of them is selected, and which a dragged node is held over. */
+function useDrawnWires(flow: FlowDocument, tools: WireTools) {
+  const { readOnly } = useEditor();
+  const run = useShownRun();
+  const [selected, setSelected] = useState<string | null>(null);
+  const [under, setUnder] = useState<FlowWire | null>(null);
+  const taken = useMemo(() => (run === null ? null : takenEdges(run, flow)), [run, flow]);
+  const wires = useMemo(
+    () => drawnWires(flow, { taken, selected, under, tools: readOnly ? null : tools }),
+    [flow, taken, selected, under, tools, readOnly],
+  );
+  const onEdgesChange: OnEdgesChange<CanvasWire> = useCallback((changes) => {
+    for (const change of changes)
+      if (change.type === 'select')
+        setSelected((now) => (change.selected ? change.id : now === change.id ? null : now));
+  }, []);
+  return { wires, onEdgesChange, setUnder };
+}
+
+/** What dragging does once it ends: the nodes move, and one that was let go on a wire comes between its two ends. */
+function useDragging(
+  frame: RefObject<HTMLDivElement | null>,
+  wires: readonly CanvasWire[],
+  setUnder: (wire: FlowWire | null) => void,
+) {
   const store = useDraftStore();
-  const { select, readOnly } = useEditor();
-  const reactFlow = useReactFlow<CanvasNode>();
-  const frame = useRef<HTMLDivElement>(null);
-  const [dropped, setDropped] = useState<Dropped | null>(null);
-  const onConnectEnd = (event: MouseEvent | TouchEvent, state: FinalConnectionState): void => {
-    if (readOnly || state.toNode !== null || state.fromNode === null || state.fromHandle === null) return;
-    const pointer = 'changedTouches' in event ? event.changedTouches[0] : event;
-    const bounds = frame.current?.getBoundingClientRect();
-    if (pointer === undefined || bounds === undefined) return;
-    setDropped({
-      nodeId: state.fromNode.id,
-      output: state.fromHandle.id ?? null,
-      from: state.fromHandle.type === 'source' ? 'output' : 'input',
-      screen: insideOf(bounds, { x: pointer.clientX - bounds.left, y: pointer.clientY - bounds.top }),
-      flow: reactFlow.screenToFlowPosition({ x: pointer.clientX, y: pointer.clientY }),
-    });
+  const over = (dragged: readonly CanvasNode[]): FlowWire | null => {
+    const [node, another] = dragged;
+    if (frame.current === null || node === undefined || another !== undefined) return null;
+    return canSplice(drawnFlow(store.state().history.present), node.id)
+      ? wireUnder(frame.current, wires, node.id)
+      : null;
   };
-  const close = useCallback(() => setDropped(null), []);
-  const choose = (kind: NodeKind): void => {
-    if (dropped === null) return;
-    setDropped(null);
-    let added = '';
-    store.editFlow((document) => {
-      const made = placed(document, kind, dropped);
-      added = made.id;
-      return made.document;
-    });
-    select([added]);
+  return {
+    onDrag: (dragged: readonly CanvasNode[]): void => setUnder(over(dragged)),
+    onDragStop(dragged: readonly CanvasNode[]): void {
+      const wire = over(dragged);
+      setUnder(null);
+      store.editFlow((document) => {
+        const moved = moveNodes(document, new Map(dragged.map((node) => [node.id, node.position])));
+        const [node] = dragged;
+        return wire === null || node === undefined ? moved : splice(moved, node.id, wire);
+      });
+    },
   };
-  return { frame, dropped, onConnectEnd, close, choose };
 }
 
 export function Canvas() {
   const store = useDraftStore();
   const { history } = useDraft();
   const { select, readOnly } = useEditor();
+  const frame = useRef<HTMLDivElement>(null);
   const flow = drawnFlow(history.present);
-  const run = useShownRun();
-  const { nodes, onNodesChange } = useDrawnNodes(flow);
-  const { frame, dropped, onConnectEnd, close, choose } = useDropped();
-  const taken = useMemo(() => (run === null ? null : takenEdges(run, flow)), [run, flow]);
-  const edges = useMemo(() => drawnEdges(flow, taken), [flow, taken]);
-  const placeMoved = (moved: readonly CanvasNode[]): void =>
-    store.editFlow((document) => moveNodes(document, new Map(moved.map(({ id, position }) => [id, position]))));
+  const { adding, openOnWire, onConnectEnd, close, choose } = useAdding(frame);
+  const remove = useCallback(
+    ({ source, output, target }: FlowWire) =>
+      store.editFlow((document) => disconnect(document, source, output, target)),
+    [store],
+  );
+  const tools = useMemo(() => ({ onInsert: openOnWire, onRemove: remove }), [openOnWire, remove]);
+  const { wires, onEdgesChange, setUnder } = useDrawnWires(flow, tools);
+  const { nodes, onNodesChange, isDragging } = useDrawnNodes(flow);
+  const { onDrag, onDragStop } = useDragging(frame, wires, setUnder);
   const onConnect = ({ source, sourceHandle, target }: Connection): void =>
     store.editFlow((document) => connect(document, source, sourceHandle ?? 'default', target));
-  const isValid = ({ source, sourceHandle, target }: Connection | Edge): boolean =>
+  const isValid = ({ source, sourceHandle, target }: Connection | CanvasWire): boolean =>
     canConnect(flow, source, sourceHandle ?? 'default', target);
+  const dragStop = (dragged: readonly CanvasNode[]): void => {
+    isDragging.current = false;
+    onDragStop(dragged);
+  };
   return (
     <div ref={frame} className={classes['canvas']} data-testid="canvas">
-      <ReactFlow<CanvasNode>
+      <ReactFlow<CanvasNode, CanvasWire>
         nodes={nodes}
-        edges={edges}
+        edges={wires}
         nodeTypes={nodeTypes}
+        edgeTypes={edgeTypes}
         onNodesChange={onNodesChange}
-        onNodeDragStop={(_, __, moved) => placeMoved(moved)}
-        onSelectionDragStop={(_, moved) => placeMoved(moved)}
+        onEdgesChange={onEdgesChange}
+        onNodeDragStart={() => (isDragging.current = true)}
+        onNodeDrag={(_, __, dragged) => onDrag(dragged)}
+        onNodeDragStop={(_, __, dragged) => dragStop(dragged)}
+        onSelectionDragStart={() => (isDragging.current = true)}
+        onSelectionDragStop={(_, dragged) => dragStop(dragged)}
         onConnect={onConnect}
         onConnectEnd={onConnectEnd}
         isValidConnection={isValid}
-        onNodesDelete={(gone) => {
-          store.editFlow((document) => removeNodes(document, new Set(gone.map(({ id }) => id))));
-          select([]);
+        onDelete={({ nodes: gone, edges: cut }) => {
+          store.editFlow((document) => withoutParts(document, gone, cut));
+          if (gone.length > 0) select([]);
         }}
-        onEdgesDelete={(gone) => store.editFlow((document) => gone.reduce(withoutEdge, document))}
         onPaneClick={() => select([])}
         nodesDraggable={!readOnly}
         nodesConnectable={!readOnly}
@@ -149,57 +180,26 @@ export function Canvas() {
         fitView
         fitViewOptions={{ maxZoom: 1, padding: 0.12 }}
         aria-label={words.canvasLabel}
+        ariaLabelConfig={ariaLabels}
       >
         <Background gap={22} size={1.2} color="var(--sp-line)" />
         <Controls showInteractive={false} />
       </ReactFlow>
       {flow.nodes.length <= 2 && !readOnly && <div className={classes['hint']}>{words.emptyHint}</div>}
-      {dropped !== null && <DropPalette dropped={dropped} flow={flow} onChoose={choose} onClose={close} />}
+      {adding !== null && <AddingPalette adding={adding} flow={flow} onChoose={choose} onClose={close} />}
     </div>
   );
 }
 
-interface PaletteParts {
-  readonly dropped: Dropped;
-  readonly flow: FlowDocument;
-  readonly onChoose: (kind: NodeKind) => void;
-  readonly onClose: () => void;
-}
-
-function DropPalette({ dropped, flow, onChoose, onClose }: PaletteParts) {
-  return (
-    <NodePalette
-      title={dropped.from === 'output' ? t.nodes.palette.fitsAfter : t.nodes.palette.fitsBefore}
-      kinds={fittingKinds(
-        dropped.from,
-        flow.nodes.some(({ type }) => type === 'start'),
-      )}
-      x={dropped.screen.x}
-      y={dropped.screen.y}
-      onChoose={onChoose}
-      onClose={onClose}
-    />
+/** One change, and one step of undo: wires of removed nodes are healed, not cut. */
+function withoutParts(document: FlowDocument, gone: readonly CanvasNode[], cut: readonly CanvasWire[]): FlowDocument {
+  const ids = new Set(gone.map(({ id }) => id));
+  const alone = cut.filter(({ source, target }) => !ids.has(source) && !ids.has(target));
+  const kept = alone.reduce(
+    (rest, { source, sourceHandle, target }) => disconnect(rest, source, sourceHandle ?? 'default', target),
+    document,
   );
-}
-
-function withoutEdge(document: FlowDocument, { source, sourceHandle, target }: Edge): FlowDocument {
-  return disconnect(document, source, sourceHandle ?? 'default', target);
-}
-
-const paletteSize = { width: 280, height: 460 };
-
-function insideOf(bounds: DOMRect, { x, y }: Position): Position {
-  const within = (value: number, most: number): number => Math.max(8, Math.min(value, most));
-  return { x: within(x, bounds.width - paletteSize.width), y: within(y, bounds.height - paletteSize.height) };
-}
-
-/** The new node where the wire was dropped, wired to where it came from. */
-function placed(document: FlowDocument, kind: NodeKind, { nodeId, output, from, flow }: Dropped) {
-  const made = addNode(document, kind, { x: flow.x, y: flow.y - 24 });
-  if (from === 'output') return { ...made, document: connect(made.document, nodeId, output ?? 'default', made.id) };
-  const node = made.document.nodes.find(({ id }) => id === made.id);
-  const first = node === undefined ? undefined : outputsOf(node)[0];
-  return { ...made, document: first === undefined ? made.document : connect(made.document, made.id, first, nodeId) };
+  return ids.size === 0 ? kept : removeNodes(kept, ids);
 }
 
 /** Drawn nodes; those that did not change are the same objects, so that nothing is drawn twice. */
@@ -218,19 +218,4 @@ function drawnNodes(
     const data = old?.data.node === node ? old.data : { node };
     return { ...old, id: node.id, type: 'flow', position: node.position, data, selected: isSelected, ariaLabel };
   });
-}
-
-function drawnEdges(flow: FlowDocument, taken: ReadonlySet<string> | null): Edge[] {
-  const ids = new Set(flow.nodes.map(({ id }) => id));
-  return flow.nodes.flatMap((node) =>
-    Object.entries(wiresOf(node)).flatMap(([output, targets]) =>
-      targets
-        .filter((target) => ids.has(target))
-        .map((target): Edge => {
-          const id = edgeKey(node.id, output, target);
-          const className = taken === null ? '' : taken.has(id) ? 'taken' : 'idle';
-          return { id, source: node.id, sourceHandle: output, target, className };
-        }),
-    ),
-  );
 }

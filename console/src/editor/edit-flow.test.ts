@@ -4,19 +4,8 @@ import { edgeWarnings } from '../../../src/rules/edges.ts';
 import { nativeTypes } from '../../../src/rules/node/index.ts';
 import { parseFlow } from '../../../src/rules/parse.ts';
 import { catalogueSite } from './catalogue-fixture.ts';
-import {
-  addNode,
-  canConnect,
-  connect,
-  disconnect,
-  moveNodes,
-  pasteNodes,
-  removeNodes,
-  setBranches,
-  setConfig,
-  setText,
-  withEdges,
-} from './edit-flow.ts';
+import { addNode, moveNodes, pasteNodes, setBranches, setConfig, setText, withEdges } from './edit-flow.ts';
+import { connect, disconnect, removeNodes } from './edit-wires.ts';
 import { type FlowDocument, newDocument, nodeOf, readDocument, wiresOf } from './flow-document.ts';
 import { fittingKinds, type NodeKind, outputsOf } from './node-kinds.ts';
 
@@ -71,16 +60,6 @@ describe('[rules §4.1] what is drawn is what is stored', () => {
     });
     const removed = setBranches(renamed, 'decision', []);
     expect(removed.edges).toHaveLength(4);
-  });
-
-  test('a wire is refused to start, to itself, twice, back upstream and from an output that is not there', () => {
-    const flow = drawn();
-    expect(canConnect(flow, 'input', 'default', 'start')).toBe(false);
-    expect(canConnect(flow, 'input', 'default', 'input')).toBe(false);
-    expect(canConnect(flow, 'input', 'default', 'decision')).toBe(false);
-    expect(canConnect(flow, 'action', 'default', 'input')).toBe(false);
-    expect(canConnect(flow, 'decision', 'high', 'end')).toBe(false);
-    expect(canConnect(flow, 'input', 'default', 'end')).toBe(true);
   });
 
   test('the looks of an edge that stays are kept', () => {

@@ -13,7 +13,7 @@ import {
   type Position,
   wiresOf,
 } from './flow-document.ts';
-import { type NodeKind, outputsOf, startingConfig } from './node-kinds.ts';
+import { type NodeKind, startingConfig } from './node-kinds.ts';
 
 export function addNode(
   document: FlowDocument,
@@ -36,13 +36,6 @@ function rounded({ x, y }: Position): Position {
   return { x: Math.round(x), y: Math.round(y) };
 }
 
-export function removeNodes(document: FlowDocument, ids: ReadonlySet<string>): FlowDocument {
-  const nodes = document.nodes
-    .filter((node) => !ids.has(node.id))
-    .map((node) => changeWires(node, (targets) => targets.filter((target) => !ids.has(target))));
-  return withEdges({ ...document, nodes });
-}
-
 export function moveNodes(document: FlowDocument, positions: ReadonlyMap<string, Position>): FlowDocument {
   const nodes = document.nodes.map((node) => {
     const to = positions.get(node.id);
@@ -53,60 +46,24 @@ export function moveNodes(document: FlowDocument, positions: ReadonlyMap<string,
   return nodes.every((node, index) => node === document.nodes[index]) ? document : { ...document, nodes };
 }
 
-/** Whether a wire can be drawn: to a node that takes one, not twice, and not back to where it came from. */
-export function canConnect(document: FlowDocument, source: string, output: string, target: string): boolean {
-  const from = nodeOf(document, source);
-  const to = nodeOf(document, target);
-  if (from === undefined || to === undefined || source === target || to.type === 'start') return false;
-  if (!outputsOf(from).includes(output) || wiresOf(from)[output]?.includes(target) === true) return false;
-  return !leadsTo(document, target, source);
-}
-
-function leadsTo(document: FlowDocument, from: string, to: string): boolean {
-  const seen = new Set<string>();
-  const open = [from];
-  for (let id = open.pop(); id !== undefined; id = open.pop()) {
-    if (id === to) return true;
-    if (seen.has(id)) continue;
-    seen.add(id);
-    const node = nodeOf(document, id);
-    if (node !== undefined) open.push(...Object.values(wiresOf(node)).flat());
-  }
-  return false;
-}
-
-export function connect(document: FlowDocument, source: string, output: string, target: string): FlowDocument {
-  if (!canConnect(document, source, output, target)) return document;
-  return setTargets(document, source, output, [...(wiresOf(nodeOrThrow(document, source))[output] ?? []), target]);
-}
-
-export function disconnect(document: FlowDocument, source: string, output: string, target: string): FlowDocument {
-  const targets = wiresOf(nodeOrThrow(document, source))[output] ?? [];
-  return setTargets(
-    document,
-    source,
-    output,
-    targets.filter((id) => id !== target),
-  );
-}
-
-export function setTargets(
-  document: FlowDocument,
-  source: string,
-  output: string,
-  targets: readonly string[],
-): FlowDocument {
-  const node = nodeOrThrow(document, source);
-  const wires = { ...wiresOf(node), [output]: [...targets] };
-  return withEdges(replaceNode(document, setWires(node, wires)));
-}
-
 /** A member of the node's config; undefined takes it out. */
 export function setConfig(document: FlowDocument, id: string, name: string, value: unknown): FlowDocument {
+  return changeConfig(document, id, (config) => {
+    const { [name]: _, ...others } = config;
+    return value === undefined ? others : { ...config, [name]: value };
+  });
+}
+
+/** The node with a config made from its own; the same document where that is the same object. */
+export function changeConfig(
+  document: FlowDocument,
+  id: string,
+  change: (config: Fields, node: FlowNode) => Fields,
+): FlowDocument {
   const node = nodeOrThrow(document, id);
-  const { [name]: _, ...others } = configOf(node);
-  const config = value === undefined ? others : { ...configOf(node), [name]: value };
-  return replaceNode(document, setData(node, 'config', config));
+  const before = configOf(node);
+  const config = change(before, node);
+  return config === before ? document : replaceNode(document, setData(node, 'config', config));
 }
 
 /** Branches, with the wires of those that were only renamed going along, and those of removed ones going away. */
@@ -161,13 +118,13 @@ export function pasteNodes(
   return { document: withEdges({ ...document, nodes: [...document.nodes, ...nodes] }), ids: [...names.values()] };
 }
 
-function nodeOrThrow(document: FlowDocument, id: string): FlowNode {
+export function nodeOrThrow(document: FlowDocument, id: string): FlowNode {
   const node = nodeOf(document, id);
   if (node === undefined) throw new Error(`the flow has no node ${id}`);
   return node;
 }
 
-function replaceNode(document: FlowDocument, node: FlowNode): FlowDocument {
+export function replaceNode(document: FlowDocument, node: FlowNode): FlowDocument {
   return { ...document, nodes: document.nodes.map((other) => (other.id === node.id ? node : other)) };
 }
 
@@ -176,12 +133,12 @@ function setData(node: FlowNode, name: string, value: unknown): FlowNode {
   return { ...node, data: value === undefined ? others : { ...node.data, [name]: value } };
 }
 
-function setWires(node: FlowNode, wires: DrawnWires): FlowNode {
+export function setWires(node: FlowNode, wires: DrawnWires): FlowNode {
   return setData(node, 'config', { ...configOf(node), wires });
 }
 
 /** The same node where nothing changes. */
-function changeWires(node: FlowNode, change: (targets: readonly string[]) => readonly string[]): FlowNode {
+export function changeWires(node: FlowNode, change: (targets: readonly string[]) => readonly string[]): FlowNode {
   const before = wiresOf(node);
   const after = Object.fromEntries(Object.entries(before).map(([output, targets]) => [output, change(targets)]));
   const same = Object.entries(after).every(

@@ -9,11 +9,14 @@ import { NumberField } from '../parts/number-field.tsx';
 import { t } from '../strings/index.ts';
 import { drawnFlow, useDraft, useDraftStore } from './draft-store.ts';
 import { setBranches, setConfig } from './edit-flow.ts';
+import { declarations, type NamePlace, renameBranch, renameVariable } from './edit-names.ts';
 import { useEditor } from './editor-context.ts';
 import { AddEntry, EntryGroup, type NodeForm, RemoveEntry, useEntries } from './entry-list.tsx';
 import { ExpressionField } from './expression-field.tsx';
 import { configOf, textOf } from './flow-document.ts';
 import classes from './inspector.module.css';
+import { type NameFault, NameField } from './name-field.tsx';
+import { elseOutput } from './node-kinds.ts';
 import { PointPicker } from './point-picker.tsx';
 import { configPath, problemsAt } from './problems.ts';
 import { declaredNames, type VisibleName, visibleNames } from './visible-names.ts';
@@ -72,14 +75,13 @@ function InputForm(form: NodeForm) {
               <RemoveEntry name={textOf(entry['name'])} onRemove={() => variables.remove(at)} />
             </div>
             <div className={classes['entryHead']}>
-              <TextInput
+              <VariableField
+                form={form}
                 label={words.variable}
-                value={textOf(entry['name'])}
-                readOnly={readOnly}
-                data-path={variables.path(at, 'name')}
+                place={{ list: 'variables', at }}
+                name={textOf(entry['name'])}
+                path={variables.path(at, 'name')}
                 error={variables.error(at, 'name')}
-                classNames={{ input: classes['mono'] ?? '' }}
-                onChange={(event) => variables.change(at, { name: event.currentTarget.value })}
               />
               <NumberField
                 label={words.maxAge}
@@ -121,20 +123,53 @@ function InputForm(form: NodeForm) {
               />
               <RemoveEntry name={textOf(entry['name'])} onRemove={() => parameters.remove(at)} />
             </div>
-            <TextInput
+            <VariableField
+              form={form}
               label={words.variable}
-              value={textOf(entry['name'])}
-              readOnly={readOnly}
-              data-path={parameters.path(at, 'name')}
+              place={{ list: 'parameters', at }}
+              name={textOf(entry['name'])}
+              path={parameters.path(at, 'name')}
               error={parameters.error(at, 'name')}
-              classNames={{ input: classes['mono'] ?? '' }}
-              onChange={(event) => parameters.change(at, { name: event.currentTarget.value })}
             />
           </div>
         ))}
         <AddEntry label={words.addParameter} onAdd={() => parameters.add({ name: '' })} />
       </EntryGroup>
     </>
+  );
+}
+
+interface VariableParts {
+  readonly form: NodeForm;
+  readonly label: string;
+  readonly place: NamePlace;
+  readonly name: string;
+  readonly path: string;
+  readonly error: string | undefined;
+  readonly description?: string | undefined;
+}
+
+/** The name of a variable that the node declares; what reads it follows a new name. */
+function VariableField({ form: { node }, place, ...parts }: VariableParts) {
+  const store = useDraftStore();
+  const { history } = useDraft();
+  const { readOnly } = useEditor();
+  const flow = drawnFlow(history.present);
+  const faultOf = (text: string): NameFault | null => {
+    if (!isVariableName(text))
+      return { message: text === '' ? words.nameFaults.empty : words.nameFaults.variable, onLeave: false };
+    return declarations(flow, text) === 0 ? null : { message: words.nameFaults.declared, onLeave: true };
+  };
+  return (
+    <NameField
+      {...parts}
+      readOnly={readOnly}
+      inputClass={classes['mono']}
+      faultOf={faultOf}
+      onRename={(to) =>
+        store.editFlow((document) => renameVariable(document, node.id, place, to), `${node.id} ${parts.path}`)
+      }
+    />
   );
 }
 
@@ -148,8 +183,7 @@ function DecisionForm(form: NodeForm) {
   const names = useNames(form);
   const { entries, error, path, change } = useEntries(form, 'branches');
   const { node } = form;
-  const put = (next: readonly Fields[], renamed?: { from: string; to: string }, about?: string): void =>
-    store.editFlow((flow) => setBranches(flow, node.id, next, renamed), about);
+  const put = (next: readonly Fields[]): void => store.editFlow((flow) => setBranches(flow, node.id, next));
   const swap = (at: number, by: number): void => {
     const next = [...entries];
     const [moved] = next.splice(at, 1);
@@ -164,19 +198,16 @@ function DecisionForm(form: NodeForm) {
         return (
           <div key={at} className={classes['entry']}>
             <div className={classes['entryHead']}>
-              <TextInput
+              <NameField
                 label={words.branch}
-                value={name}
+                name={name}
                 readOnly={readOnly}
-                data-path={path(at, 'name')}
+                path={path(at, 'name')}
                 error={error(at, 'name', false)}
-                onChange={(event) => {
-                  const to = event.currentTarget.value;
-                  const next = entries.map((other, position) => (position === at ? { ...other, name: to } : other));
-                  // While two branches have one name, their wires cannot be told apart.
-                  const renamed = others.includes(name) || others.includes(to) ? undefined : { from: name, to };
-                  put(next, renamed, `${node.id} branch ${at}`);
-                }}
+                faultOf={(text) => branchFault(text, others)}
+                onRename={(to) =>
+                  store.editFlow((flow) => renameBranch(flow, node.id, at, to), `${node.id} branch ${at}`)
+                }
               />
               {!readOnly && (
                 <>
@@ -206,6 +237,14 @@ function DecisionForm(form: NodeForm) {
       <p className={classes['about']}>{words.elseNote}</p>
     </EntryGroup>
   );
+}
+
+/** Two branches of one name could not be told apart, nor could their wires. */
+function branchFault(text: string, others: readonly string[]): NameFault | null {
+  const faults = words.nameFaults;
+  if (text === '') return { message: faults.empty, onLeave: false };
+  if (text === elseOutput) return { message: faults.else, onLeave: false };
+  return others.includes(text) ? { message: faults.branch, onLeave: false } : null;
 }
 
 function Step({
@@ -243,14 +282,13 @@ function CalculationForm(form: NodeForm) {
       {entries.map((entry, at) => (
         <div key={at} className={classes['entry']}>
           <div className={classes['entryHead']}>
-            <TextInput
+            <VariableField
+              form={form}
               label={words.variable}
-              value={textOf(entry['name'])}
-              readOnly={readOnly}
-              data-path={path(at, 'name')}
+              place={{ list: 'assignments', at }}
+              name={textOf(entry['name'])}
+              path={path(at, 'name')}
               error={error(at, 'name', false)}
-              classNames={{ input: classes['mono'] ?? '' }}
-              onChange={(event) => change(at, { name: event.currentTarget.value })}
             />
             <RemoveEntry name={textOf(entry['name'])} onRemove={() => remove(at)} />
           </div>
@@ -336,16 +374,24 @@ function FieldControl({ field, ...form }: NodeForm & { readonly field: NodeField
   };
   const set = (next: string | undefined): void =>
     store.editFlow((flow) => setConfig(flow, node.id, name, next), `${node.id} ${name}`);
-  if (control === 'text' || control === 'name')
+  if (control === 'name')
+    return (
+      <VariableField
+        form={form}
+        place={{ field: name }}
+        name={value}
+        label={label}
+        description={hint}
+        path={path}
+        error={common.error}
+      />
+    );
+  if (control === 'text')
     return (
       <TextInput
         {...common}
         value={value}
-        {...(control === 'name' ? { classNames: { input: classes['mono'] ?? '' } } : {})}
-        onChange={({ currentTarget }) =>
-          // A name is there, if only empty; a text that is empty is left out.
-          set(currentTarget.value === '' && control === 'text' ? undefined : currentTarget.value)
-        }
+        onChange={({ currentTarget }) => set(currentTarget.value === '' ? undefined : currentTarget.value)}
       />
     );
   const choices =

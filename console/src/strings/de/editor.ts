@@ -36,7 +36,7 @@ export const editor: typeof english = {
   panelToggle: { open: 'Bereich öffnen', close: 'Bereich schließen' },
   canvasLabel: 'Ablauf der Regel',
   canvasHelp:
-    'Tab: nächster Knoten. Eingabe: auswählen. Pfeiltasten: bewegen. Entf: löschen. Die Liste zeigt denselben Ablauf als Text.',
+    'Tab: nächster Knoten oder nächste Verbindung. Eingabe: auswählen. /: Knoten hinter dem ausgewählten hinzufügen. Pfeiltasten: bewegen. Entf: löschen. Die Liste zeigt denselben Ablauf als Text.',
   emptyHint: 'Ziehen Sie vom Anschluss von Start an eine leere Stelle, um den ersten Knoten hinzuzufügen.',
   emptyRule: 'Diese Regel hat noch keinen Ablauf. Zeichnen Sie Eingänge, Entscheidungen und was sie schreibt.',
   readOnly: 'Sie können diese Regel ansehen. Um sie zu ändern, brauchen Sie die Rolle Engineer oder Admin.',

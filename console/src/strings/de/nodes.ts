@@ -48,6 +48,26 @@ export const nodes: typeof english = {
   jsonBad: (why) => `Geben Sie ein JSON-Objekt ein: ${why}`,
   suggestions: 'Vorschläge',
   functionHint: 'Funktion',
+  nameFaults: {
+    empty: 'Geben Sie einen Namen ein.',
+    variable:
+      'Ein Variablenname hat Buchstaben, Ziffern und „_“, beginnt nicht mit einer Ziffer und ist nicht der Name einer Funktion.',
+    declared: 'Ein anderer Eintrag hat diese Variable. Verlassen Sie das Feld, um beiden denselben Namen zu geben.',
+    branch: 'Ein anderer Zweig dieser Entscheidung hat diesen Namen.',
+    else: '„else“ ist der Ausgang für den Fall, dass kein Zweig zutrifft.',
+  },
+  wire: {
+    label: (from, output, to) => `Verbindung von ${from}, Ausgang ${output}, zu ${to}`,
+    remove: 'Verbindung löschen',
+    insert: 'Knoten einfügen',
+    faults: {
+      missing: 'Diesen Ausgang gibt es nicht mehr.',
+      itself: 'Ein Knoten kann nicht zu sich selbst führen.',
+      start: 'Zu Start führt keine Verbindung.',
+      twice: 'Diese Verbindung besteht schon.',
+      loop: 'Diese Verbindung würde einen Kreis schließen. Ein Ablauf führt von Start zu Ende und nie zurück.',
+    },
+  },
   newBranch: (n) => `zweig_${n}`,
   aria: (kind, label, problems) =>
     `${kind}${label === '' ? '' : ` ${label}`}${problems === 0 ? '' : `, ${problems === 1 ? '1 Problem' : `${problems} Probleme`}`}`,
@@ -62,6 +82,7 @@ export const nodes: typeof english = {
   palette: {
     title: 'Knoten hinzufügen',
     fitsAfter: 'Was folgt?',
+    fitsBetween: 'Was kommt dazwischen?',
     fitsBefore: 'Was geht voraus?',
   },
 };

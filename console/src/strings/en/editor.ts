@@ -32,7 +32,7 @@ export const editor = {
   panelToggle: { open: 'Open the panel', close: 'Close the panel' },
   canvasLabel: 'Flow of the rule',
   canvasHelp:
-    'Tab: next node. Enter: select. Arrow keys: move. Delete: remove. The list view shows the same flow as text.',
+    'Tab: next node or wire. Enter: select. /: add a node after the selected one. Arrow keys: move. Delete: remove. The list view shows the same flow as text.',
   emptyHint: 'Drag from the handle of Start to an empty place to add the first node.',
   emptyRule: 'This rule has no flow yet. Draw its inputs, decisions and writes.',
   readOnly: 'You can view this rule. To change it you need the role Engineer or Admin.',

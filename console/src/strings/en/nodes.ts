@@ -46,6 +46,25 @@ export const nodes = {
   jsonBad: (why: string) => `Enter a JSON object: ${why}`,
   suggestions: 'Suggestions',
   functionHint: 'function',
+  nameFaults: {
+    empty: 'Enter a name.',
+    variable: 'A variable name has letters, digits and “_”, starts with no digit and is not the name of a function.',
+    declared: 'Another entry declares this variable. Leave the field to give both the same name.',
+    branch: 'Another branch of this decision has this name.',
+    else: '“else” is the output for when no branch is true.',
+  },
+  wire: {
+    label: (from: string, output: string, to: string) => `Wire from ${from}, output ${output}, to ${to}`,
+    remove: 'Delete the wire',
+    insert: 'Insert a node',
+    faults: {
+      missing: 'This output does not exist any more.',
+      itself: 'A node cannot lead to itself.',
+      start: 'No wire leads to Start.',
+      twice: 'This wire exists already.',
+      loop: 'This wire would close a loop. A flow runs from Start to End and never goes back.',
+    },
+  },
   newBranch: (n: number) => `branch_${n}`,
   aria: (kind: string, label: string, problems: number) =>
     `${kind}${label === '' ? '' : ` ${label}`}${problems === 0 ? '' : `, ${problems === 1 ? '1 problem' : `${problems} problems`}`}`,
@@ -60,6 +79,7 @@ export const nodes = {
   palette: {
     title: 'Add a node',
     fitsAfter: 'What follows?',
+    fitsBetween: 'What comes between?',
     fitsBefore: 'What comes before?',
   },
 };

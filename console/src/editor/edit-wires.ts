@@ -1,0 +1,118 @@
+/** Changes of wires: drawn and taken away, spliced when a node comes between, healed when one goes. */
+import { changeWires, nodeOrThrow, replaceNode, setWires, withEdges } from './edit-flow.ts';
+import { type FlowDocument, type FlowNode, nodeOf, wiresOf } from './flow-document.ts';
+import { hasInput, outputsOf } from './node-kinds.ts';
+
+/** Why a wire is refused. */
+export type WireFault = 'missing' | 'itself' | 'start' | 'twice' | 'loop';
+
+export interface FlowWire {
+  readonly source: string;
+  readonly output: string;
+  readonly target: string;
+}
+
+/** Why a wire cannot be drawn; null for one that can. */
+export function wireFault(document: FlowDocument, source: string, output: string, target: string): WireFault | null {
+  const from = nodeOf(document, source);
+  const to = nodeOf(document, target);
+  if (from === undefined || to === undefined || !outputsOf(from).includes(output)) return 'missing';
+  if (source === target) return 'itself';
+  if (to.type === 'start') return 'start';
+  if (wiresOf(from)[output]?.includes(target) === true) return 'twice';
+  return leadsTo(document, target, source) ? 'loop' : null;
+}
+
+export function canConnect(document: FlowDocument, source: string, output: string, target: string): boolean {
+  return wireFault(document, source, output, target) === null;
+}
+
+function leadsTo(document: FlowDocument, from: string, to: string): boolean {
+  const seen = new Set<string>();
+  const open = [from];
+  for (let id = open.pop(); id !== undefined; id = open.pop()) {
+    if (id === to) return true;
+    if (seen.has(id)) continue;
+    seen.add(id);
+    const node = nodeOf(document, id);
+    if (node !== undefined) open.push(...Object.values(wiresOf(node)).flat());
+  }
+  return false;
+}
+
+export function connect(document: FlowDocument, source: string, output: string, target: string): FlowDocument {
+  if (!canConnect(document, source, output, target)) return document;
+  return setTargets(document, source, output, [...(wiresOf(nodeOrThrow(document, source))[output] ?? []), target]);
+}
+
+export function disconnect(document: FlowDocument, source: string, output: string, target: string): FlowDocument {
+  const targets = wiresOf(nodeOrThrow(document, source))[output] ?? [];
+  return setTargets(
+    document,
+    source,
+    output,
+    targets.filter((id) => id !== target),
+  );
+}
+
+export function setTargets(
+  document: FlowDocument,
+  source: string,
+  output: string,
+  targets: readonly string[],
+): FlowDocument {
+  const node = nodeOrThrow(document, source);
+  const wires = { ...wiresOf(node), [output]: [...targets] };
+  return withEdges(replaceNode(document, setWires(node, wires)));
+}
+
+/**
+ * Without these nodes. What led to a removed node leads on to what followed it, unless its outputs lead to different
+ * places: which of them was meant is for the person to say.
+ */
+export function removeNodes(document: FlowDocument, ids: ReadonlySet<string>): FlowDocument {
+  const beyond = (target: string, passed: ReadonlySet<string>): string[] => {
+    if (!ids.has(target)) return [target];
+    const node = nodeOf(document, target);
+    if (node === undefined || passed.has(target)) return [];
+    return onlyWay(node).flatMap((next) => beyond(next, new Set([...passed, target])));
+  };
+  const nodes = document.nodes
+    .filter((node) => !ids.has(node.id))
+    .map((node) =>
+      changeWires(node, (targets) =>
+        targets.some((target) => ids.has(target))
+          ? [...new Set(targets.flatMap((target) => beyond(target, new Set())))].filter((target) => target !== node.id)
+          : targets,
+      ),
+    );
+  return withEdges({ ...document, nodes });
+}
+
+/**
+ * What follows a node where all of its outputs lead to the same places; nothing where they differ. An output that leads
+ * nowhere differs too: what a decision guarded never becomes unconditional.
+ */
+function onlyWay(node: FlowNode): readonly string[] {
+  const wires = wiresOf(node);
+  const [first = [], ...others] = outputsOf(node).map((output) => wires[output] ?? []);
+  return others.every((targets) => targets.join('\n') === first.join('\n')) ? first : [];
+}
+
+/** Whether the node can come between the two ends of any wire: it has an input and an output, and no wire yet. */
+export function canSplice(document: FlowDocument, id: string): boolean {
+  const node = nodeOf(document, id);
+  if (node === undefined || !hasInput(node) || outputsOf(node).length === 0) return false;
+  if (Object.values(wiresOf(node)).flat().length > 0) return false;
+  return !document.nodes.some((other) => Object.values(wiresOf(other)).flat().includes(id));
+}
+
+/** The node comes between the two ends of a wire; its first output leads on. */
+export function splice(document: FlowDocument, id: string, { source, output, target }: FlowWire): FlowDocument {
+  const node = nodeOf(document, id);
+  const onward = node === undefined ? undefined : outputsOf(node)[0];
+  const targets = wiresOf(nodeOrThrow(document, source))[output] ?? [];
+  if (onward === undefined || !targets.includes(target) || !canSplice(document, id)) return document;
+  const replaced = targets.map((other) => (other === target ? id : other));
+  return setTargets(setTargets(document, source, output, replaced), id, onward, [target]);
+}
