@@ -74,6 +74,7 @@ try {
     const { trigger_config } = trigger;
     const job: BacktestJob = {
       mode: 'recorded',
+      plant: null,
       site,
       parameters: site.parameters,
       candidate: {

@@ -76,7 +76,7 @@ export const historyQuery = strict({
 export const deleteQuery = strict({ confirmed: Type.Optional(Type.Literal('true')) });
 
 export const outcome = Type.Union([word('acted'), word('no_action'), word('skipped'), word('failed')]);
-const pointNumber = Type.Integer({ minimum: 0, maximum: 4_294_967_295 });
+export const pointNumber = Type.Integer({ minimum: 0, maximum: 4_294_967_295 });
 const testedPoint = { instance: pointNumber, point: pointNumber };
 /** The tests of a rule [rules §11]. */
 export const testList = Type.Array(

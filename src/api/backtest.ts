@@ -10,16 +10,33 @@ import { moment, nullable, successOf } from './wire.ts';
 /** Most entries of each list of an answer. */
 export const backtestPoints = { most: 100_000, standard: 10_000 } as const;
 
+const pointNumbers = strict({ instance: wire.pointNumber, point: wire.pointNumber });
+/** The plant of the mode `plant`: a battery between a load, a PV system and the grid [rules §10.6]. */
+const assumption = strict({
+  battery: strict({
+    capacity_kwh: Type.Number({ exclusiveMinimum: 0 }),
+    max_power_kw: Type.Number({ exclusiveMinimum: 0 }),
+    efficiency: Type.Number({ exclusiveMinimum: 0, maximum: 1 }),
+    initial_soc: Type.Optional(Type.Number({ minimum: 0, maximum: 100 })),
+    setpoint: pointNumbers,
+    soc: pointNumbers,
+    power: Type.Optional(pointNumbers),
+  }),
+  load: pointNumbers,
+  pv: pointNumbers,
+  grid: Type.Optional(pointNumbers),
+});
 const body = strict({
   from: moment,
   to: moment,
-  mode: Type.Union([Type.Literal('recorded'), Type.Literal('replay')]),
+  mode: Type.Union([Type.Literal('recorded'), Type.Literal('replay'), Type.Literal('plant')]),
   revision: Type.Optional(wire.revisionNumber),
   flow_json: Type.Optional(wire.sentDocument),
   trigger_config: Type.Optional(nullable(wire.sentDocument)),
   priority: Type.Optional(Type.Integer({ minimum: 0, maximum: priorityMax })),
   cooldown_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: cooldownMsMax })),
   compare: Type.Optional(strict({ revision: wire.revisionNumber })),
+  assume: Type.Optional(assumption),
   max_points: Type.Optional(Type.Integer({ minimum: 1, maximum: backtestPoints.most })),
 });
 const count = Type.Integer();
@@ -37,6 +54,13 @@ const difference = strict({
   computed: Type.Unknown(),
   cause: Type.String(),
 });
+const energies = {
+  charged_kwh: Type.Number(),
+  discharged_kwh: Type.Number(),
+  imported_kwh: Type.Number(),
+  exported_kwh: Type.Number(),
+  losses_kwh: Type.Number(),
+};
 const answer = successOf(
   strict({
     digest: Type.String(),
@@ -77,6 +101,14 @@ const answer = successOf(
     warm_up: strict({ until: nullable(moment), functions: Type.Array(Type.String()) }),
     coverage: Type.Array(strict({ point: Type.String(), ratio: Type.Number(), gaps: count })),
     notes: Type.Array(Type.String()),
+    plant: nullable(
+      strict({
+        soc: Type.Array(strict({ at: moment, value: Type.Number() })),
+        ...energies,
+        baseline: nullable(strict(energies)),
+        recorded_soc_error: nullable(Type.Number()),
+      }),
+    ),
   }),
 );
 

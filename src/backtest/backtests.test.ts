@@ -29,6 +29,7 @@ describe('[rules §10.5] backtests', () => {
   /** A rule that is evaluated at each tick of `days`: 864,000 times a day. */
   const job = (days: number, limits: Partial<BacktestJob['limits']> = {}): BacktestJob => ({
     mode: 'recorded',
+    plant: null,
     site: tankSite,
     parameters: tankSite.parameters,
     candidate: engineRule(1, { trigger_config: '{"type":"interval","interval_ms":1}' }),

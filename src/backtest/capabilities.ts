@@ -13,6 +13,7 @@ import { dayMs, queryTime, timeLabel } from '../base/timestamp.ts';
 import { inTurns } from '../base/turns.ts';
 import type { HistoryLimits } from '../historian/limits.ts';
 import { feedbackOf } from '../rules/backtest/feedback.ts';
+import type { PlantAssumption } from '../rules/backtest/plant-run.ts';
 import { type Trigger, triggerKind } from '../rules/trigger/index.ts';
 import type { PointFacts } from '../site/catalogue.ts';
 import type { Site } from '../site/site.ts';
@@ -20,6 +21,7 @@ import type { DatabasePlace } from '../storage/database.ts';
 import type { Backtests } from './backtests.ts';
 import type { BacktestJob } from './job.ts';
 import type { BacktestLimits } from './limits.ts';
+import { plantAssumption } from './plant-assumption.ts';
 
 export interface BacktestCapabilityParts {
   readonly automation: AutomationParts;
@@ -48,12 +50,16 @@ async function run(parts: BacktestCapabilityParts, context: CallContext): Promis
   if (stored === null) throw new Fault('not-found', `rule ${id} not found`);
   if (body.mode === 'replay' && body.compare !== undefined)
     throw new Fault('invalid-input', 'body /compare: is for the mode recorded; replay compares with the recorded runs');
+  if ((body.mode === 'plant') !== (body.assume !== undefined))
+    throw new Fault('invalid-input', 'body /assume: the mode plant needs it, and the other modes do not take it');
+  const plant = body.assume === undefined ? null : plantAssumption(site, body.assume);
   const window = windowOf(body, limits.window_days);
   const candidate = await candidateOf(parts, stored, body);
   // The newest runs may not be stored yet.
   await automation.engine.settle(id).catch(() => undefined);
   const job: BacktestJob = {
     mode: body.mode,
+    plant,
     site,
     parameters: automation.parameters(),
     candidate: engineRule(candidate),
@@ -75,7 +81,8 @@ async function run(parts: BacktestCapabilityParts, context: CallContext): Promis
     to: timeLabel(toMs),
     mode: body.mode,
     ...result,
-    feedback: await feedback(parts, candidate),
+    notes: [...result.notes, ...(plant === null ? [] : await otherWriters(parts, id, plant))].toSorted(),
+    feedback: await feedback(parts, candidate, plant),
   };
   return success({ digest: sha256Hex(JSON.stringify(answer)), ...answer });
 }
@@ -115,7 +122,26 @@ function engineRule({ id, revision, priority, cooldown_ms, trigger_config, nodes
   return { id, revision, enabled: true, mode: 'live', priority, cooldown_ms, trigger_config, nodes_json };
 }
 
-async function feedback({ automation }: BacktestCapabilityParts, row: RuleRow) {
+/** Only the rule itself commands the assumed plant. */
+async function otherWriters(
+  { automation }: BacktestCapabilityParts,
+  id: number,
+  { setpoint }: PlantAssumption,
+): Promise<string[]> {
+  const writers = await writersOf(automation, [setpoint.index]);
+  return writers.some(({ rule_id: other }) => other !== id) ? ['other-writers-left-out'] : [];
+}
+
+/** Which rules write these points; the answer of a backtest stands without what only the engine knows. */
+async function writersOf({ engine }: AutomationParts, points: readonly number[]) {
+  return engine.ask('writers', { points }).catch((error: unknown) => {
+    if (error instanceof Fault) return [];
+    throw error;
+  });
+}
+
+/** Inputs that followed what was written when they were recorded; those of an assumed plant follow the rule. */
+async function feedback({ automation }: BacktestCapabilityParts, row: RuleRow, plant: PlantAssumption | null) {
   const catalogue = automation.catalogue();
   const topology = await inTurns(automation.clock, topologySteps(row.nodes_json, catalogue));
   if (topology === null) return [];
@@ -125,15 +151,13 @@ async function feedback({ automation }: BacktestCapabilityParts, row: RuleRow) {
   const known = (refs: readonly Parameters<typeof catalogue.point>[0][]): PointFacts[] => [
     ...new Set(refs.flatMap((ref) => catalogue.point(ref) ?? [])),
   ];
-  const inputs = known([...reads, ...watched]);
+  const modelled = plant === null ? [] : [plant.soc, plant.power?.index, plant.grid?.index];
+  const inputs = known([...reads, ...watched]).filter(({ index }) => !modelled.includes(index));
   const written = known(writesOf(topology).map(({ write }) => write));
-  const writers = await automation.engine
-    .ask('writers', { points: inputs.map(({ index }) => index) })
-    .catch((error: unknown) => {
-      // The answer stands without what only the engine knows.
-      if (error instanceof Fault) return [];
-      throw error;
-    });
+  const writers = await writersOf(
+    automation,
+    inputs.map(({ index }) => index),
+  );
   const byPoint = new Map<number, number[]>();
   for (const { point, rule_id: ruleId } of writers) byPoint.set(point, [...(byPoint.get(point) ?? []), ruleId]);
   return feedbackOf(row.id, inputs, written, byPoint);

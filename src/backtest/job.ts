@@ -12,6 +12,7 @@ import type { HistoryLimits } from '../historian/limits.ts';
 import { openHistorian } from '../historian/open-historian.ts';
 import type { RecordedRun } from '../rules/backtest/agreement.ts';
 import { Backtest, type BacktestResult } from '../rules/backtest/backtest.ts';
+import type { PlantAssumption } from '../rules/backtest/plant-run.ts';
 import { replay } from '../rules/backtest/replay.ts';
 import type { RunnableRule } from '../rules/backtest/simulation.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
@@ -23,7 +24,9 @@ import type { BacktestLimits } from './limits.ts';
 import { momentsOf } from './recorded-values.ts';
 
 export interface BacktestJob {
-  readonly mode: 'recorded' | 'replay';
+  readonly mode: 'recorded' | 'replay' | 'plant';
+  /** For the mode `plant`; null for the others. */
+  readonly plant: PlantAssumption | null;
   readonly site: Site;
   readonly parameters: Readonly<Record<string, Parameter>>;
   readonly candidate: EngineRule;
@@ -86,9 +89,9 @@ async function overValues(
   catalogue: SiteCatalogue,
   rules: Pick<ConstructorParameters<typeof Backtest>[0], 'candidate' | 'running' | 'baseline' | 'recorded'>,
 ): Promise<BacktestResult> {
-  const { fromMs, toMs, limits, pointsMax, site } = job;
+  const { fromMs, toMs, limits, pointsMax, site, plant } = job;
   const { recordIntervalMs } = site.history;
-  const backtest = new Backtest({ ...rules, catalogue, limits, recordIntervalMs, fromMs, toMs, pointsMax });
+  const backtest = new Backtest({ ...rules, catalogue, limits, recordIntervalMs, fromMs, toMs, pointsMax, plant });
   const tooMany = (): Fault => {
     const most = limits.evaluations_max;
     return new Fault('too-many-evaluations', `the rule would be evaluated more than ${most} times`, {

@@ -9,6 +9,7 @@ export const ruleBacktestLimitsSchema = strict({
   deadline_ms: limit(120_000, [100, 3_600_000], 'time of one backtest'),
   concurrent_max: limit(2, [1, 16], 'backtests at once'),
   differences_max: limit(100, [1, 10_000], 'differences that an answer names; all are counted'),
+  plant_step_ms: limit(1000, [100, 60_000], 'how often the meters of an assumed plant are read'),
   recorded_runs_max: limit(100_000, [1, 10_000_000], 'recorded runs that a backtest compares: the newest'),
 });
 

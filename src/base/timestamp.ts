@@ -19,6 +19,7 @@ export function parseTimestamp(text: string): number | null {
   return back.getUTCMonth() === month - 1 && back.getUTCDate() === day ? ms : null;
 }
 
+export const hourMs = 3_600_000;
 export const dayMs = 86_400_000;
 const twoDigits = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
 /** The date that was written last: the labels of a frame are thousands of instants of a few days. */

@@ -67,10 +67,26 @@ export function printBacktest(terminal: Terminal, data: Static<typeof ruleBackte
     differences: agreement === null ? null : JSON.stringify(agreement.causes),
     first_divergence: divergence === null ? null : divergence.at,
     feedback: data.feedback.map(({ instance, point_type: kind, point }) => `${instance}:${kind}:${point}`).join(', '),
+    ...(data.plant === null ? {} : plantProperties(data.plant)),
     coverage: data.coverage.map(({ point, ratio }) => `${point} ${(100 * ratio).toFixed(1)} %`).join(', '),
     notes: data.notes.join(', '),
     digest: data.digest,
   });
+}
+
+function plantProperties(plant: NonNullable<Static<typeof ruleBacktest.run.answer>['data']['plant']>) {
+  const { soc, baseline, recorded_soc_error: error } = plant;
+  const kwh = (value: number): string => `${value.toFixed(1)} kWh`;
+  const energies = (of: NonNullable<typeof baseline>): string =>
+    `charged ${kwh(of.charged_kwh)}, discharged ${kwh(of.discharged_kwh)}, imported ${kwh(of.imported_kwh)}, ` +
+    `exported ${kwh(of.exported_kwh)}, losses ${kwh(of.losses_kwh)}`;
+  return {
+    // First: what follows is worth as much as this.
+    recorded_soc_error: error === null ? 'not compared' : `${error.toFixed(2)} %`,
+    plant: energies(plant),
+    ...(baseline === null ? {} : { plant_before: energies(baseline) }),
+    soc_at_end: soc.length === 0 ? null : `${(soc.at(-1)?.value ?? 0).toFixed(1)} %`,
+  };
 }
 
 export function printShadowReport(

@@ -150,6 +150,31 @@ describe.each(engines)('backtest on %s', (engine) => {
     });
   });
 
+  test('[rules §10.6] a plant is declared with the mode that needs it, by points that can be meant', async () => {
+    const id = await made();
+    const refusal = async (body: object) => {
+      const { status, body: answer } = await asked(id, { ...window, ...body });
+      return [status, answer['error']?.['message']];
+    };
+    const point = { instance: 1, point: 1 };
+    const battery = { capacity_kwh: 1, max_power_kw: 1, efficiency: 1, setpoint: point, soc: point };
+    const assume = { battery, load: point, pv: point };
+    expect(await refusal({ mode: 'plant' })).toEqual([400, expect.stringContaining('body /assume:')]);
+    expect(await refusal({ assume })).toEqual([400, expect.stringContaining('body /assume:')]);
+    const nowhere = { ...battery, setpoint: { instance: 1, point: 9 } };
+    expect(await refusal({ mode: 'plant', assume: { ...assume, battery: nowhere } })).toEqual([
+      400,
+      'body /assume/battery/setpoint: the site has no action point 1:9',
+    ]);
+    expect(await refusal({ mode: 'plant', assume })).toEqual([
+      400,
+      'body /assume/battery/soc: its unit is m; choose a point in %',
+    ]);
+    expect((await refusal({ mode: 'plant', assume: { ...assume, battery: { ...battery, efficiency: 0 } } }))[0]).toBe(
+      400,
+    );
+  });
+
   test('[rules §10.5] windows and evaluations have their bounds', async () => {
     const id = await made();
     const code = async (body: object) => {

@@ -19,6 +19,7 @@ const words = evidenceWords.backtest;
 const rowsMax = 20;
 
 const notesInWords: Readonly<Record<string, string>> = words.notes;
+const energyNames = ['imported_kwh', 'exported_kwh', 'charged_kwh', 'discharged_kwh', 'losses_kwh'] as const;
 const causesInWords: Readonly<Record<string, string>> = words.causeNames;
 
 interface ResultParts {
@@ -31,6 +32,7 @@ export function BacktestFindings({ result, catalogue, isCompared }: ResultParts 
   return (
     <div className={classes['result']} data-testid="backtest-result">
       <Agreement agreement={result.agreement} />
+      <Plant result={result} />
       {warmUp.until !== null && (
         <Notice tone="info">{words.warmUp(fullTime(warmUp.until), warmUp.functions.join(', '))}</Notice>
       )}
@@ -171,6 +173,31 @@ function Feedback({ feedback, catalogue }: Pick<BacktestView, 'feedback'> & Pick
           </li>
         ))}
       </ul>
+    </Part>
+  );
+}
+
+/** First how far the assumed battery is from the recorded one: the energies are worth as much. */
+function Plant({ result: { plant, from, to } }: Pick<ResultParts, 'result'>) {
+  if (plant === null) return null;
+  const { recorded_soc_error: error, baseline } = plant;
+  const rows = energyNames.map((name) => [
+    words.plant.energies[name],
+    withUnit(plant[name], 'kWh'),
+    ...(baseline === null ? [] : [withUnit(baseline[name], 'kWh')]),
+  ]);
+  return (
+    <Part title={words.plant.title}>
+      <p className={classes['big']} data-testid="plant-error">
+        {error === null ? words.plant.notCompared : words.plant.error(withUnit(error, '%'))}
+      </p>
+      <Rows
+        all={rows.length}
+        heads={['', words.candidate, ...(baseline === null ? [] : [words.baseline])]}
+        rows={rows}
+      />
+      <p className={classes['soft']}>{words.plant.soc}</p>
+      <StepChart changes={plant.soc} from={from} to={to} label={words.plant.soc} />
     </Part>
   );
 }

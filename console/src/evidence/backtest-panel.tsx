@@ -10,22 +10,26 @@ import { revisionWords } from '../strings/revisions.ts';
 import { BacktestFindings } from './backtest-findings.tsx';
 import classes from './evidence.module.css';
 import { type BacktestOrder, useBacktest } from './evidence-queries.ts';
+import { assumed, emptyPlant, PlantForm } from './plant-form.tsx';
 import type { EvidenceParts } from './tests-panel.tsx';
 import { isOrdered, lastHour, TimeRangeFields } from './time-range.tsx';
 
 const words = evidenceWords.backtest;
-const modes = ['recorded', 'replay'] as const;
+const modes = ['recorded', 'replay', 'plant'] as const;
 
 export function BacktestPanel({ rule, catalogue }: Pick<EvidenceParts, 'rule' | 'catalogue'>) {
   const [range, setRange] = useState(lastHour);
   const [mode, setMode] = useState<(typeof modes)[number]>('recorded');
+  const [plant, setPlant] = useState(emptyPlant);
+  const assume = mode === 'plant' ? assumed(plant) : undefined;
   const [what, setWhat] = useState('stored');
   const [compared, setCompared] = useState('');
   const draft = useQuery({ queryKey: ['draft', rule.id], queryFn: () => keptDraft(rule.id), gcTime: 0 }).data ?? null;
   const { start: run, stop, ...backtest } = useStoppable(rule.id);
   const start = (): void => {
+    if (assume === null) return;
     const compare = compared === '' || mode === 'replay' ? {} : { compare: { revision: Number(compared) } };
-    run({ ...range, mode, ...candidateOf(what, draft), ...compare });
+    run({ ...range, mode, ...candidateOf(what, draft), ...compare, ...(assume === undefined ? {} : { assume }) });
   };
   const { older, showMore } = useRevisionOptions(rule.id);
   const wasStopped = backtest.error?.name === 'AbortError';
@@ -65,7 +69,13 @@ export function BacktestPanel({ rule, catalogue }: Pick<EvidenceParts, 'rule' | 
         )}
       </Group>
       <p className={classes['soft']}>{words.modeHints[mode]}</p>
-      <RunButtons canStart={isOrdered(range)} isRunning={backtest.isPending} onStart={start} onStop={stop} />
+      {mode === 'plant' && <PlantForm plant={plant} catalogue={catalogue} onPlant={setPlant} />}
+      <RunButtons
+        canStart={isOrdered(range) && assume !== null}
+        isRunning={backtest.isPending}
+        onStart={start}
+        onStop={stop}
+      />
       {backtest.isError && (wasStopped ? <Text size="sm">{words.stopped}</Text> : <Failure error={backtest.error} />)}
       {backtest.data !== undefined && <BacktestFindings {...backtest} result={backtest.data} catalogue={catalogue} />}
     </div>

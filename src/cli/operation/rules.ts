@@ -182,7 +182,11 @@ export const ruleCommands = [
     members: {
       from: 'RFC 3339 time: the first tick',
       to: 'RFC 3339 time: the end',
-      mode: 'recorded: over recorded values; replay: over the inputs of recorded runs',
+      mode: 'recorded: over recorded values; replay: over the inputs of recorded runs; plant: with an assumed battery',
+      assume: {
+        flags: '--assume <json|file>',
+        text: 'the battery, load and PV of the mode plant, as in the guide',
+      },
       revision: 'a revision instead of the stored rule',
       flow_json: {
         flags: '--flow <json|file>',

@@ -10,6 +10,9 @@ import { pathIds } from '../run-record.ts';
 import type { Agreement, RecordedRun } from './agreement.ts';
 import { CheckedRun } from './checked-run.ts';
 import { PointCoverage, pointName } from './coverage.ts';
+import type { PlantEnergies } from './plant-model.ts';
+import { type PlantAssumption, PlantRun } from './plant-run.ts';
+import { RecordedPlant } from './recorded-plant.ts';
 import { RunTotals, type TotalledRuns } from './report.ts';
 import { type RunnableRule, type SampledValue, Simulation, type SimulationParts, usedPoints } from './simulation.ts';
 
@@ -22,13 +25,24 @@ export interface RuleBacktestParts {
   /** Scheduled runs of the running rule in the window, by time. */
   readonly recorded: readonly RecordedRun[];
   readonly catalogue: SiteCatalogue;
-  readonly limits: SimulationParts['limits'] & { readonly differences_max: number };
+  readonly limits: SimulationParts['limits'] & { readonly differences_max: number; readonly plant_step_ms: number };
   readonly recordIntervalMs: number;
   readonly fromMs: number;
   /** The window's end; nothing runs at it. */
   readonly toMs: number;
   /** Most entries of each list. */
   readonly pointsMax: number;
+  /** The plant that follows the rule; null where the rule reads what was recorded. */
+  readonly plant: PlantAssumption | null;
+}
+
+/** What became of the plant [rules §10.6]. */
+interface PlantResult extends PlantEnergies {
+  readonly soc: readonly { readonly at: string; readonly value: number }[];
+  /** Under the rule that is compared with; null without one. */
+  readonly baseline: PlantEnergies | null;
+  /** In percent of the capacity; null where it could not be compared. */
+  readonly recorded_soc_error: number | null;
 }
 
 /** What a rule did at one moment, and goes on to do until the next one. */
@@ -50,7 +64,11 @@ export interface BacktestResult extends Omit<TotalledRuns, 'isThinned'> {
   readonly warm_up: { readonly until: string | null; readonly functions: readonly string[] };
   readonly coverage: readonly { readonly point: string; readonly ratio: number; readonly gaps: number }[];
   readonly notes: readonly string[];
+  readonly plant: PlantResult | null;
 }
+
+/** How far the assumed plant may be from the recorded one without a note, in percent of its capacity. */
+const plantErrorMax = 2;
 
 export class Backtest {
   readonly #parts;
@@ -58,8 +76,10 @@ export class Backtest {
   readonly #doing: Doing[] = [];
   readonly #baselineDoing: Doing[] = [];
   readonly #check: CheckedRun | null;
-  readonly #candidate: Simulation;
-  readonly #simulations: readonly Simulation[];
+  readonly #candidate: Simulation | PlantRun;
+  readonly #baseline: Simulation | PlantRun | null;
+  readonly #simulations: readonly (Simulation | PlantRun)[];
+  readonly #recordedPlant: RecordedPlant | null;
   readonly #coverage = new Map<number, PointCoverage>();
 
   constructor(parts: RuleBacktestParts) {
@@ -70,13 +90,12 @@ export class Backtest {
       this.#report.add(atMs, run, plan);
       noteDoing(this.#doing, candidate.compiled, atMs, run, plan);
     });
-    const others: Simulation[] = [];
-    if (baseline !== null)
-      others.push(
-        this.#simulation(baseline, fromMs, (atMs, run, plan) =>
-          noteDoing(this.#baselineDoing, baseline.compiled, atMs, run, plan),
-        ),
-      );
+    this.#baseline =
+      baseline === null
+        ? null
+        : this.#simulation(baseline, fromMs, (atMs, run, plan) =>
+            noteDoing(this.#baselineDoing, baseline.compiled, atMs, run, plan),
+          );
     this.#check =
       running === null || recorded.length === 0
         ? null
@@ -88,7 +107,9 @@ export class Backtest {
             recordIntervalMs,
             differencesMax: limits.differences_max,
           });
-    this.#simulations = [this.#candidate, ...others];
+    this.#simulations = [this.#candidate, ...(this.#baseline === null ? [] : [this.#baseline])];
+    const { plant } = parts;
+    this.#recordedPlant = plant === null ? null : new RecordedPlant({ plant, catalogue, recordIntervalMs });
     for (const index of usedPoints(candidate)) {
       const standsMs = recordIntervalMs + (catalogue.points[index]?.maxAgeMs ?? 0);
       this.#coverage.set(index, new PointCoverage(fromMs, toMs, standsMs));
@@ -99,13 +120,16 @@ export class Backtest {
   points(): readonly number[] {
     const { candidate, running, baseline } = this.#parts;
     const rules = [candidate, running, baseline].filter((rule) => rule !== null);
-    return [...new Set(rules.flatMap((rule) => [...usedPoints(rule)]))].toSorted((a, b) => a - b);
+    const { plant } = this.#parts;
+    const ofPlant = plant === null ? [] : [plant.setpoint.index, plant.soc, plant.load.index, plant.pv.index];
+    return [...new Set([...rules.flatMap((rule) => [...usedPoints(rule)]), ...ofPlant])].toSorted((a, b) => a - b);
   }
 
   /** Takes the values of one moment. False when the rule was evaluated too often: nothing more is of use. */
   take(atMs: number, values: readonly SampledValue[]): boolean {
     for (const simulation of this.#simulations) simulation.take(atMs, values);
     this.#check?.take(atMs, values);
+    this.#recordedPlant?.take(atMs, values);
     for (const { index, value } of values) this.#coverage.get(index)?.take(atMs, Number.isFinite(value));
     return this.#isWithin();
   }
@@ -126,8 +150,10 @@ export class Backtest {
       ...each.end(),
     }));
     const functions = functionsWithMemory(candidate.compiled);
+    const plant = this.#plantResult();
     const notes = [
       'parameters-as-now',
+      ...plant.notes,
       ...(isThinned ? ['thinned'] : []),
       ...(coverage.some(({ ratio }) => ratio === 0) ? ['not-recorded'] : []),
       ...(this.#check === null ? ['no-recorded-runs'] : []),
@@ -141,13 +167,34 @@ export class Backtest {
       warm_up: { until: warmAtMs === null ? null : timeLabel(warmAtMs), functions },
       coverage,
       notes: notes.toSorted(),
+      plant: plant.result,
     };
   }
 
-  #simulation(rule: RunnableRule, fromMs: number, onRun: SimulationParts['onRun']): Simulation {
-    const { catalogue, limits, recordIntervalMs } = this.#parts;
+  #plantResult(): { readonly result: PlantResult | null; readonly notes: readonly string[] } {
+    if (!(this.#candidate instanceof PlantRun) || this.#recordedPlant === null) return { result: null, notes: [] };
+    const { soc, energies, unknownMs } = this.#candidate.end();
+    const error = this.#recordedPlant.error();
+    return {
+      result: {
+        soc: soc.map(({ atMs, value }) => ({ at: timeLabel(atMs), value })),
+        ...energies,
+        baseline: this.#baseline instanceof PlantRun ? this.#baseline.end().energies : null,
+        recorded_soc_error: error,
+      },
+      notes: [
+        ...(error === null ? ['plant-not-compared'] : error > plantErrorMax ? ['plant-differs'] : []),
+        ...(unknownMs > 0 ? ['load-or-pv-missing'] : []),
+      ],
+    };
+  }
+
+  #simulation(rule: RunnableRule, fromMs: number, onRun: SimulationParts['onRun']): Simulation | PlantRun {
+    const { catalogue, limits, recordIntervalMs, plant, toMs, pointsMax } = this.#parts;
     const { scheduled, compiled } = rule;
-    return new Simulation({ scheduled, compiled, catalogue, limits, recordIntervalMs, fromMs, onRun });
+    const parts = { scheduled, compiled, catalogue, limits, recordIntervalMs, fromMs, onRun };
+    if (plant === null) return new Simulation(parts);
+    return new PlantRun({ ...parts, plant, stepMs: limits.plant_step_ms, toMs, pointsMax });
   }
 
   #isWithin(): boolean {

@@ -66,6 +66,7 @@ export function replay(parts: ReplayParts): BacktestResult {
       gaps: missing,
     })),
     notes: notes.toSorted(),
+    plant: null,
   };
 }
 

@@ -61,10 +61,16 @@ export const evidenceWords: typeof english = {
   backtest: {
     lead: 'Die Regel läuft auf der aufgezeichneten Vergangenheit. Zuerst wird die laufende Revision mit den Aufzeichnungen verglichen: Die Übereinstimmung sagt, wie weit dem Ergebnis zu trauen ist.',
     mode: 'Eingänge',
-    modes: { recorded: 'aufgezeichnete Werte', replay: 'Eingänge der aufgezeichneten Läufe' },
+    modes: {
+      recorded: 'aufgezeichnete Werte',
+      replay: 'Eingänge der aufgezeichneten Läufe',
+      plant: 'eine Batterie, die der Regel folgt',
+    },
     modeHints: {
       recorded: 'Auslöser und Pause bestimmen, wann die Regel auf den Werten des Historian läuft.',
       replay: 'Genau das, was jeder aufgezeichnete Lauf las, zu seiner Zeit; was er nicht las, fehlt.',
+      plant:
+        'Eine angenommene Batterie folgt dem, was die Regel schreibt, und die Regel liest ihren Ladezustand, ihre Leistung und das Netz. Last und PV sind wie aufgezeichnet; andere Regeln steuern sie nicht.',
     },
     notes: {
       thinned: 'Die Listen sind ausgedünnt: Es gab mehr, als sie fassen.',
@@ -76,6 +82,12 @@ export const evidenceWords: typeof english = {
       'parameters-as-now': 'Parameter der Anlage haben die Werte von jetzt.',
       'not-recorded': 'Ein Punkt, den die Regel liest, wurde in diesem Zeitraum nicht aufgezeichnet.',
       'newest-recorded-runs': 'Nur die neuesten aufgezeichneten Läufe wurden verglichen.',
+      'plant-differs':
+        'Die angenommene Batterie weicht um mehr als 2 % von der aufgezeichneten ab: Prüfen Sie Kapazität, Leistung und Wirkungsgrad.',
+      'plant-not-compared':
+        'In diesem Zeitraum sind keine Befehle und Ladezustände aufgezeichnet; nichts zeigt also, wie gut die angenommene Batterie ist.',
+      'load-or-pv-missing': 'Zeitweise sind Last oder PV nicht aufgezeichnet: Diese Zeit fehlt in den Energien.',
+      'other-writers-left-out': 'Auch andere Regeln schreiben diesen Sollwert. Hier tut es nur diese.',
     },
     causeNames: {
       'no-run': 'nur eine von beiden lief',
@@ -127,6 +139,32 @@ export const evidenceWords: typeof english = {
     coverage: 'Aufgezeichnete Vergangenheit',
     covered: (share, gaps) => `${share}, ${gaps === 1 ? '1 Lücke' : `${gaps} Lücken`}`,
     digest: 'Prüfsumme des Ergebnisses',
+    plant: {
+      title: 'Anlage',
+      optional: (label) => `${label} (freiwillig)`,
+      fields: {
+        capacity_kwh: 'Kapazität (kWh)',
+        max_power_kw: 'Höchste Leistung (kW)',
+        efficiency: 'Wirkungsgrad hin und zurück (0 bis 1)',
+        initial_soc: 'Anfänglicher Ladezustand (%)',
+        setpoint: 'Sollwert der Batterie',
+        soc: 'Ladezustand',
+        power: 'Batterieleistung',
+        load: 'Last',
+        pv: 'PV',
+        grid: 'Netzleistung',
+      },
+      error: (error) => `Höchstens ${error} vom aufgezeichneten Ladezustand entfernt, mit den aufgezeichneten Befehlen`,
+      notCompared: 'Nicht mit dem aufgezeichneten Ladezustand verglichen',
+      soc: 'Ladezustand mit dieser Regel',
+      energies: {
+        imported_kwh: 'Bezogen',
+        exported_kwh: 'Eingespeist',
+        charged_kwh: 'Geladen',
+        discharged_kwh: 'Entladen',
+        losses_kwh: 'Verluste der Batterie',
+      },
+    },
   },
   shadow: {
     lead: 'Eine Regel im Schattenbetrieb läuft und wird aufgezeichnet, steuert aber nichts. Der Bericht vergleicht ihre Entscheidungen mit dem, was eine andere Regel tat.',

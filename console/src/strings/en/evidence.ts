@@ -60,10 +60,16 @@ export const evidenceWords = {
   backtest: {
     lead: 'The rule runs on recorded history. First the running revision is compared with what was recorded: the agreement says how far the result can be trusted.',
     mode: 'Inputs',
-    modes: { recorded: 'recorded values', replay: 'inputs of the recorded runs' },
+    modes: {
+      recorded: 'recorded values',
+      replay: 'inputs of the recorded runs',
+      plant: 'a battery that follows the rule',
+    },
     modeHints: {
       recorded: 'Trigger and cooldown decide when the rule runs on the values of the historian.',
       replay: 'Exactly what each recorded run read, at its own time; what it did not read is missing.',
+      plant:
+        'A declared battery follows what the rule writes, and the rule reads its charge, its power and the grid. Load and PV are as recorded; other rules do not command it.',
     },
     notes: {
       thinned: 'The lists are thinned: there was more than they hold.',
@@ -74,6 +80,12 @@ export const evidenceWords = {
       'parameters-as-now': 'Parameters of the site have the values of now.',
       'not-recorded': 'A point that the rule reads was not recorded in this window.',
       'newest-recorded-runs': 'Only the newest recorded runs were compared.',
+      'plant-differs':
+        'The declared battery is more than 2 % away from the recorded one: check capacity, power and efficiency.',
+      'plant-not-compared':
+        'No commands and charges were recorded in this window, so nothing shows how good the declared battery is.',
+      'load-or-pv-missing': 'For some time load or PV was not recorded: that time is not in the energies.',
+      'other-writers-left-out': 'Other rules write this setpoint, too. Here only this rule does.',
     },
     causeNames: {
       'no-run': 'only one of the two ran',
@@ -125,6 +137,32 @@ export const evidenceWords = {
     coverage: 'Recorded history',
     covered: (share: string, gaps: number) => `${share}, ${gaps === 1 ? '1 gap' : `${gaps} gaps`}`,
     digest: 'Digest of the result',
+    plant: {
+      title: 'Plant',
+      optional: (label: string) => `${label} (optional)`,
+      fields: {
+        capacity_kwh: 'Capacity (kWh)',
+        max_power_kw: 'Maximum power (kW)',
+        efficiency: 'Round-trip efficiency (0 to 1)',
+        initial_soc: 'Initial charge (%)',
+        setpoint: 'Battery setpoint',
+        soc: 'State of charge',
+        power: 'Battery power',
+        load: 'Load',
+        pv: 'PV',
+        grid: 'Grid power',
+      },
+      error: (error: string) => `At most ${error} away from the recorded state of charge, on the recorded commands`,
+      notCompared: 'Not compared with the recorded state of charge',
+      soc: 'State of charge under this rule',
+      energies: {
+        imported_kwh: 'Imported',
+        exported_kwh: 'Exported',
+        charged_kwh: 'Charged',
+        discharged_kwh: 'Discharged',
+        losses_kwh: 'Losses of the battery',
+      },
+    },
   },
   shadow: {
     lead: 'A rule in shadow runs and is recorded, and commands nothing. The report compares its decisions with what another rule did.',
