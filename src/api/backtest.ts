@@ -113,13 +113,16 @@ const answer = successOf(
 );
 
 export const ruleBacktest = {
-  run: automationQuestion({
-    name: 'automation.rule.backtest',
-    summary: 'Try a rule, or a draft of it, on recorded history',
-    path: '/rules/:id/backtest',
-    params: wire.ruleParams,
-    query: wire.noQuery,
-    body,
-    answer,
-  }),
+  run: {
+    ...automationQuestion({
+      name: 'automation.rule.backtest',
+      summary: 'Try a rule, or a draft of it, on recorded history',
+      path: '/rules/:id/backtest',
+      params: wire.ruleParams,
+      query: wire.noQuery,
+      body,
+      answer,
+    }),
+    reportsProgress: true,
+  },
 } as const;

@@ -47,6 +47,8 @@ export interface Capability {
   /** The answer is kept back with 503 when its terminal record cannot be written. */
   readonly withheldWithoutAudit?: true;
   readonly answer: TSchema;
+  /** Answers in lines of progress to a caller that accepts `application/x-ndjson`; the last line is the answer. */
+  readonly reportsProgress?: true;
   /** Media type of an answer that is text; JSON when absent. */
   readonly answerType?: 'text/event-stream' | 'text/plain';
   /** A caller on the machine itself needs no token. */
@@ -80,6 +82,8 @@ export interface CallContext {
   readonly lastEventId?: string | undefined;
   /** Aborted when the caller went before the answer was there; for work that is worth ending then. */
   readonly gone?: (() => AbortSignal) | undefined;
+  /** Takes how far the work has come, from 0 to 1; undefined where nobody wants to know. */
+  readonly progress?: ((share: number) => void) | undefined;
   readonly audit: CallAudit;
 }
 

@@ -45,6 +45,8 @@ export interface CallInput<C extends Capability> {
   /** `x-request-id`, where the operation has one. */
   readonly requestId?: string;
   readonly signal?: AbortSignal;
+  /** Takes how far the service has come, from 0 to 1, where the operation reports it. */
+  readonly onProgress?: (share: number) => void;
   /** Longest wait for this call, instead of the client's. */
   readonly deadlineMs?: number;
 }
@@ -133,9 +135,9 @@ export function createClient(options: ClientOptions): Client {
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         }),
       );
-      const text = await orNoAnswer(input.signal, () => response.text());
+      const text = await orNoAnswer(input.signal, () => answerText(response, input.onProgress));
       const value = parsed(text);
-      if (!response.ok) throw refusalOf(response, value);
+      if (!response.ok || (isLines(response) && Check(errorEnvelope, value))) throw refusalOf(response, value);
       return {
         data: decoded<C['answer']>(capability.answer, value, response),
         status: response.status,
@@ -145,6 +147,28 @@ export function createClient(options: ClientOptions): Client {
       };
     },
   };
+}
+
+function isLines(response: Response): boolean {
+  return response.headers.get('content-type')?.startsWith('application/x-ndjson') === true;
+}
+
+/** The body, or the last of its lines; those before it tell the progress. */
+async function answerText(response: Response, onProgress: CallInput<Capability>['onProgress']): Promise<string> {
+  if (!isLines(response) || response.body === null) return response.text();
+  let rest = '';
+  let last = '';
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    const lines = (rest + part.value).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      const value = parsed(line);
+      if (Check(progressLine, value)) onProgress?.(value.progress);
+      else last = line;
+    }
+  }
+  return last;
 }
 
 function pathOf(capability: Capability, input: GivenInput): string {
@@ -171,7 +195,8 @@ function headersOf(
   token: string | null,
   hasBody: boolean,
 ): Record<string, string> {
-  const headers: Record<string, string> = { accept: 'application/json' };
+  const wantsProgress = capability.reportsProgress === true && input.onProgress !== undefined;
+  const headers: Record<string, string> = { accept: wantsProgress ? 'application/x-ndjson' : 'application/json' };
   if (token !== null && capability.permission !== null) headers['authorization'] = `Bearer ${token}`;
   if (hasBody) headers['content-type'] = 'application/json';
   if (input.confirmed === true) headers['x-svc-confirmed'] = 'true';
@@ -216,6 +241,7 @@ function decoded<S extends TSchema>(schema: S, value: unknown, response: Respons
   throw unexpected(response, 'the answer does not have the promised form');
 }
 
+const progressLine = Type.Object({ progress: Type.Number() }, { additionalProperties: false });
 const errorEnvelope = Type.Object({
   error: Type.Object({
     code: Type.String(),

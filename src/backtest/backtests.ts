@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { callThread } from '../base/thread.ts';
 import type { BacktestResult } from '../rules/backtest/backtest.ts';
-import type { BacktestMethods } from './backtest-thread.ts';
+import type { BacktestEvent, BacktestMethods } from './backtest-thread.ts';
 import type { BacktestJob } from './job.ts';
 
 const ended = (): Fault => new Fault('not-ready', 'the backtest was ended before its answer; try again');
@@ -20,7 +20,7 @@ export class Backtests {
   }
 
   /** Refuses with `backtest-busy`, `deadline-exceeded` or what the job refuses with. Ends when nobody waits for it any more. */
-  async run(job: BacktestJob, gone?: AbortSignal): Promise<BacktestResult> {
+  async run(job: BacktestJob, gone?: AbortSignal, progress?: (share: number) => void): Promise<BacktestResult> {
     const { concurrent_max: most, deadline_ms: deadlineMs } = job.limits;
     if (this.#running >= most)
       throw new Fault('backtest-busy', `${most} backtests are running; try again when one has ended`);
@@ -31,7 +31,8 @@ export class Backtests {
     try {
       const late = (): Fault =>
         new Fault('deadline-exceeded', `the backtest took longer than ${deadlineMs} ms; choose a shorter window`);
-      const caller = callThread<BacktestMethods, never>(worker, this.#clock, deadlineMs, late);
+      const caller = callThread<BacktestMethods, BacktestEvent>(worker, this.#clock, deadlineMs, late);
+      if (progress !== undefined) caller.onEvent(({ share }) => progress(share));
       gone?.addEventListener('abort', () => void worker.terminate(), { once: true });
       worker.on('error', () => undefined);
       worker.on('exit', () =>

@@ -73,7 +73,7 @@ async function run(parts: BacktestCapabilityParts, context: CallContext): Promis
     history,
     runtime,
   };
-  const result = await parts.backtests.run(job, context.gone?.());
+  const result = await parts.backtests.run(job, context.gone?.(), context.progress);
   const { fromMs, toMs } = window;
   const answer = {
     rule_id: id,

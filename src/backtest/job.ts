@@ -45,7 +45,8 @@ export interface BacktestJob {
   readonly runtime: DatabasePlace;
 }
 
-export async function runBacktest(job: BacktestJob): Promise<BacktestResult> {
+/** `progress` takes how far it has come, from 0 to 1, at most a hundred times. */
+export async function runBacktest(job: BacktestJob, progress?: (share: number) => void): Promise<BacktestResult> {
   const catalogue = siteCatalogue({ ...job.site, parameters: job.parameters });
   const { load } = ruleLoader(job.limits);
   const runnable = (row: EngineRule): RunnableRule => {
@@ -65,12 +66,17 @@ export async function runBacktest(job: BacktestJob): Promise<BacktestResult> {
     const running = storedRule ?? candidate;
     return noted(replay({ candidate, running, recorded, catalogue, differencesMax, pointsMax: job.pointsMax }));
   }
-  const result = await overValues(job, catalogue, {
-    candidate,
-    running: storedRule,
-    baseline: baseline ?? (storedRule === candidate ? null : storedRule),
-    recorded: recorded.filter(({ trigger }) => trigger.type !== 'manual'),
-  });
+  const result = await overValues(
+    job,
+    catalogue,
+    {
+      candidate,
+      running: storedRule,
+      baseline: baseline ?? (storedRule === candidate ? null : storedRule),
+      recorded: recorded.filter(({ trigger }) => trigger.type !== 'manual'),
+    },
+    progress,
+  );
   return noted(result);
 }
 
@@ -88,6 +94,7 @@ async function overValues(
   job: BacktestJob,
   catalogue: SiteCatalogue,
   rules: Pick<ConstructorParameters<typeof Backtest>[0], 'candidate' | 'running' | 'baseline' | 'recorded'>,
+  progress: ((share: number) => void) | undefined,
 ): Promise<BacktestResult> {
   const { fromMs, toMs, limits, pointsMax, site, plant } = job;
   const { recordIntervalMs } = site.history;
@@ -98,11 +105,19 @@ async function overValues(
       details: { evaluations_max: most },
     });
   };
+  let percent = 0;
+  const report = (atMs: number): void => {
+    const now = Math.floor((100 * (atMs - fromMs)) / (toMs - fromMs));
+    if (now <= percent) return;
+    percent = now;
+    progress?.(now / 100);
+  };
   const historian = openHistorian(job.history, job.historyLimits, {});
   try {
     const points = backtest.points().flatMap((index) => catalogue.points[index] ?? []);
     for await (const moments of momentsOf(historian, points, { fromMs, toMs, recordIntervalMs })) {
       for (const { atMs, values } of moments) if (!backtest.take(atMs, values)) throw tooMany();
+      report(moments.at(-1)?.atMs ?? fromMs);
     }
   } finally {
     await historian.close();

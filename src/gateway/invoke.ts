@@ -49,6 +49,8 @@ export interface Call {
   readonly query: URLSearchParams;
   /** Aborted when the caller went before the answer was there. */
   readonly gone?: () => AbortSignal;
+  /** Takes how far the call has come, from 0 to 1; absent where the caller did not ask for it. */
+  readonly progress?: (share: number) => void;
   /** Told how the record of an audited call ended, whatever the call's own end: `x-svc-audit`. */
   readonly onAudit: (state: 'recorded' | 'incomplete') => void;
 }
@@ -106,6 +108,7 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
         lastEventId: call.header('last-event-id'),
         requestId: call.header('x-request-id'),
         gone: call.gone,
+        progress: call.progress,
         audit: {
           note: (details) => void Object.assign(notes, details),
           record: (action, details) => audit.recordStep(call, subject, run.resolution?.resourceId, action, details),

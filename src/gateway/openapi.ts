@@ -240,6 +240,12 @@ function responsesOf(capability: Capability): Json {
   return { ...responses, default: failure('Any other failure') };
 }
 
+const progressLines: Json = {
+  type: 'string',
+  description:
+    'Lines `{"progress": share}`, with a share from 0 to 1; the last line is the answer, or the error envelope',
+};
+
 function success(capability: Capability): Json {
   const headers = [
     'x-correlation-id',
@@ -257,6 +263,7 @@ function success(capability: Capability): Json {
           ? {}
           : { examples: Object.fromEntries(shown.map(({ name, answer }) => [name, { value: answer }])) }),
       },
+      ...(capability.reportsProgress === true ? { 'application/x-ndjson': { schema: progressLines } } : {}),
     },
   };
 }

@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { BoundCapability, Subject } from '../api/capability.ts';
+import type { Answer, BoundCapability, Subject } from '../api/capability.ts';
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { isLoopback, proxyCheck } from './client-address.ts';
@@ -14,6 +14,7 @@ import { trackConnections } from './connections.ts';
 import { envelopeOf, faultOf, refusalHeaders } from './envelope.ts';
 import { type Call, createPipeline, type PipelineParts } from './invoke.ts';
 import type { GatewayLimits } from './limits.ts';
+import { acceptsProgress, ProgressLines } from './progress.ts';
 import { answerHeaders, answerRaw, correlationIdOf, unreadableRequest } from './raw-answer.ts';
 
 export interface Server {
@@ -182,13 +183,37 @@ function addRoute(fastify: FastifyInstance, bound: BoundCapability, parts: Serve
     },
     async handler(request, reply) {
       const body = Buffer.isBuffer(request.body) ? request.body : undefined;
-      const answer = await pipeline.perform(callOf(request, reply, parts.limits), request.subject, body);
+      const call = callOf(request, reply, parts.limits);
+      if (descriptor.reportsProgress === true && acceptsProgress(request.headers.accept)) {
+        const lines = new ProgressLines(reply);
+        const told = { ...call, progress: (share: number) => lines.report(share) };
+        await withProgress(lines, request, parts, () => pipeline.perform(told, request.subject, body));
+        return reply;
+      }
+      const answer = await pipeline.perform(call, request.subject, body);
       return reply
         .headers(answer.headers ?? {})
         .type(answer.content?.type ?? 'application/json; charset=utf-8')
         .send(answer.content?.text ?? JSON.stringify(answer.data));
     },
   });
+}
+
+/** A failure behind the first line of progress has no status of its own any more: its envelope is the last line. */
+async function withProgress(
+  lines: ProgressLines,
+  { correlationId }: FastifyRequest,
+  { log }: ServerParts,
+  perform: () => Promise<Answer>,
+): Promise<void> {
+  try {
+    lines.end((await perform()).data);
+  } catch (error) {
+    if (!lines.isOpen()) throw error;
+    const fault = faultOf(error);
+    if (fault.code === 'internal-error') log.error('request failed', { correlation_id: correlationId, err: error });
+    lines.end(envelopeOf(fault, correlationId));
+  }
 }
 
 function callOf(request: FastifyRequest, reply: FastifyReply, limits: GatewayLimits): Call {

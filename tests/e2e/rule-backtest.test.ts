@@ -150,6 +150,27 @@ describe.each(engines)('backtest on %s', (engine) => {
     });
   });
 
+  test('[rules §10.1] progress comes in lines to whoever accepts them, and the last line is the answer', async () => {
+    const id = await made();
+    const whole = await asked(id, window);
+    const raw = await fetch(`${service.base}/api/v1/automation/api/rules/${id}/backtest`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${await service.token('Admin')}`,
+        'content-type': 'application/json',
+        accept: 'application/x-ndjson',
+      },
+      body: JSON.stringify(window),
+    });
+    expect(raw.headers.get('content-type')).toBe('application/x-ndjson');
+    const lines = (await raw.text()).trimEnd().split('\n');
+    expect(lines.at(-1)).toBe(whole.text);
+    const shares = lines.slice(0, -1).map((line) => Number(JSON.parse(line).progress));
+    expect(shares.length).toBeGreaterThan(0);
+    expect(shares).toEqual(shares.toSorted((a, b) => a - b));
+    expect(shares.every((share) => share > 0 && share <= 1)).toBe(true);
+  });
+
   test('[rules §10.6] a plant is declared with the mode that needs it, by points that can be meant', async () => {
     const id = await made();
     const refusal = async (body: object) => {

@@ -1,9 +1,10 @@
 /** A backtest [rules §10]: what is tried on which time, and what came out. It ends when the page is left. */
-import { Button, Group, Loader, NativeSelect, Text } from '@mantine/core';
+import { Button, Group, NativeSelect, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { type KeptDraft, keptDraft } from '../editor/draft-place.ts';
 import { Failure } from '../parts/failure.tsx';
+import { shownShare } from '../parts/number.ts';
 import { useRevisions } from '../revisions/revision-queries.ts';
 import { evidenceWords } from '../strings/evidence.ts';
 import { revisionWords } from '../strings/revisions.ts';
@@ -72,7 +73,7 @@ export function BacktestPanel({ rule, catalogue }: Pick<EvidenceParts, 'rule' | 
       {mode === 'plant' && <PlantForm plant={plant} catalogue={catalogue} onPlant={setPlant} />}
       <RunButtons
         canStart={isOrdered(range) && assume !== null}
-        isRunning={backtest.isPending}
+        share={backtest.isPending ? backtest.share : null}
         onStart={start}
         onStop={stop}
       />
@@ -84,23 +85,25 @@ export function BacktestPanel({ rule, catalogue }: Pick<EvidenceParts, 'rule' | 
 
 interface ButtonsParts {
   readonly canStart: boolean;
-  readonly isRunning: boolean;
+  /** How far it has come; null while none runs. */
+  readonly share: number | null;
   readonly onStart: () => void;
   readonly onStop: () => void;
 }
 
-function RunButtons({ canStart, isRunning, onStart, onStop }: ButtonsParts) {
+function RunButtons({ canStart, share, onStart, onStop }: ButtonsParts) {
   return (
     <Group>
-      <Button disabled={!canStart || isRunning} onClick={onStart}>
+      <Button disabled={!canStart || share !== null} onClick={onStart}>
         {words.start}
       </Button>
-      {isRunning && (
+      {share !== null && (
         <>
           <Button variant="default" onClick={onStop}>
             {words.stop}
           </Button>
-          <Loader size="sm" />
+          <progress aria-label={words.progress} value={share} />
+          <Text size="sm">{shownShare(share)}</Text>
         </>
       )}
     </Group>
@@ -121,6 +124,7 @@ function useRevisionOptions(ruleId: number) {
 function useStoppable(ruleId: number) {
   const { mutate, data, error, isPending, isError, variables } = useBacktest(ruleId);
   const running = useRef<AbortController | null>(null);
+  const [share, setShare] = useState(0);
   useEffect(() => () => running.current?.abort(), []);
   return {
     data,
@@ -128,9 +132,11 @@ function useStoppable(ruleId: number) {
     isCompared: isCompared(variables?.order),
     isPending,
     isError,
+    share,
     start(order: BacktestOrder): void {
       running.current = new AbortController();
-      mutate({ order, signal: running.current.signal });
+      setShare(0);
+      mutate({ order, signal: running.current.signal, onProgress: setShare });
     },
     stop: () => running.current?.abort(),
   };

@@ -57,10 +57,16 @@ export async function valuesNow(ruleId: number) {
   return (await call(automation.variables, { params: { id: ruleId } })).data.data.variables;
 }
 
+interface BacktestRun {
+  readonly order: BacktestOrder;
+  readonly signal: AbortSignal;
+  readonly onProgress: (share: number) => void;
+}
+
 export function useBacktest(ruleId: number) {
   return useMutation({
-    mutationFn: async ({ order, signal }: { readonly order: BacktestOrder; readonly signal: AbortSignal }) => {
-      const input = { params: { id: ruleId }, body: order, signal, deadlineMs: backtestDeadlineMs };
+    mutationFn: async ({ order, ...watched }: BacktestRun) => {
+      const input = { params: { id: ruleId }, body: order, deadlineMs: backtestDeadlineMs, ...watched };
       return (await call(ruleBacktest.run, input)).data.data;
     },
   });

@@ -104,6 +104,7 @@ export const evidenceWords: typeof english = {
     compare: 'Vergleichen mit',
     compareNone: 'nichts weiter',
     start: 'Backtest starten',
+    progress: 'Fortschritt des Backtests',
     stop: 'Anhalten',
     stopped: 'Angehalten. Davon bleibt nichts.',
     evaluations: (count) => `${count} Auswertungen`,

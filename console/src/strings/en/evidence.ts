@@ -103,6 +103,7 @@ export const evidenceWords = {
     compareNone: 'nothing else',
     start: 'Run backtest',
     stop: 'Stop',
+    progress: 'Progress of the backtest',
     stopped: 'Stopped. Nothing is kept of it.',
     evaluations: (count: string) => `${count} evaluations`,
     agreement: 'Agreement with the recorded runs',
