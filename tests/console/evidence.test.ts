@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestService, waitFor } from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
 import { chromiumPath, installRules, launch, startDemo, visit } from './browser.ts';
-import { untilText } from './steps.ts';
+import { choose, untilText } from './steps.ts';
 
 const at = (step: number) => ({ x: 320 * step, y: 0 });
 const stopAbove = (charge: number) => ({
@@ -183,6 +183,39 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
     await panel.getByRole('button', { name: 'Run backtest' }).click();
     await panel.getByRole('button', { name: 'Stop' }).click();
     await untilText(panel, /Stopped\. Nothing is kept of it/);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('[rules §10.6] a backtest with a declared battery shows first how far it is from the recorded one', async () => {
+    const { page, context, complaints } = await visit(browser, service);
+    await page.goto(`${service.base}/#/rules/${live}/evidence?part=%22backtest%22`);
+    const panel = page.getByTestId('backtest');
+    await panel.getByLabel('Inputs').selectOption({ label: 'a battery that follows the rule' });
+    const start = panel.getByRole('button', { name: 'Run backtest' });
+    expect(await start.isDisabled()).toBe(true);
+    await panel.getByLabel('Capacity (kWh)').fill('800');
+    await panel.getByLabel('Maximum power (kW)').fill('250');
+    await panel.getByLabel('Round-trip efficiency (0 to 1)').fill('0.9025');
+    await panel.getByLabel('Initial charge (%)').fill('55');
+    await choose(page, 'Battery setpoint', /power_setpoint/);
+    await choose(page, 'State of charge', /soc/);
+    await choose(page, 'Load', /^load · active_power/);
+    await choose(page, 'PV', /^pv · active_power/);
+    await choose(page, 'Grid power (optional)', /^grid · active_power/);
+    expect(await violations(page)).toEqual([]);
+    const result = panel.getByTestId('backtest-result');
+    // The charge stands still: its next row comes with the interval of recording.
+    const error = async (): Promise<string> => {
+      await panel.getByRole('button', { name: 'Last hour' }).click();
+      await start.click();
+      return result.getByTestId('plant-error').innerText();
+    };
+    await expect
+      .poll(error, { timeout: 30_000, interval: 1000 })
+      .toMatch(/^At most [01](\.\d+)? % away from the recorded state of charge/);
+    await untilText(result, /Imported\s*[\d.]+ kWh/);
+    expect(await violations(page)).toEqual([]);
     expect(complaints).toEqual([]);
     await context.close();
   });
