@@ -103,8 +103,15 @@ export const testList = Type.Array(
   { maxItems: ruleTestsMax },
 );
 
+/** The name of a rule in files [rules §12]. */
+export const ruleKey = Type.String({
+  pattern: '^[a-z0-9][a-z0-9-]{0,63}$',
+  description: 'up to 64 lower-case letters, digits and hyphens',
+});
+
 export const createBody = strict({
   name: ruleName,
+  key: Type.Optional(ruleKey),
   description: Type.Optional(ruleDescription),
   reason: Type.Optional(reasonText),
   confirmed,
@@ -112,6 +119,7 @@ export const createBody = strict({
 export const updateBody = Type.Object(
   {
     name: Type.Optional(ruleName),
+    key: Type.Optional(ruleKey),
     description: Type.Optional(nullable(ruleDescription)),
     priority: Type.Optional(Type.Integer({ minimum: 0, maximum: priorityMax })),
     cooldown_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: cooldownMsMax })),
@@ -159,6 +167,7 @@ export const listAnswer = successOf(
       strict({
         id: ruleId,
         name: Type.String(),
+        key: nullable(Type.String()),
         enabled: Type.Boolean(),
         mode: ruleMode,
         description: nullable(Type.String()),
@@ -188,6 +197,8 @@ export const ruleDocument = strict({
   created_at: moment,
   updated_at: moment,
   tests: testList,
+  key: nullable(Type.String()),
+  applied_revision: nullable(Type.Integer()),
 });
 export const ruleAnswer = successOf(ruleDocument);
 export const createAnswer = successOf(strict({ id: ruleId, name: Type.String(), status: word('created') }));

@@ -41,7 +41,7 @@ export interface Capability {
   /** Which limit of the gateway bounds how often a subject may call; commands have theirs by their kind. */
   readonly rate?: 'processing';
   /** Which limit of the gateway bounds the body; `rule` when absent. */
-  readonly bodyLimit?: 'rule' | 'session' | 'processing';
+  readonly bodyLimit?: 'rule' | 'plan' | 'session' | 'processing';
   /** The body is a credential: no part of it enters the audit. */
   readonly secretBody?: true;
   /** The answer is kept back with 503 when its terminal record cannot be written. */

@@ -67,7 +67,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       answer: {
         success: true,
         data: {
-          list: [{ id: 1, name: 'Stop at 80 percent', enabled: true, mode: 'live', description: null }],
+          list: [{ id: 1, name: 'Stop at 80 percent', key: null, enabled: true, mode: 'live', description: null }],
           total: 1,
           page: 1,
           page_size: 20,
@@ -199,6 +199,17 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       name: 'a day',
       params: rule,
       body: { from: '2026-07-11T00:00:00Z', to: '2026-07-12T00:00:00Z', mode: 'recorded' },
+    },
+  ],
+  'automation.rule.plan': [{ name: 'one rule', body: { rules: [{ key: 'lamp', name: 'Lamp' }] } }],
+  'automation.rule.apply': [
+    {
+      name: 'the plan above',
+      body: {
+        rules: [{ key: 'lamp', name: 'Lamp' }],
+        digest: '8d14a6c0fb18108c26fc2ec97096732dafcf175b46e8ad4c3134efff5271ad75',
+        ...confirmed,
+      },
     },
   ],
   'automation.rule.promote': [

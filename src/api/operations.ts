@@ -11,6 +11,7 @@ import { platform } from './platform.ts';
 import { points } from './points.ts';
 import { dataProcessing } from './processing-capabilities.ts';
 import { revisions } from './revisions.ts';
+import { ruleFiles } from './rule-files.ts';
 import { ruleTests } from './rule-tests.ts';
 import { session } from './session.ts';
 import { tokens, users } from './users.ts';
@@ -24,6 +25,7 @@ export const operations: readonly Capability[] = [
   ...Object.values(ruleBacktest),
   ...Object.values(ruleTests),
   ...Object.values(revisions),
+  ...Object.values(ruleFiles),
   ...Object.values(points),
   ...Object.values(alarms),
   ...Object.values(auditOperations),

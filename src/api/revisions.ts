@@ -71,31 +71,31 @@ const restoreAnswer = successOf(
 );
 const wireEnd = strict({ from: Type.String(), output: Type.String(), to: Type.String() });
 const nodeHead = { id: Type.String(), label: nullable(Type.String()) };
-const differenceAnswer = successOf(
-  strict({
-    classes: Type.Array(changeClass),
-    settings: Type.Array(strict({ field: Type.String(), before: Type.Unknown(), after: Type.Unknown() })),
-    nodes: strict({
-      added: Type.Array(strict(nodeHead)),
-      removed: Type.Array(strict(nodeHead)),
-      changed: Type.Array(
-        strict({
-          ...nodeHead,
-          fields: Type.Array(strict({ path: Type.String(), before: Type.Unknown(), after: Type.Unknown() })),
-        }),
-      ),
-    }),
-    wires: strict({ added: Type.Array(wireEnd), removed: Type.Array(wireEnd) }),
-    actuators: Type.Array(
+/** What changed from one state of a rule to another, by meaning. */
+export const differenceMembers = {
+  classes: Type.Array(changeClass),
+  settings: Type.Array(strict({ field: Type.String(), before: Type.Unknown(), after: Type.Unknown() })),
+  nodes: strict({
+    added: Type.Array(strict(nodeHead)),
+    removed: Type.Array(strict(nodeHead)),
+    changed: Type.Array(
       strict({
-        instance: Type.Integer(),
-        point: Type.Integer(),
-        change: Type.Union([word('added'), word('removed'), word('value'), word('condition')]),
+        ...nodeHead,
+        fields: Type.Array(strict({ path: Type.String(), before: Type.Unknown(), after: Type.Unknown() })),
       }),
     ),
-    sentence: strict({ before: nullable(Type.String()), after: nullable(Type.String()) }),
   }),
-);
+  wires: strict({ added: Type.Array(wireEnd), removed: Type.Array(wireEnd) }),
+  actuators: Type.Array(
+    strict({
+      instance: Type.Integer(),
+      point: Type.Integer(),
+      change: Type.Union([word('added'), word('removed'), word('value'), word('condition')]),
+    }),
+  ),
+  sentence: strict({ before: nullable(Type.String()), after: nullable(Type.String()) }),
+};
+const differenceAnswer = successOf(strict(differenceMembers));
 
 export const revisions = {
   list: automationQuery({

@@ -12,6 +12,7 @@ import { catalogueView } from './catalogue-view.ts';
 import { historyPage } from './history-page.ts';
 import { topologySteps } from './rule-document.ts';
 import { createRuleMutations } from './rule-mutations.ts';
+import { planCapabilities } from './rule-plan.ts';
 import { revisionCapabilities } from './rule-revisions.ts';
 import { answerTests } from './rule-tests.ts';
 import { variablesOf } from './rule-variables.ts';
@@ -27,6 +28,7 @@ export function automationCapabilities(parts: AutomationParts): HandledCapabilit
     ...ruleQueries(parts),
     ...createRuleMutations(parts),
     ...revisionCapabilities(parts),
+    ...planCapabilities(parts),
     ...schedulerCapabilities(parts),
   ];
 }
@@ -115,9 +117,10 @@ async function list(parts: AutomationParts, context: CallContext): Promise<Answe
   const totalPages = Math.ceil(total / pageSize);
   return {
     data: succeeded({
-      list: rows.map(({ id, name, enabled: isEnabled, mode: inMode, description }, index) => ({
+      list: rows.map(({ id, name, key, enabled: isEnabled, mode: inMode, description }, index) => ({
         id,
         name,
+        key,
         enabled: isEnabled,
         mode: inMode,
         description,

@@ -39,8 +39,12 @@ export function createRuleMutations(parts: AutomationParts): HandledCapability[]
       descriptor: automation.create,
       resource: ruleResource,
       async handler(context) {
-        const { name, description, reason } = context.body as Static<typeof createBody>;
-        const rule = { name: trimmedName(name), description: description ?? null };
+        const { name, key, description, reason } = context.body as Static<typeof createBody>;
+        const rule = {
+          name: trimmedName(name),
+          ...(key === undefined ? {} : { key }),
+          description: description ?? null,
+        };
         const row = await store.create(rule, actOf(context, automation.create, reason));
         await reload(parts, row.id);
         return {
@@ -143,15 +147,25 @@ export function trimmedName(text: string): string {
   return name;
 }
 
+const changeableMembers = [
+  'name',
+  'key',
+  'description',
+  'priority',
+  'cooldown_ms',
+  'trigger_config',
+  'flow_json',
+  'tests',
+] as const;
+
 async function update(parts: AutomationParts, context: CallContext): Promise<Answer> {
   const { store } = parts;
   const id = ruleIdParameter(context);
-  const { name, description, priority, cooldown_ms, trigger_config, flow_json, tests, expected_revision, reason } =
-    context.body as Static<typeof updateBody>;
+  const { expected_revision, reason, confirmed: _, ...members } = context.body as Static<typeof updateBody>;
+  const { name, key, description, priority, cooldown_ms, trigger_config, flow_json, tests } = members;
   const expected = expectedRevision(context.ifMatch, expected_revision);
-  const members = { name, description, priority, cooldown_ms, trigger_config, flow_json, tests };
-  if (Object.values(members).every((member) => member === undefined))
-    throw new Fault('invalid-input', `body: must have at least one of ${Object.keys(members).join(', ')}`);
+  if (Object.keys(members).length === 0)
+    throw new Fault('invalid-input', `body: must have at least one of ${changeableMembers.join(', ')}`);
   const catalogue = parts.catalogue();
   const existing = await store.get(id);
   if (existing === null) throw new Fault('not-found', `rule ${id} not found`);
@@ -160,6 +174,7 @@ async function update(parts: AutomationParts, context: CallContext): Promise<Ans
   const derived = await inTurns(parts.clock, steps);
   const changes: RuleChanges = {
     ...(name === undefined ? {} : { name: trimmedName(name) }),
+    ...(key === undefined ? {} : { key }),
     ...(description === undefined ? {} : { description }),
     ...(priority === undefined ? {} : { priority }),
     ...(cooldown_ms === undefined ? {} : { cooldown_ms }),

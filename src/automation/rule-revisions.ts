@@ -7,16 +7,13 @@ import type { Answer, CallContext, HandledCapability } from '../api/capability.t
 import { revisions } from '../api/revisions.ts';
 import { Fault } from '../base/fault.ts';
 import { inTurns } from '../base/turns.ts';
-import { type ComparedRule, ruleDifference } from '../rules/difference.ts';
-import { englishDuration, englishNumber, englishSentence } from '../rules/english.ts';
-import { type Issue, isFields } from '../rules/issues.ts';
-import type { NodeParts } from '../rules/node/parts.ts';
-import { sentenceOf } from '../rules/sentence.ts';
+import type { Issue } from '../rules/issues.ts';
 import { emptyTopologyText } from '../rules/serialise.ts';
 import { type AutomationParts, actOf, etag, ruleIdParameter, ruleResource, succeeded } from './automation-parts.ts';
-import { deriveSteps, topologySteps, triggerOf } from './rule-document.ts';
+import { compared } from './rule-comparison.ts';
+import { deriveSteps } from './rule-document.ts';
 import { expectedRevision, reload, trimmedName, viewed } from './rule-mutations.ts';
-import { testsOf, testsText, testWarnings } from './rule-tests.ts';
+import { testsText, testWarnings } from './rule-tests.ts';
 import { parsedOrNull, ruleText, ruleView } from './rule-view.ts';
 import { crossWarnings, storedTopology } from './rule-warnings.ts';
 import type { RuleRevision } from './store/revision-store.ts';
@@ -97,46 +94,6 @@ async function ofDraft(parts: AutomationParts, context: CallContext): Promise<An
   return { data: succeeded(await compared(parts, row, draft)) };
 }
 
-async function compared(parts: AutomationParts, before: RuleRow, after: RuleRow): Promise<object> {
-  const sentence = { before: await inWords(parts, before), after: await inWords(parts, after) };
-  return { ...ruleDifference(comparable(before), comparable(after)), sentence };
-}
-
-function comparable(row: RuleRow): ComparedRule {
-  const { name, description, mode, priority, cooldown_ms } = row;
-  const trigger = row.trigger_config === null ? null : parsedOrNull(row.trigger_config);
-  const topology = parsedOrNull(row.nodes_json);
-  const nodes = isFields(topology) && isFields(topology['nodes']) ? topology['nodes'] : {};
-  return {
-    settings: { name, description, mode, priority, cooldown_ms, trigger_config: trigger, tests: testsOf(row) },
-    flow: row.flow_json === null ? null : parsedOrNull(row.flow_json),
-    // Only this program writes the column.
-    nodes: new Map(Object.entries(nodes as Readonly<Record<string, NodeParts>>)),
-  };
-}
-
-/** Null for a rule without a flow, and for one that names what the site has no more. */
-async function inWords(parts: AutomationParts, row: RuleRow): Promise<string | null> {
-  const catalogue = parts.catalogue();
-  const topology = await inTurns(parts.clock, topologySteps(row.nodes_json, catalogue));
-  if (topology === null) return null;
-  const instances = new Map(parts.instances.map(({ id, name }) => [id, name]));
-  const trigger = triggerOf(row.trigger_config, catalogue);
-  return sentenceOf(
-    { trigger, cooldown_ms: row.cooldown_ms, topology },
-    {
-      words: englishSentence,
-      number: englishNumber,
-      duration: englishDuration,
-      point(ref) {
-        const point = catalogue.point(ref);
-        const instance = instances.get(ref.instance) ?? String(ref.instance);
-        return point === undefined ? undefined : { label: `${instance} · ${point.name}`, unit: point.unit };
-      },
-    },
-  );
-}
-
 /** Whether a rule is enabled is not part of what is restored: a running rule goes on with the old content. */
 async function restore(parts: AutomationParts, context: CallContext): Promise<Answer> {
   const id = ruleIdParameter(context);
@@ -178,7 +135,8 @@ async function duplicate(parts: AutomationParts, context: CallContext): Promise<
   const original = await parts.store.get(ruleIdParameter(context));
   if (original === null) throw new Fault('not-found', `rule ${context.params['id'] ?? ''} not found`);
   const { content } = await checkedContent(parts, original);
-  const copy = { ...content, name: trimmedName(name), mode: 'live' } as const;
+  const { key: _, ...others } = content;
+  const copy = { ...others, name: trimmedName(name), mode: 'live' } as const;
   const row = await parts.store.create(copy, actOf(context, revisions.duplicate, reason));
   await reload(parts, row.id);
   return {
@@ -194,7 +152,7 @@ async function duplicate(parts: AutomationParts, context: CallContext): Promise<
  * `invalid-trigger` when the site of today does not have what they name.
  */
 async function checkedContent(parts: AutomationParts, row: RuleRow) {
-  const { name, description, mode, priority, cooldown_ms, trigger_config, flow_json, nodes_json, tests } = row;
+  const { name, key, description, mode, priority, cooldown_ms, trigger_config, flow_json, nodes_json, tests } = row;
   const compact = flow_json === null;
   const isStub = nodes_json === emptyTopologyText;
   const document = {
@@ -204,6 +162,7 @@ async function checkedContent(parts: AutomationParts, row: RuleRow) {
   const derived = await inTurns(parts.clock, deriveSteps(document, parts.catalogue(), parts.flowLimits));
   const content: NewRule = {
     name,
+    ...(key === null ? {} : { key }),
     description,
     mode,
     priority,

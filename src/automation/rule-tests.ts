@@ -56,7 +56,7 @@ function refuseTwice<T>(path: string, list: readonly T[], placeOf: (entry: T) =>
   }
 }
 
-async function runRuleTests(parts: AutomationParts, rule: TestedRule): Promise<RuleTestResult[]> {
+export async function runRuleTests(parts: AutomationParts, rule: TestedRule): Promise<RuleTestResult[]> {
   const tests = testsOf(rule);
   if (tests.length === 0) return [];
   const loader = ruleLoader({ tick_interval_ms: parts.tickIntervalMs });
@@ -129,7 +129,7 @@ export async function testWarnings(parts: AutomationParts, rule: TestedRule): Pr
 /** Differences that a warning names; the operation that runs the tests gives all. */
 const differencesNamed = 3;
 
-function differencesInWords(differences: readonly TestDifference[]): string {
+export function differencesInWords(differences: readonly TestDifference[]): string {
   const named = differences
     .slice(0, differencesNamed)
     .map(

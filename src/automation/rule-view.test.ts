@@ -9,6 +9,8 @@ const row: RuleRow = {
   mode: 'live',
   priority: 1,
   cooldown_ms: 0,
+  key: null,
+  applied_revision: null,
   name: 'a "quoted" name',
   description: null,
   trigger_config: '{"type":"interval","interval_ms":1000}',
@@ -27,7 +29,9 @@ describe('a rule as GET answers it', () => {
 
   test('[rules §2.2] its members are those of GET, in that order', () => {
     const members = 'id,name,description,enabled,mode,priority,cooldown_ms,trigger_config,flow_json,nodes_json';
-    expect(Object.keys(ruleView(row)).join()).toBe(`${members},revision,created_at,updated_at,tests`);
+    expect(Object.keys(ruleView(row)).join()).toBe(
+      `${members},revision,created_at,updated_at,tests,key,applied_revision`,
+    );
     const shown: unknown = JSON.parse(ruleText(row));
     expect(shown).toEqual(ruleView(row));
     expect(Object.keys(shown as object)).toEqual(Object.keys(ruleView(row)));

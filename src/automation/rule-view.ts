@@ -27,6 +27,8 @@ export function* ruleViewSteps(row: RuleRow) {
     created_at: row.created_at,
     updated_at: row.updated_at,
     tests: row.tests === null ? [] : parsedOrNull(row.tests),
+    key: row.key,
+    applied_revision: row.applied_revision,
   };
 }
 

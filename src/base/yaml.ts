@@ -3,7 +3,7 @@
  * every one with `file:line: reason`.
  */
 import type { Static, TSchema } from 'typebox';
-import { type Document, isNode, isScalar, LineCounter, parseDocument, visit } from 'yaml';
+import { type Document, isNode, isScalar, LineCounter, parseDocument, stringify, visit } from 'yaml';
 import { decoder } from './decode.ts';
 
 /** Everything that is wrong with one file, a line each. */
@@ -62,6 +62,13 @@ export function parseYaml(text: string, fileName: string): YamlFile {
     return `${fileName}:1: ${reason}`;
   };
   return { value: document.toJS(), at };
+}
+
+const lineWidth = 120;
+
+/** The one text of a value: members in their order, no aliases; `parseYaml` reads the same value back. */
+export function formatYaml(value: unknown): string {
+  return stringify(value, { schema: 'core', aliasDuplicateObjects: false, lineWidth });
 }
 
 /** Parses and decodes a whole file; throws a YamlError that names every wrong place. */

@@ -6,6 +6,8 @@ export const exitCodes = {
   failed: 1,
   /** Wrong usage, or a change without `--confirmed`: nothing was sent. */
   notConfirmed: 2,
+  /** A plan of rules that has something to do. */
+  hasChanges: 2,
   /** No answer: the service is down, or the way to it. */
   unreachable: 3,
 } as const;

@@ -72,8 +72,8 @@ describe('[identity §4] delete --force only skips the question', () => {
 describe('[platform §7] what is shown', () => {
   const page = {
     list: [
-      { id: 7, name: 'A\u001b]0;x\u0007B', enabled: true, mode: 'live', description: null },
-      { id: 12, name: 'Ström', enabled: false, mode: 'live', description: 'two\nlines' },
+      { id: 7, name: 'A\u001b]0;x\u0007B', key: null, enabled: true, mode: 'live', description: null },
+      { id: 12, name: 'Ström', key: null, enabled: false, mode: 'live', description: 'two\nlines' },
     ],
     ...pages(2),
   };
@@ -178,6 +178,8 @@ describe('[platform §7] nothing is forgotten', () => {
       const [, area = '', what = ''] = name.split('.');
       if (name === 'automation.instance.list') return 'instances';
       if (name === 'audit.event.search') return 'audit search';
+      // Of a folder of rules, not of one rule.
+      if (name === 'automation.rule.plan' || name === 'automation.rule.apply') return what;
       // The page as a stream, credentials, and what monitoring asks for.
       if (/^(audit\.event\.stream|identity\.|platform\.|data_processing\.)/.test(name)) return null;
       return `${area}${/^(rule|point|alarm|parameter|channel)$/.test(area) ? 's' : ''} ${what}`;
@@ -185,6 +187,6 @@ describe('[platform §7] nothing is forgotten', () => {
     const expected = operations.flatMap(({ name }) => commandOf(name) ?? []);
     expect(expected.filter((path) => !paths.includes(path))).toEqual([]);
     expect(paths.filter((path) => /process|forecast/.test(path))).toEqual(['forecasts backtest']);
-    expect(expected).toHaveLength(40);
+    expect(expected).toHaveLength(42);
   });
 });

@@ -10,6 +10,8 @@ import { parametersInDatabaseFile, parametersOnServer } from '../automation/stor
 import { revisionsInFile, revisionsOnServer } from '../automation/store/revision-table.ts';
 import {
   ruleHeadsInFile,
+  ruleKeysInFile,
+  ruleKeysOnServer,
   ruleModes,
   rulesInFile,
   rulesOnServer,
@@ -41,6 +43,7 @@ export const siteSchema: DatabaseSchema = {
     revisionsInFile,
     ruleModes,
     ruleTestColumns,
+    ruleKeysInFile,
   ],
   server: [
     `${queryFunctions} ${rulesOnServer} ${auditOnServer}`,
@@ -51,6 +54,7 @@ export const siteSchema: DatabaseSchema = {
     revisionsOnServer,
     ruleModes,
     ruleTestColumns,
+    ruleKeysOnServer,
   ],
 };
 

@@ -5,6 +5,7 @@ import { strict } from '../base/schema.ts';
 
 export const gatewayLimitsSchema = strict({
   rule_body_bytes: limit(1_048_576, [1024, 16_777_216], 'body of a rules request'),
+  plan_body_bytes: limit(16_777_216, [1024, 134_217_728], 'body of a plan of rules'),
   session_body_bytes: limit(4096, [256, 65_536], 'body of a sign-in'),
   processing_body_bytes: limit(65_536, [1024, 1_048_576], 'body of a data processing request'),
   header_bytes: limit(16_384, [1024, 65_536], 'all headers of a request'),

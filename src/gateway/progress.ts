@@ -5,7 +5,7 @@
 import { PassThrough } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 
-export const progressType = 'application/x-ndjson';
+const progressType = 'application/x-ndjson';
 
 export function acceptsProgress(accept: string | undefined): boolean {
   const types = (accept ?? '').split(',').map((part) => part.split(';')[0]?.trim().toLowerCase());

@@ -32,7 +32,7 @@ describe('[platform §8] tools', () => {
       expect(inputSchema.properties['confirmed']).toMatchObject({ const: true });
       expect(annotations.readOnlyHint).toBe(false);
     }
-    expect(writing).toHaveLength(17);
+    expect(writing).toHaveLength(18);
   });
 
   test('arguments are path, query and body side by side, each once; numbers may be numbers', () => {
@@ -40,6 +40,7 @@ describe('[platform §8] tools', () => {
     expect(Object.keys(update?.properties ?? {})).toEqual([
       'id',
       'name',
+      'key',
       'description',
       'priority',
       'cooldown_ms',

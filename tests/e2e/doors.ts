@@ -11,6 +11,9 @@ import { alarms } from '../../src/api/alarms.ts';
 import { automation } from '../../src/api/automation.ts';
 import { points } from '../../src/api/points.ts';
 import { revisions } from '../../src/api/revisions.ts';
+import { ruleFiles } from '../../src/api/rule-files.ts';
+import { canonicalJson } from '../../src/base/canonical-json.ts';
+import { sha256Hex } from '../../src/base/digest.ts';
 import { openDatabase } from '../../src/databases/site-database.ts';
 import { afterThisTest } from './per-test.ts';
 import {
@@ -32,6 +35,7 @@ export const changes = {
   ...alarms,
   restore: revisions.restore,
   duplicate: revisions.duplicate,
+  apply: ruleFiles.apply,
 } as const;
 
 /** One change, said in the words of each door. */
@@ -114,6 +118,7 @@ export function steps(of: TestFolders): readonly Step[] {
       body: { name: 'Fill two' },
       command: ['rules', 'duplicate', '1', '--name', 'Fill two'],
     },
+    applyStep(of),
     ...operatorSteps(),
     // This one ends by itself.
     {
@@ -123,6 +128,20 @@ export function steps(of: TestFolders): readonly Step[] {
       command: ['points', 'override', '1', '1', '--value', '30', '--for', '1', '--reason', 'for a moment'],
     },
   ];
+}
+
+/** The plan of one rule that is new. */
+function applyStep(of: TestFolders): Step {
+  const rules = [{ key: 'lamp', name: 'Lamp' }];
+  const changes = [['lamp', 'create', null, null]];
+  const digest = sha256Hex(canonicalJson({ rules, changes }));
+  const planFile = join(of.config, 'plan.json');
+  writeFileSync(
+    planFile,
+    JSON.stringify({ schema: 'svc.rule-plan.v1', digest, rules, changes: [{ key: 'lamp', action: 'create' }] }),
+  );
+  const reason = 'a lamp';
+  return { operation: 'apply', body: { rules, digest, reason }, command: ['apply', planFile, '--reason', reason] };
 }
 
 /** What an operator does: also in the console. */

@@ -64,6 +64,7 @@ describe('[platform §8] the tools', () => {
       'automation_rule_get',
       'automation_rule_history',
       'automation_rule_list',
+      'automation_rule_plan',
       'automation_rule_revision',
       'automation_rule_revisions',
       'automation_rule_shadow-report',
@@ -96,7 +97,7 @@ describe('[platform §8] the tools', () => {
     expect(destructive.toSorted()).toEqual([
       ...['reset', 'update'].map((name) => `automation_parameter_${name}`),
       ...['limit', 'override', 'release'].map((name) => `automation_point_${name}`),
-      ...['delete', 'disable', 'enable', 'execute', 'promote', 'restore', 'update'].map(
+      ...['apply', 'delete', 'disable', 'enable', 'execute', 'promote', 'restore', 'update'].map(
         (name) => `automation_rule_${name}`,
       ),
     ]);

@@ -38,7 +38,7 @@ const decided = [
   'GET /ws',
 ];
 
-/** [rules §2.8] revisions, [rules §10.1] backtest, [rules §1.6] shadow, [rules §11] tests. */
+/** [rules §2.8] revisions, [rules §10.1] backtest, [rules §1.6] shadow, [rules §11] tests, [rules §12] files. */
 const revisions = [
   `GET ${rules}/rules/:id/revisions`,
   `GET ${rules}/rules/:id/revisions/:revision`,
@@ -48,6 +48,8 @@ const revisions = [
   `POST ${rules}/rules/:id/duplicate`,
   `POST ${rules}/rules/:id/backtest`,
   `POST ${rules}/rules/test`,
+  `POST ${rules}/rules/plan`,
+  `POST ${rules}/rules/apply`,
   `POST ${rules}/rules/:id/promote`,
   `GET ${rules}/rules/:id/shadow-report`,
 ];

@@ -74,6 +74,7 @@ export async function keepRevision(transaction: Transaction, row: RuleRow, act: 
   const copied = [
     'name',
     'description',
+    'key',
     'enabled',
     'mode',
     'priority',
@@ -162,6 +163,9 @@ export function createRevisionReader(database: Database): RevisionReader {
       revision: found.revision,
       name,
       description,
+      key: found.key,
+      // A revision is a content; what files do with the rule is not part of it.
+      applied_revision: null,
       enabled: enabled !== 0,
       mode,
       priority,

@@ -16,6 +16,7 @@ interface RevisionsTable {
   revision: number;
   name: string;
   description: string | null;
+  key: string | null;
   /** 0 or 1. */
   enabled: number;
   mode: Generated<RuleMode>;

@@ -36,6 +36,8 @@ describe.each(engines)('rules table on %s', (engine) => {
       flow_json: null,
       nodes_json: '{}',
       tests: null,
+      key: null,
+      applied_revision: null,
       revision: 1,
       created_at: '2023-11-14T22:13:20.000Z',
       updated_at: '2023-11-14T22:13:20.000Z',
@@ -120,7 +122,7 @@ describe.each(engines)('rules table on %s', (engine) => {
   test('[rules §2.2] a page of the list is read without the documents, which may be large', async () => {
     await store.create({ name: 'a', description: 'b' }, testAct);
     expect((await store.list({}, 1, 9)).rows).toEqual([
-      { id: 1, name: 'a', description: 'b', enabled: false, mode: 'live', priority: 0 },
+      { id: 1, name: 'a', description: 'b', key: null, enabled: false, mode: 'live', priority: 0 },
     ]);
   });
 

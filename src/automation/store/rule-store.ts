@@ -12,20 +12,22 @@ import { keepRevision, newestRevision, type RuleAct } from './revision-store.ts'
 import type { RuleRow } from './rule-table.ts';
 
 /** One rule in a list; its documents may be large and are not read. */
-export type RuleSummary = Pick<RuleRow, 'id' | 'name' | 'description' | 'enabled' | 'mode' | 'priority'>;
+export type RuleSummary = Pick<RuleRow, 'id' | 'name' | 'description' | 'key' | 'enabled' | 'mode' | 'priority'>;
 
 export type RuleHead = Pick<RuleRow, 'id' | 'revision' | 'enabled' | 'priority'>;
 
 interface RuleFilter {
   readonly enabled?: boolean | undefined;
   readonly mode?: RuleRow['mode'] | undefined;
-  /** Part of the name or description, upper and lower case alike. */
+  /** Part of the name, description or key, upper and lower case alike. */
   readonly search?: string | undefined;
 }
 
 /** New column values; absent ones stay. */
 export interface RuleChanges {
   readonly name?: string;
+  /** Of a rule that has none; throws `invalid-input` when it has another, or another rule has this one. */
+  readonly key?: string;
   readonly description?: string | null;
   readonly priority?: number;
   readonly cooldown_ms?: number;
@@ -53,6 +55,13 @@ export interface RuleStore {
   restore(id: number, content: NewRule, act: RuleAct, expected?: number): Promise<RuleRestored>;
   /** Throws as `update` does. */
   remove(id: number, act: RuleAct, expected?: number): Promise<RuleRow>;
+  /** Rules with a key, by key. */
+  keyed(): Promise<RuleRow[]>;
+  /**
+   * Carries out a plan as a whole, or throws as `create`, `update` and `remove` do and changes nothing. Every rule that the plan
+   * names and does not delete is owned by its file from then on. Returns the rows as they are now, deleted ones as they were.
+   */
+  apply(steps: readonly PlanStep[], act: RuleAct): Promise<RuleRow[]>;
   /** Which rules there are and in which revision, by what a reload compares and in what order it loads them. */
   heads(): Promise<RuleHead[]>;
   engineRules(ids: readonly number[]): Promise<EngineRule[]>;
@@ -61,6 +70,12 @@ export interface RuleStore {
   /** Every row, by id, for export and import. */
   all(): Promise<RuleRow[]>;
 }
+
+/** What a plan does with one rule; `revision` is the one that the plan was made for. */
+export type PlanStep =
+  | { readonly action: 'create'; readonly content: NewRule }
+  | { readonly action: 'change'; readonly id: number; readonly revision: number; readonly content: RuleChanges }
+  | { readonly action: 'delete' | 'unchanged'; readonly id: number; readonly revision: number };
 
 export interface RuleUpdate {
   readonly before: RuleRow;
@@ -91,12 +106,13 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
           on.or([
             on(on.fn<number>('instr', [on.fn('lower', ['name']), on.val(search)]), '>', 0),
             on(on.fn<number>('instr', [on.fn('lower', ['description']), on.val(search)]), '>', 0),
+            on(on.fn<number>('instr', ['key', on.val(search)]), '>', 0),
           ]),
         );
       }
       const counted = await query.select((on) => on.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
       const rows = await query
-        .select(['id', 'name', 'description', 'enabled', 'mode', 'priority'])
+        .select(['id', 'name', 'description', 'key', 'enabled', 'mode', 'priority'])
         .orderBy('priority', 'desc')
         .orderBy('id')
         .limit(pageSize)
@@ -114,7 +130,8 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
     restore: (id, content, act, expected) =>
       database.transaction(async (transaction) => {
         const before = await findRow(transaction, id);
-        if (before !== null) return updateRow(transaction, id, content, now(), act, expected);
+        const { key: _, ...others } = content;
+        if (before !== null) return updateRow(transaction, id, others, now(), act, expected);
         const newest = await newestRevision(transaction, id);
         if (newest === null) throw noRule(id);
         checkRevision({ id, revision: newest }, expected);
@@ -122,12 +139,16 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
         return { before, after: await insertRule(transaction, content, now(), rulesMax, act, place) };
       }),
     remove: (id, act, expected) =>
+      database.transaction((transaction) => removeRow(transaction, id, now(), act, expected)),
+    keyed: async () =>
+      (await database.query.selectFrom('rules').selectAll().where('key', 'is not', null).orderBy('key').execute()).map(
+        rowOf,
+      ),
+    apply: (steps, act) =>
       database.transaction(async (transaction) => {
-        const before = await rowIn(transaction, id);
-        checkRevision(before, expected);
-        await keepRevision(transaction, { ...before, revision: before.revision + 1, updated_at: now() }, act);
-        await transaction.deleteFrom('rules').where('id', '=', id).execute();
-        return before;
+        const rows: RuleRow[] = [];
+        for (const step of steps) rows.push(await carryOut(transaction, step, now(), rulesMax, act));
+        return rows;
       }),
     async heads() {
       const heads: RuleHead[] = [];
@@ -173,7 +194,7 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
 /** A rule with the given columns; without any a disabled stub with an empty topology and no document [rules §1.3]. */
 export async function insertRule(
   transaction: Transaction,
-  { name, description, priority, cooldown_ms, trigger_config, flow, tests, enabled, mode }: NewRule,
+  { name, key, description, priority, cooldown_ms, trigger_config, flow, tests, enabled, mode }: NewRule,
   at: string,
   rulesMax: number,
   act: RuleAct,
@@ -185,12 +206,14 @@ export async function insertRule(
     .executeTakeFirstOrThrow();
   if (counted.total >= rulesMax)
     throw new Fault('invalid-input', `there are ${rulesMax} rules already, which is the limit`);
+  if (key !== undefined) await refuseTakenKey(transaction, key);
   const inserted = await transaction
     .insertInto('rules')
     .values({
       ...place,
       name,
       description: description ?? null,
+      key: key ?? null,
       enabled: enabled === true ? 1 : 0,
       mode: mode ?? 'live',
       priority: priority ?? 0,
@@ -220,6 +243,11 @@ export async function updateRow(
 ): Promise<RuleUpdate> {
   const before = await rowIn(transaction, id);
   checkRevision(before, expected);
+  if (changes.key !== undefined && changes.key !== before.key) {
+    if (before.key !== null)
+      throw new Fault('invalid-input', `body /key: rule ${id} has the key "${before.key}", which never changes`);
+    await refuseTakenKey(transaction, changes.key);
+  }
   const { flow, enabled, ...columns } = changes;
   const row = await transaction
     .updateTable('rules')
@@ -237,6 +265,53 @@ export async function updateRow(
   const after = rowOf(row);
   await keepRevision(transaction, after, act);
   return { before, after };
+}
+
+async function removeRow(
+  transaction: Transaction,
+  id: number,
+  at: string,
+  act: RuleAct,
+  expected?: number,
+): Promise<RuleRow> {
+  const before = await rowIn(transaction, id);
+  checkRevision(before, expected);
+  await keepRevision(transaction, { ...before, revision: before.revision + 1, updated_at: at }, act);
+  await transaction.deleteFrom('rules').where('id', '=', id).execute();
+  return before;
+}
+
+async function carryOut(
+  transaction: Transaction,
+  step: PlanStep,
+  at: string,
+  rulesMax: number,
+  act: RuleAct,
+): Promise<RuleRow> {
+  switch (step.action) {
+    case 'create':
+      return owned(transaction, await insertRule(transaction, step.content, at, rulesMax, act));
+    case 'change':
+      return owned(transaction, (await updateRow(transaction, step.id, step.content, at, act, step.revision)).after);
+    case 'delete':
+      return removeRow(transaction, step.id, at, act, step.revision);
+    case 'unchanged': {
+      const row = await rowIn(transaction, step.id);
+      checkRevision(row, step.revision);
+      return owned(transaction, row);
+    }
+  }
+}
+
+/** Which revision a plan left is no content of the rule: it makes no revision. */
+async function owned(transaction: Transaction, row: RuleRow): Promise<RuleRow> {
+  await transaction.updateTable('rules').set({ applied_revision: row.revision }).where('id', '=', row.id).execute();
+  return { ...row, applied_revision: row.revision };
+}
+
+async function refuseTakenKey(transaction: Transaction, key: string): Promise<void> {
+  const other = await transaction.selectFrom('rules').select('id').where('key', '=', key).executeTakeFirst();
+  if (other !== undefined) throw new Fault('invalid-input', `body /key: rule ${other.id} has the key "${key}"`);
 }
 
 function checkRevision({ id, revision }: Pick<RuleRow, 'id' | 'revision'>, expected: number | undefined): void {

@@ -15,6 +15,10 @@ declare module '../../storage/database.ts' {
 export interface RuleRow extends EngineRule {
   readonly name: string;
   readonly description: string | null;
+  /** Its name in files [rules §12]; null without one, never changed once it is set. */
+  readonly key: string | null;
+  /** The revision that a plan of files applied last; null for a rule that no file owns. */
+  readonly applied_revision: number | null;
   readonly flow_json: string | null;
   /** JSON of the tests of the rule [rules §11]; null when it has none. */
   readonly tests: string | null;
@@ -26,6 +30,8 @@ interface RulesTable {
   id: Generated<number>;
   name: string;
   description: string | null;
+  key: string | null;
+  applied_revision: number | null;
   /** 0 or 1. */
   enabled: number;
   mode: Generated<RuleMode>;
@@ -74,6 +80,16 @@ export const ruleTestColumns = `
   ALTER TABLE rules ADD COLUMN tests text;
   ALTER TABLE rule_revision ADD COLUMN tests text;
 `;
+
+/** Rules that are kept as files have a key [rules §12]; their revisions keep it, so that a deleted rule comes back with it. */
+const ruleKeyColumns = (wholeNumber: 'INTEGER' | 'bigint'): string => `
+  ALTER TABLE rules ADD COLUMN "key" text;
+  ALTER TABLE rules ADD COLUMN applied_revision ${wholeNumber};
+  ALTER TABLE rule_revision ADD COLUMN "key" text;
+  CREATE UNIQUE INDEX rules_key ON rules ("key");
+`;
+export const ruleKeysInFile = ruleKeyColumns('INTEGER');
+export const ruleKeysOnServer = ruleKeyColumns('bigint');
 
 export const rulesOnServer = `
   CREATE TABLE rules (

@@ -5,11 +5,13 @@ import { instances } from './instances.ts';
 import type { OperationCommand } from './operation-command.ts';
 import { parameterCommands } from './parameters.ts';
 import { pointCommands } from './points.ts';
+import { ruleFileCommands } from './rule-files.ts';
 import { ruleCommands } from './rules.ts';
 import { schedulerCommands } from './scheduler.ts';
 
 export const operationCommands: readonly OperationCommand[] = [
   ...ruleCommands,
+  ...ruleFileCommands,
   ...schedulerCommands,
   instances,
   ...pointCommands,

@@ -62,7 +62,7 @@ export const ruleCommands = [
   }),
   operationCommand('rules create', automation.create, {
     description: 'create a rule, disabled and without a flow',
-    members: { name: 'its name', description: 'what it is for', reason },
+    members: { name: 'its name', key: 'its name in files', description: 'what it is for', reason },
     change: ({ sent }) => `create the rule "${printable(String(sent['name']))}", disabled,`,
     print: (terminal, { data }) => terminal.out(`created ${data.id} ${printable(data.name)}\n`),
   }),
@@ -71,6 +71,7 @@ export const ruleCommands = [
     description: 'change a rule; what you do not name stays as it is',
     members: {
       name: 'its name',
+      key: 'its name in files; it never changes again',
       description: { text: 'what it is for', none: 'remove the description' },
       priority: 'higher runs first',
       cooldown_ms: 'minimum pause after a run that wrote something',
