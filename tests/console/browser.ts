@@ -41,7 +41,7 @@ interface FileRule {
   readonly [field: string]: unknown;
 }
 
-function demoRules(): FileRule[] {
+export function demoRules(): FileRule[] {
   return readdirSync(join(demoFolder, 'rules'))
     .filter((name) => name.endsWith('.json'))
     .toSorted()

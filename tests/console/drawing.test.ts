@@ -63,7 +63,7 @@ describe.runIf(chromiumPath !== undefined)('drawing', () => {
       flow_json: flow,
     });
     expect(stored.status, stored.text).toBe(200);
-    const visited = await visit(browser, service);
+    const visited = await visit(browser, service, { width: 1900 });
     await visited.page.goto(`${service.base}/#/rules/${id}`);
     await drawn(visited.page, 'spare').waitFor();
     const wires = async (): Promise<string[]> => {

@@ -6,7 +6,6 @@ import '@xyflow/react/dist/base.css';
 import {
   Background,
   type Connection,
-  Controls,
   type OnEdgesChange,
   type OnNodesChange,
   ReactFlow,
@@ -17,6 +16,8 @@ import { takenEdges, useShownRun } from '../live/run-view.ts';
 import { t } from '../strings/index.ts';
 import classes from './canvas.module.css';
 import { AddingPalette, useAdding } from './canvas-adding.tsx';
+import { CanvasControls, FlowMap } from './canvas-overview.tsx';
+import { directionOf } from './canvas-view.ts';
 import { type CanvasWire, DrawnWire, drawnWires, type WireTools, wireUnder } from './canvas-wires.tsx';
 import { drawnFlow, useDraft, useDraftStore } from './draft-store.ts';
 import { moveNodes } from './edit-flow.ts';
@@ -177,13 +178,12 @@ export function Canvas() {
         nodeDragThreshold={dragThresholdPx}
         minZoom={zoom.min}
         maxZoom={zoom.max}
-        fitView
-        fitViewOptions={{ maxZoom: 1, padding: 0.12 }}
         aria-label={words.canvasLabel}
         ariaLabelConfig={ariaLabels}
       >
         <Background gap={22} size={1.2} color="var(--sp-line)" />
-        <Controls showInteractive={false} />
+        <CanvasControls />
+        <FlowMap />
       </ReactFlow>
       {flow.nodes.length <= 2 && !readOnly && <div className={classes['hint']}>{words.emptyHint}</div>}
       {adding !== null && <AddingPalette adding={adding} flow={flow} onChoose={choose} onClose={close} />}
@@ -210,12 +210,14 @@ function drawnNodes(
   problems: Parameters<typeof nodeAria>[1],
 ): CanvasNode[] {
   const known = new Map(before.map((node) => [node.id, node]));
+  const direction = directionOf(flow);
   return flow.nodes.map((node): CanvasNode => {
     const old = known.get(node.id);
     const isSelected = selected.has(node.id);
     const ariaLabel = nodeAria(node, problems);
-    if (old?.data.node === node && old.selected === isSelected && old.ariaLabel === ariaLabel) return old;
-    const data = old?.data.node === node ? old.data : { node };
+    const isSame = old?.data.node === node && old.data.direction === direction;
+    if (isSame && old.selected === isSelected && old.ariaLabel === ariaLabel) return old;
+    const data = isSame ? old.data : { node, direction };
     return { ...old, id: node.id, type: 'flow', position: node.position, data, selected: isSelected, ariaLabel };
   });
 }

@@ -9,6 +9,7 @@ import { readRuleFile, ruleFileText } from '../rules/rule-file.ts';
 import type { StoredRule } from '../server/queries.ts';
 import { CopyIcon, DownIcon, LayoutIcon, PlusIcon, UpIcon } from '../shell/icons.tsx';
 import { t } from '../strings/index.ts';
+import { useShowFlow } from './canvas-overview.tsx';
 import { copiedText, pastedNodes } from './clipboard.ts';
 import { drawnFlow, useDraft, useDraftStore } from './draft-store.ts';
 import { addNode, moveNodes, pasteNodes } from './edit-flow.ts';
@@ -27,6 +28,7 @@ export function EditorTools({ rule, view }: { rule: StoredRule; view: 'canvas' |
   const { history } = useDraft();
   const { selected, readOnly, edit, select } = useEditor();
   const reactFlow = useReactFlow<CanvasNode>();
+  const showFlow = useShowFlow();
   const flow = drawnFlow(history.present);
   useClipboard();
 
@@ -56,8 +58,9 @@ export function EditorTools({ rule, view }: { rule: StoredRule; view: 'canvas' |
         return width === undefined || height === undefined ? [] : [[id, { width, height }]];
       }),
     );
-    store.editFlow((document_) => moveNodes(document_, layoutOf(document_, sizes)));
-    requestAnimationFrame(() => void reactFlow.fitView({ maxZoom: 1, padding: 0.12 }));
+    const pane = document.querySelector('[data-testid="canvas"]')?.getBoundingClientRect() ?? { width: 0, height: 0 };
+    store.editFlow((document_) => moveNodes(document_, layoutOf(document_, sizes, pane)));
+    requestAnimationFrame(showFlow);
   };
   const copy = async (): Promise<void> => {
     const { text, count } = copiedText(flow, selected);

@@ -27,6 +27,7 @@ import { checkContent } from './problems.ts';
 import { ProblemsPanel } from './problems-panel.tsx';
 import { RuleForm } from './rule-form.tsx';
 import { ruleInWords } from './rule-in-words.ts';
+import { RuleSentence } from './rule-sentence.tsx';
 import type { ConsoleCatalogue } from './site-catalogue.ts';
 
 const words = t.editor;
@@ -157,9 +158,9 @@ export function Editor({ rule, catalogue }: EditorParts) {
         <runContext.Provider value={run}>
           <div className={classes['page']}>
             <EditorHeader rule={rule} problems={checked.problems} onSave={() => setDialog('save')} />
-            <p className={classes['sentence']} aria-label={words.sentence.label} data-testid="sentence">
-              {sentence ?? (flow === null && rule.flow_json === null ? words.emptyRule : words.sentence.broken)}
-            </p>
+            <RuleSentence
+              text={sentence ?? (flow === null && rule.flow_json === null ? words.emptyRule : words.sentence.broken)}
+            />
             <EditorNotices rule={rule} run={run} onConflict={() => setDialog('conflict')} />
             <div className={classes['body']}>
               {past === null ? (

@@ -1,6 +1,8 @@
 /** The flow without drawing: every node in the order of the wires, what it does and where it leads. For keyboards, phones and screen readers. */
-import { useShownRun } from '../live/run-view.ts';
+import type { Fields } from '../../../src/rules/issues.ts';
+import { type ShownRun, switchDetails, useShownRun } from '../live/run-view.ts';
 import { nodeView } from '../node/index.ts';
+import { withUnit } from '../parts/number.ts';
 import { t } from '../strings/index.ts';
 import { drawnFlow, useDraft } from './draft-store.ts';
 import { useEditor } from './editor-context.ts';
@@ -8,7 +10,8 @@ import { configOf, entriesOf, type FlowDocument, type FlowNode, nodeOf, textOf, 
 import classes from './flow-list.module.css';
 import { drawnKind, elseOutput, nativeKindOf, outputsOf } from './node-kinds.ts';
 import { nodeTitle } from './node-names.ts';
-import { type ConsoleCatalogue, pointLabel } from './site-catalogue.ts';
+import { type ConsoleCatalogue, type ConsolePoint, pointLabel } from './site-catalogue.ts';
+import { writeStatus } from './write-status.ts';
 
 const words = t.nodes;
 
@@ -40,8 +43,11 @@ export function FlowList() {
               {visited && <span className={classes['soft']}>{words.list.path}</span>}
             </div>
             <ul className={classes['lines']}>
-              {linesOf(node, catalogue).map((line, index) => (
-                <li key={index}>{line}</li>
+              {linesOf(node, catalogue, run).map(({ text, value }, index) => (
+                <li key={index}>
+                  {text}
+                  {value !== null && <strong className={classes['value']}> {value}</strong>}
+                </li>
               ))}
               {outputsOf(node).map((output) => (
                 <li key={`to ${output}`}>{leadsTo(flow, node, output)}</li>
@@ -85,24 +91,71 @@ function leadsTo(flow: FlowDocument, node: FlowNode, output: string): string {
   return name + (targets.length === 0 ? words.list.nothing : words.list.leadsTo(targets.join(', ')));
 }
 
-function linesOf(node: FlowNode, catalogue: ConsoleCatalogue): string[] {
-  const point = (entry: ReturnType<typeof entriesOf>[number], kind: 'measurement' | 'action'): string => {
+interface Line {
+  readonly text: string;
+  /** What the shown run has for it; null where it has nothing. */
+  readonly value: string | null;
+}
+
+/** What the run read or computed under this name. */
+function valueIn(run: ShownRun | null, name: string, unit = ''): string | null {
+  if (run === null || !Object.hasOwn(run.record.variable_values, name)) return null;
+  const value = run.record.variable_values[name];
+  return value === null || value === undefined ? t.runs.unavailable : withUnit(value, unit);
+}
+
+function writtenIn(run: ShownRun | null, node: FlowNode, index: number, unit: string | undefined): string | null {
+  const action = run?.record.actions_executed.filter(({ node_id: id }) => id === node.id)[index];
+  if (run === null || action === undefined) return null;
+  return `${withUnit(action.written ?? action.value, unit)}, ${writeStatus(action, run.kind).text}`;
+}
+
+function resultIn(run: ShownRun | null, node: FlowNode, branch: string): string | null {
+  const result =
+    run === null ? undefined : switchDetails(run.record, node.id)?.branches.find(({ name }) => name === branch);
+  if (result === undefined) return null;
+  return result.result === null ? t.runs.notTried : result.result ? t.runs.true : t.runs.false;
+}
+
+function linesOf(node: FlowNode, catalogue: ConsoleCatalogue, run: ShownRun | null): Line[] {
+  const pointOf = (entry: Fields, kind: 'measurement' | 'action'): ConsolePoint | undefined => {
     const given =
       entry['point_type'] === 'action' || entry['point_type'] === 'measurement' ? entry['point_type'] : kind;
-    const facts = catalogue.point({
+    return catalogue.point({
       instance: Number(entry['instance']),
       point_type: given,
       point: Number(entry['point']),
     });
-    return facts === undefined ? '?' : pointLabel(facts);
   };
+  const labelled = (point: ConsolePoint | undefined): string => (point === undefined ? '?' : pointLabel(point));
   const computed = nodeView(nativeKindOf(node)).computed?.(configOf(node));
+  const named = (entry: Fields): string => textOf(entry['name']);
   return [
-    ...entriesOf(node, 'variables').map((entry) => `${textOf(entry['name'])} ← ${point(entry, 'measurement')}`),
-    ...entriesOf(node, 'parameters').map((entry) => `${textOf(entry['name'])} ← ${textOf(entry['parameter'])}`),
-    ...entriesOf(node, 'assignments').map((entry) => `${textOf(entry['name'])} = ${textOf(entry['expression'])}`),
-    ...entriesOf(node, 'branches').map((entry) => `${textOf(entry['name'])}: ${textOf(entry['when'])}`),
-    ...entriesOf(node, 'writes').map((entry) => `${point(entry, 'action')} = ${textOf(entry['value'])}`),
-    ...(computed === undefined ? [] : [`${computed.name} ← ${computed.from}, ${computed.detail}`]),
+    ...entriesOf(node, 'variables').map((entry) => {
+      const point = pointOf(entry, 'measurement');
+      return { text: `${named(entry)} ← ${labelled(point)}`, value: valueIn(run, named(entry), point?.unit) };
+    }),
+    ...entriesOf(node, 'parameters').map((entry) => ({
+      text: `${named(entry)} ← ${textOf(entry['parameter'])}`,
+      value: valueIn(run, named(entry), catalogue.parameter(textOf(entry['parameter']))?.unit),
+    })),
+    ...entriesOf(node, 'assignments').map((entry) => ({
+      text: `${named(entry)} = ${textOf(entry['expression'])}`,
+      value: valueIn(run, named(entry)),
+    })),
+    ...entriesOf(node, 'branches').map((entry) => ({
+      text: `${named(entry)}: ${textOf(entry['when'])}`,
+      value: resultIn(run, node, named(entry)),
+    })),
+    ...entriesOf(node, 'writes').map((entry, index) => {
+      const point = pointOf(entry, 'action');
+      return {
+        text: `${labelled(point)} = ${textOf(entry['value'])}`,
+        value: writtenIn(run, node, index, point?.unit),
+      };
+    }),
+    ...(computed === undefined
+      ? []
+      : [{ text: `${computed.name} ← ${computed.from}, ${computed.detail}`, value: valueIn(run, computed.name) }]),
   ];
 }

@@ -3,6 +3,7 @@ import { Handle, type Node, type NodeProps, Position, useUpdateNodeInternals } f
 import { memo, useEffect, useRef } from 'react';
 import { type ShownRun, useShownRun } from '../live/run-view.ts';
 import { nodeView } from '../node/index.ts';
+import type { FlowDirection } from './canvas-view.ts';
 import { useEditor } from './editor-context.ts';
 import type { FlowNode as DocumentNode } from './flow-document.ts';
 import classes from './flow-node.module.css';
@@ -11,7 +12,13 @@ import { nodeTitle } from './node-names.ts';
 import { NodeRows } from './node-rows.tsx';
 import type { Problem } from './problems.ts';
 
-export type CanvasNode = Node<{ readonly node: DocumentNode }, 'flow'>;
+export type CanvasNode = Node<{ readonly node: DocumentNode; readonly direction: FlowDirection }, 'flow'>;
+
+/** Where wires come in and go out, by the direction of the flow. */
+const sides = {
+  right: { input: Position.Left, output: Position.Right },
+  down: { input: Position.Top, output: Position.Bottom },
+} as const;
 
 function runState(run: ShownRun | null, id: string): 'visited' | 'passed' | 'skipped' | 'failed' | undefined {
   if (run === null) return undefined;
@@ -20,7 +27,7 @@ function runState(run: ShownRun | null, id: string): 'visited' | 'passed' | 'ski
 }
 
 export const DrawnFlowNode = memo(function DrawnFlowNode({ data, selected }: NodeProps<CanvasNode>) {
-  const { node } = data;
+  const { node, direction } = data;
   const { problems } = useEditor();
   const run = useShownRun();
   const kind = drawnKind(node);
@@ -28,7 +35,7 @@ export const DrawnFlowNode = memo(function DrawnFlowNode({ data, selected }: Nod
   const outputs = outputsOf(node);
   // Wires end at outputs by name: where these change, the places of their dots are read anew.
   const updateNode = useUpdateNodeInternals();
-  const names = outputs.join('\n');
+  const names = [direction, ...outputs].join('\n');
   const drawnNames = useRef(names);
   useEffect(() => {
     if (drawnNames.current === names) return;
@@ -48,7 +55,7 @@ export const DrawnFlowNode = memo(function DrawnFlowNode({ data, selected }: Nod
       data-run={runState(run, node.id)}
       data-node={node.id}
     >
-      {hasInput(node) && <Handle type="target" position={Position.Left} className={classes['handle'] ?? ''} />}
+      {hasInput(node) && <Handle type="target" position={sides[direction].input} className={classes['handle'] ?? ''} />}
       <div className={classes['head']}>
         <span className={classes['mark']} aria-hidden />
         <span className={classes['title']}>{title}</span>
@@ -65,7 +72,7 @@ export const DrawnFlowNode = memo(function DrawnFlowNode({ data, selected }: Nod
         <Handle
           type="source"
           id={outputs[0] ?? 'default'}
-          position={Position.Right}
+          position={sides[direction].output}
           className={classes['handle'] ?? ''}
           data-taken={run?.outputs.has(node.id) === true}
         />

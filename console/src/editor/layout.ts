@@ -1,6 +1,7 @@
-/** Automatic layout: ranks from left to right, by the wires. */
+/** Automatic layout: ranks by the wires, from left to right or downwards, whichever shows more of the flow. */
 import dagre from '@dagrejs/dagre';
 import { isFields } from '../../../src/rules/issues.ts';
+import { boundsOf, type FlowDirection, fittingZoom, type Pane } from './canvas-view.ts';
 import { type FlowDocument, type Position, wiresOf } from './flow-document.ts';
 
 export interface Size {
@@ -8,13 +9,31 @@ export interface Size {
   readonly height: number;
 }
 
-const gap = { rank: 90, node: 36 };
+const gap = { rank: 64, node: 32 };
 const usual: Size = { width: 240, height: 90 };
 
 /** Places by node id; `sizes` are those on the screen, where they are known. */
-export function layoutOf(document: FlowDocument, sizes: ReadonlyMap<string, Size>): Map<string, Position> {
+export function layoutOf(
+  document: FlowDocument,
+  sizes: ReadonlyMap<string, Size>,
+  pane: Pane,
+): ReadonlyMap<string, Position> {
+  const [right, down] = (['right', 'down'] as const).map((direction) => {
+    const places = placesOf(document, sizes, direction);
+    const boxes = [...places].map(([id, place]) => ({ ...place, ...(sizes.get(id) ?? usual) }));
+    return { places, zoom: fittingZoom(boundsOf(boxes), pane) };
+  });
+  if (right === undefined || down === undefined || document.nodes.length === 0) return new Map();
+  return down.zoom > right.zoom ? down.places : right.places;
+}
+
+function placesOf(
+  document: FlowDocument,
+  sizes: ReadonlyMap<string, Size>,
+  direction: FlowDirection,
+): Map<string, Position> {
   const graph = new dagre.graphlib.Graph();
-  graph.setGraph({ rankdir: 'LR', ranksep: gap.rank, nodesep: gap.node });
+  graph.setGraph({ rankdir: direction === 'right' ? 'LR' : 'TB', ranksep: gap.rank, nodesep: gap.node });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const { id } of document.nodes) graph.setNode(id, { ...(sizes.get(id) ?? usual) });
   for (const node of document.nodes)

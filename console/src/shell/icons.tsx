@@ -50,6 +50,7 @@ export const RedoIcon = icon(<path d="m16 5 4 4-4 4M19.5 9H10a5.5 5.5 0 0 0 0 11
 export const LayoutIcon = icon(
   <path d="M3.5 9.5h5v5h-5zM15.5 4h5v5h-5zM15.5 15h5v5h-5zM8.5 12H12M12 6.5v11M12 6.5h3.5M12 17.5h3.5" />,
 );
+export const FitIcon = icon(<path d="M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5" />);
 export const CopyIcon = icon(<path d="M8.5 8.5h11v11h-11zM15.5 8.5v-4h-11v11h4" />);
 export const DownIcon = icon(<path d="M12 4v11m-4.5-4.5L12 15l4.5-4.5M5 20h14" />);
 export const UpIcon = icon(<path d="M12 15V4M7.5 8.5 12 4l4.5 4.5M5 20h14" />);

@@ -35,6 +35,8 @@ export const editor: typeof english = {
   panels: { label: 'Bereich', node: 'Knoten', rule: 'Regel', try: 'Hier ausprobieren', history: 'Verlauf' },
   panelToggle: { open: 'Bereich öffnen', close: 'Bereich schließen' },
   canvasLabel: 'Ablauf der Regel',
+  showFlow: 'Ablauf ab dem Start zeigen',
+  map: 'Übersicht des Ablaufs',
   canvasHelp:
     'Tab: nächster Knoten oder nächste Verbindung. Eingabe: auswählen. /: Knoten hinter dem ausgewählten hinzufügen. Pfeiltasten: bewegen. Entf: löschen. Die Liste zeigt denselben Ablauf als Text.',
   emptyHint: 'Ziehen Sie vom Anschluss von Start an eine leere Stelle, um den ersten Knoten hinzuzufügen.',
@@ -57,6 +59,8 @@ export const editor: typeof english = {
   },
   sentence: {
     label: 'Die Regel in Worten',
+    showAll: 'Alles zeigen',
+    showLess: 'Weniger zeigen',
     broken: 'Beheben Sie die Fehler, um diese Regel in Worten zu sehen.',
     every: (period) => {
       const unit = units[/^1 (s|min|h)$/.exec(period)?.[1] ?? ''];

@@ -31,6 +31,8 @@ export const editor = {
   panels: { label: 'Panel', node: 'Node', rule: 'Rule', try: 'Try it here', history: 'History' },
   panelToggle: { open: 'Open the panel', close: 'Close the panel' },
   canvasLabel: 'Flow of the rule',
+  showFlow: 'Show the flow from its start',
+  map: 'Map of the flow',
   canvasHelp:
     'Tab: next node or wire. Enter: select. /: add a node after the selected one. Arrow keys: move. Delete: remove. The list view shows the same flow as text.',
   emptyHint: 'Drag from the handle of Start to an empty place to add the first node.',
@@ -53,6 +55,8 @@ export const editor = {
   },
   sentence: {
     label: 'The rule in words',
+    showAll: 'Show all',
+    showLess: 'Show less',
     broken: 'Fix the errors to see this rule in plain language.',
     ...englishSentence,
   },

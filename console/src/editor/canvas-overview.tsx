@@ -1,0 +1,56 @@
+/** How much of the flow the canvas shows: it opens readable, and a small map says where one is when it does not fit. */
+import { ControlButton, Controls, MiniMap, useNodesInitialized, useReactFlow, useStore } from '@xyflow/react';
+import { useCallback, useEffect, useRef } from 'react';
+import { FitIcon } from '../shell/icons.tsx';
+import { t } from '../strings/index.ts';
+import { type Box, boundsOf, openingView } from './canvas-view.ts';
+import type { CanvasNode } from './flow-node.tsx';
+
+const words = t.editor;
+
+function boxOf({ position, measured }: Pick<CanvasNode, 'position' | 'measured'>): Box {
+  return { ...position, width: measured?.width ?? 0, height: measured?.height ?? 0 };
+}
+
+/** Shows the flow from its start on, at a readable size. */
+export function useShowFlow(): () => void {
+  const reactFlow = useReactFlow<CanvasNode>();
+  return useCallback(() => {
+    const nodes = reactFlow.getNodes();
+    const pane = document.querySelector('[data-testid="canvas"]')?.getBoundingClientRect();
+    if (nodes.length === 0 || pane === undefined || pane.width === 0) return;
+    const start = nodes.find(({ data }) => data.node.type === 'start');
+    const view = openingView(nodes.map(boxOf), start === undefined ? undefined : boxOf(start), pane);
+    void reactFlow.setViewport(view);
+  }, [reactFlow]);
+}
+
+export function CanvasControls() {
+  const showFlow = useShowFlow();
+  const areMeasured = useNodesInitialized();
+  const wasShown = useRef(false);
+  useEffect(() => {
+    if (!areMeasured || wasShown.current) return;
+    wasShown.current = true;
+    showFlow();
+  }, [areMeasured, showFlow]);
+  return (
+    <Controls showInteractive={false} showFitView={false}>
+      <ControlButton aria-label={words.showFlow} title={words.showFlow} onClick={showFlow}>
+        <FitIcon size={14} />
+      </ControlButton>
+    </Controls>
+  );
+}
+
+/** Only while a part of the flow is out of view. */
+export function FlowMap() {
+  const isBeyond = useStore(({ nodes, transform: [x, y, zoom], width, height }) => {
+    if (nodes.length === 0 || width === 0) return false;
+    const bounds = boundsOf(nodes.map(boxOf));
+    const [left, top] = [bounds.x * zoom + x, bounds.y * zoom + y];
+    return left < 0 || top < 0 || left + bounds.width * zoom > width || top + bounds.height * zoom > height;
+  });
+  if (!isBeyond) return null;
+  return <MiniMap pannable zoomable ariaLabel={words.map} nodeColor="var(--sp-line-strong)" nodeBorderRadius={6} />;
+}

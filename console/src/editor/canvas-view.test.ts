@@ -1,0 +1,52 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Box, boundsOf, directionOf, openingView, readableZoom } from './canvas-view.ts';
+import { newDocument } from './flow-document.ts';
+
+const box = fc.record({
+  x: fc.integer({ min: -5000, max: 5000 }),
+  y: fc.integer({ min: -5000, max: 5000 }),
+  width: fc.integer({ min: 100, max: 300 }),
+  height: fc.integer({ min: 30, max: 400 }),
+});
+const pane = fc.record({ width: fc.integer({ min: 360, max: 2500 }), height: fc.integer({ min: 300, max: 1500 }) });
+
+describe('the opening view', () => {
+  test('is never so small that text is under 11 px, and shows the whole flow where it fits at that size', () => {
+    fc.assert(
+      fc.property(fc.array(box, { minLength: 1, maxLength: 30 }), pane, (boxes, size) => {
+        const view = openingView(boxes, boxes[0], size);
+        expect(view.zoom).toBeGreaterThanOrEqual(readableZoom);
+        expect(12 * view.zoom).toBeGreaterThanOrEqual(11 - 1e-9);
+        expect(view.zoom).toBeLessThanOrEqual(1);
+        const seen = (each: Box): boolean => {
+          const [x, y] = [each.x * view.zoom + view.x, each.y * view.zoom + view.y];
+          return (
+            x >= 0 && y >= 0 && x + each.width * view.zoom <= size.width && y + each.height * view.zoom <= size.height
+          );
+        };
+        const { width, height } = boundsOf(boxes);
+        const fits = width * view.zoom <= size.width - 64 && height * view.zoom <= size.height - 64;
+        if (fits) expect(boxes.every(seen)).toBe(true);
+        const [first] = boxes;
+        if (first !== undefined && first.height * view.zoom <= size.height - 64) expect(seen(first)).toBe(true);
+      }),
+    );
+  });
+});
+
+test('a flow leads down where most of its wires do', () => {
+  const flow = newDocument();
+  const [start, end] = flow.nodes;
+  if (start === undefined || end === undefined) throw new Error('a new flow has two nodes');
+  const wired = (x: number, y: number) => ({
+    ...flow,
+    nodes: [
+      { ...start, position: { x: 0, y: 0 }, data: { config: { wires: { default: [end.id] } } } },
+      { ...end, position: { x, y } },
+    ],
+  });
+  expect(directionOf(wired(300, 100))).toBe('right');
+  expect(directionOf(wired(100, 300))).toBe('down');
+  expect(directionOf({ ...flow, nodes: [start] })).toBe('right');
+});

@@ -1,0 +1,61 @@
+/** Where the canvas opens: the whole flow where its text stays readable, else the part around its start. */
+import { type FlowDocument, nodeOf, type Position, wiresOf } from './flow-document.ts';
+
+export interface Box extends Position {
+  readonly width: number;
+  readonly height: number;
+}
+
+export type Pane = Pick<Box, 'width' | 'height'>;
+export type FlowDirection = 'right' | 'down';
+
+/** The smallest text of a drawn node, as `flow-node.module.css` has it, and the smallest that is shown without being asked for. */
+const textPx = 12;
+const textMinPx = 11;
+export const readableZoom = textMinPx / textPx;
+const edgePx = 32;
+
+/** The zoom at which all of it is seen; never above 1. */
+export function fittingZoom({ width, height }: Pane, pane: Pane): number {
+  return Math.min(1, (pane.width - 2 * edgePx) / width, (pane.height - 2 * edgePx) / height);
+}
+
+export function boundsOf(boxes: readonly Box[]): Box {
+  const left = Math.min(...boxes.map(({ x }) => x));
+  const top = Math.min(...boxes.map(({ y }) => y));
+  const right = Math.max(...boxes.map(({ x, width }) => x + width));
+  const bottom = Math.max(...boxes.map(({ y, height }) => y + height));
+  return { x: left, y: top, width: right - left, height: bottom - top };
+}
+
+/** Offset and zoom; what does not fit is panned to, from `start` on. */
+export function openingView(boxes: readonly Box[], start: Box | undefined, pane: Pane): Position & { zoom: number } {
+  const bounds = boundsOf(boxes);
+  const zoom = Math.max(readableZoom, fittingZoom(bounds, pane));
+  const offset = (low: number, length: number, first: number, firstLength: number, space: number): number => {
+    const spare = space - length * zoom;
+    if (spare >= 2 * edgePx) return spare / 2 - low * zoom;
+    // The start in the middle, unless that leaves an edge empty.
+    const centred = space / 2 - (first + firstLength / 2) * zoom;
+    return Math.min(edgePx - low * zoom, Math.max(space - edgePx - (low + length) * zoom, centred));
+  };
+  const { x, y, width, height } = start ?? boxes[0] ?? bounds;
+  return {
+    x: offset(bounds.x, bounds.width, x, width, pane.width),
+    y: offset(bounds.y, bounds.height, y, height, pane.height),
+    zoom,
+  };
+}
+
+/** Which way most wires lead. */
+export function directionOf(flow: FlowDocument): FlowDirection {
+  let down = 0;
+  for (const node of flow.nodes)
+    for (const target of Object.values(wiresOf(node)).flat()) {
+      const to = nodeOf(flow, target);
+      if (to === undefined) continue;
+      const isDown = to.position.y - node.position.y > Math.abs(to.position.x - node.position.x);
+      down += isDown ? 1 : -1;
+    }
+  return down > 0 ? 'down' : 'right';
+}
