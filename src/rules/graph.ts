@@ -6,6 +6,7 @@ import type { Steps } from '../base/turns.ts';
 import type { ExpressionNode } from './expression/parse.ts';
 import { type Issue, Issues, pointerPart } from './issues.ts';
 import type { FlowLimits } from './limits.ts';
+import { nearestName } from './nearest-name.ts';
 import { nodeKind, type TopologyNode } from './node/index.ts';
 import type { NodeParts } from './node/parts.ts';
 import { comparisonsMaximum, implies } from './shadowed.ts';
@@ -251,6 +252,7 @@ function* checkVariables(
       if (declares !== undefined) declaring.set(declares, (declaring.get(declares) ?? 0n) | (1n << BigInt(position)));
     yield;
   }
+  const names = [...declaring.keys()];
   for (const [position, parsed] of order.entries()) {
     if (!reachable.has(parsed.id)) continue;
     const ran = runs.before[position] ?? 0n;
@@ -260,25 +262,36 @@ function* checkVariables(
       if ((places & ran) !== 0n) return true;
       return places !== 0n && runs.anyBefore(position, (other) => ((places >> BigInt(other)) & 1n) === 1n);
     };
-    checkNodeVariables(parsed, contents[position] ?? [], isDeclared, unread, issues);
+    checkNodeVariables(parsed, contents[position] ?? [], { isDeclared, names }, unread, issues);
     yield;
   }
 }
 
-/** Uses and declarations of one node, in order; `isDeclared` tells what arrives at it. */
+interface Declared {
+  /** What arrives at the node. */
+  readonly isDeclared: (name: string) => boolean;
+  /** Everything that some node declares. */
+  readonly names: readonly string[];
+}
+
+/** Uses and declarations of one node, in order. */
 function checkNodeVariables(
   parsed: ParsedNode,
   content: readonly Step[],
-  isDeclared: (name: string) => boolean,
+  { isDeclared, names }: Declared,
   unread: Unread,
   issues: Issues,
 ): void {
   const own = new Set<string>();
   for (const { uses, declares } of content) {
     for (const { name, path } of uses) {
-      if (own.has(name) || unread.names.has(name) || isDeclared(name)) continue;
+      if (issues.isFull || own.has(name) || unread.names.has(name) || isDeclared(name)) continue;
       const message = `variable '${name}' is not declared on every path to node '${parsed.id}'`;
-      const hint = 'declare it on every path to this node, for example in an input or calculation node before it';
+      const meant = nearestName(name, names);
+      const hint =
+        meant === undefined || meant === name
+          ? 'declare it on every path to this node, for example in an input or calculation node before it'
+          : `did you mean ${meant}?`;
       issues.add('undeclared-variable', path, message, hint, parsed.id);
     }
     if (declares === undefined) continue;

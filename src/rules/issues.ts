@@ -4,6 +4,7 @@
  */
 import { Formulas } from './expression/parse.ts';
 import { flowLimits } from './limits.ts';
+import { nearestName } from './nearest-name.ts';
 
 /** A fault of a flow or trigger, as `details.issues[]` carries it [rules §2.3]. */
 export interface Issue {
@@ -39,6 +40,11 @@ export class Issues {
   readonly places = new WeakMap<object, Place>();
   /** The expressions of the document. */
   readonly formulas = new Formulas();
+
+  /** Nothing more is noted: what is costly to say need not be said. */
+  get isFull(): boolean {
+    return this.list.length > flowLimits.issuesMaximum;
+  }
 
   /** Every issue says what to do about it: the hint is not optional. */
   add(code: string, path: string, message: string, hint: string, nodeId?: string): void {
@@ -95,8 +101,10 @@ export class Reader {
   /** Notes every member that is not in `known`. */
   onlyKnown(known: readonly string[]): void {
     for (const name of Object.keys(this.fields)) {
-      if (!known.includes(name))
-        this.fault('unknown-field', name, `'${name}' is not a known field`, `known fields are ${known.join(', ')}`);
+      if (known.includes(name)) continue;
+      const meant = nearestName(name, known);
+      const hint = meant === undefined ? `known fields are ${known.join(', ')}` : `did you mean ${meant}?`;
+      this.fault('unknown-field', name, `'${name}' is not a known field`, hint);
     }
   }
 

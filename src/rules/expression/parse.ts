@@ -3,6 +3,7 @@
  * strings, no property access, nothing evaluated while parsing. Precedence from loose to tight:
  * `?:`, `||`, `&&`, comparisons, `+ -`, `* / %`, unary `- !`, `^` (to the right; -2^2 is -4).
  */
+import { nearestName } from '../nearest-name.ts';
 import { type FunctionName, functionTable, isFunctionName } from './function-table.ts';
 
 /** Longest expression in characters, and deepest nesting of operators and parentheses. */
@@ -282,8 +283,10 @@ class Descent {
       throw new ParseStop('expression-syntax', `'${token.text}' is a function; call it as ${token.text}(…)`, token.at);
     }
     if (!isFunctionName(token.text)) {
-      const known = Object.keys(functionTable).join(', ');
-      throw new ParseStop('unknown-function', `there is no function '${token.text}'; known are ${known}`, token.at);
+      const known = Object.keys(functionTable);
+      const meant = nearestName(token.text, known);
+      const way = meant === undefined ? `known are ${known.join(', ')}` : `did you mean ${meant}?`;
+      throw new ParseStop('unknown-function', `there is no function '${token.text}'; ${way}`, token.at);
     }
     const args = this.#arguments();
     this.#checkCall(token, token.text, args);

@@ -1,0 +1,39 @@
+/** The known name that a misspelt one most likely means. */
+
+/** A document may have thousands of names of a hundred letters: so much is looked at for a hint. */
+const lettersMax = 32;
+const namesMax = 200;
+
+/** Undefined where none is near: at most a third of its letters differ, by insertion, deletion, exchange or another letter. */
+export function nearestName(word: string, known: Iterable<string>): string | undefined {
+  if (word.length > lettersMax) return undefined;
+  const farthest = Math.max(1, Math.floor(word.length / 3));
+  let best: { readonly name: string; readonly distance: number } | undefined;
+  let seen = 0;
+  for (const name of known) {
+    if (Math.abs(name.length - word.length) > farthest) continue;
+    if (++seen > namesMax) break;
+    const distance = editDistance(word.toLowerCase(), name.toLowerCase());
+    if (distance <= farthest && distance < (best?.distance ?? Number.POSITIVE_INFINITY)) best = { name, distance };
+  }
+  return best?.name;
+}
+
+/** Letters to insert, delete, replace or exchange with their neighbour. */
+export function editDistance(one: string, other: string): number {
+  let before: number[] = [];
+  let last = Array.from({ length: other.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= one.length; row++) {
+    const next = [row];
+    for (let column = 1; column <= other.length; column++) {
+      const differs = one[row - 1] === other[column - 1] ? 0 : 1;
+      let least = Math.min((last[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1, (last[column - 1] ?? 0) + differs);
+      const isExchange =
+        row > 1 && column > 1 && one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
+      if (isExchange) least = Math.min(least, (before[column - 2] ?? 0) + 1);
+      next.push(least);
+    }
+    [before, last] = [last, next];
+  }
+  return last[other.length] ?? 0;
+}
