@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Box, boundsOf, directionOf, openingView, readableZoom } from './canvas-view.ts';
+import { type Box, boundsOf, openingView, readableZoom, wireDirection } from './canvas-view.ts';
 import { newDocument } from './flow-document.ts';
 
 const box = fc.record({
@@ -46,7 +46,7 @@ test('a flow leads down where most of its wires do', () => {
       { ...end, position: { x, y } },
     ],
   });
-  expect(directionOf(wired(300, 100))).toBe('right');
-  expect(directionOf(wired(100, 300))).toBe('down');
-  expect(directionOf({ ...flow, nodes: [start] })).toBe('right');
+  expect(wireDirection(wired(300, 100))).toBe('right');
+  expect(wireDirection(wired(100, 300))).toBe('down');
+  expect(wireDirection({ ...flow, nodes: [start] })).toBe('right');
 });

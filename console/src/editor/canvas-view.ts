@@ -7,7 +7,7 @@ export interface Box extends Position {
 }
 
 export type Pane = Pick<Box, 'width' | 'height'>;
-export type FlowDirection = 'right' | 'down';
+export type DrawnDirection = 'right' | 'down';
 
 /** The smallest text of a drawn node, as `flow-node.module.css` has it, and the smallest that is shown without being asked for. */
 const textPx = 12;
@@ -48,7 +48,7 @@ export function openingView(boxes: readonly Box[], start: Box | undefined, pane:
 }
 
 /** Which way most wires lead. */
-export function directionOf(flow: FlowDocument): FlowDirection {
+export function wireDirection(flow: FlowDocument): DrawnDirection {
   let down = 0;
   for (const node of flow.nodes)
     for (const target of Object.values(wiresOf(node)).flat()) {

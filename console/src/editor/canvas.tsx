@@ -17,7 +17,7 @@ import { t } from '../strings/index.ts';
 import classes from './canvas.module.css';
 import { AddingPalette, useAdding } from './canvas-adding.tsx';
 import { CanvasControls, FlowMap } from './canvas-overview.tsx';
-import { directionOf } from './canvas-view.ts';
+import { wireDirection } from './canvas-view.ts';
 import { type CanvasWire, DrawnWire, drawnWires, type WireTools, wireUnder } from './canvas-wires.tsx';
 import { drawnFlow, useDraft, useDraftStore } from './draft-store.ts';
 import { moveNodes } from './edit-flow.ts';
@@ -210,7 +210,7 @@ function drawnNodes(
   problems: Parameters<typeof nodeAria>[1],
 ): CanvasNode[] {
   const known = new Map(before.map((node) => [node.id, node]));
-  const direction = directionOf(flow);
+  const direction = wireDirection(flow);
   return flow.nodes.map((node): CanvasNode => {
     const old = known.get(node.id);
     const isSelected = selected.has(node.id);

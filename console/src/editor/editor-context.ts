@@ -1,7 +1,7 @@
 /** What the parts of the editor share: the site, what is wrong, what is selected, and who may change it. */
 import { createContext, useContext } from 'react';
 import type { Topology } from '../../../src/rules/topology.ts';
-import type { Problem } from './problems.ts';
+import { type Problem, problemsAt } from './problems.ts';
 import type { ConsoleCatalogue } from './site-catalogue.ts';
 
 export interface EditorView {
@@ -14,9 +14,21 @@ export interface EditorView {
   select(ids: readonly string[]): void;
   /** Selects the node and, where a path is given, puts the cursor into the field of that path. */
   edit(nodeId: string, path?: string): void;
+  /** Fields that somebody has been in, by path: what is missing in others is no error to show yet. */
+  readonly touched: ReadonlySet<string>;
+  touch(path: string): void;
 }
 
 export const editorContext = createContext<EditorView | null>(null);
+
+/** The error to show at a field of the flow. */
+export function useFieldErrors(): (path: string) => string | undefined {
+  const { problems, touched } = useEditor();
+  return (path) =>
+    problemsAt(problems, 'flow', path).find(
+      ({ severity, isMissing }) => severity === 'error' && (!isMissing || touched.has(path)),
+    )?.message;
+}
 
 export function useEditor(): EditorView {
   const view = useContext(editorContext);

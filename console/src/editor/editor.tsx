@@ -109,17 +109,23 @@ function useEditorView(
     },
     [panel, chosenRun, show],
   );
+  const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
+  const touch = useCallback(
+    (path: string) => setTouched((before) => (before.has(path) ? before : new Set([...before, path]))),
+    [],
+  );
   const edit = useCallback(
     (nodeId: string, path?: string) => {
       setSelected(new Set([nodeId]));
       show('node');
+      if (path !== undefined) touch(path);
       focusField(path ?? 'label');
     },
-    [show],
+    [show, touch],
   );
   return useMemo(
-    () => ({ catalogue, problems: checked.problems, topology: checked.topology, selected, readOnly, select, edit }),
-    [catalogue, checked, selected, readOnly, select, edit],
+    () => ({ catalogue, ...checked, selected, readOnly, select, edit, touched, touch }),
+    [catalogue, checked, selected, readOnly, select, edit, touched, touch],
   );
 }
 

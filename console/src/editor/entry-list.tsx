@@ -4,12 +4,13 @@ import type { ReactNode } from 'react';
 import type { Fields } from '../../../src/rules/issues.ts';
 import { PlusIcon, TrashIcon } from '../shell/icons.tsx';
 import { t } from '../strings/index.ts';
-import { useDraftStore } from './draft-store.ts';
+import { drawnFlow, useDraft, useDraftStore } from './draft-store.ts';
 import { setConfig } from './edit-flow.ts';
-import { useEditor } from './editor-context.ts';
+import { useEditor, useFieldErrors } from './editor-context.ts';
 import { entriesOf, type FlowNode } from './flow-document.ts';
 import classes from './inspector.module.css';
-import { configPath, problemsAt } from './problems.ts';
+import { configPath } from './problems.ts';
+import { type VisibleName, visibleNames } from './visible-names.ts';
 
 export interface NodeForm {
   readonly node: FlowNode;
@@ -20,7 +21,7 @@ export interface NodeForm {
 /** Reads and changes one list of a node's config. */
 export function useEntries({ node, index }: NodeForm, list: string) {
   const store = useDraftStore();
-  const { problems } = useEditor();
+  const errorAt = useFieldErrors();
   const entries = entriesOf(node, list);
   const put = (next: readonly Fields[], about?: string): void =>
     store.editFlow((flow) => setConfig(flow, node.id, list, next), about);
@@ -37,11 +38,16 @@ export function useEntries({ node, index }: NodeForm, list: string) {
     path: (at: number, field: string): string => configPath(index, list, at, field),
     /** What the parser says of one field, or of the entry as a whole. */
     error(at: number, field: string, own = true): string | undefined {
-      const said = problemsAt(problems, 'flow', configPath(index, list, at, field));
-      const whole = own ? [] : problemsAt(problems, 'flow', configPath(index, list, at));
-      return [...said, ...whole].find(({ severity }) => severity === 'error')?.message;
+      return errorAt(configPath(index, list, at, field)) ?? (own ? undefined : errorAt(configPath(index, list, at)));
     },
   };
+}
+
+/** What an expression of the node may use. */
+export function useNames({ node }: NodeForm): VisibleName[] {
+  const { history } = useDraft();
+  const { catalogue } = useEditor();
+  return visibleNames(drawnFlow(history.present), node.id, catalogue);
 }
 
 function merged(entry: Fields, members: Fields): Fields {

@@ -1,7 +1,8 @@
 /** A field for an expression [rules §5.1]: completes names and functions and shows errors while you type. */
 import { Textarea } from '@mantine/core';
 import { type KeyboardEvent, useId, useRef, useState } from 'react';
-import { functionTable } from '../../../src/rules/expression/function-table.ts';
+import { type FunctionName, functionTable, isFunctionName } from '../../../src/rules/expression/function-table.ts';
+import type { functionHelp } from '../strings/function-help.ts';
 import { t } from '../strings/index.ts';
 import classes from './expression-field.module.css';
 import type { VisibleName } from './visible-names.ts';
@@ -27,18 +28,52 @@ interface FieldParts {
   readonly onChange: (value: string) => void;
 }
 
-const functions: readonly Suggestion[] = Object.entries(functionTable).map(([name, facts]) => ({
-  insert: facts.maximumArguments === 0 ? `${name}()` : `${name}(`,
-  name: `${name}(${facts.maximumArguments === 0 ? '' : '…'})`,
-  source: words.functionHint,
-}));
+type FunctionHelp = typeof functionHelp;
+
+function functionSuggestions(help: FunctionHelp | null): Suggestion[] {
+  return Object.entries(functionTable).map(([name, facts]) => {
+    const known = help !== null && isFunctionName(name) ? help[name] : undefined;
+    return {
+      insert: facts.maximumArguments === 0 ? `${name}()` : `${name}(`,
+      name: known?.signature ?? `${name}(${facts.maximumArguments === 0 ? '' : '…'})`,
+      source: known?.about ?? words.functionHint,
+    };
+  });
+}
+
+/** The innermost function whose arguments the caret is in. */
+function callAround(text: string, caret: number): FunctionName | null {
+  let depth = 0;
+  for (let at = caret - 1; at >= 0; at--) {
+    if (text[at] === ')') depth++;
+    else if (text[at] === '(' && depth-- === 0) {
+      const name = wordBefore(text, at);
+      if (isFunctionName(name)) return name;
+      depth = 0;
+    }
+  }
+  return null;
+}
+
+/** Fetched when a field is first used; until then, and where it cannot be had, names and places of arguments have to do. */
+function useFunctionHelp() {
+  const [help, setHelp] = useState<FunctionHelp | null>(null);
+  const fetchHelp = (): void => {
+    if (help !== null) return;
+    import('../strings/function-help.ts').then(
+      (fetched) => setHelp(fetched.functionHelp),
+      () => undefined,
+    );
+  };
+  return { help, fetchHelp };
+}
 
 /** The word that ends at the caret. */
 function wordBefore(text: string, caret: number): string {
   return /[A-Za-z_][A-Za-z0-9_]*$/.exec(text.slice(0, caret))?.[0] ?? '';
 }
 
-function suggestionsFor(word: string, names: readonly VisibleName[]): Suggestion[] {
+function suggestionsFor(word: string, names: readonly VisibleName[], help: FunctionHelp | null): Suggestion[] {
   const wanted = word.toLowerCase();
   const own = names.map(
     ({ name, source, unit }): Suggestion => ({
@@ -47,7 +82,9 @@ function suggestionsFor(word: string, names: readonly VisibleName[]): Suggestion
       source: unit === '' || unit === '1' ? source : `${source} [${unit}]`,
     }),
   );
-  const found = [...own, ...functions].filter(({ insert }) => insert.toLowerCase().includes(wanted) && insert !== word);
+  const found = [...own, ...functionSuggestions(help)].filter(
+    ({ insert }) => insert.toLowerCase().includes(wanted) && insert !== word,
+  );
   const rank = ({ insert }: Suggestion): number => (insert.toLowerCase().startsWith(wanted) ? 0 : 1);
   return found.toSorted((a, b) => rank(a) - rank(b)).slice(0, suggestionsMax);
 }
@@ -59,7 +96,10 @@ export function ExpressionField(parts: FieldParts) {
   /** The word that is being completed; null while the list is closed. */
   const [word, setWord] = useState<string | null>(null);
   const [at, setAt] = useState(0);
-  const shown = word === null ? [] : suggestionsFor(word, names);
+  const { help, fetchHelp } = useFunctionHelp();
+  /** The function whose arguments are being typed. */
+  const [call, setCall] = useState<FunctionName | null>(null);
+  const shown = word === null ? [] : suggestionsFor(word, names, help);
   const isOpen = shown.length > 0;
 
   const complete = (suggestion: Suggestion | undefined): void => {
@@ -111,7 +151,12 @@ export function ExpressionField(parts: FieldParts) {
         aria-controls={isOpen ? listId : undefined}
         aria-activedescendant={isOpen ? `${listId}-${Math.min(at, shown.length - 1)}` : undefined}
         onKeyDown={onKeyDown}
-        onBlur={() => setWord(null)}
+        onFocus={fetchHelp}
+        onBlur={() => {
+          setWord(null);
+          setCall(null);
+        }}
+        onSelect={({ currentTarget }) => setCall(callAround(currentTarget.value, currentTarget.selectionStart))}
         onChange={(event) => {
           const text = event.currentTarget.value.replaceAll('\n', ' ');
           const typed = wordBefore(text, event.currentTarget.selectionStart);
@@ -120,6 +165,11 @@ export function ExpressionField(parts: FieldParts) {
           setWord(typed === '' ? null : typed);
         }}
       />
+      {call !== null && help !== null && (
+        <p className={classes['help']} data-testid="function-help">
+          <code>{help[call].signature}</code>: {help[call].about}
+        </p>
+      )}
       {isOpen && (
         <div id={listId} role="listbox" aria-label={words.suggestions} className={classes['list']}>
           {shown.map((suggestion, index) => (

@@ -3,7 +3,7 @@ import { Handle, type Node, type NodeProps, Position, useUpdateNodeInternals } f
 import { memo, useEffect, useRef } from 'react';
 import { type ShownRun, useShownRun } from '../live/run-view.ts';
 import { nodeView } from '../node/index.ts';
-import type { FlowDirection } from './canvas-view.ts';
+import type { DrawnDirection } from './canvas-view.ts';
 import { useEditor } from './editor-context.ts';
 import type { FlowNode as DocumentNode } from './flow-document.ts';
 import classes from './flow-node.module.css';
@@ -12,7 +12,7 @@ import { nodeTitle } from './node-names.ts';
 import { NodeRows } from './node-rows.tsx';
 import type { Problem } from './problems.ts';
 
-export type CanvasNode = Node<{ readonly node: DocumentNode; readonly direction: FlowDirection }, 'flow'>;
+export type CanvasNode = Node<{ readonly node: DocumentNode; readonly direction: DrawnDirection }, 'flow'>;
 
 /** Where wires come in and go out, by the direction of the flow. */
 const sides = {

@@ -32,14 +32,22 @@ export function Inspector() {
 
 function NodeInspector({ node, index, flow }: NodeForm & { flow: FlowDocument }) {
   const store = useDraftStore();
-  const { readOnly, select, problems } = useEditor();
+  const { readOnly, select, problems, touch } = useEditor();
   const kind = nativeKindOf(node);
   const { title, about, parts, fields } = nodeView(kind);
   const whole = problems.filter(
     (problem) => problem.part === 'flow' && problem.node_id === node.id && isOfWhole(problem.path, index),
   );
   return (
-    <section className={classes['form']} aria-label={nodeTitle(node)} data-testid="inspector">
+    <section
+      className={classes['form']}
+      aria-label={nodeTitle(node)}
+      data-testid="inspector"
+      onBlur={({ target }) => {
+        const path = target.closest('[data-path]')?.getAttribute('data-path');
+        if (typeof path === 'string') touch(path);
+      }}
+    >
       <div>
         <h2 className={classes['head']}>{title}</h2>
         <p className={classes['about']}>{about}</p>

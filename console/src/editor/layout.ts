@@ -1,7 +1,7 @@
 /** Automatic layout: ranks by the wires, from left to right or downwards, whichever shows more of the flow. */
 import dagre from '@dagrejs/dagre';
 import { isFields } from '../../../src/rules/issues.ts';
-import { boundsOf, type FlowDirection, fittingZoom, type Pane } from './canvas-view.ts';
+import { boundsOf, type DrawnDirection, fittingZoom, type Pane } from './canvas-view.ts';
 import { type FlowDocument, type Position, wiresOf } from './flow-document.ts';
 
 export interface Size {
@@ -30,7 +30,7 @@ export function layoutOf(
 function placesOf(
   document: FlowDocument,
   sizes: ReadonlyMap<string, Size>,
-  direction: FlowDirection,
+  direction: DrawnDirection,
 ): Map<string, Position> {
   const graph = new dagre.graphlib.Graph();
   graph.setGraph({ rankdir: direction === 'right' ? 'LR' : 'TB', ranksep: gap.rank, nodesep: gap.node });

@@ -1,5 +1,5 @@
 /** The form of each kind of node: what its `config` holds [rules §4.2], in fields. */
-import { ActionIcon, Select, TextInput } from '@mantine/core';
+import { Select, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { isVariableName } from '../../../src/rules/expression/parse.ts';
 import type { Fields } from '../../../src/rules/issues.ts';
@@ -7,19 +7,19 @@ import type { NodeField, PartName } from '../node/view.ts';
 import { withUnit } from '../parts/number.ts';
 import { NumberField } from '../parts/number-field.tsx';
 import { t } from '../strings/index.ts';
+import { DecisionForm } from './decision-form.tsx';
 import { drawnFlow, useDraft, useDraftStore } from './draft-store.ts';
-import { setBranches, setConfig } from './edit-flow.ts';
-import { declarations, type NamePlace, renameBranch, renameVariable } from './edit-names.ts';
-import { useEditor } from './editor-context.ts';
-import { AddEntry, EntryGroup, type NodeForm, RemoveEntry, useEntries } from './entry-list.tsx';
+import { setConfig } from './edit-flow.ts';
+import { declarations, type NamePlace, renameVariable } from './edit-names.ts';
+import { useEditor, useFieldErrors } from './editor-context.ts';
+import { AddEntry, EntryGroup, type NodeForm, RemoveEntry, useEntries, useNames } from './entry-list.tsx';
 import { ExpressionField } from './expression-field.tsx';
 import { configOf, textOf } from './flow-document.ts';
 import classes from './inspector.module.css';
 import { type NameFault, NameField } from './name-field.tsx';
-import { elseOutput } from './node-kinds.ts';
 import { PointPicker } from './point-picker.tsx';
-import { configPath, problemsAt } from './problems.ts';
-import { declaredNames, type VisibleName, visibleNames } from './visible-names.ts';
+import { configPath } from './problems.ts';
+import { declaredNames } from './visible-names.ts';
 
 const words = t.nodes;
 
@@ -39,12 +39,6 @@ function nameFor(pointName: string, taken: readonly string[]): string {
   const usable = isVariableName(base) ? base : `${base}_value`;
   if (!taken.includes(usable)) return usable;
   for (let number = 2; ; number++) if (!taken.includes(`${usable}_${number}`)) return `${usable}_${number}`;
-}
-
-function useNames({ node }: NodeForm): VisibleName[] {
-  const { history } = useDraft();
-  const { catalogue } = useEditor();
-  return visibleNames(drawnFlow(history.present), node.id, catalogue);
 }
 
 function InputForm(form: NodeForm) {
@@ -177,100 +171,6 @@ function parameterFacts(facts: { value: number; unit: string | undefined } | und
   return facts === undefined ? undefined : withUnit(facts.value, facts.unit);
 }
 
-function DecisionForm(form: NodeForm) {
-  const store = useDraftStore();
-  const { readOnly } = useEditor();
-  const names = useNames(form);
-  const { entries, error, path, change } = useEntries(form, 'branches');
-  const { node } = form;
-  const put = (next: readonly Fields[]): void => store.editFlow((flow) => setBranches(flow, node.id, next));
-  const swap = (at: number, by: number): void => {
-    const next = [...entries];
-    const [moved] = next.splice(at, 1);
-    if (moved !== undefined) next.splice(at + by, 0, moved);
-    put(next);
-  };
-  return (
-    <EntryGroup legend={words.branches}>
-      {entries.map((entry, at) => {
-        const name = textOf(entry['name']);
-        const others = entries.filter((_, position) => position !== at).map((other) => textOf(other['name']));
-        return (
-          <div key={at} className={classes['entry']}>
-            <div className={classes['entryHead']}>
-              <NameField
-                label={words.branch}
-                name={name}
-                readOnly={readOnly}
-                path={path(at, 'name')}
-                error={error(at, 'name', false)}
-                faultOf={(text) => branchFault(text, others)}
-                onRename={(to) =>
-                  store.editFlow((flow) => renameBranch(flow, node.id, at, to), `${node.id} branch ${at}`)
-                }
-              />
-              {!readOnly && (
-                <>
-                  <Step label={words.up(name)} disabled={at === 0} onClick={() => swap(at, -1)}>
-                    ↑
-                  </Step>
-                  <Step label={words.down(name)} disabled={at === entries.length - 1} onClick={() => swap(at, 1)}>
-                    ↓
-                  </Step>
-                </>
-              )}
-              <RemoveEntry name={name} onRemove={() => put(entries.filter((_, position) => position !== at))} />
-            </div>
-            <ExpressionField
-              label={words.when}
-              value={textOf(entry['when'])}
-              names={names}
-              readOnly={readOnly}
-              path={path(at, 'when')}
-              error={error(at, 'when')}
-              onChange={(when) => change(at, { when })}
-            />
-          </div>
-        );
-      })}
-      <AddEntry label={words.addBranch} onAdd={() => put([...entries, { name: freshBranch(entries), when: '' }])} />
-      <p className={classes['about']}>{words.elseNote}</p>
-    </EntryGroup>
-  );
-}
-
-/** Two branches of one name could not be told apart, nor could their wires. */
-function branchFault(text: string, others: readonly string[]): NameFault | null {
-  const faults = words.nameFaults;
-  if (text === '') return { message: faults.empty, onLeave: false };
-  if (text === elseOutput) return { message: faults.else, onLeave: false };
-  return others.includes(text) ? { message: faults.branch, onLeave: false } : null;
-}
-
-function Step({
-  label,
-  disabled,
-  onClick,
-  children,
-}: {
-  label: string;
-  disabled: boolean;
-  onClick: () => void;
-  children: ReactNode;
-}) {
-  return (
-    <ActionIcon variant="subtle" color="gray" size="lg" aria-label={label} disabled={disabled} onClick={onClick}>
-      {children}
-    </ActionIcon>
-  );
-}
-
-function freshBranch(entries: readonly Fields[]): string {
-  const names = entries.map((entry) => textOf(entry['name']));
-  for (let number = entries.length + 1; ; number++)
-    if (!names.includes(words.newBranch(number))) return words.newBranch(number);
-}
-
 function CalculationForm(form: NodeForm) {
   const { readOnly } = useEditor();
   const outer = useNames(form);
@@ -359,7 +259,8 @@ export function FieldsForm({ fields, ...form }: NodeForm & { readonly fields: re
 
 function FieldControl({ field, ...form }: NodeForm & { readonly field: NodeField }) {
   const store = useDraftStore();
-  const { problems, readOnly } = useEditor();
+  const { readOnly } = useEditor();
+  const errorAt = useFieldErrors();
   const names = useNames(form);
   const { node, index } = form;
   const { name, label, hint, control } = field;
@@ -369,7 +270,7 @@ function FieldControl({ field, ...form }: NodeForm & { readonly field: NodeField
     label,
     readOnly,
     'data-path': path,
-    error: problemsAt(problems, 'flow', path)[0]?.message,
+    error: errorAt(path),
     ...(hint === undefined ? {} : { description: hint }),
   };
   const set = (next: string | undefined): void =>

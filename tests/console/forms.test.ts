@@ -1,0 +1,131 @@
+/// <reference lib="dom" />
+/** The forms of nodes, in a real browser: errors when they are due, names that are meant, functions with their help, conditions by parts. */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { TestService } from '../e2e/running-service.ts';
+import { violations } from './axe.ts';
+import { chromiumPath, launch, startDemo, type Visit, visit } from './browser.ts';
+import { choose, untilText } from './steps.ts';
+
+const at = (column: number) => ({ x: 260 * column, y: 0 });
+const flow = {
+  nodes: [
+    { id: 'start', type: 'start', position: at(0), data: { config: { wires: { default: ['read'] } } } },
+    {
+      id: 'read',
+      type: 'input',
+      position: at(1),
+      data: {
+        config: {
+          variables: [{ name: 'soc', instance: 4, point_type: 'measurement', point: 1 }],
+          wires: { default: ['decide'] },
+        },
+      },
+    },
+    {
+      id: 'decide',
+      type: 'decision',
+      position: at(2),
+      data: { config: { branches: [{ name: 'full', when: 'soc > 90' }], wires: { full: ['end'], else: ['end'] } } },
+    },
+    { id: 'end', type: 'end', position: at(3) },
+  ],
+  edges: [],
+};
+
+describe.runIf(chromiumPath !== undefined)('forms of nodes', () => {
+  let service: TestService;
+  let browser: Browser;
+  beforeAll(async () => {
+    service = await startDemo();
+    browser = await launch();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+    service?.folders.remove();
+  });
+
+  async function opened(node: string): Promise<Visit> {
+    const made = await service.command('POST', '/rules', { name: `Forms ${Math.random()}` });
+    const id = Number(made.body['data']?.['id']);
+    const trigger_config = { type: 'interval', interval_ms: 1000 };
+    const stored = await service.command('PUT', `/rules/${id}`, { trigger_config, flow_json: flow });
+    expect(stored.status, stored.text).toBe(200);
+    const visited = await visit(browser, service);
+    await visited.page.goto(`${service.base}/#/rules/${id}`);
+    await visited.page.locator(`[data-node="${node}"]`).click();
+    await visited.page.getByTestId('inspector').waitFor();
+    return visited;
+  }
+
+  test('what is missing is asked for in words, and only after somebody was in the field', async () => {
+    const { page, context, complaints } = await opened('read');
+    const inspector = page.getByTestId('inspector');
+    await inspector.getByRole('button', { name: 'Add a point' }).click();
+    await untilText(page.getByTestId('problems'), /Choose a point\./);
+    expect(await inspector.innerText()).not.toMatch(/Choose a point\.|Enter a name\.|must be/);
+    const field = inspector.getByLabel('Point', { exact: true }).nth(1);
+    await field.focus();
+    await field.press('Tab');
+    await untilText(inspector, /Choose a point\./);
+    expect(await inspector.innerText()).not.toMatch(/whole number/);
+    // The panel leads to the field, and the field says it then.
+    await page
+      .getByTestId('problems')
+      .getByRole('button', { name: /Enter a name\./ })
+      .click();
+    await untilText(inspector, /Enter a name\./);
+    expect(await violations(page)).toEqual([]);
+    await choose(page, 'Point', /load · active_power/, 1);
+    await untilText(page.getByTestId('problems'), /No errors|warning/);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('a misspelt name or function is answered with the one that is meant', async () => {
+    const { page, context } = await opened('decide');
+    const when = page.getByLabel('Taken when');
+    await when.fill('sco > 90');
+    await untilText(page.getByTestId('problems'), /did you mean soc\?/);
+    await when.fill('histeresis(soc, 90, 80) == 1');
+    await untilText(page.getByTestId('problems'), /did you mean hysteresis\?/);
+    await context.close();
+  });
+
+  test('completion shows what a function takes and does, and so does the field while its arguments are typed', async () => {
+    const { page, context, complaints } = await opened('decide');
+    const when = page.getByLabel('Taken when');
+    await when.fill('');
+    await when.pressSequentially('hys');
+    const option = page.getByRole('option', { name: /hysteresis\(x, on_above, off_below\)/ });
+    await untilText(option, /1 above the first, 0 below the second/);
+    await option.click();
+    await when.pressSequentially('soc, max(80, 70), ');
+    await untilText(page.getByTestId('function-help'), /^hysteresis\(x, on_above, off_below\): 1 above/);
+    expect(await violations(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('a condition is put together from point, comparison, value, release and duration', async () => {
+    const { page, context, complaints } = await opened('decide');
+    await page.getByRole('button', { name: 'Build a condition…' }).click();
+    const builder = page.getByTestId('condition-builder');
+    await choose(page, 'Compared', /^soc · battery · soc/);
+    await choose(page, 'Holds when it is', 'below');
+    await builder.getByLabel('Value (%)').fill('40');
+    await untilText(builder.getByTestId('built-condition'), /^soc < 40$/);
+    await builder.getByLabel('Lets go at (%)').fill('35');
+    await untilText(builder, /Let go above the value\./);
+    expect(await builder.getByRole('button', { name: 'Use this condition' }).isDisabled()).toBe(true);
+    await builder.getByLabel('Lets go at (%)').fill('45');
+    await builder.getByLabel('For seconds').fill('60');
+    expect(await violations(page)).toEqual([]);
+    await builder.getByRole('button', { name: 'Use this condition' }).click();
+    expect(await page.getByLabel('Taken when').inputValue()).toBe('held(hysteresis(-soc, -40, -45) == 1, 60)');
+    await untilText(page.getByTestId('problems'), /No errors/);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+});
