@@ -66,16 +66,17 @@ export const listQuery = strict({
   search: Type.Optional(Type.String({ maxLength: 128 })),
   include: Type.Optional(Type.Literal('status')),
 });
+export const outcome = Type.Union([word('acted'), word('no_action'), word('skipped'), word('failed')]);
 export const historyQuery = strict({
   before: Type.Optional(executionId),
   limit: Type.Optional(pageSize),
   from: Type.Optional(moment),
   to: Type.Optional(moment),
   changes: Type.Optional(Type.Literal('true')),
+  outcome: Type.Optional(outcome),
 });
 export const deleteQuery = strict({ confirmed: Type.Optional(Type.Literal('true')) });
 
-export const outcome = Type.Union([word('acted'), word('no_action'), word('skipped'), word('failed')]);
 export const pointNumber = Type.Integer({ minimum: 0, maximum: 4_294_967_295 });
 const testedPoint = { instance: pointNumber, point: pointNumber };
 /** The tests of a rule [rules §11]. */

@@ -67,6 +67,13 @@ test('[rules §2.6] only changes: a run that decides like the one before is left
   expect(await turns(decisions, { from: at(1) })).toEqual([[4, 2], null]);
 });
 
+test('[rules §2.6] of one outcome, alone and together with changes', async () => {
+  expect(await turns(decisions, { outcome: 'acted' })).toEqual([[4, 0], null]);
+  expect(await turns(decisions, { outcome: 'acted', changes: '' })).toEqual([[4, 1, 0], null]);
+  expect(await turns(decisions, { outcome: 'acted', changes: '', limit: '1' })).toEqual([[4], 4]);
+  expect(await turns(decisions, { outcome: 'failed' })).toEqual([[], null]);
+});
+
 test('[rules §2.6] a page of changes looks through 1000 runs, and names where the next one begins', async () => {
   expect(scannedRunsMax).toBe(1000);
   const quiet = (runs: number) => ['acted', ...Array.from({ length: runs - 1 }, () => 'no_action')];

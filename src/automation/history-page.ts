@@ -1,4 +1,4 @@
-/** A page of a rule's executions [rules §2.6]: newest first, before an execution, in a span of time, or only where the decision changed. */
+/** A page of a rule's executions [rules §2.6]: newest first, before an execution, in a span of time, of one outcome, or only where the decision changed. */
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { firstIdAt } from '../base/id.ts';
@@ -10,7 +10,7 @@ import { parsedOrNull } from './rule-view.ts';
 import type { HistoryReader } from './store/history-store.ts';
 
 const defaultLimit = 20;
-/** Executions that one page of changes looks through. */
+/** Executions that one page of changes, or of one outcome, looks through. */
 export const scannedRunsMax = 1000;
 
 interface HistoryPage {
@@ -26,7 +26,7 @@ export async function historyPage(
   clock: Clock,
 ): Promise<HistoryPage> {
   const limit = Number(query['limit'] ?? defaultLimit);
-  const { from, to, before, changes } = query;
+  const { from, to, before, changes, outcome } = query;
   const fromMs = from === undefined ? Number.NEGATIVE_INFINITY : queryTime('from', from);
   const toMs = to === undefined ? Number.POSITIVE_INFINITY : queryTime('to', to);
   if (fromMs > toMs) throw new Fault('invalid-input', 'query /from: must not be after to');
@@ -34,7 +34,8 @@ export async function historyPage(
   const first = from === undefined ? '' : firstIdAt(fromMs);
   const end = to === undefined ? before : firstIdAt(toMs + 1);
   const cursor = before !== undefined && end !== undefined && before < end ? before : end;
-  const scanned = changes === 'true' ? scannedRunsMax : limit;
+  const isFiltered = changes === 'true' || outcome !== undefined;
+  const scanned = isFiltered ? scannedRunsMax : limit;
   // One more than asked for tells whether a further page exists, and what the oldest one follows.
   const found: FoundRun[] = [];
   const pace = createPace(clock);
@@ -44,7 +45,11 @@ export async function historyPage(
   }
   const inSpan = found.filter(({ id }) => id === null || id >= first);
   const seen = inSpan.slice(0, scanned);
-  const fitting = changes === 'true' ? seen.filter((run, at) => run.decision !== found[at + 1]?.decision) : seen;
+  const fitting = seen.filter(
+    (run, at) =>
+      (changes !== 'true' || run.decision !== found[at + 1]?.decision) &&
+      (outcome === undefined || run.outcome === outcome),
+  );
   const shown = fitting.slice(0, limit);
   const last = fitting.length > limit ? shown.at(-1) : seen.at(-1);
   const hasMore = fitting.length > limit || inSpan.length > scanned;
@@ -56,11 +61,13 @@ interface FoundRun {
   readonly id: string | null;
   /** Equal texts are equal decisions. */
   readonly decision: string | null;
+  readonly outcome: unknown;
 }
 
 function foundRun(record: unknown): FoundRun {
-  if (!isObject(record) || typeof record['execution_id'] !== 'string') return { record, id: null, decision: null };
-  return { record, id: record['execution_id'], decision: decisionOf(record) };
+  if (!isObject(record) || typeof record['execution_id'] !== 'string')
+    return { record, id: null, decision: null, outcome: null };
+  return { record, id: record['execution_id'], decision: decisionOf(record), outcome: record['outcome'] };
 }
 
 /** What the rule decided, without the numbers: how it ended, the way through its flow, and what became of its writes. */

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestService } from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
 import { chromiumPath, demoRules, installRules, launch, startDemo, visit } from './browser.ts';
-import { untilText } from './steps.ts';
+import { choose, untilText } from './steps.ts';
 
 /** The smallest text of the drawn nodes, in pixels of the screen. */
 const smallestText = (page: Page): Promise<number> =>
@@ -107,6 +107,81 @@ describe.runIf(chromiumPath !== undefined)('reading a rule', () => {
     await canvas.scrollIntoViewIfNeeded();
     await expect.poll(() => isInView(page, 'start')).toBe(true);
     expect(await smallestText(page)).toBeGreaterThanOrEqual(11);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('a draft is never drawn with the runs of the stored rule: it is evaluated on live values', async () => {
+    const { page, context, complaints } = await visit(browser, service, { width: 2400, height: 1100 });
+    await page.goto(`${service.base}/#/rules/${id}`);
+    const sign = page.getByTestId('shown-run');
+    await untilText(sign, /Shown: the last run, live/);
+    await page.locator('[data-node="level"]').click();
+    const when = page.getByLabel('Taken when').first();
+    await when.fill('soc < 100');
+    await untilText(sign, /what the draft would do on live values\. Nothing ran/);
+    // The charge is 55 %: the stored branch was false, the draft's is true.
+    await untilText(page.locator('[data-node="level"]'), /soc < 100[\s\S]*soc = 5\d(\.\d+)?[\s\S]*✓ true/);
+    await untilText(page.getByTestId('canvas'), /would be sent/);
+    await when.fill('soc <');
+    await untilText(sign, /Fix the errors/);
+    expect(await page.locator('[data-node="level"]').innerText()).not.toMatch(/true|false/);
+    // A run of the past is drawn on its own flow, whatever the draft is.
+    await when.fill('soc < 100');
+    await page.getByRole('tab', { name: 'History' }).click();
+    await page.getByTestId('history').locator('button[data-outcome]').first().click();
+    await untilText(page.locator('[data-node="level"]'), /critical == 1/);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('the state of a rule says why it is not running: distances, rest of the time, decisions', async () => {
+    const { page, context, complaints } = await visit(browser, service);
+    await page.goto(`${service.base}/#/rules/${id}`);
+    await page.getByRole('button', { name: /why is it not running now/ }).click();
+    const why = page.getByTestId('why-not');
+    await untilText(why, /Waiting for the next interval\.[\s\S]*Due (now|in \d+ s)\./);
+    await untilText(why, /critical: critical == 1 is false \(critical = 0\)/);
+    expect(await violations(page)).toEqual([]);
+    const [alarm] = demoRules().filter(({ name }) => name === 'Grid import alarm');
+    if (alarm === undefined) throw new Error('the demo has no rule of that name');
+    await installRules(service, [alarm]);
+    await page.goto(`${service.base}/#/rules`);
+    await untilText(
+      page.locator('tr', { hasText: 'Grid import alarm' }),
+      /grid · active_power: [\d.]+ kW, moved by [\d.]+ kW of 1 kW/,
+    );
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('runs collapse while nothing changes, are filtered and found by time, and a slider goes through them', async () => {
+    const { page, context, complaints } = await visit(browser, service);
+    await page.goto(`${service.base}/#/rules/${id}?panel=%22history%22`);
+    const history = page.getByTestId('history');
+    const rows = history.locator('button[data-outcome]');
+    // A rule that decides the same every second is one row.
+    await untilText(rows.first(), /since \d/);
+    expect(await rows.count()).toBeLessThan(5);
+    await history.getByLabel('Only changes of the decision').uncheck();
+    await expect.poll(() => rows.count()).toBeGreaterThan(10);
+    const slider = history.getByLabel('Run shown on the canvas');
+    await slider.focus();
+    await slider.press('ArrowLeft');
+    await untilText(page.getByTestId('shown-run'), /Shown: the run of/);
+    const second = await rows.nth(1).getAttribute('aria-pressed');
+    expect(second).toBe('true');
+    await slider.press('ArrowLeft');
+    await expect.poll(() => rows.nth(2).getAttribute('aria-pressed')).toBe('true');
+
+    await choose(page, 'Outcome', 'Failed');
+    await untilText(history, /No runs recorded/);
+    await choose(page, 'Outcome', 'all');
+    await history.getByLabel('Go to time').fill('2020-01-01T00:00:00');
+    await expect.poll(() => rows.count()).toBe(0);
+    await history.getByLabel('Go to time').fill('');
+    await expect.poll(() => rows.count()).toBeGreaterThan(10);
+    expect(await violations(page)).toEqual([]);
     expect(complaints).toEqual([]);
     await context.close();
   });

@@ -298,7 +298,15 @@ console.log(JSON.stringify([dummy.description(), dummy.options.map(({ flags }) =
 `);
   expect(answer).toEqual([
     'read the executions of a rule, newest first',
-    ['--before <text>', '--limit <number>', '--from <text>', '--to <text>', '--changes <text>', '--json'],
+    [
+      '--before <text>',
+      '--limit <number>',
+      '--from <text>',
+      '--to <text>',
+      '--changes <text>',
+      '--outcome <text>',
+      '--json',
+    ],
   ]);
   expect(change.files).toHaveLength(2);
 });

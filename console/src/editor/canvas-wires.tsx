@@ -85,10 +85,8 @@ export const DrawnWire = memo(function DrawnWire(parts: EdgeProps<CanvasWire>) {
 /** Places along a wire that are looked at: enough to meet a node of usual size on a wire across the screen. */
 const wireSamples = 40;
 
-/** The wire that runs under a node the longest; null where none does. */
-export function wireUnder(frame: HTMLElement, wires: readonly CanvasWire[], nodeId: string): FlowWire | null {
-  const box = frame.querySelector(`.react-flow__node[data-id="${CSS.escape(nodeId)}"]`)?.getBoundingClientRect();
-  if (box === undefined) return null;
+/** The wire that runs the longest under a place on the screen; null where none does. */
+export function wireUnder(frame: HTMLElement, wires: readonly CanvasWire[], box: DOMRect): FlowWire | null {
   let found: { id: string; share: number } | null = null;
   for (const path of frame.querySelectorAll<SVGPathElement>('.react-flow__edge-path')) {
     const id = path.closest('.react-flow__edge')?.getAttribute('data-id');

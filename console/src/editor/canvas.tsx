@@ -10,6 +10,7 @@ import {
   type OnNodesChange,
   ReactFlow,
   useNodesState,
+  useReactFlow,
 } from '@xyflow/react';
 import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { takenEdges, useShownRun } from '../live/run-view.ts';
@@ -102,13 +103,17 @@ function useDragging(
   wires: readonly CanvasWire[],
   setUnder: (wire: FlowWire | null) => void,
 ) {
+  const reactFlow = useReactFlow<CanvasNode>();
   const store = useDraftStore();
   const over = (dragged: readonly CanvasNode[]): FlowWire | null => {
     const [node, another] = dragged;
     if (frame.current === null || node === undefined || another !== undefined) return null;
-    return canSplice(drawnFlow(store.state().history.present), node.id)
-      ? wireUnder(frame.current, wires, node.id)
-      : null;
+    if (!canSplice(drawnFlow(store.state().history.present), node.id)) return null;
+    // From where it was let go: what is drawn may lag behind.
+    const { x, y } = reactFlow.flowToScreenPosition(node.position);
+    const zoom = reactFlow.getZoom();
+    const { width = 0, height = 0 } = node.measured ?? {};
+    return wireUnder(frame.current, wires, new DOMRect(x, y, width * zoom, height * zoom));
   };
   return {
     onDrag: (dragged: readonly CanvasNode[]): void => setUnder(over(dragged)),

@@ -8,8 +8,8 @@ import { useLastRun } from '../live/stream.ts';
 import { Moment } from '../parts/moment.tsx';
 import { Tag } from '../parts/tag.tsx';
 import { ShadowItem, useRuleActions } from '../rules/rule-actions.tsx';
-import { outcomeOf, reasonsOf, stateOf } from '../rules/rule-words.ts';
-import { type StoredRule, useRuleName, useRuleStatus } from '../server/queries.ts';
+import { outcomeOf, stateOf } from '../rules/rule-words.ts';
+import { type StoredRule, useRuleStatus } from '../server/queries.ts';
 import { BackIcon, MoreIcon, RedoIcon, UndoIcon } from '../shell/icons.tsx';
 import { useOfferedCommands } from '../shell/page-commands.ts';
 import { t } from '../strings/index.ts';
@@ -17,6 +17,7 @@ import { useDraft, useDraftStore } from './draft-store.ts';
 import classes from './editor.module.css';
 import { useEditor } from './editor-context.ts';
 import type { Problem } from './problems.ts';
+import { WhyNotChip } from './why-not-chip.tsx';
 
 const words = t.editor;
 
@@ -152,7 +153,6 @@ function StateSign({ rule }: { rule: StoredRule }) {
   const status = useRuleStatus(rule.id).data;
   const pushed = useLastRun(rule.id);
   const newest = useHistory(rule.id).data?.pages[0]?.list[0];
-  const nameOf = useRuleName();
   if (status === undefined) return null;
   const state = stateOf(status);
   const last = pushed ?? status.last_run;
@@ -163,9 +163,12 @@ function StateSign({ rule }: { rule: StoredRule }) {
   return (
     <>
       {/* A rule that waits after a failed run is not well. */}
-      <Tag tone={isTrouble && state.tone === 'good' ? 'calm' : state.tone} title={reasonsOf(status, nameOf).join(' ')}>
-        {state.text}
-      </Tag>
+      <WhyNotChip
+        status={status}
+        text={state.text}
+        tone={isTrouble && state.tone === 'good' ? 'calm' : state.tone}
+        record={record}
+      />
       {last !== null && outcome !== null && isTrouble && (
         <span className={classes['trouble']} data-testid="last-trouble">
           <Tag tone={outcome.tone} title={trouble}>

@@ -1,9 +1,10 @@
 /** The editor of one rule: what it says in words, the flow as drawing or list, and the panel beside it. */
-import { Button, SegmentedControl, Tabs } from '@mantine/core';
+import { SegmentedControl, Tabs } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { ReactFlowProvider } from '@xyflow/react';
 import { type ReactNode, useCallback, useDeferredValue, useEffect, useMemo, useState } from 'react';
+import type { Topology } from '../../../src/rules/topology.ts';
 import { parseTrigger } from '../../../src/rules/trigger/parse.ts';
 import { type PanelName, panels } from '../addresses.ts';
 import { after } from '../clock.ts';
@@ -11,11 +12,11 @@ import { useChosenRun, useHistory } from '../history/history-queries.ts';
 import { type AnyRecord, runContext, type ShownRun, shownRun } from '../live/run-view.ts';
 import { useLastRun, useWatch } from '../live/stream.ts';
 import { later } from '../parts/later.tsx';
-import { fullTime } from '../parts/moment.tsx';
 import { type StoredRule, useRuleVariables } from '../server/queries.ts';
 import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
 import { t } from '../strings/index.ts';
+import { logicOf, useDraftRun } from '../trial/draft-run.ts';
 import type { Content } from './draft-history.ts';
 import { useDraft, useDraftStore } from './draft-store.ts';
 import classes from './editor.module.css';
@@ -23,11 +24,13 @@ import { type EditorView, editorContext, useEditor } from './editor-context.ts';
 import { EditorHeader } from './editor-header.tsx';
 import { EditorNotices } from './editor-notices.tsx';
 import { EditorTools } from './editor-tools.tsx';
+import { readDocument } from './flow-document.ts';
 import { checkContent } from './problems.ts';
 import { ProblemsPanel } from './problems-panel.tsx';
 import { RuleForm } from './rule-form.tsx';
 import { ruleInWords } from './rule-in-words.ts';
 import { RuleSentence } from './rule-sentence.tsx';
+import { ShownSign } from './shown-sign.tsx';
 import type { ConsoleCatalogue } from './site-catalogue.ts';
 
 const words = t.editor;
@@ -42,15 +45,23 @@ const TrialPanel = later(async () => (await import('../trial/trial-panel.tsx')).
 const HistoryPanel = later(async () => (await import('../history/history-panel.tsx')).HistoryPanel);
 /** Once the rule is shown the rest comes too, while the service is there to give it. */
 const restAfterMs = 1000;
-const rest = [Inspector, TrialPanel, HistoryPanel, FlowList, Canvas];
+const rest = [Inspector, HistoryPanel, Canvas];
 
 interface EditorParts {
   readonly rule: StoredRule;
   readonly catalogue: ConsoleCatalogue;
 }
 
-/** The last run, or the one that was chosen, or the trial. */
-function useRun(ruleId: number, trial: AnyRecord | null, chosen: string | null, hidden: boolean): ShownRun | null {
+interface ShownParts {
+  readonly trial: AnyRecord | null;
+  readonly chosen: string | null;
+  readonly hidden: boolean;
+  /** Null where the drawing is the stored flow. */
+  readonly draft: { readonly run: ShownRun | null } | null;
+}
+
+/** The last run, or the one that was chosen, or the trial; of a draft what it would do. */
+function useRun(ruleId: number, { trial, chosen, hidden, draft }: ShownParts): ShownRun | null {
   const pushed = useLastRun(ruleId);
   const history = useHistory(ruleId);
   const variables = useRuleVariables(ruleId);
@@ -60,10 +71,22 @@ function useRun(ruleId: number, trial: AnyRecord | null, chosen: string | null, 
     if (trial !== null) return shownRun(trial, 'trial');
     if (chosen !== null) return past === null ? null : shownRun(past, 'history');
     if (hidden) return null;
+    if (draft !== null) return draft.run;
     // Until one is pushed, the newest that is recorded is the last one known.
     const last = pushed ?? newest;
     return last === undefined ? null : shownRun(last, 'live', variables.data);
-  }, [trial, chosen, past, hidden, newest, pushed, variables.data]);
+  }, [trial, chosen, past, hidden, draft, newest, pushed, variables.data]);
+}
+
+/** What the draft would do, where it is not the stored flow. */
+function useDrawnDraft(rule: StoredRule, content: Content, topology: Topology | null, catalogue: ConsoleCatalogue) {
+  const stored = useMemo(
+    () => logicOf(rule.flow_json === null ? null : readDocument(rule.flow_json)),
+    [rule.flow_json],
+  );
+  const isOther = useMemo(() => logicOf(content.flow) !== stored, [content.flow, stored]);
+  const run = useDraftRun({ rule, content, topology, catalogue }, isOther);
+  return useMemo(() => (isOther ? { run } : null), [isOther, run]);
 }
 
 /** The parser's result for the draft, and the draft as a sentence. Deferred, so that typing stays responsive. */
@@ -140,22 +163,23 @@ export function Editor({ rule, catalogue }: EditorParts) {
   const [trial, setTrial] = useState<AnyRecord | null>(null);
   const [hidden, setHidden] = useState(false);
   useWatch(useMemo(() => [rule.id], [rule.id]));
-  const run = useRun(rule.id, trial, where.chosenRun ?? null, hidden);
+  const draft = useDrawnDraft(rule, content, checked.topology, catalogue);
+  const run = useRun(rule.id, { trial, chosen: where.chosenRun ?? null, hidden, draft });
   useUndoKeys(store.undo, store.redo);
   useEffect(() => after(restAfterMs, () => void Promise.all(rest.map((part) => part.preload()))), []);
-  // What saves a draft is there before the service may go away.
+  // What tries and saves a draft is there before the service may go away.
   useEffect(() => {
-    if (isDirty) void Promise.all([SaveDialog.preload(), ConflictDialog.preload()]);
+    if (isDirty) void Promise.all([TrialPanel, SaveDialog, ConflictDialog].map((part) => part.preload()));
   }, [isDirty]);
   const toLive = (): void => {
     setTrial(null);
     setHidden(false);
     where.show(where.panel);
   };
-  const past = pastRevision(run, rule);
+  const past = pastRevision(run, rule, draft !== null);
   const stage = (
     <Stage rule={rule} show={where.show}>
-      <ShownSign run={run} hidden={hidden} onLive={toLive} onHide={() => setHidden(true)} />
+      <ShownSign run={run} hidden={hidden} isDraft={draft !== null} onLive={toLive} onHide={() => setHidden(true)} />
     </Stage>
   );
   return (
@@ -189,9 +213,10 @@ export function Editor({ rule, catalogue }: EditorParts) {
   );
 }
 
-/** The revision of a run that is not the stored one: the run is drawn on that. */
-function pastRevision(run: ShownRun | null, { revision }: StoredRule): number | null {
-  return run?.kind === 'history' && run.record.rule_revision !== revision ? run.record.rule_revision : null;
+/** The revision of a run that is not the one drawn: the run is drawn on that. */
+function pastRevision(run: ShownRun | null, { revision }: StoredRule, isDraft: boolean): number | null {
+  if (run?.kind !== 'history') return null;
+  return isDraft || run.record.rule_revision !== revision ? run.record.rule_revision : null;
 }
 
 interface StageParts {
@@ -282,43 +307,6 @@ function SidePanel({ rule, content, where: { panel, chosenRun, show }, onTrial }
         )}
       </div>
     </aside>
-  );
-}
-
-interface SignParts {
-  readonly run: ShownRun | null;
-  readonly hidden: boolean;
-  readonly onLive: () => void;
-  readonly onHide: () => void;
-}
-
-/** Which run the drawing shows. */
-function ShownSign({ run, hidden, onLive, onHide }: SignParts) {
-  const text =
-    run === null
-      ? hidden
-        ? t.runs.hidden
-        : t.runs.none
-      : run.kind === 'live'
-        ? t.runs.shownLive
-        : run.kind === 'trial'
-          ? t.runs.shownTrial
-          : t.runs.shownRun(fullTime(run.record.started_at));
-  return (
-    <div className={classes['shown']} data-testid="shown-run">
-      <span>{text}</span>
-      {run?.kind === 'live' ? (
-        <Button size="compact-xs" variant="default" onClick={onHide}>
-          {t.runs.hide}
-        </Button>
-      ) : (
-        (run !== null || hidden) && (
-          <Button size="compact-xs" variant="default" onClick={onLive}>
-            {t.runs.backToLive}
-          </Button>
-        )
-      )}
-    </div>
   );
 }
 

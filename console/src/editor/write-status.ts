@@ -12,8 +12,8 @@ export function writeStatus(
   if (action.success)
     return {
       ok: true,
-      text: kind === 'trial' ? words.wouldSend : words.accepted,
-      hint: kind === 'trial' ? '' : words.acceptedHint,
+      text: kind === 'trial' || kind === 'draft' ? words.wouldSend : words.accepted,
+      hint: kind === 'trial' || kind === 'draft' ? '' : words.acceptedHint,
     };
   const reason = action.reason ?? '';
   const text =

@@ -17,7 +17,8 @@ import { mayAudit, mayManage } from '../session/token.ts';
 import { t } from '../strings/index.ts';
 import { triggerView } from '../trigger/index.ts';
 import classes from './history-panel.module.css';
-import { useChosenRun, useHistory } from './history-queries.ts';
+import { type RunFilter, useChosenRun, useRunList } from './history-queries.ts';
+import { RunFilters, Scrubber } from './run-filters.tsx';
 
 const words = t.runs;
 
@@ -30,21 +31,24 @@ interface PanelParts {
 }
 
 export function HistoryPanel({ ruleId, catalogue, chosen, onChoose }: PanelParts) {
-  const history = useHistory(ruleId);
-  const hasNew = useNewRuns(ruleId, history.dataUpdatedAt);
-  const records = history.data?.pages.flatMap((page) => page.list) ?? [];
+  const [filter, setFilter] = useState<RunFilter>({ onlyChanges: true, outcome: null, untilMs: null });
+  const runs = useRunList(ruleId, filter);
+  const hasNew = useNewRuns(ruleId, runs.dataUpdatedAt);
+  const records = runs.data?.pages.flatMap((page) => page.list) ?? [];
   const shown = useChosenRun(ruleId, chosen);
-  if (history.isPending) return <Skeleton height={200} aria-label={t.common.loading} />;
-  if (history.isError) return <Failure error={history.error} onRetry={() => void history.refetch()} />;
+  if (runs.isPending) return <Skeleton height={200} aria-label={t.common.loading} />;
+  if (runs.isError) return <Failure error={runs.error} onRetry={() => void runs.refetch()} />;
   return (
     <Stack gap="sm" data-testid="history">
       <Text size="xs" c="dimmed">
         {words.history.lead}
       </Text>
+      <RunFilters filter={filter} onFilter={setFilter} />
       {/* Always there: a row must not move away under the hand that points at it. */}
-      <Button size="compact-sm" variant="default" disabled={!hasNew} onClick={() => void history.refetch()}>
+      <Button size="compact-sm" variant="default" disabled={!hasNew} onClick={() => void runs.refetch()}>
         {hasNew ? words.history.refresh : words.history.upToDate}
       </Button>
+      <Scrubber records={records} chosen={chosen} onChoose={onChoose} />
       {shown !== null && (
         <div className={classes['shown']}>
           <Text fw={600} size="sm">
@@ -55,10 +59,11 @@ export function HistoryPanel({ ruleId, catalogue, chosen, onChoose }: PanelParts
       )}
       {records.length === 0 && <Text size="sm">{words.history.empty}</Text>}
       <ul className={classes['list']}>
-        {records.map((record) => (
+        {records.map((record, at) => (
           <li key={record.execution_id}>
             <RunRow
               record={record}
+              until={filter.onlyChanges && filter.outcome === null ? (records[at - 1]?.started_at ?? null) : undefined}
               catalogue={catalogue}
               chosen={record.execution_id === chosen}
               onChoose={() => onChoose(record.execution_id === chosen ? null : record.execution_id)}
@@ -66,8 +71,8 @@ export function HistoryPanel({ ruleId, catalogue, chosen, onChoose }: PanelParts
           </li>
         ))}
       </ul>
-      {history.hasNextPage && (
-        <Button variant="default" loading={history.isFetchingNextPage} onClick={() => void history.fetchNextPage()}>
+      {runs.hasNextPage && (
+        <Button variant="default" loading={runs.isFetchingNextPage} onClick={() => void runs.fetchNextPage()}>
           {words.history.more}
         </Button>
       )}
@@ -91,12 +96,14 @@ export function triggerWords(record: AnyRecord, catalogue: ConsoleCatalogue): st
 
 interface RowParts {
   readonly record: RunRecord;
+  /** When a later run decided otherwise: null while none has, undefined where the row is one run alone. */
+  readonly until: string | null | undefined;
   readonly catalogue: ConsoleCatalogue;
   readonly chosen: boolean;
   readonly onChoose: () => void;
 }
 
-function RunRow({ record, catalogue, chosen, onChoose }: RowParts) {
+function RunRow({ record, until, catalogue, chosen, onChoose }: RowParts) {
   const outcome = outcomeOf(record.outcome);
   const { actions_executed: actions } = record;
   const accepted = actions.filter(({ success }) => success).length;
@@ -111,7 +118,9 @@ function RunRow({ record, catalogue, chosen, onChoose }: RowParts) {
       <span className={classes['rowHead']}>
         <Tag tone={outcome.tone}>{outcome.text}</Tag>
         <span className={classes['time']} title={fullTime(record.started_at)}>
-          {clockTime(record.started_at)}
+          {until === undefined
+            ? clockTime(record.started_at)
+            : words.history.span(clockTime(record.started_at), until === null ? null : clockTime(until))}
         </span>
       </span>
       <span className={classes['rowText']}>

@@ -1,5 +1,5 @@
 /** The executions of a rule as the service keeps them, newest first. */
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { automation } from '../../../src/api/automation.ts';
 import { call } from '../server/calls.ts';
 
@@ -15,6 +15,32 @@ export function useHistory(ruleId: number) {
       historyOf(ruleId, { limit: pageSize, ...(pageParam === null ? {} : { before: pageParam }) }),
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.next_before,
+    staleTime: 0,
+  });
+}
+
+export interface RunFilter {
+  /** Only runs that decided otherwise than the one before. */
+  readonly onlyChanges: boolean;
+  readonly outcome: 'acted' | 'no_action' | 'skipped' | 'failed' | null;
+  /** Runs that had started by then; null for all. */
+  readonly untilMs: number | null;
+}
+
+/** The list of runs as it is filtered. */
+export function useRunList(ruleId: number, { onlyChanges, outcome, untilMs }: RunFilter) {
+  const filter = {
+    ...(onlyChanges ? { changes: 'true' } : {}),
+    ...(outcome === null ? {} : { outcome }),
+    ...(untilMs === null ? {} : { to: new Date(untilMs).toISOString() }),
+  };
+  return useInfiniteQuery({
+    queryKey: ['rule', ruleId, 'runs', filter],
+    queryFn: ({ pageParam }) =>
+      historyOf(ruleId, { ...filter, limit: pageSize, ...(pageParam === null ? {} : { before: pageParam }) }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.next_before,
+    placeholderData: keepPreviousData,
     staleTime: 0,
   });
 }

@@ -16,7 +16,8 @@ export type AnyRecord = RunRecord | ExecutionRecord;
 
 export interface ShownRun {
   readonly record: AnyRecord;
-  readonly kind: 'live' | 'history' | 'trial';
+  /** `draft`: what the drawing would do on live values; nothing ran. */
+  readonly kind: 'live' | 'history' | 'trial' | 'draft';
   readonly visited: ReadonlySet<string>;
   /** Output taken by node; nodes without choice take `default`. */
   readonly outputs: ReadonlyMap<string, string>;

@@ -13,13 +13,14 @@ import {
 } from '@mantine/core';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type KeyboardEvent, useMemo, useRef, useState } from 'react';
+import type { PointRef } from '../../../src/site/catalogue.ts';
 import { useLastRun, useWatch } from '../live/stream.ts';
 import { Failure } from '../parts/failure.tsx';
 import { inWords, Moment, useNowMs } from '../parts/moment.tsx';
 import page from '../parts/page.module.css';
 import table from '../parts/table.module.css';
 import { Notice, Tag } from '../parts/tag.tsx';
-import { type ListedRule, useRuleName, useRules, useScheduler } from '../server/queries.ts';
+import { type ListedRule, useRuleName, useRules, useScheduler, useSite } from '../server/queries.ts';
 import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
 import { MoreIcon, PlayIcon, PlusIcon, SearchIcon } from '../shell/icons.tsx';
@@ -30,6 +31,7 @@ import { ShadowItem, useRuleActions } from './rule-actions.tsx';
 import { type Filter, filters, type Sort, shownRules, sorts } from './rule-order.ts';
 import { needsAttention, outcomeOf, reasonsOf, stateOf } from './rule-words.ts';
 import classes from './rules-page.module.css';
+import { distancesOf } from './why-not.ts';
 
 const words = t.rules;
 
@@ -199,6 +201,7 @@ function RuleRow({ rule, manage }: { rule: ListedRule; manage: boolean }) {
   const { id, name, description, status } = rule;
   const nameOf = useRuleName();
   const state = stateOf(status);
+  const nameOfPoint = usePointName();
   const missing = status?.points.filter((point) => point.current_value === null).length ?? 0;
   return (
     <tr data-rule={id} className={classes['row']}>
@@ -212,7 +215,11 @@ function RuleRow({ rule, manage }: { rule: ListedRule; manage: boolean }) {
         <Tag tone={state.tone}>{state.text}</Tag>
         {state.word !== 'waiting' || missing > 0 || needsAttention(rule) ? (
           <div className={classes['why']}>{reasonsOf(status, nameOf).join(' ')}</div>
-        ) : null}
+        ) : (
+          status !== null &&
+          status !== undefined &&
+          rule.enabled && <div className={classes['why']}>{distancesOf(status, nameOfPoint).join(' ')}</div>
+        )}
       </td>
       <td className={classes['narrow']}>
         <LastRun rule={rule} />
@@ -223,6 +230,18 @@ function RuleRow({ rule, manage }: { rule: ListedRule; manage: boolean }) {
       <td>{manage && <RowActions rule={rule} />}</td>
     </tr>
   );
+}
+
+/** Names of watched points, from the site as the console knows it. */
+function usePointName() {
+  const { data } = useSite();
+  return ({ instance, point_type: kind, point: id }: PointRef) => {
+    const found = data?.instances.find((each) => each.id === instance);
+    const point = found?.points.find((each) => each.id === id && each.kind === kind);
+    return found === undefined || point === undefined
+      ? undefined
+      : { label: `${found.name} · ${point.name}`, unit: point.unit };
+  };
 }
 
 function LastRun({ rule }: { rule: ListedRule }) {

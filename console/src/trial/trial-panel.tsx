@@ -2,10 +2,9 @@
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import type { Topology } from '../../../src/rules/topology.ts';
-import { parseTrigger } from '../../../src/rules/trigger/parse.ts';
 import { nowMs } from '../clock.ts';
 import type { Content } from '../editor/draft-history.ts';
-import { type ConsoleCatalogue, type ConsolePoint, pointLabel } from '../editor/site-catalogue.ts';
+import { type ConsoleCatalogue, pointLabel } from '../editor/site-catalogue.ts';
 import { RunDetails } from '../history/history-panel.tsx';
 import { type AnyRecord, useShownRun } from '../live/run-view.ts';
 import { useLastRun } from '../live/stream.ts';
@@ -14,7 +13,8 @@ import { NumberField } from '../parts/number-field.tsx';
 import { Notice } from '../parts/tag.tsx';
 import { useRuleVariables } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
-import { evaluateTrial, prepareTrial, type TrialRule } from './evaluate.ts';
+import { evaluateTrial } from './evaluate.ts';
+import { preparedTrial, readsOf } from './trial-rule.ts';
 
 const words = t.runs.trial;
 
@@ -27,32 +27,8 @@ interface TrialParts {
   readonly onResult: (record: AnyRecord | null) => void;
 }
 
-interface Read {
-  readonly point: ConsolePoint;
-  readonly names: string;
-}
-
-/** The points that the flow reads, each once, with the names it reads them under. */
-function readsOf(topology: Topology, catalogue: ConsoleCatalogue): Read[] {
-  const names = new Map<ConsolePoint, Set<string>>();
-  for (const node of topology.nodes.values())
-    for (const read of 'variables' in node ? (node.variables ?? []) : []) {
-      const point = catalogue.point(read);
-      if (point !== undefined) names.set(point, (names.get(point) ?? new Set()).add(read.name));
-    }
-  return [...names].map(([point, known]) => ({ point, names: [...known].join(', ') }));
-}
-
 type TrialRead = ReturnType<typeof readsOf>[number];
 type TrialValues = ReadonlyMap<number, number | null>;
-
-function prepared({ ruleId, revision, content, topology, catalogue }: TrialParts): TrialRule | null {
-  if (topology === null) return null;
-  const parsed = content.trigger_config === null ? null : parseTrigger(content.trigger_config, catalogue);
-  const trigger = parsed?.ok === true ? parsed.trigger : null;
-  const source = { id: ruleId, revision, priority: content.priority, cooldownMs: content.cooldown_ms, trigger };
-  return prepareTrial(source, topology, catalogue);
-}
 
 /** What the inputs of a trial are filled with: live values, else those of the last run. */
 function useFill(reads: readonly TrialRead[], ruleId: number, setValues: (values: TrialValues) => void): () => void {
@@ -81,7 +57,7 @@ export function TrialPanel(parts: TrialParts) {
   const [evaluations, setEvaluations] = useState(0);
   const lastMs = useRef(0);
   const rule = useMemo(
-    () => prepared(parts),
+    () => preparedTrial(parts),
     [topology, catalogue, content.trigger_config, content.cooldown_ms, content.priority],
   );
   const reads = useMemo(() => (topology === null ? [] : readsOf(topology, catalogue)), [topology, catalogue]);

@@ -57,6 +57,7 @@ export const ruleCommands = [
         text: 'only executions that decided otherwise than the one before',
         value: 'true',
       },
+      outcome: 'only executions that ended like this',
     },
     print: (terminal, { data }) => printHistory(terminal, data.list),
   }),

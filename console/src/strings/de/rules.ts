@@ -63,6 +63,17 @@ export const rules: typeof english = {
     'point-unavailable': 'Ein auslösender Punkt hat keinen brauchbaren Wert.',
     'no-change': 'Kein auslösender Punkt hat sich genug geändert.',
   },
+  whyNot: {
+    open: (state) => `${state}: Warum läuft sie jetzt nicht?`,
+    missing: (point) => `${point}: kein brauchbarer Wert.`,
+    valued: (point, value) => `${point}: ${value}.`,
+    moved: (point, value, by, of) => `${point}: ${value}, um ${by} von ${of} bewegt.`,
+    cooldown: (seconds) => `Pause: noch ${seconds} s.`,
+    due: (seconds) => (seconds === 0 ? 'Jetzt fällig.' : `Fällig in ${seconds} s.`),
+    decisions: 'Entscheidungen des letzten Laufs',
+    decision: (node, branch, when, result, operands) =>
+      `${node}, ${branch}: ${when} ist ${result}${operands === '' ? '' : ` (${operands})`}`,
+  },
   takesTurns: (others, point) =>
     `Wechselt sich mit ${others} bei ${point} ab: Beide schreiben ihn immer wieder. Geben Sie dem Punkt priority_hold_ms und den Regeln verschiedene Prioritäten, oder einer Regel eine Bedingung, die die andere ausschließt.`,
   otherReason: (code) => `Grund: ${code}`,

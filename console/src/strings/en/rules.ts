@@ -56,6 +56,17 @@ export const rules = {
     'point-unavailable': 'A trigger point has no usable value.',
     'no-change': 'No trigger point has changed enough.',
   } as Readonly<Record<string, string>>,
+  whyNot: {
+    open: (state: string) => `${state}: why is it not running now?`,
+    missing: (point: string) => `${point}: no usable value.`,
+    valued: (point: string, value: string) => `${point}: ${value}.`,
+    moved: (point: string, value: string, by: string, of: string) => `${point}: ${value}, moved by ${by} of ${of}.`,
+    cooldown: (seconds: number) => `Cooldown: ${seconds} s left.`,
+    due: (seconds: number) => (seconds === 0 ? 'Due now.' : `Due in ${seconds} s.`),
+    decisions: 'Decisions of the last run',
+    decision: (node: string, branch: string, when: string, result: string, operands: string) =>
+      `${node}, ${branch}: ${when} is ${result}${operands === '' ? '' : ` (${operands})`}`,
+  },
   takesTurns: (others: string, point: string) =>
     `Takes turns with ${others} at ${point}: both write it again and again. Give the point priority_hold_ms and the rules different priorities, or give one a condition that excludes the other.`,
   otherReason: (code: string) => `Reason: ${code}`,
