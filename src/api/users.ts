@@ -105,3 +105,9 @@ export const users = {
     answer: successOf(strict({ name: accountName })),
   },
 } as const satisfies Record<string, Capability>;
+
+/** Names a token in the audit by whom it is for [identity §9]; a subject that no resource id can hold is in the details alone. */
+export function tokenResourceId(subject: string): string {
+  const id = `identity-token:${subject}`;
+  return /^[A-Za-z0-9._:-]{8,128}$/.test(id) ? id : 'identity-token';
+}

@@ -1,4 +1,5 @@
 /** Opens the session of somebody whom the provider has signed in [identity §9], never without its record. */
+import { tokenResourceId } from '../api/users.ts';
 import type { AuditLog } from '../audit/log.ts';
 import type { Clock } from '../base/clock.ts';
 import type { ProviderRoutes } from '../gateway/provider-routes.ts';
@@ -25,7 +26,7 @@ export function providerSignIn(parts: ProviderSignInParts): Pick<ProviderRoutes,
       await audit.append({
         subject: { kind: 'user', subjectId: subject },
         action: 'identity.token.issue',
-        resource: { kind: 'identity-token', resourceId: 'identity-token' },
+        resource: { kind: 'identity-token', resourceId: tokenResourceId(subject) },
         outcome: 'succeeded',
         risk: 'high',
         confirmation: 'not-required',

@@ -1,6 +1,6 @@
 /** What an Admin does with local accounts over HTTP [identity §7.2]. */
 import { type Answer, type CallContext, type HandledCapability, success } from '../api/capability.ts';
-import { users as descriptors, tokens } from '../api/users.ts';
+import { users as descriptors, tokenResourceId, tokens } from '../api/users.ts';
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { timeLabel } from '../base/timestamp.ts';
@@ -76,7 +76,11 @@ export function revokeCapability({ store, clock }: RevokeParts): HandledCapabili
       const kind = subject === null ? 'token' : 'subject';
       await store.revoke({ kind, value: subject ?? token_id ?? '', revokedMs });
       const named = { subject, token_id };
-      return { ...success({ ...named, revoked_at: timeLabel(revokedMs) }), auditDetails: { ...named, reason } };
+      return {
+        ...success({ ...named, revoked_at: timeLabel(revokedMs) }),
+        auditDetails: { ...named, reason },
+        ...(subject === null ? {} : { resourceId: tokenResourceId(subject) }),
+      };
     },
   };
 }

@@ -9,14 +9,16 @@ import { fullTime, Moment } from '../parts/moment.tsx';
 import page from '../parts/page.module.css';
 import table from '../parts/table.module.css';
 import { Notice, Tag } from '../parts/tag.tsx';
-import { useRuleNames } from '../server/queries.ts';
 import { auditWords } from '../strings/audit.ts';
 import { t } from '../strings/index.ts';
 import classes from './audit.module.css';
+import { AuditFacets } from './audit-facets.tsx';
 import { AuditFilters } from './audit-filters.tsx';
 import { type AuditEvent, useAuditEvents } from './audit-queries.ts';
+import { AuditTools, useRowKeys } from './audit-tools.tsx';
 import { actionWords, outcomeTones, ruleIdOf } from './audit-words.ts';
 import { EventDialog } from './event-dialog.tsx';
+import { useResourceNames } from './resource-names.ts';
 
 const words = auditWords;
 
@@ -25,6 +27,7 @@ export function AuditPage() {
   const navigate = useNavigate();
   const go = (next: AuditSearch): void => void navigate({ to: '/audit', search: next });
   const events = useAuditEvents(search);
+  const nameOf = useResourceNames();
   const items = events.data?.pages.flatMap((page) => page.items) ?? [];
   const seen = events.data?.pages.reduce((sum, page) => sum + page.seen, 0) ?? 0;
   const { event, correlation, ...filters } = search;
@@ -39,6 +42,7 @@ export function AuditPage() {
       </Title>
       <p className={page['lead']}>{words.lead}</p>
       <AuditFilters key={JSON.stringify(filters)} search={search} onSearch={go} />
+      <AuditTools search={search} onSearch={go} />
       {correlation !== undefined && (
         <div className={classes['notice']}>
           <Notice
@@ -57,7 +61,9 @@ export function AuditPage() {
       {events.isError && <AuditFailure error={events.error} onRetry={() => void events.refetch()} />}
       {events.data !== undefined && (
         <>
-          <EventTable items={items} onOpen={(sequence) => go({ ...search, event: sequence })} />
+          <AuditFacets items={items} search={search} nameOf={nameOf} onSearch={go} />
+          <EventTable items={items} nameOf={nameOf} onOpen={(sequence) => go({ ...search, event: sequence })} />
+          <p className={classes['keys']}>{words.keys}</p>
           <Foot
             count={items.length}
             hasMore={events.hasNextPage}
@@ -79,8 +85,15 @@ function AuditFailure({ error, onRetry }: { error: unknown; onRetry: () => void 
   return <Failure error={error} onRetry={onRetry} />;
 }
 
-function EventTable({ items, onOpen }: { items: readonly AuditEvent[]; onOpen: (sequence: string) => void }) {
-  const names = useRuleNames();
+interface TableParts {
+  readonly items: readonly AuditEvent[];
+  readonly nameOf: (resourceId: string) => string | null;
+  readonly onOpen: (sequence: string) => void;
+}
+
+function EventTable({ items, nameOf, onOpen }: TableParts) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  useRowKeys(body);
   if (items.length === 0) return <Notice tone="calm">{words.none}</Notice>;
   return (
     <table className={table['table']} aria-label={words.title} data-testid="audit-events">
@@ -93,12 +106,12 @@ function EventTable({ items, onOpen }: { items: readonly AuditEvent[]; onOpen: (
           <th scope="col">{words.columns.outcome}</th>
         </tr>
       </thead>
-      <tbody>
+      <tbody ref={body}>
         {items.map((item) => (
           <tr key={item.sequence} className={classes['row']} data-action={item.action} data-outcome={item.outcome}>
             <td>
               {/* Its place is the whole row (audit.module.css): a click anywhere opens the event. */}
-              <button type="button" className={classes['open']} onClick={() => onOpen(item.sequence)}>
+              <button type="button" className={classes['open']} data-row onClick={() => onOpen(item.sequence)}>
                 {fullTime(item.occurredAt)}
                 <span className="sp-hidden"> {words.open(item.sequence)}</span>
               </button>
@@ -115,7 +128,7 @@ function EventTable({ items, onOpen }: { items: readonly AuditEvent[]; onOpen: (
               <span className={classes['soft']}>{item.action}</span>
             </td>
             <td>
-              <Resource id={item.resource.resourceId} names={names} />
+              <Resource id={item.resource.resourceId} name={nameOf(item.resource.resourceId)} />
             </td>
             <td>
               <Tag tone={outcomeTones[item.outcome]} title={words.outcomeHints[item.outcome]}>
@@ -129,16 +142,19 @@ function EventTable({ items, onOpen }: { items: readonly AuditEvent[]; onOpen: (
   );
 }
 
-/** What it was done to: a rule that is still there by its name, which leads to it; everything else as it is recorded. */
-function Resource({ id, names }: { id: string; names: ReadonlyMap<number, string> | undefined }) {
+/** What it was done to, by its name where it has one; a rule leads to its page. */
+function Resource({ id, name }: { id: string; name: string | null }) {
   const ruleId = ruleIdOf(id);
-  const name = ruleId === null ? undefined : names?.get(ruleId);
-  if (ruleId === null || name === undefined) return id;
+  if (name === null) return id;
   return (
     <>
-      <Link to="/rules/$ruleId" params={{ ruleId: String(ruleId) }} className={classes['rule'] ?? ''}>
-        {name}
-      </Link>
+      {ruleId === null ? (
+        name
+      ) : (
+        <Link to="/rules/$ruleId" params={{ ruleId: String(ruleId) }} className={classes['rule'] ?? ''}>
+          {name}
+        </Link>
+      )}
       <span className={classes['soft']}>{id}</span>
     </>
   );

@@ -22,7 +22,7 @@ interface Page {
 }
 
 /** The filters that the service knows. */
-function wireQuery(search: AuditSearch): Record<string, string> {
+export function wireQuery(search: AuditSearch): Record<string, string> {
   const { action, resourceKind, resourceId, subjectId, from, to } = search;
   const given = { action, resourceKind, resourceId, subjectId, from, to };
   return Object.fromEntries(

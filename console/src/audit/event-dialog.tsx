@@ -6,12 +6,13 @@ import { announce } from '../parts/announce.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { fullTime } from '../parts/moment.tsx';
 import { Notice, Tag } from '../parts/tag.tsx';
-import { useRuleNames } from '../server/queries.ts';
 import { auditWords } from '../strings/audit.ts';
 import { t } from '../strings/index.ts';
 import classes from './audit.module.css';
 import { type AuditEvent, useAuditEvent } from './audit-queries.ts';
 import { actionWords, outcomeTones, ruleIdOf } from './audit-words.ts';
+import { EventChanges } from './event-changes.tsx';
+import { useCatalogue, useResourceNames } from './resource-names.ts';
 
 const words = auditWords.event;
 
@@ -41,6 +42,8 @@ export function EventDialog({ sequence, onClose, onSearch }: DialogParts) {
 
 function EventFields({ event, onSearch }: { event: AuditEvent; onSearch: (next: AuditSearch) => void }) {
   const { fields } = words;
+  const ruleId = ruleIdOf(event.resource.resourceId);
+  const catalogue = useCatalogue();
   return (
     <Stack data-testid="audit-event">
       <dl className={classes['fields']}>
@@ -85,6 +88,9 @@ function EventFields({ event, onSearch }: { event: AuditEvent; onSearch: (next: 
           </>
         )}
       </dl>
+      {ruleId !== null && event.outcome === 'succeeded' && (
+        <EventChanges ruleId={ruleId} correlationId={event.correlationId} catalogue={catalogue} />
+      )}
       <EventActions event={event} onSearch={onSearch} />
     </Stack>
   );
@@ -93,16 +99,16 @@ function EventFields({ event, onSearch }: { event: AuditEvent; onSearch: (next: 
 /** The resource by its name where it has one, with the way to it. */
 function ResourceField({ event }: { event: AuditEvent }) {
   const ruleId = ruleIdOf(event.resource.resourceId);
-  const name = useRuleNames()?.get(ruleId ?? Number.NaN);
+  const name = useResourceNames()(event.resource.resourceId);
   return (
     <>
       <dt>{words.fields.resource}</dt>
       <dd>
         {name ?? event.resource.resourceId}{' '}
         <span className={classes['soft']}>
-          {name === undefined ? event.resource.kind : `${event.resource.resourceId}, ${event.resource.kind}`}
+          {name === null ? event.resource.kind : `${event.resource.resourceId}, ${event.resource.kind}`}
         </span>
-        {ruleId !== null && name !== undefined && (
+        {ruleId !== null && name !== null && (
           <Link to="/rules/$ruleId" params={{ ruleId: String(ruleId) }} className={classes['rule'] ?? ''}>
             {words.openRule}
           </Link>

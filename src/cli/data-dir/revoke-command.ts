@@ -1,5 +1,6 @@
 /** `setpoint revoke-token` [identity §7.3]: tokens that were issued count no more, on every process of the site. */
 import type { Command } from 'commander';
+import { tokenResourceId } from '../../api/users.ts';
 import { createSignInStore, type Revocation } from '../../sign-in/store/sign-in-store.ts';
 import { CommandError } from '../exit.ts';
 import { type DataDirParts, withDatabase } from './data-dir.ts';
@@ -30,7 +31,8 @@ async function revoke(parts: DataDirParts, { subject, id, reason }: RevokeOption
     revokedMs: parts.clock.wallMs(),
   };
   await withDatabase(parts, async ({ database, audit }) => {
-    const resource = { kind: 'identity-token', resourceId: 'identity-token' };
+    const resourceId = subject === undefined ? 'identity-token' : tokenResourceId(subject);
+    const resource = { kind: 'identity-token', resourceId };
     const act = { action: 'identity.token.revoke', resource, confirmation: 'not-required' } as const;
     // The record comes first: nothing changes without it.
     const ended = await begunAct(audit, [act], { ...named, reason });

@@ -1,5 +1,6 @@
 /** `setpoint token` [identity §2]: a token signed with the site's own key, never without its audit record. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { tokenResourceId } from '../../api/users.ts';
 import { newId } from '../../base/id.ts';
 import { issueToken, tokenLifetimeSecondsMaximum } from '../../gateway/identity.ts';
 import { identityConfig } from '../../gateway/identity-config.ts';
@@ -59,7 +60,7 @@ async function token(parts: DataDirParts, { role, subject: name, ttl, json }: To
     await audit.append({
       subject: { kind: 'system', subjectId: 'setpoint-cli' },
       action: 'identity.token.issue',
-      resource: { kind: 'identity-token', resourceId: 'identity-token' },
+      resource: { kind: 'identity-token', resourceId: tokenResourceId(name) },
       outcome: 'succeeded',
       risk: 'high',
       confirmation: 'not-required',

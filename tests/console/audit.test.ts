@@ -1,0 +1,98 @@
+/// <reference lib="dom" />
+/** The audit page, in a real browser: what an event changed, names, facets, keys, export. */
+import { readFileSync } from 'node:fs';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runCommand, serviceEnvironment, type TestService } from '../e2e/running-service.ts';
+import { violations } from './axe.ts';
+import { chromiumPath, demoRules, installRules, launch, startDemo, visit } from './browser.ts';
+import { untilText } from './steps.ts';
+
+describe.runIf(chromiumPath !== undefined)('the audit page', () => {
+  let service: TestService;
+  let browser: Browser;
+  let id: number;
+  beforeAll(async () => {
+    service = await startDemo();
+    browser = await launch();
+    const [shaving] = demoRules().filter(({ name }) => name === 'Peak shaving');
+    if (shaving === undefined) throw new Error('the demo has no rule of that name');
+    [id = 0] = await installRules(service, [shaving]);
+    const changed = await service.command('PUT', `/rules/${id}`, { priority: 99, reason: 'more important' });
+    expect(changed.status, changed.text).toBe(200);
+    await service.command('POST', '/points/4/action/1/override', { value: 10, for_seconds: 60, reason: 'a test' });
+    const issued = runCommand('setpoint.ts', ['token', '--role', 'Viewer', '--subject', 'ada', '--ttl', '1h'], {
+      ...serviceEnvironment(service.folders),
+    });
+    expect(issued.status, issued.stderr).toBe(0);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+    service?.folders.remove();
+  });
+
+  test('an event says what it changed, by meaning, and which revision it left', async () => {
+    const { page, context, complaints } = await visit(browser, service);
+    await page.goto(`${service.base}/#/audit?action=%22automation.rule.update%22`);
+    await page.locator('tr[data-outcome="succeeded"] button').first().click();
+    const changes = page.getByTestId('event-changes');
+    await untilText(changes, /What changed\s*revision \d+[\s\S]*Priority[\s\S]*20[\s\S]*99/);
+    expect(await violations(page)).toEqual([]);
+    await changes.getByRole('link', { name: /revision/ }).click();
+    await page.waitForURL(/revisions/);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('actuators, rules and tokens have names; facets count and filter', async () => {
+    const { page, context, complaints } = await visit(browser, service);
+    await page.goto(`${service.base}/#/audit`);
+    const table = page.getByTestId('audit-events');
+    await untilText(table, /battery · power_setpoint\s*automation-point:4:A:1/);
+    await untilText(table, /Token for ada\s*identity-token:ada/);
+    await untilText(table, /Peak shaving\s*automation-rule:\d+/);
+    const facets = page.getByTestId('facets');
+    await untilText(facets, /Overrode an actuator 2/);
+    await facets.getByRole('button', { name: /Overrode an actuator/ }).click();
+    await expect.poll(() => table.locator('tbody tr').count()).toBe(2);
+    expect(await violations(page)).toEqual([]);
+    await facets.getByRole('button', { name: /Overrode an actuator/ }).click();
+    await expect.poll(() => table.locator('tbody tr').count()).toBeGreaterThan(5);
+    await page.getByRole('button', { name: 'Last hour' }).click();
+    await page.waitForURL(/from=/);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('J and K go through the events, Enter opens one; the search is exported as lines', async () => {
+    const { page, context, complaints } = await visit(browser, service);
+    await page.goto(`${service.base}/#/audit`);
+    await page.getByTestId('audit-events').waitFor();
+    const focused = () =>
+      page.evaluate(() => document.activeElement?.closest('tr')?.getAttribute('data-action') ?? null);
+    const rowOf = () =>
+      page.evaluate(() =>
+        [...document.querySelectorAll('[data-row]')].indexOf(document.activeElement ?? document.body),
+      );
+    await page.keyboard.press('j');
+    await expect.poll(rowOf).toBe(0);
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    await expect.poll(rowOf).toBe(2);
+    await page.keyboard.press('k');
+    await expect.poll(rowOf).toBe(1);
+    expect(await focused()).not.toBeNull();
+    await page.keyboard.press('Enter');
+    await page.getByTestId('audit-event').waitFor();
+    await page.keyboard.press('Escape');
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Export…' }).click();
+    const path = await (await download).path();
+    const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+    expect(lines.length).toBeGreaterThan(5);
+    for (const line of lines) expect(JSON.parse(line)).toHaveProperty('eventId');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+});
