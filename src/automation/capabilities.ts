@@ -120,10 +120,10 @@ async function list(parts: AutomationParts, context: CallContext): Promise<Answe
       list: rows.map(({ id, name, key, enabled: isEnabled, mode: inMode, description }, index) => ({
         id,
         name,
-        key,
         enabled: isEnabled,
         mode: inMode,
         description,
+        key,
         ...(statuses === undefined ? {} : { status: statuses[index] ?? null }),
       })),
       total,

@@ -168,11 +168,11 @@ describe.each(engines)('area A on %s', (engine) => {
         has_previous: false,
       });
       const [summary] = list(all, 'list');
-      expect(Object.keys(summary ?? {})).toEqual(['id', 'name', 'enabled', 'mode', 'description', 'status']);
+      expect(Object.keys(summary ?? {})).toEqual(['id', 'name', 'enabled', 'mode', 'description', 'key', 'status']);
       expect(summary).toMatchObject({ id: high, status: { rule_id: high, state: 'disabled' } });
       const second = await service.read('/rules?search=LISTED&page=2&page_size=1');
       expect(list(second, 'list')).toEqual([
-        { id: low, name: 'listed low', enabled: false, mode: 'live', description: null },
+        { id: low, name: 'listed low', enabled: false, mode: 'live', description: null, key: null },
       ]);
       expect(second.body['data']).toMatchObject({ has_next: false, has_previous: true });
       expect(list(await service.read('/rules?search=listed&enabled=true'), 'list')).toEqual([]);
