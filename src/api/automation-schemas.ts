@@ -37,7 +37,7 @@ const document = mapOf(Type.Unknown());
 /** The same where it is sent: any object will do. */
 export const sentDocument = Type.Unsafe<object>(document);
 const executionId = Type.String({ pattern: '^[0-9a-f-]{36}$', description: 'an execution id' });
-const pointKind = Type.Union([Type.Literal('measurement'), Type.Literal('action')]);
+export const pointKind = Type.Union([Type.Literal('measurement'), Type.Literal('action')]);
 
 /** Counted as JSON Schema counts the other texts: by code point, not by UTF-16 unit. */
 export const characters = (text: string): number => Array.from(text).length;

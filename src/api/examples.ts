@@ -212,6 +212,22 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       },
     },
   ],
+  'automation.rule.templates': [{ name: 'all', query: {} }],
+  'automation.rule.instantiate': [
+    {
+      name: 'a battery that is charged by the clock',
+      body: {
+        template: 'battery-night-charge',
+        name: 'Charge at night',
+        points: {
+          soc: { instance: 4, point_type: 'measurement', point: 1 },
+          setpoint: { instance: 4, point_type: 'action', point: 1 },
+        },
+        numbers: { soc_target: 70 },
+        ...confirmed,
+      },
+    },
+  ],
   'automation.rule.promote': [
     {
       name: 'promote',

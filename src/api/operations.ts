@@ -12,6 +12,7 @@ import { points } from './points.ts';
 import { dataProcessing } from './processing-capabilities.ts';
 import { revisions } from './revisions.ts';
 import { ruleFiles } from './rule-files.ts';
+import { ruleTemplates } from './rule-templates.ts';
 import { ruleTests } from './rule-tests.ts';
 import { session } from './session.ts';
 import { tokens, users } from './users.ts';
@@ -26,6 +27,7 @@ export const operations: readonly Capability[] = [
   ...Object.values(ruleTests),
   ...Object.values(revisions),
   ...Object.values(ruleFiles),
+  ...Object.values(ruleTemplates),
   ...Object.values(points),
   ...Object.values(alarms),
   ...Object.values(auditOperations),

@@ -14,6 +14,7 @@ import { topologySteps } from './rule-document.ts';
 import { createRuleMutations } from './rule-mutations.ts';
 import { planCapabilities } from './rule-plan.ts';
 import { revisionCapabilities } from './rule-revisions.ts';
+import { templateCapabilities } from './rule-templates.ts';
 import { answerTests } from './rule-tests.ts';
 import { variablesOf } from './rule-variables.ts';
 import { ruleText, ruleView } from './rule-view.ts';
@@ -29,6 +30,7 @@ export function automationCapabilities(parts: AutomationParts): HandledCapabilit
     ...createRuleMutations(parts),
     ...revisionCapabilities(parts),
     ...planCapabilities(parts),
+    ...templateCapabilities(parts),
     ...schedulerCapabilities(parts),
   ];
 }

@@ -3,6 +3,7 @@ import type { Static } from 'typebox';
 import type { automation } from '../api/automation.ts';
 import type { ruleBacktest } from '../api/backtest.ts';
 import type { revisions } from '../api/revisions.ts';
+import type { ruleTemplates } from '../api/rule-templates.ts';
 import { printProperties, printTable } from './table.ts';
 import { painted, printable, type Terminal } from './terminal.ts';
 
@@ -108,5 +109,27 @@ export function printShadowReport(
       { title: 'NODES', cell: ({ nodes }) => nodes.join(', ') },
     ],
     differences,
+  );
+}
+
+export function printTemplates(
+  terminal: Terminal,
+  templates: Static<typeof ruleTemplates.list.answer>['data']['templates'],
+): void {
+  printTable(
+    terminal,
+    [
+      { title: 'TEMPLATE', cell: ({ template }) => template },
+      {
+        title: 'POINTS',
+        cell: ({ points }) => points.map(({ name, unit }) => `${name} (${unit ?? 'any'})`).join(', '),
+      },
+      {
+        title: 'NUMBERS',
+        cell: ({ numbers }) => numbers.map(({ name, default: usual }) => `${name} = ${usual}`).join(', '),
+      },
+      { title: 'ABOUT', cell: ({ about }) => about },
+    ],
+    templates,
   );
 }

@@ -12,6 +12,7 @@ import { automation } from '../../src/api/automation.ts';
 import { points } from '../../src/api/points.ts';
 import { revisions } from '../../src/api/revisions.ts';
 import { ruleFiles } from '../../src/api/rule-files.ts';
+import { ruleTemplates } from '../../src/api/rule-templates.ts';
 import { canonicalJson } from '../../src/base/canonical-json.ts';
 import { sha256Hex } from '../../src/base/digest.ts';
 import { openDatabase } from '../../src/databases/site-database.ts';
@@ -36,6 +37,8 @@ export const changes = {
   restore: revisions.restore,
   duplicate: revisions.duplicate,
   apply: ruleFiles.apply,
+  instantiate: ruleTemplates.instantiate,
+  templateUpdate: ruleTemplates.update,
 } as const;
 
 /** One change, said in the words of each door. */
@@ -52,6 +55,11 @@ const trigger = { type: 'interval', interval_ms: 60_000 };
 const flow = editorFlow('x > 1000');
 
 const pump = { instance: '1', point: '1' };
+/** Points for rule 1 as a template. */
+const templatePoints = {
+  x: { instance: 1, point_type: 'measurement', point: 1 },
+  pump: { instance: 1, point_type: 'action', point: 1 },
+} as const;
 
 export function steps(of: TestFolders): readonly Step[] {
   const flowFile = join(of.config, 'flow.json');
@@ -119,6 +127,23 @@ export function steps(of: TestFolders): readonly Step[] {
       command: ['rules', 'duplicate', '1', '--name', 'Fill two'],
     },
     applyStep(of),
+    {
+      operation: 'instantiate',
+      body: { template: 'rule:1', name: 'Fill three', points: templatePoints, reason: 'a third' },
+      command: [
+        'rules',
+        'instantiate',
+        '--template',
+        'rule:1',
+        '--name',
+        'Fill three',
+        '--points',
+        JSON.stringify(templatePoints),
+        '--reason',
+        'a third',
+      ],
+    },
+    { operation: 'templateUpdate', id: 6, command: ['rules', 'template-update', '6'] },
     ...operatorSteps(),
     // This one ends by itself.
     {

@@ -69,6 +69,8 @@ describe('[platform §8] the tools', () => {
       'automation_rule_revisions',
       'automation_rule_shadow-report',
       'automation_rule_status',
+      'automation_rule_template-diff',
+      'automation_rule_templates',
       'automation_rule_test',
       'automation_rule_variables',
       'automation_scheduler_status',
@@ -97,7 +99,7 @@ describe('[platform §8] the tools', () => {
     expect(destructive.toSorted()).toEqual([
       ...['reset', 'update'].map((name) => `automation_parameter_${name}`),
       ...['limit', 'override', 'release'].map((name) => `automation_point_${name}`),
-      ...['apply', 'delete', 'disable', 'enable', 'execute', 'promote', 'restore', 'update'].map(
+      ...['apply', 'delete', 'disable', 'enable', 'execute', 'promote', 'restore', 'template-update', 'update'].map(
         (name) => `automation_rule_${name}`,
       ),
     ]);

@@ -18,6 +18,7 @@ import {
 } from './running-service.ts';
 
 const demoPoints = virtualSite
+  .replace('name: level, kind: measurement, unit: m,', 'name: level, kind: measurement, unit: "%",')
   .replace('  limit: { value: 10, unit: m }', '  demand_limit: { value: 200, unit: kW }')
   .replace('id: 1\n    name: tank', 'id: 4\n    name: battery')
   .replace(
@@ -92,11 +93,13 @@ describe('[platform §2.5] the examples', () => {
 
   test('every operation has one, but those that no fixed text can call', () => {
     const without = operations.filter(({ name }) => (examples[name] ?? []).length === 0).map(({ name }) => name);
-    // Two need a code that is made for them, one a cookie, one an override in force, one a result that is kept, one a moment with recorded history and a processor.
+    // Two need a code that is made for them, one a cookie, two a rule that was made from a template, one an override in force, one a result that is kept, one a moment with recorded history and a processor.
     expect(without).toEqual([
       'identity.token.issue',
       'identity.password.set',
       'identity.session.close',
+      'automation.rule.template-diff',
+      'automation.rule.template-update',
       'automation.point.release',
       'data_processing.results.get',
       'data_processing.process',

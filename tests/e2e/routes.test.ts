@@ -38,7 +38,7 @@ const decided = [
   'GET /ws',
 ];
 
-/** [rules §2.8] revisions, [rules §10.1] backtest, [rules §1.6] shadow, [rules §11] tests, [rules §12] files. */
+/** [rules §2.8] revisions, [rules §10.1] backtest, [rules §1.6] shadow, [rules §11] tests, [rules §12] files, [rules §13] templates. */
 const revisions = [
   `GET ${rules}/rules/:id/revisions`,
   `GET ${rules}/rules/:id/revisions/:revision`,
@@ -50,6 +50,10 @@ const revisions = [
   `POST ${rules}/rules/test`,
   `POST ${rules}/rules/plan`,
   `POST ${rules}/rules/apply`,
+  `GET ${rules}/templates`,
+  `POST ${rules}/rules/from-template`,
+  `POST ${rules}/rules/:id/template-diff`,
+  `POST ${rules}/rules/:id/template-update`,
   `POST ${rules}/rules/:id/promote`,
   `GET ${rules}/rules/:id/shadow-report`,
 ];

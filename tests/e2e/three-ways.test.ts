@@ -15,11 +15,12 @@ test('[platform §3] every mutation by HTTP, by the command line and by the tool
     [3, 'Third', 0, 1],
     [4, 'Fill two', 0, 1],
     [5, 'Lamp', 0, 1],
+    [6, 'Fill three', 0, 2],
   ]);
   expect(
     http.revisions.map(({ rule_id, revision, action, reason }) => [rule_id, revision, action, reason]),
   ).toContainEqual([2, 4, 'automation.rule.restore', 'needed after all']);
-  expect(http.events).toHaveLength(49);
+  expect(http.events).toHaveLength(53);
   expect(http.events.at(-1)).toMatchObject({ action: 'automation.point.expire', outcome: 'succeeded' });
   expect(command).toEqual(http);
   expect(tools).toEqual(http);

@@ -2,8 +2,15 @@
 import { automation } from '../../api/automation.ts';
 import { ruleBacktest } from '../../api/backtest.ts';
 import { revisions } from '../../api/revisions.ts';
+import { ruleTemplates } from '../../api/rule-templates.ts';
 import { CommandError, exitCodes } from '../exit.ts';
-import { printBacktest, printDifference, printRevisions, printShadowReport } from '../revision-views.ts';
+import {
+  printBacktest,
+  printDifference,
+  printRevisions,
+  printShadowReport,
+  printTemplates,
+} from '../revision-views.ts';
 import { printExecution, printHistory, printRule, printRules, printStatus, printVariables } from '../rule-views.ts';
 import { painted, printable, type Terminal } from '../terminal.ts';
 import { operationCommand } from './operation-command.ts';
@@ -203,6 +210,42 @@ export const ruleCommands = [
     print: (terminal, { data }) => printBacktest(terminal, data),
   }),
   testRules,
+  operationCommand('rules templates', ruleTemplates.list, {
+    members: { rule: { flags: '--rule <number>', text: 'this rule as a template' } },
+    print: (terminal, { data }) => printTemplates(terminal, data.templates),
+  }),
+  operationCommand('rules instantiate', ruleTemplates.instantiate, {
+    members: {
+      template: 'a template, or rule:<number>',
+      name: 'the name of the new rule',
+      points: {
+        flags: '--points <json|file>',
+        text: 'a point for each parameter, such as {"soc":{"instance":4,"point_type":"measurement","point":1}}',
+      },
+      numbers: { flags: '--numbers <json|file>', text: 'numbers that differ from their defaults' },
+      reason,
+    },
+    change: ({ sent }) =>
+      `create the rule "${printable(String(sent['name']))}" from ${String(sent['template'])}, disabled,`,
+    print(terminal, { data }) {
+      terminal.out(`created ${data.id} ${printable(data.name)}\n`);
+      printWarnings(terminal, data.warnings);
+    },
+  }),
+  operationCommand('rules template-diff', ruleTemplates.difference, {
+    params,
+    description: 'what an update of a rule from its template would change',
+    print: (terminal, { data }) => printDifference(terminal, data.difference),
+  }),
+  operationCommand('rules template-update', ruleTemplates.update, {
+    params,
+    members: { expected_revision: 'refuse if the rule has another revision by now', reason },
+    change: ({ path }) => `update rule ${path['id']} from its template`,
+    print(terminal, { data }) {
+      terminal.out(`${data.status} ${data.id} to version ${data.version}\n`);
+      printWarnings(terminal, data.warnings);
+    },
+  }),
   operationCommand('rules execute', automation.execute, {
     params,
     description: 'run a rule once, now, with real effects; exits 1 when the run does not succeed',
