@@ -60,7 +60,14 @@ async function ofRule(parts: AutomationParts, id: number): Promise<RuleTemplate>
   const trigger = row.trigger_config === null ? null : parsedOrNull(row.trigger_config);
   const { revision, name, description, priority, cooldown_ms } = row;
   const settings = { id, revision, name, description, priority, cooldown_ms };
-  const source = { ...settings, trigger_config: isFields(trigger) ? trigger : null, flow_json, tests: testsOf(row) };
+  const names = originOf(row)?.points ?? {};
+  const source = {
+    ...settings,
+    names,
+    trigger_config: isFields(trigger) ? trigger : null,
+    flow_json,
+    tests: testsOf(row),
+  };
   return ruleAsTemplate(source, parts.catalogue());
 }
 

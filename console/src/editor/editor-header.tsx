@@ -13,6 +13,7 @@ import { type StoredRule, useRuleStatus } from '../server/queries.ts';
 import { BackIcon, MoreIcon, RedoIcon, UndoIcon } from '../shell/icons.tsx';
 import { useOfferedCommands } from '../shell/page-commands.ts';
 import { t } from '../strings/index.ts';
+import { TemplateDialogs, TemplateItems } from '../templates/template-items.tsx';
 import { useDraft, useDraftStore } from './draft-store.ts';
 import classes from './editor.module.css';
 import { useEditor } from './editor-context.ts';
@@ -67,7 +68,11 @@ export function EditorHeader(parts: HeaderParts) {
         </h1>
         <StateSign rule={rule} />
       </div>
-      {!readOnly && <HeaderTools {...parts} {...offered} />}
+      {!readOnly && (
+        <TemplateDialogs rule={rule}>
+          <HeaderTools {...parts} {...offered} />
+        </TemplateDialogs>
+      )}
     </div>
   );
 }
@@ -116,6 +121,7 @@ function HeaderTools({ rule, onSave, canSave, toggle, ask }: HeaderParts & Retur
           >
             {words.evidence}
           </Menu.Item>
+          <TemplateItems rule={rule} />
           <Menu.Item c="var(--sp-bad)" onClick={() => ask('delete', rule, () => void navigate({ to: '/rules' }))}>
             {t.rules.delete}
           </Menu.Item>

@@ -16,6 +16,7 @@ import { type KeyboardEvent, useMemo, useRef, useState } from 'react';
 import type { PointRef } from '../../../src/site/catalogue.ts';
 import { useLastRun, useWatch } from '../live/stream.ts';
 import { Failure } from '../parts/failure.tsx';
+import { later } from '../parts/later.tsx';
 import { inWords, Moment, useNowMs } from '../parts/moment.tsx';
 import page from '../parts/page.module.css';
 import table from '../parts/table.module.css';
@@ -34,6 +35,7 @@ import classes from './rules-page.module.css';
 import { distancesOf } from './why-not.ts';
 
 const words = t.rules;
+const TemplateDialog = later(async () => (await import('../templates/template-dialog.tsx')).TemplateDialog);
 
 interface ListChoice {
   readonly search: string;
@@ -46,6 +48,7 @@ export function RulesPage() {
   const navigate = useNavigate();
   const { create } = useSearch({ from: '/rules' });
   const [chosen, setChosen] = useState<ListChoice>({ search: '', filter: 'all', sort: 'priority' });
+  const [isTemplating, setTemplating] = useState(false);
   const session = useSession();
   const manage = session.status !== 'out' && mayManage(session.facts.role);
   const all = rules.data ?? [];
@@ -60,6 +63,9 @@ export function RulesPage() {
         <Counts rules={all} shown={shown.length} />
         {manage && (
           <>
+            <Button variant="default" onClick={() => setTemplating(true)}>
+              {words.fromTemplate}
+            </Button>
             <ImportRules />
             <Button
               leftSection={<PlusIcon size={16} />}
@@ -80,6 +86,7 @@ export function RulesPage() {
         <RuleTable rules={shown} manage={manage} empty={all.length === 0 ? null : words.noMatch(chosen.search)} />
       )}
       {create === true && manage && <CreateRule onClose={() => void navigate({ to: '/rules', search: {} })} />}
+      {isTemplating && <TemplateDialog ruleId={null} onClose={() => setTemplating(false)} />}
     </div>
   );
 }

@@ -51,6 +51,7 @@ const source: TemplateSource = {
   cooldown_ms: 5,
   trigger_config: { type: 'on_change', point_refs: [level] },
   flow_json,
+  names: {},
   tests: [{ name: 'one', given: [{ ...level, value: 1 }], then: { writes: [{ instance: 1, point: 1, value: 10 }] } }],
 };
 const template = ruleAsTemplate(source, siteCatalogue(tankSite));
@@ -64,6 +65,12 @@ describe('[rules §13.2] a rule as a template', () => {
       { name: 'pump', about: 'pump', point_type: 'action', unit: 'kW' },
     ]);
     expect(template.numbers).toEqual([{ name: 'limit', about: '', unit: null, min: null, max: null, default: 10 }]);
+  });
+
+  test('a rule that was made from a template keeps the names of its parameters', () => {
+    const pump = { instance: 1, point_type: 'action', point: 1 } as const;
+    const named = ruleAsTemplate({ ...source, names: { filling: pump } }, siteCatalogue(tankSite));
+    expect(named.points.map(({ name }) => name)).toEqual(['x', 'filling']);
   });
 
   test('with its own arguments makes the same rule', () => {

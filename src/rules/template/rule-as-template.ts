@@ -5,7 +5,7 @@
 import type { PointRef, SiteCatalogue } from '../../site/catalogue.ts';
 import { type Fields, isFields } from '../issues.ts';
 import type { RuleTest } from '../rule-test.ts';
-import type { Arguments, NumberParameter, PointParameter, RuleTemplate } from './template.ts';
+import type { Arguments, NumberParameter, PointArguments, PointParameter, RuleTemplate } from './template.ts';
 
 export interface TemplateSource {
   readonly id: number;
@@ -17,6 +17,8 @@ export interface TemplateSource {
   readonly trigger_config: object | null;
   readonly flow_json: object;
   readonly tests: readonly RuleTest[];
+  /** Names that its points had when it was made from a template itself. */
+  readonly names: PointArguments;
 }
 
 const number = /^-?\d+(?:\.\d+)?$/;
@@ -67,14 +69,16 @@ function* refsIn(value: unknown): Generator<{ readonly ref: PointRef; readonly n
   }
 }
 
-/** By the name that the flow reads it under, else by that of the point. */
+/** By the name of its own template, else by the one that the flow reads it under, else by that of the point. */
 function pointsOf(source: TemplateSource, catalogue: SiteCatalogue): (PointParameter & { readonly ref: PointRef })[] {
   const found = new Map<string, PointParameter & { readonly ref: PointRef }>();
   const taken = new Set<string>();
+  const known = new Map(Object.entries(source.names).map(([name, ref]) => [keyOf(ref), name]));
   for (const { ref, name } of refsIn([source.flow_json, source.trigger_config, source.tests])) {
     if (found.has(keyOf(ref))) continue;
     const facts = catalogue.point(ref);
-    const wanted = typeof name === 'string' && name !== '' ? name : (facts?.name ?? keyOf(ref));
+    const read = typeof name === 'string' && name !== '' ? name : undefined;
+    const wanted = known.get(keyOf(ref)) ?? read ?? facts?.name ?? keyOf(ref);
     let free = wanted;
     for (let count = 2; taken.has(free); count++) free = `${wanted}_${count}`;
     taken.add(free);

@@ -67,6 +67,9 @@ export const rules = {
     decision: (node: string, branch: string, when: string, result: string, operands: string) =>
       `${node}, ${branch}: ${when} is ${result}${operands === '' ? '' : ` (${operands})`}`,
   },
+  useAsTemplate: 'Use as template…',
+  updateFromTemplate: 'Update from template…',
+  fromTemplate: 'From a template…',
   takesTurns: (others: string, point: string) =>
     `Takes turns with ${others} at ${point}: both write it again and again. Give the point priority_hold_ms and the rules different priorities, or give one a condition that excludes the other.`,
   otherReason: (code: string) => `Reason: ${code}`,

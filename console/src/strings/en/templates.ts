@@ -1,0 +1,21 @@
+/** Templates of rules. */
+
+export const templateWords = {
+  createTitle: 'New rule from a template',
+  createLead: 'The rule is created disabled, with the tests of its template. Choose its points and its numbers.',
+  template: 'Template',
+  name: 'Name',
+  points: 'Points',
+  numbers: 'Numbers',
+  create: 'Create rule',
+  created: (name: string) => `Created “${name}”.`,
+  incomplete: 'Choose every point and enter a name.',
+  updateTitle: 'Update from the template?',
+  updateLead: (template: string) =>
+    `The rule becomes what “${template}” makes today with these points and numbers. Its name and whether it is enabled stay.`,
+  same: 'The rule is what its template makes. Nothing would change.',
+  update: 'Update',
+  updated: 'Updated from the template.',
+  before: 'Stored',
+  after: 'From the template',
+};
