@@ -4,7 +4,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { issueToken } from '../../src/gateway/identity.ts';
 import { signingKey } from '../../src/gateway/local-keys.ts';
-import type { TestService } from '../e2e/running-service.ts';
+import { runCommand, serviceEnvironment, type TestService } from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
 import { chromiumPath, demoFolders, installRules, launch, startDemo, visit } from './browser.ts';
 import { confirm, untilText } from './steps.ts';
@@ -138,6 +138,29 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await page.keyboard.press('Control+y');
     await expect.poll(() => priority(page).inputValue()).toBe('21');
     await page.keyboard.press('Control+z');
+    await context.close();
+  });
+
+  test('drafts of one browser are apart by person', async () => {
+    const { page, context } = await visit(browser, service);
+    await openRule(page, ids[1]);
+    await priority(page).fill('31');
+    await page.waitForTimeout(600);
+    const issued = runCommand('setpoint.ts', ['token', '--role', 'Engineer', '--subject', 'bob', '--ttl', '1h'], {
+      ...serviceEnvironment(service.folders),
+    });
+    const other = issued.stdout.trim();
+    await context.addInitScript((token) => sessionStorage.setItem('setpoint.token', token), other);
+    await page.reload();
+    await page.getByTestId('rule-form').waitFor();
+    expect(await page.getByTestId('dirty').innerText()).toBe('No changes');
+    const mine = await service.token('Admin');
+    await context.addInitScript((token) => sessionStorage.setItem('setpoint.token', token), mine);
+    await page.reload();
+    await page.getByTestId('rule-form').waitFor();
+    expect(await priority(page).inputValue()).toBe('31');
+    await page.keyboard.press('Control+z');
+    await expect.poll(() => page.getByTestId('dirty').innerText()).toBe('No changes');
     await context.close();
   });
 

@@ -1,5 +1,5 @@
 /**
- * Stores drafts in this browser (IndexedDB), so that a reload loses nothing. A structured clone preserves shared parts, so
+ * Stores drafts in this browser (IndexedDB), each person's apart, so that a reload loses nothing. A structured clone preserves shared parts, so
  * a long history costs little more than its last state. Without IndexedDB the editor works but does not store drafts.
  *
  * A closing page may end before an IndexedDB write completes. Its unconfirmed content therefore also goes to localStorage,
@@ -59,21 +59,31 @@ async function inStore<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore
   });
 }
 
-export async function keptDraft(ruleId: number): Promise<KeptDraft | null> {
-  const found = await inStore('readonly', (store) => store.get(ruleId));
+/** Whose draft of which rule: several people may use one browser. */
+export interface DraftOwner {
+  readonly subject: string;
+  readonly ruleId: number;
+}
+
+function keyOf({ subject, ruleId }: DraftOwner): string {
+  return `${ruleId}:${subject}`;
+}
+
+export async function keptDraft(owner: DraftOwner): Promise<KeptDraft | null> {
+  const found = await inStore('readonly', (store) => store.get(keyOf(owner)));
   const kept: unknown = found?.result;
-  return withLeft(isKept(kept) ? kept : null, leftDraft(ruleId));
+  return withLeft(isKept(kept) ? kept : null, leftDraft(owner));
 }
 
 /** True once the draft is stored. */
-export async function keepDraft(ruleId: number, draft: KeptDraft): Promise<boolean> {
+export async function keepDraft(owner: DraftOwner, draft: KeptDraft): Promise<boolean> {
   const kept: Kept = { ...draft, format };
-  return (await inStore('readwrite', (store) => store.put(kept, ruleId))) !== null;
+  return (await inStore('readwrite', (store) => store.put(kept, keyOf(owner)))) !== null;
 }
 
 /** True once no draft is stored. */
-export async function forgetDraft(ruleId: number): Promise<boolean> {
-  return (await inStore('readwrite', (store) => store.delete(ruleId))) !== null;
+export async function forgetDraft(owner: DraftOwner): Promise<boolean> {
+  return (await inStore('readwrite', (store) => store.delete(keyOf(owner)))) !== null;
 }
 
 /** Written by this very file in this very format: its inner form is not looked at again. */
@@ -88,30 +98,30 @@ export interface LeftDraft {
   readonly present: Content;
 }
 
-const leftAt = (ruleId: number): string => `setpoint.draft.${ruleId}`;
+const leftAt = (owner: DraftOwner): string => `setpoint.draft.${keyOf(owner)}`;
 
 /** Synchronous, for a closing page. If localStorage is full or blocked, only IndexedDB has the draft. */
-export function leaveDraft(ruleId: number, { revision, base, history }: KeptDraft): void {
+export function leaveDraft(owner: DraftOwner, { revision, base, history }: KeptDraft): void {
   const left: LeftDraft & { readonly format: number } = { format, revision, base, present: history.present };
   try {
-    localStorage.setItem(leftAt(ruleId), JSON.stringify(left));
+    localStorage.setItem(leftAt(owner), JSON.stringify(left));
   } catch {
     // The page is closing: there is no other place to write to.
   }
 }
 
 /** Removes the localStorage copy once IndexedDB has the same or newer content. */
-export function dropLeftDraft(ruleId: number): void {
+export function dropLeftDraft(owner: DraftOwner): void {
   try {
-    localStorage.removeItem(leftAt(ruleId));
+    localStorage.removeItem(leftAt(owner));
   } catch {
     // localStorage is blocked, so it is empty.
   }
 }
 
-function leftDraft(ruleId: number): LeftDraft | null {
+function leftDraft(owner: DraftOwner): LeftDraft | null {
   try {
-    const left: unknown = JSON.parse(localStorage.getItem(leftAt(ruleId)) ?? 'null');
+    const left: unknown = JSON.parse(localStorage.getItem(leftAt(owner)) ?? 'null');
     return isLeft(left) ? left : null;
   } catch {
     return null;

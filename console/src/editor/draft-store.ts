@@ -3,7 +3,7 @@ import { createContext, useContext, useSyncExternalStore } from 'react';
 import { after, nowMs } from '../clock.ts';
 import type { StoredRule } from '../server/queries.ts';
 import { beginHistory, type Content, type DraftHistory, edited, redone, sameContent, undone } from './draft-history.ts';
-import { dropLeftDraft, forgetDraft, type KeptDraft, keepDraft, leaveDraft } from './draft-place.ts';
+import { type DraftOwner, dropLeftDraft, forgetDraft, type KeptDraft, keepDraft, leaveDraft } from './draft-place.ts';
 import { type FlowDocument, newDocument, readDocument } from './flow-document.ts';
 
 const keepAfterMs = 300;
@@ -51,7 +51,7 @@ export function contentOf(rule: StoredRule): Content {
   };
 }
 
-export function createDraftStore(ruleId: number, rule: StoredRule, kept: KeptDraft | null): DraftStore {
+export function createDraftStore(owner: DraftOwner, rule: StoredRule, kept: KeptDraft | null): DraftStore {
   const stored = contentOf(rule);
   const listeners = new Set<() => void>();
   let cancelKeep: () => void = () => undefined;
@@ -69,11 +69,11 @@ export function createDraftStore(ruleId: number, rule: StoredRule, kept: KeptDra
     cancelKeep = () => undefined;
     // Undo survives a save, so the history is kept beyond it; a rule that was only looked at leaves nothing.
     const unused = !isDirty && history.past.length === 0 && history.future.length === 0;
-    const kept = unused ? forgetDraft(ruleId) : keepDraft(ruleId, { revision, base, history });
+    const kept = unused ? forgetDraft(owner) : keepDraft(owner, { revision, base, history });
     void kept.then((done) => {
       if (!done) return;
       held = now;
-      if (held === state) dropLeftDraft(ruleId);
+      if (held === state) dropLeftDraft(owner);
     });
   };
   const become = (next: Omit<DraftState, 'isDirty'>): void => {
@@ -87,7 +87,7 @@ export function createDraftStore(ruleId: number, rule: StoredRule, kept: KeptDra
     if (history !== state.history) become({ ...state, history });
   };
   return {
-    ruleId,
+    ruleId: owner.ruleId,
     state: () => state,
     subscribe(listener) {
       listeners.add(listener);
@@ -123,7 +123,7 @@ export function createDraftStore(ruleId: number, rule: StoredRule, kept: KeptDra
     leave() {
       if (held === state) return;
       const { history, base, revision } = state;
-      leaveDraft(ruleId, { revision, base, history });
+      leaveDraft(owner, { revision, base, history });
       cancelKeep();
       keep();
     },

@@ -29,6 +29,9 @@ export function EditorNotices({ rule, run, onConflict }: NoticeParts) {
       {readOnly && <Notice tone="info">{words.readOnly}</Notice>}
       {isCompact && <Notice tone="info">{words.compactOnly}</Notice>}
       {isUndrawable && <Notice tone="warn">{words.undrawable}</Notice>}
+      {rule.key !== null && rule.applied_revision !== null && (
+        <Notice tone="info">{words.ownedByFile(rule.key)}</Notice>
+      )}
       {theirs && (
         <Notice
           tone="warn"

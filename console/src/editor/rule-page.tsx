@@ -7,8 +7,9 @@ import { ApiError } from '../../../src/api/client.ts';
 import { Failure } from '../parts/failure.tsx';
 import { Notice } from '../parts/tag.tsx';
 import { type StoredRule, useRule, useSite } from '../server/queries.ts';
+import { useSession } from '../session/session.ts';
 import { t } from '../strings/index.ts';
-import { keptDraft } from './draft-place.ts';
+import { type DraftOwner, keptDraft } from './draft-place.ts';
 import { contentOf, createDraftStore, type DraftStore, draftContext } from './draft-store.ts';
 import { Editor } from './editor.tsx';
 import { type ConsoleCatalogue, consoleCatalogue } from './site-catalogue.ts';
@@ -17,17 +18,21 @@ const words = t.editor;
 
 export function RulePage() {
   const { ruleId: text } = useParams({ from: '/rules/$ruleId' });
+  const session = useSession();
+  // Of whoever opened the page: who signs in again over it goes on with what it shows.
+  const [subject] = useState(session.status === 'out' ? '' : session.facts.subject);
   const ruleId = Number(text);
   if (!/^[1-9][0-9]{0,15}$/.test(text)) return <Notice tone="warn">{words.badId}</Notice>;
-  return <RuleLoader key={ruleId} ruleId={ruleId} />;
+  return <RuleLoader key={ruleId} owner={{ ruleId, subject }} />;
 }
 
-function RuleLoader({ ruleId }: { ruleId: number }) {
+function RuleLoader({ owner }: { owner: DraftOwner }) {
+  const { ruleId, subject } = owner;
   const rule = useRule(ruleId);
   const site = useSite();
   const kept = useQuery({
-    queryKey: ['draft', ruleId],
-    queryFn: () => keptDraft(ruleId),
+    queryKey: ['draft', ruleId, subject],
+    queryFn: () => keptDraft(owner),
     gcTime: 0,
     staleTime: Number.POSITIVE_INFINITY,
   });
@@ -48,18 +53,19 @@ function RuleLoader({ ruleId }: { ruleId: number }) {
         <Skeleton height={400} aria-label={t.common.loading} />
       </Stack>
     );
-  return <DraftOf rule={rule.data} kept={kept.data} catalogue={consoleCatalogue(site.data)} />;
+  return <DraftOf owner={owner} rule={rule.data} kept={kept.data} catalogue={consoleCatalogue(site.data)} />;
 }
 
 interface DraftParts {
+  readonly owner: DraftOwner;
   readonly rule: StoredRule;
   readonly kept: Awaited<ReturnType<typeof keptDraft>>;
   readonly catalogue: ConsoleCatalogue;
 }
 
 /** The draft is made once, of what was found when the page was opened; later versions of the rule are told to it. */
-function DraftOf({ rule, kept, catalogue: given }: DraftParts) {
-  const [store] = useState<DraftStore>(() => createDraftStore(rule.id, rule, kept));
+function DraftOf({ owner, rule, kept, catalogue: given }: DraftParts) {
+  const [store] = useState<DraftStore>(() => createDraftStore(owner, rule, kept));
   const [catalogue] = useState(given);
   useEffect(() => store.noteStored(contentOf(rule), rule.revision), [store, rule]);
   useEffect(() => {

@@ -6,6 +6,7 @@ import { type KeptDraft, keptDraft } from '../editor/draft-place.ts';
 import { Failure } from '../parts/failure.tsx';
 import { shownShare } from '../parts/number.ts';
 import { useRevisions } from '../revisions/revision-queries.ts';
+import { useSession } from '../session/session.ts';
 import { evidenceWords } from '../strings/evidence.ts';
 import { revisionWords } from '../strings/revisions.ts';
 import { BacktestFindings } from './backtest-findings.tsx';
@@ -25,7 +26,7 @@ export function BacktestPanel({ rule, catalogue }: Pick<EvidenceParts, 'rule' | 
   const assume = mode === 'plant' ? assumed(plant) : undefined;
   const [what, setWhat] = useState('stored');
   const [compared, setCompared] = useState('');
-  const draft = useQuery({ queryKey: ['draft', rule.id], queryFn: () => keptDraft(rule.id), gcTime: 0 }).data ?? null;
+  const draft = useKeptDraft(rule.id);
   const { start: run, stop, ...backtest } = useStoppable(rule.id);
   const start = (): void => {
     if (assume === null) return;
@@ -81,6 +82,18 @@ export function BacktestPanel({ rule, catalogue }: Pick<EvidenceParts, 'rule' | 
       {backtest.data !== undefined && <BacktestFindings {...backtest} result={backtest.data} catalogue={catalogue} />}
     </div>
   );
+}
+
+/** The draft of this person in this browser. */
+function useKeptDraft(ruleId: number): KeptDraft | null {
+  const session = useSession();
+  const owner = { ruleId, subject: session.status === 'out' ? '' : session.facts.subject };
+  const found = useQuery({
+    queryKey: ['draft', owner.ruleId, owner.subject],
+    queryFn: () => keptDraft(owner),
+    gcTime: 0,
+  });
+  return found.data ?? null;
 }
 
 interface ButtonsParts {

@@ -39,6 +39,8 @@ export const editor: typeof english = {
   map: 'Übersicht des Ablaufs',
   canvasHelp:
     'Tab: nächster Knoten oder nächste Verbindung. Eingabe: auswählen. /: Knoten hinter dem ausgewählten hinzufügen. Pfeiltasten: bewegen. Entf: löschen. Die Liste zeigt denselben Ablauf als Text.',
+  ownedByFile: (key) =>
+    `Diese Regel gehört zur Datei ${key}.rule.yaml. Was Sie hier speichern, weicht von ihr ab: Der nächste Plan nimmt es zurück, wenn die Datei nicht auch geändert wird.`,
   emptyHint: 'Ziehen Sie vom Anschluss von Start an eine leere Stelle, um den ersten Knoten hinzuzufügen.',
   emptyRule: 'Diese Regel hat noch keinen Ablauf. Zeichnen Sie Eingänge, Entscheidungen und was sie schreibt.',
   readOnly: 'Sie können diese Regel ansehen. Um sie zu ändern, brauchen Sie die Rolle Engineer oder Admin.',
