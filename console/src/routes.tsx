@@ -69,10 +69,14 @@ const ruleRoute = createRoute({
   getParentRoute: () => root,
   path: '/rules/$ruleId',
   component: later(async () => (await import('./editor/rule-page.tsx')).RulePage),
-  validateSearch: (search: Readonly<Record<string, unknown>>): { panel?: PanelName; run?: string } => {
+  validateSearch: (search: Readonly<Record<string, unknown>>): { panel?: PanelName; run?: string; node?: string } => {
     const panel = panels.find((name) => name === search['panel']);
-    const run = text(search['run']);
-    return { ...(panel === undefined ? {} : { panel }), ...(run === undefined ? {} : { run }) };
+    const [run, node] = [text(search['run']), text(search['node'])];
+    return {
+      ...(panel === undefined ? {} : { panel }),
+      ...(run === undefined ? {} : { run }),
+      ...(node === undefined ? {} : { node }),
+    };
   },
 });
 

@@ -128,4 +128,17 @@ describe.runIf(chromiumPath !== undefined)('forms of nodes', () => {
     expect(complaints).toEqual([]);
     await context.close();
   });
+
+  test('a link to a node opens the rule with its form', async () => {
+    const { page, context, complaints } = await opened('decide');
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByRole('button', { name: 'Copy a link to this node' }).click();
+    const link = await page.evaluate(() => navigator.clipboard.readText());
+    const other = await context.newPage();
+    await other.goto(link);
+    await untilText(other.getByTestId('inspector'), /Branches, tried in order/);
+    expect(await other.locator('[data-node="decide"]').getAttribute('data-selected')).toBe('true');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
 });

@@ -108,23 +108,24 @@ type Show = (next: PanelName, more?: { run?: string }) => void;
 function usePanel() {
   const navigate = useNavigate({ from: '/rules/$ruleId' });
   const search = useSearch({ from: '/rules/$ruleId' });
-  const panel = search.panel ?? (search.run === undefined ? 'rule' : 'history');
+  const usual = search.run !== undefined ? 'history' : search.node !== undefined ? 'node' : 'rule';
+  const panel = search.panel ?? usual;
   const show: Show = useCallback(
     (next, more = {}) => void navigate({ search: { panel: next, ...more }, replace: true }),
     [navigate],
   );
-  return { panel, chosenRun: search.run, show };
+  return { panel, chosenRun: search.run, linkedNode: search.node, show };
 }
 
 /** State shared by the parts of the editor: site, problems, selection. */
 function useEditorView(
   catalogue: ConsoleCatalogue,
   checked: ReturnType<typeof checkContent>,
-  { panel, chosenRun, show }: ReturnType<typeof usePanel>,
+  { panel, chosenRun, linkedNode, show }: ReturnType<typeof usePanel>,
 ): EditorView {
   const session = useSession();
   const readOnly = session.status === 'out' || !mayManage(session.facts.role);
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set(linkedNode === undefined ? [] : [linkedNode]));
   const select = useCallback(
     (ids: readonly string[]) => {
       setSelected(new Set(ids));

@@ -3,6 +3,7 @@ import { Button, MultiSelect, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { isFields } from '../../../src/rules/issues.ts';
 import { nodeView } from '../node/index.ts';
+import { announce } from '../parts/announce.tsx';
 import { TrashIcon } from '../shell/icons.tsx';
 import { t } from '../strings/index.ts';
 import { drawnFlow, useDraft, useDraftStore } from './draft-store.ts';
@@ -86,6 +87,17 @@ function NodeInspector({ node, index, flow }: NodeForm & { flow: FlowDocument })
           store.editFlow((document) => setText(document, node.id, 'description', text), `${node.id} description`);
         }}
       />
+      <Button
+        variant="default"
+        w="fit-content"
+        onClick={() => {
+          const [address] = location.href.split('?');
+          const link = `${address}?node=${encodeURIComponent(JSON.stringify(node.id))}`;
+          void navigator.clipboard.writeText(link).then(() => announce(t.common.copied));
+        }}
+      >
+        {words.copyLink}
+      </Button>
       {!readOnly && (
         <Button
           variant="default"

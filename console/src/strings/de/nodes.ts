@@ -9,6 +9,7 @@ export const nodes: typeof english = {
   label: 'Bezeichnung',
   description: 'Notiz',
   id: 'Id',
+  copyLink: 'Link zu diesem Knoten kopieren',
   remove: 'Knoten löschen',
   write: (at) => `Schreibvorgang ${at}`,
   removeEntry: (name) => `${name} entfernen`,

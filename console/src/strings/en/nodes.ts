@@ -8,6 +8,7 @@ export const nodes = {
   description: 'Note',
   id: 'Id',
   remove: 'Delete node',
+  copyLink: 'Copy a link to this node',
   write: (at: number) => `write ${at}`,
   removeEntry: (name: string) => `Remove ${name}`,
   up: (name: string) => `Move ${name} up`,
