@@ -29,7 +29,7 @@ async function asked(accept: string): Promise<{ status: number; type: string | n
 }
 
 describe('[rules §10.1] progress', () => {
-  test('is told in lines to a caller that accepts them, and to no other', async () => {
+  test('comes in lines to a caller that accepts them, and to no other', async () => {
     let isWanted: boolean | undefined;
     await started(async ({ progress }) => {
       isWanted = progress !== undefined;

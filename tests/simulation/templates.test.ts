@@ -34,7 +34,7 @@ const ref = (instance: number, point_type: PointRef['point_type'], point: number
   point_type,
   point,
 });
-/** What of the demo stands for each parameter; its chargers and heaters are the outputs that the demo has. */
+/** The demo point for each parameter; outputs of the demo serve as charger and heater. */
 const points: PointArguments = {
   load: ref(2, 'measurement', 1),
   pv: ref(3, 'measurement', 1),

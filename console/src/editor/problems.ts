@@ -12,7 +12,7 @@ export interface Problem extends Issue {
   readonly severity: 'error' | 'warning';
   /** Which part of the rule the path is of. */
   readonly part: 'flow' | 'trigger' | 'rule';
-  /** Something is not filled in yet: the field says so once somebody was in it. */
+  /** A value is missing: the field shows it once it has been visited. */
   readonly isMissing: boolean;
 }
 

@@ -233,7 +233,7 @@ describe('[rules §10.6] a rule in a closed loop', () => {
       { atMs: 0, index: pv, value: 0 },
       { atMs: 100_000, index: soc, value: 5 },
     ];
-    // Rows stand for 65 s: then the grid is not known, the rule is skipped, and nothing is counted.
+    // A row is valid for 65 s. After that the grid is unknown: the rule is skipped, and no energy is counted.
     const { outcomes, plant, notes } = run(samples, 120_000);
     expect(outcomes).toMatchObject({ acted: 66, skipped: 54 });
     expect(notes).toContain('load-or-pv-missing');
@@ -256,7 +256,7 @@ describe('[rules §10.6] a rule in a closed loop', () => {
     close(plant?.discharged_kwh ?? Number.NaN, (25 * 75) / 3600, 0.01);
   });
 
-  test('the charge to begin with is the recorded one where none is given, and asked for where there is none', () => {
+  test('the initial charge is the recorded one when absent; without a recorded one it is required', () => {
     const plant = { ...assumed, initialSoc: null };
     const started = run([{ atMs: -1000, index: soc, value: 30 }], 60_000, { plant });
     expect(started.plant?.soc[0]).toEqual({ at: '1970-01-01T00:00:00.000Z', value: 30 });

@@ -33,7 +33,7 @@ export const evLoadManagement: RuleTemplate = {
       branches: [
         {
           name: 'charge',
-          label: 'Share what is left',
+          label: 'Charge with the rest',
           when: 'free > 0',
           writes: [{ to: 'charging', value: 'min(free, power_max)' }],
         },

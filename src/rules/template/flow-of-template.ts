@@ -18,7 +18,7 @@ interface WriteOf {
 interface FlowParts {
   /** Parameters that the flow reads, under their own names. */
   readonly reads: readonly string[];
-  /** Numbers that stand in the flow as variables, to be seen and changed there. */
+  /** Numbers that the flow shows as variables, to be changed there. */
   readonly settings: readonly string[];
   readonly computed: readonly { readonly name: string; readonly expression: string }[];
   readonly branches: readonly Branch[];

@@ -35,7 +35,7 @@ export interface TemplateContent {
 export type PointArguments = Readonly<Record<string, PointRef>>;
 export type NumberArguments = Readonly<Record<string, number>>;
 
-/** What an argument stands for, by parameter; all are there. */
+/** The argument of each parameter; all are present. */
 export interface Arguments {
   readonly point: (name: string) => PointRef;
   readonly number: (name: string) => number;
