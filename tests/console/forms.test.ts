@@ -113,6 +113,19 @@ describe.runIf(chromiumPath !== undefined)('forms of nodes', () => {
     await page.getByRole('button', { name: 'Build a condition…' }).click();
     const builder = page.getByTestId('condition-builder');
     await choose(page, 'Compared', /^soc · battery · soc/);
+    // The threshold is dragged over the last 24 hours.
+    const chart = builder.getByTestId('threshold-chart');
+    await chart.waitFor();
+    const place = await chart.boundingBox();
+    if (place === null) throw new Error('the chart is not shown');
+    await page.mouse.move(place.x + 50, place.y + place.height / 2);
+    await page.mouse.down();
+    const value = builder.getByLabel('Value (%)');
+    const first = Number(await value.inputValue());
+    await page.mouse.move(place.x + 60, place.y + place.height / 2 - 20, { steps: 4 });
+    await page.mouse.up();
+    expect(first).toBeGreaterThan(0);
+    await expect.poll(async () => Number(await value.inputValue())).toBeGreaterThan(first);
     await choose(page, 'Holds when it is', 'below');
     await builder.getByLabel('Value (%)').fill('40');
     await untilText(builder.getByTestId('built-condition'), /^soc < 40$/);

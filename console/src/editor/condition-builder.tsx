@@ -5,12 +5,11 @@ import { isVariableName } from '../../../src/rules/expression/parse.ts';
 import { useShownRun } from '../live/run-view.ts';
 import { withUnit } from '../parts/number.ts';
 import { NumberField } from '../parts/number-field.tsx';
-import { t } from '../strings/index.ts';
+import { conditionWords as words } from '../strings/condition.ts';
 import { type BuiltCondition, conditionText, releasesBehind } from './condition-text.ts';
 import classes from './inspector.module.css';
+import { ThresholdChart } from './threshold-chart.tsx';
 import type { VisibleName } from './visible-names.ts';
-
-const words = t.nodes.builder;
 
 interface BuilderParts {
   readonly names: readonly VisibleName[];
@@ -37,7 +36,7 @@ export function ConditionBuilder({ names, onUse }: BuilderParts) {
   });
   const change = (parts: Partial<BuiltCondition>): void => setThreshold({ ...threshold, ...parts });
   const { name, side } = threshold;
-  const unit = names.find((known) => known.name === name)?.unit ?? '';
+  const { unit = '', point } = names.find((known) => known.name === name) ?? {};
   const live = run?.record.variable_values[name];
   const isWhole =
     name !== '' && isOperand(threshold.value, names) && isRelease(threshold, names) && releasesBehind(threshold);
@@ -54,6 +53,16 @@ export function ConditionBuilder({ names, onUse }: BuilderParts) {
         inputWrapperOrder={['label', 'input', 'description', 'error']}
         onChange={(next) => change({ name: next ?? '' })}
       />
+      {point !== undefined && (
+        <ThresholdChart
+          point={point}
+          unit={unit}
+          threshold={
+            threshold.value !== '' && Number.isFinite(Number(threshold.value)) ? Number(threshold.value) : null
+          }
+          onThreshold={(value) => change({ value: String(value) })}
+        />
+      )}
       <Select
         label={words.side}
         data={[

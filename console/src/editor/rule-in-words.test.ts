@@ -99,7 +99,7 @@ describe('problems and names', () => {
     if (flow === null) throw new Error('there is no flow');
     expect(visibleNames(flow, 'decide', site)).toEqual([
       { name: 'lower', source: 'soc_lower', unit: '%' },
-      { name: 'soc', source: 'battery · soc', unit: '%' },
+      { name: 'soc', source: 'battery · soc', unit: '%', point: { instance: 4, point_type: 'measurement', point: 1 } },
     ]);
     expect(visibleNames(flow, 'read', site)).toEqual([]);
   });

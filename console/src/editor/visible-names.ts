@@ -1,5 +1,6 @@
 /** Which names an expression of a node may use: what every node before it declares, with where each comes from. */
 
+import type { PointRef } from '../../../src/site/catalogue.ts';
 import { nodeView } from '../node/index.ts';
 import { configOf, entriesOf, type FlowDocument, type FlowNode, labelOf, textOf, wiresOf } from './flow-document.ts';
 import { nativeKindOf } from './node-kinds.ts';
@@ -10,6 +11,8 @@ export interface VisibleName {
   /** In words: a point, a parameter or an expression. */
   readonly source: string;
   readonly unit: string;
+  /** The point that it is read from; absent for what is computed. */
+  readonly point?: PointRef;
 }
 
 export function visibleNames(document: FlowDocument, nodeId: string, catalogue: ConsoleCatalogue): VisibleName[] {
@@ -41,13 +44,14 @@ function nodesBefore(document: FlowDocument, nodeId: string): Set<string> {
 export function declaredNames(node: FlowNode, catalogue: ConsoleCatalogue): VisibleName[] {
   const points = entriesOf(node, 'variables').map((entry) => {
     const { name, instance, point_type: kind, point } = entry;
-    const facts = catalogue.point({
+    const ref: PointRef = {
       instance: Number(instance),
       point_type: kind === 'action' ? 'action' : 'measurement',
       point: Number(point),
-    });
+    };
+    const facts = catalogue.point(ref);
     const source = facts === undefined ? '' : `${facts.instanceName} · ${facts.name}`;
-    return { name: textOf(name), source, unit: facts?.unit ?? '' };
+    return { name: textOf(name), source, unit: facts?.unit ?? '', ...(facts === undefined ? {} : { point: ref }) };
   });
   const parameters = entriesOf(node, 'parameters').map(({ name, parameter }) => {
     const facts = catalogue.parameter(textOf(parameter));

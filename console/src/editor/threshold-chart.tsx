@@ -1,0 +1,87 @@
+/** The last 24 hours of the compared point, with the threshold across them: it is dragged to another value. */
+import { Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { type PointerEvent, useRef, useState } from 'react';
+import type { PointRef } from '../../../src/site/catalogue.ts';
+import { nowMs } from '../clock.ts';
+import { withUnit } from '../parts/number.ts';
+import { call } from '../server/calls.ts';
+import { conditionWords as words } from '../strings/condition.ts';
+import classes from './threshold-chart.module.css';
+import { type Band, linesOf, shownBand, valueAtShare } from './threshold-place.ts';
+
+const dayMs = 86_400_000;
+const buckets = '240';
+const box = { width: 320, height: 96 };
+
+interface ChartParts {
+  readonly point: PointRef;
+  readonly unit: string;
+  /** Null while there is no number. */
+  readonly threshold: number | null;
+  readonly onThreshold: (value: number) => void;
+}
+
+export function ThresholdChart({ point, unit, threshold, onThreshold }: ChartParts) {
+  const series = useQuery({
+    queryKey: ['threshold-series', point],
+    staleTime: 60_000,
+    queryFn: async () => {
+      const { points } = await import('../../../src/api/points.ts');
+      const toMs = nowMs();
+      const query = { from: new Date(toMs - dayMs).toISOString(), to: new Date(toMs).toISOString(), buckets };
+      const params = {
+        instance: String(point.instance),
+        point_type: point.point_type,
+        point: String(point.point),
+      };
+      return (await call(points.series, { params, query })).data.data;
+    },
+  }).data;
+  const frame = useRef<SVGSVGElement>(null);
+  /** The scale stands still while the threshold is dragged. */
+  const [held, setHeld] = useState<Band | null>(null);
+  if (series === undefined || series.buckets.length === 0)
+    return series === undefined ? null : <Text size="sm">{words.noHistory}</Text>;
+  const { from, to } = series;
+  const band = held ?? shownBand(series.buckets, threshold);
+  const yOf = (value: number): number => box.height * (1 - (value - band.low) / (band.high - band.low));
+  const drag = (event: PointerEvent<SVGSVGElement>): void => {
+    const place = frame.current?.getBoundingClientRect();
+    if (place === undefined || event.buttons !== 1) return;
+    event.currentTarget.setPointerCapture(event.pointerId);
+    onThreshold(valueAtShare(1 - (event.clientY - place.top) / place.height, band));
+  };
+  return (
+    <svg
+      ref={frame}
+      className={classes['chart']}
+      viewBox={`0 0 ${box.width} ${box.height}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={words.chart(threshold === null ? words.noThreshold : withUnit(threshold, unit))}
+      data-testid="threshold-chart"
+      onPointerDown={(event) => {
+        setHeld(band);
+        drag(event);
+      }}
+      onPointerUp={() => setHeld(null)}
+      onPointerCancel={() => setHeld(null)}
+      onPointerMove={drag}
+    >
+      {linesOf(series.buckets, { fromMs: Date.parse(from), toMs: Date.parse(to) }, box.width, yOf).map((line) => (
+        <path key={line} d={line} className={classes['series']} vectorEffect="non-scaling-stroke" />
+      ))}
+      {threshold !== null && (
+        <line
+          x1={0}
+          x2={box.width}
+          y1={yOf(threshold)}
+          y2={yOf(threshold)}
+          className={classes['threshold']}
+          vectorEffect="non-scaling-stroke"
+        />
+      )}
+    </svg>
+  );
+}

@@ -1,0 +1,21 @@
+/** The builder of conditions, in the form of a decision. */
+
+export const conditionWords = {
+  title: 'Condition',
+  compared: 'Compared',
+  now: (value: string) => `now ${value}`,
+  side: 'Holds when it is',
+  above: 'above',
+  below: 'below',
+  value: 'Value',
+  release: 'Lets go at',
+  seconds: 'For seconds',
+  operand: 'Enter a number or a name that is known here.',
+  releaseSide: { above: 'Let go below the value.', below: 'Let go above the value.' },
+  incomplete: 'Choose what is compared, and enter a value.',
+  use: 'Use this condition',
+  chart: (threshold: string) =>
+    `The last 24 hours, with the threshold at ${threshold}. Drag it, or enter a value below.`,
+  noThreshold: 'no value',
+  noHistory: 'Nothing was recorded of this point in the last 24 hours.',
+};
