@@ -33,7 +33,7 @@ function comparable(row: RuleRow): ComparedRule {
   };
 }
 
-/** Null for a rule without a flow, and for one that names what the site has no more. */
+/** Null for a rule without a flow, and for one that names something the site no longer has. */
 async function inWords(parts: AutomationParts, row: RuleRow): Promise<string | null> {
   const catalogue = parts.catalogue();
   const topology = await inTurns(parts.clock, topologySteps(row.nodes_json, catalogue));

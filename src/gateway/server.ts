@@ -199,7 +199,7 @@ function addRoute(fastify: FastifyInstance, bound: BoundCapability, parts: Serve
   });
 }
 
-/** A failure behind the first line of progress has no status of its own any more: its envelope is the last line. */
+/** After the first line of progress the status is already sent, so a failure is reported as the last line. */
 async function withProgress(
   lines: ProgressLines,
   { correlationId }: FastifyRequest,

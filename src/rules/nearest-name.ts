@@ -4,7 +4,7 @@
 const lettersMax = 32;
 const namesMax = 200;
 
-/** Undefined where none is near: at most a third of its letters differ, by insertion, deletion, exchange or another letter. */
+/** Undefined if none is close: at most a third of its letters may differ, by insertion, deletion, transposition or substitution. */
 export function nearestName(word: string, known: Iterable<string>): string | undefined {
   if (word.length > lettersMax) return undefined;
   const farthest = Math.max(1, Math.floor(word.length / 3));

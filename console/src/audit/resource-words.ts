@@ -10,7 +10,7 @@ interface Known {
   readonly catalogue: ConsoleCatalogue | null;
 }
 
-/** Null where it has no other name than its id. */
+/** Null if it has no name but its id. */
 export function resourceName(id: string, { rules, catalogue }: Known): string | null {
   const [kind = '', ...rest] = id.split(':');
   const name = rest.join(':');

@@ -1,4 +1,4 @@
-/** How much of the flow the canvas shows: it opens readable, and a small map says where one is when it does not fit. */
+/** How much of the flow the canvas shows: it opens at a readable size, with a small map when the flow does not fit. */
 import { ControlButton, Controls, MiniMap, useNodesInitialized, useReactFlow, useStore } from '@xyflow/react';
 import { useCallback, useEffect, useRef } from 'react';
 import { FitIcon } from '../shell/icons.tsx';

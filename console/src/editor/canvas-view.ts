@@ -15,7 +15,7 @@ const textMinPx = 11;
 export const readableZoom = textMinPx / textPx;
 const edgePx = 32;
 
-/** The zoom at which all of it is seen; never above 1. */
+/** The zoom that shows the whole flow; never above 1. */
 export function fittingZoom({ width, height }: Pane, pane: Pane): number {
   return Math.min(1, (pane.width - 2 * edgePx) / width, (pane.height - 2 * edgePx) / height);
 }
@@ -28,7 +28,7 @@ export function boundsOf(boxes: readonly Box[]): Box {
   return { x: left, y: top, width: right - left, height: bottom - top };
 }
 
-/** Offset and zoom; what does not fit is panned to, from `start` on. */
+/** Offset and zoom. A flow that does not fit is shown from `start` on. */
 export function openingView(boxes: readonly Box[], start: Box | undefined, pane: Pane): Position & { zoom: number } {
   const bounds = boundsOf(boxes);
   const zoom = Math.max(readableZoom, fittingZoom(bounds, pane));

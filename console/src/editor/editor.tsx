@@ -168,7 +168,7 @@ export function Editor({ rule, catalogue }: EditorParts) {
   const run = useRun(rule.id, { trial, chosen: where.chosenRun ?? null, hidden, draft });
   useUndoKeys(store.undo, store.redo);
   useEffect(() => after(restAfterMs, () => void Promise.all(rest.map((part) => part.preload()))), []);
-  // What tries and saves a draft is there before the service may go away.
+  // Load the code that tries and saves a draft before the connection can fail.
   useEffect(() => {
     if (isDirty) void Promise.all([TrialPanel, SaveDialog, ConflictDialog].map((part) => part.preload()));
   }, [isDirty]);

@@ -23,7 +23,7 @@ interface NameParts {
 
 export function NameField(parts: NameParts) {
   const { label, name, path, error, description, readOnly, inputClass = '', faultOf, onRename } = parts;
-  // Typed over a name that is another one by now, after an undo for instance, it is of no more use.
+  // The name has changed since it was typed, by an undo for instance: drop the text.
   const [typed, setTyped] = useState<{ readonly text: string; readonly over: string } | null>(null);
   const text = typed?.over === name ? typed.text : name;
   const fault = text === name ? null : faultOf(text);

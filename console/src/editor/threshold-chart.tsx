@@ -1,4 +1,4 @@
-/** The last 24 hours of the compared point, with the threshold across them: it is dragged to another value. */
+/** The last 24 hours of the compared point, with a threshold that can be dragged. */
 import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type PointerEvent, useRef, useState } from 'react';
@@ -17,7 +17,7 @@ const box = { width: 320, height: 96 };
 interface ChartParts {
   readonly point: PointRef;
   readonly unit: string;
-  /** Null while there is no number. */
+  /** Null when the value is empty or a name. */
   readonly threshold: number | null;
   readonly onThreshold: (value: number) => void;
 }
@@ -39,7 +39,7 @@ export function ThresholdChart({ point, unit, threshold, onThreshold }: ChartPar
     },
   }).data;
   const frame = useRef<SVGSVGElement>(null);
-  /** The scale stands still while the threshold is dragged. */
+  /** The scale does not change during a drag. */
   const [held, setHeld] = useState<Band | null>(null);
   if (series === undefined || series.buckets.length === 0)
     return series === undefined ? null : <Text size="sm">{words.noHistory}</Text>;

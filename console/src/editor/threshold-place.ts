@@ -1,4 +1,4 @@
-/** Where values stand in the chart of a threshold, and which value a place in it means. */
+/** Maps values to heights in the threshold chart, and a height back to a value. */
 
 interface Bucket {
   readonly t: string;
@@ -30,7 +30,7 @@ export function valueAtShare(share: number, { low, high }: Band): number {
   return Number((steps * step).toPrecision(12));
 }
 
-/** Lines through the means; a gap of more than three buckets begins a new one. */
+/** Lines through the bucket means, broken at gaps of more than three buckets. */
 export function linesOf(
   buckets: readonly Pick<Bucket, 't' | 'mean'>[],
   { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },

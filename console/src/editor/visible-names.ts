@@ -11,7 +11,7 @@ export interface VisibleName {
   /** In words: a point, a parameter or an expression. */
   readonly source: string;
   readonly unit: string;
-  /** The point that it is read from; absent for what is computed. */
+  /** The point that it is read from; absent for computed values. */
   readonly point?: PointRef;
 }
 

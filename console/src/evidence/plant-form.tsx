@@ -38,7 +38,7 @@ export const emptyPlant: PlantDraft = {
   meters: { setpoint: null, soc: null, power: null, load: null, pv: null, grid: null },
 };
 
-/** What the order says of the plant; null while something is missing. */
+/** The `plant` member of the request; null while a field is missing. */
 export function assumed({ numbers: given, meters: at }: PlantDraft): BacktestOrder['assume'] | null {
   const { capacity_kwh, max_power_kw, efficiency, initial_soc } = given;
   const { setpoint, soc, power, load, pv, grid } = at;
@@ -100,7 +100,7 @@ export function PlantForm({ plant, catalogue, onPlant }: FormParts) {
   );
 }
 
-/** Only points that can be meant: a charge is in percent, everything else is a power. */
+/** Only points of the right unit: percent for the charge, power for the rest. */
 function ofKind(catalogue: ConsoleCatalogue, name: MeterName): ConsoleCatalogue {
   const units = name === 'soc' ? ['%'] : ['W', 'kW', 'MW'];
   const kind = name === 'setpoint' ? 'action' : 'measurement';
