@@ -3,15 +3,14 @@ import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type PointerEvent, useRef, useState } from 'react';
 import type { PointRef } from '../../../src/site/catalogue.ts';
-import { nowMs } from '../clock.ts';
+import { meanPath } from '../parts/mean-path.ts';
 import { withUnit } from '../parts/number.ts';
-import { call } from '../server/calls.ts';
 import { conditionWords as words } from '../strings/condition.ts';
 import classes from './threshold-chart.module.css';
-import { type Band, linesOf, shownBand, valueAtShare } from './threshold-place.ts';
+import { type Band, shownBand, valueAtShare } from './threshold-place.ts';
 
-const dayMs = 86_400_000;
-const buckets = '240';
+const daySeconds = 86_400;
+const buckets = 240;
 const box = { width: 320, height: 96 };
 
 interface ChartParts {
@@ -26,24 +25,13 @@ export function ThresholdChart({ point, unit, threshold, onThreshold }: ChartPar
   const series = useQuery({
     queryKey: ['threshold-series', point],
     staleTime: 60_000,
-    queryFn: async () => {
-      const { points } = await import('../../../src/api/points.ts');
-      const toMs = nowMs();
-      const query = { from: new Date(toMs - dayMs).toISOString(), to: new Date(toMs).toISOString(), buckets };
-      const params = {
-        instance: String(point.instance),
-        point_type: point.point_type,
-        point: String(point.point),
-      };
-      return (await call(points.series, { params, query })).data.data;
-    },
+    queryFn: async () => (await import('../points/point-queries.ts')).fetchTrend(point, daySeconds, buckets),
   }).data;
   const frame = useRef<SVGSVGElement>(null);
   /** The scale does not change during a drag. */
   const [held, setHeld] = useState<Band | null>(null);
   if (series === undefined || series.buckets.length === 0)
     return series === undefined ? null : <Text size="sm">{words.noHistory}</Text>;
-  const { from, to } = series;
   const band = held ?? shownBand(series.buckets, threshold);
   const yOf = (value: number): number => box.height * (1 - (value - band.low) / (band.high - band.low));
   const drag = (event: PointerEvent<SVGSVGElement>): void => {
@@ -69,9 +57,7 @@ export function ThresholdChart({ point, unit, threshold, onThreshold }: ChartPar
       onPointerCancel={() => setHeld(null)}
       onPointerMove={drag}
     >
-      {linesOf(series.buckets, { fromMs: Date.parse(from), toMs: Date.parse(to) }, box.width, yOf).map((line) => (
-        <path key={line} d={line} className={classes['series']} vectorEffect="non-scaling-stroke" />
-      ))}
+      <path d={meanPath(series, box.width, yOf)} className={classes['series']} vectorEffect="non-scaling-stroke" />
       {threshold !== null && (
         <line
           x1={0}

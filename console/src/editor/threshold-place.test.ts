@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { linesOf, shownBand, valueAtShare } from './threshold-place.ts';
+import { shownBand, valueAtShare } from './threshold-place.ts';
 
 describe('the chart of a threshold', () => {
   test('shows every value and the threshold with room around them', () => {
@@ -31,16 +31,5 @@ describe('the chart of a threshold', () => {
     expect(valueAtShare(0.3333, { low: 0, high: 2 })).toBe(0.67);
     expect(valueAtShare(2, { low: 0, high: 100 })).toBe(100);
     expect(valueAtShare(-1, { low: -50, high: 100 })).toBe(-50);
-  });
-
-  test('a gap is not drawn over', () => {
-    const at = (minute: number): string => new Date(minute * 60_000).toISOString();
-    const span = { fromMs: 0, toMs: 240 * 60_000 };
-    const bucket = (minute: number) => ({ t: at(minute), mean: minute });
-    expect(linesOf([bucket(0), bucket(1), bucket(9), bucket(10)], span, 240, (value) => value)).toEqual([
-      'M0.0 0.0L1.0 1.0',
-      'M9.0 9.0L10.0 10.0',
-    ]);
-    expect(linesOf([], span, 240, (value) => value)).toEqual([]);
   });
 });

@@ -1,10 +1,8 @@
 /** Maps values to heights in the threshold chart, and a height back to a value. */
 
 interface Bucket {
-  readonly t: string;
   readonly min: number;
   readonly max: number;
-  readonly mean: number;
 }
 
 export interface Band {
@@ -13,7 +11,7 @@ export interface Band {
 }
 
 /** What the chart shows: all values and the threshold, with some room above and below. */
-export function shownBand(buckets: readonly Pick<Bucket, 'min' | 'max'>[], threshold: number | null): Band {
+export function shownBand(buckets: readonly Bucket[], threshold: number | null): Band {
   const values = [...buckets.flatMap(({ min, max }) => [min, max]), ...(threshold === null ? [] : [threshold])];
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const largest = Math.max(Math.abs(low), Math.abs(high));
@@ -28,24 +26,4 @@ export function valueAtShare(share: number, { low, high }: Band): number {
   const step = 10 ** (Math.floor(Math.log10(high - low)) - 2);
   const steps = Math.round((low + Math.min(1, Math.max(0, share)) * (high - low)) / step);
   return Number((steps * step).toPrecision(12));
-}
-
-/** Lines through the bucket means, broken at gaps of more than three buckets. */
-export function linesOf(
-  buckets: readonly Pick<Bucket, 't' | 'mean'>[],
-  { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
-  width: number,
-  yOf: (value: number) => number,
-): string[] {
-  const bucketWidth = width / 240;
-  const lines: string[] = [];
-  let lastX = Number.NEGATIVE_INFINITY;
-  for (const { t: at, mean } of buckets) {
-    const x = ((Date.parse(at) - fromMs) / (toMs - fromMs)) * width;
-    const place = `${x.toFixed(1)} ${yOf(mean).toFixed(1)}`;
-    if (x - lastX > 3 * bucketWidth) lines.push(`M${place}`);
-    else lines.push(`${lines.pop() ?? ''}L${place}`);
-    lastX = x;
-  }
-  return lines;
 }

@@ -3,6 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import type { Static } from 'typebox';
 import { automation } from '../../../src/api/automation.ts';
 import { points } from '../../../src/api/points.ts';
+import type { PointRef } from '../../../src/site/catalogue.ts';
 import { nowMs } from '../clock.ts';
 import { startOf } from '../history/history-queries.ts';
 import { call } from '../server/calls.ts';
@@ -124,7 +125,7 @@ export function useTrend(point: PointEntry, seconds: number, chosen: TimeSpan | 
 }
 
 export async function fetchTrend(
-  { instance, point_type, point }: PointEntry,
+  { instance, point_type, point }: PointRef,
   seconds: number,
   buckets: number,
   chosen: TimeSpan | null = null,

@@ -1,5 +1,6 @@
 /** The last 24 hours of a point as a small line. */
 import { useQuery } from '@tanstack/react-query';
+import { meanPath } from '../parts/mean-path.ts';
 import { pointWords } from '../strings/points.ts';
 import { fetchTrend, type PointEntry, type TrendView } from './point-queries.ts';
 import classes from './points.module.css';
@@ -8,8 +9,6 @@ const daySeconds = 86_400;
 const buckets = 48;
 const refreshMs = 300_000;
 const box = { width: 96, height: 24, edge: 2 };
-/** Of the usual distance between two values, how much breaks the line. */
-const gapBuckets = 3;
 
 export function Sparkline({ point }: { point: PointEntry }) {
   const { instance, point_type: kind, point: id } = point;
@@ -35,21 +34,12 @@ export function Sparkline({ point }: { point: PointEntry }) {
   );
 }
 
-/** Of the mean, from the lowest to the highest one; a gap in what was recorded breaks the line. */
-function pathOf({ from, to, bucket_seconds: seconds, buckets: values }: TrendView): string {
-  const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
-  const means = values.map(({ mean }) => mean);
+/** Scaled from the lowest to the highest mean. */
+function pathOf(trend: TrendView): string {
+  const means = trend.buckets.map(({ mean }) => mean);
   const [low, high] = [Math.min(...means), Math.max(...means)];
   const { width, height, edge } = box;
   const yOf = (mean: number): number =>
     high === low ? height / 2 : height - edge - ((mean - low) / (high - low)) * (height - 2 * edge);
-  let beforeMs = Number.NEGATIVE_INFINITY;
-  return values
-    .map(({ t: at, mean }) => {
-      const ms = Date.parse(at);
-      const command = ms - beforeMs > gapBuckets * seconds * 1000 ? 'M' : 'L';
-      beforeMs = ms;
-      return `${command}${(((ms - fromMs) / (toMs - fromMs)) * width).toFixed(1)} ${yOf(mean).toFixed(1)}`;
-    })
-    .join('');
+  return meanPath(trend, width, yOf);
 }
