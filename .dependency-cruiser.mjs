@@ -11,7 +11,10 @@ const allowed = {
   points: ['base', 'site'],
   devices: ['base', 'site', 'points', 'rules'],
   historian: ['base', 'storage', 'site', 'points'],
-  audit: ['base', 'api', 'storage'],
+  // Trees, notes and proofs that others verify: plain enough for a browser, but for its Node cryptography.
+  transparency: ['base'],
+  witness: ['base', 'transparency'],
+  audit: ['base', 'api', 'storage', 'egress', 'transparency'],
   automation: ['base', 'api', 'storage', 'site', 'points', 'audit', 'rules'],
   // Rules tried on recorded history.
   backtest: ['base', 'api', 'storage', 'site', 'rules', 'historian', 'automation'],
@@ -50,6 +53,9 @@ const allowed = {
     // The site's keys, tokens and accounts.
     'gateway',
     'sign-in',
+    // What others check, and check for others.
+    'transparency',
+    'witness',
   ],
   mcp: ['base', 'api'],
 };

@@ -6,10 +6,11 @@
 import { createHash } from 'node:crypto';
 import Type from 'typebox';
 import type { BoundCapability, Capability, Subject } from '../src/api/capability.ts';
+import { gatherEvidence } from '../src/audit/evidence.ts';
 import { type AuditLog, createAuditLog } from '../src/audit/log.ts';
 import { walkChain } from '../src/audit/store/chain-walk.ts';
 import { scanAudit } from '../src/audit/store/scan.ts';
-import { gatherEvidence, verifyScan } from '../src/audit/verify.ts';
+import { verifyScan } from '../src/audit/verify.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { silentLog } from '../src/base/log.ts';
 import { siteSchema } from '../src/databases/schemas.ts';

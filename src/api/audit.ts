@@ -70,6 +70,10 @@ const base = {
   body: null,
 } as const;
 
+const logName = Type.Optional(Type.Enum(['events', 'access'], { description: 'events (default) or access' }));
+const whole = (what: string) =>
+  Type.String({ pattern: '^[1-9][0-9]{0,15}$', description: `1 or more as canonical decimal: ${what}` });
+
 export const auditOperations = {
   search: {
     ...base,
@@ -88,5 +92,36 @@ export const auditOperations = {
     path: '/api/v1/audit/events/stream',
     answer: Type.String({ description: 'server-sent events' }),
     answerType: 'text/event-stream',
+  },
+  checkpoint: {
+    ...base,
+    name: 'audit.checkpoint.read',
+    summary: 'The newest checkpoint of a log, signed and cosigned, as a signed note',
+    path: '/api/v1/audit/checkpoint',
+    query: strict({ log: logName }),
+    answer: Type.String({ description: 'a checkpoint (C2SP tlog-checkpoint) as a signed note' }),
+    answerType: 'text/plain',
+  },
+  proof: {
+    ...base,
+    name: 'audit.event.proof',
+    summary: 'A proof that an event is in the log, to be checked without it',
+    path: '/api/v1/audit/events/:sequence/proof',
+    params: strict({ sequence: whole('the sequence of the event') }),
+    query: strict({}),
+    answer: Type.String({ description: 'a proof of inclusion (C2SP tlog-proof)' }),
+    answerType: 'text/plain',
+  },
+  consistency: {
+    ...base,
+    name: 'audit.log.consistency',
+    summary: 'A proof that a log of so many entries is the beginning of a longer one',
+    path: '/api/v1/audit/consistency',
+    query: strict({
+      from: whole('entries of the shorter log'),
+      log: logName,
+      to: Type.Optional(whole('entries of the longer log; those of the last checkpoint by default')),
+    }),
+    answer: strict({ from: Type.String(), to: Type.String(), proof: Type.Array(Type.String(), { maxItems: 63 }) }),
   },
 } as const satisfies Record<string, Capability>;

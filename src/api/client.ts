@@ -62,6 +62,8 @@ export interface Reply<T> {
   readonly revision: number | null;
   /** `x-svc-audit` of a mutation: whether its terminal record was written. */
   readonly audit: 'recorded' | 'incomplete' | null;
+  /** The accepted record of a mutation: who keeps it can ask for the proof of exactly that record later. */
+  readonly receipt: { readonly sequence: string; readonly hash: string } | null;
 }
 
 export interface Client {
@@ -136,7 +138,7 @@ export function createClient(options: ClientOptions): Client {
         }),
       );
       const text = await orNoAnswer(input.signal, () => answerText(response, input.onProgress));
-      const value = parsed(text);
+      const value = capability.answerType === 'text/plain' && response.ok ? text : parsed(text);
       if (!response.ok || (isLines(response) && Check(errorEnvelope, value))) throw refusalOf(response, value);
       return {
         data: decoded<C['answer']>(capability.answer, value, response),
@@ -144,9 +146,16 @@ export function createClient(options: ClientOptions): Client {
         correlationId: response.headers.get('x-correlation-id'),
         revision: revisionOf(response.headers.get('etag')),
         audit: auditOf(response.headers.get('x-svc-audit')),
+        receipt: receiptOf(response.headers),
       };
     },
   };
+}
+
+function receiptOf(headers: Headers): Reply<unknown>['receipt'] {
+  const sequence = headers.get('x-svc-audit-sequence');
+  const hash = headers.get('x-svc-audit-hash');
+  return sequence === null || hash === null ? null : { sequence, hash };
 }
 
 function isLines(response: Response): boolean {

@@ -35,7 +35,7 @@ const authority = strict({
   actualInfrastructure: Type.String(),
 });
 
-const word = Type.Enum(['ok', 'unavailable']);
+const word = Type.Enum(['ok', 'unavailable', 'broken']);
 /** What `/ready` looks at [platform §4.1]: words only. */
 const readyChecks = strict({ storage: word, audit: word, scheduler: word, devices: word });
 

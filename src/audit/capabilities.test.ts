@@ -12,7 +12,7 @@ import { createRateLimits } from '../gateway/rate-limit.ts';
 import { createServer, type Server } from '../gateway/server.ts';
 import { healthCapability } from '../platform/health.ts';
 import { metadataCapability } from '../platform/metadata.ts';
-import { auditEntry, type TestTrail, testScope, testTrail } from '../testing/audit-trail.ts';
+import { auditEntry, type TestTrail, testAuditKey, testScope, testSigner, testTrail } from '../testing/audit-trail.ts';
 import { engines } from '../testing/engines.ts';
 import { auditCapabilities } from './capabilities.ts';
 import { type AuditLog, createAccessLog, createAuditLog } from './log.ts';
@@ -43,7 +43,9 @@ describe.each(engines)('area B over HTTP, on %s', (engine) => {
   const pair = generateKeyPairSync('ed25519');
 
   const start = async (env: Readonly<Record<string, string>> = environment): Promise<void> => {
-    const parts = { search: createAuditSearch({ ...trail, scanWindow: 5000 }), access: createAccessLog(trail) };
+    const { proofs } = testSigner(trail, { key: testAuditKey() });
+    const search = createAuditSearch({ ...trail, scanWindow: 5000 });
+    const parts = { search, proofs, access: createAccessLog(trail) };
     server = createServer({
       capabilities: [healthCapability('1.2.3'), metadataCapability(), ...auditCapabilities(parts)],
       identity: createIdentity({

@@ -1,15 +1,21 @@
 /**
- * The two audit routes [audit §4]. The search covers the tenant and project of the subject, whatever the request
+ * The audit routes: search and stream [audit §4], checkpoints and proofs [audit §9]. The search covers the tenant and project of the subject, whatever the request
  * says. Each search leaves one record in the access log before its result leaves the service; a refused one too.
  */
 import { auditOperations } from '../api/audit.ts';
 import type { Answer, BoundCapability, CallContext, Subject } from '../api/capability.ts';
+import { Fault } from '../base/fault.ts';
+import { parseWhole } from '../transparency/checkpoint.ts';
+import { formatNote } from '../transparency/signed-note.ts';
 import { criteriaOf } from './criteria.ts';
 import type { AuditScope } from './event.ts';
 import type { AccessLog } from './log.ts';
+import type { AuditProofs } from './proofs.ts';
 import type { EventPage, EventSearch } from './search.ts';
+import type { AuditLogName } from './store/chain.ts';
 
 export interface AuditParts {
+  readonly proofs: AuditProofs;
   readonly search: EventSearch;
   readonly access: AccessLog;
 }
@@ -23,7 +29,51 @@ export function auditCapabilities(parts: AuditParts): BoundCapability[] {
       data: null,
       content: { type: 'text/event-stream; charset=utf-8', text: eventStream(page) },
     })),
+    ...proofCapabilities(parts.proofs),
   ];
+}
+
+/** Proofs say nothing that a search does not; they are not recorded as searches. */
+function proofCapabilities(proofs: AuditProofs): BoundCapability[] {
+  const handled = (
+    descriptor: BoundCapability['descriptor'],
+    answer: (scope: AuditScope, context: CallContext) => Promise<Answer>,
+  ): BoundCapability => ({
+    descriptor,
+    resource,
+    handler: (context) => answer(scopeOf(subjectOf(context)), context),
+  });
+  return [
+    handled(auditOperations.checkpoint, async (scope, { query }) =>
+      plainText(formatNote((await proofs.checkpoint(scope, logOf(query))).note)),
+    ),
+    handled(auditOperations.proof, async (scope, { params }) =>
+      plainText(await proofs.inclusion(scope, wholeOf('sequence', params['sequence']))),
+    ),
+    handled(auditOperations.consistency, async (scope, { query }) => {
+      const to = query['to'] === undefined ? null : wholeOf('to', query['to']);
+      return { data: await proofs.consistency(scope, logOf(query), wholeOf('from', query['from']), to) };
+    }),
+  ];
+}
+
+function plainText(text: string): Answer {
+  return { data: null, content: { type: 'text/plain; charset=utf-8', text } };
+}
+
+function logOf(query: CallContext['query']): AuditLogName {
+  return query['log'] === 'access' ? 'access' : 'events';
+}
+
+function wholeOf(name: string, text: string | undefined): number {
+  const value = parseWhole(text);
+  if (value === null) throw new Fault('invalid-input', `${name} must be at most ${Number.MAX_SAFE_INTEGER}`);
+  return value;
+}
+
+function subjectOf({ subject }: CallContext): Subject {
+  if (subject === null) throw new Error('an audit route without a subject');
+  return subject;
 }
 
 function bind(
@@ -47,8 +97,8 @@ function bind(
     resource,
     refused: (subject, correlationId, fault) => record(subject, correlationId, 'denied', { code: fault.code }),
     async handler(context: CallContext) {
-      const { subject, correlationId, query } = context;
-      if (subject === null) throw new Error('an audit route without a subject');
+      const { correlationId, query } = context;
+      const subject = subjectOf(context);
       // Only the stream resumes; to the query the header means nothing.
       const resume = descriptor === auditOperations.stream ? context.lastEventId : undefined;
       const page = await parts.search.page(scopeOf(subject), criteriaOf(query, resume));

@@ -1,21 +1,32 @@
 /** When checkpoints are signed, and that they never vouch for what is broken [audit §7]. */
-import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import { siteSchema } from '../databases/schemas.ts';
-import { auditEntry, fillTrail, type TestTrail, testAuditKey, testScope, testTrail } from '../testing/audit-trail.ts';
+import {
+  auditEntry,
+  fillTrail,
+  type TestTrail,
+  testAuditKey,
+  testOrigin,
+  testScope,
+  testSigner,
+  testTrail,
+} from '../testing/audit-trail.ts';
 import { engines } from '../testing/engines.ts';
 import { type SimulatedClock, simulatedClock } from '../testing/simulated-clock.ts';
-import { type Checkpointer, createCheckpointer } from './checkpoints.ts';
+import type { Checkpointer } from './checkpoints.ts';
+import { gatherEvidence } from './evidence.ts';
 import { auditLimits } from './limits.ts';
 import { createAccessLog, createAuditLog } from './log.ts';
 import { type AuditKey, readCheckpoints } from './statement.ts';
 import { scanAudit } from './store/scan.ts';
 import { auditFiles, auditKey, openAuditTrail } from './trail.ts';
-import { gatherEvidence, verifyScan } from './verify.ts';
+import { verifyScan } from './verify.ts';
 
 const owner = { log: 'events', ...testScope } as const;
+const alone = { origin: testOrigin, witnesses: [], required: 0 };
 
 describe.each(engines)('audit checkpoints on %s', (engine) => {
   let trail: TestTrail;
@@ -44,7 +55,7 @@ describe.each(engines)('audit checkpoints on %s', (engine) => {
   const file = (): string => auditFiles(trail.folder).checkpoints;
   const start = (by = key, limits = auditLimits): Checkpointer => {
     const clock = { ...time, soon: systemClock.soon };
-    const checkpointer = createCheckpointer({ ...trail, clock, log, limits, key: by, file: file() });
+    const { checkpointer } = testSigner(trail, { clock, log, limits, key: by });
     checkpointer.open();
     return checkpointer;
   };
@@ -81,9 +92,15 @@ describe.each(engines)('audit checkpoints on %s', (engine) => {
       ['events', 3],
       ['access', 1],
     ]);
+    // Nothing new, and told again all the same [audit §9.3].
+    expect(auditLimits.checkpoint_max_age_ms).toBe(600_000);
     time.advance(600_000);
-    await turns();
-    expect(signed()).toHaveLength(2);
+    await expect.poll(signed).toEqual([
+      ['events', 3],
+      ['access', 1],
+      ['events', 3],
+      ['access', 1],
+    ]);
     await checkpointer.close();
   });
 
@@ -153,7 +170,7 @@ describe.each(engines)('audit checkpoints on %s', (engine) => {
     appendFileSync(file(), '{"schema":"svc.audit-ch');
     await fillTrail(trail, 2);
     await start().close();
-    expect(readCheckpoints(readFileSync(file(), 'utf8')).badLines).toEqual([2]);
+    expect(readCheckpoints(readFileSync(file(), 'utf8')).badLines).toEqual([]);
     expect(signed()).toEqual([
       ['events', 2],
       ['events', 4],
@@ -163,8 +180,8 @@ describe.each(engines)('audit checkpoints on %s', (engine) => {
   test('a file that cannot be written is reported; the service goes on', async () => {
     await fillTrail(trail, 2);
     const clock = { ...time, soon: systemClock.soon };
-    const where = `${trail.folder}/none/checkpoints.jsonl`;
-    await createCheckpointer({ ...trail, clock, log, limits: auditLimits, key, file: where }).close();
+    mkdirSync(file());
+    await testSigner(trail, { clock, log, key }).checkpointer.close();
     expect(messages.at(-1)).toMatch(/cannot write an audit checkpoint/);
   });
 
@@ -179,7 +196,7 @@ describe.each(engines)('audit checkpoints on %s', (engine) => {
   test('a trail closes what a crash left open, and covers it', async () => {
     await fillTrail(trail, 3);
     const parts = { ...trail, dataFolder: trail.folder, clock: systemClock, log, limits: auditLimits };
-    const opened = await openAuditTrail({ ...parts, scope: testScope, key });
+    const opened = await openAuditTrail({ ...parts, ...alone, scope: testScope, key });
     await opened.close();
     expect(signed()).toEqual([['events', 6]]);
     const page = await opened.search.page(testScope, { below: null, limit: 3, from: null, to: null, filters: {} });
@@ -190,7 +207,7 @@ describe.each(engines)('audit checkpoints on %s', (engine) => {
     const simulated = simulatedClock(trail.clock.wallMs());
     const parts = { ...trail, dataFolder: trail.folder, clock: { ...simulated, soon: systemClock.soon }, log };
     const more = { limits: auditLimits, key, scope: testScope, sharedForMs: 631_000 };
-    const opened = await openAuditTrail({ ...parts, ...more });
+    const opened = await openAuditTrail({ ...parts, ...alone, ...more });
     simulated.advance(632_000);
     await trail.database.transaction((transaction) => opened.log.appendIn(transaction, auditEntry()));
     const outcomes = async () => {

@@ -1,111 +1,108 @@
 /**
- * Signs checkpoints while the service runs [audit §7]: after every so many events, after some time, at the
- * start and at a clean stop. Before it signs, it verifies what came since the last checkpoint, so that it never vouches
- * for a chain that was broken underneath it.
+ * Signs checkpoints while the service runs [audit §7], [audit §9]: after every so many events, after some time, at the start and at a clean
+ * stop. Before it signs, it verifies what came since the last checkpoint, and that the tree it signs extends the one it signed last,
+ * so that it never vouches for a chain that was broken underneath it.
  */
-import type { Clock, Timer } from '../base/clock.ts';
+import { type Clock, sleep, type Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import { appendLineDurably, readIfThere } from '../base/own-file.ts';
 import type { Database } from '../storage/database.ts';
+import { sameBytes } from '../transparency/base64.ts';
+import { formatNote } from '../transparency/signed-note.ts';
+import type { Breaks } from './breaks.ts';
+import { CheckpointFile, type SignedHead } from './checkpoint-file.ts';
 import type { AuditLimits } from './limits.ts';
-import { type AuditKey, keyName, readCheckpoints, signStatement } from './statement.ts';
-import { type ChainOwner, chainedEventOf } from './store/chain.ts';
+import { type AuditKey, keyName, signStatement } from './statement.ts';
+import { type ChainOwner, chainedEventOf, nameOf } from './store/chain.ts';
 import { type ChainRecord, walkChain } from './store/chain-walk.ts';
 import type { AuditChainRow, AuditEventTable } from './store/tables.ts';
-import { nameOf } from './verify.ts';
+import type { GrownTree, LogTrees } from './tree/log-trees.ts';
+import type { StoredTree } from './tree/tree-store.ts';
+import type { Witnesses } from './witness/witnesses.ts';
 
-export interface Checkpointer {
-  /** Told by the logs after each commit. */
-  appended(events: number): void;
-  /** Reads the file and begins to sign whatever no checkpoint covers yet; for the start. */
-  open(): void;
-  /** Signs now whatever is not covered; the last checkpoint of a chain, or null when it has none. */
-  cover(owner: ChainOwner): Promise<{ readonly sequence: number; readonly hash: string } | null>;
-  /** Whether a chain did not continue what was signed when it was last looked at. */
-  broken(): boolean;
-  /** The last checkpoints of a clean stop. */
-  close(): Promise<void>;
-}
-
-interface Point {
-  readonly sequence: number;
-  readonly hash: string;
-}
-
-const eventsPerRead = 1000;
-
-export function createCheckpointer(parts: {
+export interface CheckpointerParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
-  readonly limits: Pick<AuditLimits, 'checkpoint_events' | 'checkpoint_interval_ms'>;
+  readonly limits: Pick<AuditLimits, 'checkpoint_events' | 'checkpoint_interval_ms' | 'checkpoint_max_age_ms'>;
   readonly key: AuditKey;
+  readonly trees: LogTrees;
+  readonly witnesses: Pick<Witnesses, 'signed'>;
+  readonly breaks: Breaks;
   /** The checkpoint file. */
   readonly file: string;
-}): Checkpointer {
-  return new ChainCheckpointer(parts);
 }
 
-class ChainCheckpointer implements Checkpointer {
-  readonly #database;
-  readonly #clock;
-  readonly #log;
-  readonly #limits;
-  readonly #key;
-  readonly #file;
-  readonly #points = new Map<string, Point>();
+interface Wrong {
+  readonly sequence: number;
+  readonly reason: string;
+}
+
+/** The last checkpoint of a chain, and when it was made. */
+interface Last extends Omit<SignedHead, 'issuedAt'> {
+  readonly atMs: number;
+}
+
+const eventsPerRead = 1000;
+/** Between two checkpoints that readers ask for. */
+const coverEveryMs = 1000;
+
+export class Checkpointer {
+  readonly #parts: CheckpointerParts;
+  readonly #file: CheckpointFile;
+  readonly #last = new Map<string, Last>();
   #since = 0;
   #running: Promise<void> = Promise.resolve();
   #timer: Timer | undefined;
   #closed = false;
-  #broken = false;
 
-  constructor(parts: {
-    readonly database: Database;
-    readonly clock: Clock;
-    readonly log: Log;
-    readonly limits: Pick<AuditLimits, 'checkpoint_events' | 'checkpoint_interval_ms'>;
-    readonly key: AuditKey;
-    /** The checkpoint file. */
-    readonly file: string;
-  }) {
-    const { database, clock, log, limits, key, file } = parts;
-    this.#database = database;
-    this.#clock = clock;
-    this.#log = log;
-    this.#limits = limits;
-    this.#key = key;
-    this.#file = file;
+  constructor(parts: CheckpointerParts) {
+    this.#parts = parts;
+    this.#file = new CheckpointFile(parts.file, keyName(parts.key.publicKey));
   }
 
+  /** Told by the logs after each commit. */
   appended(events: number): void {
     this.#since += events;
-    if (this.#since >= this.#limits.checkpoint_events && !this.#closed) {
+    if (this.#since >= this.#parts.limits.checkpoint_events && !this.#closed) {
       this.#since = 0;
-      this.#clock.soon(() => void this.#run());
+      this.#parts.clock.soon(() => void this.#run());
     }
   }
 
+  /** Reads the file and begins to sign whatever no checkpoint covers yet; for the start. */
   open(): void {
-    const own = keyName(this.#key.publicKey);
-    for (const statement of readCheckpoints(readIfThere(this.#file) ?? '').statements) {
-      if (statement.key !== own) continue;
-      this.#points.set(nameOf(statement), { sequence: Number(statement.sequence), hash: statement.hash });
+    const { clock, log } = this.#parts;
+    const torn = this.#file.repair();
+    if (torn !== null) log.warn('the last line of the checkpoint file was torn and is taken off', { line: torn });
+    for (const [name, { issuedAt, ...head }] of this.#file.lastHeads()) {
+      const ageMs = Math.max(0, clock.wallMs() - Date.parse(issuedAt));
+      this.#last.set(name, { ...head, atMs: clock.monotonicMs() - ageMs });
     }
     // Not waited for: without any checkpoint this walks the whole chain.
     void this.#run();
     this.#wait();
   }
 
+  /** Signs now whatever is not covered; the last checkpoint of a chain, or null when it has none. */
   async cover(owner: ChainOwner): Promise<{ readonly sequence: number; readonly hash: string } | null> {
     await this.#run();
-    return this.#points.get(nameOf(owner)) ?? null;
+    return this.#last.get(nameOf(owner)) ?? null;
   }
 
-  broken(): boolean {
-    return this.#broken;
+  /** As `cover`, at most once a second: readers may ask for it. */
+  async coverSoon(owner: ChainOwner): Promise<void> {
+    const { clock } = this.#parts;
+    const last = this.#last.get(nameOf(owner));
+    if (last !== undefined) await sleep(clock, Math.max(0, last.atMs + coverEveryMs - clock.monotonicMs()));
+    await this.#run();
   }
 
+  /** Entries of the tree that was signed last; null before the first time. */
+  signedSize(owner: ChainOwner): number | null {
+    return this.#last.get(nameOf(owner))?.tree?.size ?? null;
+  }
+
+  /** The last checkpoints of a clean stop. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#timer?.cancel();
@@ -114,39 +111,76 @@ class ChainCheckpointer implements Checkpointer {
 
   readonly #signAll = async (): Promise<void> => {
     this.#since = 0;
-    let broken = false;
-    const chains = await this.#database.query.selectFrom('audit_chain').selectAll().orderBy('chain_id').execute();
-    for (const chain of chains) {
-      const owner = ownerOf(chain);
-      const last = this.#points.get(nameOf(owner));
-      if (chain.sequence === 0 || (last?.sequence === chain.sequence && last.hash === chain.hash)) continue;
-      const wrong = await brokenSince(this.#database, this.#clock, chain, last);
-      if (wrong !== null) {
-        broken = true;
-        this.#log.error('audit chain broken: no checkpoints until this is resolved', {
-          ...owner,
-          ...wrong,
-        });
-        continue;
-      }
-      const issuedAt = new Date(this.#clock.wallMs()).toISOString();
-      const statement = signStatement(this.#key, 'svc.audit-checkpoint.v1', owner, { ...chain, issuedAt });
-      appendLineDurably(this.#file, JSON.stringify(statement));
-      this.#points.set(nameOf(owner), { sequence: chain.sequence, hash: chain.hash });
-      this.#log.info('audit checkpoint', { checkpoint: statement });
-    }
-    this.#broken = broken;
+    const chains = await this.#parts.database.query.selectFrom('audit_chain').selectAll().orderBy('chain_id').execute();
+    for (const chain of chains) if (chain.sequence > 0) await this.#signChain(chain);
   };
+
+  async #signChain(chain: AuditChainRow): Promise<void> {
+    const { clock, log, limits, trees, breaks } = this.#parts;
+    const owner = ownerOf(chain);
+    const name = nameOf(owner);
+    const tree = await trees.current(chain);
+    const last = this.#lastOf(name, tree);
+    const isNew = last === undefined || last.sequence !== chain.sequence || last.hash !== chain.hash;
+    const isDue = last !== undefined && clock.monotonicMs() - last.atMs >= limits.checkpoint_max_age_ms;
+    if (!isNew && !isDue) return;
+    const wrong = isNew ? await brokenSince(this.#parts, chain, tree, last) : null;
+    const grown = wrong === null ? await this.#extended(chain, tree, last) : wrong;
+    if ('reason' in grown) {
+      breaks.found('checkpoint', { chain: name, ...grown });
+      log.error('audit chain broken: no checkpoints until this is resolved', { ...owner, ...grown });
+      return;
+    }
+    breaks.nothing('checkpoint', name);
+    await this.#sign(chain, grown);
+  }
+
+  /** Of an earlier segment nothing counts: its break was acknowledged. */
+  #lastOf(name: string, tree: StoredTree): Last | undefined {
+    const last = this.#last.get(name);
+    const isOfTree = last?.tree?.origin === tree.origin || (last?.tree === null && tree.segment === 1);
+    return isOfTree ? last : undefined;
+  }
+
+  /** The tree up to the chain's end; or why it is not what was signed before with more behind it. */
+  async #extended(chain: AuditChainRow, tree: StoredTree, last: Last | undefined): Promise<GrownTree | Wrong> {
+    const grown = await this.#parts.trees.grown(tree, chain.sequence);
+    const before = last?.tree ?? null;
+    if (before === null || sameBytes(await grown.proofs.rootAt(before.size), before.root)) return grown;
+    const reason = `the tree of its first ${before.size} events has another root than the last checkpoint`;
+    return { sequence: tree.first, reason };
+  }
+
+  async #sign(chain: AuditChainRow, grown: GrownTree): Promise<void> {
+    const { clock, log, key, trees, witnesses } = this.#parts;
+    const owner = ownerOf(chain);
+    const note = await trees.sign(grown);
+    const issuedAt = new Date(clock.wallMs()).toISOString();
+    const statement = signStatement(key, owner, { ...chain, issuedAt }, formatNote(note));
+    this.#file.append(statement);
+    const { size, root, tree } = grown;
+    this.#last.set(nameOf(owner), {
+      sequence: chain.sequence,
+      hash: chain.hash,
+      tree: { origin: tree.origin, size, root },
+      atMs: clock.monotonicMs(),
+    });
+    log.info('audit checkpoint', { checkpoint: statement });
+    await witnesses.signed({ chain: nameOf(owner), note, ...grown });
+  }
 
   #run(): Promise<void> {
     this.#running = this.#running.then(this.#signAll).catch((error: unknown) => {
-      this.#log.error('cannot write an audit checkpoint', { err: error });
+      this.#parts.log.error('cannot write an audit checkpoint', { err: error });
     });
     return this.#running;
   }
 
+  /** As often as new events want it, and as the age of the last checkpoint does. */
   #wait(): void {
-    this.#timer = this.#clock.after(this.#limits.checkpoint_interval_ms, () => {
+    const { clock, limits } = this.#parts;
+    const waitMs = Math.min(limits.checkpoint_interval_ms, limits.checkpoint_max_age_ms);
+    this.#timer = clock.after(waitMs, () => {
       void this.#run();
       this.#wait();
     });
@@ -159,16 +193,16 @@ export function ownerOf(chain: Pick<AuditChainRow, 'log' | 'tenant_id' | 'projec
 
 /** What is wrong with the events behind the last checkpoint, up to the head; null when nothing is. */
 async function brokenSince(
-  database: Database,
-  clock: Clock,
+  { database, clock }: Pick<CheckpointerParts, 'database' | 'clock'>,
   chain: AuditChainRow,
-  last: Point | undefined,
-): Promise<{ readonly sequence: number; readonly reason: string } | null> {
+  tree: StoredTree,
+  last: Last | undefined,
+): Promise<Wrong | null> {
   if (last !== undefined && last.sequence >= chain.sequence) {
     const reason = `it ends at ${chain.sequence}, its last checkpoint is of ${last.sequence}`;
     return { sequence: chain.sequence + 1, reason };
   }
-  const after = last ?? (await oldest(database, chain.chain_id));
+  const after = last ?? (await oldest(database, tree));
   const walk = walkChain({ owner: ownerOf(chain), anchors: [], mark: null, after, last: chain.sequence });
   for (let from = after.sequence; from < chain.sequence; from += eventsPerRead) {
     const rows = await database.query
@@ -185,12 +219,13 @@ async function brokenSince(
   return walk.finish(chain).broken;
 }
 
-/** Where the stored events begin: behind what retention removed. */
-async function oldest(database: Database, chainId: number): Promise<Point> {
+/** Where the stored events of the tree begin: behind what retention removed. */
+async function oldest(database: Database, { chainId, first }: StoredTree): Promise<{ sequence: number; hash: string }> {
   const row = await database.query
     .selectFrom('audit_event')
     .select(['sequence', 'previous_hash'])
     .where('chain_id', '=', chainId)
+    .where('sequence', '>=', first)
     .orderBy('sequence')
     .limit(1)
     .executeTakeFirst();

@@ -5,11 +5,15 @@
 import Type, { type Static } from 'typebox';
 import { decoder } from '../base/decode.ts';
 import { strict } from '../base/schema.ts';
-import { isAbout } from './statement.ts';
+import { fromBase64, toBase64 } from '../transparency/base64.ts';
+import { type Evidence, gatherEvidence } from './evidence.ts';
 import type { ChainedEvent } from './store/chain.ts';
-import { type ChainRecord, type ChainReport, type ChainWalk, walkChain } from './store/chain-walk.ts';
+import type { ChainRecord, ChainReport } from './store/chain-walk.ts';
 import type { AuditScan } from './store/scan.ts';
-import { believedMark, type Evidence, gatherEvidence, lostChains, type TrailReport } from './verify.ts';
+import { splitHashes, tileWidth } from './tree/tree-proofs.ts';
+import type { StoredTree } from './tree/tree-store.ts';
+import { lostChains, strangeAnchors, type TrailReport } from './verify.ts';
+import { ChainVerifier } from './verify-chain.ts';
 
 const text = Type.String();
 const nullable = Type.Union([Type.String(), Type.Null()]);
@@ -17,7 +21,7 @@ const sequence = Type.String({ pattern: '^(0|[1-9][0-9]{0,15})$' });
 
 const headerSchema = strict({
   type: Type.Literal('export'),
-  schema: Type.Literal('svc.audit-export.v1'),
+  schema: Type.Enum(['svc.audit-export.v1', 'svc.audit-export.v2']),
   exportedAt: text,
   key: nullable,
 });
@@ -30,7 +34,11 @@ const chainSchema = strict({
   sequence,
   hash: text,
   marks: Type.Array(strict({ auditedBy: Type.Integer(), mark: text })),
+  /** From version 2: the logs that the chain was signed as, oldest first, each with its newest published checkpoint. */
+  trees: Type.Optional(Type.Array(strict({ origin: text, first: Type.Integer({ minimum: 1 }), checkpoint: nullable }))),
 });
+/** From version 2: leaf hashes of events that retention removed, as base64. */
+const leavesSchema = strict({ type: Type.Literal('leaves'), tree: Type.Integer(), from: Type.Integer(), hashes: text });
 const eventSchema = strict({
   type: Type.Literal('event'),
   sequence,
@@ -61,26 +69,40 @@ export async function* exportLines(
   const line = (value: object): string => `${lineOf(value)}
 `;
   let events = 0;
-  yield line({ type: 'export', schema: 'svc.audit-export.v1', exportedAt: facts.exportedAt, key: facts.key });
+  yield line({ type: 'export', schema: 'svc.audit-export.v2', exportedAt: facts.exportedAt, key: facts.key });
   for (const checkpoint of (facts.checkpoints ?? '').split('\n'))
     if (checkpoint.trim() !== '') yield line({ type: 'checkpoint', line: checkpoint });
   for (const { chainId, owner, sequence: last, hash } of scan.chains) {
     const { log, tenantId, projectId } = owner;
-    yield line({
-      type: 'chain',
-      log,
-      tenantId,
-      projectId,
-      sequence: String(last),
-      hash,
-      marks: await scan.marks(chainId),
-    });
+    const trees = await scan.trees(chainId);
+    const named = await Promise.all(
+      trees.map(async (tree) => ({ origin: tree.origin, first: tree.first, checkpoint: await scan.cosigned(tree) })),
+    );
+    const marks = await scan.marks(chainId);
+    yield line({ type: 'chain', log, tenantId, projectId, sequence: String(last), hash, marks, trees: named });
+    let isFirst = true;
     for await (const records of scan.events(chainId, true)) {
+      if (isFirst) for await (const leaves of removedLeaves(scan, trees, records[0])) yield line(leaves);
+      isFirst = false;
       events += records.length;
       for (const record of records) yield line(eventLine(record));
     }
   }
   yield line({ type: 'end', events });
+}
+
+/** Hashes of events that retention removed: without them the rest could not be shown to be in the tree. */
+async function* removedLeaves(
+  scan: AuditScan,
+  trees: readonly StoredTree[],
+  oldest: ChainRecord | undefined,
+): AsyncGenerator<Static<typeof leavesSchema>> {
+  for (const [tree, stored] of trees.entries())
+    for await (const { tile, hashes } of scan.tiles(stored, 0)) {
+      const from = tile * tileWidth;
+      if (oldest === undefined || stored.first + from >= Number(oldest.event.sequence)) break;
+      yield { type: 'leaves', tree, from, hashes: toBase64(hashes) };
+    }
 }
 
 /** JSON on what every reader takes for one line: some end a line at these characters too. */
@@ -133,7 +155,9 @@ function recordOf(line: EventLine): ChainRecord {
   return { event, hash: line.hash, details: line.details ?? null, era: undefined };
 }
 
-const decodeLine = decoder(Type.Union([headerSchema, checkpointSchema, chainSchema, eventSchema, endSchema]));
+const decodeLine = decoder(
+  Type.Union([headerSchema, checkpointSchema, chainSchema, leavesSchema, eventSchema, endSchema]),
+);
 
 export interface ExportVerifier {
   line(text: string): void;
@@ -158,10 +182,11 @@ class LineVerifier implements ExportVerifier {
   readonly #checkpoints: string[] = [];
   #header: Static<typeof headerSchema> | null = null;
   #evidence: Evidence | null = null;
-  #open: { walk: ChainWalk; head: { sequence: number; hash: string } } | null = null;
+  #open: ChainVerifier | null = null;
   #events = 0;
   #lines = 0;
   #ended = false;
+  readonly #origins = new Set<string>();
 
   constructor(given: {
     readonly keys: readonly string[];
@@ -180,6 +205,7 @@ class LineVerifier implements ExportVerifier {
     if (value.type === 'export') this.#header = value;
     else if (value.type === 'checkpoint') this.#checkpoints.push(value.line);
     else if (value.type === 'chain') this.#begin(value);
+    else if (value.type === 'leaves') this.#keep(value);
     else if (value.type === 'end') {
       this.#ended = true;
       if (value.events !== this.#events)
@@ -187,7 +213,7 @@ class LineVerifier implements ExportVerifier {
     } else {
       this.#events++;
       if (this.#open === null) this.#problems.push(`line ${this.#lines} is an event of no chain`);
-      else this.#open.walk.add(recordOf(value));
+      else this.#open.add(recordOf(value));
     }
   }
 
@@ -197,7 +223,7 @@ class LineVerifier implements ExportVerifier {
     const found = this.#gather();
     return {
       chains: [...this.#chains, ...lostChains(found, this.#chains)],
-      problems: [...found.problems, ...this.#problems],
+      problems: [...found.problems, ...this.#problems, ...strangeAnchors(found, this.#origins)],
     };
   }
 
@@ -210,7 +236,7 @@ class LineVerifier implements ExportVerifier {
   }
 
   #close(): void {
-    if (this.#open !== null) this.#chains.push(this.#open.walk.finish(this.#open.head));
+    if (this.#open !== null) this.#chains.push(...this.#open.finish());
     this.#open = null;
   }
 
@@ -218,11 +244,17 @@ class LineVerifier implements ExportVerifier {
     this.#close();
     const { log, tenantId, projectId } = chain;
     const owner = { log, tenantId, projectId };
-    const { anchors, trusted } = this.#gather();
-    const mark = believedMark(owner, chain.marks, trusted, this.#problems);
-    const own = anchors.filter(({ statement }) => isAbout(statement, owner));
-    const walk = walkChain({ owner, mark, anchors: own, last: Number(chain.sequence) });
-    this.#open = { walk, head: { sequence: Number(chain.sequence), hash: chain.hash } };
+    const { trees = [] } = chain;
+    for (const { origin } of trees) this.#origins.add(origin);
+    const head = { sequence: Number(chain.sequence), hash: chain.hash };
+    const verified = { owner, ...head, marks: chain.marks, trees };
+    this.#open = new ChainVerifier(verified, this.#gather(), this.#problems);
+  }
+
+  #keep({ tree, from, hashes }: Static<typeof leavesSchema>): void {
+    const bytes = fromBase64(hashes);
+    if (bytes === null || this.#open === null) this.#problems.push(`line ${this.#lines} holds no hashes of a chain`);
+    else this.#open.keep(tree, { from, hashes: splitHashes(bytes) });
   }
 }
 

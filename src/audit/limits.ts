@@ -8,6 +8,17 @@ export const auditLimitsSchema = strict({
   batch_max: limit(500, [1, 10_000], 'events in one transaction'),
   checkpoint_events: limit(1000, [1, 1_000_000], 'events after which a checkpoint is signed'),
   checkpoint_interval_ms: limit(600_000, [1000, 86_400_000], 'time after which new events are covered by a checkpoint'),
+  checkpoint_max_age_ms: limit(
+    600_000,
+    [1000, 86_400_000],
+    'time after which a checkpoint is written and shown to witnesses again, also when nothing happened',
+  ),
+  witness_timeout_ms: limit(10_000, [100, 60_000], 'time that a witness has for its answer'),
+  full_check_interval_ms: limit(
+    86_400_000,
+    [60_000, 604_800_000],
+    'time between two checks of every stored event while the service runs',
+  ),
   retention_days: limit(0, [0, 36_500], 'age at which events are removed; 0 keeps everything'),
   retention_interval_ms: limit(3_600_000, [1000, 86_400_000], 'time between two looks for events that are too old'),
   retention_batch: limit(1000, [1, 100_000], 'events removed in one transaction'),

@@ -2,17 +2,26 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog } from '../base/log.ts';
 import { siteSchema } from '../databases/schemas.ts';
-import { auditEntry, fillTrail, type TestTrail, testAuditKey, testScope, testTrail } from '../testing/audit-trail.ts';
+import {
+  auditEntry,
+  fillTrail,
+  type TestTrail,
+  testAuditKey,
+  testOrigin,
+  testScope,
+  testSigner,
+  testTrail,
+} from '../testing/audit-trail.ts';
 import { engines } from '../testing/engines.ts';
-import { createCheckpointer } from './checkpoints.ts';
+import { gatherEvidence } from './evidence.ts';
 import { type AuditLimits, auditLimits } from './limits.ts';
 import { createAccessLog, createAuditLog } from './log.ts';
 import { createRetention } from './retention.ts';
 import { createAuditSearch } from './search.ts';
 import { type AuditKey, keyName } from './statement.ts';
 import { scanAudit } from './store/scan.ts';
-import { auditFiles, openAuditTrail } from './trail.ts';
-import { gatherEvidence, verifyScan } from './verify.ts';
+import { openAuditTrail } from './trail.ts';
+import { verifyScan } from './verify.ts';
 
 const dayMs = 86_400_000;
 const begin = Date.UTC(2026, 0, 1);
@@ -51,7 +60,7 @@ describe.each(engines)('audit retention on %s', (engine) => {
   const sweep = (retentionDays: number, retentionBatch = 4, more: Partial<AuditLimits> = {}): Promise<number> => {
     const limits = { ...auditLimits, retention_days: retentionDays, retention_batch: retentionBatch, ...more };
     const parts = { ...trail, log: silentLog, limits, key };
-    const checkpointer = createCheckpointer({ ...parts, file: auditFiles(trail.folder).checkpoints });
+    const { checkpointer } = testSigner(trail, { key, limits });
     return createRetention({ ...parts, checkpointer }).sweep();
   };
   /** Ten closed events a day. */
@@ -173,7 +182,9 @@ describe.each(engines)('audit retention on %s', (engine) => {
   test('a flood of searches is bounded as it comes, not at the next hour', async () => {
     const limits = { ...auditLimits, retention_batch: 10, access_events_max: 20 };
     const scope = testScope;
-    const open = await openAuditTrail({ ...trail, log: silentLog, limits, scope, key, dataFolder: trail.folder });
+    const alone = { origin: testOrigin, witnesses: [], required: 0 };
+    const parts = { ...trail, ...alone, log: silentLog, limits, scope, key, dataFolder: trail.folder };
+    const open = await openAuditTrail(parts);
     for (let count = 0; count < 200; count++) await open.access.record(scope, auditEntry({ outcome: 'succeeded' }));
     await open.close();
     const [chain] = (await verify()).chains;
@@ -194,7 +205,7 @@ describe.each(engines)('audit retention on %s', (engine) => {
     };
     const limits = { ...auditLimits, retention_days: 1, retention_batch: 4 };
     const parts = { ...trail, log: silentLog, limits, key };
-    const checkpointer = createCheckpointer({ ...parts, file: auditFiles(trail.folder).checkpoints });
+    const { checkpointer } = testSigner(trail, { key, limits });
     expect(await createRetention({ ...parts, database: failing, checkpointer }).sweep()).toBe(0);
     expect(await range()).toEqual([5, 31, null, []]);
     expect(await sweep(1)).toBe(16);

@@ -16,6 +16,7 @@ import { type AuditKey, signStatement } from './statement.ts';
 import { appendToChain, prepareEntry } from './store/chain-store.ts';
 import { markAction } from './store/chain-walk.ts';
 import type { AuditChainRow } from './store/tables.ts';
+import { keepLeaves, storeTree, treesOf } from './tree/tree-store.ts';
 
 export interface Retention {
   open(): void;
@@ -235,7 +236,13 @@ async function mark(
   clock: Clock,
 ): Promise<void> {
   const owner = ownerOf(chain);
+  const trees = await treesOf(database.query, chain.chain_id);
+  /** Of each tree, the last of its events that may go. */
+  const ends = trees.map((tree, at) => ({ tree, end: Math.min(sequence, (trees[at + 1]?.first ?? sequence + 1) - 1) }));
+  for (const { tree, end } of ends) await storeTree(database, clock, tree, end);
   await database.transaction(async (transaction) => {
+    // Events go, hashes stay.
+    for (const { tree, end } of ends) await keepLeaves(transaction, tree, end);
     const { hash } = await transaction
       .selectFrom('audit_event')
       .select('hash')
@@ -244,7 +251,7 @@ async function mark(
       .executeTakeFirstOrThrow();
     const wallMs = clock.wallMs();
     const issuedAt = new Date(wallMs).toISOString();
-    const statement = signStatement(key, 'svc.audit-mark.v1', owner, { sequence, hash, issuedAt });
+    const statement = signStatement(key, owner, { sequence, hash, issuedAt });
     const entry = prepareEntry({
       subject: { kind: 'system', subjectId: 'audit-retention' },
       action: markAction,

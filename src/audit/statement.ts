@@ -7,6 +7,7 @@ import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { canonicalJson } from '../base/canonical-json.ts';
 import { decoder } from '../base/decode.ts';
+import { noteLimits } from '../transparency/signed-note.ts';
 import type { ChainOwner } from './store/chain.ts';
 
 export interface AuditKey {
@@ -17,13 +18,15 @@ export interface AuditKey {
 const identifier = Type.String({ minLength: 1, maxLength: 128 });
 const statementSchema = Type.Object(
   {
-    schema: Type.Enum(['svc.audit-checkpoint.v1', 'svc.audit-mark.v1']),
+    schema: Type.Enum(['svc.audit-checkpoint.v1', 'svc.audit-checkpoint.v2', 'svc.audit-mark.v1']),
     log: Type.Enum(['events', 'access']),
     tenantId: identifier,
     projectId: identifier,
     sequence: Type.String({ pattern: '^[1-9][0-9]{0,15}$' }),
     hash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
     issuedAt: Type.String({ minLength: 1, maxLength: 40 }),
+    /** The same head as a signed note; in checkpoints of version 2. */
+    note: Type.Optional(Type.String({ maxLength: noteLimits.textBytes })),
     /** The raw public key, base64url. */
     key: Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' }),
     signature: Type.String({ pattern: '^[A-Za-z0-9_-]{86}$' }),
@@ -32,7 +35,8 @@ const statementSchema = Type.Object(
 );
 
 export type Statement = Static<typeof statementSchema>;
-type StatementKind = Statement['schema'];
+type StatementKind = 'checkpoint' | 'mark';
+const markSchema = 'svc.audit-mark.v1';
 
 const decode = decoder(statementSchema);
 
@@ -45,13 +49,14 @@ export function keyName(publicKey: KeyObject): string {
 
 export function signStatement(
   key: AuditKey,
-  schema: StatementKind,
   owner: ChainOwner,
   at: { readonly sequence: number; readonly hash: string; readonly issuedAt: string },
+  /** Of a checkpoint; a mark has none. */
+  note?: string,
 ): Statement {
   const { log, tenantId, projectId } = owner;
   const fields = {
-    schema,
+    schema: note === undefined ? markSchema : 'svc.audit-checkpoint.v2',
     log,
     tenantId,
     projectId,
@@ -59,7 +64,8 @@ export function signStatement(
     hash: at.hash,
     issuedAt: at.issuedAt,
     key: keyName(key.publicKey),
-  };
+    ...(note === undefined ? {} : { note }),
+  } as const;
   const signature = sign(null, Buffer.from(canonicalJson(fields)), key.privateKey).toString('base64url');
   return { ...fields, signature };
 }
@@ -73,7 +79,8 @@ export function readStatement(text: string, kind: StatementKind): Statement | nu
     return null;
   }
   const decoded = decode(value);
-  if (!decoded.ok || decoded.value.schema !== kind) return null;
+  if (!decoded.ok || (decoded.value.schema === markSchema) !== (kind === 'mark')) return null;
+  if ((decoded.value.schema === 'svc.audit-checkpoint.v2') !== (decoded.value.note !== undefined)) return null;
   const { signature, ...fields } = decoded.value;
   try {
     const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: fields.key }, format: 'jwk' });
@@ -96,7 +103,7 @@ export function readCheckpoints(text: string): StatementFile {
   const badLines: number[] = [];
   for (const [index, line] of text.split('\n').entries()) {
     if (line.trim() === '') continue;
-    const statement = readStatement(line, 'svc.audit-checkpoint.v1');
+    const statement = readStatement(line, 'checkpoint');
     if (statement === null) badLines.push(index + 1);
     else statements.push(statement);
   }

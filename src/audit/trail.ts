@@ -7,22 +7,28 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:cry
 import { join } from 'node:path';
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import { readOrMake } from '../base/own-file.ts';
+import { readIfThere, readOrMake } from '../base/own-file.ts';
 import type { Database } from '../storage/database.ts';
-import { createCheckpointer } from './checkpoints.ts';
+import { type Break, Breaks } from './breaks.ts';
+import { Checkpointer } from './checkpoints.ts';
 import type { AuditScope } from './event.ts';
 import type { AuditLimits } from './limits.ts';
 import { type AccessLog, type AuditLog, createAccessLog, createAuditLog } from './log.ts';
+import { AuditProofs } from './proofs.ts';
 import { createRetention } from './retention.ts';
 import { createAuditSearch, type EventSearch } from './search.ts';
 import type { AuditKey } from './statement.ts';
+import { LogTrees } from './tree/log-trees.ts';
+import { witnessAsker } from './witness/ask-witness.ts';
+import { type ConfiguredWitness, Witnesses } from './witness/witnesses.ts';
 
 export interface AuditTrail {
   readonly log: AuditLog;
   readonly access: AccessLog;
   readonly search: EventSearch;
-  /** Whether a chain did not continue what was signed when it was last looked at. */
-  broken(): boolean;
+  readonly proofs: AuditProofs;
+  /** What is known to be wrong with the chains. */
+  breaks(): readonly Break[];
   /** The last checkpoints; nothing may be appended afterwards. */
   close(): Promise<void>;
 }
@@ -32,9 +38,15 @@ export function auditFiles(dataFolder: string): { readonly key: string; readonly
   return { key: join(dataFolder, 'audit-key.pem'), checkpoints: join(dataFolder, 'audit-checkpoints.jsonl') };
 }
 
-/** Reads the key that signs checkpoints and marks, or makes one. */
+/** Reads the key that signs checkpoints and marks, or makes one for a data dir that has no checkpoints yet. */
 export function auditKey(dataFolder: string): AuditKey {
-  const pem = readOrMake(auditFiles(dataFolder).key, () =>
+  const { key, checkpoints } = auditFiles(dataFolder);
+  if (readIfThere(key) === null && (readIfThere(checkpoints) ?? '') !== '')
+    throw new Error(
+      'audit-key.pem is missing beside audit-checkpoints.jsonl: restore it from a backup. To go on without it, move ' +
+        'audit-checkpoints.jsonl away; what it covers is then no longer vouched for by this data dir',
+    );
+  const pem = readOrMake(key, () =>
     generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
   );
   return auditKeyOf(pem);
@@ -61,11 +73,20 @@ export async function openAuditTrail(parts: {
   readonly limits: AuditLimits;
   readonly scope: AuditScope;
   readonly key: AuditKey;
+  /** What the names of its logs begin with. */
+  readonly origin: string;
+  readonly witnesses: readonly ConfiguredWitness[];
+  /** Cosignatures that a checkpoint needs before it is published. */
+  readonly required: number;
   /** Other processes write to this trail too: what is accepted is left to them for so long. */
   readonly sharedForMs?: number;
 }): Promise<AuditTrail> {
   const { limits, log, database, clock } = parts;
-  const checkpointer = createCheckpointer({ ...parts, file: auditFiles(parts.dataFolder).checkpoints });
+  const breaks = new Breaks();
+  const trees = new LogTrees(parts);
+  const witnesses = new Witnesses({ ...parts, breaks, ask: witnessAsker(clock, limits.witness_timeout_ms) });
+  const file = auditFiles(parts.dataFolder).checkpoints;
+  const checkpointer = new Checkpointer({ ...parts, breaks, trees, witnesses, file });
   const retention = createRetention({ ...parts, checkpointer });
   const store = { database, clock, limits, onAppended: (events: number) => checkpointer.appended(events) };
   const audit = createAuditLog({ ...store, scope: parts.scope });
@@ -96,11 +117,13 @@ export async function openAuditTrail(parts: {
         retention.appended(events);
       },
     }),
-    broken: () => checkpointer.broken(),
+    breaks: () => breaks.list(),
+    proofs: new AuditProofs({ database, clock, trees, witnesses, checkpointer }),
     search: createAuditSearch({ database, clock, scanWindow: limits.scan_window }),
     async close() {
       timer?.cancel();
       await retention.close();
+      witnesses.close();
       await checkpointer.close();
     },
   };

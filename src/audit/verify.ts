@@ -1,112 +1,155 @@
 /**
- * Verification of a whole trail [audit §7]: every chain of a database or of an export, against the checkpoints
- * of the data dir and against anchors kept elsewhere. Which keys are believed is decided once, here.
+ * Verification of a whole trail [audit §7], [audit §9]: every chain of a database, with its trees, against checkpoints and anchors.
  */
-
-import { sha256Hex } from '../base/digest.ts';
-import { isAbout, readCheckpoints, readStatement, type Statement } from './statement.ts';
-import type { ChainOwner } from './store/chain.ts';
-import { type Anchor, type ChainReport, type RetentionMark, walkChain } from './store/chain-walk.ts';
-import type { AuditScan } from './store/scan.ts';
-
-export interface Evidence {
-  readonly anchors: readonly Anchor[];
-  readonly trusted: ReadonlySet<string>;
-  /** What is wrong with the evidence itself. */
-  readonly problems: readonly string[];
-}
+import { sameBytes } from '../transparency/base64.ts';
+import { cosignedAt } from '../transparency/cosignature.ts';
+import { formatNote, parseNote, type Verifier } from '../transparency/signed-note.ts';
+import { nodeCryptography } from '../transparency/signing.ts';
+import { type Evidence, type RootAnchor, rootOf } from './evidence.ts';
+import { isAbout } from './statement.ts';
+import { type ChainOwner, nameOf } from './store/chain.ts';
+import { type ChainReport, walkChain } from './store/chain-walk.ts';
+import type { AuditScan, ScannedTile } from './store/scan.ts';
+import type { KeptLeaves } from './tree/tree-check.ts';
+import { rootOver } from './tree/tree-hash.ts';
+import { splitHashes, tileWidth } from './tree/tree-proofs.ts';
+import type { StoredTree } from './tree/tree-store.ts';
+import { ChainVerifier } from './verify-chain.ts';
 
 export interface TrailReport {
   readonly chains: readonly ChainReport[];
   readonly problems: readonly string[];
 }
 
-export interface EvidenceSources {
-  /** Keys that the caller names; believed alone when there are any. */
-  readonly keys: readonly string[];
-  /** Text of a checkpoint file kept elsewhere; null without one. */
-  readonly anchor: string | null;
-  /** Text of the data dir's checkpoint file, or an export's checkpoints. */
-  readonly checkpoints: string | null;
-  /** The key of the data dir, or the one an export names. */
-  readonly ownKey: string | null;
-}
-
-/**
- * Keys that the caller gave are believed; else those of the anchor, because it was kept elsewhere; else the data dir's
- * own, which proves the least: whoever can write there can sign there.
- */
-export function gatherEvidence(sources: EvidenceSources): Evidence {
-  const problems: string[] = [];
-  const external = readFileOf(sources.anchor, 'the anchor', problems);
-  if (sources.anchor !== null && external.length === 0) problems.push('the anchor holds no checkpoint');
-  const local = readFileOf(sources.checkpoints, 'the checkpoint file', problems);
-  const own = sources.ownKey === null ? local.map((statement) => statement.key) : [sources.ownKey];
-  const candidates = [sources.keys, external.map((statement) => statement.key), own];
-  const trusted = new Set(candidates.find((keys) => keys.length > 0));
-  if (sources.ownKey !== null && !trusted.has(sources.ownKey))
-    problems.push('the data was signed with another key than the one believed');
-  const anchors: Anchor[] = [];
-  const add = (statements: readonly Statement[], isExternal: boolean, what: string): void => {
-    const foreign = statements.filter((statement) => !trusted.has(statement.key));
-    if (foreign.length > 0)
-      problems.push(`${foreign.length} lines of ${what} are signed with a key that is not believed`);
-    for (const statement of statements)
-      if (trusted.has(statement.key)) anchors.push({ statement, external: isExternal });
-  };
-  add(external, true, 'the anchor');
-  add(local, false, 'the checkpoint file');
-  return { anchors, trusted, problems };
-}
-
-function readFileOf(text: string | null, what: string, problems: string[]): readonly Statement[] {
-  if (text === null) return [];
-  const { statements, badLines } = readCheckpoints(text);
-  if (badLines.length > 0) problems.push(`${what} has lines that nobody signed: ${badLines.slice(0, 10).join(', ')}`);
-  return statements;
-}
-
-/** The highest mark that a believed key signed; a mark of anybody else is a problem, and allows nothing. */
-export function believedMark(
-  owner: ChainOwner,
-  marks: readonly { readonly auditedBy: number; readonly mark: string }[],
-  trusted: ReadonlySet<string>,
-  problems: string[],
-): RetentionMark | null {
-  let highest: RetentionMark | null = null;
-  for (const { auditedBy, mark } of marks) {
-    const statement = readStatement(mark, 'svc.audit-mark.v1');
-    if (statement === null || !isAbout(statement, owner) || !trusted.has(statement.key))
-      problems.push(`${nameOf(owner)}: a retention mark is not signed with a believed key`);
-    else highest = { statement, auditedBy, digest: sha256Hex(mark) };
-  }
-  return highest;
+/** Whether nothing is wrong, or nothing that was not acknowledged. */
+export function trailHolds({ chains, problems }: TrailReport): boolean {
+  return problems.length === 0 && chains.every((chain) => chain.broken === null || chain.acknowledgedBy !== null);
 }
 
 export async function verifyScan(
   scan: AuditScan,
   evidence: Evidence,
-  options: { readonly withDetails: boolean },
+  options: { readonly withDetails: boolean; readonly witnesses?: readonly Verifier[] },
 ): Promise<TrailReport> {
   const problems = [...evidence.problems];
+  const damage = await scan.damage();
+  if (damage !== null) problems.push(`the database itself is damaged: ${damage}`);
   const chains: ChainReport[] = [];
-  for (const { chainId, owner, sequence, hash } of scan.chains) {
-    const mark = believedMark(owner, await scan.marks(chainId), evidence.trusted, problems);
-    const walk = walkChain({
-      owner,
-      mark,
-      last: sequence,
-      anchors: evidence.anchors.filter(({ statement }) => isAbout(statement, owner)),
-    });
-    for await (const records of scan.events(chainId, options.withDetails))
-      for (const record of records) walk.add(record);
-    const report = walk.finish({ sequence, hash });
-    chains.push(report);
-    const stored = options.withDetails && report.broken === null ? await scan.countDetails(chainId) : report.details;
-    if (stored !== report.details) problems.push(`${nameOf(owner)}: there are details that belong to no event`);
+  const origins = new Set<string>();
+  for (const chain of scan.chains) {
+    const trees = await scan.trees(chain.chainId);
+    for (const { origin } of trees) origins.add(origin);
+    const cosigned = await cosignedRoots(scan, trees, options.witnesses ?? [], problems);
+    const all = { ...evidence, roots: [...evidence.roots, ...cosigned] };
+    const reports = await verifyStored(scan, chain, trees, all, options.withDetails, problems);
+    chains.push(...reports);
+    const details = reports.reduce((sum, report) => sum + report.details, 0);
+    const isWhole = reports.every((report) => report.broken === null);
+    const stored = options.withDetails && isWhole ? await scan.countDetails(chain.chainId) : details;
+    if (stored !== details) problems.push(`${nameOf(chain.owner)}: there are details that belong to no event`);
   }
   for (const chainId of scan.headless) problems.push(`the events of chain ${chainId} have no head`);
+  problems.push(...strangeAnchors(evidence, origins));
   return { chains: [...chains, ...lostChains(evidence, chains)], problems };
+}
+
+async function verifyStored(
+  scan: AuditScan,
+  chain: AuditScan['chains'][number],
+  trees: readonly StoredTree[],
+  evidence: Evidence,
+  withDetails: boolean,
+  problems: string[],
+): Promise<ChainReport[]> {
+  const { chainId, owner } = chain;
+  const verifier = new ChainVerifier({ ...chain, marks: await scan.marks(chainId), trees }, evidence, problems);
+  const tiles = trees.map((tree) => new TileReader(tree, scan.tiles(tree, 0)));
+  for await (const records of scan.events(chainId, withDetails)) {
+    const last = Number(records.at(-1)?.event.sequence);
+    for (const [at, reader] of tiles.entries())
+      for await (const leaves of reader.through(last)) verifier.keep(at, leaves);
+    for (const record of records) verifier.add(record);
+  }
+  const reports = verifier.finish();
+  for (const [at, tree] of trees.entries()) {
+    const found = await checkTiles(verifier.tileRoots(at), (level) => scan.tiles(tree, level));
+    // Of a part whose events do not verify there is nothing to compare the tiles with.
+    if (found !== null && reports[at]?.broken === null) problems.push(`${nameOf(owner)}: ${found}`);
+  }
+  return reports;
+}
+
+/** Stored tiles of leaves, as far as the events have come. */
+class TileReader {
+  readonly #first: number;
+  readonly #tiles: AsyncIterator<ScannedTile>;
+  #next: ScannedTile | null = null;
+  #isEnded = false;
+
+  constructor(tree: StoredTree, tiles: AsyncIterable<ScannedTile>) {
+    this.#first = tree.first;
+    this.#tiles = tiles[Symbol.asyncIterator]();
+  }
+
+  async *through(sequence: number): AsyncGenerator<KeptLeaves> {
+    while (!this.#isEnded) {
+      if (this.#next === null) {
+        const read = await this.#tiles.next();
+        if (read.done === true) this.#isEnded = true;
+        else this.#next = read.value;
+        continue;
+      }
+      const from = this.#next.tile * tileWidth;
+      if (this.#first + from > sequence) return;
+      yield { from, hashes: splitHashes(this.#next.hashes) };
+      this.#next = null;
+    }
+  }
+}
+
+/** What is wrong with the stored tiles, the roots of full tiles of leaves being these; null when nothing is. */
+async function checkTiles(
+  leafRoots: readonly Uint8Array[],
+  tilesOf: (level: number) => AsyncIterable<ScannedTile>,
+): Promise<string | null> {
+  let roots = leafRoots;
+  for (let level = 0; roots.length > 0; level++) {
+    for await (const { tile, width, root, hashes } of tilesOf(level)) {
+      const below = splitHashes(hashes);
+      const isOwn = below.length === width && sameBytes(root, rootOver(below));
+      const expected = width === tileWidth ? roots[tile] : undefined;
+      if (!isOwn || (expected !== undefined && !sameBytes(root, expected)))
+        return `tile ${tile} of level ${level} of its tree is not what its hashes give`;
+    }
+    const full = Math.floor(roots.length / tileWidth);
+    const below = roots;
+    roots = Array.from({ length: full }, (_, tile) => rootOver(below.slice(tile * tileWidth, (tile + 1) * tileWidth)));
+  }
+  return null;
+}
+
+/** Heads that each of these witnesses cosigned count like anchors: nobody here can forge them. */
+async function cosignedRoots(
+  scan: AuditScan,
+  trees: readonly StoredTree[],
+  witnesses: readonly Verifier[],
+  problems: string[],
+): Promise<RootAnchor[]> {
+  const last = trees.at(-1);
+  if (last === undefined || witnesses.length === 0) return [];
+  const text = await scan.cosigned(last);
+  const note = text === null ? null : parseNote(text);
+  for (const witness of witnesses)
+    if (note === null || (await cosignedAt(note, witness, nodeCryptography)) === null)
+      problems.push(`no head of ${last.origin} that is kept here is cosigned by ${witness.name}`);
+  return note === null ? [] : rootOf(formatNote(note), true);
+}
+
+/** Anchors of logs that are not there. */
+export function strangeAnchors({ roots }: Evidence, origins: ReadonlySet<string>): string[] {
+  return roots
+    .filter(({ origin, external }) => external && !origins.has(origin))
+    .map(({ origin }) => `the anchor is of ${origin}, which is no log of this trail`);
 }
 
 /** Chains that an anchor knows and nobody else. */
@@ -124,8 +167,4 @@ export function lostChains(evidence: Evidence, found: readonly ChainReport[]): C
       anchors: evidence.anchors.filter(({ statement }) => isAbout(statement, owner)),
     }).finish(undefined),
   );
-}
-
-export function nameOf({ log, tenantId, projectId }: ChainOwner): string {
-  return `${log} of ${tenantId}/${projectId}`;
 }

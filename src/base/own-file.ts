@@ -2,14 +2,20 @@
 import {
   closeSync,
   existsSync,
+  fstatSync,
   fsyncSync,
+  ftruncateSync,
   linkSync,
   openSync,
   readFileSync,
+  readSync,
+  renameSync,
   rmSync,
+  truncateSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
+import { dirname } from 'node:path';
 import { newId } from './id.ts';
 
 const ownerOnly = 0o600;
@@ -33,6 +39,24 @@ export function readOrMake(file: string, make: () => string): string {
   return readFileSync(file, 'utf8');
 }
 
+/** Puts a new text in the place of the old one: whole and on disk when this returns, or not at all. */
+export function replaceDurably(file: string, text: string): void {
+  const draft = `${file}.${newId()}`;
+  try {
+    writeFileSync(draft, text, { mode: ownerOnly, flag: 'wx', flush: true });
+    renameSync(draft, file);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+  const folder = openSync(dirname(file), 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
 /** The file's text; null when there is none. */
 export function readIfThere(file: string): string | null {
   try {
@@ -43,14 +67,33 @@ export function readIfThere(file: string): string | null {
   }
 }
 
-/** Adds a line that is on disk when this returns. A line that a power cut left unfinished is not continued. */
+const newline = 10;
+
+/** Adds a line that is on disk when this returns. When that fails, as on a full disk, the file is as it was before. */
 export function appendLineDurably(file: string, line: string): void {
-  const torn = (readIfThere(file)?.slice(-1) ?? '\n') === '\n' ? '' : '\n';
-  const handle = openSync(file, 'a', ownerOnly);
+  const handle = openSync(file, 'a+', ownerOnly);
   try {
-    writeSync(handle, `${torn}${line}\n`);
-    fsyncSync(handle);
+    const { size } = fstatSync(handle);
+    const last = Buffer.alloc(1, newline);
+    if (size > 0) readSync(handle, last, 0, 1, size - 1);
+    const bytes = Buffer.from(`${last[0] === newline ? '' : '\n'}${line}\n`);
+    try {
+      for (let written = 0; written < bytes.length; ) written += writeSync(handle, bytes, written);
+      fsyncSync(handle);
+    } catch (error) {
+      ftruncateSync(handle, size);
+      throw error;
+    }
   } finally {
     closeSync(handle);
   }
+}
+
+/** Takes a last line without its end off, which a power cut left behind; returns it, or null when the file ends as it should. */
+export function cutTornLine(file: string): string | null {
+  const text = readIfThere(file);
+  if (text === null || text === '' || text.endsWith('\n')) return null;
+  const whole = text.lastIndexOf('\n') + 1;
+  truncateSync(file, Buffer.byteLength(text.slice(0, whole)));
+  return text.slice(whole);
 }

@@ -9,6 +9,7 @@ import Type from 'typebox';
 import { type AlarmLimits, alarmLimits, alarmLimitsSchema } from '../alarms/limits.ts';
 import { type NotifySettings, notifySchema } from '../alarms/notify/targets.ts';
 import { type AuditLimits, auditLimits, auditLimitsSchema } from '../audit/limits.ts';
+import { type AuditNames, auditNames } from '../audit/witness/settings.ts';
 import {
   type AutomationLimits,
   automationLimits,
@@ -19,6 +20,7 @@ import {
 import { type BacktestLimits, ruleBacktestLimits, ruleBacktestLimitsSchema } from '../backtest/limits.ts';
 import { Fault } from '../base/fault.ts';
 import type { LogLevel } from '../base/log.ts';
+import { strict } from '../base/schema.ts';
 import { readYaml, YamlError } from '../base/yaml.ts';
 import { type DeviceLimits, deviceLimits, deviceLimitsSchema } from '../devices/limits.ts';
 import { IdentityConfigError } from '../gateway/identity-config.ts';
@@ -122,7 +124,7 @@ const serviceSchema = Type.Object(
     backtest: Type.Optional(Type.Partial(ruleBacktestLimitsSchema)),
     rules: Type.Optional(Type.Partial(ruleSettingsSchema)),
     devices: Type.Optional(Type.Partial(deviceLimitsSchema)),
-    audit: Type.Optional(Type.Partial(auditLimitsSchema)),
+    audit: Type.Optional(Type.Partial(strict({ ...auditLimitsSchema.properties, ...auditNames }))),
     history: Type.Optional(Type.Partial(historyLimitsSchema)),
     storage: Type.Optional(Type.Partial(storageLimitsSchema)),
     processing: Type.Optional(Type.Partial(processingLimitsSchema)),
@@ -140,6 +142,8 @@ export interface ServiceLimits {
   readonly rules: RuleSettings;
   readonly devices: DeviceLimits;
   readonly audit: AuditLimits;
+  /** No limit: names and witnesses of the audit logs. */
+  readonly auditNames: AuditNames;
   readonly history: HistoryLimits;
   readonly storage: StorageLimits;
   readonly processing: ProcessingLimits;
@@ -162,6 +166,7 @@ export function readLimits(configDir: string): ServiceLimits {
     rules: { require_tests: false, ...given.rules },
     devices: { ...deviceLimits, ...given.devices },
     audit: { ...auditLimits, ...given.audit },
+    auditNames: given.audit ?? {},
     history: { ...historyLimits, ...given.history },
     storage: { ...storageLimits, ...given.storage },
     processing: { ...processingLimits, ...given.processing },

@@ -21,6 +21,8 @@ export interface MeasuredParts {
   readonly recording: Recording;
   readonly processors: () => readonly ProcessorMeasures[];
   readonly alarms: () => readonly Pick<AlarmState, 'state' | 'priority'>[];
+  /** Chains of the audit that do not hold. */
+  readonly auditBreaks: () => number;
 }
 
 /** Families of one scrape share an answer that is no older than this. */
@@ -51,6 +53,8 @@ export function addMeasurements(metrics: Metrics, parts: MeasuredParts): void {
   );
   addProcessors(metrics, parts.processors);
   addAlarms(metrics, parts.alarms);
+  const broken = async () => one(parts.auditBreaks());
+  adder(metrics)('gauge', 'audit_broken', 'Chains of the audit that do not hold', broken);
 }
 
 type Add = (

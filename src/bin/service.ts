@@ -7,6 +7,7 @@ import { auditCapabilities } from '../audit/capabilities.ts';
 import type { AuditScope } from '../audit/event.ts';
 import type { AuditLog } from '../audit/log.ts';
 import { type AuditTrail, auditKey, openAuditTrail } from '../audit/trail.ts';
+import { witnessPolicy } from '../audit/witness/settings.ts';
 import { auditIsWritable } from '../audit/writable.ts';
 import type { EngineClient } from '../automation/engine-client.ts';
 import type { ReloadReport } from '../automation/engine-contract.ts';
@@ -106,7 +107,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     log.info('copied a database of an older format before migrating it', { copy });
   const { database, runtime } = await openDatabases(config, limits, log, opened);
   const configuration = orStartError(() => readProcessing(config, site));
-  const { trail, key } = await openTrail({ config, limits, log, opened, database, identity, configuration });
+  const { trail, key } = await openTrail({ config, limits, site, log, opened, database, identity, configuration });
   const metrics = createMetrics();
   const audit = measuredAudit(trail.log, metrics, systemClock);
   const signIn = serviceSignIn({ ...identity, database, audit, limits: limits.http, log });
@@ -127,7 +128,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     log,
     opened,
     metrics,
-    checks: readyChecks(database, identity, role),
+    checks: readyChecks(database, identity, role, trail),
     audit,
     identity: signIn.identity,
     provider: signIn.provider,
@@ -135,7 +136,7 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
     capabilities: [...auditCapabilities(trail), ...handlers, ...processing.capabilities, ...signIn.capabilities],
     stream: controlled.stream,
     schedule: (callOf) => processing.schedule(callOf, () => role.controls()),
-    measured: measuredParts(controlled, processing),
+    measured: measuredParts(controlled, processing, trail),
   });
   log.info('listening', { host: server.host, port: server.port, ...rules });
   const stop = async (): Promise<void> => {
@@ -148,7 +149,11 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   return { ...server, site, catalogue, database, audit, store, engine, history, key, issueCode, rules, log, stop };
 }
 
-function measuredParts({ role, history, alarms }: Controlled, processing: ServiceProcessing): MeasuredParts {
+function measuredParts(
+  { role, history, alarms }: Controlled,
+  processing: ServiceProcessing,
+  trail: AuditTrail,
+): MeasuredParts {
   return {
     clock: systemClock,
     engine: role.engine,
@@ -156,13 +161,19 @@ function measuredParts({ role, history, alarms }: Controlled, processing: Servic
     recording: history.recording,
     processors: processing.measures,
     alarms: alarms.list,
+    auditBreaks: () => trail.breaks().length,
   };
 }
 
-function readyChecks(database: Database, { scope }: SiteIdentity, { engine, devices }: EngineRole): ReadyChecks {
+function readyChecks(
+  database: Database,
+  { scope }: SiteIdentity,
+  { engine, devices }: EngineRole,
+  trail: AuditTrail,
+): ReadyChecks {
   return {
     storage: () => database.commitNothing().then(() => true),
-    audit: () => auditIsWritable(database, scope, systemClock),
+    audit: async () => (trail.breaks().length > 0 ? 'broken' : auditIsWritable(database, scope, systemClock)),
     scheduler: async () => (await engine.status())?.running === true,
     devices: () => devices.up(),
   };
@@ -171,6 +182,7 @@ function readyChecks(database: Database, { scope }: SiteIdentity, { engine, devi
 interface TrailParts {
   readonly config: ServiceConfig;
   readonly limits: ServiceLimits;
+  readonly site: Site;
   readonly log: Log;
   readonly opened: Opened;
   readonly database: Database;
@@ -178,7 +190,8 @@ interface TrailParts {
   readonly configuration: ReturnType<typeof readProcessing>;
 }
 
-async function openTrail({ config, limits, log, opened, database, identity, configuration }: TrailParts) {
+async function openTrail(parts: TrailParts) {
+  const { config, limits, site, log, opened, database, identity, configuration } = parts;
   const key = orStartError(() => auditKey(config.dataDir));
   const waits = {
     engineCallMs: limits.automation.engine_call_timeout_ms,
@@ -191,6 +204,8 @@ async function openTrail({ config, limits, log, opened, database, identity, conf
     limits: limits.audit,
     scope: identity.scope,
     key,
+    origin: limits.auditNames.origin ?? `setpoint/${site.id}`,
+    ...(await witnessPolicy(limits.auditNames)),
     sharedForMs: config.databaseUrl === null ? 0 : longestRequestMs(waits),
     log: log.with({ area: 'audit' }),
   });
@@ -258,7 +273,7 @@ async function startSite(parts: SiteParts) {
       role,
       rules: store,
       sample: liveSample(site, memory, () => role),
-      auditBroken: () => trail.broken(),
+      auditBroken: () => trail.breaks().length > 0,
       auditWritable: () => auditIsWritable(database, identity.scope, systemClock),
       log,
     }),

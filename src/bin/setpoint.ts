@@ -54,6 +54,10 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   env: process.env,
   version: packageVersion(),
   interrupted: interruption.signal,
+  untilStopped: () =>
+    new Promise((resolve) => {
+      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
+    }),
   settings: () => readConfig(process.env),
   site: (configDir) => readSiteFile(configDir),
   siteDatabase: () => {

@@ -177,7 +177,8 @@ describe('[platform §7] nothing is forgotten', () => {
     const commandOf = (name: string): string | null => {
       const [, area = '', what = ''] = name.split('.');
       if (name === 'automation.instance.list') return 'instances';
-      if (name === 'audit.event.search') return 'audit search';
+      if (/^audit\.event\.(search|proof)$/.test(name)) return `audit ${what}`;
+      if (/^audit\.(checkpoint|log)\./.test(name)) return `audit ${area === 'log' ? what : area}`;
       // Of a folder of rules, not of one rule.
       if (name === 'automation.rule.plan' || name === 'automation.rule.apply') return what;
       // The page as a stream, credentials, and what monitoring asks for.
@@ -187,6 +188,6 @@ describe('[platform §7] nothing is forgotten', () => {
     const expected = operations.flatMap(({ name }) => commandOf(name) ?? []);
     expect(expected.filter((path) => !paths.includes(path))).toEqual([]);
     expect(paths.filter((path) => /process|forecast/.test(path))).toEqual(['forecasts backtest']);
-    expect(expected).toHaveLength(46);
+    expect(expected).toHaveLength(49);
   });
 });

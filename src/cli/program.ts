@@ -6,6 +6,7 @@ import { Argument, Command, CommanderError } from 'commander';
 import type { CommandLine } from './command-line.ts';
 import { completionScript, type ShellName, shells } from './completion.ts';
 import { addAuditFileCommands } from './data-dir/audit-command.ts';
+import { addAuditProofCommands } from './data-dir/audit-proof-command.ts';
 import { addBackupCommands } from './data-dir/backup-command.ts';
 import type { DataDirParts } from './data-dir/data-dir.ts';
 import { addForecastCommands } from './data-dir/forecasts-command.ts';
@@ -15,6 +16,7 @@ import { addRevokeCommand } from './data-dir/revoke-command.ts';
 import { addRuleFileCommands } from './data-dir/rule-files-command.ts';
 import { addTokenCommand } from './data-dir/token-command.ts';
 import { addUserCommands } from './data-dir/users-command.ts';
+import { addWitnessCommand } from './data-dir/witness-command.ts';
 import { CommandError, type ExitCode, exitCodes } from './exit.ts';
 import { failureOf } from './failure.ts';
 import { operationCommands } from './operation/index.ts';
@@ -23,6 +25,8 @@ import { type RemoteEnvironment, remoteOf } from './remote.ts';
 export interface ProgramParts extends DataDirParts {
   readonly env: RemoteEnvironment;
   readonly interrupted: AbortSignal;
+  /** Resolves when the process is told to stop, which it then does in order. */
+  readonly untilStopped: () => Promise<void>;
   /** Runs the service until it is told to stop. */
   readonly serve: () => Promise<void>;
   /** Runs the tool protocol on standard input and output until they close. */
@@ -69,6 +73,7 @@ Exit codes: ${exitCodes.done} done, ${exitCodes.failed} failed, ${exitCodes.notC
   }
   addRuleFileCommands(groups.rules, parts);
   addAuditFileCommands(groups.audit, parts);
+  addAuditProofCommands(groups.audit, parts);
   addHistoryCommands(setpoint.command('history').description('recorded values of one point'), parts);
   addForecastCommands(setpoint.command('forecasts').description('forecasts over recorded history'), parts);
   addTokenCommand(setpoint, parts);
@@ -76,6 +81,7 @@ Exit codes: ${exitCodes.done} done, ${exitCodes.failed} failed, ${exitCodes.notC
   addUserCommands(setpoint, parts);
   addBackupCommands(setpoint, parts);
   addMigrateCommand(setpoint, parts);
+  addWitnessCommand(setpoint, parts);
   setpoint
     .command('mcp')
     .description('the tool protocol (MCP) on standard input and output, for an assistant')

@@ -6,6 +6,7 @@ import { alarmsInFile, alarmsOnServer } from '../alarms/store/tables.ts';
 import { auditInFile } from '../audit/store/file-tables.ts';
 import { chainOlderEvents } from '../audit/store/migration.ts';
 import { auditOnServer } from '../audit/store/server-tables.ts';
+import { auditTreeInFile, auditTreeOnServer } from '../audit/tree/tree-tables.ts';
 import { parametersInDatabaseFile, parametersOnServer } from '../automation/store/parameter-store.ts';
 import { revisionsInFile, revisionsOnServer } from '../automation/store/revision-table.ts';
 import {
@@ -44,6 +45,7 @@ export const siteSchema: DatabaseSchema = {
     ruleModes,
     ruleTestColumns,
     ruleKeysInFile,
+    auditTreeInFile,
   ],
   server: [
     `${queryFunctions} ${rulesOnServer} ${auditOnServer}`,
@@ -55,6 +57,7 @@ export const siteSchema: DatabaseSchema = {
     ruleModes,
     ruleTestColumns,
     ruleKeysOnServer,
+    auditTreeOnServer,
   ],
 };
 

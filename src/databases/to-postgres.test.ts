@@ -1,9 +1,10 @@
 /** A site moved from files to PostgreSQL is the same site: rules, ids, audit chain, records, state, measurements (docs/guides/several-machines.md). */
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { gatherEvidence } from '../audit/evidence.ts';
 import { createAuditLog } from '../audit/log.ts';
 import { scanAudit } from '../audit/store/scan.ts';
-import { gatherEvidence, verifyScan } from '../audit/verify.ts';
+import { verifyScan } from '../audit/verify.ts';
 import { createHistoryReader, createHistoryStore } from '../automation/store/history-store.ts';
 import { createRuleStore } from '../automation/store/rule-store.ts';
 import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';

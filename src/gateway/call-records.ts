@@ -5,6 +5,7 @@
 import type { Answer, BoundCapability, CallContext, Resolution, Subject } from '../api/capability.ts';
 import type { AuditEntry, AuditScope } from '../audit/event.ts';
 import type { AuditLog } from '../audit/log.ts';
+import type { Appended } from '../audit/store/chain-store.ts';
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
@@ -27,7 +28,12 @@ export interface RecordParts {
 
 export interface Records {
   denied(call: RecordedCall, subject: Subject | null, error: unknown, resourceId?: string): Promise<void>;
-  accepted(call: RecordedCall, subject: Subject, context: CallContext, resolution: Resolution | null): Promise<string>;
+  accepted(
+    call: RecordedCall,
+    subject: Subject,
+    context: CallContext,
+    resolution: Resolution | null,
+  ): Promise<Appended>;
   /** A record of something that happens on the way; it opens nothing that must be closed. */
   recordStep(
     call: RecordedCall,
@@ -96,8 +102,7 @@ export function createRecords(bound: BoundCapability, parts: RecordParts): Recor
     async accepted(call, subject, context, resolution) {
       const input = descriptor.secretBody === true ? null : withoutConfirmation(context.body);
       const details = resolution?.details ?? { input };
-      return (await parts.audit.append({ ...entry(call, subject, 'accepted', resolution?.resourceId), details }))
-        .eventId;
+      return parts.audit.append({ ...entry(call, subject, 'accepted', resolution?.resourceId), details });
     },
 
     async recordStep(call, subject, resourceId, action, details) {

@@ -14,6 +14,7 @@ import type {
 } from '../api/capability.ts';
 import type { AuditScope } from '../audit/event.ts';
 import type { AuditLog } from '../audit/log.ts';
+import type { Appended } from '../audit/store/chain-store.ts';
 import type { Clock } from '../base/clock.ts';
 import { decodeOrRefuse } from '../base/decode.ts';
 import { Fault } from '../base/fault.ts';
@@ -53,6 +54,8 @@ export interface Call {
   readonly progress?: (share: number) => void;
   /** Told how the record of an audited call ended, whatever the call's own end: `x-svc-audit`. */
   readonly onAudit: (state: 'recorded' | 'incomplete') => void;
+  /** Told of the accepted record: the caller's receipt, however the call ends. */
+  readonly onAccepted: (record: Pick<Appended, 'sequence' | 'hash'>) => void;
 }
 
 export interface Pipeline {
@@ -129,7 +132,9 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
     caller: Subject,
     context: CallContext,
   ): Promise<Answer> {
-    const accepted = await audit.accepted(call, caller, context, resolution);
+    const record = await audit.accepted(call, caller, context, resolution);
+    const accepted = record.eventId;
+    call.onAccepted(record);
     let answer: Answer;
     try {
       answer = await carryOut();

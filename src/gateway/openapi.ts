@@ -54,6 +54,14 @@ export function describeApi(capabilities: readonly Capability[], version: string
           description: 'Whether the audit record of how the call ended was written.',
           schema: { enum: ['recorded', 'incomplete'] },
         },
+        'x-svc-audit-sequence': {
+          description: 'Sequence of the accepted audit record of this call.',
+          schema: { type: 'string', pattern: '^[1-9][0-9]*$' },
+        },
+        'x-svc-audit-hash': {
+          description: 'Hash of that record: with the sequence, a receipt whose proof can be asked for.',
+          schema: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+        },
         etag: { description: 'The revision, in quotes.', schema: { type: 'string' } },
         'retry-after': { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
       },
@@ -249,7 +257,7 @@ const progressLines: Json = {
 function success(capability: Capability): Json {
   const headers = [
     'x-correlation-id',
-    ...(capability.audit === 'required' ? ['x-svc-audit'] : []),
+    ...(capability.audit === 'required' ? ['x-svc-audit', 'x-svc-audit-sequence', 'x-svc-audit-hash'] : []),
     ...(capability.name.startsWith('automation.rule.') && capability.path.includes(':id') ? ['etag'] : []),
   ];
   const shown = examplesOf(capability).filter((example) => example.answer !== undefined);

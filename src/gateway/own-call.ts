@@ -31,6 +31,7 @@ export function ownCall(bound: BoundCapability, name: string, parts: PipelinePar
       params: {},
       query: new URLSearchParams(),
       onAudit: () => undefined,
+      onAccepted: () => undefined,
     };
     await pipeline.perform(call, subject, Buffer.from(JSON.stringify(body)));
   };

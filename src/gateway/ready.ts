@@ -10,14 +10,17 @@ import { Fault } from '../base/fault.ts';
 const readyNames = ['storage', 'audit', 'scheduler', 'devices'] as const;
 type ReadyName = (typeof readyNames)[number];
 
+/** True when its part works, false when it does not for now; broken when somebody has to come. */
+type Health = boolean | 'broken';
+
 /** Each says whether its part works; one that throws or takes too long does not. */
-export type ReadyChecks = Readonly<Record<ReadyName, () => boolean | Promise<boolean>>>;
+export type ReadyChecks = Readonly<Record<ReadyName, () => Health | Promise<Health>>>;
 
 /** An answer is as good as a new one for this long. */
 const keptMs = 1000;
 const checkDeadlineMs = 2000;
 
-type Words = Readonly<Record<ReadyName, 'ok' | 'unavailable'>>;
+type Words = Readonly<Record<ReadyName, 'ok' | 'unavailable' | 'broken'>>;
 
 export function readyCapability(checks: ReadyChecks, clock: Clock): BoundCapability {
   let last: { readonly atMs: number; readonly words: Promise<Words> } | undefined;
@@ -39,12 +42,15 @@ export function readyCapability(checks: ReadyChecks, clock: Clock): BoundCapabil
 }
 
 async function look(checks: ReadyChecks, clock: Clock): Promise<Words> {
-  const answers = await Promise.all(readyNames.map((name) => holds(checks[name], clock)));
-  const word = (name: ReadyName) => (answers[readyNames.indexOf(name)] === true ? 'ok' : 'unavailable');
+  const answers = await Promise.all(readyNames.map((name) => healthOf(checks[name], clock)));
+  const word = (name: ReadyName) => {
+    const answer = answers[readyNames.indexOf(name)];
+    return answer === 'broken' ? 'broken' : answer === true ? 'ok' : 'unavailable';
+  };
   return { storage: word('storage'), audit: word('audit'), scheduler: word('scheduler'), devices: word('devices') };
 }
 
-async function holds(check: ReadyChecks[ReadyName], clock: Clock): Promise<boolean> {
+async function healthOf(check: ReadyChecks[ReadyName], clock: Clock): Promise<Health> {
   const answered = new AbortController();
   const late = sleep(clock, checkDeadlineMs, answered.signal).then(
     () => false,

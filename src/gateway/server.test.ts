@@ -94,7 +94,7 @@ describe('[platform §3] one pipeline', () => {
         async append(entry) {
           if (auditFails(entry)) throw new Fault('audit-unavailable', 'the audit record could not be written');
           entries.push(entry);
-          return { eventId: `event-${entries.length}`, sequence: entries.length };
+          return { eventId: `event-${entries.length}`, sequence: entries.length, hash: 'ab'.repeat(32) };
         },
         appendIn: () => Promise.reject(new Error('not used')),
         closeDangling: async () => 0,

@@ -228,6 +228,8 @@ function callOf(request: FastifyRequest, reply: FastifyReply, limits: GatewayLim
     params: request.params as Readonly<Record<string, string>>,
     query: queryOf(request.url),
     onAudit: (state) => void reply.header('x-svc-audit', state),
+    onAccepted: ({ sequence, hash }) =>
+      void reply.headers({ 'x-svc-audit-sequence': String(sequence), 'x-svc-audit-hash': hash }),
     gone: () => goneSignal(reply),
   };
 }

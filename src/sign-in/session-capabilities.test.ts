@@ -45,7 +45,7 @@ describe.each(engines)('[identity §2] signing in, stored in %s', (engine) => {
   const start = async (limits: Partial<GatewayLimits> = {}): Promise<void> => {
     clock = simulatedClock(wallMs);
     const all = { ...gatewayLimits, ...limits };
-    const audit = { append: async (entry: AuditEntry) => ({ eventId: '', sequence: locked.push(entry) }) };
+    const audit = { append: async (entry: AuditEntry) => ({ eventId: '', sequence: locked.push(entry), hash: '' }) };
     accounts = new Accounts({ store, clock, limits: all, audit, log: silentLog });
     sessions = new Sessions({ store, site: testSite, clock, limits: all, refresh: null, seal, unseal });
     const own = { store, accounts, sessions, site: testSite, clock, limits: all, endSessionUrl: null };

@@ -1,12 +1,21 @@
 /** An audit trail for tests: a database of its own on either engine, a wall clock that is set by hand, and events made up. */
 import { generateKeyPairSync } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
+import { Breaks } from '../audit/breaks.ts';
+import { Checkpointer } from '../audit/checkpoints.ts';
 import type { AuditEntry } from '../audit/event.ts';
+import { type AuditLimits, auditLimits } from '../audit/limits.ts';
+import { AuditProofs } from '../audit/proofs.ts';
 import type { AuditKey } from '../audit/statement.ts';
 import type { AuditLogName } from '../audit/store/chain.ts';
 import { appendToChain, prepareEntry } from '../audit/store/chain-store.ts';
+import { auditFiles } from '../audit/trail.ts';
+import { LogTrees } from '../audit/tree/log-trees.ts';
+import type { AskWitness } from '../audit/witness/ask-witness.ts';
+import { type ConfiguredWitness, Witnesses } from '../audit/witness/witnesses.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import { type Log, silentLog } from '../base/log.ts';
 import { openDatabase } from '../databases/site-database.ts';
 import type { Database, DatabasePlace } from '../storage/database.ts';
 import { type DatabaseEngine, runOn, testPlaces } from './engines.ts';
@@ -95,7 +104,15 @@ async function copyTrail(from: DatabasePlace, engine: DatabaseEngine): Promise<T
   return copy;
 }
 
-const auditTables = ['audit_chain', 'audit_event', 'audit_details', 'audit_mark'];
+const auditTables = [
+  'audit_chain',
+  'audit_event',
+  'audit_details',
+  'audit_mark',
+  'audit_tree',
+  'audit_tile',
+  'audit_cosigned',
+];
 const triggers = (how: 'DISABLE' | 'ENABLE'): string =>
   auditTables.map((table) => `ALTER TABLE ${table} ${how} TRIGGER USER;`).join(' ');
 
@@ -127,4 +144,38 @@ export function tamper(file: string, work: (database: DatabaseSync) => void): vo
 
 export function testAuditKey(): AuditKey {
   return generateKeyPairSync('ed25519');
+}
+
+export const testOrigin = 'setpoint/test';
+
+/** Everything that signs checkpoints of a test trail; without witnesses unless some are given. */
+export function testSigner(
+  trail: Pick<TestTrail, 'database' | 'clock' | 'folder'>,
+  given: {
+    readonly key: AuditKey;
+    readonly clock?: Clock;
+    readonly log?: Log;
+    readonly limits?: AuditLimits;
+    readonly witnesses?: readonly ConfiguredWitness[];
+    readonly required?: number;
+    readonly ask?: AskWitness;
+  },
+) {
+  const {
+    key,
+    clock = trail.clock,
+    log = silentLog,
+    limits = auditLimits,
+    witnesses: asked = [],
+    required = 0,
+  } = given;
+  const breaks = new Breaks();
+  const { database } = trail;
+  const trees = new LogTrees({ database, clock, key, origin: testOrigin });
+  const ask = given.ask ?? (async () => ({ kind: 'failed', reason: 'there is no witness' }) as const);
+  const witnesses = new Witnesses({ database, clock, log, witnesses: asked, required, breaks, ask });
+  const file = auditFiles(trail.folder).checkpoints;
+  const checkpointer = new Checkpointer({ database, clock, log, limits, key, trees, witnesses, breaks, file });
+  const proofs = new AuditProofs({ database, clock, trees, witnesses, checkpointer });
+  return { breaks, trees, witnesses, checkpointer, proofs };
 }

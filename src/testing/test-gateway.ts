@@ -58,7 +58,7 @@ export async function startTestGateway(
         if (auditFails(entry)) throw new Fault('audit-unavailable', 'the audit record could not be written');
         if (auditStalls(entry)) await new Promise(() => undefined);
         entries.push(entry);
-        return { eventId: `event-${entries.length}`, sequence: entries.length };
+        return { eventId: `event-${entries.length}`, sequence: entries.length, hash: 'ab'.repeat(32) };
       },
       appendIn: () => Promise.reject(new Error('not used')),
       closeDangling: async () => 0,

@@ -49,6 +49,7 @@ export function programParts(terminal: Terminal, env: ProgramParts['env'] = {}):
     env,
     version: '1.2.3',
     interrupted: new AbortController().signal,
+    untilStopped: () => Promise.resolve(),
     settings: unused,
     site: unused,
     siteDatabase: unused,

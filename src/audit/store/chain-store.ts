@@ -14,6 +14,8 @@ import { type AuditLogName, type ChainOwner, chainedEventOf, chainHash, chainSta
 export interface Appended {
   readonly eventId: string;
   readonly sequence: number;
+  /** Of the event in its chain: 64 lowercase hexadecimal digits. */
+  readonly hash: string;
 }
 
 export interface ChainHead {
@@ -73,7 +75,7 @@ export async function appendToChain(
   }
   for (const part of parts(rows)) await transaction.insertInto('audit_event').values(part).execute();
   for (const part of parts(details)) await transaction.insertInto('audit_details').values(part).execute();
-  return rows.map((row) => ({ eventId: row.event_id, sequence: row.sequence }));
+  return rows.map((row) => ({ eventId: row.event_id, sequence: row.sequence, hash: row.hash }));
 }
 
 /** Null when nothing was ever recorded for this owner. */

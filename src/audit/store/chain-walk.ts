@@ -41,7 +41,8 @@ type BreakKind =
   | 'rewritten'
   | 'cut'
   | 'head'
-  | 'mark';
+  | 'mark'
+  | 'tree';
 
 interface ChainBreak {
   readonly kind: BreakKind;
@@ -60,6 +61,8 @@ export interface ChainReport {
   /** The newest verified sequence that a checkpoint of the data dir, and one kept elsewhere, vouches for. */
   readonly coveredLocally: number;
   readonly coveredExternally: number;
+  /** The event that says that the break of this part is known, and begins the next part; null in the last one. */
+  readonly acknowledgedBy: number | null;
 }
 
 export interface ChainWalk {
@@ -170,6 +173,7 @@ class WalkedChain implements ChainWalk {
       broken: this.#broken,
       coveredLocally: this.#covered.local,
       coveredExternally: this.#covered.external,
+      acknowledgedBy: null,
     };
   }
 
@@ -211,6 +215,9 @@ class WalkedChain implements ChainWalk {
       this.#fail('mark', sequence, 'the retention mark has another hash than its event');
   }
 }
+
+/** The action under which a person says that the chain before is broken [audit §9.7]. */
+export const acknowledgeAction = 'audit.chain.acknowledge-break';
 
 /** The action under which a mark is recorded. */
 export const markAction = 'audit.retention.mark';

@@ -15,6 +15,11 @@ export interface ChainOwner {
   readonly projectId: string;
 }
 
+/** The chain in a sentence. */
+export function nameOf({ log, tenantId, projectId }: ChainOwner): string {
+  return `${log} of ${tenantId}/${projectId}`;
+}
+
 /** An event as it is hashed. Optional members are null when they are left out. */
 export interface ChainedEvent {
   /** Canonical decimal. */

@@ -9,9 +9,10 @@ import { sha256Hex } from '../../base/digest.ts';
 import { siteSchema } from '../../databases/schemas.ts';
 import { openDatabase } from '../../databases/site-database.ts';
 import { auditEntry, tamper } from '../../testing/audit-trail.ts';
+import { gatherEvidence } from '../evidence.ts';
 import { createAuditLog } from '../log.ts';
 import { createAuditSearch } from '../search.ts';
-import { gatherEvidence, verifyScan } from '../verify.ts';
+import { verifyScan } from '../verify.ts';
 import { scanAudit } from './scan.ts';
 
 describe('an audit log of the first format', () => {

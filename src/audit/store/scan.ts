@@ -5,6 +5,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { DatabasePlace, DatabaseSchema } from '../../storage/database.ts';
 import { connectPostgres, type PostgresConnection, type PostgresPlace } from '../../storage/postgres.ts';
+import type { StoredTree } from '../tree/tree-store.ts';
 import type { AuditLogName, ChainedEvent, ChainOwner } from './chain.ts';
 
 interface ScannedChain {
@@ -21,6 +22,13 @@ interface ScannedEvent {
   readonly era: number;
 }
 
+export interface ScannedTile {
+  readonly tile: number;
+  readonly width: number;
+  readonly root: Uint8Array;
+  readonly hashes: Uint8Array;
+}
+
 interface ScannedMark {
   readonly auditedBy: number;
   readonly mark: string;
@@ -35,6 +43,14 @@ export interface AuditScan {
   /** Ascending. */
   marks(chainId: number): Promise<readonly ScannedMark[]>;
   countDetails(chainId: number): Promise<number>;
+  /** Oldest first. */
+  trees(chainId: number): Promise<readonly StoredTree[]>;
+  /** Stored tiles of one level, in order; of each tile the widest. */
+  tiles(tree: StoredTree, level: number): AsyncIterable<ScannedTile>;
+  /** The newest published checkpoint of a tree; null without one. */
+  cosigned(tree: StoredTree): Promise<string | null>;
+  /** What the database itself finds wrong; null when nothing is. */
+  damage(): Promise<string | null>;
   close(): Promise<void>;
 }
 
@@ -78,6 +94,17 @@ function scanFile(file: string, schema: DatabaseSchema): AuditScan {
         .prepare('SELECT audited_by, mark FROM audit_mark WHERE chain_id = ? ORDER BY sequence')
         .all(chainId)
         .map(markOf),
+    trees: async (chainId) => database.prepare(treesQuery('?')).all(chainId).map(treeOf),
+    async *tiles({ chainId, segment }, level) {
+      const statement = database.prepare(tilesQuery(['?', '?', '?']));
+      for (const row of statement.iterate(chainId, segment, level)) yield tileOf(row);
+    },
+    cosigned: async ({ chainId, segment }) => noteOf(database.prepare(cosignedQuery('?', '?')).all(chainId, segment)),
+    async damage() {
+      // Indexes too: one that leaves rows out hides events from searches.
+      const found = database.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check'];
+      return found === 'ok' ? null : String(found);
+    },
     countDetails: async (chainId) =>
       Number(database.prepare('SELECT count(*) AS n FROM audit_details WHERE chain_id = ?').get(chainId)?.['n']),
     close: async () => database.close(),
@@ -122,6 +149,12 @@ async function scanServer(place: PostgresPlace, schema: DatabaseSchema): Promise
         (await run('SELECT audited_by, mark FROM audit_mark WHERE chain_id = $1 ORDER BY sequence', [chainId])).map(
           markOf,
         ),
+      trees: async (chainId) => (await run(treesQuery('$1'), [chainId])).map(treeOf),
+      async *tiles({ chainId, segment }, level) {
+        for (const row of await run(tilesQuery(['$1', '$2', '$3']), [chainId, segment, level])) yield tileOf(row);
+      },
+      cosigned: async ({ chainId, segment }) => noteOf(await run(cosignedQuery('$1', '$2'), [chainId, segment])),
+      damage: () => unequalCounts(run),
       async countDetails(chainId) {
         const [row] = await run('SELECT count(*) AS n FROM audit_details WHERE chain_id = $1', [chainId]);
         return Number(row?.['n']);
@@ -132,6 +165,56 @@ async function scanServer(place: PostgresPlace, schema: DatabaseSchema): Promise
     await close();
     throw error;
   }
+}
+
+const treesQuery = (chain: string): string =>
+  `SELECT chain_id, segment, origin, first_sequence FROM audit_tree WHERE chain_id = ${chain} ORDER BY segment`;
+const tilesQuery = ([chain, segment, level]: readonly [string, string, string]): string =>
+  `SELECT tile, width, root, hashes FROM audit_tile t WHERE chain_id = ${chain} AND segment = ${segment} AND level = ${level}
+    AND width = (SELECT max(width) FROM audit_tile o WHERE o.chain_id = t.chain_id AND o.segment = t.segment AND o.level = t.level
+      AND o.tile = t.tile) ORDER BY tile`;
+
+const cosignedQuery = (chain: string, segment: string): string =>
+  `SELECT note FROM audit_cosigned WHERE chain_id = ${chain} AND segment = ${segment}`;
+
+function noteOf([row]: readonly Readonly<Record<string, unknown>>[]): string | null {
+  return row === undefined ? null : String(row['note']);
+}
+
+function treeOf(row: Readonly<Record<string, unknown>>): StoredTree {
+  return {
+    chainId: Number(row['chain_id']),
+    segment: Number(row['segment']),
+    origin: String(row['origin']),
+    first: Number(row['first_sequence']),
+  };
+}
+
+function tileOf(row: Readonly<Record<string, unknown>>): ScannedTile {
+  const bytes = (value: unknown): Uint8Array => (value instanceof Uint8Array ? value : new Uint8Array());
+  return {
+    tile: Number(row['tile']),
+    width: Number(row['width']),
+    root: bytes(row['root']),
+    hashes: bytes(row['hashes']),
+  };
+}
+
+/** An index that leaves events out hides them from searches: each index must count what the table holds. */
+async function unequalCounts(run: PostgresConnection['run']): Promise<string | null> {
+  const count = async (indexed: boolean): Promise<string> => {
+    for (const name of ['enable_indexscan', 'enable_indexonlyscan', 'enable_bitmapscan'])
+      await run(`SET LOCAL ${name} TO ${indexed ? 'on' : 'off'}`);
+    await run(`SET LOCAL enable_seqscan TO ${indexed ? 'off' : 'on'}`);
+    const rows = await run(
+      'SELECT chain_id, count(*) AS n, count(DISTINCT sequence) AS d FROM audit_event GROUP BY chain_id ORDER BY chain_id',
+    );
+    return JSON.stringify(rows.map((row) => [String(row['chain_id']), String(row['n']), String(row['d'])]));
+  };
+  const [scanned, indexed] = [await count(false), await count(true)];
+  for (const name of ['enable_indexscan', 'enable_indexonlyscan', 'enable_bitmapscan', 'enable_seqscan'])
+    await run(`SET LOCAL ${name} TO DEFAULT`);
+  return scanned === indexed ? null : 'an index of the audit events does not hold all of them';
 }
 
 function markOf(row: Readonly<Record<string, unknown>>): ScannedMark {

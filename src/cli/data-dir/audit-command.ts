@@ -6,23 +6,29 @@ import { createReadStream, existsSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
+import { gatherEvidence } from '../../audit/evidence.ts';
 import { exportLines, verifyExport } from '../../audit/export-file.ts';
 import { keyName } from '../../audit/statement.ts';
+import { nameOf } from '../../audit/store/chain.ts';
 import type { ChainReport } from '../../audit/store/chain-walk.ts';
 import { type AuditScan, scanAudit } from '../../audit/store/scan.ts';
 import { auditFiles, auditKeyOf } from '../../audit/trail.ts';
-import { gatherEvidence, nameOf, type TrailReport, verifyScan } from '../../audit/verify.ts';
+import { type TrailReport, trailHolds, verifyScan } from '../../audit/verify.ts';
 import { readIfThere } from '../../base/own-file.ts';
 import { siteSchema } from '../../databases/schemas.ts';
 import type { DatabasePlace } from '../../storage/database.ts';
+import { keyTypes } from '../../transparency/signed-note.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { showProgress, type Terminal } from '../terminal.ts';
 import type { DataDirParts } from './data-dir.ts';
+import { verifierOf } from './verifier-option.ts';
 
 interface VerifyOptions {
   readonly anchor?: string;
   readonly key?: readonly string[];
   readonly file?: string;
+  /** Keys of witnesses whose cosigned heads count. */
+  readonly witness?: readonly string[];
   /** False with --no-details. */
   readonly details: boolean;
   readonly json?: true;
@@ -33,8 +39,9 @@ export function addAuditFileCommands(audit: Command, parts: DataDirParts): void 
   audit
     .command('verify')
     .description('check that no audit event of the data dir was changed, removed or moved')
-    .option('--anchor <file>', 'checkpoints that were kept elsewhere')
+    .option('--anchor <file>', 'what was kept elsewhere: checkpoints, one checkpoint as a note, or a proof')
     .option('--key <key...>', 'the only keys to believe, as checkpoints name them')
+    .option('--witness <vkey...>', 'keys of witnesses: the newest head that is kept here must be cosigned by each')
     .option('--file <export>', 'verify an export instead of the data dir')
     .option('--no-details', 'leave out the details kept beside the events')
     .option('--json', 'print the report as JSON')
@@ -43,7 +50,7 @@ export function addAuditFileCommands(audit: Command, parts: DataDirParts): void 
         options.file === undefined
           ? await verifyDataDir(terminal, parts.settings().dataDir, parts.siteDatabase(), options)
           : await verifyFile(parts, options.file, options);
-      const good = report.problems.length === 0 && report.chains.every((chain) => chain.broken === null);
+      const good = trailHolds(report);
       const anchored = options.anchor !== undefined;
       terminal.out(options.json === true ? `${JSON.stringify({ good, ...report })}\n` : textOf(report, anchored));
       if (!good) throw new CommandError('audit verification failed', exitCodes.failed);
@@ -70,7 +77,10 @@ export async function verifyDataDir(
   try {
     const evidence = gatherEvidence({ ...evidenceOf(options), checkpoints: facts.checkpoints, ownKey: facts.key });
     const watched = { ...scan, events: counted(scan, (events) => progress.at(`${events} events checked`)) };
-    return await verifyScan(watched, evidence, { withDetails: options.details });
+    const witnesses = await Promise.all(
+      (options.witness ?? []).map((vkey) => verifierOf(vkey, keyTypes.witness, '--witness')),
+    );
+    return await verifyScan(watched, evidence, { withDetails: options.details, witnesses });
   } finally {
     progress.end();
     await scan.close();
@@ -155,6 +165,10 @@ function textOf(report: TrailReport, anchored: boolean): string {
 function linesOf(chain: ChainReport, anchored: boolean): string[] {
   const { first, last, broken } = chain;
   const name = nameOf(chain.owner);
+  if (broken !== null && chain.acknowledgedBy !== null) {
+    const known = `acknowledged by event ${chain.acknowledgedBy}, with which the log begins anew`;
+    return [name, `  broken at sequence ${broken.sequence} (${broken.kind}): ${broken.reason}`, `  ${known}`];
+  }
   if (broken !== null) return [name, `  BROKEN at sequence ${broken.sequence} (${broken.kind}): ${broken.reason}`];
   const range = first === null ? 'no events' : `${first} to ${last}: ${chain.events} events, ${chain.details} details`;
   const lines = [name, `  ${range}, unbroken`];

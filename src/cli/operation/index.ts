@@ -1,5 +1,6 @@
 /** The registry of commands on a running service, in the order of the help. */
 import { alarmCommands } from './alarms.ts';
+import { auditProofCommands } from './audit-proofs.ts';
 import { auditSearch } from './audit-search.ts';
 import { instances } from './instances.ts';
 import type { OperationCommand } from './operation-command.ts';
@@ -18,4 +19,5 @@ export const operationCommands: readonly OperationCommand[] = [
   ...alarmCommands,
   ...parameterCommands,
   auditSearch,
+  ...auditProofCommands,
 ];

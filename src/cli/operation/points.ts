@@ -10,8 +10,8 @@ type Grant = Static<(typeof points)['overrides']['answer']>['data']['list'][numb
 
 /** `2:measurement:1`, as every command takes it. */
 const reference = ({ instance, point_type: kind, point }: Entry): string => `${instance}:${kind}:${point}`;
-const isGood = ({ quality }: Entry): boolean => quality === 'good' || quality === 'uncertain';
-const paint = (entry: Entry): Paint | undefined => (isGood(entry) ? undefined : 'yellow');
+const trailHolds = ({ quality }: Entry): boolean => quality === 'good' || quality === 'uncertain';
+const paint = (entry: Entry): Paint | undefined => (trailHolds(entry) ? undefined : 'yellow');
 
 const columns: readonly Column<Entry>[] = [
   { title: 'POINT', cell: reference },

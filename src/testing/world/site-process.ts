@@ -227,6 +227,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
         params,
         query: new URLSearchParams(name === 'automation.rule.list' ? 'include=status' : ''),
         onAudit: () => undefined,
+        onAccepted: () => undefined,
       };
       const subject = await pipeline.admit(call);
       const bytes = body === null ? undefined : Buffer.from(JSON.stringify({ ...body, confirmed: true }));

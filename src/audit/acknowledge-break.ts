@@ -1,0 +1,46 @@
+/**
+ * A person says that a log is broken and goes on [audit §9.7]: the record of that is the first entry of a new tree with a name of its
+ * own. The old one is never signed again, because a witness would refuse it for ever.
+ */
+import type { Clock } from '../base/clock.ts';
+import { newId } from '../base/id.ts';
+import type { Database } from '../storage/database.ts';
+import type { ChainOwner } from './store/chain.ts';
+import { appendToChain, chainHead, prepareEntry } from './store/chain-store.ts';
+import { acknowledgeAction } from './store/chain-walk.ts';
+import { beginTree, treesOf } from './tree/tree-store.ts';
+
+export interface Acknowledgement {
+  readonly reason: string;
+  /** What verification found; null when only a witness noticed. */
+  readonly broken: { readonly kind: string; readonly sequence: number; readonly reason: string } | null;
+}
+
+export async function acknowledgeBreak(
+  { database, clock }: { readonly database: Database; readonly clock: Clock },
+  owner: ChainOwner,
+  { reason, broken }: Acknowledgement,
+): Promise<{ readonly origin: string; readonly sequence: number }> {
+  return database.transaction(async (transaction) => {
+    const head = await chainHead(transaction, owner);
+    const last = head === null ? undefined : (await treesOf(transaction, head.chainId)).at(-1);
+    if (head === null || last === undefined)
+      throw new Error('the log was never signed: there is nothing to begin anew');
+    const segment = last.segment + 1;
+    const origin = segment === 2 ? `${last.origin}/2` : last.origin.replace(/\d+$/, String(segment));
+    const entry = prepareEntry({
+      subject: { kind: 'system', subjectId: 'setpoint-cli' },
+      action: acknowledgeAction,
+      resource: { kind: 'audit-log', resourceId: 'audit-log' },
+      outcome: 'succeeded',
+      risk: 'critical',
+      confirmation: 'explicit',
+      correlationId: newId(),
+      details: { reason, broken, log: owner.log, origin },
+    });
+    const [appended] = await appendToChain(transaction, owner.log, owner, [entry], clock.wallMs());
+    if (appended === undefined) throw new Error('an append has no result');
+    await beginTree(transaction, { chainId: head.chainId, segment, origin, first: appended.sequence });
+    return { origin, sequence: appended.sequence };
+  });
+}

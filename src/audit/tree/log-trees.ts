@@ -1,0 +1,97 @@
+/**
+ * The tree of each log with its name and its signer [audit §9]. A log's name (origin) is fixed when its tree begins: whoever keeps
+ * its checkpoints knows it by that.
+ */
+import type { Clock } from '../../base/clock.ts';
+import type { Database } from '../../storage/database.ts';
+import { checkpointText, isOrigin } from '../../transparency/checkpoint.ts';
+import type { SignedNote } from '../../transparency/signed-note.ts';
+import { type NoteSigner, noteSigner } from '../../transparency/signing.ts';
+import type { AuditKey } from '../statement.ts';
+import type { ChainOwner } from '../store/chain.ts';
+import type { AuditChainRow } from '../store/tables.ts';
+import { TreeProofs } from './tree-proofs.ts';
+import { beginTree, readTiles, type StoredTree, storeTree, treesOf } from './tree-store.ts';
+
+/** A tree up to the end of its chain. */
+export interface GrownTree {
+  readonly tree: StoredTree;
+  readonly size: number;
+  readonly root: Uint8Array;
+  readonly proofs: TreeProofs;
+}
+
+export class LogTrees {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #key: AuditKey;
+  /** What the names of new logs begin with. */
+  readonly #origin: string;
+  readonly #signers = new Map<string, Promise<NoteSigner>>();
+
+  constructor(parts: { database: Database; clock: Clock; key: AuditKey; origin: string }) {
+    this.#database = parts.database;
+    this.#clock = parts.clock;
+    this.#key = parts.key;
+    this.#origin = parts.origin;
+  }
+
+  /** The tree that is signed now; begun where the chain has none. */
+  async current(chain: AuditChainRow): Promise<StoredTree> {
+    const known = (await treesOf(this.#database.query, chain.chain_id)).at(-1);
+    return known ?? this.#begin(chain);
+  }
+
+  /** The tree up to this sequence, its full tiles stored. */
+  async grown(tree: StoredTree, sequence: number): Promise<GrownTree> {
+    await storeTree(this.#database, this.#clock, tree, sequence);
+    const { proofs, size } = this.proofs(tree, sequence - tree.first + 1);
+    return { tree, size, root: await proofs.root(), proofs };
+  }
+
+  /** Of the first `size` entries, all of which are stored. */
+  proofs(tree: StoredTree, size: number): { readonly proofs: TreeProofs; readonly size: number } {
+    return { size, proofs: new TreeProofs(readTiles(this.#database.query, tree), size) };
+  }
+
+  async sign({ tree, size, root }: Omit<GrownTree, 'proofs'>): Promise<SignedNote> {
+    return (await this.signer(tree.origin)).sign(checkpointText({ origin: tree.origin, size, root }));
+  }
+
+  signer(origin: string): Promise<NoteSigner> {
+    const known = this.#signers.get(origin) ?? noteSigner(origin, this.#key);
+    this.#signers.set(origin, known);
+    return known;
+  }
+
+  #begin(chain: AuditChainRow): Promise<StoredTree> {
+    return this.#database.transaction(async (transaction) => {
+      const [known] = await treesOf(transaction, chain.chain_id);
+      if (known !== undefined) return known;
+      const oldest = await transaction
+        .selectFrom('audit_event')
+        .select('sequence')
+        .where('chain_id', '=', chain.chain_id)
+        .orderBy('sequence')
+        .limit(1)
+        .executeTakeFirst();
+      const owner = { log: chain.log, tenantId: chain.tenant_id, projectId: chain.project_id };
+      const tree = {
+        chainId: chain.chain_id,
+        segment: 1,
+        origin: originOf(this.#origin, owner),
+        first: oldest?.sequence ?? 1,
+      };
+      await beginTree(transaction, tree);
+      return tree;
+    });
+  }
+}
+
+/** `<prefix>/<tenant>/<project>/<log>`; what a name cannot hold is percent-encoded. */
+export function originOf(prefix: string, { log, tenantId, projectId }: ChainOwner, segment = 1): string {
+  const parts = [tenantId, projectId, log, ...(segment === 1 ? [] : [String(segment)])];
+  const origin = [prefix, ...parts.map(encodeURIComponent)].join('/');
+  if (!isOrigin(origin)) throw new Error(`the name of the audit log, ${origin}, is longer than 255 bytes`);
+  return origin;
+}

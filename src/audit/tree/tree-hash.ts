@@ -1,0 +1,57 @@
+/** The hashes of the audit tree, computed at once: RFC 6962 with SHA-256 over the chain hashes of the events. */
+import { hash } from 'node:crypto';
+import { leafInput, nodeInput } from '../../transparency/hashing.ts';
+
+export function leafHash(eventHash: string): Uint8Array {
+  return hash('sha256', leafInput(Buffer.from(eventHash, 'hex')), 'buffer');
+}
+
+export function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array {
+  return hash('sha256', nodeInput(left, right), 'buffer');
+}
+
+export const emptyRoot: Uint8Array = hash('sha256', new Uint8Array(), 'buffer');
+
+/** The largest power of two that is smaller than `size`, which is 2 or more. */
+export function splitOf(size: number): number {
+  let left = 1;
+  while (left * 2 < size) left *= 2;
+  return left;
+}
+
+/** Root over hashes of one level, 1 or more. */
+export function rootOver(hashes: readonly Uint8Array[]): Uint8Array {
+  const [first] = hashes;
+  if (first === undefined) throw new Error('a tree over nothing has no node');
+  if (hashes.length === 1) return first;
+  const left = splitOf(hashes.length);
+  return nodeHash(rootOver(hashes.slice(0, left)), rootOver(hashes.slice(left)));
+}
+
+/** The root of a tree that grows leaf by leaf; holds one hash a level. */
+export class GrowingTree {
+  /** Roots of complete subtrees, largest first; their sizes are the powers of two of `#size`. */
+  readonly #roots: Uint8Array[] = [];
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(leaf: Uint8Array): void {
+    let hash = leaf;
+    for (let rest = this.#size; rest % 2 === 1; rest = Math.floor(rest / 2)) {
+      const left = this.#roots.pop();
+      if (left === undefined) throw new Error('the tree has lost a subtree');
+      hash = nodeHash(left, hash);
+    }
+    this.#roots.push(hash);
+    this.#size++;
+  }
+
+  root(): Uint8Array {
+    let hash: Uint8Array | undefined;
+    for (const left of this.#roots.toReversed()) hash = hash === undefined ? left : nodeHash(left, hash);
+    return hash ?? emptyRoot;
+  }
+}

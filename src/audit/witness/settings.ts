@@ -1,0 +1,76 @@
+/** Names and witnesses of the audit logs [audit §9]: what `audit` of service.yaml says besides its limits. */
+import Type, { type Static } from 'typebox';
+import { strict } from '../../base/schema.ts';
+import { YamlError } from '../../base/yaml.ts';
+import { isLoopbackHost } from '../../egress/pinned-address.ts';
+import { originBytesMax } from '../../transparency/checkpoint.ts';
+import { keyTypes, parseVerifier } from '../../transparency/signed-note.ts';
+import { nodeCryptography } from '../../transparency/signing.ts';
+import type { ConfiguredWitness } from './witnesses.ts';
+
+/** Witnesses of one service. */
+const witnessesMax = 10;
+
+export const auditNames = {
+  origin: Type.Optional(
+    Type.String({
+      pattern: '^[^\\s+]+$',
+      maxLength: originBytesMax,
+      description: 'what the names of the logs begin with; setpoint/<site id> by default. Counts until a log has begun',
+    }),
+  ),
+  witnesses: Type.Optional(
+    Type.Array(
+      strict({
+        url: Type.String({ minLength: 1, maxLength: 2048, description: 'prefix of the witness’ add-checkpoint' }),
+        vkey: Type.String({ minLength: 1, maxLength: 512, description: 'its key, as it prints it' }),
+      }),
+      { maxItems: witnessesMax },
+    ),
+  ),
+  witness_policy: Type.Optional(
+    strict({
+      required: Type.Integer({
+        minimum: 0,
+        maximum: witnessesMax,
+        description: 'cosignatures that a checkpoint needs before it is published',
+      }),
+    }),
+  ),
+};
+const schema = strict(auditNames);
+export type AuditNames = Static<typeof schema>;
+
+export interface WitnessPolicy {
+  readonly witnesses: readonly ConfiguredWitness[];
+  readonly required: number;
+}
+
+/** Throws a YamlError with one line for each fault. */
+export async function witnessPolicy({ witnesses = [], witness_policy: policy }: AuditNames): Promise<WitnessPolicy> {
+  const faults: string[] = [];
+  const found: ConfiguredWitness[] = [];
+  for (const [position, { url: text, vkey }] of witnesses.entries()) {
+    const at = `service.yaml: audit.witnesses[${position}]`;
+    const url = URL.parse(text);
+    const verifier = await parseVerifier(vkey, nodeCryptography);
+    const fault = urlFault(url);
+    if (fault !== null) faults.push(`${at}.url: ${fault}`);
+    if (verifier?.type !== keyTypes.witness)
+      faults.push(`${at}.vkey: is not the key of a witness (name+8 digits+base64)`);
+    else if (found.some((other) => other.verifier.name === verifier.name)) faults.push(`${at}.vkey: is given twice`);
+    else if (url !== null) found.push({ url, verifier });
+  }
+  const required = policy?.required ?? 0;
+  if (required > witnesses.length)
+    faults.push(`service.yaml: audit.witness_policy.required: there are only ${witnesses.length} witnesses`);
+  if (faults.length > 0) throw new YamlError(faults);
+  return { witnesses: found, required };
+}
+
+function urlFault(url: URL | null): string | null {
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return 'is not an http or https URL';
+  if (url.username !== '' || url.password !== '') return 'must not hold a user name or password';
+  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) return 'must use https, or be a loopback address';
+  return null;
+}

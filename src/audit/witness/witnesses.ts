@@ -1,0 +1,260 @@
+/**
+ * The service's side of witnessing [audit §9]: each signed head goes to every configured witness, and the newest one that meets the
+ * policy is published with its cosignatures. Nothing waits for a witness but a reader who asks for a head that is not cosigned yet.
+ */
+import type { Clock, Timer } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import type { Database } from '../../storage/database.ts';
+import { parseCheckpoint } from '../../transparency/checkpoint.ts';
+import { cosignedAt } from '../../transparency/cosignature.ts';
+import {
+  formatNote,
+  parseNote,
+  type SignedNote,
+  signatureOf,
+  signaturesBy,
+  type Verifier,
+} from '../../transparency/signed-note.ts';
+import { nodeCryptography } from '../../transparency/signing.ts';
+import { formatSubmission } from '../../transparency/submission.ts';
+import type { Breaks } from '../breaks.ts';
+import type { GrownTree } from '../tree/log-trees.ts';
+import type { AskWitness } from './ask-witness.ts';
+
+export interface ConfiguredWitness {
+  readonly url: URL;
+  readonly verifier: Verifier;
+}
+
+/** A head that was just signed. */
+export interface NewHead extends GrownTree {
+  /** The chain, as `nameOf` has it. */
+  readonly chain: string;
+  readonly note: SignedNote;
+}
+
+export interface PublishedHead {
+  readonly size: number;
+  /** With the cosignatures of configured witnesses. */
+  readonly note: SignedNote;
+  readonly cosignatures: readonly { readonly name: string; readonly timeSeconds: number }[];
+}
+
+export interface WitnessesParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly witnesses: readonly ConfiguredWitness[];
+  /** Cosignatures that a head needs before it is published. */
+  readonly required: number;
+  readonly breaks: Breaks;
+  readonly ask: AskWitness;
+}
+
+/** What one witness is asked about one log. */
+interface Errand {
+  newest: NewHead;
+  /** Size that the witness saw last, as far as known. */
+  old: number;
+  isBusy: boolean;
+  failures: number;
+  retry: Timer | undefined;
+}
+
+const firstRetryMs = 1000;
+const longestRetryMs = 300_000;
+
+export class Witnesses {
+  readonly #parts: WitnessesParts;
+  readonly #errands = new Map<string, Errand>();
+  readonly #cosigned = new Map<string, SignedNote>();
+  #listeners: (() => void)[] = [];
+  #closed = false;
+
+  constructor(parts: WitnessesParts) {
+    this.#parts = parts;
+  }
+
+  /** Publishes a head where no witness is needed, and sends it to all of them without waiting. */
+  async signed(head: NewHead): Promise<void> {
+    this.#cosigned.set(head.tree.origin, head.note);
+    if (this.#parts.required === 0) await this.#publish(head, head.note);
+    if (this.#closed) return;
+    for (const witness of this.#parts.witnesses) this.#send(witness, head);
+  }
+
+  /** The newest head that meets the policy as it is now; null without one. */
+  async published(tree: { readonly chainId: number; readonly segment: number }): Promise<PublishedHead | null> {
+    const row = await this.#parts.database.query
+      .selectFrom('audit_cosigned')
+      .selectAll()
+      .where('chain_id', '=', tree.chainId)
+      .where('segment', '=', tree.segment)
+      .executeTakeFirst();
+    const note = row === undefined ? null : parseNote(row.note);
+    if (row === undefined || note === null) return null;
+    const [own] = note.signatures;
+    const signatures = own === undefined ? [] : [own];
+    const cosignatures = [];
+    for (const { verifier } of this.#parts.witnesses) {
+      const timeSeconds = await cosignedAt(note, verifier, nodeCryptography);
+      if (timeSeconds === null) continue;
+      cosignatures.push({ name: verifier.name, timeSeconds });
+      signatures.push(...signaturesBy(note, verifier));
+    }
+    if (cosignatures.length < this.#parts.required) return null;
+    return { size: row.size, note: { ...note, signatures }, cosignatures };
+  }
+
+  /** Resolves at the next publication, or after so long. */
+  nextPublication(withinMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#parts.clock.after(withinMs, resolve);
+      this.#listeners.push(() => {
+        timer.cancel();
+        resolve();
+      });
+    });
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const errand of this.#errands.values()) errand.retry?.cancel();
+  }
+
+  #send(witness: ConfiguredWitness, head: NewHead): void {
+    const name = `${witness.verifier.name} ${head.tree.origin}`;
+    const errand = this.#errands.get(name) ?? {
+      newest: head,
+      old: 0,
+      isBusy: false,
+      failures: 0,
+      retry: undefined,
+    };
+    this.#errands.set(name, errand);
+    errand.newest = head;
+    if (!errand.isBusy) void this.#carryOut(witness, errand);
+  }
+
+  async #carryOut(witness: ConfiguredWitness, errand: Errand): Promise<void> {
+    const { clock, log } = this.#parts;
+    errand.retry?.cancel();
+    errand.isBusy = true;
+    let asked: NewHead;
+    let trouble: string | null;
+    do {
+      asked = errand.newest;
+      trouble = await this.#ask(witness, errand, asked).catch((error: unknown) => String(error));
+    } while (trouble === null && asked !== errand.newest && !this.#closed);
+    errand.isBusy = false;
+    if (trouble === null) errand.failures = 0;
+    if (trouble === null || this.#closed) return;
+    // Said once; a witness that stays away is not news.
+    if (errand.failures++ === 0)
+      log.warn('a witness did not cosign an audit checkpoint; it is asked again', {
+        witness: witness.verifier.name,
+        origin: asked.tree.origin,
+        error: trouble,
+      });
+    const waitMs = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(errand.failures - 1, 20));
+    errand.retry = clock.after(waitMs, () => void this.#carryOut(witness, errand));
+  }
+
+  /** Null when the witness cosigned, or has nothing left to say of this head. */
+  async #ask(witness: ConfiguredWitness, errand: Errand, head: NewHead): Promise<string | null> {
+    for (let isSecond = false; ; isSecond = true) {
+      const old = Math.min(errand.old, head.size);
+      const proof = old === 0 || old === head.size ? [] : await head.proofs.consistency(old);
+      const answer = await this.#parts.ask(witness.url, formatSubmission({ old, proof, note: head.note }));
+      if (answer.kind === 'cosigned') return this.#accept(witness, errand, head, answer.lines);
+      if (answer.kind === 'failed') return answer.reason;
+      if (answer.kind === 'refused') {
+        const reason = 'it refuses our proof: what it saw before is no prefix of this log';
+        return this.#taken(witness, head, `the witness ${witness.verifier.name} saw another history: ${reason}`);
+      }
+      if (answer.size > head.size) return this.#ahead(witness, errand, head, answer.size);
+      if (answer.size === old) {
+        const reason = `the witness ${witness.verifier.name} saw another head of the same size ${old}`;
+        return this.#taken(witness, head, reason);
+      }
+      if (isSecond) return 'it names another size each time it is asked';
+      errand.old = answer.size;
+    }
+  }
+
+  async #accept(
+    witness: ConfiguredWitness,
+    errand: Errand,
+    head: NewHead,
+    lines: readonly string[],
+  ): Promise<string | null> {
+    const signatures = lines.map(signatureOf).filter((signature) => signature !== null);
+    const own = signaturesBy({ ...head.note, signatures }, witness.verifier);
+    const answered = { ...head.note, signatures: own };
+    if ((await cosignedAt(answered, witness.verifier, nodeCryptography)) === null)
+      return 'its answer holds no cosignature by the key that is configured for it';
+    errand.old = head.size;
+    this.#parts.breaks.nothing('witness', head.chain);
+    const known = this.#cosigned.get(head.tree.origin);
+    // A head that was signed meanwhile is asked for next.
+    if (known?.text !== head.note.text) return null;
+    const others = known.signatures.filter(({ name }) => name !== witness.verifier.name);
+    const merged = { ...known, signatures: [...others, ...own] };
+    this.#cosigned.set(head.tree.origin, merged);
+    if (merged.signatures.length - 1 >= this.#parts.required) await this.#publish(head, merged);
+    return null;
+  }
+
+  /** The witness knows more than this head has. Behind another process of the site that is no wonder; else it is a rollback. */
+  async #ahead(witness: ConfiguredWitness, errand: Errand, head: NewHead, size: number): Promise<string | null> {
+    const { tree } = head;
+    const row = await this.#parts.database.query
+      .selectFrom('audit_chain')
+      .select('sequence')
+      .where('chain_id', '=', tree.chainId)
+      .executeTakeFirst();
+    if (row !== undefined && row.sequence - tree.first + 1 >= size) {
+      errand.old = size;
+      return null;
+    }
+    const reason = `the witness ${witness.verifier.name} saw ${size} entries, the log has ${head.size}: an older copy was put back`;
+    return this.#taken(witness, head, reason);
+  }
+
+  #taken(witness: ConfiguredWitness, { chain, tree, size }: NewHead, reason: string): string {
+    this.#parts.breaks.found('witness', { chain, sequence: tree.first + size, reason });
+    this.#parts.log.error('the audit log contradicts what a witness saw', {
+      witness: witness.verifier.name,
+      origin: tree.origin,
+      reason,
+    });
+    return reason;
+  }
+
+  async #publish({ tree, size }: NewHead, note: SignedNote): Promise<void> {
+    await this.#parts.database.transaction(async (transaction) => {
+      const row = await transaction
+        .selectFrom('audit_cosigned')
+        .selectAll()
+        .where('chain_id', '=', tree.chainId)
+        .where('segment', '=', tree.segment)
+        .executeTakeFirst();
+      const values = { chain_id: tree.chainId, segment: tree.segment, size, note: formatNote(note) };
+      if (row === undefined) await transaction.insertInto('audit_cosigned').values(values).execute();
+      else if (row.size < size || (row.size === size && !isPoorer(note, row.note)))
+        await transaction
+          .updateTable('audit_cosigned')
+          .set(values)
+          .where('chain_id', '=', tree.chainId)
+          .where('segment', '=', tree.segment)
+          .execute();
+    });
+    for (const listener of this.#listeners.splice(0)) listener();
+  }
+}
+
+/** Whether a note has fewer signatures than the stored one of the same head. */
+function isPoorer(note: SignedNote, stored: string): boolean {
+  const known = parseNote(stored);
+  return known !== null && parseCheckpoint(known.text) !== null && known.signatures.length > note.signatures.length;
+}

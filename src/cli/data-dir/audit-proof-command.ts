@@ -1,0 +1,128 @@
+/** `setpoint audit key`, `verify-proof` and `acknowledge-break` [audit §9]: without a running service. */
+import { existsSync, readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { acknowledgeBreak } from '../../audit/acknowledge-break.ts';
+import { type AuditLogName, nameOf } from '../../audit/store/chain.ts';
+import { auditFiles, auditKeyOf } from '../../audit/trail.ts';
+import { readIfThere } from '../../base/own-file.ts';
+import { checkProof } from '../../transparency/proof-file.ts';
+import { formatVerifier, keyTypes } from '../../transparency/signed-note.ts';
+import { nodeCryptography, noteSigner } from '../../transparency/signing.ts';
+import { CommandError, exitCodes } from '../exit.ts';
+import { verifyDataDir } from './audit-command.ts';
+import { type DataDirParts, withDatabase } from './data-dir.ts';
+import { verifierOf } from './verifier-option.ts';
+
+interface ProofOptions {
+  readonly key: string;
+  readonly witness?: readonly string[];
+  readonly hash?: string;
+  readonly json?: true;
+}
+
+interface AcknowledgeOptions {
+  readonly log?: AuditLogName;
+  readonly reason: string;
+  readonly confirmed?: true;
+}
+
+/** Characters of a reason. */
+const reasonLength = [3, 500] as const;
+
+export function addAuditProofCommands(audit: Command, parts: DataDirParts): void {
+  audit
+    .command('key')
+    .description('print the key of each audit log, which verifiers and witnesses are given (vkey)')
+    .option('--json', 'print them as JSON')
+    .action((options: { readonly json?: true }) => printKeys(parts, options));
+  audit
+    .command('verify-proof')
+    .description('check a proof that an event is in a log: needs this file and the keys, nothing else')
+    .argument('<file>', 'the proof')
+    .requiredOption('--key <vkey>', 'key of the log, as `audit key` prints it')
+    .option('--witness <vkey...>', 'key of a witness that must have cosigned')
+    .option('--hash <hex>', 'the hash that the writer of the event was given (x-svc-audit-hash)')
+    .option('--json', 'print what was found as JSON')
+    .action((file: string, options: ProofOptions) => verifyProof(parts, file, options));
+  audit
+    .command('acknowledge-break')
+    .description('record that a log was found broken, and let it be signed anew from there')
+    .requiredOption('--reason <text>', 'what happened, 3 to 500 characters')
+    .option('--log <log>', 'events or access, also when only a witness noticed; else those that do not verify')
+    .option('--confirmed', 'do it; without it the command only says what it would do')
+    .action((options: AcknowledgeOptions) => acknowledge(parts, options));
+}
+
+async function printKeys(parts: DataDirParts, options: { readonly json?: true }): Promise<void> {
+  const pem = readIfThere(auditFiles(parts.settings().dataDir).key);
+  if (pem === null) throw new CommandError('there is no audit-key.pem: start the service once, or set SVC_DATA_DIR');
+  const key = auditKeyOf(pem);
+  await withDatabase(parts, async ({ database }) => {
+    const trees = await database.query
+      .selectFrom('audit_tree')
+      .select('origin')
+      .orderBy('chain_id')
+      .orderBy('segment')
+      .execute();
+    const keys = await Promise.all(
+      trees.map(async ({ origin }) => formatVerifier((await noteSigner(origin, key)).verifier)),
+    );
+    if (keys.length === 0) throw new CommandError('no log has a checkpoint yet: start the service once');
+    parts.terminal.out(options.json === true ? `${JSON.stringify({ keys })}\n` : `${keys.join('\n')}\n`);
+  });
+}
+
+async function verifyProof({ terminal }: DataDirParts, file: string, options: ProofOptions): Promise<void> {
+  if (!existsSync(file)) throw new CommandError(`${file}: file not found`);
+  if (options.hash !== undefined && !/^[0-9a-f]{64}$/.test(options.hash))
+    throw new CommandError('--hash must be 64 lowercase hexadecimal digits', exitCodes.notConfirmed);
+  const log = await verifierOf(options.key, keyTypes.log, '--key');
+  const witnesses = await Promise.all(
+    (options.witness ?? []).map((vkey) => verifierOf(vkey, keyTypes.witness, '--witness')),
+  );
+  const question = { log, witnesses, hash: options.hash ?? null };
+  const answer = await checkProof(readFileSync(file, 'utf8'), question, nodeCryptography);
+  if (!answer.holds) throw new CommandError(`the proof does not hold: ${answer.reason}`);
+  const { head, index, hash, text, cosignatures } = answer;
+  const event: unknown = JSON.parse(text);
+  const times = cosignatures.map(({ name, timeSeconds }) => ({ name, at: timeLabelOf(timeSeconds) }));
+  if (options.json === true) {
+    const found = { holds: true, origin: head.origin, size: head.size, index, hash, event, cosignatures: times };
+    terminal.out(`${JSON.stringify(found)}\n`);
+    return;
+  }
+  const lines = [
+    `the event is entry ${index} of ${head.origin}, which had ${head.size} entries`,
+    ...times.map(({ name, at }) => `cosigned by ${name} at ${at}`),
+    `hash ${hash}`,
+    JSON.stringify(event, null, 2),
+  ];
+  terminal.out(`${lines.join('\n')}\n`);
+}
+
+function timeLabelOf(seconds: number): string {
+  return new Date(seconds * 1000).toISOString();
+}
+
+async function acknowledge(parts: DataDirParts, { log, reason, confirmed }: AcknowledgeOptions): Promise<void> {
+  const { terminal } = parts;
+  if (reason.length < reasonLength[0] || reason.length > reasonLength[1])
+    throw new CommandError('--reason must have 3 to 500 characters', exitCodes.notConfirmed);
+  if (log !== undefined && log !== 'events' && log !== 'access')
+    throw new CommandError('--log must be events or access', exitCodes.notConfirmed);
+  const options = { details: false };
+  const { chains } = await verifyDataDir(terminal, parts.settings().dataDir, parts.siteDatabase(), options);
+  const meant = chains.filter((chain) => (log === undefined ? chain.broken !== null : chain.owner.log === log));
+  if (meant.length === 0) throw new CommandError('no log is broken: there is nothing to acknowledge');
+  if (confirmed !== true)
+    throw new CommandError(
+      `This would begin ${meant.map(({ owner }) => nameOf(owner)).join(', ')} anew: witnesses and whoever keeps checkpoints see a new log. Give --confirmed to do it.`,
+      exitCodes.notConfirmed,
+    );
+  await withDatabase(parts, async ({ database }) => {
+    for (const { owner, broken } of meant) {
+      const { origin, sequence } = await acknowledgeBreak({ database, clock: parts.clock }, owner, { reason, broken });
+      terminal.out(`${nameOf(owner)} goes on as ${origin} from sequence ${sequence}\n`);
+    }
+  });
+}

@@ -1,0 +1,38 @@
+/** Checkpoints (C2SP tlog-checkpoint): origin, size and root of a tree, as the text of a signed note. */
+import { fromBase64, toBase64 } from './base64.ts';
+import { hashBytes } from './hashing.ts';
+import { isKeyName } from './signed-note.ts';
+
+export interface TreeHead {
+  readonly origin: string;
+  readonly size: number;
+  readonly root: Uint8Array;
+}
+
+/** Bytes of an origin: what every reader of checkpoints takes. */
+export const originBytesMax = 255;
+
+export function isOrigin(origin: string): boolean {
+  return isKeyName(origin) && new TextEncoder().encode(origin).length <= originBytesMax;
+}
+
+/** A size or an index: decimal, no zeros before it. */
+export function parseWhole(text: string | undefined): number | null {
+  if (text === undefined || !/^(0|[1-9][0-9]{0,15})$/.test(text)) return null;
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : null;
+}
+
+export function checkpointText({ origin, size, root }: TreeHead): string {
+  return `${origin}\n${size}\n${toBase64(root)}\n`;
+}
+
+/** Null for a text that is no checkpoint. Lines behind the third (extensions) are passed over. */
+export function parseCheckpoint(text: string): TreeHead | null {
+  const [origin = '', sizeText, rootText = '', ...rest] = text.split('\n');
+  const size = parseWhole(sizeText);
+  const root = fromBase64(rootText);
+  if (origin === '' || size === null || root?.length !== hashBytes || rest.at(-1) !== '') return null;
+  if (rest.slice(0, -1).includes('')) return null;
+  return { origin, size, root };
+}

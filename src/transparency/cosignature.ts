@@ -1,0 +1,34 @@
+/** Cosignatures of witnesses (C2SP tlog-cosignature, version 1): a time, and that this head extends every head seen before. */
+import { joined } from './base64.ts';
+import type { Cryptography } from './hashing.ts';
+import { keyTypes, type SignedNote, signaturesBy, type Verifier } from './signed-note.ts';
+
+const timeBytes = 8;
+
+/** What a witness signs about a checkpoint's text. */
+export function cosignedBytes(text: string, timeSeconds: number): Uint8Array {
+  return new TextEncoder().encode(`cosignature/v1\ntime ${timeSeconds}\n${text}`);
+}
+
+export function cosignatureBytes(timeSeconds: number, signature: Uint8Array): Uint8Array {
+  const time = new Uint8Array(timeBytes);
+  new DataView(time.buffer).setBigUint64(0, BigInt(timeSeconds));
+  return joined(time, signature);
+}
+
+/** When this witness cosigned the note, in seconds since 1970; null when it did not. */
+export async function cosignedAt(
+  note: SignedNote,
+  witness: Verifier,
+  cryptography: Cryptography,
+): Promise<number | null> {
+  if (witness.type !== keyTypes.witness) return null;
+  for (const { signature } of signaturesBy(note, witness)) {
+    if (signature.length <= timeBytes) continue;
+    const time = Number(new DataView(signature.buffer, signature.byteOffset).getBigUint64(0));
+    if (!Number.isSafeInteger(time) || time === 0) continue;
+    const signed = cosignedBytes(note.text, time);
+    if (await cryptography.verifyEd25519(witness.publicKey, signed, signature.subarray(timeBytes))) return time;
+  }
+  return null;
+}
