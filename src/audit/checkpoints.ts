@@ -10,6 +10,7 @@ import { sameBytes } from '../transparency/base64.ts';
 import { formatNote } from '../transparency/signed-note.ts';
 import type { Breaks } from './breaks.ts';
 import { CheckpointFile, type SignedHead } from './checkpoint-file.ts';
+import type { RootAnchor } from './evidence.ts';
 import type { AuditLimits } from './limits.ts';
 import { type AuditKey, keyName, signStatement } from './statement.ts';
 import { type ChainOwner, chainedEventOf, nameOf } from './store/chain.ts';
@@ -43,6 +44,8 @@ interface Last extends Omit<SignedHead, 'issuedAt'> {
 }
 
 const eventsPerRead = 1000;
+/** Between two looks while a chain is broken. */
+const brokenRetryMs = 5000;
 /** Between two checkpoints that readers ask for. */
 const coverEveryMs = 1000;
 
@@ -100,6 +103,11 @@ export class Checkpointer {
   /** Entries of the tree that was signed last; null before the first time. */
   signedSize(owner: ChainOwner): number | null {
     return this.#last.get(nameOf(owner))?.tree?.size ?? null;
+  }
+
+  /** The heads that were signed last, as far as they have a tree. */
+  heads(): readonly RootAnchor[] {
+    return [...this.#last.values()].flatMap(({ tree }) => (tree === null ? [] : [{ ...tree, external: false }]));
   }
 
   /** The last checkpoints of a clean stop. */
@@ -178,8 +186,10 @@ export class Checkpointer {
 
   /** As often as new events want it, and as the age of the last checkpoint does. */
   #wait(): void {
-    const { clock, limits } = this.#parts;
-    const waitMs = Math.min(limits.checkpoint_interval_ms, limits.checkpoint_max_age_ms);
+    const { clock, limits, breaks } = this.#parts;
+    const calmMs = Math.min(limits.checkpoint_interval_ms, limits.checkpoint_max_age_ms);
+    // What was acknowledged, or put right, is to be seen soon.
+    const waitMs = breaks.list().length > 0 ? Math.min(calmMs, brokenRetryMs) : calmMs;
     this.#timer = clock.after(waitMs, () => {
       void this.#run();
       this.#wait();

@@ -12,12 +12,13 @@ import type { Database } from '../storage/database.ts';
 import { type Break, Breaks } from './breaks.ts';
 import { Checkpointer } from './checkpoints.ts';
 import type { AuditScope } from './event.ts';
+import { FullCheck } from './full-check.ts';
 import type { AuditLimits } from './limits.ts';
 import { type AccessLog, type AuditLog, createAccessLog, createAuditLog } from './log.ts';
 import { AuditProofs } from './proofs.ts';
 import { createRetention } from './retention.ts';
 import { createAuditSearch, type EventSearch } from './search.ts';
-import type { AuditKey } from './statement.ts';
+import { type AuditKey, keyName } from './statement.ts';
 import { LogTrees } from './tree/log-trees.ts';
 import { witnessAsker } from './witness/ask-witness.ts';
 import { type ConfiguredWitness, Witnesses } from './witness/witnesses.ts';
@@ -88,6 +89,8 @@ export async function openAuditTrail(parts: {
   const file = auditFiles(parts.dataFolder).checkpoints;
   const checkpointer = new Checkpointer({ ...parts, breaks, trees, witnesses, file });
   const retention = createRetention({ ...parts, checkpointer });
+  const own = keyName(parts.key.publicKey);
+  const fullCheck = new FullCheck({ ...parts, breaks, key: own, heads: () => checkpointer.heads() });
   const store = { database, clock, limits, onAppended: (events: number) => checkpointer.appended(events) };
   const audit = createAuditLog({ ...store, scope: parts.scope });
   const { sharedForMs = 0 } = parts;
@@ -108,6 +111,7 @@ export async function openAuditTrail(parts: {
   if (sharedForMs > 0) closeLater();
   checkpointer.open();
   retention.open();
+  fullCheck.open();
   return {
     log: audit,
     access: createAccessLog({
@@ -122,6 +126,7 @@ export async function openAuditTrail(parts: {
     search: createAuditSearch({ database, clock, scanWindow: limits.scan_window }),
     async close() {
       timer?.cancel();
+      await fullCheck.close();
       await retention.close();
       witnesses.close();
       await checkpointer.close();

@@ -8,7 +8,7 @@ import { nodeCryptography } from '../transparency/signing.ts';
 import { type Evidence, type RootAnchor, rootOf } from './evidence.ts';
 import { isAbout } from './statement.ts';
 import { type ChainOwner, nameOf } from './store/chain.ts';
-import { type ChainReport, walkChain } from './store/chain-walk.ts';
+import { type ChainRecord, type ChainReport, walkChain } from './store/chain-walk.ts';
 import type { AuditScan, ScannedTile } from './store/scan.ts';
 import type { KeptLeaves } from './tree/tree-check.ts';
 import { rootOver } from './tree/tree-hash.ts';
@@ -26,10 +26,17 @@ export function trailHolds({ chains, problems }: TrailReport): boolean {
   return problems.length === 0 && chains.every((chain) => chain.broken === null || chain.acknowledgedBy !== null);
 }
 
+export interface VerifyScanOptions {
+  readonly withDetails: boolean;
+  readonly witnesses?: readonly Verifier[];
+  /** Told of each event as it is read. */
+  readonly onRecord?: (owner: ChainOwner, record: ChainRecord) => void;
+}
+
 export async function verifyScan(
   scan: AuditScan,
   evidence: Evidence,
-  options: { readonly withDetails: boolean; readonly witnesses?: readonly Verifier[] },
+  options: VerifyScanOptions,
 ): Promise<TrailReport> {
   const problems = [...evidence.problems];
   const damage = await scan.damage();
@@ -41,7 +48,7 @@ export async function verifyScan(
     for (const { origin } of trees) origins.add(origin);
     const cosigned = await cosignedRoots(scan, trees, options.witnesses ?? [], problems);
     const all = { ...evidence, roots: [...evidence.roots, ...cosigned] };
-    const reports = await verifyStored(scan, chain, trees, all, options.withDetails, problems);
+    const reports = await verifyStored(scan, chain, trees, all, options, problems);
     chains.push(...reports);
     const details = reports.reduce((sum, report) => sum + report.details, 0);
     const isWhole = reports.every((report) => report.broken === null);
@@ -58,7 +65,7 @@ async function verifyStored(
   chain: AuditScan['chains'][number],
   trees: readonly StoredTree[],
   evidence: Evidence,
-  withDetails: boolean,
+  { withDetails, onRecord }: VerifyScanOptions,
   problems: string[],
 ): Promise<ChainReport[]> {
   const { chainId, owner } = chain;
@@ -68,7 +75,10 @@ async function verifyStored(
     const last = Number(records.at(-1)?.event.sequence);
     for (const [at, reader] of tiles.entries())
       for await (const leaves of reader.through(last)) verifier.keep(at, leaves);
-    for (const record of records) verifier.add(record);
+    for (const record of records) {
+      verifier.add(record);
+      onRecord?.(owner, record);
+    }
   }
   const reports = verifier.finish();
   for (const [at, tree] of trees.entries()) {

@@ -16,7 +16,7 @@ import { emptyTopologyText } from '../rules/serialise.ts';
 import { type AutomationParts, actOf, succeeded } from './automation-parts.ts';
 import { compared, type RuleComparison } from './rule-comparison.ts';
 import { deriveSteps } from './rule-document.ts';
-import { trimmedName } from './rule-mutations.ts';
+import { trimmedName, viewed } from './rule-mutations.ts';
 import { differencesInWords, runRuleTests, testsText, testWarnings } from './rule-tests.ts';
 import { parsedOrNull } from './rule-view.ts';
 import type { PlanStep } from './store/rule-store.ts';
@@ -82,11 +82,14 @@ async function apply(parts: AutomationParts, context: CallContext): Promise<Answ
     parts,
     applied.flatMap(({ action, rule_id: id }) => (action === 'unchanged' ? [] : [id])),
   );
-  const changes = planned.flatMap(({ change: { action, revision, difference, drift } }, index) => {
-    const entry = applied[index];
-    if (entry === undefined || action === 'unchanged') return [];
-    return [{ ...entry, before_revision: revision, drift, classes: difference?.classes ?? [] }];
-  });
+  const changes = [];
+  for (const [index, { change }] of planned.entries()) {
+    const { action, revision, difference, drift } = change;
+    const [entry, row] = [applied[index], rows[index]];
+    if (entry === undefined || row === undefined || action === 'unchanged') continue;
+    const after = action === 'delete' ? {} : { after: await viewed(parts, row) };
+    changes.push({ ...entry, before_revision: revision, drift, classes: difference?.classes ?? [], ...after });
+  }
   return { data: succeeded({ digest, applied }), auditDetails: { digest, changes } };
 }
 

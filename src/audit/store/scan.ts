@@ -49,6 +49,8 @@ export interface AuditScan {
   tiles(tree: StoredTree, level: number): AsyncIterable<ScannedTile>;
   /** The newest published checkpoint of a tree; null without one. */
   cosigned(tree: StoredTree): Promise<string | null>;
+  /** Rows of the table of rules, of the same moment as the events. */
+  rules(): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** What the database itself finds wrong; null when nothing is. */
   damage(): Promise<string | null>;
   close(): Promise<void>;
@@ -100,6 +102,7 @@ function scanFile(file: string, schema: DatabaseSchema): AuditScan {
       for (const row of statement.iterate(chainId, segment, level)) yield tileOf(row);
     },
     cosigned: async ({ chainId, segment }) => noteOf(database.prepare(cosignedQuery('?', '?')).all(chainId, segment)),
+    rules: async () => database.prepare('SELECT * FROM rules ORDER BY id').all(),
     async damage() {
       // Indexes too: one that leaves rows out hides events from searches.
       const found = database.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check'];
@@ -154,6 +157,7 @@ async function scanServer(place: PostgresPlace, schema: DatabaseSchema): Promise
         for (const row of await run(tilesQuery(['$1', '$2', '$3']), [chainId, segment, level])) yield tileOf(row);
       },
       cosigned: async ({ chainId, segment }) => noteOf(await run(cosignedQuery('$1', '$2'), [chainId, segment])),
+      rules: () => run('SELECT * FROM rules ORDER BY id'),
       damage: () => unequalCounts(run),
       async countDetails(chainId) {
         const [row] = await run('SELECT count(*) AS n FROM audit_details WHERE chain_id = $1', [chainId]);

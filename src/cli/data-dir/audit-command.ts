@@ -14,6 +14,7 @@ import type { ChainReport } from '../../audit/store/chain-walk.ts';
 import { type AuditScan, scanAudit } from '../../audit/store/scan.ts';
 import { auditFiles, auditKeyOf } from '../../audit/trail.ts';
 import { type TrailReport, trailHolds, verifyScan } from '../../audit/verify.ts';
+import { RecordedRules } from '../../automation/recorded-rules.ts';
 import { readIfThere } from '../../base/own-file.ts';
 import { siteSchema } from '../../databases/schemas.ts';
 import type { DatabasePlace } from '../../storage/database.ts';
@@ -80,7 +81,18 @@ export async function verifyDataDir(
     const witnesses = await Promise.all(
       (options.witness ?? []).map((vkey) => verifierOf(vkey, keyTypes.witness, '--witness')),
     );
-    return await verifyScan(watched, evidence, { withDetails: options.details, witnesses });
+    const recorded = new RecordedRules();
+    const report = await verifyScan(watched, evidence, {
+      withDetails: options.details,
+      witnesses,
+      onRecord({ log }, { event, details = null }) {
+        if (log === 'events' && options.details) recorded.add({ ...event, details });
+      },
+    });
+    // Against a log that does not hold there is nothing to compare with.
+    if (!options.details || report.chains.some(({ broken }) => broken !== null)) return report;
+    const isWhole = report.chains.every(({ first }) => first === null || first === 1);
+    return { ...report, problems: [...report.problems, ...recorded.compare(await scan.rules(), isWhole)] };
   } finally {
     progress.end();
     await scan.close();

@@ -1,0 +1,169 @@
+/**
+ * Looks at every stored event while the service runs [audit §7]: at least once in `full_check_interval_ms`, beside its other work, in
+ * at most a twentieth of the time of one core. What it finds is told as any other break; what it cannot tell needs an anchor that
+ * was kept elsewhere (`setpoint audit verify --anchor`).
+ */
+import { type Clock, sleep } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Database } from '../storage/database.ts';
+import type { Breaks } from './breaks.ts';
+import { ownerOf } from './checkpoints.ts';
+import type { Evidence, RootAnchor } from './evidence.ts';
+import type { AuditLimits } from './limits.ts';
+import { chainedEventOf, nameOf } from './store/chain.ts';
+import type { AuditChainRow } from './store/tables.ts';
+import { splitHashes, tileWidth } from './tree/tree-proofs.ts';
+import { type StoredTree, treesOf } from './tree/tree-store.ts';
+import { ChainVerifier } from './verify-chain.ts';
+
+/** Small enough that no turn is long, details included. */
+const eventsPerRead = 200;
+/** Of one core. */
+const share = 0.05;
+/** After the start, when everything else has begun. */
+const firstDelayMs = 60_000;
+
+export interface FullCheckParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits: Pick<AuditLimits, 'full_check_interval_ms'>;
+  readonly breaks: Breaks;
+  /** The key that marks are believed of, as statements name it. */
+  readonly key: string;
+  /** The heads that this service signed last. */
+  readonly heads: () => readonly RootAnchor[];
+}
+
+export class FullCheck {
+  readonly #parts: FullCheckParts;
+  readonly #stopped = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(parts: FullCheckParts) {
+    this.#parts = parts;
+  }
+
+  open(): void {
+    this.#running = this.#repeat().catch((error: unknown) => {
+      if (!this.#stopped.signal.aborted) this.#parts.log.error('the check of the audit log ended', { err: error });
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#stopped.abort(new Error('stopping'));
+    await this.#running;
+  }
+
+  async #repeat(): Promise<void> {
+    const { clock, limits, log } = this.#parts;
+    await this.#pause(Math.min(firstDelayMs, limits.full_check_interval_ms));
+    for (;;) {
+      const beganMs = clock.monotonicMs();
+      await this.check().catch((error: unknown) => {
+        if (this.#stopped.signal.aborted) throw error;
+        log.warn('the audit log could not be checked; it is tried again', { error: String(error) });
+      });
+      await this.#pause(Math.max(0, beganMs + limits.full_check_interval_ms - clock.monotonicMs()));
+    }
+  }
+
+  /** Every chain once. */
+  async check(): Promise<void> {
+    const chains = await this.#parts.database.query.selectFrom('audit_chain').selectAll().orderBy('chain_id').execute();
+    for (const chain of chains) await this.#checkChain(chain);
+  }
+
+  async #checkChain(chain: AuditChainRow): Promise<void> {
+    const { log, breaks, database } = this.#parts;
+    const owner = ownerOf(chain);
+    const name = nameOf(owner);
+    const marked = await this.#marks(chain);
+    const problems: string[] = [];
+    const trees = await treesOf(database.query, chain.chain_id);
+    const verifier = new ChainVerifier({ ...chain, owner, marks: marked, trees }, this.#evidence(trees), problems);
+    await this.#feed(verifier, chain, trees);
+    const broken = verifier.finish().find((part) => part.broken !== null && part.acknowledgedBy === null)?.broken;
+    const wrong = broken ?? problems.map((reason) => ({ sequence: 1, reason }))[0];
+    if (wrong === undefined) breaks.nothing('full-check', name);
+    // Retention that removed events meanwhile is no break; the next check sees its mark.
+    else if ((await this.#marks(chain)).length === marked.length) {
+      breaks.found('full-check', { chain: name, sequence: wrong.sequence, reason: wrong.reason });
+      log.error('the audit log does not hold', { ...owner, sequence: wrong.sequence, reason: wrong.reason });
+    }
+  }
+
+  async #feed(verifier: ChainVerifier, chain: AuditChainRow, trees: readonly StoredTree[]): Promise<void> {
+    const { clock } = this.#parts;
+    for (let after = 0; after < chain.sequence; ) {
+      const beganMs = clock.monotonicMs();
+      const rows = await this.#rows(chain, after);
+      const last = rows.at(-1)?.sequence;
+      if (last === undefined) return;
+      for (const [at, tree] of trees.entries())
+        for (const leaves of await this.#kept(tree, after, last)) verifier.keep(at, leaves);
+      for (const row of rows) {
+        const event = chainedEventOf(row);
+        verifier.add({ event, hash: row.hash, details: row.details, era: row.era });
+      }
+      after = last;
+      const workedMs = clock.monotonicMs() - beganMs;
+      await this.#pause(workedMs * (1 / share - 1));
+    }
+  }
+
+  #rows(chain: AuditChainRow, after: number) {
+    return this.#parts.database.query
+      .selectFrom('audit_event as event')
+      .leftJoin('audit_details as kept', (join) =>
+        join.onRef('kept.chain_id', '=', 'event.chain_id').onRef('kept.sequence', '=', 'event.sequence'),
+      )
+      .selectAll('event')
+      .select('kept.details')
+      .where('event.chain_id', '=', chain.chain_id)
+      .where('event.sequence', '>', after)
+      .where('event.sequence', '<=', chain.sequence)
+      .orderBy('event.sequence')
+      .limit(eventsPerRead)
+      .execute();
+  }
+
+  /** Stored leaves that come with the events behind `after` up to `last`; before the first read, all before them too. */
+  async #kept(tree: StoredTree, after: number, last: number) {
+    const tileOf = (sequence: number): number => Math.floor((sequence - tree.first) / tileWidth);
+    if (last < tree.first) return [];
+    const rows = await this.#parts.database.query
+      .selectFrom('audit_tile')
+      .select(['tile', 'hashes'])
+      .where('chain_id', '=', tree.chainId)
+      .where('segment', '=', tree.segment)
+      .where('level', '=', 0)
+      .where('tile', '>', after < tree.first ? -1 : tileOf(after))
+      .where('tile', '<=', tileOf(last))
+      .orderBy('tile')
+      .orderBy('width', 'desc')
+      .execute();
+    const widest = rows.filter(({ tile }, at) => rows[at - 1]?.tile !== tile);
+    return widest.map(({ tile, hashes }) => ({ from: tile * tileWidth, hashes: splitHashes(hashes) }));
+  }
+
+  #evidence(trees: readonly StoredTree[]): Evidence {
+    const roots = this.#parts.heads().filter(({ origin }) => trees.some((tree) => tree.origin === origin));
+    return { anchors: [], roots, trusted: new Set([this.#parts.key]), problems: [] };
+  }
+
+  async #marks(chain: AuditChainRow) {
+    const rows = await this.#parts.database.query
+      .selectFrom('audit_mark')
+      .select(['audited_by', 'mark'])
+      .where('chain_id', '=', chain.chain_id)
+      .orderBy('sequence')
+      .execute();
+    return rows.map(({ audited_by: auditedBy, mark }) => ({ auditedBy, mark }));
+  }
+
+  /** Ends with the signal's reason when the service stops. */
+  #pause(ms: number): Promise<void> {
+    return sleep(this.#parts.clock, ms, this.#stopped.signal);
+  }
+}

@@ -1,0 +1,106 @@
+/** Rules that somebody edited in the database [audit §7], and everything that only looks like it. */
+import { describe, expect, test } from 'vitest';
+import { type RecordedEvent, RecordedRules } from './recorded-rules.ts';
+
+const view = (id: number, more: object = {}) => ({
+  id,
+  name: `rule ${id}`,
+  description: null,
+  enabled: false,
+  mode: 'live',
+  priority: 5,
+  cooldown_ms: 0,
+  trigger_config: { type: 'interval' },
+  flow_json: null,
+  nodes_json: [],
+  ...more,
+});
+const stored = (id: number, more: object = {}) => {
+  const { enabled, trigger_config, flow_json, nodes_json, ...rest } = view(id, more);
+  const text = (value: unknown) => (value === null ? null : JSON.stringify(value));
+  return {
+    ...rest,
+    enabled: enabled ? 1 : 0,
+    trigger_config: text(trigger_config),
+    flow_json: text(flow_json),
+    nodes_json: JSON.stringify(nodes_json),
+  };
+};
+
+function recorded(...events: (Partial<Omit<RecordedEvent, 'details'>> & { details?: unknown })[]): RecordedRules {
+  const rules = new RecordedRules();
+  for (const [at, { details, ...event }] of events.entries())
+    rules.add({
+      sequence: String(at + 1),
+      eventId: `event-${at + 1}`,
+      action: 'automation.rule.update',
+      resourceId: 'automation-rule:3',
+      outcome: 'succeeded',
+      acceptedEventId: null,
+      ...event,
+      details: details === undefined ? null : JSON.stringify(details),
+    });
+  return rules;
+}
+
+describe('recorded rules', () => {
+  test('[audit §7] a rule as it was recorded is no finding, also after it was enabled or imported', () => {
+    const created = { details: { before: null, after: view(3) } };
+    expect(recorded(created).compare([stored(3)], true)).toEqual([]);
+    const enabled = { action: 'automation.rule.enable', details: { after: { enabled: true, mode: 'shadow' } } };
+    expect(recorded(created, enabled).compare([stored(3, { enabled: true, mode: 'shadow' })], true)).toEqual([]);
+    const imported = {
+      action: 'automation.rule.import',
+      resourceId: 'automation-rule:import',
+      details: { created: [view(4)], updated: [{ before: view(3), after: view(3, { priority: 9 }) }] },
+    };
+    expect(recorded(created, imported).compare([stored(3, { priority: 9 }), stored(4)], true)).toEqual([]);
+    const applied = {
+      action: 'automation.rule.apply',
+      resourceId: 'automation-rule:apply',
+      details: {
+        changes: [
+          { action: 'create', rule_id: 5, after: view(5) },
+          { action: 'delete', rule_id: 3 },
+        ],
+      },
+    };
+    expect(recorded(created, applied).compare([stored(5)], true)).toEqual([]);
+  });
+
+  test('[audit §7] an edit, a rule put in and one taken out are each named', () => {
+    const rules = () => recorded({ details: { before: null, after: view(3) } });
+    expect(rules().compare([stored(3, { priority: 6, nodes_json: [1] })], true)).toEqual([
+      'rule 3 was edited in the database: priority, nodes_json not as event 1 recorded (edited-outside)',
+    ]);
+    expect(rules().compare([stored(3), stored(8)], true)).toEqual([
+      'rule 8 was put into the database: no event records it (edited-outside)',
+    ]);
+    expect(rules().compare([], true)).toEqual([
+      'rule 3, as event 1 recorded it, was removed from the database (edited-outside)',
+    ]);
+    const deleted = { action: 'automation.rule.delete', details: { before: view(3), after: null } };
+    expect(recorded(deleted).compare([stored(3)], true)).toEqual([
+      'rule 3 is there although event 1 deleted it (edited-outside)',
+    ]);
+  });
+
+  test('[audit §7] what a crash left open, or retention removed, is not comparable', () => {
+    const created = { details: { before: null, after: view(3) } };
+    const open = { outcome: 'accepted', eventId: 'open-event' };
+    const edited = [stored(3, { priority: 7 })];
+    expect(recorded(created, open).compare(edited, true)).toEqual([]);
+    const closed = { outcome: 'failed', acceptedEventId: 'open-event' };
+    expect(recorded(created, open, closed).compare(edited, true)).toHaveLength(1);
+    const unknown = { outcome: 'unknown', acceptedEventId: 'open-event' };
+    expect(recorded(created, open, unknown).compare(edited, true)).toEqual([]);
+    // Known again with the next whole record.
+    const again = { details: { before: null, after: view(3, { priority: 7 }) } };
+    expect(recorded(created, open, unknown, again).compare(edited, true)).toEqual([]);
+    expect(recorded(created, open, unknown, again).compare([stored(3)], true)).toHaveLength(1);
+    const creation = { outcome: 'unknown', resourceId: 'automation-rule:new' };
+    expect(recorded(creation).compare([stored(9)], true)).toEqual([]);
+    expect(recorded().compare([stored(9)], false)).toEqual([]);
+    expect(recorded().compare([stored(9)], true)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,145 @@
+/**
+ * Rules as the audit recorded them [audit §7], against the rules that are stored: one that somebody changed in the database differs
+ * from the last `after`. What cannot be compared is no fault: an act that a crash left open, or one whose record retention removed.
+ */
+import { canonicalJson } from '../base/canonical-json.ts';
+import { isObject } from '../base/json.ts';
+import { parsedOrNull } from './rule-view.ts';
+
+/** What this needs of an audit event. */
+export interface RecordedEvent {
+  readonly sequence: string;
+  readonly eventId: string;
+  readonly action: string;
+  readonly resourceId: string;
+  readonly outcome: string;
+  readonly acceptedEventId: string | null;
+  /** Canonical JSON. */
+  readonly details: string | null;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface RecordedRule {
+  readonly sequence: string;
+  /** Null when it was deleted. */
+  readonly fields: Fields | null;
+}
+
+/** Members of a rule that nobody but a recorded act changes. */
+const compared = [
+  'name',
+  'description',
+  'enabled',
+  'mode',
+  'priority',
+  'cooldown_ms',
+  'trigger_config',
+  'flow_json',
+  'nodes_json',
+] as const;
+const resourcePrefix = 'automation-rule:';
+
+export class RecordedRules {
+  readonly #rules = new Map<number, RecordedRule>();
+  /** Acts that were accepted and have not ended, by the id of the event. */
+  readonly #open = new Map<string, string>();
+  readonly #unknown = new Set<number>();
+  /** An act on rules without an id of their own ended unknown: any rule may be of it. */
+  #anyUnknown = false;
+
+  add(event: RecordedEvent): void {
+    if (!event.resourceId.startsWith(resourcePrefix)) return;
+    if (event.outcome === 'accepted') this.#open.set(event.eventId, event.resourceId);
+    else if (event.acceptedEventId !== null) this.#open.delete(event.acceptedEventId);
+    if (event.outcome === 'unknown') this.#lose(event.resourceId);
+    if (event.outcome === 'succeeded') this.#take(event);
+  }
+
+  /** What differs, a sentence each; `stored` as the table has them. `isWhole`: no record was removed by retention. */
+  compare(stored: readonly Fields[], isWhole: boolean): string[] {
+    for (const resourceId of this.#open.values()) this.#lose(resourceId);
+    const found: string[] = [];
+    const present = new Set<number>();
+    for (const raw of stored) {
+      const row = fieldsOf(raw);
+      const id = Number(row['id']);
+      present.add(id);
+      if (this.#anyUnknown || this.#unknown.has(id)) continue;
+      const recorded = this.#rules.get(id);
+      if (recorded === undefined) {
+        if (isWhole) found.push(`rule ${id} was put into the database: no event records it (edited-outside)`);
+      } else if (recorded.fields === null)
+        found.push(`rule ${id} is there although event ${recorded.sequence} deleted it (edited-outside)`);
+      else {
+        const { fields } = recorded;
+        const other = compared.filter((name) => name in fields && !isSame(fields[name], row[name]));
+        if (other.length > 0)
+          found.push(
+            `rule ${id} was edited in the database: ${other.join(', ')} not as event ${recorded.sequence} recorded (edited-outside)`,
+          );
+      }
+    }
+    for (const [id, { fields, sequence }] of this.#rules) {
+      if (fields === null || present.has(id) || this.#anyUnknown || this.#unknown.has(id)) continue;
+      found.push(`rule ${id}, as event ${sequence} recorded it, was removed from the database (edited-outside)`);
+    }
+    return found;
+  }
+
+  #take({ sequence, action, resourceId, details }: RecordedEvent): void {
+    const value: unknown = details === null ? null : JSON.parse(details);
+    const id = Number(resourceId.slice(resourcePrefix.length));
+    if (!isObject(value)) return;
+    if (action === 'automation.rule.apply') {
+      for (const change of listOf(value['changes'])) {
+        const ruleId = Number(change['rule_id']);
+        if (change['action'] === 'delete') this.#rules.set(ruleId, { sequence, fields: null });
+        else if (isObject(change['after'])) this.#rules.set(ruleId, { sequence, fields: change['after'] });
+        // Recorded before the whole rule was.
+        else this.#unknown.add(ruleId);
+      }
+      return;
+    }
+    for (const created of listOf(value['created'])) this.#store(sequence, created);
+    for (const { after } of listOf(value['updated'])) if (isObject(after)) this.#store(sequence, after);
+    const { after } = value;
+    if (after === null && action === 'automation.rule.delete') this.#rules.set(id, { sequence, fields: null });
+    if (!isObject(after)) return;
+    if ('nodes_json' in after) this.#store(sequence, after);
+    else {
+      // Enabling and its like record what they change alone.
+      const known = this.#rules.get(id)?.fields;
+      if (known !== null && known !== undefined) this.#rules.set(id, { sequence, fields: { ...known, ...after } });
+    }
+  }
+
+  #store(sequence: string, fields: Fields): void {
+    const id = Number(fields['id']);
+    this.#rules.set(id, { sequence, fields });
+    this.#unknown.delete(id);
+  }
+
+  #lose(resourceId: string): void {
+    const id = Number(resourceId.slice(resourcePrefix.length));
+    if (Number.isSafeInteger(id)) this.#unknown.add(id);
+    else this.#anyUnknown = true;
+  }
+}
+
+/** A row of the table as a view of a rule has it. */
+function fieldsOf(row: Fields): Fields {
+  const documents = ['trigger_config', 'flow_json', 'nodes_json'].map((name) => {
+    const text = row[name];
+    return [name, typeof text === 'string' ? parsedOrNull(text) : null] as const;
+  });
+  return { ...row, ...Object.fromEntries(documents), enabled: Number(row['enabled']) === 1 };
+}
+
+function isSame(recorded: unknown, stored: unknown): boolean {
+  return canonicalJson(recorded ?? null) === canonicalJson(stored ?? null);
+}
+
+function listOf(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
