@@ -117,20 +117,21 @@ export class Checkpointer {
     await this.#run();
   }
 
-  readonly #signAll = async (): Promise<void> => {
+  /** `untilNextMs`: until the next look, when a checkpoint must not be too old. */
+  readonly #signAll = async (untilNextMs: number): Promise<void> => {
     this.#since = 0;
     const chains = await this.#parts.database.query.selectFrom('audit_chain').selectAll().orderBy('chain_id').execute();
-    for (const chain of chains) if (chain.sequence > 0) await this.#signChain(chain);
+    for (const chain of chains) if (chain.sequence > 0) await this.#signChain(chain, untilNextMs);
   };
 
-  async #signChain(chain: AuditChainRow): Promise<void> {
+  async #signChain(chain: AuditChainRow, untilNextMs: number): Promise<void> {
     const { clock, log, limits, trees, breaks } = this.#parts;
     const owner = ownerOf(chain);
     const name = nameOf(owner);
     const tree = await trees.current(chain);
     const last = this.#lastOf(name, tree);
     const isNew = last === undefined || last.sequence !== chain.sequence || last.hash !== chain.hash;
-    const isDue = last !== undefined && clock.monotonicMs() - last.atMs >= limits.checkpoint_max_age_ms;
+    const isDue = last !== undefined && clock.monotonicMs() - last.atMs + untilNextMs > limits.checkpoint_max_age_ms;
     if (!isNew && !isDue) return;
     const wrong = isNew ? await brokenSince(this.#parts, chain, tree, last) : null;
     const grown = wrong === null ? await this.#extended(chain, tree, last) : wrong;
@@ -177,23 +178,29 @@ export class Checkpointer {
     await witnesses.signed({ chain: nameOf(owner), note, ...grown });
   }
 
-  #run(): Promise<void> {
-    this.#running = this.#running.then(this.#signAll).catch((error: unknown) => {
-      this.#parts.log.error('cannot write an audit checkpoint', { err: error });
-    });
+  #run(untilNextMs = 0): Promise<void> {
+    this.#running = this.#running
+      .then(() => this.#signAll(untilNextMs))
+      .catch((error: unknown) => {
+        this.#parts.log.error('cannot write an audit checkpoint', { err: error });
+      });
     return this.#running;
   }
 
   /** As often as new events want it, and as the age of the last checkpoint does. */
   #wait(): void {
-    const { clock, limits, breaks } = this.#parts;
-    const calmMs = Math.min(limits.checkpoint_interval_ms, limits.checkpoint_max_age_ms);
+    const { clock, breaks } = this.#parts;
     // What was acknowledged, or put right, is to be seen soon.
-    const waitMs = breaks.list().length > 0 ? Math.min(calmMs, brokenRetryMs) : calmMs;
+    const waitMs = breaks.list().length > 0 ? Math.min(this.#waitMs(), brokenRetryMs) : this.#waitMs();
     this.#timer = clock.after(waitMs, () => {
-      void this.#run();
+      void this.#run(waitMs);
       this.#wait();
     });
+  }
+
+  #waitMs(): number {
+    const { limits } = this.#parts;
+    return Math.min(limits.checkpoint_interval_ms, limits.checkpoint_max_age_ms);
   }
 }
 

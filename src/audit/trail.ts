@@ -128,8 +128,8 @@ export async function openAuditTrail(parts: {
       timer?.cancel();
       await fullCheck.close();
       await retention.close();
-      witnesses.close();
       await checkpointer.close();
+      await witnesses.close();
     },
   };
 }

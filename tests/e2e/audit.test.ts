@@ -40,8 +40,8 @@ describe.each(engines)('setpoint audit on %s', (engine) => {
     expect(await service.stop()).toBe(0);
     const lines = readFileSync(join(of.data, 'audit-checkpoints.jsonl'), 'utf8').trim().split('\n');
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      { schema: 'svc.audit-checkpoint.v1', log: 'events', sequence: '6' },
-      { schema: 'svc.audit-checkpoint.v1', log: 'access', sequence: '1' },
+      { schema: 'svc.audit-checkpoint.v2', log: 'events', sequence: '6' },
+      { schema: 'svc.audit-checkpoint.v2', log: 'access', sequence: '1' },
     ]);
     for (const line of lines) expect(service.logs()).toContain(line);
     for (const name of ['audit-key.pem', 'audit-checkpoints.jsonl'])

@@ -49,6 +49,7 @@ describe('[platform §8] the tools', () => {
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name).toSorted()).toEqual([
       'audit_event_search',
+      'audit_log_consistency',
       'automation_alarm_history',
       'automation_alarm_list',
       'automation_channel_list',

@@ -93,7 +93,7 @@ describe('[platform §2.5] the examples', () => {
 
   test('every operation has one, but those that no fixed text can call', () => {
     const without = operations.filter(({ name }) => (examples[name] ?? []).length === 0).map(({ name }) => name);
-    // Two need a code that is made for them, one a cookie, two a rule that was made from a template, one an override in force, one a result that is kept, one a moment with recorded history and a processor.
+    // Two need a code that is made for them, one a cookie, two a rule that was made from a template, one an override in force, three a checkpoint, one a result that is kept, one a moment with recorded history and a processor.
     expect(without).toEqual([
       'identity.token.issue',
       'identity.password.set',
@@ -101,6 +101,9 @@ describe('[platform §2.5] the examples', () => {
       'automation.rule.template-diff',
       'automation.rule.template-update',
       'automation.point.release',
+      'audit.checkpoint.read',
+      'audit.event.proof',
+      'audit.log.consistency',
       'data_processing.results.get',
       'data_processing.process',
     ]);

@@ -2,7 +2,7 @@
  * The service's side of witnessing [audit §9]: each signed head goes to every configured witness, and the newest one that meets the
  * policy is published with its cosignatures. Nothing waits for a witness but a reader who asks for a head that is not cosigned yet.
  */
-import type { Clock, Timer } from '../../base/clock.ts';
+import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Database } from '../../storage/database.ts';
 import { parseCheckpoint } from '../../transparency/checkpoint.ts';
@@ -61,6 +61,8 @@ interface Errand {
   retry: Timer | undefined;
 }
 
+/** For the last head, when the service stops. */
+const lastWordMs = 1000;
 const firstRetryMs = 1000;
 const longestRetryMs = 300_000;
 
@@ -117,9 +119,14 @@ export class Witnesses {
     });
   }
 
-  close(): void {
+  /** Gives witnesses that are being asked a moment for the last head. */
+  async close(): Promise<void> {
     this.#closed = true;
     for (const errand of this.#errands.values()) errand.retry?.cancel();
+    const { clock } = this.#parts;
+    const untilMs = clock.monotonicMs() + lastWordMs;
+    const isBusy = (): boolean => [...this.#errands.values()].some((errand) => errand.isBusy);
+    while (isBusy() && clock.monotonicMs() < untilMs) await sleep(clock, 10);
   }
 
   #send(witness: ConfiguredWitness, head: NewHead): void {
