@@ -1,13 +1,22 @@
 /** The hashes of the audit tree, computed at once: RFC 6962 with SHA-256 over the chain hashes of the events. */
 import { hash } from 'node:crypto';
-import { leafInput, nodeInput } from '../../transparency/hashing.ts';
+import { hashBytes, leafInput, nodeInput } from '../../transparency/hashing.ts';
+
+/** What is hashed is put together in one place each: a log of millions has as many nodes. */
+const leaf = Buffer.from(leafInput(new Uint8Array(hashBytes)));
+const node = Buffer.from(nodeInput(new Uint8Array(hashBytes), new Uint8Array(hashBytes)));
 
 export function leafHash(eventHash: string): Uint8Array {
-  return hash('sha256', leafInput(Buffer.from(eventHash, 'hex')), 'buffer');
+  // A hash of another length was tampered with: it is hashed as it is.
+  if (eventHash.length !== 2 * hashBytes || leaf.write(eventHash, 1, 'hex') !== hashBytes)
+    return hash('sha256', leafInput(Buffer.from(eventHash)), 'buffer');
+  return hash('sha256', leaf, 'buffer');
 }
 
 export function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array {
-  return hash('sha256', nodeInput(left, right), 'buffer');
+  node.set(left, 1);
+  node.set(right, 1 + hashBytes);
+  return hash('sha256', node, 'buffer');
 }
 
 export const emptyRoot: Uint8Array = hash('sha256', new Uint8Array(), 'buffer');

@@ -1,0 +1,117 @@
+/**
+ * What the tree beside the audit log costs [audit §9]: proofs out of a long log (limits 5 ms and 3 KB), the consistency of two heads
+ * (5 ms), opening the log again (nothing is read through), and appends with the tree kept up against appends alone (at least 0.9).
+ */
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Breaks } from '../src/audit/breaks.ts';
+import { Checkpointer } from '../src/audit/checkpoints.ts';
+import { auditLimits } from '../src/audit/limits.ts';
+import { createAuditLog } from '../src/audit/log.ts';
+import { AuditProofs } from '../src/audit/proofs.ts';
+import { LogTrees } from '../src/audit/tree/log-trees.ts';
+import { Witnesses } from '../src/audit/witness/witnesses.ts';
+import { systemClock } from '../src/base/clock.ts';
+import { silentLog } from '../src/base/log.ts';
+import { appendTogether, type BenchLog, benchScope, emptyLog, fillLog, median } from './fixture/audit-site.ts';
+import { sizes } from './fixture/sizes.ts';
+
+const { events, asked, rounds, appended } = sizes(
+  { events: 1_000_000, asked: 200, rounds: 5, appended: 20_000 },
+  { events: 3000, asked: 5, rounds: 1, appended: 2048 },
+);
+const limits = { proofMs: 5, proofBytes: 3072, appendShare: 0.9 };
+const owner = { log: 'events', ...benchScope } as const;
+const key = generateKeyPairSync('ed25519');
+const folder = mkdtempSync(join(tmpdir(), 'setpoint-bench-proofs-'));
+
+function signerOf({ database }: BenchLog, file: string) {
+  const breaks = new Breaks();
+  const parts = { database, clock: systemClock, log: silentLog, breaks };
+  const trees = new LogTrees({ database, clock: systemClock, key, origin: 'setpoint/bench' });
+  const ask = () => Promise.resolve({ kind: 'failed', reason: 'no witness' } as const);
+  const witnesses = new Witnesses({ ...parts, witnesses: [], required: 0, ask });
+  const checkpointer = new Checkpointer({
+    ...parts,
+    limits: auditLimits,
+    key,
+    trees,
+    witnesses,
+    file: join(folder, file),
+  });
+  return { checkpointer, proofs: new AuditProofs({ database, clock: systemClock, trees, witnesses, checkpointer }) };
+}
+
+async function msOf(work: () => Promise<unknown>): Promise<number> {
+  const begunMs = systemClock.monotonicMs();
+  await work();
+  return systemClock.monotonicMs() - begunMs;
+}
+
+function shown(name: string, ms: readonly number[], limitMs: number): void {
+  const sorted = ms.toSorted((a, b) => a - b);
+  const p99 = sorted[Math.floor(sorted.length * 0.99)] ?? 0;
+  console.log(`  ${name} p50 ${median(ms).toFixed(2)} ms, p99 ${p99.toFixed(2)} ms (limit ${limitMs})`);
+}
+
+async function proofs(): Promise<void> {
+  const log = emptyLog();
+  await fillLog(log, events);
+  const first = signerOf(log, 'proofs.jsonl');
+  const grownMs = await msOf(() => first.checkpointer.cover(owner));
+  console.log(`${events} events; their tree and first checkpoint took ${(grownMs / 1000).toFixed(1)} s, in turns`);
+  const times: number[] = [];
+  let bytes = 0;
+  for (let at = 0; at < asked; at++) {
+    const sequence = 1 + Math.floor((at / asked) * events);
+    times.push(
+      await msOf(async () => {
+        bytes = Math.max(bytes, (await first.proofs.inclusion(benchScope, sequence)).length);
+      }),
+    );
+  }
+  shown('proof of an event', times, limits.proofMs);
+  console.log(`  at most ${bytes} bytes (limit ${limits.proofBytes})`);
+  const consistent: number[] = [];
+  for (let at = 1; at <= asked; at++) {
+    const from = Math.max(1, Math.floor((at / (asked + 1)) * events));
+    consistent.push(await msOf(() => first.proofs.consistency(benchScope, 'events', from, null)));
+  }
+  shown('consistency of two heads', consistent, limits.proofMs);
+  await first.checkpointer.close();
+  const again = signerOf(log, 'proofs.jsonl');
+  const openMs = await msOf(async () => {
+    again.checkpointer.open();
+    await again.checkpointer.cover(owner);
+  });
+  console.log(`  opened again, nothing new to sign: ${openMs.toFixed(1)} ms`);
+  await again.checkpointer.close();
+  await log.close();
+}
+
+async function appends(): Promise<void> {
+  const took = { alone: [] as number[], beside: [] as number[] };
+  for (let round = 0; round < rounds; round++)
+    for (const kind of ['alone', 'beside'] as const) {
+      const log = emptyLog();
+      const { checkpointer } = signerOf(log, `${kind}-${round}.jsonl`);
+      const onAppended = (count: number): void => {
+        if (kind === 'beside') checkpointer.appended(count);
+      };
+      const audit = createAuditLog({ ...log, clock: systemClock, scope: benchScope, onAppended });
+      took[kind].push(await msOf(() => appendTogether([audit], 256, appended)));
+      await checkpointer.close();
+      await log.close();
+    }
+  const share = median(took.alone) / median(took.beside);
+  console.log(`appends with checkpoints and tree: ${share.toFixed(2)} of those alone (limit ${limits.appendShare})`);
+}
+
+try {
+  await proofs();
+  await appends();
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
