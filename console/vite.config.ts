@@ -6,7 +6,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import react from '@vitejs/plugin-react';
-import { defineConfig, type Plugin } from 'vite';
+import { build, defineConfig, type Plugin } from 'vite';
 
 const compressible = /\.(js|css|html|svg)$/;
 /** What the first load of a rule does without: the other pages, the operations that only they call, and what a dialog shows of changes. */
@@ -30,10 +30,36 @@ function precompress(): Plugin {
   };
 }
 
+/** The page that checks audit proofs: one file with everything in it, which an auditor opens from a disk. */
+function verifierPage(): Plugin {
+  const folder = join(import.meta.dirname, 'src', 'verifier');
+  return {
+    name: 'verifier-page',
+    apply: 'build',
+    async closeBundle() {
+      const made = await build({
+        configFile: false,
+        logLevel: 'warn',
+        build: {
+          write: false,
+          target: 'es2022',
+          lib: { entry: join(folder, 'verify-proof.ts'), formats: ['iife'], name: 'verifier' },
+        },
+      });
+      const [bundle] = Array.isArray(made) ? made : [made];
+      const chunk = bundle !== undefined && 'output' in bundle ? bundle.output[0] : undefined;
+      if (chunk?.type !== 'chunk') throw new Error('the verifier page has no script');
+      const script = chunk.code.replaceAll('</', '<\\/');
+      const page = readFileSync(join(folder, 'verify-proof.html'), 'utf8').replace('/* SCRIPT */', () => script);
+      writeFileSync(join(outDir, 'assets', 'verify-proof.html'), page);
+    },
+  };
+}
+
 export default defineConfig({
   root: import.meta.dirname,
   base: '/',
-  plugins: [react(), precompress()],
+  plugins: [react(), precompress(), verifierPage()],
   // Whatever environment it is built in.
   define: { 'process.env.NODE_ENV': '"production"' },
   build: {

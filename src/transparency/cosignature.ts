@@ -16,6 +16,13 @@ export function cosignatureBytes(timeSeconds: number, signature: Uint8Array): Ui
   return joined(time, signature);
 }
 
+/** The time in a cosignature, in seconds since 1970, whether it holds or not; 0 where there is none. */
+export function cosignatureTime(signature: Uint8Array): number {
+  if (signature.length <= timeBytes) return 0;
+  const time = Number(new DataView(signature.buffer, signature.byteOffset).getBigUint64(0));
+  return Number.isSafeInteger(time) ? time : 0;
+}
+
 /** When this witness cosigned the note, in seconds since 1970; null when it did not. */
 export async function cosignedAt(
   note: SignedNote,
@@ -24,9 +31,8 @@ export async function cosignedAt(
 ): Promise<number | null> {
   if (witness.type !== keyTypes.witness) return null;
   for (const { signature } of signaturesBy(note, witness)) {
-    if (signature.length <= timeBytes) continue;
-    const time = Number(new DataView(signature.buffer, signature.byteOffset).getBigUint64(0));
-    if (!Number.isSafeInteger(time) || time === 0) continue;
+    const time = cosignatureTime(signature);
+    if (time === 0) continue;
     const signed = cosignedBytes(note.text, time);
     if (await cryptography.verifyEd25519(witness.publicKey, signed, signature.subarray(timeBytes))) return time;
   }

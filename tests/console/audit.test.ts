@@ -1,6 +1,7 @@
 /// <reference lib="dom" />
 /** The audit page, in a real browser: what an event changed, names, facets, keys, export. */
-import { readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommand, serviceEnvironment, type TestService } from '../e2e/running-service.ts';
@@ -92,6 +93,44 @@ describe.runIf(chromiumPath !== undefined)('the audit page', () => {
     const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
     expect(lines.length).toBeGreaterThan(5);
     for (const line of lines) expect(JSON.parse(line)).toHaveProperty('eventId');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('[audit §9.4] an event shows what covers it; its proof holds on a page without network', async () => {
+    const { page, context, complaints } = await visit(browser, service);
+    await page.goto(`${service.base}/#/audit?event=%221%22`);
+    const proof = page.getByTestId('event-proof');
+    await untilText(proof, /Covered by the checkpoint of \d+ entries\. No witness cosigned it\./);
+    expect(await violations(page)).toEqual([]);
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      proof.getByRole('button', { name: 'Download the proof' }).click(),
+    ]);
+    expect(file.suggestedFilename()).toBe('audit-event-1.tlog-proof');
+    const text = readFileSync(await file.path(), 'utf8');
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      proof.getByRole('button', { name: 'Save the verifier page' }).click(),
+    ]);
+    const verifier = join(service.folders.config, 'verify-proof.html');
+    copyFileSync(await saved.path(), verifier);
+    const key =
+      runCommand('setpoint.ts', ['audit', 'key'], serviceEnvironment(service.folders)).stdout.split('\n')[0] ?? '';
+    const alone = await context.newPage();
+    await context.setOffline(true);
+    await alone.goto(`file://${verifier}`);
+    await alone.getByLabel('Proof', { exact: true }).fill(text);
+    await alone.getByLabel('Key of the log').fill(key);
+    await alone.getByRole('button', { name: 'Check' }).click();
+    await untilText(alone.locator('#answer'), /The proof holds: the event is entry 0 of setpoint\/.*"sequence": "1"/s);
+    expect(await violations(alone)).toEqual([]);
+    await alone.getByLabel('Proof', { exact: true }).fill(text.replace('index 0', 'index 1'));
+    await alone.getByRole('button', { name: 'Check' }).click();
+    await untilText(alone.locator('#answer'), /The proof does not hold/);
+    await alone.getByLabel('Key of the log').fill('nonsense');
+    await alone.getByRole('button', { name: 'Check' }).click();
+    await untilText(alone.locator('#answer'), /This is not the key of a log: nonsense/);
     expect(complaints).toEqual([]);
     await context.close();
   });

@@ -12,6 +12,7 @@ import { Notice, Tag } from '../parts/tag.tsx';
 import { auditWords } from '../strings/audit.ts';
 import { t } from '../strings/index.ts';
 import classes from './audit.module.css';
+import { AuditBroken } from './audit-broken.tsx';
 import { AuditFacets } from './audit-facets.tsx';
 import { AuditFilters } from './audit-filters.tsx';
 import { type AuditEvent, useAuditEvents } from './audit-queries.ts';
@@ -41,6 +42,7 @@ export function AuditPage() {
         {words.title}
       </Title>
       <p className={page['lead']}>{words.lead}</p>
+      <AuditBroken />
       <AuditFilters key={JSON.stringify(filters)} search={search} onSearch={go} />
       <AuditTools search={search} onSearch={go} />
       {correlation !== undefined && (

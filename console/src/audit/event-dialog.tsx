@@ -12,6 +12,7 @@ import classes from './audit.module.css';
 import { type AuditEvent, useAuditEvent } from './audit-queries.ts';
 import { actionWords, outcomeTones, ruleIdOf } from './audit-words.ts';
 import { EventChanges } from './event-changes.tsx';
+import { EventProof } from './event-proof.tsx';
 import { useCatalogue, useResourceNames } from './resource-names.ts';
 
 const words = auditWords.event;
@@ -91,6 +92,7 @@ function EventFields({ event, onSearch }: { event: AuditEvent; onSearch: (next: 
       {ruleId !== null && event.outcome === 'succeeded' && (
         <EventChanges ruleId={ruleId} correlationId={event.correlationId} catalogue={catalogue} />
       )}
+      <EventProof sequence={event.sequence} />
       <EventActions event={event} onSearch={onSearch} />
     </Stack>
   );

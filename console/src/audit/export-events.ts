@@ -1,6 +1,7 @@
 /** The events of a search as a file of JSON lines, oldest last; what the log's own export adds (hashes, details) is not in it. */
 import { auditOperations } from '../../../src/api/audit.ts';
 import type { AuditSearch } from '../addresses.ts';
+import { saveText } from '../parts/file-save.ts';
 import { call } from '../server/calls.ts';
 import { wireQuery } from './audit-queries.ts';
 
@@ -23,10 +24,6 @@ export async function exportEvents(
     lines.push(...items.map((item) => JSON.stringify(item)));
     cursor = nextCursor;
   } while (cursor !== null && lines.length < exportedEventsMax);
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([`${lines.join('\n')}\n`], { type: 'application/x-ndjson' }));
-  link.download = 'audit-events.jsonl';
-  link.click();
-  URL.revokeObjectURL(link.href);
+  saveText('audit-events.jsonl', `${lines.join('\n')}\n`, 'application/x-ndjson');
   return { count: lines.length, isWhole: cursor === null };
 }

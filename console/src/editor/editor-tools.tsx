@@ -5,7 +5,7 @@ import { useEffect, useRef } from 'react';
 import { nativeTypes } from '../../../src/rules/node/index.ts';
 import { nodeView } from '../node/index.ts';
 import { announce } from '../parts/announce.tsx';
-import { readRuleFile, ruleFileText } from '../rules/rule-file.ts';
+import { saveText } from '../parts/file-save.ts';
 import type { StoredRule } from '../server/queries.ts';
 import { CopyIcon, DownIcon, LayoutIcon, PlusIcon, UpIcon } from '../shell/icons.tsx';
 import { t } from '../strings/index.ts';
@@ -118,17 +118,17 @@ function FileMenu({ rule, onImported }: { rule: StoredRule; onImported: () => vo
   const { readOnly } = useEditor();
   const input = useRef<HTMLInputElement>(null);
   const { name, description, priority, cooldown_ms, trigger_config, flow } = history.present;
-  const save = (): void => {
+  // Fetched when it is asked for: a rule opens more often than it becomes a file.
+  const save = async (): Promise<void> => {
     if (flow === null) return;
+    const { ruleFileText } = await import('../rules/rule-file.ts');
     const text = ruleFileText([{ name, description, priority, cooldown_ms, trigger_config, flow_json: flow }]);
-    const link = document.createElement('a');
-    link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
-    link.download = `${name.replaceAll(/[^A-Za-z0-9]+/g, '-').toLowerCase() || `rule-${rule.id}`}.json`;
-    link.click();
-    URL.revokeObjectURL(link.href);
+    const file = name.replaceAll(/[^A-Za-z0-9]+/g, '-').toLowerCase() || `rule-${rule.id}`;
+    saveText(`${file}.json`, text, 'application/json');
   };
   const load = async (file: File): Promise<void> => {
     try {
+      const { readRuleFile } = await import('../rules/rule-file.ts');
       const [first] = readRuleFile(await file.text());
       const document_ = readDocument(first?.flow_json);
       if (first === undefined || document_ === null) throw new Error(words.pasteFailed);
@@ -149,7 +149,7 @@ function FileMenu({ rule, onImported }: { rule: StoredRule; onImported: () => vo
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item leftSection={<DownIcon size={15} />} disabled={flow === null} onClick={save}>
+          <Menu.Item leftSection={<DownIcon size={15} />} disabled={flow === null} onClick={() => void save()}>
             {words.export}
           </Menu.Item>
           {!readOnly && (

@@ -2,6 +2,7 @@
 import { Skeleton, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
+import { AuditBroken } from '../audit/audit-broken.tsx';
 import { useLastRun, useLivePoint, useStreamState, useWatch, useWatchPoints } from '../live/stream.ts';
 import { Failure } from '../parts/failure.tsx';
 import { Ahead, Moment } from '../parts/moment.tsx';
@@ -38,6 +39,7 @@ export function SitePage() {
       <Title order={1} size="h2" mb="sm">
         {words.title}
       </Title>
+      <AuditBroken />
       {stream === 'lost' && <Notice tone="warn">{words.notLive}</Notice>}
       {points.isError && points.data === undefined && (
         <Failure error={points.error} onRetry={() => void points.refetch()} />

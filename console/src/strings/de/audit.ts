@@ -91,6 +91,8 @@ export const auditWords: typeof english = {
     'automation.alarm.shelve': 'Alarm zurückgestellt',
     'data_processing.process': 'Prognose gerechnet',
     'data_processing.egress': 'Daten an einen entfernten Prozessor gesendet',
+    'audit.chain.acknowledge-break': 'Einen Bruch des Protokolls bestätigt',
+    'audit.retention.mark': 'Alte Ereignisse entfernt',
     'identity.token.issue': 'Angemeldet, oder Token ausgestellt',
     'identity.link.issue': 'Anmelde-Link erzeugt',
     'identity.session.close': 'Abgemeldet',
@@ -124,5 +126,22 @@ export const auditWords: typeof english = {
     related: 'Alle Ereignisse mit dieser Korrelations-Id zeigen',
     sameResource: 'Alle Ereignisse zu dieser Ressource zeigen',
     openRule: 'Regel öffnen',
+  },
+  broken:
+    'Das Audit-Protokoll stimmt nicht: Ein Ereignis wurde geändert, entfernt oder zurückgesetzt, oder das Protokoll widerspricht dem, was ein Zeuge gesehen hat. Es wird nichts mehr signiert, bis jemand nachsieht und den Bruch mit „setpoint audit acknowledge-break“ bestätigt.',
+  proof: {
+    title: 'Nachweis',
+    loading: 'Ein Prüfpunkt für dieses Ereignis wird angefordert',
+    covered: (size: string) => `Vom Prüfpunkt über ${size} Einträge gedeckt.`,
+    cosigned: (names: string) =>
+      `Mitsigniert von ${names}: Dieses Ereignis kann nicht mehr unbemerkt geändert oder entfernt werden.`,
+    unwitnessed:
+      'Kein Zeuge hat mitsigniert. Wer den Audit-Schlüssel dieses Dienstes hat, könnte noch eine andere Geschichte signieren.',
+    uncovered:
+      'Noch deckt kein Prüfpunkt dieses Ereignis. Bis dahin kann es ändern, wer in die Daten des Dienstes schreiben kann.',
+    witness: (name: string, at: string) => `${name} (${at})`,
+    download: 'Nachweis herunterladen',
+    check: 'Ohne diesen Dienst prüfen: „setpoint audit verify-proof“ oder die Prüfseite.',
+    page: 'Prüfseite speichern',
   },
 };

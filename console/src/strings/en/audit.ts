@@ -89,6 +89,8 @@ export const auditWords = {
     'automation.alarm.shelve': 'Shelved an alarm',
     'data_processing.process': 'Ran a forecast',
     'data_processing.egress': 'Sent data to a remote processor',
+    'audit.chain.acknowledge-break': 'Acknowledged a break of the log',
+    'audit.retention.mark': 'Removed old events',
     'identity.token.issue': 'Signed in, or issued a token',
     'identity.token.revoke': 'Revoked tokens',
     'identity.link.issue': 'Made a sign-in link',
@@ -123,5 +125,21 @@ export const auditWords = {
     related: 'Show all events with this correlation id',
     sameResource: 'Show all events for this resource',
     openRule: 'Open the rule',
+  },
+  broken:
+    'The audit log does not hold: an event was changed, removed or put back, or the log contradicts what a witness saw. Nothing more is signed until somebody looks into it and acknowledges the break with "setpoint audit acknowledge-break".',
+  proof: {
+    title: 'Proof',
+    loading: 'Asking for a checkpoint that covers this event',
+    covered: (size: string) => `Covered by the checkpoint of ${size} entries.`,
+    cosigned: (names: string) => `Cosigned by ${names}: this event can no longer be changed or removed unnoticed.`,
+    unwitnessed:
+      'No witness cosigned it. Whoever holds the audit key of this service could still sign another history.',
+    uncovered:
+      'No checkpoint covers this event yet. Until one does, whoever can write to the service’s data can change it.',
+    witness: (name: string, at: string) => `${name} (${at})`,
+    download: 'Download the proof',
+    check: 'Check it without this service: "setpoint audit verify-proof", or the verifier page.',
+    page: 'Save the verifier page',
   },
 };

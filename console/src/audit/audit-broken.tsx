@@ -1,0 +1,14 @@
+/** Says on the pages that people look at first that the audit log does not hold [audit §9.7]. */
+import { useAlarms } from '../alarms/alarm-queries.ts';
+import { Notice } from '../parts/tag.tsx';
+import { auditWords } from '../strings/audit.ts';
+
+export function AuditBroken() {
+  const { data } = useAlarms();
+  const isBroken = data?.some(({ id, state }) => id === 'audit-broken' && !state.startsWith('cleared')) ?? false;
+  return isBroken ? (
+    <Notice tone="bad" role="alert">
+      {auditWords.broken}
+    </Notice>
+  ) : null;
+}
