@@ -30,7 +30,7 @@ const allowed = {
   processing: ['base', 'api', 'egress', 'contract', 'site', 'points', 'storage', 'historian'],
   'processor-kit': ['base', 'api', 'egress', 'contract'],
   forecaster: ['base', 'api', 'site', 'contract', 'processor-kit'],
-  gateway: ['base', 'api', 'audit'],
+  gateway: ['base', 'api', 'egress', 'audit'],
   'sign-in': ['base', 'api', 'storage', 'audit', 'gateway'],
   platform: ['base', 'api', 'audit'],
   demo: ['base', 'site', 'devices', 'historian', 'automation', 'processing', 'forecaster', 'bin'],

@@ -77,6 +77,7 @@ const whole = (what: string) =>
 export const auditOperations = {
   search: {
     ...base,
+    rate: 'search',
     name: 'audit.event.search',
     summary: 'Search audit events, newest first',
     path: '/api/v1/audit/events',
@@ -87,6 +88,7 @@ export const auditOperations = {
   },
   stream: {
     ...base,
+    rate: 'search',
     name: 'audit.event.stream',
     summary: 'The same page as server-sent events; Last-Event-ID resumes',
     path: '/api/v1/audit/events/stream',
@@ -104,6 +106,7 @@ export const auditOperations = {
   },
   proof: {
     ...base,
+    rate: 'search',
     name: 'audit.event.proof',
     summary: 'A proof that an event is in the log, to be checked without it',
     path: '/api/v1/audit/events/:sequence/proof',

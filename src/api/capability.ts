@@ -39,7 +39,7 @@ export interface Capability {
   /** Schema of the JSON body; null when the route takes none. */
   readonly body: TSchema | null;
   /** Which limit of the gateway bounds how often a subject may call; commands have theirs by their kind. */
-  readonly rate?: 'processing';
+  readonly rate?: 'processing' | 'search';
   /** Which limit of the gateway bounds the body; `rule` when absent. */
   readonly bodyLimit?: 'rule' | 'plan' | 'session' | 'processing';
   /** The body is a credential: no part of it enters the audit. */
@@ -136,7 +136,13 @@ interface BoundOperation {
   /** On a public route whose body is the credential: who it speaks for. Null is a failed authentication. */
   identify?(context: CallContext): Subject | null | Promise<Subject | null>;
   /** Records the refusal (403) of an operation whose audit is not the pipeline's. */
-  refused?(subject: Subject, correlationId: string, fault: Fault): Promise<void>;
+  refused?(
+    subject: Subject,
+    correlationId: string,
+    fault: Fault,
+    /** How many refusals of this kind the record stands for, and when they were; null for one. */
+    many: { readonly count: number; readonly fromMs: number; readonly toMs: number } | null,
+  ): Promise<void>;
 }
 
 /** The descriptor says all about the call beforehand. */

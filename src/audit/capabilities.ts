@@ -95,7 +95,11 @@ function bind(
   return {
     descriptor,
     resource,
-    refused: (subject, correlationId, fault) => record(subject, correlationId, 'denied', { code: fault.code }),
+    refused: (subject, correlationId, { code }, many) => {
+      const time = (ms: number): string => new Date(ms).toISOString();
+      const counted = many === null ? {} : { count: many.count, from: time(many.fromMs), to: time(many.toMs) };
+      return record(subject, correlationId, 'denied', { code, ...counted });
+    },
     async handler(context: CallContext) {
       const { correlationId, query } = context;
       const subject = subjectOf(context);

@@ -12,6 +12,7 @@ import { type OwnCall, ownCall } from '../gateway/own-call.ts';
 import { addProviderRoutes, type ProviderRoutes } from '../gateway/provider-routes.ts';
 import { createRateLimits } from '../gateway/rate-limit.ts';
 import { type ReadyChecks, readyCapability } from '../gateway/ready.ts';
+import { RefusalTally } from '../gateway/refusal-tally.ts';
 import { createServer, type Server, type ServerParts } from '../gateway/server.ts';
 import { traceRequests } from '../gateway/tracing.ts';
 import { healthCapability } from '../platform/health.ts';
@@ -77,7 +78,9 @@ export async function serveHttp(parts: HttpParts): Promise<Serving> {
   if (parts.provider !== null) addProviderRoutes(server, { ...parts.provider, rateLimits, log });
   if (!(await addConsole(server))) log.warn('console not built; run npm run prepare');
   opened.add(() => server.close());
-  const pipeline = { identity, audit, site, rateLimits, clock: systemClock, log };
+  // Its own calls are no stranger's: they are refused seldom.
+  const refusals = new RefusalTally(systemClock, log, limits.http);
+  const pipeline = { identity, audit, site, rateLimits, refusals, clock: systemClock, log };
   const schedule = parts.schedule((bound, name) => ownCall(bound, name, pipeline));
   opened.add(() => schedule.cancel());
   // Before the server, which waits for its connections to end.

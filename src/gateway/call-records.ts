@@ -9,6 +9,7 @@ import type { Appended } from '../audit/store/chain-store.ts';
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
+import type { ManyRefusals, RefusalTally } from './refusal-tally.ts';
 
 /** What a record says about the request itself. */
 interface RecordedCall {
@@ -24,6 +25,7 @@ export interface RecordParts {
   readonly audit: AuditLog;
   readonly clock: Clock;
   readonly log: Log;
+  readonly refusals: RefusalTally;
 }
 
 export interface Records {
@@ -78,22 +80,36 @@ export function createRecords(bound: BoundCapability, parts: RecordParts): Recor
       ...(call.traceId === undefined ? {} : { traceId: call.traceId }),
     };
   };
+  /** The record of a refusal, or of many of its kind. */
+  const refusal = async (
+    call: RecordedCall,
+    subject: Subject,
+    fault: Fault,
+    resourceId: string | undefined,
+    many: ManyRefusals | null,
+  ): Promise<void> => {
+    await bound.refused?.(subject, call.correlationId, fault, many);
+    if (descriptor.audit === 'not-required') return;
+    // A hostile path must not make a malformed event.
+    const params = Object.values(call.params).every((value) => /^[A-Za-z0-9._:-]{1,100}$/.test(value));
+    // Subjects of another tenant may have the name of one of ours.
+    const { tenantId, projectId } = subject;
+    const own = tenantId === parts.site.tenantId && projectId === parts.site.projectId;
+    const details = { code: fault.code, ...(own ? {} : { tenantId, projectId }), ...countOf(many) };
+    const denied = { ...entry(call, subject, 'denied', resourceId), details };
+    // Many may have been about different things.
+    const isOne = params && many === null;
+    const resource = isOne ? denied.resource : { ...denied.resource, resourceId: bound.resource({}).id };
+    await parts.audit.append({ ...denied, confirmation: 'not-required', resource });
+  };
   return {
     /** A refused command is recorded; when it cannot be, the refusal stands all the same. */
     async denied(call, subject, error, resourceId) {
       if (subject === null || !(error instanceof Fault) || !deniedStatuses.includes(error.status)) return;
+      const { tenantId, projectId, subjectId } = subject;
+      const kind = JSON.stringify([tenantId, projectId, subjectId, descriptor.name, error.code]);
       try {
-        await bound.refused?.(subject, call.correlationId, error);
-        if (descriptor.audit === 'not-required') return;
-        // A hostile path must not make a malformed event.
-        const params = Object.values(call.params).every((value) => /^[A-Za-z0-9._:-]{1,100}$/.test(value));
-        // Subjects of another tenant may have the name of one of ours.
-        const { tenantId, projectId } = subject;
-        const own = tenantId === parts.site.tenantId && projectId === parts.site.projectId;
-        const details = { code: error.code, ...(own ? {} : { tenantId, projectId }) };
-        const denied = { ...entry(call, subject, 'denied', resourceId), details };
-        const resource = params ? denied.resource : { ...denied.resource, resourceId: bound.resource({}).id };
-        await parts.audit.append({ ...denied, confirmation: 'not-required', resource });
+        await parts.refusals.add(kind, (many) => refusal(call, subject, error, resourceId, many));
       } catch (failure) {
         parts.log.error('cannot write a denied audit record', { correlation_id: call.correlationId, err: failure });
       }
@@ -123,6 +139,13 @@ export function createRecords(bound: BoundCapability, parts: RecordParts): Recor
       }
     },
   };
+}
+
+/** How many refusals a record stands for, and when they were. */
+function countOf(many: ManyRefusals | null): object {
+  if (many === null) return {};
+  const time = (ms: number): string => new Date(ms).toISOString();
+  return { count: many.count, from: time(many.fromMs), to: time(many.toMs) };
 }
 
 /** Rejects when the work takes longer; without a limit it takes its time. */

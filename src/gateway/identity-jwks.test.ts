@@ -199,6 +199,20 @@ describe('[identity §1] an identity provider through JWKS', () => {
     expect(await accepted(of, await signed(key))).toBe(true);
   });
 
+  test('[identity §1] a key set up to jwks_bytes counts, one byte more does not', async () => {
+    const key = ed('d');
+    keys = [jwk(key)];
+    const body = (bytes: number): string => {
+      const text = JSON.stringify({ keys, pad: '' });
+      return text.replace('"pad":""', `"pad":"${'x'.repeat(bytes - text.length)}"`);
+    };
+    answer = (response) => response.end(body(4096));
+    expect(await accepted(identity({ jwks_bytes: 4096 }), await signed(key))).toBe(true);
+    answer = (response) => response.end(body(4097));
+    expect(await accepted(identity({ jwks_bytes: 4096 }), await signed(key))).toBe(false);
+    expect(warnings).toHaveLength(1);
+  });
+
   test('a provider that never answers: nobody, within jwks_timeout_ms', async () => {
     answer = () => undefined;
     const began = performance.now();

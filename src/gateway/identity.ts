@@ -4,12 +4,22 @@
  * the same from outside.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import {
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type FetchImplementation,
+  type JWTPayload,
+  jwtVerify,
+  SignJWT,
+} from 'jose';
 import type { Permission, Subject } from '../api/capability.ts';
 import type { AuditScope } from '../audit/event.ts';
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/id.ts';
 import type { Log } from '../base/log.ts';
+import { exchange } from '../egress/exchange.ts';
+import { isLoopbackHost, systemResolve } from '../egress/pinned-address.ts';
 import type { BearerConfig, IdentityConfig } from './identity-config.ts';
 import type { GatewayLimits } from './limits.ts';
 import type { SigningKey } from './local-keys.ts';
@@ -71,7 +81,7 @@ export interface IdentityParts {
   readonly session: (cookie: string) => Promise<Authenticated | null>;
   /** Whether a token that is good otherwise counts no more. */
   readonly isRevoked: (claims: TokenClaims) => Promise<boolean>;
-  readonly limits: Pick<GatewayLimits, 'jwks_timeout_ms' | 'jwks_refresh_ms' | 'jwks_max_age_ms'>;
+  readonly limits: Pick<GatewayLimits, 'jwks_timeout_ms' | 'jwks_refresh_ms' | 'jwks_max_age_ms' | 'jwks_bytes'>;
 }
 
 export function createIdentity(parts: IdentityParts): Identity {
@@ -138,6 +148,7 @@ function verifier({ config: { jwt }, key, clock, limits }: IdentityParts): Verif
         timeoutDuration: limits.jwks_timeout_ms,
         cooldownDuration: limits.jwks_refresh_ms,
         cacheMaxAge: limits.jwks_max_age_ms,
+        [customFetch]: boundedFetch(limits, clock),
       });
       const options = { algorithms: ['RS256', 'ES256', 'EdDSA'], issuer: jwt.issuer, audience: jwt.audience };
       return async (token) => (await jwtVerify(token, keys, { ...common(), ...options })).payload;
@@ -145,6 +156,33 @@ function verifier({ config: { jwt }, key, clock, limits }: IdentityParts): Verif
     case 'local':
       return async (token) => (await jwtVerify(token, key.publicKey, { ...common(), algorithms: ['EdDSA'] })).payload;
   }
+}
+
+/** The key set of a provider, no larger than the limit: what else it sends is not read. */
+function boundedFetch(limits: IdentityParts['limits'], clock: Clock): FetchImplementation {
+  return async (address, { headers, signal }) => {
+    const url = new URL(address);
+    const ended = await exchange(
+      {
+        url,
+        boundary: isLoopbackHost(url.hostname) ? 'local' : 'remote',
+        method: 'GET',
+        headers: Object.fromEntries(headers),
+        body: null,
+        connectTimeoutMs: limits.jwks_timeout_ms,
+        requestTimeoutMs: limits.jwks_timeout_ms,
+        wanted: () => ({ maxBytes: limits.jwks_bytes, longer: 'refused' }),
+      },
+      { clock, resolve: systemResolve },
+      signal,
+    );
+    if (ended.end !== 'answer') throw new errors.JWKSInvalid(`the key set could not be read: ${ended.end}`);
+    const { status, body, contentType } = ended.answer;
+    return new Response(Buffer.from(body), {
+      status,
+      headers: { 'content-type': contentType ?? 'application/json' },
+    });
+  };
 }
 
 /** Someone with a role at this site. */

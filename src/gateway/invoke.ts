@@ -25,6 +25,7 @@ import { createRecords, type Records } from './call-records.ts';
 import { faultOf, unauthenticated } from './envelope.ts';
 import type { Identity } from './identity.ts';
 import type { RateLimits } from './rate-limit.ts';
+import type { RefusalTally } from './refusal-tally.ts';
 import { checkSameOrigin, cookieOf } from './session-cookie.ts';
 
 export interface PipelineParts {
@@ -33,6 +34,7 @@ export interface PipelineParts {
   /** The site's own tenant and project. */
   readonly site: AuditScope;
   readonly rateLimits: RateLimits;
+  readonly refusals: RefusalTally;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -79,6 +81,7 @@ export function createPipeline(bound: BoundCapability, parts: PipelineParts): Pi
       // Before authorization: a refusal of a command is recorded too, and what is recorded must be bounded.
       if (descriptor.kind === 'command') await parts.rateLimits.countMutation(subject);
       if (descriptor.rate === 'processing') await parts.rateLimits.countProcessing(subject);
+      if (descriptor.rate === 'search') await parts.rateLimits.countSearch(subject);
       try {
         if (bySession && descriptor.method !== 'GET') checkSameOrigin(call);
         authorize(descriptor, subject, parts.site);

@@ -19,6 +19,13 @@ export const gatewayLimitsSchema = strict({
   request_timeout_ms: limit(30_000, [100, 600_000], 'time to receive a whole request'),
   mutations_per_minute: limit(1200, [1, 1_000_000], 'mutations of one subject of one tenant and project'),
   processing_calls_per_minute: limit(1200, [1, 1_000_000], 'calls of data processing by one subject'),
+  audit_searches_per_minute: limit(300, [1, 1_000_000], 'searches of the audit log by one subject'),
+  refusals_recorded_per_minute: limit(
+    10,
+    [1, 1_000_000],
+    'refusals of one kind by one subject that are recorded each for itself; further ones are counted in one record',
+  ),
+  refusal_kinds_max: limit(10_000, [10, 1_000_000], 'kinds of refusals that are counted at once'),
   failed_authentications_per_minute: limit(
     600,
     [1, 1_000_000],
@@ -40,6 +47,7 @@ export const gatewayLimitsSchema = strict({
   // A stop ends within 10 s, and what comes after the requests needs some of it.
   drain_timeout_ms: limit(5000, [0, 8000], 'time that open requests get at shutdown'),
   jwks_timeout_ms: limit(3000, [100, 30_000], 'time to read the key set of an identity provider'),
+  jwks_bytes: limit(262_144, [1024, 16_777_216], 'largest key set of an identity provider'),
   jwks_refresh_ms: limit(
     30_000,
     [0, 3_600_000],

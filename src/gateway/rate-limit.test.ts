@@ -69,9 +69,16 @@ describe('[platform §2.4] limits', () => {
     expect(await refusalOf(limits.countMutation({ ...ada, projectId: 'other' }))).toBeUndefined();
   });
 
+  test('[audit §6] a subject searches the audit 300 times a minute, not 301', async () => {
+    const limits = createRateLimits(gatewayLimits);
+    for (let count = 0; count < 300; count++) await limits.countSearch(ada);
+    expect(await refusalOf(limits.countSearch(ada))).toMatchObject({ code: 'rate-limited', status: 429 });
+    expect(await refusalOf(limits.countSearch(grace))).toBeUndefined();
+  });
+
   test('when the minute is over, both are let through again', async () => {
     const shortMinuteSeconds = 1;
-    const one = { mutations_per_minute: 1, processing_calls_per_minute: 1, failed_authentications_per_minute: 1 };
+    const one = { ...gatewayLimits, mutations_per_minute: 1, failed_authentications_per_minute: 1 };
     const limits = createRateLimits(one, shortMinuteSeconds);
     await limits.countMutation(ada);
     await limits.countFailedAuthentication('10.0.0.1');

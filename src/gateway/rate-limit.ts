@@ -13,6 +13,8 @@ export interface RateLimits {
   countMutation(subject: BudgetOwner): Promise<void>;
   /** The same for calls of data processing: each costs a frame and two durable records. */
   countProcessing(subject: BudgetOwner): Promise<void>;
+  /** The same for searches of the audit: each leaves a record. */
+  countSearch(subject: BudgetOwner): Promise<void>;
   /** Counts a failure, and throws `rate-limited` when the address had too many before. */
   countFailedAuthentication(address: string): Promise<void>;
 }
@@ -29,16 +31,21 @@ const minuteSeconds = 60;
 export function createRateLimits(
   limits: Pick<
     GatewayLimits,
-    'mutations_per_minute' | 'processing_calls_per_minute' | 'failed_authentications_per_minute'
+    | 'mutations_per_minute'
+    | 'processing_calls_per_minute'
+    | 'audit_searches_per_minute'
+    | 'failed_authentications_per_minute'
   >,
   windowSeconds = minuteSeconds,
 ): RateLimits {
   const mutations = new RateLimiterMemory({ points: limits.mutations_per_minute, duration: windowSeconds });
   const processing = new RateLimiterMemory({ points: limits.processing_calls_per_minute, duration: windowSeconds });
+  const searches = new RateLimiterMemory({ points: limits.audit_searches_per_minute, duration: windowSeconds });
   const failures = new RateLimiterMemory({ points: limits.failed_authentications_per_minute, duration: windowSeconds });
   return {
     countMutation: (subject) => consumed(mutations, keyOf(subject), 'too many changes in a minute; slow down'),
     countProcessing: (subject) => consumed(processing, keyOf(subject), 'too many calls in a minute; slow down'),
+    countSearch: (subject) => consumed(searches, keyOf(subject), 'too many searches in a minute; slow down'),
     countFailedAuthentication: (address) =>
       consumed(failures, addressKey(address), 'too many failed authentications from this address; wait'),
   };

@@ -16,6 +16,7 @@ import { type Call, createPipeline, type PipelineParts } from './invoke.ts';
 import type { GatewayLimits } from './limits.ts';
 import { acceptsProgress, ProgressLines } from './progress.ts';
 import { answerHeaders, answerRaw, correlationIdOf, unreadableRequest } from './raw-answer.ts';
+import { RefusalTally } from './refusal-tally.ts';
 
 export interface Server {
   /** The server library's instance, for areas that add a WebSocket or static files before `listen`. */
@@ -27,7 +28,7 @@ export interface Server {
   close(): Promise<void>;
 }
 
-export interface ServerParts extends Omit<PipelineParts, 'rateLimits'> {
+export interface ServerParts extends Omit<PipelineParts, 'rateLimits' | 'refusals'> {
   readonly rateLimits: PipelineParts['rateLimits'];
   readonly capabilities: readonly BoundCapability[];
   readonly limits: GatewayLimits;
@@ -76,7 +77,8 @@ export function createServer(parts: ServerParts): Server {
   const isProxy = proxyCheck(limits.trusted_proxies);
   const connections = trackConnections(fastify.server, parts.clock, limits, isProxy);
   answerOddities(fastify);
-  for (const bound of parts.capabilities) addRoute(fastify, bound, parts);
+  const refusals = new RefusalTally(parts.clock, log, limits);
+  for (const bound of parts.capabilities) addRoute(fastify, bound, { ...parts, refusals });
   return {
     fastify,
     routes,
@@ -88,6 +90,7 @@ export function createServer(parts: ServerParts): Server {
     async close() {
       draining = true;
       const { cut } = await connections.drain(() => fastify.close(), limits.drain_timeout_ms);
+      await refusals.flush();
       if (cut > 0) log.warn('closed connections that did not finish in time', { connections: cut });
     },
   };
@@ -171,7 +174,11 @@ declare module 'fastify' {
   }
 }
 
-function addRoute(fastify: FastifyInstance, bound: BoundCapability, parts: ServerParts): void {
+function addRoute(
+  fastify: FastifyInstance,
+  bound: BoundCapability,
+  parts: ServerParts & Pick<PipelineParts, 'refusals'>,
+): void {
   const pipeline = createPipeline(bound, parts);
   const { descriptor } = bound;
   fastify.route({

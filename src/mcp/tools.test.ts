@@ -20,6 +20,8 @@ describe('[platform §8] tools', () => {
       'platform.metrics',
       ...operations.flatMap(({ name }) => (name.startsWith('identity.') ? [name] : [])),
       'audit.event.stream',
+      'audit.checkpoint.read',
+      'audit.event.proof',
     ]);
   });
 

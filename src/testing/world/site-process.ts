@@ -24,6 +24,8 @@ import { openDatabase } from '../../databases/site-database.ts';
 import { type DeviceLayer, startDeviceLayer } from '../../devices/device-layer.ts';
 import { deviceLimits } from '../../devices/limits.ts';
 import { type Call, createPipeline } from '../../gateway/invoke.ts';
+import { gatewayLimits } from '../../gateway/limits.ts';
+import { RefusalTally } from '../../gateway/refusal-tally.ts';
 import { historyLimits } from '../../historian/limits.ts';
 import { operatorCapabilities } from '../../operator/capabilities.ts';
 import { createLiveTableReader } from '../../points/live-table.ts';
@@ -329,7 +331,8 @@ function pipelinesOf({ clock, random, stores, engine, parameters, snapshot, audi
     },
     audit,
     site: scope,
-    rateLimits: { countMutation: free, countProcessing: free, countFailedAuthentication: free },
+    rateLimits: { countMutation: free, countProcessing: free, countSearch: free, countFailedAuthentication: free },
+    refusals: new RefusalTally(clock, log, gatewayLimits),
     clock,
     log,
   };
