@@ -12,6 +12,8 @@ import { beginTree, treesOf } from './tree/tree-store.ts';
 
 export interface Acknowledgement {
   readonly reason: string;
+  /** The account of the operating system that says so. */
+  readonly osUser: string;
   /** What verification found; null when only a witness noticed. */
   readonly broken: { readonly kind: string; readonly sequence: number; readonly reason: string } | null;
 }
@@ -19,7 +21,7 @@ export interface Acknowledgement {
 export async function acknowledgeBreak(
   { database, clock }: { readonly database: Database; readonly clock: Clock },
   owner: ChainOwner,
-  { reason, broken }: Acknowledgement,
+  { reason, osUser, broken }: Acknowledgement,
 ): Promise<{ readonly origin: string; readonly sequence: number }> {
   return database.transaction(async (transaction) => {
     const head = await chainHead(transaction, owner);
@@ -36,7 +38,7 @@ export async function acknowledgeBreak(
       risk: 'critical',
       confirmation: 'explicit',
       correlationId: newId(),
-      details: { reason, broken, log: owner.log, origin },
+      details: { reason, broken, log: owner.log, origin, os_user: osUser },
     });
     const [appended] = await appendToChain(transaction, owner.log, owner, [entry], clock.wallMs());
     if (appended === undefined) throw new Error('an append has no result');

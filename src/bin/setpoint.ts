@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The command line as a process [platform §7]: environment, terminal, signals, exit code. The commands are in src/cli. */
+import { userInfo } from 'node:os';
 import { systemClock } from '../base/clock.ts';
 import { CommandError, exitCodes } from '../cli/exit.ts';
 import { failureOf } from '../cli/failure.ts';
@@ -33,6 +34,16 @@ async function mcp({ allowWrite }: { readonly allowWrite: boolean }): Promise<vo
   await serveStdio({ client: remoteOf(process.env), allowWrite, version: packageVersion() });
 }
 
+/** A container may have no name for its account. */
+function osUser(): string {
+  try {
+    const { username, uid } = userInfo();
+    return `${username} (uid ${uid})`;
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
+
 /** Ctrl-C ends what watches in order; whatever else it meets ends at once, as usual. */
 function watchInterrupt(): void {
   if (!process.argv.includes('--watch')) return;
@@ -53,6 +64,7 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   clock: systemClock,
   env: process.env,
   version: packageVersion(),
+  osUser,
   interrupted: interruption.signal,
   untilStopped: () =>
     new Promise((resolve) => {

@@ -50,6 +50,7 @@ export function programParts(terminal: Terminal, env: ProgramParts['env'] = {}):
     version: '1.2.3',
     interrupted: new AbortController().signal,
     untilStopped: () => Promise.resolve(),
+    osUser: () => 'tester (uid 1)',
     settings: unused,
     site: unused,
     siteDatabase: unused,

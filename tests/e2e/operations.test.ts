@@ -179,6 +179,14 @@ describe('[platform §4.4] backup and restore', () => {
     expect([restored.status, restored.stderr]).toEqual([0, '']);
     const verified = runCommand('setpoint.ts', ['audit', 'verify', '--json'], serviceEnvironment(empty));
     expect(JSON.parse(verified.stdout)).toMatchObject({ good: true });
+    const last = runCommand('setpoint.ts', ['audit', 'export'], serviceEnvironment(empty))
+      .stdout.trim()
+      .split('\n')
+      .at(-2);
+    expect(JSON.parse(last ?? '')).toMatchObject({
+      action: 'platform.storage.restore',
+      details: expect.stringMatching(/"backup":.*"os_user":".* \(uid \d+\)"/),
+    });
 
     const again = await start(empty);
     const { total } = (await again.request('GET', '/api/v1/automation/api/rules', { token })).body['data'] ?? {};

@@ -51,7 +51,7 @@ export function addAuditFileCommands(audit: Command, parts: DataDirParts): void 
         options.file === undefined
           ? await verifyDataDir(terminal, parts.settings().dataDir, parts.siteDatabase(), options)
           : await verifyFile(parts, options.file, options);
-      const good = trailHolds(report);
+      const good = trailHolds(report) && report.edited.length === 0;
       const anchored = options.anchor !== undefined;
       terminal.out(options.json === true ? `${JSON.stringify({ good, ...report })}\n` : textOf(report, anchored));
       if (!good) throw new CommandError('audit verification failed', exitCodes.failed);
@@ -63,6 +63,12 @@ export function addAuditFileCommands(audit: Command, parts: DataDirParts): void 
     .action(() => exportData(parts));
 }
 
+/** What the data dir holds besides its audit is compared with what the audit says of it. */
+export interface DataDirReport extends TrailReport {
+  /** Rules that somebody changed past the service, a sentence each. */
+  readonly edited: readonly string[];
+}
+
 /** Long work says how far it is every so many events. */
 const progressEvents = 10_000;
 
@@ -71,7 +77,7 @@ export async function verifyDataDir(
   dataDir: string,
   place: DatabasePlace,
   options: VerifyOptions,
-): Promise<TrailReport> {
+): Promise<DataDirReport> {
   const facts = factsOf(dataDir);
   const scan = await openScan(dataDir, place);
   const progress = showProgress(terminal);
@@ -90,9 +96,9 @@ export async function verifyDataDir(
       },
     });
     // Against a log that does not hold there is nothing to compare with.
-    if (!options.details || report.chains.some(({ broken }) => broken !== null)) return report;
+    if (!options.details || report.chains.some(({ broken }) => broken !== null)) return { ...report, edited: [] };
     const isWhole = report.chains.every(({ first }) => first === null || first === 1);
-    return { ...report, problems: [...report.problems, ...recorded.compare(await scan.rules(), isWhole)] };
+    return { ...report, edited: recorded.compare(await scan.rules(), isWhole) };
   } finally {
     progress.end();
     await scan.close();
@@ -112,7 +118,7 @@ function counted(scan: AuditScan, tell: (events: number) => void): AuditScan['ev
   };
 }
 
-async function verifyFile(parts: DataDirParts, file: string, options: VerifyOptions): Promise<TrailReport> {
+async function verifyFile(parts: DataDirParts, file: string, options: VerifyOptions): Promise<DataDirReport> {
   const verifier = verifyExport(evidenceOf(options));
   if (!existsSync(file)) throw new CommandError(`${file}: file not found`);
   const progress = showProgress(parts.terminal);
@@ -122,7 +128,7 @@ async function verifyFile(parts: DataDirParts, file: string, options: VerifyOpti
     if (++lines % progressEvents === 0) progress.at(`${lines} lines checked`);
   }
   progress.end();
-  return verifier.finish();
+  return { ...verifier.finish(), edited: [] };
 }
 
 async function exportData({ settings, siteDatabase, clock, terminal }: DataDirParts): Promise<void> {
@@ -167,9 +173,9 @@ function evidenceOf(options: VerifyOptions): { readonly keys: readonly string[];
   return { keys, anchor: readFileSync(anchor, 'utf8') };
 }
 
-function textOf(report: TrailReport, anchored: boolean): string {
+function textOf(report: DataDirReport, anchored: boolean): string {
   const lines = report.chains.flatMap((chain) => [...linesOf(chain, anchored), '']);
-  for (const problem of report.problems) lines.push(`PROBLEM: ${problem}`);
+  for (const problem of [...report.problems, ...report.edited]) lines.push(`PROBLEM: ${problem}`);
   if (report.chains.length === 0) lines.push('there are no audit events');
   return `${lines.join('\n').trimEnd()}\n`;
 }

@@ -121,7 +121,11 @@ async function acknowledge(parts: DataDirParts, { log, reason, confirmed }: Ackn
     );
   await withDatabase(parts, async ({ database }) => {
     for (const { owner, broken } of meant) {
-      const { origin, sequence } = await acknowledgeBreak({ database, clock: parts.clock }, owner, { reason, broken });
+      const { origin, sequence } = await acknowledgeBreak({ database, clock: parts.clock }, owner, {
+        reason,
+        broken,
+        osUser: parts.osUser(),
+      });
       terminal.out(`${nameOf(owner)} goes on as ${origin} from sequence ${sequence}\n`);
     }
   });

@@ -6,12 +6,13 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { newId } from '../../base/id.ts';
 import { type BackupManifest, backUp, checkBackup, restore } from '../../databases/backup.ts';
 import { databaseFormats } from '../../databases/data-files.ts';
 import { CommandError } from '../exit.ts';
 import { showProgress } from '../terminal.ts';
 import { verifyDataDir } from './audit-command.ts';
-import type { DataDirParts } from './data-dir.ts';
+import { type DataDirParts, withDatabase } from './data-dir.ts';
 
 interface Options {
   readonly json?: true;
@@ -73,7 +74,28 @@ async function restoreCommand(
   const manifest = restore(source, dataDir, (name) => progress.at(`copying ${name}`));
   const trail = await verifyCopy(parts, dataDir);
   progress.end();
-  report(parts, manifest, options, `restored ${dataDir}`, trail);
+  const recorded = await recordRestore(parts, manifest);
+  report(parts, manifest, options, `restored ${dataDir}`, `${trail}${recorded}`);
+}
+
+/** The restored log says that it was restored, and what came after the backup is gone. */
+async function recordRestore(parts: DataDirParts, { created_at, version }: BackupManifest): Promise<string> {
+  const { dataDir } = parts.settings();
+  if (databaseFormats(dataDir).some(({ name, found, known }) => name === 'site' && found < known))
+    return '; its audit trail has an older format and does not say that it was restored';
+  await withDatabase(parts, async ({ audit }) => {
+    await audit.append({
+      subject: { kind: 'system', subjectId: 'setpoint-cli' },
+      action: 'platform.storage.restore',
+      resource: { kind: 'platform', resourceId: 'platform-storage' },
+      outcome: 'succeeded',
+      risk: 'critical',
+      confirmation: 'explicit',
+      correlationId: newId(),
+      details: { backup: { created_at, version } },
+    });
+  });
+  return '';
 }
 
 /** What can be said of the copy's audit trail; throws when it does not hold. */
@@ -81,11 +103,12 @@ async function verifyCopy(parts: DataDirParts, folder: string): Promise<string> 
   const site = databaseFormats(folder).find(({ name }) => name === 'site');
   if (site === undefined || site.found < site.known)
     return 'its audit trail has an older format and was not verified: the program of that version can';
-  const { chains, problems } = await verifyDataDir(parts.terminal, folder, site.file, { details: true });
-  const broken = chains.find((chain) => chain.broken !== null)?.broken;
+  const { chains, problems, edited } = await verifyDataDir(parts.terminal, folder, site.file, { details: true });
+  const broken = chains.find((chain) => chain.broken !== null && chain.acknowledgedBy === null)?.broken;
   if (broken) throw new CommandError(`the audit trail of the copy is broken at sequence ${broken.sequence}`);
   if (problems.length > 0) throw new CommandError(`the audit trail of the copy does not hold: ${problems.join('; ')}`);
-  return 'audit verification passed';
+  // A finding about the site, not about the copy.
+  return ['audit verification passed', ...edited].join('; ');
 }
 
 function report(

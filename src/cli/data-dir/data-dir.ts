@@ -3,6 +3,7 @@
  * over by the composition root, which alone knows the environment.
  */
 import { existsSync } from 'node:fs';
+import type { AuditEntry } from '../../audit/event.ts';
 import { type AuditLog, createAuditLog } from '../../audit/log.ts';
 import type { Clock } from '../../base/clock.ts';
 import { databaseFile, databaseFormats, wasMoved } from '../../databases/data-files.ts';
@@ -33,11 +34,13 @@ export interface DataDirParts {
   readonly lockDataDir: (dataDir: string) => { release(): void } | null;
   readonly rulesMax: (configDir: string) => number;
   readonly version: string;
+  /** The account of the operating system that runs the command; audit records name it. */
+  readonly osUser: () => string;
 }
 
 /** Opens the site database of a service that was started before, with its audit log. */
 export async function withDatabase<T>(
-  { settings, siteDatabase, clock }: DataDirParts,
+  { settings, siteDatabase, clock, osUser }: DataDirParts,
   work: (parts: { readonly database: Database; readonly audit: AuditLog }) => Promise<T>,
 ): Promise<T> {
   const { dataDir, env } = settings();
@@ -56,10 +59,18 @@ export async function withDatabase<T>(
     } catch (error) {
       throw new CommandError(error instanceof Error ? error.message : String(error));
     }
-    return await work({ database, audit: createAuditLog({ database, clock, scope }) });
+    const audit = createAuditLog({ database, clock, scope });
+    const append: AuditLog['append'] = (entry) => audit.append(byUser(entry, osUser()));
+    return await work({ database, audit: { ...audit, append } });
   } finally {
     await database.close();
   }
+}
+
+/** The entry with the name of who ran the command: `setpoint-cli` alone says nothing of the person. */
+export function byUser(entry: AuditEntry, osUser: string): AuditEntry {
+  const details = typeof entry.details === 'object' && entry.details !== null ? entry.details : {};
+  return { ...entry, details: { ...details, os_user: osUser } };
 }
 
 /** Files whose site lives in a database now are not changed by any command. */

@@ -3,6 +3,7 @@
  * service to the server that SVC_DATABASE_URL names, and verifies the audit trail there. The files stay as they are.
  */
 import { type Command, Option } from 'commander';
+import type { AuditEntry } from '../../audit/event.ts';
 import { createAuditLog } from '../../audit/log.ts';
 import { newId } from '../../base/id.ts';
 import { markMoved } from '../../databases/data-files.ts';
@@ -13,7 +14,7 @@ import { localScope } from '../../gateway/local-keys.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { showProgress } from '../terminal.ts';
 import { verifyDataDir } from './audit-command.ts';
-import { type DataDirParts, forPerson } from './data-dir.ts';
+import { byUser, type DataDirParts, forPerson } from './data-dir.ts';
 
 interface Options {
   readonly confirmed?: true;
@@ -52,7 +53,7 @@ async function migrate(parts: DataDirParts, options: Options): Promise<void> {
     const database = openDatabase(place);
     try {
       const scope = identityConfig(env).scope ?? localScope(dataDir);
-      await createAuditLog({ database, clock, scope }).append({
+      const record: AuditEntry = {
         subject: { kind: 'system', subjectId: 'setpoint-cli' },
         action: 'platform.storage.migrate',
         resource: { kind: 'platform', resourceId: 'platform-storage' },
@@ -61,7 +62,8 @@ async function migrate(parts: DataDirParts, options: Options): Promise<void> {
         confirmation: 'explicit',
         correlationId: newId(),
         details: moved,
-      });
+      };
+      await createAuditLog({ database, clock, scope }).append(byUser(record, parts.osUser()));
     } catch {
       throw new CommandError(
         'moved, but the audit record of the move could not be written. Do not move again; `setpoint audit verify` checks what is there',
