@@ -73,6 +73,19 @@ describe('[platform §4.2] structured logs', () => {
     ]);
   });
 
+  test('nothing that could be used to sign in is written: at any depth, in a query, quoted as text, as a key file', () => {
+    const { lines } = logged(`
+      const log = createLog('info');
+      log.info('deep', { a: { b: { c: { client_secret: 'secret-1', kept: 'kept-1' } } } });
+      log.info('from https://idp/cb?code=secret-2&state=kept-2&access_token=secret-3');
+      log.info('body was ' + JSON.stringify({ refresh_token: 'secret-4', password: 'secret-5', name: 'kept-3' }));
+      log.info('-----BEGIN PRIVATE KEY-----\\nsecret-6\\n-----END PRIVATE KEY----- kept-4');`);
+    const text = JSON.stringify(lines);
+    expect(text).not.toContain('secret-');
+    for (const kept of ['kept-1', 'kept-2', 'kept-3', 'kept-4']) expect(text).toContain(kept);
+    expect(lines).toHaveLength(4);
+  });
+
   test('lines of several threads do not mix, and the last one is there when the process ends at once', () => {
     const module = JSON.stringify(new URL('./log.ts', import.meta.url).href);
     const { lines } = logged(`

@@ -25,6 +25,12 @@ const credentials = [
   /\b(Bearer|Basic) [A-Za-z0-9._~+/=-]{8,}/g,
   /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g,
   /(?<=\/\/[^/\s:@"]{0,128}:)[^/\s@"]+(?=@)/g,
+  // In a query or a form.
+  /(?<=[?&\s"](?:access_token|refresh_token|id_token|token|client_secret|secret|password|passwd|code|api_?key)=)[^&\s"\\]+/gi,
+  // A member of a document at any depth, and of one that is quoted as a text.
+  /(?<="(?:authorization|(?:set-)?cookie|password|passwd|secret|client_secret|token|access_token|refresh_token|id_token|private_key|api_?key|x-api-key)":")(?!\[redacted\])(?:[^"\\]|\\.)+/gi,
+  /(?<=\\"(?:authorization|(?:set-)?cookie|password|passwd|secret|client_secret|token|access_token|refresh_token|id_token|private_key|api_?key|x-api-key)\\":\s?\\")[^"\\]+/gi,
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----/gs,
 ];
 
 /** A line of the log without what could be used to sign in. */

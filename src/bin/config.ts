@@ -71,6 +71,11 @@ const defaultPort = 8080;
 const logLevels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent'];
 
 export function readConfig(env: Environment): ServiceConfig {
+  // It would switch certificate checks off in every library at once.
+  if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
+    throw new StartError(
+      'NODE_TLS_REJECT_UNAUTHORIZED=0 switches off the check of certificates: unset it; NODE_EXTRA_CA_CERTS names a CA of your own',
+    );
   return {
     host: env['SVC_HTTP_HOST'] ?? defaultHost,
     port: readPort(env, 'SVC_HTTP_PORT', defaultPort),
