@@ -1,4 +1,4 @@
-/** [audit §6]: a kill at any moment loses no accepted event and breaks no chain. `npm run test:soak` does it 200 times. */
+/** [audit §6]: a kill at any moment loses no accepted event and breaks no chain. `npm run test:soak` does it 1,000 times. */
 import { expect, test } from 'vitest';
 import { killRounds } from './kill-rounds.ts';
 

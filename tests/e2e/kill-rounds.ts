@@ -8,6 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'vitest';
 import {
   editorFlow,
+  type Reply,
   runCommand,
   serviceEnvironment,
   startTestService,
@@ -28,6 +29,8 @@ automation: { engine_call_timeout_ms: 120000 }
 interface Told {
   readonly created: Map<number, string>;
   readonly deleted: Set<number>;
+  /** Hashes of the accepted records, by sequence: every answer of a mutation is a receipt [audit §9.5]. */
+  readonly receipts: Map<number, string>;
 }
 
 export async function killRounds(
@@ -36,7 +39,7 @@ export async function killRounds(
 ): Promise<{ readonly events: number; readonly unknown: number }> {
   const folders = testFolders(virtualSite);
   folders.write('service.yaml', limits);
-  const told: Told = { created: new Map(), deleted: new Set() };
+  const told: Told = { created: new Map(), deleted: new Set(), receipts: new Map() };
   let running: TestService | undefined;
   try {
     for (let round = 0; round < rounds; round++) {
@@ -64,17 +67,39 @@ function expectVerified(folders: ReturnType<typeof testFolders>): void {
 
 async function loadUntilKilled(service: TestService, round: number, told: Told): Promise<void> {
   await service.token('Engineer');
+  await service.token('Admin');
   const state = { killed: false };
+  const change = async (method: string, path: string, body?: Readonly<Record<string, unknown>>): Promise<Reply> => {
+    const answer = await service.command(method, path, body);
+    const sequence = answer.headers.get('x-svc-audit-sequence');
+    if (sequence !== null) told.receipts.set(Number(sequence), answer.headers.get('x-svc-audit-hash') ?? '');
+    return answer;
+  };
+  /** Everything else that people change: revisions, an actuator, a parameter, tokens. */
+  const others = async (id: number, turn: number): Promise<void> => {
+    await change('POST', `/rules/${id}/restore`, { revision: 1 });
+    await change('POST', '/points/1/action/1/override', { value: turn % 10, for_seconds: 60, reason: 'a kill' });
+    await change('PUT', '/parameters/limit', { value: turn % 100 });
+    const revoked = { token_id: `token-${id}-${turn}`, reason: 'a kill', confirmed: true };
+    const answer = await service.request('POST', '/api/v1/identity/tokens/revoke', {
+      token: await service.token('Admin'),
+      body: revoked,
+      headers: { 'x-svc-confirmed': 'true' },
+    });
+    const sequence = answer.headers.get('x-svc-audit-sequence');
+    if (sequence !== null) told.receipts.set(Number(sequence), answer.headers.get('x-svc-audit-hash') ?? '');
+  };
   const work = async (client: number): Promise<void> => {
     for (let turn = 0; !state.killed; turn++) {
       const name = `rule-${round}-${client}-${turn}`;
-      const made = await service.command('POST', '/rules', { name });
+      const made = await change('POST', '/rules', { name });
       if (made.status !== 200) throw new Error(`create answered ${made.status}: ${made.text}`);
       const id = Number(made.body['data']?.['id']);
       told.created.set(id, name);
-      await service.command('PUT', `/rules/${id}`, { flow_json: editorFlow(), description: `text of ${name}` });
+      await change('PUT', `/rules/${id}`, { flow_json: editorFlow(), description: `text of ${name}` });
+      if (turn % 4 === client % 4) await others(id, turn);
       if (turn % 2 === 1) continue;
-      if ((await service.command('DELETE', `/rules/${id}`)).status === 200) told.deleted.add(id);
+      if ((await change('DELETE', `/rules/${id}`)).status === 200) told.deleted.add(id);
     }
   };
   // A request that the kill cut off fails; only an answer counts.
@@ -95,12 +120,13 @@ interface StoredEvent {
   readonly outcome: string;
   readonly details: string | null;
   readonly resource_id: string;
+  readonly hash: string;
 }
 
 function eventsOf(database: DatabaseSync): readonly StoredEvent[] {
   const rows = database
     .prepare(
-      `SELECT e.sequence, action, outcome, resource_id, details FROM audit_event e
+      `SELECT e.sequence, action, outcome, resource_id, e.hash, details FROM audit_event e
        JOIN audit_chain c ON c.chain_id = e.chain_id AND c.log = 'events'
        LEFT JOIN audit_details d ON d.chain_id = e.chain_id AND d.sequence = e.sequence ORDER BY e.sequence`,
     )
@@ -114,6 +140,8 @@ function checkTrail(file: string, told: Told): void {
   try {
     const events = eventsOf(database);
     expect(events.map((event) => event.sequence)).toEqual(events.map((_, index) => index + 1));
+    for (const [sequence, hash] of told.receipts)
+      expect([sequence, events[sequence - 1]?.hash]).toEqual([sequence, hash]);
     const accepted = events.filter((event) => event.outcome === 'accepted');
     const inputs = accepted.map((event) => JSON.parse(event.details ?? '{}') as { input?: Record<string, unknown> });
     const names = new Set(inputs.map(({ input }) => input?.['name']));
