@@ -100,7 +100,8 @@ export default {
     },
     {
       name: 'browser-safe',
-      comment: 'rules, api and transparency (but signing.ts) run in a browser: no built-in module of Node is reachable from them',
+      comment:
+        'rules, api and transparency (but signing.ts) run in a browser: no built-in module of Node is reachable from them',
       severity: 'error',
       from: { path: '^src/(rules|api|transparency)/', pathNot: [test, '^src/transparency/signing\\.ts$'] },
       to: {
