@@ -71,6 +71,7 @@ describe('[platform §3] a call by its descriptor', () => {
       correlationId: 'console-0001',
       revision: 7,
       audit: 'recorded',
+      receipt: { sequence: '1', hash: 'ab'.repeat(32) },
     });
     expect(calls[0]).toMatchObject({
       params: { id: '3' },
