@@ -98,6 +98,11 @@ describe('recorded rules', () => {
     const again = { details: { before: null, after: view(3, { priority: 7 }) } };
     expect(recorded(created, open, unknown, again).compare(edited, true)).toEqual([]);
     expect(recorded(created, open, unknown, again).compare([stored(3)], true)).toHaveLength(1);
+    // Two at once: which of them changed the rule last is not recorded.
+    const [one, two] = ['one-event', 'two-event'];
+    const both = [one, two].map((eventId) => ({ outcome: 'accepted', eventId }));
+    const ends = [two, one].map((acceptedEventId) => ({ acceptedEventId, details: { after: view(3) } }));
+    expect(recorded(created, ...both, ...ends).compare([], true)).toEqual([]);
     const creation = { outcome: 'unknown', resourceId: 'automation-rule:new' };
     expect(recorded(creation).compare([stored(9)], true)).toEqual([]);
     expect(recorded().compare([stored(9)], false)).toEqual([]);

@@ -39,21 +39,27 @@ const compared = [
   'nodes_json',
 ] as const;
 const resourcePrefix = 'automation-rule:';
+/** What creations are about before there is a rule: they do not meet. */
+const creation = 'automation-rule:new';
 
 export class RecordedRules {
   readonly #rules = new Map<number, RecordedRule>();
   /** Acts that were accepted and have not ended, by the id of the event. */
   readonly #open = new Map<string, string>();
+  /** Those that were open together with another act on the same rule. */
+  readonly #overlapping = new Set<string>();
   readonly #unknown = new Set<number>();
   /** An act on rules without an id of their own ended unknown: any rule may be of it. */
   #anyUnknown = false;
 
   add(event: RecordedEvent): void {
     if (!event.resourceId.startsWith(resourcePrefix)) return;
-    if (event.outcome === 'accepted') this.#open.set(event.eventId, event.resourceId);
+    if (event.outcome === 'accepted') this.#begin(event);
     else if (event.acceptedEventId !== null) this.#open.delete(event.acceptedEventId);
     if (event.outcome === 'unknown') this.#lose(event.resourceId);
     if (event.outcome === 'succeeded') this.#take(event);
+    // Of acts at the same time, the order of their ends is not that of their changes.
+    if (event.acceptedEventId !== null && this.#overlapping.delete(event.acceptedEventId)) this.#lose(event.resourceId);
   }
 
   /** What differs, a sentence each; `stored` as the table has them. `isWhole`: no record was removed by retention. */
@@ -85,6 +91,15 @@ export class RecordedRules {
       found.push(`rule ${id}, as event ${sequence} recorded it, was removed from the database (edited-outside)`);
     }
     return found;
+  }
+
+  #begin({ eventId, resourceId }: RecordedEvent): void {
+    for (const [other, about] of this.#open)
+      if (about === resourceId && resourceId !== creation) {
+        this.#overlapping.add(other);
+        this.#overlapping.add(eventId);
+      }
+    this.#open.set(eventId, resourceId);
   }
 
   #take({ sequence, action, resourceId, details }: RecordedEvent): void {
