@@ -12,6 +12,7 @@ import { auditLimits } from '../src/audit/limits.ts';
 import { createAuditLog } from '../src/audit/log.ts';
 import { AuditProofs } from '../src/audit/proofs.ts';
 import { LogTrees } from '../src/audit/tree/log-trees.ts';
+import { PublishedHeads } from '../src/audit/witness/published-heads.ts';
 import { Witnesses } from '../src/audit/witness/witnesses.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { silentLog } from '../src/base/log.ts';
@@ -32,7 +33,8 @@ function signerOf({ database }: BenchLog, file: string) {
   const parts = { database, clock: systemClock, log: silentLog, breaks };
   const trees = new LogTrees({ database, clock: systemClock, key, origin: 'setpoint/bench' });
   const ask = () => Promise.resolve({ kind: 'failed', reason: 'no witness' } as const);
-  const witnesses = new Witnesses({ ...parts, witnesses: [], required: 0, ask });
+  const published = new PublishedHeads({ ...parts, witnesses: [], required: 0 });
+  const witnesses = new Witnesses({ ...parts, witnesses: [], published, ask });
   const checkpointer = new Checkpointer({
     ...parts,
     limits: auditLimits,
@@ -41,7 +43,7 @@ function signerOf({ database }: BenchLog, file: string) {
     witnesses,
     file: join(folder, file),
   });
-  return { checkpointer, proofs: new AuditProofs({ database, clock: systemClock, trees, witnesses, checkpointer }) };
+  return { checkpointer, proofs: new AuditProofs({ database, clock: systemClock, trees, published, checkpointer }) };
 }
 
 async function msOf(work: () => Promise<unknown>): Promise<number> {

@@ -3,7 +3,6 @@
  * command line and the tools are driven by; and a handler bound to it by the area that carries it out.
  */
 import type { TSchema } from 'typebox';
-import type { Fault } from '../base/fault.ts';
 
 export type Permission =
   | 'automation.rule.manage'
@@ -136,13 +135,7 @@ interface BoundOperation {
   /** On a public route whose body is the credential: who it speaks for. Null is a failed authentication. */
   identify?(context: CallContext): Subject | null | Promise<Subject | null>;
   /** Records the refusal (403) of an operation whose audit is not the pipeline's. */
-  refused?(
-    subject: Subject,
-    correlationId: string,
-    fault: Fault,
-    /** How many refusals of this kind the record stands for, and when they were; null for one. */
-    many: { readonly count: number; readonly fromMs: number; readonly toMs: number } | null,
-  ): Promise<void>;
+  refused?(subject: Subject, correlationId: string, details: Readonly<Record<string, unknown>>): Promise<void>;
 }
 
 /** The descriptor says all about the call beforehand. */

@@ -1,10 +1,11 @@
 /**
- * A person says that a log is broken and goes on [audit §9.7]: the record of that is the first entry of a new tree with a name of its
- * own. The old one is never signed again, because a witness would refuse it for ever.
+ * Goes on after a break that a person has acknowledged [audit §9.7]: the record of it is the first entry of a new tree under a name of
+ * its own. The old tree is never signed again; its witnesses would refuse it from now on.
  */
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/id.ts';
 import type { Database } from '../storage/database.ts';
+import { isOrigin } from '../transparency/checkpoint.ts';
 import type { ChainOwner } from './store/chain.ts';
 import { appendToChain, chainHead, prepareEntry } from './store/chain-store.ts';
 import { acknowledgeAction } from './store/chain-walk.ts';
@@ -12,7 +13,7 @@ import { beginTree, treesOf } from './tree/tree-store.ts';
 
 export interface Acknowledgement {
   readonly reason: string;
-  /** The account of the operating system that says so. */
+  /** The operating system's account that ran the command. */
   readonly osUser: string;
   /** What verification found; null when only a witness noticed. */
   readonly broken: { readonly kind: string; readonly sequence: number; readonly reason: string } | null;
@@ -25,11 +26,12 @@ export async function acknowledgeBreak(
 ): Promise<{ readonly origin: string; readonly sequence: number }> {
   return database.transaction(async (transaction) => {
     const head = await chainHead(transaction, owner);
-    const last = head === null ? undefined : (await treesOf(transaction, head.chainId)).at(-1);
-    if (head === null || last === undefined)
+    const [first, ...others] = head === null ? [] : await treesOf(transaction, head.chainId);
+    if (head === null || first === undefined)
       throw new Error('the log was never signed: there is nothing to begin anew');
-    const segment = last.segment + 1;
-    const origin = segment === 2 ? `${last.origin}/2` : last.origin.replace(/\d+$/, String(segment));
+    const segment = others.length + 2;
+    const origin = `${first.origin}/${segment}`;
+    if (!isOrigin(origin)) throw new Error(`the name of the audit log, ${origin}, is longer than 255 bytes`);
     const entry = prepareEntry({
       subject: { kind: 'system', subjectId: 'setpoint-cli' },
       action: acknowledgeAction,

@@ -95,11 +95,7 @@ function bind(
   return {
     descriptor,
     resource,
-    refused: (subject, correlationId, { code }, many) => {
-      const time = (ms: number): string => new Date(ms).toISOString();
-      const counted = many === null ? {} : { count: many.count, from: time(many.fromMs), to: time(many.toMs) };
-      return record(subject, correlationId, 'denied', { code, ...counted });
-    },
+    refused: (subject, correlationId, details) => record(subject, correlationId, 'denied', details),
     async handler(context: CallContext) {
       const { correlationId, query } = context;
       const subject = subjectOf(context);

@@ -1,4 +1,4 @@
-/** The file of signed checkpoints [audit §7], one a line: what it says last of each chain, and how it is repaired after a crash. */
+/** The file of signed checkpoints [audit §7], one a line: the last one of each chain, and the repair of a line that a crash cut off. */
 
 import { appendLineDurably, cutTornLine, readIfThere } from '../base/own-file.ts';
 import { parseCheckpoint } from '../transparency/checkpoint.ts';
@@ -25,7 +25,7 @@ export class CheckpointFile {
     this.#key = key;
   }
 
-  /** Takes off what a crash left of a last line. A whole line that lacks only its end is kept. Returns what went. */
+  /** Removes an incomplete last line and returns it. A line that lacks only its line end is kept. */
   repair(): string | null {
     const torn = cutTornLine(this.#path);
     if (torn === null || readStatement(torn, 'checkpoint') === null) return torn;
@@ -33,7 +33,7 @@ export class CheckpointFile {
     return null;
   }
 
-  /** By the name of the chain. Only the last line of each chain is checked: the file grows for years. */
+  /** By chain name. Only the signature of each chain's last line is verified: the file grows for years. */
   lastHeads(): Map<string, SignedHead> {
     const heads = new Map<string, SignedHead>();
     const lines = (readIfThere(this.#path) ?? '').split('\n').toReversed();
@@ -54,7 +54,7 @@ export class CheckpointFile {
   }
 }
 
-/** The part of a line that names its chain, as it is written; null where there is none. */
+/** The text that identifies the chain in a line, unparsed; null for a line without it. */
 function chainOf(line: string): string | null {
   return /"log":.*?"projectId":"(?:[^"\\]|\\.)*"/.exec(line)?.[0] ?? null;
 }

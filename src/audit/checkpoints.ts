@@ -27,7 +27,7 @@ export interface CheckpointerParts {
   readonly limits: Pick<AuditLimits, 'checkpoint_events' | 'checkpoint_interval_ms' | 'checkpoint_max_age_ms'>;
   readonly key: AuditKey;
   readonly trees: LogTrees;
-  readonly witnesses: Pick<Witnesses, 'signed'>;
+  readonly witnesses: Pick<Witnesses, 'signed' | 'any'>;
   readonly breaks: Breaks;
   /** The checkpoint file. */
   readonly file: string;
@@ -76,13 +76,14 @@ export class Checkpointer {
   open(): void {
     const { clock, log } = this.#parts;
     const torn = this.#file.repair();
-    if (torn !== null) log.warn('the last line of the checkpoint file was torn and is taken off', { line: torn });
+    if (torn !== null) log.warn('removed an incomplete last line from the checkpoint file', { line: torn });
     for (const [name, { issuedAt, ...head }] of this.#file.lastHeads()) {
       const ageMs = Math.max(0, clock.wallMs() - Date.parse(issuedAt));
       this.#last.set(name, { ...head, atMs: clock.monotonicMs() - ageMs });
     }
-    // Not waited for: without any checkpoint this walks the whole chain.
-    void this.#run();
+    // Not waited for: without any checkpoint this walks the whole chain. Witnesses see the heads again at once: an older copy of
+    // the data dir may have been put back.
+    void this.#run(this.#parts.witnesses.any ? Number.POSITIVE_INFINITY : 0);
     this.#wait();
   }
 
@@ -128,7 +129,10 @@ export class Checkpointer {
     const { clock, log, limits, trees, breaks } = this.#parts;
     const owner = ownerOf(chain);
     const name = nameOf(owner);
-    const tree = await trees.current(chain);
+    const { tree, earlier } = await trees.of(chain);
+    breaks.acknowledged(earlier.map(({ origin }) => origin));
+    // What others found is not signed over: somebody has to acknowledge it.
+    if (breaks.foundElsewhere(tree.origin) !== null) return;
     const last = this.#lastOf(name, tree);
     const isNew = last === undefined || last.sequence !== chain.sequence || last.hash !== chain.hash;
     const isDue = last !== undefined && clock.monotonicMs() - last.atMs + untilNextMs > limits.checkpoint_max_age_ms;
@@ -136,11 +140,11 @@ export class Checkpointer {
     const wrong = isNew ? await brokenSince(this.#parts, chain, tree, last) : null;
     const grown = wrong === null ? await this.#extended(chain, tree, last) : wrong;
     if ('reason' in grown) {
-      breaks.found('checkpoint', { chain: name, ...grown });
+      breaks.found('checkpoint', { origin: tree.origin, ...grown });
       log.error('audit chain broken: no checkpoints until this is resolved', { ...owner, ...grown });
       return;
     }
-    breaks.nothing('checkpoint', name);
+    breaks.nothing('checkpoint', tree.origin);
     await this.#sign(chain, grown);
   }
 
@@ -175,7 +179,7 @@ export class Checkpointer {
       atMs: clock.monotonicMs(),
     });
     log.info('audit checkpoint', { checkpoint: statement });
-    await witnesses.signed({ chain: nameOf(owner), note, ...grown });
+    await witnesses.signed({ note, ...grown });
   }
 
   #run(untilNextMs = 0): Promise<void> {

@@ -75,13 +75,14 @@ describe.each(engines)('the full check on %s', (engine) => {
     await trail.tamper(damage);
     await of.checkpointer.cover(owner);
     expect(of.breaks.list()).toEqual([]);
-    expect(await checked(of)).toMatchObject([{ chain: 'events of tenant-1/project-1', sequence }]);
+    expect(await checked(of)).toMatchObject([{ origin: 'setpoint/test/tenant-1/project-1/events', sequence }]);
   });
 
   test('[audit §7] works a twentieth of the time', async () => {
     await fillTrail(trail, 400);
     const { clock, paused } = impatient();
-    const { breaks } = signer();
+    const { breaks, checkpointer } = signer();
+    await checkpointer.cover(owner);
     let nowMs = 0;
     // Each look at the clock is 2 ms later: a portion of work takes 2 ms.
     const ticking = { ...clock, monotonicMs: () => (nowMs += 2) };

@@ -25,11 +25,11 @@ import { cosigner, nodeCryptography } from '../transparency/signing.ts';
 import { serveWitness } from '../witness/serve-witness.ts';
 import { Witness } from '../witness/witness.ts';
 import { WitnessState } from '../witness/witness-state.ts';
+import { acknowledgeBreak } from './acknowledge-break.ts';
 import { auditLimits } from './limits.ts';
 import { createAuditLog } from './log.ts';
 import { createRetention } from './retention.ts';
 import type { AuditKey } from './statement.ts';
-import { nameOf } from './store/chain.ts';
 import { chainHead } from './store/chain-store.ts';
 import { originOf } from './tree/log-trees.ts';
 import { treesOf } from './tree/tree-store.ts';
@@ -225,7 +225,7 @@ describe.each(engines)('audit proofs on %s', (engine) => {
     });
   });
 
-  test('[audit §9.6] an older copy that was put back, and a fork, are told by the witness', async () => {
+  test('[audit §9.6] the witness shows that an older copy was put back, and that a log was forked', async () => {
     await fillTrail(trail, 10);
     const older = await trail.copy();
     ends.push(() => older.close());
@@ -239,17 +239,43 @@ describe.each(engines)('audit proofs on %s', (engine) => {
     await second.checkpointer.cover(owner);
     await expect
       .poll(() => second.breaks.list())
-      .toMatchObject([
-        { chain: nameOf(owner), reason: 'the witness w1 saw 20 entries, the log has 10: an older copy was put back' },
-      ]);
+      .toMatchObject([{ origin, reason: 'the witness w1 saw 20 entries, the log has 10: an older copy was put back' }]);
     older.clock.setWall(older.clock.wallMs() + 1000);
     await fillTrail(older, 10);
     const third = testSigner(older, given);
     await third.checkpointer.cover(owner);
-    await expect.poll(() => third.breaks.list()).toMatchObject([{ reason: /saw another head of the same size 20/ }]);
+    await expect
+      .poll(() => third.breaks.list())
+      .toMatchObject([{ reason: expect.stringContaining('saw another head of the same size 20') }]);
+    // Nothing more is signed of it, until a person acknowledges the break: then the log has another name.
     await fillTrail(older, 10);
     await third.checkpointer.cover(owner);
-    await expect.poll(() => third.breaks.list()).toMatchObject([{ reason: /saw another history/ }]);
+    expect(third.checkpointer.signedSize(owner)).toBe(20);
+    const acknowledged = { reason: 'a restored backup', osUser: 'tester', broken: null };
+    expect(await acknowledgeBreak(older, owner, acknowledged)).toEqual({ origin: `${origin}/2`, sequence: 31 });
+    await third.checkpointer.cover(owner);
+    expect(third.breaks.list()).toEqual([]);
+    expect(third.checkpointer.signedSize(owner)).toBe(1);
+    expect(await acknowledgeBreak(older, owner, acknowledged)).toEqual({ origin: `${origin}/3`, sequence: 32 });
+  });
+
+  test('[audit §9.6] a fork that grew beyond what the witness saw is refused by its proof', async () => {
+    await fillTrail(trail, 10);
+    const older = await trail.copy();
+    ends.push(() => older.close());
+    await fillTrail(trail, 10);
+    const witnesses = [await startWitness('w1')];
+    const given = { key, clock: systemClock, witnesses, ask: witnessAsker(systemClock, 5000) };
+    const first = testSigner(trail, given);
+    await first.checkpointer.cover(owner);
+    await expect.poll(async () => (await first.proofs.checkpoint(testScope, 'events')).cosignatures).toHaveLength(1);
+    older.clock.setWall(older.clock.wallMs() + 1000);
+    await fillTrail(older, 30);
+    const forked = testSigner(older, given);
+    await forked.checkpointer.cover(owner);
+    await expect
+      .poll(() => forked.breaks.list())
+      .toMatchObject([{ origin, reason: expect.stringContaining('saw another history') }]);
   });
 
   test('[audit §9.2] a tree that does not extend what was signed is not signed', async () => {
@@ -261,7 +287,7 @@ describe.each(engines)('audit proofs on %s', (engine) => {
     );
     await fillTrail(trail, 10);
     await checkpointer.cover(owner);
-    expect(breaks.list()).toMatchObject([{ chain: nameOf(owner), sequence: 1, reason: /another root/ }]);
+    expect(breaks.list()).toMatchObject([{ origin, sequence: 1, reason: expect.stringContaining('another root') }]);
     expect((await proofs.checkpoint(testScope, 'events')).size).toBe(600);
   });
 });

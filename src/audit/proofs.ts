@@ -11,7 +11,7 @@ import { chainHead } from './store/chain-store.ts';
 import type { AuditEventTable } from './store/tables.ts';
 import type { LogTrees } from './tree/log-trees.ts';
 import { type StoredTree, treesOf } from './tree/tree-store.ts';
-import type { PublishedHead, Witnesses } from './witness/witnesses.ts';
+import type { PublishedHead, PublishedHeads } from './witness/published-heads.ts';
 
 /** How long a proof waits for a checkpoint that covers its event. */
 const coverTimeoutMs = 2000;
@@ -27,7 +27,7 @@ interface ProofParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly trees: LogTrees;
-  readonly witnesses: Witnesses;
+  readonly published: PublishedHeads;
   readonly checkpointer: Checkpointer;
 }
 
@@ -41,7 +41,7 @@ export class AuditProofs {
   /** The newest checkpoint that meets the policy, as a signed note. */
   async checkpoint(scope: AuditScope, log: AuditLogName): Promise<PublishedHead> {
     const tree = (await this.#trees(scope, log)).at(-1);
-    const head = tree === undefined ? null : await this.#parts.witnesses.published(tree);
+    const head = tree === undefined ? null : await this.#parts.published.newest(tree);
     if (head === null)
       throw new Fault('no-checkpoint', 'there is no checkpoint that meets the policy of this site yet');
     return head;
@@ -112,9 +112,9 @@ export class AuditProofs {
     index: number,
     isCurrent: boolean,
   ): Promise<PublishedHead> {
-    const { clock, witnesses, checkpointer } = this.#parts;
+    const { clock, published, checkpointer } = this.#parts;
     const covers = (head: PublishedHead | null): head is PublishedHead => head !== null && head.size > index;
-    let head = await witnesses.published(tree);
+    let head = await published.newest(tree);
     if (covers(head)) return head;
     if (!isCurrent)
       throw new Fault('not-found', `no checkpoint of ${nameOf(owner)} covers this event: its chain was broken`);
@@ -122,8 +122,8 @@ export class AuditProofs {
     await Promise.race([checkpointer.coverSoon(owner), sleep(clock, coverTimeoutMs)]);
     for (;;) {
       // Listened for before it is read: a publication between the two is not missed.
-      const next = witnesses.nextPublication(Math.max(0, untilMs - clock.monotonicMs()));
-      head = await witnesses.published(tree);
+      const next = published.next(Math.max(0, untilMs - clock.monotonicMs()));
+      head = await published.newest(tree);
       if (covers(head)) return head;
       if (clock.monotonicMs() >= untilMs)
         throw new Fault('not-covered-yet', 'no checkpoint that meets the policy covers this event yet; ask again');

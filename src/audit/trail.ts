@@ -21,6 +21,7 @@ import { createAuditSearch, type EventSearch } from './search.ts';
 import { type AuditKey, keyName } from './statement.ts';
 import { LogTrees } from './tree/log-trees.ts';
 import { witnessAsker } from './witness/ask-witness.ts';
+import { PublishedHeads } from './witness/published-heads.ts';
 import { type ConfiguredWitness, Witnesses } from './witness/witnesses.ts';
 
 export interface AuditTrail {
@@ -85,7 +86,10 @@ export async function openAuditTrail(parts: {
   const { limits, log, database, clock } = parts;
   const breaks = new Breaks();
   const trees = new LogTrees(parts);
-  const witnesses = new Witnesses({ ...parts, breaks, ask: witnessAsker(clock, limits.witness_timeout_ms) });
+  const verifiers = parts.witnesses.map(({ verifier }) => verifier);
+  const published = new PublishedHeads({ ...parts, witnesses: verifiers });
+  const ask = witnessAsker(clock, limits.witness_timeout_ms);
+  const witnesses = new Witnesses({ ...parts, breaks, published, ask });
   const file = auditFiles(parts.dataFolder).checkpoints;
   const checkpointer = new Checkpointer({ ...parts, breaks, trees, witnesses, file });
   const retention = createRetention({ ...parts, checkpointer });
@@ -122,7 +126,7 @@ export async function openAuditTrail(parts: {
       },
     }),
     breaks: () => breaks.list(),
-    proofs: new AuditProofs({ database, clock, trees, witnesses, checkpointer }),
+    proofs: new AuditProofs({ database, clock, trees, published, checkpointer }),
     search: createAuditSearch({ database, clock, scanWindow: limits.scan_window }),
     async close() {
       timer?.cancel();

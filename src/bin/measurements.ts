@@ -21,7 +21,7 @@ export interface MeasuredParts {
   readonly recording: Recording;
   readonly processors: () => readonly ProcessorMeasures[];
   readonly alarms: () => readonly Pick<AlarmState, 'state' | 'priority'>[];
-  /** Chains of the audit that do not hold. */
+  /** Audit chains that are broken. */
   readonly auditBreaks: () => number;
 }
 
@@ -54,7 +54,7 @@ export function addMeasurements(metrics: Metrics, parts: MeasuredParts): void {
   addProcessors(metrics, parts.processors);
   addAlarms(metrics, parts.alarms);
   const broken = async () => one(parts.auditBreaks());
-  adder(metrics)('gauge', 'audit_broken', 'Chains of the audit that do not hold', broken);
+  adder(metrics)('gauge', 'audit_broken', 'Audit chains that are broken', broken);
 }
 
 type Add = (

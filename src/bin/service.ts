@@ -19,6 +19,7 @@ import { createRuleStore, type RuleStore } from '../automation/store/rule-store.
 import { openRuntimeDatabase, type RuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { Backtests } from '../backtest/backtests.ts';
 import { systemClock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
 import { createLog, type Log } from '../base/log.ts';
 import { type EngineRole, type EngineRoleParts, engineRole } from '../cluster/engine-role.ts';
 import { longestRequestMs } from '../cluster/longest-request.ts';
@@ -93,6 +94,11 @@ export async function startService(config: ServiceConfig): Promise<RunningServic
     return await assemble(config, log, opened);
   } catch (error) {
     await opened.closeAll();
+    // The words of a request, which a full disk refuses too, say nothing to who starts the service.
+    if (config.databaseUrl === null && error instanceof Fault && error.code === 'storage-unavailable')
+      throw new StartError(
+        `the data dir ${config.dataDir} takes no writes: free disk space, or make it writable, then start again`,
+      );
     throw error;
   }
 }

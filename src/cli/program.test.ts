@@ -161,6 +161,17 @@ describe('[platform §7] what is shown', () => {
     });
   });
 
+  test('[audit §9.7] acknowledging a break takes a reason of 3 to 500 characters', async () => {
+    const saying = (reason: string) => run(['audit', 'acknowledge-break', '--reason', reason]);
+    for (const length of [2, 501])
+      expect(await saying('x'.repeat(length))).toMatchObject({
+        exitCode: 2,
+        error: expect.stringContaining('--reason must have 3 to 500 characters'),
+      });
+    // The next thing it needs is the data dir, which this program has none of.
+    for (const length of [3, 500]) await expect(saying('x'.repeat(length))).rejects.toThrow('not used');
+  });
+
   test('an error that is nobody’s is not swallowed', async () => {
     await expect(run(['token', '--role', 'Admin', '--subject', 'x'])).rejects.toThrow('not used');
   });

@@ -88,14 +88,15 @@ export function createRecords(bound: BoundCapability, parts: RecordParts): Recor
     resourceId: string | undefined,
     many: ManyRefusals | null,
   ): Promise<void> => {
-    await bound.refused?.(subject, call.correlationId, fault, many);
+    const counted = { code: fault.code, ...countOf(many) };
+    await bound.refused?.(subject, call.correlationId, counted);
     if (descriptor.audit === 'not-required') return;
     // A hostile path must not make a malformed event.
     const params = Object.values(call.params).every((value) => /^[A-Za-z0-9._:-]{1,100}$/.test(value));
     // Subjects of another tenant may have the name of one of ours.
     const { tenantId, projectId } = subject;
     const own = tenantId === parts.site.tenantId && projectId === parts.site.projectId;
-    const details = { code: fault.code, ...(own ? {} : { tenantId, projectId }), ...countOf(many) };
+    const details = { ...counted, ...(own ? {} : { tenantId, projectId }) };
     const denied = { ...entry(call, subject, 'denied', resourceId), details };
     // Many may have been about different things.
     const isOne = params && many === null;

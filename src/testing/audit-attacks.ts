@@ -69,10 +69,8 @@ class WitnessedTrail {
     const key = testAuditKey();
     const state = new WitnessState(join(trail.folder, 'witness.json'));
     const own = await cosigner('witness', state.keys);
-    const logs = await Promise.all(
-      [1, 2, 3, 4].map(async (segment) => (await noteSigner(originOf(testOrigin, owner, segment), key)).verifier),
-    );
-    const witness = new Witness(state, own, logs, trail.clock);
+    const log = (await noteSigner(origin, key)).verifier;
+    const witness = new Witness(state, own, [log], trail.clock);
     return new WitnessedTrail(trail, key, witness, state, [
       { url: new URL('http://127.0.0.1/'), verifier: own.verifier },
     ]);

@@ -12,6 +12,7 @@ import { appendToChain, prepareEntry } from '../audit/store/chain-store.ts';
 import { auditFiles } from '../audit/trail.ts';
 import { LogTrees } from '../audit/tree/log-trees.ts';
 import type { AskWitness } from '../audit/witness/ask-witness.ts';
+import { PublishedHeads } from '../audit/witness/published-heads.ts';
 import { type ConfiguredWitness, Witnesses } from '../audit/witness/witnesses.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
@@ -173,9 +174,10 @@ export function testSigner(
   const { database } = trail;
   const trees = new LogTrees({ database, clock, key, origin: testOrigin });
   const ask = given.ask ?? (async () => ({ kind: 'failed', reason: 'there is no witness' }) as const);
-  const witnesses = new Witnesses({ database, clock, log, witnesses: asked, required, breaks, ask });
+  const published = new PublishedHeads({ database, clock, witnesses: asked.map(({ verifier }) => verifier), required });
+  const witnesses = new Witnesses({ database, clock, log, witnesses: asked, published, breaks, ask });
   const file = auditFiles(trail.folder).checkpoints;
   const checkpointer = new Checkpointer({ database, clock, log, limits, key, trees, witnesses, breaks, file });
-  const proofs = new AuditProofs({ database, clock, trees, witnesses, checkpointer });
+  const proofs = new AuditProofs({ database, clock, trees, published, checkpointer });
   return { breaks, trees, witnesses, checkpointer, proofs };
 }

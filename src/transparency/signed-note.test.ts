@@ -65,10 +65,12 @@ describe('signed notes', () => {
       published.replace('— Peter', '- Peter'),
       published.replace('x08go', '!08go'),
       published.replace('If', 'If\u0007'),
-      `${'a'.repeat(noteLimits.textBytes)}\n\n— a YWFhYWFh\n`,
+      `${'a'.repeat(noteLimits.textBytes - 16)}\n\n— a YWFhYWFh\n`,
       `${text}\n${'— a YWFhYWFh\n'.repeat(noteLimits.signatures + 1)}`,
     ])
       expect(parseNote(bad)).toBeNull();
+    // At the limits, not over them.
+    expect(parseNote(`${'a'.repeat(noteLimits.textBytes - 17)}\n\n— a YWFhYWFh\n`)).not.toBeNull();
     expect(parseNote(`${text}\n${'— a YWFhYWFh\n'.repeat(noteLimits.signatures)}`)).not.toBeNull();
   });
 
@@ -120,6 +122,9 @@ describe('signed notes', () => {
         expect(parseSubmission(formatSubmission(sent))).toMatchObject(sent);
       }),
     );
+    const long = (count: number) =>
+      formatProofFile({ extra: root, index: 0, proof: Array.from({ length: count }, () => root), checkpoint: note });
+    expect([parseProofFile(long(63)) === null, parseProofFile(long(64)) === null]).toEqual([false, true]);
     const tooMany = { old: 1, proof: Array.from({ length: 64 }, () => root), note };
     expect(parseSubmission(formatSubmission(tooMany))).toBeNull();
     expect(

@@ -132,7 +132,7 @@ describe('a witness', () => {
     ]);
   });
 
-  test('[audit §9.6] a proof that is longer or shorter does not hold', async () => {
+  test('[audit §9.6] a proof that is longer or shorter is not valid', async () => {
     expect((await submit(0, 20)).status).toBe(200);
     const { root, proofs } = treeOf(33);
     const note = (await noteSigner(origin, key)).sign(checkpointText({ origin, size: 33, root }));

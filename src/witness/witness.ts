@@ -67,7 +67,7 @@ export class Witness {
     if (old !== last.size) return seen;
     const isExtended = await extendsTree(last, head, proof, nodeCryptography);
     if (isExtended) return this.#cosigned(submission);
-    return old === head.size && proof.length === 0 ? seen : refused(422, 'the proof does not hold');
+    return old === head.size && proof.length === 0 ? seen : refused(422, 'the proof is not valid');
   }
 
   #cosigned({ head, note }: Submission): WitnessAnswer {

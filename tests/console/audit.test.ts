@@ -4,7 +4,16 @@ import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runCommand, serviceEnvironment, type TestService } from '../e2e/running-service.ts';
+import { tamperAt } from '../../src/testing/audit-trail.ts';
+import {
+  runCommand,
+  serviceEnvironment,
+  startTestService,
+  type TestService,
+  testFolders,
+  virtualSite,
+  waitFor,
+} from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
 import { chromiumPath, demoRules, installRules, launch, startDemo, visit } from './browser.ts';
 import { untilText } from './steps.ts';
@@ -123,11 +132,14 @@ describe.runIf(chromiumPath !== undefined)('the audit page', () => {
     await alone.getByLabel('Proof', { exact: true }).fill(text);
     await alone.getByLabel('Key of the log').fill(key);
     await alone.getByRole('button', { name: 'Check' }).click();
-    await untilText(alone.locator('#answer'), /The proof holds: the event is entry 0 of setpoint\/.*"sequence": "1"/s);
+    await untilText(
+      alone.locator('#answer'),
+      /The proof is valid: the event is entry 0 of setpoint\/.*"sequence": "1"/s,
+    );
     expect(await violations(alone)).toEqual([]);
     await alone.getByLabel('Proof', { exact: true }).fill(text.replace('index 0', 'index 1'));
     await alone.getByRole('button', { name: 'Check' }).click();
-    await untilText(alone.locator('#answer'), /The proof does not hold/);
+    await untilText(alone.locator('#answer'), /The proof is not valid/);
     await alone.getByLabel('Key of the log').fill('nonsense');
     await alone.getByRole('button', { name: 'Check' }).click();
     await untilText(alone.locator('#answer'), /This is not the key of a log: nonsense/);
@@ -135,3 +147,30 @@ describe.runIf(chromiumPath !== undefined)('the audit page', () => {
     await context.close();
   });
 });
+
+test.runIf(chromiumPath !== undefined)(
+  '[audit §9.7] the pages that people look at first say that the log is broken',
+  async () => {
+    const of = testFolders(virtualSite);
+    of.write('service.yaml', 'audit:\n  checkpoint_interval_ms: 1000\n  checkpoint_max_age_ms: 1000\n');
+    const service = await startTestService(of);
+    const browser = await launch();
+    try {
+      await service.command('POST', '/rules', { name: 'one' });
+      await tamperAt(join(of.data, 'site.sqlite'), `UPDATE audit_event SET subject_id = 'eve' WHERE sequence = 2`);
+      await waitFor(async () => (await service.request('GET', '/ready', { token: null })).status === 503);
+      const { page, context } = await visit(browser, service);
+      for (const path of ['', 'audit']) {
+        await page.goto(`${service.base}/#/${path}`);
+        const notice = page.getByRole('alert').filter({ hasText: 'The audit log is broken' });
+        await notice.waitFor();
+        expect(await violations(page)).toEqual([]);
+      }
+      await context.close();
+    } finally {
+      await browser.close();
+      await service.stop();
+      of.remove();
+    }
+  },
+);

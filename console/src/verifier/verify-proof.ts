@@ -38,14 +38,14 @@ async function check(): Promise<void> {
   };
   const found = await checkProof(proof.value, question, webCryptography);
   if (!found.holds) {
-    say(false, `The proof does not hold: ${found.reason}.`);
+    say(false, `The proof is not valid: ${found.reason}.`);
     return;
   }
   const times = found.cosignatures.map(
     ({ name, timeSeconds }) => `Cosigned by ${name} at ${new Date(timeSeconds * msPerSecond).toISOString()}.`,
   );
   const { head, index, text } = found;
-  const place = `The proof holds: the event is entry ${index} of ${head.origin}, which had ${head.size} entries.`;
+  const place = `The proof is valid: the event is entry ${index} of ${head.origin}, which had ${head.size} entries.`;
   const unseen = times.length === 0 ? ['No witness was named.'] : [];
   say(true, [place, ...times, ...unseen, `Hash ${found.hash}`, JSON.stringify(JSON.parse(text), null, 2)].join('\n'));
 }

@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { strict } from '../../base/schema.ts';
 import { YamlError } from '../../base/yaml.ts';
-import { isLoopbackHost } from '../../egress/pinned-address.ts';
+import { outboundUrlFault } from '../../egress/outbound-url.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
 import type { Site } from '../../site/site.ts';
 
@@ -28,7 +28,7 @@ export function notifyTargets({ urls = [], mqtt }: NotifySettings, site: Pick<Si
   const faults: string[] = [];
   const targets = urls.flatMap((text, position): NotifyTarget[] => {
     const url = URL.parse(text);
-    const fault = urlFault(url);
+    const fault = outboundUrlFault(url);
     if (fault !== null) faults.push(`service.yaml: notify.urls[${position}]: ${fault}`);
     return url === null ? [] : [{ kind: 'url', name: url.href, url }];
   });
@@ -40,11 +40,4 @@ export function notifyTargets({ urls = [], mqtt }: NotifySettings, site: Pick<Si
   }
   if (faults.length > 0) throw new YamlError(faults);
   return targets;
-}
-
-function urlFault(url: URL | null): string | null {
-  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return 'is not an http or https URL';
-  if (url.username !== '' || url.password !== '') return 'must not hold a user name or password';
-  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) return 'must use https, or be a loopback address';
-  return null;
 }

@@ -36,10 +36,10 @@ export class LogTrees {
     this.#origin = parts.origin;
   }
 
-  /** The tree that is signed now; begun where the chain has none. */
-  async current(chain: AuditChainRow): Promise<StoredTree> {
-    const known = (await treesOf(this.#database.query, chain.chain_id)).at(-1);
-    return known ?? this.#begin(chain);
+  /** The tree that is signed now, begun where the chain has none; and those before it, whose breaks were acknowledged. */
+  async of(chain: AuditChainRow): Promise<{ readonly tree: StoredTree; readonly earlier: readonly StoredTree[] }> {
+    const known = await treesOf(this.#database.query, chain.chain_id);
+    return { tree: known.at(-1) ?? (await this.#begin(chain)), earlier: known.slice(0, -1) };
   }
 
   /** The tree up to this sequence, its full tiles stored. */
@@ -89,9 +89,8 @@ export class LogTrees {
 }
 
 /** `<prefix>/<tenant>/<project>/<log>`; what a name cannot hold is percent-encoded. */
-export function originOf(prefix: string, { log, tenantId, projectId }: ChainOwner, segment = 1): string {
-  const parts = [tenantId, projectId, log, ...(segment === 1 ? [] : [String(segment)])];
-  const origin = [prefix, ...parts.map(encodeURIComponent)].join('/');
+export function originOf(prefix: string, { log, tenantId, projectId }: ChainOwner): string {
+  const origin = [prefix, ...[tenantId, projectId, log].map(encodeURIComponent)].join('/');
   if (!isOrigin(origin)) throw new Error(`the name of the audit log, ${origin}, is longer than 255 bytes`);
   return origin;
 }

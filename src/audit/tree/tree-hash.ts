@@ -2,12 +2,12 @@
 import { hash } from 'node:crypto';
 import { hashBytes, leafInput, nodeInput } from '../../transparency/hashing.ts';
 
-/** What is hashed is put together in one place each: a log of millions has as many nodes. */
+/** Reused for every hash: a log of millions of events has as many nodes. */
 const leaf = Buffer.from(leafInput(new Uint8Array(hashBytes)));
 const node = Buffer.from(nodeInput(new Uint8Array(hashBytes), new Uint8Array(hashBytes)));
 
 export function leafHash(eventHash: string): Uint8Array {
-  // A hash of another length was tampered with: it is hashed as it is.
+  // Only tampering leaves a hash of another length; its text stands for it.
   if (eventHash.length !== 2 * hashBytes || leaf.write(eventHash, 1, 'hex') !== hashBytes)
     return hash('sha256', leafInput(Buffer.from(eventHash)), 'buffer');
   return hash('sha256', leaf, 'buffer');

@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { strict } from '../../base/schema.ts';
 import { YamlError } from '../../base/yaml.ts';
-import { isLoopbackHost } from '../../egress/pinned-address.ts';
+import { outboundUrlFault } from '../../egress/outbound-url.ts';
 import { originBytesMax } from '../../transparency/checkpoint.ts';
 import { keyTypes, parseVerifier } from '../../transparency/signed-note.ts';
 import { nodeCryptography } from '../../transparency/signing.ts';
@@ -54,7 +54,7 @@ export async function witnessPolicy({ witnesses = [], witness_policy: policy }: 
     const at = `service.yaml: audit.witnesses[${position}]`;
     const url = URL.parse(text);
     const verifier = await parseVerifier(vkey, nodeCryptography);
-    const fault = urlFault(url);
+    const fault = outboundUrlFault(url);
     if (fault !== null) faults.push(`${at}.url: ${fault}`);
     if (verifier?.type !== keyTypes.witness)
       faults.push(`${at}.vkey: is not the key of a witness (name+8 digits+base64)`);
@@ -66,11 +66,4 @@ export async function witnessPolicy({ witnesses = [], witness_policy: policy }: 
     faults.push(`service.yaml: audit.witness_policy.required: there are only ${witnesses.length} witnesses`);
   if (faults.length > 0) throw new YamlError(faults);
   return { witnesses: found, required };
-}
-
-function urlFault(url: URL | null): string | null {
-  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return 'is not an http or https URL';
-  if (url.username !== '' || url.password !== '') return 'must not hold a user name or password';
-  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) return 'must use https, or be a loopback address';
-  return null;
 }

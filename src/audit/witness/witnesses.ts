@@ -1,25 +1,18 @@
 /**
- * The service's side of witnessing [audit §9]: each signed head goes to every configured witness, and the newest one that meets the
- * policy is published with its cosignatures. Nothing waits for a witness but a reader who asks for a head that is not cosigned yet.
+ * The service's side of witnessing [audit §9.6]: each signed head goes to every configured witness, and comes back cosigned. Nothing
+ * waits for a witness but a reader who asks for a head that is not cosigned yet.
  */
 import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Database } from '../../storage/database.ts';
-import { parseCheckpoint } from '../../transparency/checkpoint.ts';
 import { cosignedAt } from '../../transparency/cosignature.ts';
-import {
-  formatNote,
-  parseNote,
-  type SignedNote,
-  signatureOf,
-  signaturesBy,
-  type Verifier,
-} from '../../transparency/signed-note.ts';
+import { type SignedNote, signatureOf, signaturesBy, type Verifier } from '../../transparency/signed-note.ts';
 import { nodeCryptography } from '../../transparency/signing.ts';
 import { formatSubmission } from '../../transparency/submission.ts';
 import type { Breaks } from '../breaks.ts';
 import type { GrownTree } from '../tree/log-trees.ts';
 import type { AskWitness } from './ask-witness.ts';
+import type { PublishedHeads } from './published-heads.ts';
 
 export interface ConfiguredWitness {
   readonly url: URL;
@@ -28,16 +21,7 @@ export interface ConfiguredWitness {
 
 /** A head that was just signed. */
 export interface NewHead extends GrownTree {
-  /** The chain, as `nameOf` has it. */
-  readonly chain: string;
   readonly note: SignedNote;
-}
-
-export interface PublishedHead {
-  readonly size: number;
-  /** With the cosignatures of configured witnesses. */
-  readonly note: SignedNote;
-  readonly cosignatures: readonly { readonly name: string; readonly timeSeconds: number }[];
 }
 
 export interface WitnessesParts {
@@ -45,8 +29,7 @@ export interface WitnessesParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly witnesses: readonly ConfiguredWitness[];
-  /** Cosignatures that a head needs before it is published. */
-  readonly required: number;
+  readonly published: PublishedHeads;
   readonly breaks: Breaks;
   readonly ask: AskWitness;
 }
@@ -70,53 +53,23 @@ export class Witnesses {
   readonly #parts: WitnessesParts;
   readonly #errands = new Map<string, Errand>();
   readonly #cosigned = new Map<string, SignedNote>();
-  #listeners: (() => void)[] = [];
   #closed = false;
 
   constructor(parts: WitnessesParts) {
     this.#parts = parts;
   }
 
-  /** Publishes a head where no witness is needed, and sends it to all of them without waiting. */
+  /** Whether there are any. */
+  get any(): boolean {
+    return this.#parts.witnesses.length > 0;
+  }
+
+  /** Offers a head for publication, and sends it to all witnesses without waiting for them. */
   async signed(head: NewHead): Promise<void> {
     this.#cosigned.set(head.tree.origin, head.note);
-    if (this.#parts.required === 0) await this.#publish(head, head.note);
+    await this.#parts.published.offer(head.tree, head.size, head.note);
     if (this.#closed) return;
     for (const witness of this.#parts.witnesses) this.#send(witness, head);
-  }
-
-  /** The newest head that meets the policy as it is now; null without one. */
-  async published(tree: { readonly chainId: number; readonly segment: number }): Promise<PublishedHead | null> {
-    const row = await this.#parts.database.query
-      .selectFrom('audit_cosigned')
-      .selectAll()
-      .where('chain_id', '=', tree.chainId)
-      .where('segment', '=', tree.segment)
-      .executeTakeFirst();
-    const note = row === undefined ? null : parseNote(row.note);
-    if (row === undefined || note === null) return null;
-    const [own] = note.signatures;
-    const signatures = own === undefined ? [] : [own];
-    const cosignatures = [];
-    for (const { verifier } of this.#parts.witnesses) {
-      const timeSeconds = await cosignedAt(note, verifier, nodeCryptography);
-      if (timeSeconds === null) continue;
-      cosignatures.push({ name: verifier.name, timeSeconds });
-      signatures.push(...signaturesBy(note, verifier));
-    }
-    if (cosignatures.length < this.#parts.required) return null;
-    return { size: row.size, note: { ...note, signatures }, cosignatures };
-  }
-
-  /** Resolves at the next publication, or after so long. */
-  nextPublication(withinMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = this.#parts.clock.after(withinMs, resolve);
-      this.#listeners.push(() => {
-        timer.cancel();
-        resolve();
-      });
-    });
   }
 
   /** Gives witnesses that are being asked a moment for the last head. */
@@ -177,12 +130,12 @@ export class Witnesses {
       if (answer.kind === 'failed') return answer.reason;
       if (answer.kind === 'refused') {
         const reason = 'it refuses our proof: what it saw before is no prefix of this log';
-        return this.#taken(witness, head, `the witness ${witness.verifier.name} saw another history: ${reason}`);
+        return this.#contradicted(witness, head, `the witness ${witness.verifier.name} saw another history: ${reason}`);
       }
       if (answer.size > head.size) return this.#ahead(witness, errand, head, answer.size);
       if (answer.size === old) {
         const reason = `the witness ${witness.verifier.name} saw another head of the same size ${old}`;
-        return this.#taken(witness, head, reason);
+        return this.#contradicted(witness, head, reason);
       }
       if (isSecond) return 'it names another size each time it is asked';
       errand.old = answer.size;
@@ -201,14 +154,14 @@ export class Witnesses {
     if ((await cosignedAt(answered, witness.verifier, nodeCryptography)) === null)
       return 'its answer holds no cosignature by the key that is configured for it';
     errand.old = head.size;
-    this.#parts.breaks.nothing('witness', head.chain);
+    this.#parts.breaks.nothing('witness', head.tree.origin);
     const known = this.#cosigned.get(head.tree.origin);
     // A head that was signed meanwhile is asked for next.
     if (known?.text !== head.note.text) return null;
     const others = known.signatures.filter(({ name }) => name !== witness.verifier.name);
     const merged = { ...known, signatures: [...others, ...own] };
     this.#cosigned.set(head.tree.origin, merged);
-    if (merged.signatures.length - 1 >= this.#parts.required) await this.#publish(head, merged);
+    await this.#parts.published.offer(head.tree, head.size, merged);
     return null;
   }
 
@@ -225,43 +178,17 @@ export class Witnesses {
       return null;
     }
     const reason = `the witness ${witness.verifier.name} saw ${size} entries, the log has ${head.size}: an older copy was put back`;
-    return this.#taken(witness, head, reason);
+    return this.#contradicted(witness, head, reason);
   }
 
-  #taken(witness: ConfiguredWitness, { chain, tree, size }: NewHead, reason: string): string {
-    this.#parts.breaks.found('witness', { chain, sequence: tree.first + size, reason });
+  /** Not asked again: a witness does not change its mind, and the log is not signed any more. */
+  #contradicted(witness: ConfiguredWitness, { tree, size }: NewHead, reason: string): null {
+    this.#parts.breaks.found('witness', { origin: tree.origin, sequence: tree.first + size, reason });
     this.#parts.log.error('the audit log contradicts what a witness saw', {
       witness: witness.verifier.name,
       origin: tree.origin,
       reason,
     });
-    return reason;
+    return null;
   }
-
-  async #publish({ tree, size }: NewHead, note: SignedNote): Promise<void> {
-    await this.#parts.database.transaction(async (transaction) => {
-      const row = await transaction
-        .selectFrom('audit_cosigned')
-        .selectAll()
-        .where('chain_id', '=', tree.chainId)
-        .where('segment', '=', tree.segment)
-        .executeTakeFirst();
-      const values = { chain_id: tree.chainId, segment: tree.segment, size, note: formatNote(note) };
-      if (row === undefined) await transaction.insertInto('audit_cosigned').values(values).execute();
-      else if (row.size < size || (row.size === size && !isPoorer(note, row.note)))
-        await transaction
-          .updateTable('audit_cosigned')
-          .set(values)
-          .where('chain_id', '=', tree.chainId)
-          .where('segment', '=', tree.segment)
-          .execute();
-    });
-    for (const listener of this.#listeners.splice(0)) listener();
-  }
-}
-
-/** Whether a note has fewer signatures than the stored one of the same head. */
-function isPoorer(note: SignedNote, stored: string): boolean {
-  const known = parseNote(stored);
-  return known !== null && parseCheckpoint(known.text) !== null && known.signatures.length > note.signatures.length;
 }

@@ -95,7 +95,7 @@ export async function verifyDataDir(
         if (log === 'events' && options.details) recorded.add({ ...event, details });
       },
     });
-    // Against a log that does not hold there is nothing to compare with.
+    // Against a broken log there is nothing to compare with.
     if (!options.details || report.chains.some(({ broken }) => broken !== null)) return { ...report, edited: [] };
     const isWhole = report.chains.every(({ first }) => first === null || first === 1);
     return { ...report, edited: recorded.compare(await scan.rules(), isWhole) };

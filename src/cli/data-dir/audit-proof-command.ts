@@ -82,7 +82,7 @@ async function verifyProof({ terminal }: DataDirParts, file: string, options: Pr
   );
   const question = { log, witnesses, hash: options.hash ?? null };
   const answer = await checkProof(readFileSync(file, 'utf8'), question, nodeCryptography);
-  if (!answer.holds) throw new CommandError(`the proof does not hold: ${answer.reason}`);
+  if (!answer.holds) throw new CommandError(`the proof is not valid: ${answer.reason}`);
   const { head, index, hash, text, cosignatures } = answer;
   const event: unknown = JSON.parse(text);
   const times = cosignatures.map(({ name, timeSeconds }) => ({ name, at: timeLabelOf(timeSeconds) }));

@@ -127,7 +127,7 @@ export const auditWords = {
     openRule: 'Open the rule',
   },
   broken:
-    'The audit log does not hold: an event was changed, removed or put back, or the log contradicts what a witness saw. Nothing more is signed until somebody looks into it and acknowledges the break with "setpoint audit acknowledge-break".',
+    'The audit log is broken: an event was changed, removed or put back, or the log contradicts what a witness saw. Nothing more is signed until somebody looks into it and acknowledges the break with "setpoint audit acknowledge-break".',
   proof: {
     title: 'Proof',
     loading: 'Asking for a checkpoint that covers this event',

@@ -1,0 +1,10 @@
+/** Addresses that a site configures for what it calls elsewhere: https, or this very machine. */
+import { isLoopbackHost } from './pinned-address.ts';
+
+/** What is wrong with the address, to be put behind its name; null when nothing is. */
+export function outboundUrlFault(url: URL | null): string | null {
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return 'is not an http or https URL';
+  if (url.username !== '' || url.password !== '') return 'must not hold a user name or password';
+  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) return 'must use https, or be a loopback address';
+  return null;
+}
