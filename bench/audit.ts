@@ -89,6 +89,10 @@ async function verification(): Promise<void> {
   console.log(`  the chain alone, records in memory ${perSecond(events, median(took.memory))}`);
   console.log(`  the chain alone, out of the database ${perSecond(events, median(took.chain))} (limit 200,000/s)`);
   console.log(`  with details, out of the database ${perSecond(events, median(took.details))}`);
+  const again = await scanAudit(log.file, siteSchema);
+  const integrity = await secondsOfAsync(() => again.damage());
+  await again.close();
+  console.log(`  beside it, in a thread of its own: the database's integrity in ${(integrity * 1000).toFixed(0)} ms`);
   const ratio = median(took.peer) / median(took.details);
   console.log(
     `  with details against JSON.stringify + SHA-256 in memory: ${ratio.toFixed(2)} of its speed (limit 0.5)`,

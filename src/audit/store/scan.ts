@@ -3,8 +3,14 @@
  * or on a copy. For verification and export only; the service reads through the query layer.
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { Worker } from 'node:worker_threads';
 import type { DatabasePlace, DatabaseSchema } from '../../storage/database.ts';
-import { connectPostgres, type PostgresConnection, type PostgresPlace } from '../../storage/postgres.ts';
+import {
+  connectPostgres,
+  type PostgresConnection,
+  type PostgresPlace,
+  type PostgresServer,
+} from '../../storage/postgres.ts';
 import type { StoredTree } from '../tree/tree-store.ts';
 import type { AuditLogName, ChainedEvent, ChainOwner } from './chain.ts';
 
@@ -51,7 +57,7 @@ export interface AuditScan {
   cosigned(tree: StoredTree): Promise<string | null>;
   /** Rows of the table of rules, of the same moment as the events. */
   rules(): Promise<readonly Readonly<Record<string, unknown>>[]>;
-  /** What the database itself finds wrong; null when nothing is. */
+  /** What the database itself finds wrong; null when nothing is. May run beside the reading of events. */
   damage(): Promise<string | null>;
   close(): Promise<void>;
 }
@@ -103,11 +109,7 @@ function scanFile(file: string, schema: DatabaseSchema): AuditScan {
     },
     cosigned: async ({ chainId, segment }) => noteOf(database.prepare(cosignedQuery('?', '?')).all(chainId, segment)),
     rules: async () => database.prepare('SELECT * FROM rules ORDER BY id').all(),
-    async damage() {
-      // Indexes too: one that leaves rows out hides events from searches.
-      const found = database.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check'];
-      return found === 'ok' ? null : String(found);
-    },
+    damage: () => fileDamage(file),
     countDetails: async (chainId) =>
       Number(database.prepare('SELECT count(*) AS n FROM audit_details WHERE chain_id = ?').get(chainId)?.['n']),
     close: async () => database.close(),
@@ -158,7 +160,7 @@ async function scanServer(place: PostgresPlace, schema: DatabaseSchema): Promise
       },
       cosigned: async ({ chainId, segment }) => noteOf(await run(cosignedQuery('$1', '$2'), [chainId, segment])),
       rules: () => run('SELECT * FROM rules ORDER BY id'),
-      damage: () => unequalCounts(run),
+      damage: () => unequalCounts(server),
       async countDetails(chainId) {
         const [row] = await run('SELECT count(*) AS n FROM audit_details WHERE chain_id = $1', [chainId]);
         return Number(row?.['n']);
@@ -204,8 +206,29 @@ function tileOf(row: Readonly<Record<string, unknown>>): ScannedTile {
   };
 }
 
-/** An index that leaves events out hides them from searches: each index must count what the table holds. */
-async function unequalCounts(run: PostgresConnection['run']): Promise<string | null> {
+/** In a thread of its own, see there. Rejects when the file cannot be read. */
+function fileDamage(file: string): Promise<string | null> {
+  const worker = new Worker(new URL('./integrity-thread.ts', import.meta.url), { workerData: file });
+  return new Promise((resolve, reject) => {
+    worker.once('message', (found: string | null) => resolve(found));
+    worker.once('error', reject);
+    worker.once('exit', () => reject(new Error('the check of the database ended without an answer')));
+  });
+}
+
+/** On a connection of its own: the settings would slow the reading of events down. */
+async function unequalCounts(server: PostgresServer): Promise<string | null> {
+  const connection = await server.connect();
+  try {
+    await connection.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    return await countedTwice(connection.run);
+  } finally {
+    connection.release(true);
+  }
+}
+
+/** An index that leaves events out hides them from searches. Compared is the index that the server chooses to count by. */
+async function countedTwice(run: PostgresConnection['run']): Promise<string | null> {
   const count = async (indexed: boolean): Promise<string> => {
     for (const name of ['enable_indexscan', 'enable_indexonlyscan', 'enable_bitmapscan'])
       await run(`SET LOCAL ${name} TO ${indexed ? 'on' : 'off'}`);
@@ -216,8 +239,6 @@ async function unequalCounts(run: PostgresConnection['run']): Promise<string | n
     return JSON.stringify(rows.map((row) => [String(row['chain_id']), String(row['n']), String(row['d'])]));
   };
   const [scanned, indexed] = [await count(false), await count(true)];
-  for (const name of ['enable_indexscan', 'enable_indexonlyscan', 'enable_bitmapscan', 'enable_seqscan'])
-    await run(`SET LOCAL ${name} TO DEFAULT`);
   return scanned === indexed ? null : 'an index of the audit events does not hold all of them';
 }
 
