@@ -9,7 +9,7 @@ import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { SeededStream } from '../base/seeded.ts';
 import { formatTimestamp } from '../base/timestamp.ts';
-import { type ReplaySeries, readSeries, seriesValueAt } from '../devices/driver/series.ts';
+import { type ReplaySeries, readSeries, seriesValueAt } from '../devices/simulated/series.ts';
 import type { Site } from '../site/site.ts';
 
 const quarterMs = 900_000;

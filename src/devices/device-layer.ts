@@ -17,9 +17,9 @@ import {
   type PointError,
 } from './device-core.ts';
 import type { DeviceMethods } from './device-protocol.ts';
-import type { OpenWire } from './driver/modbus-client.ts';
 import type { DeviceLimits } from './limits.ts';
 import { type MaterialSources, readMaterials } from './materials.ts';
+import type { OpenWire } from './modbus/modbus-client.ts';
 
 /** `refusing`: the device answers, but refuses what it is asked; commands are accepted and fail. */
 export type ChannelState = 'online' | 'refusing' | 'offline';

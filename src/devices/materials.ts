@@ -9,8 +9,8 @@ import type { SimulatedChannel } from '../site/protocol/simulated.ts';
 import type { Site } from '../site/site.ts';
 import type { DriverMaterials } from './driver/index.ts';
 import type { MqttCredentials } from './driver/mqtt.ts';
-import { readSeries } from './driver/series.ts';
 import type { SimulatedOptions } from './driver/simulated.ts';
+import { readSeries } from './simulated/series.ts';
 
 export interface MaterialSources {
   /** Files are relative to it. */

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ruleLoader } from '../../src/automation/loaded-rule.ts';
 import { deriveColumns } from '../../src/automation/rule-document.ts';
-import { readSeries, seriesValueAt } from '../../src/devices/driver/series.ts';
+import { readSeries, seriesValueAt } from '../../src/devices/simulated/series.ts';
 import { Backtest, type BacktestResult } from '../../src/rules/backtest/backtest.ts';
 import type { PlantAssumption } from '../../src/rules/backtest/plant-run.ts';
 import type { SampledValue } from '../../src/rules/backtest/simulation.ts';

@@ -1,7 +1,7 @@
 /** Sends one notification to its receiver [alarms §5], within a deadline. */
 import type { Clock } from '../../base/clock.ts';
 import type { MqttCredentials } from '../../devices/driver/mqtt.ts';
-import { publishOnce } from '../../devices/driver/mqtt-publish.ts';
+import { publishOnce } from '../../devices/mqtt/mqtt-publish.ts';
 import { exchange } from '../../egress/exchange.ts';
 import { isLoopbackHost, systemResolve } from '../../egress/pinned-address.ts';
 import type { NotifyTarget } from './targets.ts';

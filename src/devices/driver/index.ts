@@ -1,7 +1,7 @@
 /** The registry of drivers: one line for each name of the grammar of site.yaml. */
 import type { Channel, DriverName } from '../../site/protocol/index.ts';
 import type { Driver, DriverContext } from '../driver.ts';
-import type { OpenWire } from './modbus-client.ts';
+import type { OpenWire } from '../modbus/modbus-client.ts';
 import { createModbusDriver } from './modbus-tcp.ts';
 import { createMqttDriver, type MqttCredentials } from './mqtt.ts';
 import { createSimulatedDriver, type SimulatedOptions } from './simulated.ts';

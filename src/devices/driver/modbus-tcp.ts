@@ -9,8 +9,8 @@ import { registersOf } from '../../site/protocol/modbus-raw.ts';
 import type { ModbusAddress, ModbusChannel } from '../../site/protocol/modbus-tcp.ts';
 import { quality } from '../../site/quality.ts';
 import type { Driver, DriverContext, DriverFailure, RawReading } from '../driver.ts';
-import { ModbusClient, type ModbusEvents, type OpenWire } from './modbus-client.ts';
-import { decodeRegisters, encodeRegisters, halves, type PollBlock, pollBlocks } from './modbus-codec.ts';
+import { ModbusClient, type ModbusEvents, type OpenWire } from '../modbus/modbus-client.ts';
+import { decodeRegisters, encodeRegisters, halves, type PollBlock, pollBlocks } from '../modbus/modbus-codec.ts';
 import {
   bitAt,
   exceptionName,
@@ -18,7 +18,7 @@ import {
   type ModbusAnswer,
   type ModbusRequest,
   type ReadCode,
-} from './modbus-frame.ts';
+} from '../modbus/modbus-frame.ts';
 
 export function createModbusDriver(channel: ModbusChannel, context: DriverContext, open?: OpenWire): Driver {
   return new ModbusDriver(channel, context, open);

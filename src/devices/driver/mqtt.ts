@@ -11,7 +11,7 @@ import { mqttAddressOf } from '../../site/address.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
 import { quality } from '../../site/quality.ts';
 import type { Driver, DriverContext, RawReading } from '../driver.ts';
-import { numberIn, pathSteps, payloadOf } from './mqtt-payload.ts';
+import { numberIn, pathSteps, payloadOf } from '../mqtt/mqtt-payload.ts';
 
 /** What a channel needs from outside site.yaml: secrets of the environment and the contents of files. */
 export interface MqttCredentials {

@@ -8,8 +8,14 @@ import { signalOf } from '../../site/address.ts';
 import type { SimulatedChannel, SimulatedSignal } from '../../site/protocol/simulated.ts';
 import { quality } from '../../site/quality.ts';
 import type { Driver, DriverContext } from '../driver.ts';
-import { type ReplaySeries, seriesValueAt } from './series.ts';
-import { commandPlant, initialPlant, type PlantInputs, type PlantState, stepPlant } from './simulated-model.ts';
+import { type ReplaySeries, seriesValueAt } from '../simulated/series.ts';
+import {
+  commandPlant,
+  initialPlant,
+  type PlantInputs,
+  type PlantState,
+  stepPlant,
+} from '../simulated/simulated-model.ts';
 
 export interface SimulatedOptions {
   readonly timezone: string;

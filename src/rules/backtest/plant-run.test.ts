@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ruleLoader } from '../../automation/loaded-rule.ts';
-import { commandPlant, initialPlant, stepPlant } from '../../devices/driver/simulated-model.ts';
+import { commandPlant, initialPlant, stepPlant } from '../../devices/simulated/simulated-model.ts';
 import { readSite } from '../../site/site.ts';
 import { siteCatalogue } from '../../site/site-catalogue.ts';
 import { engineRule } from '../../testing/tank-site.ts';

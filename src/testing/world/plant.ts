@@ -4,8 +4,8 @@
  * twice, be slow or be away.
  */
 import type { Clock } from '../../base/clock.ts';
-import type { ModbusPlace, OpenWire, WireEvents } from '../../devices/driver/modbus-client.ts';
-import { frameOf, type ModbusFrame, takeFrames } from '../../devices/driver/modbus-frame.ts';
+import type { ModbusPlace, OpenWire, WireEvents } from '../../devices/modbus/modbus-client.ts';
+import { frameOf, type ModbusFrame, takeFrames } from '../../devices/modbus/modbus-frame.ts';
 import type { Random } from './random.ts';
 
 export type DeviceFault = 'none' | 'exception' | 'silent' | 'garbage' | 'doubled' | 'slow' | 'away';

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import { deadline, timeIsUp, untilAborted } from '../../base/deadline.ts';
 import { newId } from '../../base/id.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
-import { credentialOptions, type MqttCredentials } from './mqtt.ts';
+import { credentialOptions, type MqttCredentials } from '../driver/mqtt.ts';
 
 export interface OneMessage {
   readonly channel: MqttChannel;
