@@ -7,6 +7,7 @@ import { auditOperations } from './audit.ts';
 import { automation } from './automation.ts';
 import { ruleBacktest } from './backtest.ts';
 import type { Capability } from './capability.ts';
+import { channels } from './channels.ts';
 import { platform } from './platform.ts';
 import { points } from './points.ts';
 import { dataProcessing } from './processing-capabilities.ts';
@@ -29,6 +30,7 @@ export const operations: readonly Capability[] = [
   ...Object.values(ruleFiles),
   ...Object.values(ruleTemplates),
   ...Object.values(points),
+  ...Object.values(channels),
   ...Object.values(alarms),
   ...Object.values(auditOperations),
   ...Object.values(dataProcessing),

@@ -37,6 +37,8 @@ const pointEntry = strict({
   name: Type.String(),
   unit: Type.String(),
   value: nullable(Type.Number()),
+  /** What a point that holds text says. */
+  text: nullable(Type.String()),
   quality,
   observed_at: nullable(moment),
   channel: Type.String(),
@@ -60,33 +62,6 @@ const pointEntry = strict({
   owner: nullable(owner),
 });
 const ruleOfPoint = { rule_id: Type.Integer(), name: Type.String(), enabled: Type.Boolean() };
-const channelEntry = strict({
-  channel: Type.String(),
-  driver: Type.String(),
-  state: Type.Enum(['online', 'refusing', 'offline']),
-  points: Type.Integer(),
-  last_reading_at: nullable(moment),
-  last_error: nullable(
-    strict({
-      code: Type.String(),
-      message: Type.String(),
-      at: moment,
-      instance: Type.Integer(),
-      point_type: kind,
-      point: Type.Integer(),
-    }),
-  ),
-  /** Null on a machine that stands by: another one talks to the devices. */
-  traffic: nullable(
-    strict({
-      read: Type.Integer(),
-      unread: Type.Integer(),
-      sent: Type.Integer(),
-      failed: Type.Integer(),
-      dropped: Type.Integer(),
-    }),
-  ),
-});
 const grantFacts = {
   override_id: grantId,
   instance: Type.Integer(),
@@ -186,14 +161,6 @@ export const points = {
         writers: Type.Array(strict({ ...ruleOfPoint, node_ids: Type.Array(Type.String()) })),
       }),
     ),
-  }),
-  channels: automationQuery({
-    name: 'automation.channel.list',
-    summary: 'List the channels with their state, counters and last error',
-    path: '/channels',
-    params: wire.noParams,
-    query: wire.noQuery,
-    answer: successOf(strict({ list: Type.Array(channelEntry) })),
   }),
   override: automationCommand({
     name: 'automation.point.override',

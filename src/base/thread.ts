@@ -102,7 +102,12 @@ export function sendEvent(port: Port, event: unknown): void {
 }
 
 export interface Caller<M extends Methods, E> {
-  call<K extends keyof M & string>(method: K, argument: Parameters<M[K]>[0]): Promise<Awaited<ReturnType<M[K]>>>;
+  /** `ownDeadlineMs`: of a call that takes longer than the others. */
+  call<K extends keyof M & string>(
+    method: K,
+    argument: Parameters<M[K]>[0],
+    ownDeadlineMs?: number,
+  ): Promise<Awaited<ReturnType<M[K]>>>;
   onEvent(listener: (event: E) => void): void;
   /**
    * Asks open calls of these methods once more, as another thread answers from now on, with another argument where one is
@@ -151,7 +156,7 @@ export function callThread<M extends Methods, E>(
   });
 
   return {
-    call(method, argument) {
+    call(method, argument, ownDeadlineMs = deadlineMs) {
       return new Promise((resolve, reject) => {
         if (closed) {
           reject(closed);
@@ -160,7 +165,7 @@ export function callThread<M extends Methods, E>(
         const id = ++lastId;
         const expire = (): void => settle(id)?.reject(late());
         const message: CallMessage = { tag: 'call', id, method, argument };
-        open.set(id, { message, resolve, reject, timer: clock.after(deadlineMs, expire) });
+        open.set(id, { message, resolve, reject, timer: clock.after(ownDeadlineMs, expire) });
         port.postMessage(message);
       });
     },

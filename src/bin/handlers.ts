@@ -14,6 +14,7 @@ import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { EngineRole } from '../cluster/engine-role.ts';
 import { operatorCapabilities } from '../operator/capabilities.ts';
+import { channelCapabilities } from '../operator/channel-capabilities.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
 import { createSampler } from '../points/sample.ts';
 import type { PointMemory } from '../points/shared-memory.ts';
@@ -90,7 +91,9 @@ function ruleHandlers(parts: HandlerParts) {
 }
 
 function pointHandlers({ limits, site, runtime, history, memory, store, role, parameters }: HandlerParts) {
-  return operatorCapabilities({
+  const sample = liveSample(site, memory, () => role);
+  const { devices } = role;
+  const operator = operatorCapabilities({
     clock: systemClock,
     site,
     catalogue: parameters.catalogue,
@@ -99,9 +102,10 @@ function pointHandlers({ limits, site, runtime, history, memory, store, role, pa
     ownership: createAuthorityReader(runtime),
     history: history.reader,
     limits: limits.history,
-    sample: liveSample(site, memory, () => role),
-    devices: role.devices,
+    sample,
+    devices,
   });
+  return [...operator, ...channelCapabilities({ site: () => site, sample, devices })];
 }
 
 /** Sections of the site file that a running service does not take up: all but the parameters. */

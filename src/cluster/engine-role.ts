@@ -70,7 +70,7 @@ export interface EngineRoleParts {
 export interface EngineRole {
   readonly engine: EngineClient;
   /** While another process controls: up, with nothing to do. */
-  readonly devices: Pick<DeviceLayer, 'up' | 'counts' | 'traffic' | 'channels' | 'errors'>;
+  readonly devices: Pick<DeviceLayer, 'up' | 'counts' | 'traffic' | 'channels' | 'errors' | 'texts' | 'trace' | 'scan'>;
   /** Whether this process is the one that controls, now. */
   controls(): boolean;
   /** Starts it; what was loaded, or null while another process controls. */
@@ -242,7 +242,11 @@ class SharedRole implements EngineRole {
     up: () => (this.#term === undefined ? true : (this.#standing?.devices.up() ?? true)),
     channels: () => (this.#term === undefined ? [] : (this.#standing?.devices.channels() ?? [])),
     errors: async () => (await this.#standing?.devices.errors()) ?? [],
+    texts: async () => (await this.#standing?.devices.texts()) ?? [],
     traffic: async () => (await this.#standing?.devices.traffic()) ?? [],
+    trace: async (channel) => (await this.#standing?.devices.trace(channel)) ?? null,
+    scan: async (channel, question) =>
+      this.#standing === undefined ? null : this.#standing.devices.scan(channel, question),
     counts: async () => (await this.#standing?.devices.counts()) ?? { sent: 0, failed: 0, dropped: 0 },
   };
 

@@ -13,10 +13,12 @@ import { withinPoint } from '../rules/step.ts';
 import { type QualityCode, quality } from '../site/quality.ts';
 import type { Site, SitePoint } from '../site/site.ts';
 import { createDriver, type DriverMaterials } from './driver/index.ts';
-import type { Driver, DriverContext, DriverFailure, RawReading } from './driver.ts';
+import type { Driver, DriverContext, DriverFailure, RawReading, ScanAnswer, ScanQuestion } from './driver.ts';
 import type { DeviceLimits } from './limits.ts';
+import { scaledBy } from './modbus/modbus-codec.ts';
 import { watchRefusals } from './refusals.ts';
 import { runChannel, type Seat } from './run-channel.ts';
+import { type ChannelTrace, createTrace } from './trace.ts';
 
 export interface DeviceSetup {
   readonly site: Site;
@@ -40,6 +42,12 @@ export interface ChannelTraffic extends CommandCounts {
   unread: number;
 }
 
+/** What a point that holds text said last. */
+export interface PointText {
+  readonly index: number;
+  readonly text: string;
+}
+
 /** What went wrong last at one point. */
 export interface PointError extends DriverFailure {
   readonly index: number;
@@ -51,6 +59,11 @@ interface DeviceCore {
   /** In the order of the site's channels. */
   traffic(): readonly ChannelTraffic[];
   errors(): readonly PointError[];
+  texts(): readonly PointText[];
+  /** Null where the channel's driver keeps no trace. */
+  trace(channel: number): ChannelTrace | null;
+  /** Null where the channel cannot be looked through now; undefined where its driver never can. */
+  scan(channel: number, question: ScanQuestion): Promise<ScanAnswer | null | undefined>;
   stop(): Promise<void>;
 }
 
@@ -75,6 +88,9 @@ export function idleDeviceCore(
     failed: (channel, error) => core?.failed(channel, error),
     traffic: () => core?.traffic() ?? [],
     errors: () => core?.errors() ?? [],
+    texts: () => core?.texts() ?? [],
+    trace: (channel) => core?.trace(channel) ?? null,
+    scan: async (channel, question) => core?.scan(channel, question) ?? null,
     stop: async () => core?.stop(),
   };
 }
@@ -96,12 +112,14 @@ function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log, isolated: I
   const taker = createCommandTaker(memory, clock, setup.generation, limits.command_max_age_ms);
   const safe = createSafeValues(site.points, memory, clock);
   const errors = new Map<number, PointError>();
+  const texts = new Map<number, string>();
   // A core whose generation has passed must not touch the tables of the next one.
   let stopped = false;
 
   const channels = site.channels.map((channel, position) => {
     const points = site.points.filter((point) => point.channel === position);
     const traffic = { sent: 0, failed: 0, read: 0, unread: 0 };
+    const trace = createTrace(limits.trace_exchanges);
     const refusals = watchRefusals(limits.refusing_after_ms);
     const setOnline = (online: boolean): void => {
       Atomics.store(memory.online, position, online ? 1 : 0);
@@ -124,6 +142,11 @@ function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log, isolated: I
           if (!isCurrent()) return;
           traffic.read += readings.length;
           writer.publish(readings);
+        },
+        exchanged: trace.add,
+        says: (index, text) => {
+          if (text === null) texts.delete(index);
+          else texts.set(index, text);
         },
         setOnline: (online) => {
           if (isCurrent()) setOnline(online);
@@ -174,7 +197,7 @@ function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log, isolated: I
       },
     });
     const dropped = (): number => points.reduce((sum, { index }) => sum + taker.dropped(index), 0);
-    return { running, traffic: (): ChannelTraffic => ({ ...traffic, dropped: dropped() }) };
+    return { running, trace, traffic: (): ChannelTraffic => ({ ...traffic, dropped: dropped() }) };
   });
   const wakeAll = (): void => {
     for (const { running } of channels) running.wake();
@@ -192,6 +215,9 @@ function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log, isolated: I
   return {
     traffic: () => channels.map((channel) => channel.traffic()),
     errors: () => [...errors.values()],
+    texts: () => [...texts].map(([index, text]) => ({ index, text })),
+    trace: (channel) => channels[channel]?.trace.kept() ?? null,
+    scan: async (channel, question) => channels[channel]?.running.scan(question),
     failed: (channel, error) => channels[channel]?.running.failed(error),
     async stop() {
       bell.stop();
@@ -211,6 +237,9 @@ interface Wiring {
   readonly done: DriverContext['commandDone'];
   readonly readFailed: DriverContext['readFailed'];
   readonly answered: DriverContext['answered'];
+  readonly exchanged: DriverContext['exchanged'];
+  /** The text of a point; null when it has none now. */
+  readonly says: (index: number, text: string | null) => void;
 }
 
 /** The one place where raw and engineering values meet: engineering = raw * scale + offset. */
@@ -231,13 +260,15 @@ function contextOf(points: readonly SitePoint[], wiring: Wiring): DriverContext 
     limits: wiring.limits,
     setOnline: wiring.setOnline,
     answered: wiring.answered,
+    exchanged: wiring.exchanged,
     commandDone: wiring.done,
     readFailed: wiring.readFailed,
     publish(readings: readonly RawReading[]) {
       wiring.publish(
         readings.map((reading) => {
           const point = pointOf(reading.index);
-          const value = reading.raw * point.scale + point.offset;
+          const value = scaledBy(reading.raw, reading.exponent ?? 0) * point.scale + point.offset;
+          if (point.isText) wiring.says(reading.index, reading.text ?? null);
           return { index: reading.index, value, quality: judged(reading, value, point) };
         }),
       );

@@ -15,11 +15,14 @@ import {
   type DeviceSetup,
   idleDeviceCore,
   type PointError,
+  type PointText,
 } from './device-core.ts';
 import type { DeviceMethods } from './device-protocol.ts';
+import type { ScanAnswer, ScanQuestion } from './driver.ts';
 import type { DeviceLimits } from './limits.ts';
 import { type MaterialSources, readMaterials } from './materials.ts';
 import type { OpenWire } from './modbus/modbus-client.ts';
+import type { ChannelTrace } from './trace.ts';
 
 /** `refusing`: the device answers, but refuses what it is asked; commands are accepted and fail. */
 export type ChannelState = 'online' | 'refusing' | 'offline';
@@ -42,6 +45,12 @@ export interface DeviceLayer {
   traffic(): Promise<readonly ChannelTraffic[]>;
   /** What went wrong last at each point since the device layer started. */
   errors(): Promise<readonly PointError[]>;
+  /** What points that hold text said last. */
+  texts(): Promise<readonly PointText[]>;
+  /** By position of the channel; null while no device thread lives. */
+  trace(channel: number): Promise<ChannelTrace | null>;
+  /** Looks through a device, between its polls: null where that cannot be done now, undefined where its driver never can. */
+  scan(channel: number, question: ScanQuestion): Promise<ScanAnswer | null | undefined>;
   /** Ends the device thread at once and starts another one, as after a crash. */
   restart(): Promise<void>;
   /** Ends the device thread and starts none: everything becomes unavailable. */
@@ -70,6 +79,9 @@ interface Instance {
   connect(): void;
   traffic(): Promise<readonly ChannelTraffic[]>;
   errors(): Promise<readonly PointError[]>;
+  texts(): Promise<readonly PointText[]>;
+  trace(channel: number): Promise<ChannelTrace | null>;
+  scan(channel: number, question: ScanQuestion): Promise<ScanAnswer | null | undefined>;
   stop(): Promise<void>;
   kill(): Promise<void>;
   onDeath(listener: (reason: string) => void): void;
@@ -147,6 +159,18 @@ class RestartedLayer implements DeviceLayer {
 
   async errors(): Promise<readonly PointError[]> {
     return (await this.#instance?.errors()) ?? [];
+  }
+
+  async texts(): Promise<readonly PointText[]> {
+    return (await this.#instance?.texts()) ?? [];
+  }
+
+  async trace(channel: number): Promise<ChannelTrace | null> {
+    return (await this.#instance?.trace(channel)) ?? null;
+  }
+
+  async scan(channel: number, question: ScanQuestion): Promise<ScanAnswer | null | undefined> {
+    return this.#instance === undefined ? null : this.#instance.scan(channel, question);
   }
 
   async restart(): Promise<void> {
@@ -233,6 +257,9 @@ function startWorker(setup: DeviceSetup, connects: boolean, logLevel: LogLevel, 
     connect: () => void caller.call('connect', null).catch(() => undefined),
     traffic: () => caller.call('traffic', null),
     errors: () => caller.call('errors', null),
+    texts: () => caller.call('texts', null),
+    trace: (channel) => caller.call('trace', { channel }),
+    scan: (channel, question) => caller.call('scan', { channel, question }, setup.limits.scan_timeout_ms),
     kill,
     async stop() {
       try {
@@ -253,6 +280,9 @@ function startTwin(setup: DeviceSetup, clock: Clock, log: Log): Instance {
     connect: () => core.connect(),
     traffic: async () => core.traffic(),
     errors: async () => core.errors(),
+    texts: async () => core.texts(),
+    trace: async (channel) => core.trace(channel),
+    scan: (channel, question) => core.scan(channel, question),
     stop: () => core.stop(),
     kill: () => core.stop(),
     onDeath: () => undefined,

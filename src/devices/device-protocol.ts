@@ -1,10 +1,18 @@
 /** What the main thread and the device thread say to each other; values and commands go through shared memory instead. */
-import type { ChannelTraffic, PointError } from './device-core.ts';
+import type { ChannelTraffic, PointError, PointText } from './device-core.ts';
+import type { ScanAnswer, ScanQuestion } from './driver.ts';
+import type { ChannelTrace } from './trace.ts';
 
 export type DeviceMethods = {
   /** Begins to read the devices, where that has not begun. */
   readonly connect: (argument: null) => null;
   readonly traffic: (argument: null) => readonly ChannelTraffic[];
   readonly errors: (argument: null) => readonly PointError[];
+  readonly texts: (argument: null) => readonly PointText[];
+  readonly trace: (argument: { readonly channel: number }) => ChannelTrace | null;
+  readonly scan: (argument: {
+    readonly channel: number;
+    readonly question: ScanQuestion;
+  }) => ScanAnswer | null | undefined;
   readonly stop: (argument: null) => null;
 };

@@ -24,13 +24,16 @@ answerCalls<DeviceMethods>(
     },
     traffic: () => core.traffic(),
     errors: () => core.errors(),
+    texts: () => core.texts(),
+    trace: ({ channel }) => core.trace(channel),
+    scan: ({ channel, question }) => core.scan(channel, question),
     stop: async () => {
       await core.stop();
       return null;
     },
   },
   {
-    questions: ['traffic', 'errors'],
+    questions: ['traffic', 'errors', 'texts', 'trace', 'scan'],
     onError: (method, error) => log.error('device layer query failed', { method, error: String(error) }),
   },
 );

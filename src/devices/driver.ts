@@ -11,6 +11,51 @@ export interface RawReading {
   readonly index: number;
   readonly raw: number;
   readonly quality: QualityCode;
+  /** A power of ten that the device itself gives: the value is raw × 10^exponent; 0 when absent. */
+  readonly exponent?: number;
+  /** Of a point that holds text. */
+  readonly text?: string;
+}
+
+/** One request and what came back, for whoever commissions the channel. */
+export interface DeviceExchange {
+  /** Wall milliseconds of the answer, and how long it took. */
+  readonly atMs: number;
+  readonly durationMs: number;
+  readonly request: string;
+  /** What the device sent, or why nothing came. */
+  readonly answer: string;
+  readonly result: 'answered' | 'refused' | 'no-answer';
+}
+
+/** What to look for in a device; absent members are the driver's to choose. */
+export interface ScanQuestion {
+  readonly unit?: number;
+  readonly table?: 'holding' | 'input' | 'coil' | 'discrete';
+  readonly from?: number;
+  readonly count?: number;
+}
+
+export interface ScanAnswer {
+  /** Registers, or bits, that answered, and what they held. */
+  readonly registers: readonly {
+    readonly unit: number;
+    readonly table: string;
+    readonly register: number;
+    readonly words: readonly number[];
+  }[];
+  /** Of a device that describes itself. */
+  readonly models: readonly {
+    readonly model: number;
+    readonly name: string | null;
+    readonly register: number;
+    readonly length: number;
+    readonly points: readonly {
+      readonly point: string;
+      readonly unit: string;
+      readonly value: number | string | null;
+    }[];
+  }[];
 }
 
 /** Why a device did not do what it was asked: the exception of the device, or what happened to the connection. */
@@ -36,6 +81,8 @@ export interface DriverContext {
   commandDone(command: TakenCommand, failure: DriverFailure | null): void;
   /** These points could not be read. */
   readFailed(indexes: readonly number[], failure: DriverFailure): void;
+  /** For `channels trace`. */
+  exchanged(exchange: DeviceExchange): void;
   /** The device answered a request, with success or with an exception. */
   answered(what: 'read' | 'write', refused: boolean): void;
 }
@@ -44,5 +91,7 @@ export interface Driver {
   start(): void;
   /** A command may be waiting. */
   wake(): void;
+  /** Reads what a device has, beside the polls; null when the connection ended. Absent where a driver cannot look. */
+  scan?(question: ScanQuestion): Promise<ScanAnswer | null>;
   stop(): Promise<void>;
 }

@@ -19,6 +19,13 @@ export const deviceLimitsSchema = strict({
     [100, 3_600_000],
     'time for which a device refuses every read, or every command, before its channel counts as refusing',
   ),
+  unit_pause_max_ms: limit(
+    60_000,
+    [100, 3_600_000],
+    'longest time for which a silent unit is not asked while other units of its channel answer',
+  ),
+  scan_timeout_ms: limit(60_000, [1000, 600_000], 'time that looking through a device may take'),
+  trace_exchanges: limit(100, [1, 10_000], 'exchanges of each channel that are kept for its trace'),
   mqtt_timeout_ms: limit(
     5000,
     [10, 60_000],

@@ -4,7 +4,7 @@
  */
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import type { Driver } from './driver.ts';
+import type { Driver, ScanAnswer, ScanQuestion } from './driver.ts';
 import type { DeviceLimits } from './limits.ts';
 
 /** The place of one driver. Once it has left, nothing that it still does reaches the tables. */
@@ -27,6 +27,8 @@ export interface RunningChannel {
   start(): void;
   wake(): void;
   failed(error: unknown): void;
+  /** Undefined where its driver cannot look, null where it cannot look now. */
+  scan(question: ScanQuestion): Promise<ScanAnswer | null | undefined>;
   stop(): Promise<void>;
 }
 
@@ -62,6 +64,11 @@ class RestartedChannel implements RunningChannel {
 
   wake(): void {
     return this.#guarded(() => this.#current?.driver.wake());
+  }
+
+  async scan(question: ScanQuestion): Promise<ScanAnswer | null | undefined> {
+    const driver = this.#current?.driver;
+    return driver === undefined ? null : driver.scan?.(question);
   }
 
   async stop(): Promise<void> {

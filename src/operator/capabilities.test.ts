@@ -63,7 +63,7 @@ test('[points §8.1] a command that failed while the list is read is shown with 
     site: tankSite,
     sample: async () => null,
     store: { names: async () => new Map() },
-    devices: { errors: async () => [...errors] },
+    devices: { errors: async () => [...errors], texts: async () => [] },
     engine: {
       ask: async () => {
         await nextTurn();

@@ -17,7 +17,6 @@ import type { Grant } from '../rules/authority.ts';
 import type { OwnerSegment } from '../rules/ownership.ts';
 import type { PointFacts, SiteCatalogue } from '../site/catalogue.ts';
 import type { Site } from '../site/site.ts';
-import { channelEntries } from './channels.ts';
 import { pointResourceId } from './grant-endings.ts';
 import { grantView, type LimitRequest, limitOf, type OverrideRequest, overrideOf } from './grants.ts';
 import { rulesOfPoint } from './point-rules.ts';
@@ -35,7 +34,7 @@ export interface OperatorParts {
   readonly limits: Pick<HistoryLimits, 'trend_timeout_ms'>;
   /** Live values, here or where the process that controls has them; null when they cannot be had. */
   readonly sample: () => Promise<TableSample | null>;
-  readonly devices: Pick<DeviceLayer, 'channels' | 'traffic' | 'errors'>;
+  readonly devices: Pick<DeviceLayer, 'errors' | 'texts'>;
 }
 
 const defaultPageSize = 100;
@@ -53,7 +52,6 @@ export function operatorCapabilities(parts: OperatorParts): HandledCapability[] 
     { descriptor: descriptors.list, resource: listResource, handler: (context) => list(parts, context) },
     { descriptor: descriptors.series, resource: listResource, handler: (context) => series(parts, context) },
     { descriptor: descriptors.rules, resource: listResource, handler: (context) => rules(parts, context) },
-    { descriptor: descriptors.channels, resource: listResource, handler: () => channels(parts) },
     { descriptor: descriptors.override, resource: pointResource, handler: (context) => override(parts, context) },
     { descriptor: descriptors.limit, resource: pointResource, handler: (context) => limit(parts, context) },
     {
@@ -86,11 +84,12 @@ async function list(parts: OperatorParts, { query }: CallContext): Promise<Answe
   const indexes = shown.filter(({ point }) => point.kind === 'action').map(({ point }) => point.index);
   const authority = await authorityOf(parts, indexes);
   // After the results of commands: a failed one never stands without its error.
-  const errors = await parts.devices.errors();
+  const [errors, texts] = await Promise.all([parts.devices.errors(), parts.devices.texts()]);
   const owners = [...(authority?.values() ?? [])].map(({ owner }) => owner);
   const knowledge: PointKnowledge = {
     authority,
     errors: new Map(errors.map((error) => [error.index, error])),
+    texts: new Map(texts.map(({ index, text }) => [index, text])),
     nameOf: await namesOf(parts, owners),
   };
   const totalPages = Math.ceil(found.length / pageSize);
@@ -157,11 +156,6 @@ function anyPoint({ catalogue }: OperatorParts, params: CallContext['params']): 
 
 async function rules(parts: OperatorParts, { params }: CallContext): Promise<Answer> {
   return success(await rulesOfPoint(parts, anyPoint(parts, params), parts.catalogue()));
-}
-
-async function channels({ site, sample, devices }: OperatorParts): Promise<Answer> {
-  const [now, traffic, errors] = await Promise.all([sample(), devices.traffic(), devices.errors()]);
-  return success({ list: channelEntries(site, now, { states: devices.channels(), traffic, errors }) });
 }
 
 function circumstances({ clock }: OperatorParts, context: CallContext) {

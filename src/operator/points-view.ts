@@ -18,6 +18,8 @@ export interface PointFilter {
 /** What is beside the values: errors of devices, and who holds each action point. */
 export interface PointKnowledge {
   readonly errors: ReadonlyMap<number, PointError>;
+  /** What points that hold text say. */
+  readonly texts: ReadonlyMap<number, string>;
   /** Null while no engine answers. */
   readonly authority: ReadonlyMap<number, PointAuthority> | null;
   readonly nameOf: (owner: Named) => string;
@@ -51,7 +53,7 @@ export function pointEntry(
   site: Pick<Site, 'channels' | 'instances'>,
   { point, now }: { readonly point: SitePoint; readonly now: PointValue },
   sample: TableSample | null,
-  { errors, authority, nameOf }: PointKnowledge,
+  { errors, texts, authority, nameOf }: PointKnowledge,
 ) {
   const error = errors.get(point.index);
   const held = point.kind === 'action' ? authority?.get(point.index) : undefined;
@@ -62,7 +64,10 @@ export function pointEntry(
     point: point.id,
     name: point.name,
     unit: point.unit,
-    ...now,
+    value: now.value,
+    text: texts.get(point.index) ?? null,
+    quality: texts.has(point.index) && now.quality === 'bad' ? ('good' as const) : now.quality,
+    observed_at: now.observed_at,
     channel: site.channels[point.channel]?.id ?? '',
     channel_state: sample?.online[point.channel] === true ? 'online' : 'offline',
     sign_convention: point.signConvention ?? null,

@@ -9,6 +9,7 @@ import { notFinite, parseYaml, YamlError, type YamlFile } from '../base/yaml.ts'
 import type { Parameter, PointKind, PointRef, RegisterFacts } from './catalogue.ts';
 import { isTimeZone } from './local-time.ts';
 import { type Address, type Channel, driverNames, protocolOf } from './protocol/index.ts';
+import { milliseconds } from './protocol/protocol.ts';
 import { readSiteAlarms, type SiteAlarm, siteAlarmsSchema } from './site-alarms.ts';
 import { readStandingLimits, type StandingLimit, standingLimitsSchema } from './standing-limits.ts';
 
@@ -45,6 +46,7 @@ const pointSchema = strict({
   address: Type.Optional(Type.Object({})),
   sign_convention: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
   record: Type.Optional(Type.Boolean()),
+  poll_interval_ms: Type.Optional(milliseconds(10, 3_600_000)),
   max_age_ms: Type.Optional(positiveMs),
   max_writes_per_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 60_000 })),
   safe_value: Type.Optional(finite),
@@ -101,8 +103,12 @@ export interface SitePoint {
   readonly channel: number;
   /** Undefined on channels whose points have none. */
   readonly address: Address | undefined;
+  /** It holds text: its value is never a number. */
+  readonly isText: boolean;
   readonly signConvention: string | undefined;
   readonly record: boolean;
+  /** Undefined where its channel's holds. */
+  readonly pollIntervalMs: number | undefined;
   readonly maxAgeMs: number;
   readonly maxWritesPerMinute: number | undefined;
   readonly safeValue: number | undefined;
@@ -276,9 +282,11 @@ function readPoint(
     invalid: text.invalid ?? [],
     channel: position,
     address,
+    isText: address !== undefined && protocolOf(channel.driver).hasNoNumber?.(address) === true,
     signConvention: text.sign_convention,
     record: text.record ?? false,
-    maxAgeMs: text.max_age_ms ?? protocolOf(channel.driver).defaultMaxAgeMs(channel),
+    pollIntervalMs: text.poll_interval_ms,
+    maxAgeMs: text.max_age_ms ?? protocolOf(channel.driver).defaultMaxAgeMs(channel, text.poll_interval_ms),
     maxWritesPerMinute: text.max_writes_per_minute,
     safeValue: text.safe_value,
     holdMaxMs: text.hold_max_ms,
@@ -333,6 +341,8 @@ function checkNumbers(
 
 function readAddress(text: PointText, channel: Channel, fault: PointFault): Address | undefined {
   const protocol = protocolOf(channel.driver);
+  if (text.poll_interval_ms !== undefined && protocol.polled !== true)
+    fault('poll_interval_ms', `points of a ${channel.driver} channel are not polled`);
   if (protocol.address === null) {
     if (text.address !== undefined) fault('address', `points of a ${channel.driver} channel have no address`);
     return undefined;
@@ -347,6 +357,8 @@ function readAddress(text: PointText, channel: Channel, fault: PointFault): Addr
     return undefined;
   }
   protocol.checkAddress?.(decoded.value, text.kind, fault);
+  if (text.record === true && protocol.hasNoNumber?.(decoded.value) === true)
+    fault('record', 'text is not recorded: recorded history holds numbers');
   return decoded.value;
 }
 

@@ -86,6 +86,8 @@ describe('[platform §8] the tools', () => {
       'automation_alarm_history',
       'automation_alarm_list',
       'automation_channel_list',
+      'automation_channel_scan',
+      'automation_channel_trace',
       'automation_instance_list',
       'automation_point_list',
       'automation_point_overrides',

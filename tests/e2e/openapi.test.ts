@@ -101,6 +101,8 @@ describe('[platform §2.5] the examples', () => {
       'automation.rule.template-diff',
       'automation.rule.template-update',
       'automation.point.release',
+      'automation.channel.trace',
+      'automation.channel.scan',
       'audit.checkpoint.read',
       'audit.event.proof',
       'audit.log.consistency',

@@ -71,6 +71,8 @@ const operator = [
   `GET ${rules}/points/:instance/:point_type/:point/series`,
   `GET ${rules}/points/:instance/:point_type/:point/rules`,
   `GET ${rules}/channels`,
+  `GET ${rules}/channels/:channel/trace`,
+  `GET ${rules}/channels/:channel/scan`,
   `GET ${rules}/points/:instance/action/:point/ownership`,
   `POST ${rules}/points/:instance/action/:point/override`,
   `POST ${rules}/points/:instance/action/:point/limit`,

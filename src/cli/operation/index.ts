@@ -2,6 +2,7 @@
 import { alarmCommands } from './alarms.ts';
 import { auditProofCommands } from './audit-proofs.ts';
 import { auditSearch } from './audit-search.ts';
+import { channelCommands } from './channels.ts';
 import { instances } from './instances.ts';
 import type { OperationCommand } from './operation-command.ts';
 import { parameterCommands } from './parameters.ts';
@@ -16,6 +17,7 @@ export const operationCommands: readonly OperationCommand[] = [
   ...schedulerCommands,
   instances,
   ...pointCommands,
+  ...channelCommands,
   ...alarmCommands,
   ...parameterCommands,
   auditSearch,

@@ -52,22 +52,6 @@ const grantColumns: readonly Column<Grant>[] = [
   { title: 'REASON', cell: (grant) => grant.reason },
 ];
 
-type Channel = Static<(typeof points)['channels']['answer']>['data']['list'][number];
-
-const channelColumns: readonly Column<Channel>[] = [
-  { title: 'CHANNEL', cell: ({ channel }) => channel },
-  { title: 'DRIVER', cell: ({ driver }) => driver },
-  { title: 'STATE', cell: ({ state }) => state, paint: ({ state }) => (state === 'online' ? undefined : 'yellow') },
-  { title: 'POINTS', cell: ({ points: count }) => count, align: 'right' },
-  { title: 'LAST READING', cell: ({ last_reading_at: at }) => at },
-  { title: 'READ', cell: ({ traffic }) => traffic?.read, align: 'right' },
-  { title: 'UNREAD', cell: ({ traffic }) => traffic?.unread, align: 'right' },
-  { title: 'SENT', cell: ({ traffic }) => traffic?.sent, align: 'right' },
-  { title: 'FAILED', cell: ({ traffic }) => traffic?.failed, align: 'right' },
-  { title: 'DROPPED', cell: ({ traffic }) => traffic?.dropped, align: 'right' },
-  { title: 'LAST ERROR', cell: ({ last_error: error }) => error?.message },
-];
-
 const bounds = ({ min, max }: Readonly<Record<string, unknown>>): string =>
   [min, max].map((each) => (typeof each === 'number' ? String(each) : '')).join('..');
 
@@ -119,11 +103,6 @@ export const pointCommands = [
         ],
       );
     },
-  }),
-  operationCommand('channels list', points.channels, {
-    description: 'channels with their state, counters and last error',
-    watch: true,
-    print: (terminal, { data }) => printTable(terminal, channelColumns, data.list),
   }),
   operationCommand('points override', points.override, {
     description: 'hold an action point at a value for a time, above all rules',

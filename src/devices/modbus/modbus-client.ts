@@ -1,17 +1,21 @@
 /**
- * One Modbus TCP connection: one request in flight, each with a deadline. Frames that answer no open request (late,
+ * One Modbus connection: one request in flight, each with a deadline. Frames that answer no open request (late,
  * doubled) are dropped; bytes that are not Modbus, a wrong answer and a missing one end the connection.
  */
 import { Socket } from 'node:net';
 import type { Clock, Timer } from '../../base/clock.ts';
-import { answerTo, type ModbusAnswer, type ModbusRequest, requestFrame, takeFrames } from './modbus-frame.ts';
+import { type Asked, type FramingName, framings } from './framing.ts';
+import { answerTo, type ModbusAnswer, type ModbusRequest } from './modbus-frame.ts';
+
+/** Asks a unit; null when the connection ended instead of an answer. */
+export type AskUnit = (unit: number, request: ModbusRequest) => Promise<ModbusAnswer | null>;
 
 export interface ModbusPlace {
   readonly host: string;
   readonly port: number;
-  readonly unit_id: number;
   /** Of the connection, and of each answer. */
   readonly timeout_ms: number;
+  readonly framing?: FramingName;
 }
 
 /** The transport: a TCP socket, or a simulated one. */
@@ -50,13 +54,11 @@ const openTcp: OpenWire = ({ host, port }, events) => {
 
 export interface ModbusEvents {
   connected(): void;
-  /** Once, after `connected` or instead of it. */
-  ended(reason: string | null): void;
+  /** Once, after `connected` or instead of it. `badUnit` was asked and said nothing in time, or what is no answer. */
+  ended(reason: string | null, badUnit: number | null): void;
 }
 
-interface Open {
-  readonly transaction: number;
-  readonly request: ModbusRequest;
+interface Open extends Asked {
   readonly deadline: Timer;
   readonly settle: (answer: ModbusAnswer | null) => void;
 }
@@ -67,14 +69,17 @@ export class ModbusClient {
   readonly #place: ModbusPlace;
   readonly #clock: Clock;
   readonly #wire: ModbusWire;
+  readonly #framing;
   #open: Open | undefined;
   #received: Buffer = Buffer.alloc(0);
   #transaction = 0;
   #reason: string | null = null;
+  #badUnit: number | null = null;
 
   constructor(place: ModbusPlace, clock: Clock, events: ModbusEvents, open: OpenWire = openTcp) {
     this.#place = place;
     this.#clock = clock;
+    this.#framing = framings[place.framing ?? 'tcp'];
     const deadline = clock.after(place.timeout_ms, () => this.end('no connection in time'));
     this.#wire = open(place, {
       connected() {
@@ -86,7 +91,7 @@ export class ModbusClient {
       closed: () => {
         deadline.cancel();
         this.#settle(null);
-        events.ended(this.#reason);
+        events.ended(this.#reason, this.#badUnit);
       },
     });
   }
@@ -96,41 +101,38 @@ export class ModbusClient {
   }
 
   /** The device's answer; null when there was none, and then the connection has ended. */
-  request(request: ModbusRequest): Promise<ModbusAnswer | null> {
+  request(unit: number, request: ModbusRequest): Promise<ModbusAnswer | null> {
     if (this.#open !== undefined) throw new Error('a Modbus request is in flight already');
     if (!this.isOpen) return Promise.resolve(null);
     this.#transaction = (this.#transaction + 1) % transactions;
     const transaction = this.#transaction;
     return new Promise((settle) => {
       const deadline = this.#clock.after(this.#place.timeout_ms, () => this.end('no answer in time'));
-      this.#open = { transaction, request, deadline, settle };
-      this.#wire.write(requestFrame(transaction, this.#place.unit_id, request));
+      this.#open = { transaction, unit, request, deadline, settle };
+      this.#wire.write(this.#framing.frame(this.#open));
     });
   }
 
   end(reason: string): void {
     this.#reason ??= reason;
+    this.#badUnit = this.#open?.unit ?? null;
     this.#settle(null);
     this.#wire.destroy();
   }
 
   #take(chunk: Buffer): void {
-    const taken = takeFrames(this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]));
+    const open = this.#open;
+    const stream = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
+    const taken = this.#framing.take(stream, open);
     if (taken === null) {
-      this.end('the answer is not Modbus TCP');
+      this.end(`the answer is not Modbus ${(this.#place.framing ?? 'tcp').toUpperCase()}`);
       return;
     }
     this.#received = taken.rest;
-    for (const { transaction, unit, pdu } of taken.frames) {
-      const open = this.#open;
-      if (open === undefined || transaction !== open.transaction || unit !== this.#place.unit_id) continue;
-      const answer = answerTo(open.request, pdu);
-      if (answer === null) {
-        this.end('the answer does not fit the request');
-        return;
-      }
-      this.#settle(answer);
-    }
+    if (open === undefined || taken.pdu === undefined) return;
+    const answer = answerTo(open.request, taken.pdu);
+    if (answer === null) this.end('the answer does not fit the request');
+    else this.#settle(answer);
   }
 
   #settle(answer: ModbusAnswer | null): void {

@@ -1,11 +1,21 @@
-/** Modbus registers: types, word order, and requests that read neighbours together [points §3.1]. */
+/** Modbus registers to values and back [points §3.1]: types, the order of registers and bytes, bits, text, scales. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { registersOf } from '../../site/protocol/modbus-raw.ts';
-import type { ModbusAddress } from '../../site/protocol/modbus-tcp.ts';
-import { decodeRegisters, encodeRegisters, pollBlocks } from './modbus-codec.ts';
+import { type ModbusType, registersTaken } from '../../site/protocol/modbus-raw.ts';
+import { decodeRegisters, decodeText, type Encoding, encodeRegisters, exponentOf, scaledBy } from './modbus-codec.ts';
 
 const bytes = (hex: string): Buffer => Buffer.from(hex.replaceAll(' ', ''), 'hex');
+
+type Order = Encoding['wordOrder'];
+
+const encoded = (type: ModbusType, wordOrder: Order = 'big', more: Partial<Encoding> = {}): Encoding => ({
+  type,
+  length: registersTaken({ type, ...more }),
+  wordOrder,
+  byteOrder: 'big',
+  bit: undefined,
+  ...more,
+});
 
 describe('[points §3.1] register types and word order', () => {
   test.each([
@@ -19,9 +29,13 @@ describe('[points §3.1] register types and word order', () => {
     ['float32', 'little', '0000 422a', 42.5],
     ['float64', 'big', '4045 4000 0000 0000', 42.5],
     ['float64', 'little', '0000 0000 4000 4045', 42.5],
+    ['int64', 'big', 'ffff ffff fffe 7960', -100_000],
+    ['int64', 'little', '7960 fffe ffff ffff', -100_000],
+    ['uint64', 'big', '0000 0001 0000 0000', 4_294_967_296],
+    ['uint64', 'little', '0000 0000 0001 0000', 4_294_967_296],
   ] as const)('%s %s: %s is %d', (type, order, hex, value) => {
-    expect(decodeRegisters(bytes(hex), type, order)).toBe(value);
-    expect(encodeRegisters(value, type, order)?.toString('hex')).toBe(hex.replaceAll(' ', ''));
+    expect(decodeRegisters(bytes(hex), encoded(type, order))).toBe(value);
+    expect(encodeRegisters(value, encoded(type, order))?.toString('hex')).toBe(hex.replaceAll(' ', ''));
   });
 
   test.each([
@@ -31,24 +45,27 @@ describe('[points §3.1] register types and word order', () => {
     ['uint16', 0, -1],
     ['int32', 2_147_483_647, 2_147_483_648],
     ['uint32', 4_294_967_295, 4_294_967_296],
+    ['int64', Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER + 1],
+    ['uint64', Number.MAX_SAFE_INTEGER, -1],
+    ['bitfield', 65_535, 65_536],
     ['float32', 3.4e38, 3.5e38],
   ] as const)('%s takes %d and not %d', (type, inside, outside) => {
-    expect(encodeRegisters(inside, type, 'big')).not.toBeNull();
-    expect(encodeRegisters(outside, type, 'big')).toBeNull();
+    expect(encodeRegisters(inside, encoded(type))).not.toBeNull();
+    expect(encodeRegisters(outside, encoded(type))).toBeNull();
   });
 
   test('a value that is not finite fits no register', () => {
     for (const type of ['int16', 'uint16', 'int32', 'uint32', 'float32', 'float64'] as const) {
       for (const value of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])
-        expect(encodeRegisters(value, type, 'big')).toBeNull();
+        expect(encodeRegisters(value, encoded(type))).toBeNull();
     }
   });
 
   test('what is written is read back: the nearest integer, or the float itself', () => {
     const order = fc.constantFrom('big' as const, 'little' as const);
     const read = (value: number, type: 'int16' | 'int32' | 'float32' | 'float64', words: 'big' | 'little') => {
-      const encoded = encodeRegisters(value, type, words);
-      return encoded === null ? null : decodeRegisters(encoded, type, words);
+      const registers = encodeRegisters(value, encoded(type, words));
+      return registers === null ? null : decodeRegisters(registers, encoded(type, words));
     };
     const double = fc.double({ noNaN: true, noDefaultInfinity: true });
     fc.assert(fc.property(double, order, (value, words) => Object.is(read(value, 'float64', words), value)));
@@ -68,77 +85,53 @@ describe('[points §3.1] register types and word order', () => {
   });
 });
 
-describe('[points §3.1] requests that read neighbours together', () => {
-  const item = (index: number, table: ModbusAddress['table'], register: number, type: ModbusAddress['type']) => ({
-    index,
-    address: { table, register, type },
+describe('[points §3.1] bytes, bits, text and scales', () => {
+  test.each([
+    ['uint16', 'big', '38ff', 65_336],
+    ['int32', 'big', 'feff 6079', -100_000],
+    ['int32', 'little', '6079 feff', -100_000],
+    ['float32', 'little', '0000 2a42', 42.5],
+  ] as const)('%s, words %s, bytes within a word swapped: %s is %d', (type, order, hex, value) => {
+    const swapped = encoded(type, order, { byteOrder: 'little' });
+    expect(decodeRegisters(bytes(hex), swapped)).toBe(value);
+    expect(encodeRegisters(value, swapped)?.toString('hex')).toBe(hex.replaceAll(' ', ''));
   });
 
-  test('adjacent registers are one request; a gap or another table is another', () => {
-    const blocks = pollBlocks([
-      item(0, 'holding', 2, 'float32'),
-      item(1, 'holding', 0, 'float32'),
-      item(2, 'holding', 4, 'int16'),
-      item(3, 'holding', 6, 'int16'),
-      item(4, 'input', 5, 'int16'),
-      item(5, 'coil', 5, 'bool'),
-      item(6, 'coil', 6, 'bool'),
-    ]);
+  test('a bit of a register, the lowest is 0 and the highest 15', () => {
+    const bits = Array.from({ length: 16 }, (_, bit) =>
+      decodeRegisters(bytes('8005'), encoded('uint16', 'big', { bit })),
+    );
+    expect(bits).toEqual([1, 0, 1, ...Array(12).fill(0), 1]);
+  });
+
+  test('a bit field of three registers is a whole number of 48 bits', () => {
+    expect(decodeRegisters(bytes('ffff ffff ffff'), encoded('bitfield', 'big', { length: 3 }))).toBe(2 ** 48 - 1);
+    expect(encodeRegisters(2 ** 48 - 1, encoded('bitfield', 'big', { length: 3 }))?.toString('hex')).toBe(
+      'f'.repeat(12),
+    );
+    expect(encodeRegisters(2 ** 48, encoded('bitfield', 'big', { length: 3 }))).toBeNull();
+  });
+
+  test('text ends at the first NUL and has no blanks around it; it is no number', () => {
+    const text = encoded('string', 'big', { length: 4 });
+    expect(decodeText(Buffer.from('SMA \0\0ab'), text)).toBe('SMA');
+    expect(decodeText(Buffer.from('  PAC2200'), text)).toBe('PAC2200');
+    expect(decodeText(Buffer.from('MS A'), { ...text, byteOrder: 'little' })).toBe('SMA');
+    expect(decodeRegisters(Buffer.from('12345678'), text)).toBeNaN();
+    expect(encodeRegisters(1, text)).toBeNull();
+  });
+
+  test('a power of ten is applied with one rounding, and what makes no sense is none', () => {
+    expect([scaledBy(123, -1), scaledBy(-7, 3), scaledBy(5, 0), scaledBy(1, -2)]).toEqual([12.3, -7000, 5, 0.01]);
     expect(
-      blocks.map(({ table, start, count, items }) => [table, start, count, items.map(({ index }) => index)]),
-    ).toEqual([
-      ['coil', 5, 2, [5, 6]],
-      ['holding', 0, 5, [1, 0, 2]],
-      ['holding', 6, 1, [3]],
-      ['input', 5, 1, [4]],
-    ]);
-  });
-
-  test('125 registers are one request, 126 are two; 2000 bits are one, 2001 are two', () => {
-    const registers = (count: number) => Array.from({ length: count }, (_, at) => item(at, 'holding', at, 'int16'));
-    const bits = (count: number) => Array.from({ length: count }, (_, at) => item(at, 'coil', at, 'bool'));
-    expect(pollBlocks(registers(125)).map(({ count }) => count)).toEqual([125]);
-    expect(pollBlocks(registers(126)).map(({ count }) => count)).toEqual([125, 1]);
-    expect(pollBlocks(bits(2000)).map(({ count }) => count)).toEqual([2000]);
-    expect(pollBlocks(bits(2001)).map(({ count }) => count)).toEqual([2000, 1]);
-  });
-
-  test('a value is never cut in two: 124 registers and a float are two requests', () => {
-    const items = [
-      ...Array.from({ length: 124 }, (_, at) => item(at, 'input', at, 'int16')),
-      item(124, 'input', 124, 'float32'),
-    ];
-    expect(pollBlocks(items).map(({ start, count }) => [start, count])).toEqual([
-      [0, 124],
-      [124, 2],
-    ]);
-  });
-
-  test('whatever the points are: each is read once, whole, within the bounds, and nothing is read for nobody', () => {
-    const address = fc.record({
-      table: fc.constantFrom('holding' as const, 'input' as const),
-      register: fc.nat({ max: 300 }),
-      type: fc.constantFrom('int16' as const, 'uint32' as const, 'float32' as const, 'float64' as const),
-    });
+      ['0000', 'fffe', '000a', 'fff6', '000b', 'fff5', '8000', 'ffff'].map((hex) => exponentOf(bytes(hex))),
+    ).toEqual([0, -2, 10, -10, null, null, null, -1]);
     fc.assert(
-      fc.property(fc.array(address, { maxLength: 200 }), (addresses) => {
-        const items = addresses.map((given, index) => ({ index, address: given }));
-        const blocks = pollBlocks(items);
-        expect(blocks.flatMap((block) => block.items.map(({ index }) => index)).toSorted((a, b) => a - b)).toEqual(
-          items.map(({ index }) => index),
-        );
-        for (const { table, start, count, items: inside } of blocks) {
-          expect(count).toBeLessThanOrEqual(125);
-          const wanted = new Set<number>();
-          for (const { address: one } of inside) {
-            expect(one.table).toBe(table);
-            expect(one.register).toBeGreaterThanOrEqual(start);
-            expect(one.register + registersOf[one.type]).toBeLessThanOrEqual(start + count);
-            for (let at = 0; at < registersOf[one.type]; at++) wanted.add(one.register + at);
-          }
-          expect(wanted.size).toBe(count);
-        }
-      }),
+      fc.property(
+        fc.integer({ min: -32_768, max: 32_767 }),
+        fc.integer({ min: -10, max: 10 }),
+        (raw, exponent) => Math.round(scaledBy(scaledBy(raw, exponent), -exponent)) === raw,
+      ),
     );
   });
 });

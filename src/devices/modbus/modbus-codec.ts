@@ -1,43 +1,71 @@
-/** Modbus registers to numbers and back: types, word order, and which registers to read together. */
-import { rawRangeOf, registersOf } from '../../site/protocol/modbus-raw.ts';
-import type { ModbusAddress, ModbusChannel } from '../../site/protocol/modbus-tcp.ts';
+/** Modbus registers to values and back [points §3.1]: types, the order of registers and bytes, bits, text. */
+import { type ModbusType, rawRangeIn } from '../../site/protocol/modbus-raw.ts';
 
-type WordOrder = ModbusChannel['word_order'];
-type RegisterType = Exclude<ModbusAddress['type'], 'bool'>;
+type Order = 'big' | 'little';
 
-/** Bytes within a register are big-endian by the protocol; `little` puts the least significant register first. */
-function ordered(bytes: Buffer, order: WordOrder): Buffer {
-  if (order === 'big') return bytes;
-  const result = Buffer.alloc(bytes.length);
-  for (let at = 0; at < bytes.length; at += 2) bytes.copy(result, bytes.length - at - 2, at, at + 2);
-  return result;
+/** How a value stands in its registers. */
+export interface Encoding {
+  readonly type: ModbusType;
+  /** Registers that it takes. */
+  readonly length: number;
+  /** Which register, and which byte of each, is the most significant: the first (`big`) or the last. */
+  readonly wordOrder: Order;
+  readonly byteOrder: Order;
+  /** One bit of the register, 0 the lowest. */
+  readonly bit: number | undefined;
 }
 
-export function decodeRegisters(bytes: Buffer, type: RegisterType, order: WordOrder): number {
-  const data = ordered(bytes, order);
-  switch (type) {
+/** The bytes with the most significant one first, and back. */
+function ordered(bytes: Buffer, { wordOrder, byteOrder }: Pick<Encoding, 'wordOrder' | 'byteOrder'>): Buffer {
+  const result = Buffer.from(bytes);
+  if (wordOrder === 'little')
+    for (let at = 0; at < bytes.length; at += 2) bytes.copy(result, bytes.length - at - 2, at, at + 2);
+  return byteOrder === 'little' ? result.swap16() : result;
+}
+
+/** The number in the registers; NaN for text. */
+export function decodeRegisters(bytes: Buffer, encoding: Encoding): number {
+  const data = ordered(bytes, encoding);
+  if (encoding.bit !== undefined) return (data.readUInt16BE() >> encoding.bit) & 1;
+  switch (encoding.type) {
     case 'int16':
       return data.readInt16BE();
     case 'uint16':
+    case 'bool':
       return data.readUInt16BE();
     case 'int32':
       return data.readInt32BE();
     case 'uint32':
       return data.readUInt32BE();
+    case 'int64':
+      return Number(data.readBigInt64BE());
+    case 'uint64':
+      return Number(data.readBigUInt64BE());
     case 'float32':
       return data.readFloatBE();
     case 'float64':
       return data.readDoubleBE();
+    case 'bitfield':
+      return data.readUIntBE(0, data.length);
+    case 'string':
+      return Number.NaN;
   }
 }
 
+/** The text in the registers, two characters in each, up to the first NUL and without blanks around it. */
+export function decodeText(bytes: Buffer, encoding: Pick<Encoding, 'wordOrder' | 'byteOrder'>): string {
+  const text = ordered(bytes, encoding).toString('utf8');
+  const end = text.indexOf('\0');
+  return (end === -1 ? text : text.slice(0, end)).trim();
+}
+
 /** Null when the value does not fit the registers: no other value is sent in its place. */
-export function encodeRegisters(value: number, type: RegisterType, order: WordOrder): Buffer | null {
-  const range = rawRangeOf[type];
+export function encodeRegisters(value: number, encoding: Encoding): Buffer | null {
+  const range = rawRangeIn(encoding);
   const number = range?.whole === true ? Math.round(value) : value;
   if (!Number.isFinite(number) || (range !== undefined && (number < range.low || number > range.high))) return null;
-  const bytes = Buffer.alloc(registersOf[type] * 2);
-  switch (type) {
+  const bytes = Buffer.alloc(encoding.length * 2);
+  switch (encoding.type) {
     case 'int16':
       bytes.writeInt16BE(number);
       break;
@@ -50,58 +78,39 @@ export function encodeRegisters(value: number, type: RegisterType, order: WordOr
     case 'uint32':
       bytes.writeUInt32BE(number);
       break;
+    case 'int64':
+      bytes.writeBigInt64BE(BigInt(number));
+      break;
+    case 'uint64':
+      bytes.writeBigUInt64BE(BigInt(number));
+      break;
     case 'float32':
       bytes.writeFloatBE(number);
       break;
     case 'float64':
       bytes.writeDoubleBE(number);
       break;
+    case 'bitfield':
+      bytes.writeUIntBE(number, 0, bytes.length);
+      break;
+    // Neither is a value that can be written to whole registers.
+    case 'bool':
+    case 'string':
+      return null;
   }
-  return ordered(bytes, order);
+  return ordered(bytes, encoding);
 }
 
-export interface PollItem {
-  readonly index: number;
-  readonly address: ModbusAddress;
-}
-export interface PollBlock {
-  readonly table: ModbusAddress['table'];
-  readonly start: number;
-  readonly count: number;
-  readonly items: readonly PollItem[];
+/** Largest power of ten that a scale register may hold, either way. */
+const exponentMaximum = 10;
+
+/** The exponent in a scale register; null where it holds none that makes sense, as "not implemented" does not. */
+export function exponentOf(bytes: Buffer): number | null {
+  const exponent = bytes.readInt16BE();
+  return Math.abs(exponent) <= exponentMaximum ? exponent : null;
 }
 
-/** The two halves of a block, in the order of their registers; one item cannot be halved. */
-export function halves(block: PollBlock): PollBlock[] {
-  const middle = Math.ceil(block.items.length / 2);
-  return [block.items.slice(0, middle), block.items.slice(middle)].flatMap((items) => pollBlocks(items));
-}
-
-/** The protocol's bounds of one request. */
-const registersMaximum = 125;
-const bitsMaximum = 2000;
-
-/**
- * Groups points into read requests: same table, no register between them, within the protocol's bounds. Gaps are not
- * read across, because many devices refuse a request that touches a register they do not have.
- */
-export function pollBlocks(items: readonly PollItem[]): PollBlock[] {
-  const sorted = items.toSorted((a, b) =>
-    a.address.table === b.address.table
-      ? a.address.register - b.address.register
-      : a.address.table.localeCompare(b.address.table),
-  );
-  const blocks: { table: ModbusAddress['table']; start: number; count: number; items: PollItem[] }[] = [];
-  for (const item of sorted) {
-    const { table, register, type } = item.address;
-    const end = register + registersOf[type];
-    const last = blocks.at(-1);
-    const maximum = table === 'coil' || table === 'discrete' ? bitsMaximum : registersMaximum;
-    const adjacent = last !== undefined && last.table === table && register <= last.start + last.count;
-    if (adjacent && end - last.start <= maximum) {
-      last.count = Math.max(last.count, end - last.start);
-      last.items.push(item);
-    } else blocks.push({ table, start: register, count: end - register, items: [item] });
-  }
-  return blocks;
+/** raw × 10^exponent, rounded once: 123 at −1 is 12.3. */
+export function scaledBy(raw: number, exponent: number): number {
+  return exponent < 0 ? raw / 10 ** -exponent : raw * 10 ** exponent;
 }

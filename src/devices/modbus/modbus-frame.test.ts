@@ -1,15 +1,7 @@
 /** Modbus TCP frames: known bytes, every request and answer, and any bytes at all. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  answerTo,
-  bitAt,
-  exceptionName,
-  frameOf,
-  type ModbusRequest,
-  requestFrame,
-  takeFrames,
-} from './modbus-frame.ts';
+import { answerTo, bitAt, exceptionName, frameOf, type ModbusRequest, pduOf, takeFrames } from './modbus-frame.ts';
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
 
@@ -33,7 +25,9 @@ describe('[points §3.1] Modbus TCP: the eight function codes', () => {
       '0001 0000 000b 11 10 0001 0002 04 000a 0102',
     ],
   ])('%s, byte by byte as the protocol writes it', (_, request, bytes) => {
-    expect(requestFrame(1, 0x11, request).toString('hex')).toBe(bytes.replaceAll(' ', ''));
+    expect(frameOf({ transaction: 1, unit: 0x11, pdu: pduOf(request) }).toString('hex')).toBe(
+      bytes.replaceAll(' ', ''),
+    );
   });
 
   test('decodes data, confirmations and exceptions, each only for its own request', () => {

@@ -39,10 +39,6 @@ const lengthMaximum = 254;
 const exceptionBit = 0x80;
 const coilOn = 0xff00;
 
-export function requestFrame(transaction: number, unit: number, request: ModbusRequest): Buffer {
-  return frameOf({ transaction, unit, pdu: pduOf(request) });
-}
-
 export function frameOf({ transaction, unit, pdu }: ModbusFrame): Buffer {
   const header = Buffer.alloc(headerBytes);
   header.writeUInt16BE(transaction, 0);
@@ -52,7 +48,8 @@ export function frameOf({ transaction, unit, pdu }: ModbusFrame): Buffer {
   return Buffer.concat([header, pdu]);
 }
 
-function pduOf(request: ModbusRequest): Buffer {
+/** Function code and what follows it. */
+export function pduOf(request: ModbusRequest): Buffer {
   switch (request.code) {
     case 1:
     case 2:
@@ -158,9 +155,12 @@ export function exceptionName(code: number): string {
   return name === undefined ? `exception ${code}` : `exception ${code} (${name})`;
 }
 
-/** Exceptions that say "not now": the request itself may be in order. All others may be about one register of many. */
-const transientExceptions: ReadonlySet<number> = new Set([5, 6, 10, 11]);
+/** A gateway says that the unit behind it does not answer: nothing about what was asked of the unit. */
+const unitExceptions: ReadonlySet<number> = new Set([10, 11]);
+const deviceFailure = 4;
 
-export function isTransient(code: number): boolean {
-  return transientExceptions.has(code);
+/** What an exception to a read says: of the unit as a whole, of this moment, or perhaps of one register among many. */
+export function blameOf(code: number): 'unit' | 'moment' | 'registers' {
+  if (unitExceptions.has(code)) return 'unit';
+  return code === deviceFailure ? 'moment' : 'registers';
 }

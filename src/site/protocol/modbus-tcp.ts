@@ -1,41 +1,116 @@
-/** Modbus TCP in site.yaml [points §3.1]. */
+/** Modbus in site.yaml [points §3.1]: over TCP, or RTU frames over TCP as simple gateways pass them on. */
 import Type, { type Static } from 'typebox';
 import { decoder } from '../../base/decode.ts';
 import { strict } from '../../base/schema.ts';
-import { rawRangeOf, registersOf } from './modbus-raw.ts';
+import { bitfieldRegistersMaximum, rawRangeIn, registersTaken } from './modbus-raw.ts';
 import { identifier, milliseconds, type Protocol } from './protocol.ts';
 
-const modbusTcp = strict({
+/** Registers that one request may read, by the protocol. */
+const registersPerRequest = 125;
+
+const order = Type.Enum(['big', 'little']);
+const unitId = Type.Integer({ minimum: 0, maximum: 255 });
+
+/** What a connection to a Modbus device or gateway takes, whatever is read through it. */
+const modbusConnection = {
   id: identifier,
-  driver: Type.Literal('modbus-tcp'),
   host: Type.String({ minLength: 1, maxLength: 255 }),
   port: Type.Integer({ minimum: 1, maximum: 65_535 }),
-  unit_id: Type.Integer({ minimum: 0, maximum: 255 }),
   poll_interval_ms: milliseconds(10, 3_600_000),
   timeout_ms: milliseconds(10, 60_000),
+  /** Most registers of one request, where the device takes fewer than the protocol allows. */
+  max_registers: Type.Optional(Type.Integer({ minimum: 1, maximum: registersPerRequest })),
+  /** `rtu`: frames with a checksum and no header, for gateways that pass on a serial line as it is. */
+  framing: Type.Optional(Type.Enum(['tcp', 'rtu'])),
+};
+
+const modbusTcp = strict({
+  ...modbusConnection,
+  driver: Type.Literal('modbus-tcp'),
+  unit_id: unitId,
   /** Of values that take more than one register: which of them stands first. */
-  word_order: Type.Enum(['big', 'little']),
+  word_order: order,
 });
 
 const modbusAddress = strict({
   table: Type.Enum(['holding', 'input', 'coil', 'discrete']),
   register: Type.Integer({ minimum: 0, maximum: 65_535 }),
-  type: Type.Enum(['bool', 'int16', 'uint16', 'int32', 'uint32', 'float32', 'float64']),
+  type: Type.Enum([
+    'bool',
+    'int16',
+    'uint16',
+    'int32',
+    'uint32',
+    'int64',
+    'uint64',
+    'float32',
+    'float64',
+    'bitfield',
+    'string',
+  ]),
+  /** Registers of a string or a bit field. */
+  length: Type.Optional(Type.Integer({ minimum: 1, maximum: registersPerRequest })),
+  /** One bit of a register, 0 the lowest. */
+  bit: Type.Optional(Type.Integer({ minimum: 0, maximum: 15 })),
+  /** Where they are not those of the channel. */
+  unit_id: Type.Optional(unitId),
+  word_order: Type.Optional(order),
+  /** Of the bytes within a register; `big` by the protocol. */
+  byte_order: Type.Optional(order),
+  /** A register of the same table that holds a power of ten: the raw value is times that. */
+  scale_from: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535 })),
+  /** `auto`: the function for one register or coil where one is written, the other where more are. */
+  write_function: Type.Optional(Type.Enum(['auto', 'single', 'multiple'])),
 });
 
 export type ModbusChannel = Static<typeof modbusTcp>;
 export type ModbusAddress = Static<typeof modbusAddress>;
 
+type Fault = (field: string, message: string) => void;
+
 export const modbus: Protocol<ModbusChannel, ModbusAddress> = {
   settings: decoder(modbusTcp),
   address: decoder(modbusAddress),
-  defaultMaxAgeMs: ({ poll_interval_ms }) => 5 * poll_interval_ms,
-  rawRange: ({ type }) => rawRangeOf[type],
-  checkAddress({ table, register, type }, kind, fault) {
+  polled: true,
+  defaultMaxAgeMs: ({ poll_interval_ms }, own = poll_interval_ms) => 5 * own,
+  rawRange: (address) => (address.scale_from === undefined ? rawRangeIn(address) : undefined),
+  hasNoNumber: ({ type }) => type === 'string',
+  checkAddress(address, kind, fault) {
+    const { table, register, type, bit, scale_from: scaleFrom } = address;
     const bits = table === 'coil' || table === 'discrete';
-    if (bits !== (type === 'bool')) fault('address/type', 'bool goes with coil and discrete, and only with them');
-    if (kind === 'action' && (table === 'input' || table === 'discrete'))
-      fault('address/table', `${table} registers cannot be written`);
-    if (register + registersOf[type] > 65_536) fault('address/register', 'the value ends behind the last register');
+    if (bits && type !== 'bool') fault('address/type', 'a coil or discrete input is a bool');
+    else if (!bits && type === 'bool' && bit === undefined)
+      fault('address/type', 'bool goes with coil and discrete, and with a bit of a register');
+    checkParts(address, bits, fault);
+    if (kind === 'action') checkWritten(address, bits, fault);
+    if (register + registersTaken(address) > 65_536)
+      fault('address/register', 'the value ends behind the last register');
+    if (scaleFrom !== undefined && (bits || bit !== undefined || type === 'string' || type === 'bitfield'))
+      fault('address/scale_from', 'only a number in registers has a scale');
   },
 };
+
+function checkParts({ type, length, bit, word_order, byte_order }: ModbusAddress, bits: boolean, fault: Fault): void {
+  const isLong = type === 'string' || type === 'bitfield';
+  if (type === 'string' && length === undefined) fault('address/length', 'a string needs its length in registers');
+  if (length !== undefined && !isLong) fault('address/length', `a value of type ${type} has a fixed length`);
+  if (type === 'bitfield' && length !== undefined && length > bitfieldRegistersMaximum)
+    fault('address/length', `a bitfield takes at most ${bitfieldRegistersMaximum} registers`);
+  if (
+    bit !== undefined &&
+    (bits || !(type === 'bool' || type === 'uint16' || (type === 'bitfield' && (length ?? 1) === 1)))
+  )
+    fault('address/bit', 'bit goes with bool, uint16 or a bitfield of one register');
+  if (bits && (word_order ?? byte_order) !== undefined)
+    fault(word_order === undefined ? 'address/byte_order' : 'address/word_order', 'a bit has no order of bytes');
+}
+
+function checkWritten(address: ModbusAddress, bits: boolean, fault: Fault): void {
+  const { table, type, bit, write_function: writeFunction } = address;
+  if (table === 'input' || table === 'discrete') fault('address/table', `${table} registers cannot be written`);
+  if (bit !== undefined)
+    fault('address/bit', 'a single bit of a register cannot be written without writing the others');
+  if (type === 'string') fault('address/type', 'a string cannot be written');
+  if (writeFunction === 'single' && !bits && registersTaken(address) > 1)
+    fault('address/write_function', 'single writes one register, and the value takes more');
+}

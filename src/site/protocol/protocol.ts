@@ -14,11 +14,15 @@ export interface Protocol<Channel extends { readonly driver: string }, Address> 
   settings(value: unknown): Decoded<Channel>;
   /** Null when points of the channel have no address. */
   readonly address: ((value: unknown) => Decoded<Address>) | null;
+  /** True where Setpoint asks for values: a point may then have a `poll_interval_ms` of its own. */
+  readonly polled?: true;
   /** How old a reading may grow when its point does not say [points §2]. */
-  defaultMaxAgeMs(channel: Channel): number;
+  defaultMaxAgeMs(channel: Channel, pollIntervalMs?: number): number;
   checkAddress?(address: Address, kind: PointKind, fault: AddressFault): void;
   /** The raw values that the place can hold; undefined when it holds every number. */
   rawRange?(address: Address): RawRange | undefined;
+  /** True where the address leads to text. */
+  hasNoNumber?(address: Address): boolean;
 }
 
 export const identifier = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$' });

@@ -1,0 +1,47 @@
+/** The two ways in which Modbus goes over TCP [points §3.1]: pure, bytes in, bytes out. */
+import { frameOf, type ModbusRequest, pduOf, takeFrames } from './modbus-frame.ts';
+import { rtuFrame, takeRtuAnswer } from './rtu-frame.ts';
+
+export type FramingName = 'tcp' | 'rtu';
+
+/** A request whose answer has not come. */
+export interface Asked {
+  readonly transaction: number;
+  readonly unit: number;
+  readonly request: ModbusRequest;
+}
+
+export interface Framing {
+  frame(asked: Asked): Buffer;
+  /** The first PDU that answers `asked`, and what is left of the stream; null when the bytes are not of this framing. */
+  take(stream: Buffer, asked: Asked | undefined): { readonly pdu: Buffer | undefined; readonly rest: Buffer } | null;
+}
+
+const nothing: Buffer = Buffer.alloc(0);
+
+/** Frames that answer nothing (late, doubled) are known by their transaction and dropped. */
+const tcp: Framing = {
+  frame: ({ transaction, unit, request }) => frameOf({ transaction, unit, pdu: pduOf(request) }),
+  take(stream, asked) {
+    const taken = takeFrames(stream);
+    if (taken === null) return null;
+    const answer = taken.frames.find(
+      ({ transaction, unit }) => transaction === asked?.transaction && unit === asked.unit,
+    );
+    return { pdu: answer?.pdu, rest: taken.rest };
+  },
+};
+
+/** What comes while nothing is asked is dropped. */
+const rtu: Framing = {
+  frame: ({ unit, request }) => rtuFrame(unit, pduOf(request)),
+  take(stream, asked) {
+    if (asked === undefined) return { pdu: undefined, rest: nothing };
+    const taken = takeRtuAnswer(stream, asked.unit, asked.request);
+    if (taken === null) return null;
+    // Nothing else was asked: whatever follows the answer is a second copy of it.
+    return taken === undefined ? { pdu: undefined, rest: stream } : { pdu: taken.pdu, rest: nothing };
+  },
+};
+
+export const framings: Readonly<Record<FramingName, Framing>> = { tcp, rtu };

@@ -1,0 +1,286 @@
+/** A gateway with many units, and everything that a device can do wrong [points §3.1]; against real TCP on loopback. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { elapsed, type RunningDevices, runDevices } from '../../testing/driver-contract.ts';
+import { type FaultDevice, type Manner, startFaultDevice } from '../../testing/fault-device.ts';
+import type { FramingName } from './framing.ts';
+
+const folders = { configDir: '.', dataDir: '.' };
+let device: FaultDevice | undefined;
+let devices: RunningDevices | undefined;
+
+afterEach(async () => {
+  await devices?.layer.terminate();
+  await device?.close();
+});
+
+interface Started {
+  readonly device: FaultDevice;
+  readonly devices: RunningDevices;
+}
+
+async function start(
+  points: readonly string[],
+  prepare: (device: FaultDevice) => void,
+  channel = '',
+  framing: FramingName = 'tcp',
+): Promise<Started> {
+  device = await startFaultDevice(framing);
+  prepare(device);
+  devices = runDevices(
+    `
+schema: svc.site.v1
+site: { id: s, name: s, timezone: UTC }
+channels:
+  - { id: bus, driver: modbus-tcp, host: 127.0.0.1, port: ${device.port}, unit_id: 1, poll_interval_ms: 50, timeout_ms: 60, word_order: big, framing: ${framing} ${channel} }
+instances:
+  - id: 1
+    name: bus
+    points:
+${points.map((point, at) => `      - { id: ${at + 1}, name: p${at + 1}, unit: kW, channel: bus, ${point} }`).join('\n')}
+`,
+    folders,
+    { trace_exchanges: 10 },
+  );
+  return { device, devices };
+}
+
+const measurement = (address: string, more = ''): string => `kind: measurement, ${more} address: { ${address} }`;
+const unitPoint = (unit: number): string => measurement(`table: holding, register: 0, type: int16, unit_id: ${unit}`);
+
+describe('[points §3.1] a gateway with ten units', () => {
+  const units = Array.from({ length: 10 }, (_, at) => at + 1);
+  const bad: readonly (readonly [string, Manner])[] = [
+    ['dead', { kind: 'dead' }],
+    ['half answers', { kind: 'half' }],
+    ['gateway says no path', { kind: 'exception', code: 10 }],
+    ['gateway says no answer', { kind: 'exception', code: 11 }],
+    ['illegal address', { kind: 'exception', code: 2 }],
+    ['an unknown exception', { kind: 'exception', code: 200 }],
+    ['nonsense', { kind: 'nonsense', bytes: Buffer.from('HTTP/1.1 400 Bad Request') }],
+  ];
+
+  test.each(bad)('three units are bad (%s): the others are read as often as without them', async (_, manner) => {
+    const running = await start(units.map(unitPoint), (given) => {
+      for (const unit of units) given.bank(unit).set('holding', 0, unit * 10);
+    });
+    const healthy = [1, 2, 4, 5, 7, 8, 10];
+    const counted = async (): Promise<number> => {
+      const before = healthy.reduce((sum, unit) => sum + running.device.requests(unit), 0);
+      await elapsed(600);
+      return healthy.reduce((sum, unit) => sum + running.device.requests(unit), 0) - before;
+    };
+    await expect.poll(() => running.devices.value(9)).toBe(100);
+    const alone = await counted();
+    for (const unit of [3, 6, 9]) running.device.manner(unit, manner);
+    await expect.poll(() => [2, 5, 8].map(running.devices.value), { timeout: 5000 }).toEqual([null, null, null]);
+    const beside = await counted();
+    expect(beside).toBeGreaterThan(alone * 0.8);
+    expect(healthy.map((unit) => running.devices.value(unit - 1))).toEqual(healthy.map((unit) => unit * 10));
+    const reasons = (await running.devices.layer.errors()).flatMap(({ index, message }) =>
+      index === 2 ? message : [],
+    );
+    expect(reasons).toEqual([expect.stringMatching(/unit 3 does not answer|exception|not Modbus/)]);
+    // It comes back when it does.
+    for (const unit of [3, 6, 9]) running.device.manner(unit, { kind: 'well' });
+    await expect.poll(() => running.devices.value(2), { timeout: 10_000 }).toBe(30);
+  });
+
+  test('every exception code from 0 to 255 is a refusal and nothing more: the other unit never misses a poll', async () => {
+    const running = await start([unitPoint(1), unitPoint(2)], (given) => {
+      for (const unit of [1, 2]) given.bank(unit).set('holding', 0, unit);
+    });
+    await expect.poll(() => running.devices.value(1)).toBe(2);
+    for (let code = 0; code < 256; code++) {
+      running.device.manner(1, { kind: 'exception', code });
+      const before = running.device.requests(2);
+      await expect.poll(() => running.device.requests(2), { interval: 5 }).toBeGreaterThan(before);
+      expect(running.devices.value(1)).toBe(2);
+    }
+    expect(running.device.connections()).toBe(1);
+  });
+
+  test('a command to a silent unit fails at once and says why', async () => {
+    const action = 'kind: action, address: { table: holding, register: 0, type: int16, unit_id: 2 }';
+    const running = await start([unitPoint(1), action], (given) => {
+      for (const unit of [1, 2]) given.bank(unit).set('holding', 0, 0);
+      given.manner(2, { kind: 'dead' });
+    });
+    await expect.poll(async () => (await running.devices.layer.errors()).length, { timeout: 3000 }).toBe(1);
+    const before = running.device.requests(2);
+    expect(running.devices.command(1, 5)).toBe('accepted');
+    await expect.poll(async () => (await running.devices.layer.counts()).failed).toBe(1);
+    expect((await running.devices.layer.errors()).map(({ message }) => message)).toEqual(['unit 2 does not answer']);
+    expect(running.device.requests(2)).toBe(before);
+  });
+});
+
+describe.each(['tcp', 'rtu'] as const)('[points §3.1] framing %s', (framing) => {
+  test('values arrive whole, split and doubled; a command is written', async () => {
+    const action = 'kind: action, address: { table: holding, register: 10, type: int32 }';
+    const running = await start(
+      [unitPoint(1), action],
+      (given) => {
+        given.bank(1).set('holding', 0, 7);
+        for (const register of [10, 11]) given.bank(1).set('holding', register, 0);
+      },
+      '',
+      framing,
+    );
+    for (const manner of ['well', 'split', 'doubled', 'well'] as const) {
+      running.device.manner(1, { kind: manner });
+      const value = 7 + manner.length;
+      running.device.bank(1).set('holding', 0, value);
+      await expect.poll(() => running.devices.value(0), { timeout: 3000 }).toBe(value);
+    }
+    expect(running.devices.command(1, -70_000)).toBe('accepted');
+    await expect.poll(() => [10, 11].map((at) => running.device.bank(1).get('holding', at))).toEqual([0xfffe, 0xee90]);
+  });
+});
+
+describe('[points §3.1] values', () => {
+  test('64 bits, bytes swapped, bits, fields, text, sentinels and scale registers', async () => {
+    const running = await start(
+      [
+        measurement('table: holding, register: 0, type: uint64', 'scale: 0.001,'),
+        measurement('table: holding, register: 4, type: float32, byte_order: little'),
+        measurement('table: holding, register: 6, type: bool, bit: 2'),
+        measurement('table: holding, register: 6, type: bitfield'),
+        measurement('table: holding, register: 7, type: string, length: 4'),
+        measurement('table: holding, register: 20, type: int16, scale_from: 22', 'invalid: [-32768],'),
+        measurement('table: holding, register: 21, type: int16, scale_from: 23'),
+        measurement('table: holding, register: 20, type: int16', 'invalid: [-32768],'),
+      ],
+      (given) => {
+        const words = Buffer.concat([
+          Buffer.from('0000000200000000', 'hex'),
+          Buffer.from('2a420000', 'hex').swap16().swap16(),
+          Buffer.from('0006', 'hex'),
+          Buffer.from('SMA\0\0\0\0\0'),
+        ]);
+        for (let at = 0; at < words.length; at += 2) given.bank(1).set('holding', at / 2, words.readUInt16BE(at));
+        for (const [register, value] of [
+          [20, 123],
+          [21, 5],
+          [22, 0xffff],
+          [23, 0x8000],
+        ] as const)
+          given.bank(1).set('holding', register, value);
+      },
+    );
+    await expect.poll(() => running.devices.value(0)).toBeCloseTo(8_589_934.592);
+    await expect
+      .poll(() => [1, 2, 3, 4, 5, 6, 7].map(running.devices.value))
+      .toEqual([42.5, 1, 6, null, 12.3, null, 123]);
+    expect(await running.devices.layer.texts()).toEqual([{ index: 4, text: 'SMA' }]);
+    expect((await running.devices.layer.errors()).map(({ index, message }) => [index, message])).toEqual([
+      [6, 'its scale register 23 holds no power of ten, or was not read'],
+    ]);
+    // The device changes its scale: the value follows in the same poll. And it says that it has none.
+    running.device.bank(1).set('holding', 22, 1);
+    await expect.poll(() => running.devices.value(5)).toBe(1230);
+    running.device.bank(1).set('holding', 20, 0x8000);
+    await expect.poll(() => [running.devices.value(5), running.devices.value(7)]).toEqual([null, null]);
+  });
+
+  test('write functions: one register or coil singly or as many of one, and the scale register goes the other way', async () => {
+    const action = (address: string): string => `kind: action, address: { ${address} }`;
+    const running = await start(
+      [
+        action('table: holding, register: 0, type: int16'),
+        action('table: holding, register: 1, type: int16, write_function: multiple'),
+        action('table: coil, register: 2, type: bool, write_function: multiple'),
+        action('table: holding, register: 3, type: int16, scale_from: 4'),
+      ],
+      (given) => {
+        for (const register of [0, 1, 3]) given.bank(1).set('holding', register, 0);
+        given.bank(1).set('holding', 4, 0xfffe);
+        given.bank(1).set('coil', 2, 0);
+      },
+    );
+    await running.devices.online();
+    await expect.poll(() => running.devices.value(3)).toBe(0);
+    for (const [index, value] of [
+      [0, 5],
+      [1, 6],
+      [2, 1],
+      [3, 12.34],
+    ] as const) {
+      expect(running.devices.command(index, value)).toBe('accepted');
+      await expect.poll(() => running.devices.value(index)).toBe(value);
+    }
+    expect(running.device.writes.map(({ code, start: at }) => [code, at])).toEqual([
+      [6, 0],
+      [16, 1],
+      [15, 2],
+      [6, 3],
+    ]);
+    expect(running.device.bank(1).get('holding', 3)).toBe(1234);
+  });
+
+  test('points with an interval of their own are read at it', async () => {
+    const running = await start(
+      [unitPoint(1), `${measurement('table: holding, register: 0, type: int16, unit_id: 2')}, poll_interval_ms: 400`],
+      (given) => {
+        for (const unit of [1, 2]) given.bank(unit).set('holding', 0, unit);
+      },
+    );
+    await expect.poll(() => running.devices.value(1)).toBe(2);
+    await elapsed(1200);
+    expect(running.device.requests(1)).toBeGreaterThan(running.device.requests(2) * 3);
+    expect(running.devices.site.points.map(({ maxAgeMs }) => maxAgeMs)).toEqual([250, 2000]);
+  });
+
+  test('max_registers: no request reads more', async () => {
+    const running = await start(
+      Array.from({ length: 20 }, (_, at) => measurement(`table: holding, register: ${at}, type: int16`)),
+      (given) => {
+        for (let at = 0; at < 20; at++) given.bank(1).set('holding', at, at);
+      },
+      ', max_registers: 8',
+    );
+    await expect.poll(() => running.devices.value(19)).toBe(19);
+    const trace = await running.devices.layer.trace(0);
+    expect(trace?.exchanges.slice(0, 3).map(({ request }) => request)).toEqual([
+      'read holding 0..7 of unit 1',
+      'read holding 8..15 of unit 1',
+      'read holding 16..19 of unit 1',
+    ]);
+  });
+});
+
+describe('[points §8.6] trace and scan', () => {
+  test('the newest exchanges with their raw words, and how many there were', async () => {
+    const running = await start([unitPoint(1)], (given) => given.bank(1).set('holding', 0, 0x12ab));
+    await expect.poll(() => running.devices.value(0)).toBe(0x12ab);
+    const trace = await running.devices.layer.trace(0);
+    expect(trace?.exchanges[0]).toMatchObject({
+      request: 'read holding 0 of unit 1',
+      answer: '12ab',
+      result: 'answered',
+    });
+    running.device.manner(1, { kind: 'exception', code: 3 });
+    await expect.poll(async () => (await running.devices.layer.trace(0))?.counts.refused).toBeGreaterThan(0);
+    await elapsed(700);
+    const later = await running.devices.layer.trace(0);
+    expect(later?.exchanges).toHaveLength(10);
+    expect(later?.exchanges.at(-1)).toMatchObject({ answer: 'exception 3 (illegal data value)', result: 'refused' });
+  });
+
+  test('a scan finds what answers, between the polls, and leaves the rest', async () => {
+    const running = await start([unitPoint(1)], (given) => {
+      for (const register of [0, 40, 41, 99]) given.bank(1).set('holding', register, register);
+      given.bank(4).set('input', 7, 77);
+    });
+    await running.devices.online();
+    const found = await running.devices.layer.scan(0, { from: 0, count: 100 });
+    expect(found?.registers.map(({ register, words }) => [register, ...words])).toEqual([
+      [0, 0],
+      [40, 40],
+      [41, 41],
+      [99, 99],
+    ]);
+    const other = await running.devices.layer.scan(0, { unit: 4, table: 'input', from: 0, count: 10 });
+    expect(other?.registers).toEqual([{ unit: 4, table: 'input', register: 7, words: [77] }]);
+    await expect.poll(() => running.devices.value(0)).toBe(0);
+  });
+});

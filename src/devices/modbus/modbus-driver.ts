@@ -1,0 +1,396 @@
+/**
+ * A Modbus channel [points §3.1]: one request in flight, commands and polls in turn, the connection ended when a request is
+ * not answered, reconnect with bounded back-off. What cannot be read is bad, never old dressed as new.
+ */
+import type { Timer } from '../../base/clock.ts';
+import type { TakenCommand } from '../../points/command-slots.ts';
+import { quality } from '../../site/quality.ts';
+import type { Driver, DriverContext, DriverFailure, RawReading, ScanAnswer, ScanQuestion } from '../driver.ts';
+import { createFaultLog } from '../fault-log.ts';
+import { type AskUnit, ModbusClient, type ModbusPlace, type OpenWire } from './modbus-client.ts';
+import { decodeRegisters, decodeText, exponentOf } from './modbus-codec.ts';
+import { bitAt, blameOf, exceptionName, type ModbusAnswer, type ModbusRequest, type ReadCode } from './modbus-frame.ts';
+import { answerWords, failureIn, requestWords, spanWords } from './modbus-words.ts';
+import { type PollBlock, type PollGroup, pollGroups } from './poll-plan.ts';
+import { isBits, type ModbusTable, type RegisterPlace } from './register-place.ts';
+import { scanRegisters } from './scan-registers.ts';
+import { createUnits } from './units.ts';
+import { writeRequest } from './write-request.ts';
+
+export interface FoundPlaces {
+  readonly places: ReadonlyMap<number, RegisterPlace>;
+  /** Points that the device does not have, and what it lacks. */
+  readonly missing: ReadonlyMap<number, string>;
+}
+
+export interface ModbusDriverParts {
+  readonly connection: ModbusPlace & { readonly max_registers?: number };
+  readonly context: DriverContext;
+  /** Where the points are: asked of the device after each connection; a text when it cannot be used, null without an answer. */
+  readonly find: (ask: AskUnit) => Promise<FoundPlaces | string | null>;
+  /** True where registers between two known ones can be read as well. */
+  readonly bridges: boolean;
+  readonly scan?: (ask: AskUnit, question: ScanQuestion) => Promise<ScanAnswer | null>;
+  readonly unit: number;
+  readonly open: OpenWire | undefined;
+}
+
+const registersMaximum = 125;
+
+interface Due {
+  readonly group: PollGroup;
+  readonly block: PollBlock;
+}
+
+/** A request beside polls and commands. */
+interface Errand {
+  readonly unit: number;
+  readonly request: ModbusRequest;
+  readonly settle: (answer: ModbusAnswer | null) => void;
+}
+
+type Kind = 'command' | 'poll' | 'errand';
+/** Whose turn it is after each. */
+const turns: Readonly<Record<Kind, readonly Kind[]>> = {
+  command: ['poll', 'errand', 'command'],
+  poll: ['command', 'errand', 'poll'],
+  errand: ['command', 'poll', 'errand'],
+};
+
+export class ModbusDriver implements Driver {
+  readonly #parts: ModbusDriverParts;
+  readonly #context: DriverContext;
+  readonly #units;
+  readonly #faults;
+  #places: ReadonlyMap<number, RegisterPlace> = new Map();
+  #groups: readonly PollGroup[] = [];
+  /** By unit, table and register: what scale registers held. They are read before what they scale; one that was refused holds nothing. */
+  readonly #exponents = new Map<string, number | null>();
+  #client: ModbusClient | undefined;
+  /** The places are known, and polls run. */
+  #polls = false;
+  /** The device has answered on this connection: only then commands are taken. */
+  #online = false;
+  #busy = false;
+  #stopped = false;
+  #last: Kind = 'errand';
+  #backOffMs: number;
+  #due: Due[] = [];
+  #errands: Errand[] = [];
+  readonly #pollTimers = new Map<PollGroup, Timer>();
+  #reconnectTimer: Timer | undefined;
+
+  constructor(parts: ModbusDriverParts) {
+    this.#parts = parts;
+    this.#context = parts.context;
+    const { limits, log } = parts.context;
+    this.#units = createUnits(parts.connection.timeout_ms, limits.unit_pause_max_ms);
+    this.#faults = createFaultLog(log);
+    this.#backOffMs = limits.reconnect_min_ms;
+  }
+
+  start(): void {
+    this.#connect();
+  }
+
+  wake(): void {
+    void this.#work();
+  }
+
+  async scan(question: ScanQuestion): Promise<ScanAnswer | null> {
+    const ask: AskUnit = (unit, request) =>
+      new Promise((settle) => {
+        if (!this.#polls) return settle(null);
+        this.#errands.push({ unit, request, settle });
+        void this.#work();
+      });
+    const scan = this.#parts.scan ?? ((asking, wanted) => scanRegisters(asking, { unit: this.#parts.unit, ...wanted }));
+    return scan(ask, question);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancelPolls();
+    this.#reconnectTimer?.cancel();
+    this.#context.setOnline(false);
+    this.#client?.end('the driver stops');
+  }
+
+  #connect(): void {
+    const client = new ModbusClient(
+      this.#parts.connection,
+      this.#context.clock,
+      {
+        connected: () => void this.#begin(client),
+        ended: (reason, badUnit) => this.#ended(client, reason, badUnit),
+      },
+      this.#parts.open,
+    );
+    this.#client = client;
+  }
+
+  async #begin(client: ModbusClient): Promise<void> {
+    // Polls that run already had to leave a silent unit behind, not the device.
+    if (!this.#polls) {
+      const found = await this.#parts.find((unit, request) => this.#ask(client, unit, request));
+      if (this.#client !== client || found === null) return;
+      if (typeof found === 'string') return client.end(found);
+      this.#adopt(found);
+      this.#polls = true;
+      for (const group of this.#groups) this.#poll(group, this.#context.clock.monotonicMs());
+    }
+    void this.#work();
+  }
+
+  /** What was learned of the blocks stays while the places are the same. */
+  #adopt({ places, missing }: FoundPlaces): void {
+    const same =
+      places.size === this.#places.size &&
+      [...places].every(([index, place]) => isSame(place, this.#places.get(index)));
+    if (!same) {
+      this.#places = places;
+      const items = [...places].map(([index, place]) => ({ index, place }));
+      const maxRegisters = this.#parts.connection.max_registers ?? registersMaximum;
+      this.#groups = pollGroups(items, { maxRegisters, bridges: this.#parts.bridges });
+    }
+    for (const [index, message] of missing) {
+      this.#context.readFailed([index], { code: 'refused', message });
+      this.#faults.failed(`point ${this.#pointWords([index])}`, 'the device has no such point', { reason: message });
+    }
+    this.#context.publish([...missing.keys()].map(unread));
+  }
+
+  #ended(client: ModbusClient, reason: string | null, badUnit: number | null): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    const nowMs = this.#context.clock.monotonicMs();
+    if (badUnit !== null && this.#polls && !this.#stopped && this.#units.othersAnswer(badUnit, nowMs)) {
+      this.#silent(badUnit, reason ?? 'no answer');
+      this.#connect();
+      return;
+    }
+    if (reason !== null && !this.#stopped) {
+      this.#faults.failed('connection', 'channel failed', { reason });
+      this.#context.readFailed(this.#allPoints(), { code: 'no-answer', message: reason });
+    }
+    this.#disconnected();
+  }
+
+  /** One unit of several says nothing: its points are bad, the others go on. */
+  #silent(unit: number, reason: string): void {
+    this.#units.silent(unit, this.#context.clock.monotonicMs());
+    this.#due = this.#due.filter(({ block }) => block.unit !== unit);
+    const indexes = [...this.#places].flatMap(([index, place]) => (place.unit === unit ? [index] : []));
+    const message = `unit ${unit} does not answer: ${reason}`;
+    this.#context.publish(indexes.map(unread));
+    this.#context.readFailed(indexes, { code: 'no-answer', message });
+    this.#faults.failed(`unit ${unit}`, 'unit does not answer', { unit, reason, points: this.#pointWords(indexes) });
+  }
+
+  /** Any answer, a refusal too, shows that the device is there. */
+  #answered(unit: number, what: 'read' | 'write', refused: boolean): void {
+    if (this.#stopped) return;
+    this.#units.answered(unit, this.#context.clock.monotonicMs());
+    this.#faults.worked(`unit ${unit}`);
+    this.#context.answered(what, refused);
+    if (this.#online) return;
+    this.#online = true;
+    this.#backOffMs = this.#context.limits.reconnect_min_ms;
+    this.#faults.worked('connection');
+    this.#context.log.info('channel online');
+    this.#context.setOnline(true);
+  }
+
+  #disconnected(): void {
+    this.#online = false;
+    this.#polls = false;
+    this.#context.setOnline(false);
+    this.#cancelPolls();
+    this.#exponents.clear();
+    for (const { settle } of this.#errands.splice(0)) settle(null);
+    if (this.#stopped) return;
+    this.#context.publish(this.#allPoints().map(unread));
+    this.#reconnectTimer = this.#context.clock.after(this.#backOffMs, () => this.#connect());
+    this.#backOffMs = Math.min(this.#backOffMs * 2, this.#context.limits.reconnect_max_ms);
+  }
+
+  #cancelPolls(): void {
+    for (const timer of this.#pollTimers.values()) timer.cancel();
+    this.#pollTimers.clear();
+    this.#due = [];
+  }
+
+  /** Every block becomes due once per interval; a device slower than the interval is simply read less often. */
+  #poll(group: PollGroup, dueMs: number): void {
+    const nowMs = this.#context.clock.monotonicMs();
+    const isBehind = this.#due.some((due) => due.group === group);
+    if (!isBehind && this.#units.mayAsk(group.unit, nowMs)) {
+      this.#due.push(...group.begin().map((block) => ({ group, block })));
+    }
+    const nextMs = Math.max(dueMs + group.intervalMs, nowMs);
+    this.#pollTimers.set(
+      group,
+      this.#context.clock.after(nextMs - nowMs, () => this.#poll(group, nextMs)),
+    );
+    void this.#work();
+  }
+
+  /** One request at a time; commands, polls and scans take turns. */
+  async #work(): Promise<void> {
+    if (this.#busy || !this.#polls) return;
+    this.#busy = true;
+    while (this.#client?.isOpen === true) if (!(await this.#turn(this.#client))) break;
+    this.#busy = false;
+  }
+
+  /** False when there is nothing to do. */
+  async #turn(client: ModbusClient): Promise<boolean> {
+    for (const kind of turns[this.#last]) {
+      const command = kind === 'command' && this.#online ? this.#context.nextCommand() : null;
+      const due = kind === 'poll' ? this.#due.shift() : undefined;
+      const errand = kind === 'errand' ? this.#errands.shift() : undefined;
+      if (command === null && due === undefined && errand === undefined) continue;
+      this.#last = kind;
+      if (command !== null) await this.#send(client, command);
+      else if (due !== undefined) await this.#read(client, due);
+      else errand?.settle(await this.#ask(client, errand.unit, errand.request));
+      return true;
+    }
+    return false;
+  }
+
+  async #ask(client: ModbusClient, unit: number, request: ModbusRequest): Promise<ModbusAnswer | null> {
+    const { clock } = this.#context;
+    const startedMs = clock.monotonicMs();
+    const answer = await client.request(unit, request);
+    this.#context.exchanged({
+      atMs: clock.wallMs(),
+      durationMs: clock.monotonicMs() - startedMs,
+      request: requestWords(unit, request),
+      answer: answerWords(answer, request),
+      result: answer === null ? 'no-answer' : answer.kind === 'exception' ? 'refused' : 'answered',
+    });
+    return answer;
+  }
+
+  async #send(client: ModbusClient, command: TakenCommand): Promise<void> {
+    const place = this.#places.get(command.index);
+    const point = this.#pointWords([command.index]);
+    const refuse = (failure: DriverFailure): void => {
+      this.#context.commandDone(command, failure);
+      this.#faults.failed(`write ${point}`, 'modbus write failed', { point, reason: failure.message });
+    };
+    if (place === undefined) return refuse({ code: 'not-encodable', message: 'the device has no such point' });
+    const { unit } = place;
+    if (!this.#units.mayAsk(unit, this.#context.clock.monotonicMs()))
+      return refuse({ code: 'no-answer', message: `unit ${unit} does not answer` });
+    const exponent = place.scaleFrom === undefined ? 0 : (this.#scaleOf(place) ?? undefined);
+    const write = writeRequest(place, command.value, exponent);
+    if (typeof write === 'string') return refuse({ code: 'not-encodable', message: write });
+    const answer = await this.#ask(client, unit, write.request);
+    if (answer?.kind !== 'written') refuse(failureIn(answer));
+    else {
+      this.#context.commandDone(command, null);
+      this.#faults.worked(`write ${point}`);
+      // The device confirmed it; the next poll reads it back.
+      this.#context.publish([
+        { index: command.index, raw: write.held, exponent: exponent ?? 0, quality: quality.good },
+      ]);
+    }
+    if (answer !== null) this.#answered(unit, 'write', answer.kind !== 'written');
+  }
+
+  async #read(client: ModbusClient, { group, block }: Due): Promise<void> {
+    const { unit, table, start, count } = block;
+    const answer = await this.#ask(client, unit, { code: readCodes[table], start, count });
+    // Without an answer the connection has ended, and everything that it had read is bad already.
+    if (answer === null) return;
+    const words = `${table} ${spanWords(start, count)} of unit ${unit}`;
+    if (answer.kind === 'exception' && blameOf(answer.code) === 'unit') {
+      this.#context.answered('read', true);
+      this.#silent(unit, exceptionName(answer.code));
+      return;
+    }
+    this.#answered(unit, 'read', answer.kind !== 'data');
+    if (answer.kind === 'data') {
+      group.read(block);
+      this.#faults.worked(words);
+      this.#publish(block, answer.bytes);
+      return;
+    }
+    const indexes = block.items.flatMap(({ index }) => index ?? []);
+    this.#context.publish(indexes.map(unread));
+    this.#context.readFailed(indexes, failureIn(answer));
+    for (const { index, place } of block.items)
+      if (index === undefined) this.#exponents.set(scaleKey(place.unit, place.table, place.register), null);
+    if (answer.kind !== 'exception') return;
+    const points = this.#pointWords(indexes);
+    const reason = exceptionName(answer.code);
+    this.#faults.failed(words, 'modbus read refused', { unit, table, register: start, count, points, reason });
+    if (blameOf(answer.code) === 'registers')
+      this.#due.unshift(...group.refused(block).map((half) => ({ group, block: half })));
+  }
+
+  #publish(block: PollBlock, bytes: Buffer): void {
+    const part = ({ register, encoding }: RegisterPlace): Buffer =>
+      bytes.subarray((register - block.start) * 2, (register - block.start + encoding.length) * 2);
+    for (const { index, place } of block.items)
+      if (index === undefined)
+        this.#exponents.set(scaleKey(place.unit, place.table, place.register), exponentOf(part(place)));
+    const readings = block.items.flatMap(({ index, place }): RawReading[] => {
+      if (index === undefined) return [];
+      if (isBits(place.table))
+        return [reading(index, Number(bitAt(bytes, place.register - block.start) ?? Number.NaN))];
+      if (place.encoding.type === 'string')
+        return [{ ...reading(index, 0), raw: Number.NaN, text: decodeText(part(place), place.encoding) }];
+      return [this.#scaled(index, place, decodeRegisters(part(place), place.encoding))];
+    });
+    this.#context.publish(readings);
+  }
+
+  #scaled(index: number, place: RegisterPlace, raw: number): RawReading {
+    if (Object.is(raw, place.absent)) return { index, raw: Number.NaN, quality: quality.invalid };
+    if (place.scaleFrom === undefined) return reading(index, raw);
+    const exponent = this.#scaleOf(place);
+    if (exponent !== null && exponent !== undefined) return { ...reading(index, raw), exponent };
+    const message = `its scale register ${place.scaleFrom} holds no power of ten, or was not read`;
+    this.#context.readFailed([index], { code: 'unreadable', message });
+    return unread(index);
+  }
+
+  #scaleOf({ unit, table, scaleFrom }: RegisterPlace): number | null | undefined {
+    return scaleFrom === undefined ? 0 : this.#exponents.get(scaleKey(unit, table, scaleFrom));
+  }
+
+  #allPoints(): number[] {
+    return this.#context.points.map(({ index }) => index);
+  }
+
+  /** Such as `2:measurement:1 soc`, and how many more. */
+  #pointWords(indexes: readonly number[]): string {
+    const [first, ...more] = indexes.flatMap(
+      (index) => this.#context.points.find((point) => point.index === index) ?? [],
+    );
+    if (first === undefined) return 'none';
+    const words = `${first.instance}:${first.kind}:${first.id} ${first.name}`;
+    return more.length === 0 ? words : `${words} and ${more.length} more`;
+  }
+}
+
+const readCodes: Readonly<Record<ModbusTable, ReadCode>> = { coil: 1, discrete: 2, holding: 3, input: 4 };
+
+function scaleKey(unit: number, table: ModbusTable, register: number): string {
+  return `${unit} ${table} ${register}`;
+}
+
+function isSame(a: RegisterPlace, b: RegisterPlace | undefined): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+function reading(index: number, raw: number): RawReading {
+  return { index, raw, quality: Number.isFinite(raw) ? quality.good : quality.bad };
+}
+
+function unread(index: number): RawReading {
+  return { index, raw: Number.NaN, quality: quality.bad };
+}

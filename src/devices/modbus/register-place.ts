@@ -1,0 +1,46 @@
+/** Where a value is in a Modbus device, and how it is read and written there. */
+import { registersTaken } from '../../site/protocol/modbus-raw.ts';
+import type { ModbusAddress, ModbusChannel } from '../../site/protocol/modbus-tcp.ts';
+import type { Encoding } from './modbus-codec.ts';
+
+export type ModbusTable = ModbusAddress['table'];
+
+export interface RegisterPlace {
+  readonly unit: number;
+  readonly table: ModbusTable;
+  /** The first of them, from 0. */
+  readonly register: number;
+  readonly encoding: Encoding;
+  /** The register of the same unit and table with the power of ten of this value. */
+  readonly scaleFrom: number | undefined;
+  readonly writeFunction: 'auto' | 'single' | 'multiple';
+  readonly intervalMs: number;
+  /** The raw value that stands for "not available". */
+  readonly absent?: number;
+}
+
+export function placeOf(
+  address: ModbusAddress,
+  channel: ModbusChannel,
+  pollIntervalMs: number | undefined,
+): RegisterPlace {
+  return {
+    unit: address.unit_id ?? channel.unit_id,
+    table: address.table,
+    register: address.register,
+    encoding: {
+      type: address.type,
+      length: registersTaken(address),
+      wordOrder: address.word_order ?? channel.word_order,
+      byteOrder: address.byte_order ?? 'big',
+      bit: address.bit,
+    },
+    scaleFrom: address.scale_from,
+    writeFunction: address.write_function ?? 'auto',
+    intervalMs: pollIntervalMs ?? channel.poll_interval_ms,
+  };
+}
+
+export function isBits(table: ModbusTable): boolean {
+  return table === 'coil' || table === 'discrete';
+}
