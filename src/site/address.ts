@@ -3,6 +3,7 @@ import type { Address } from './protocol/index.ts';
 import type { ModbusAddress } from './protocol/modbus-tcp.ts';
 import type { MqttAddress } from './protocol/mqtt.ts';
 import type { SimulatedSignal } from './protocol/simulated.ts';
+import type { SunSpecAddress } from './protocol/sunspec.ts';
 
 /** The address of a point of a `modbus-tcp` channel: the site's reader checked it against that channel's grammar. */
 export function modbusAddressOf(point: { readonly address: Address | undefined }): ModbusAddress {
@@ -20,4 +21,10 @@ export function mqttAddressOf(point: { readonly address: Address | undefined }):
 export function signalOf(point: { readonly address: Address | undefined }): SimulatedSignal {
   if (point.address === undefined || !('signal' in point.address)) throw new Error('the point has no signal');
   return point.address.signal;
+}
+
+/** The SunSpec point of a point of a `sunspec` channel, checked likewise. */
+export function sunSpecAddressOf(point: { readonly address: Address | undefined }): SunSpecAddress {
+  if (point.address === undefined || !('point' in point.address)) throw new Error('the point has no SunSpec name');
+  return point.address;
 }

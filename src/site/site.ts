@@ -273,7 +273,7 @@ function readPoint(
     id: text.id,
     name: text.name,
     unit: text.unit,
-    scale: text.scale ?? 1,
+    scale: text.scale ?? unitScale(text, channel, address, fault),
     offset: text.offset ?? 0,
     min,
     max,
@@ -293,6 +293,16 @@ function readPoint(
     priorityHoldMs: text.priority_hold_ms ?? 0,
     writable,
   };
+}
+
+/** The scale of a point that gives none: the device's own unit may be another one than the point's. */
+function unitScale({ unit }: PointText, { driver }: Channel, address: Address | undefined, fault: PointFault): number {
+  const protocol = protocolOf(driver);
+  if (address === undefined || protocol.unitScale === undefined) return 1;
+  const scale = protocol.unitScale(address, unit);
+  if (scale === undefined)
+    fault('unit', `the device measures in another unit than ${unit}: give a scale, or a unit of the same kind`);
+  return scale ?? 1;
 }
 
 function registerOf(

@@ -5,6 +5,7 @@ import type { OpenWire } from '../modbus/modbus-client.ts';
 import { createModbusDriver } from './modbus-tcp.ts';
 import { createMqttDriver, type MqttCredentials } from './mqtt.ts';
 import { createSimulatedDriver, type SimulatedOptions } from './simulated.ts';
+import { createSunSpecDriver } from './sunspec.ts';
 import { createVirtualDriver } from './virtual.ts';
 
 /** What drivers need beside site.yaml, by channel id: read once, before the device thread starts. */
@@ -23,6 +24,7 @@ type Create<Name extends DriverName> = (
 
 const drivers: { readonly [Name in DriverName]: Create<Name> } = {
   'modbus-tcp': (channel, context, { modbusWire }) => createModbusDriver(channel, context, modbusWire),
+  sunspec: (channel, context, { modbusWire }) => createSunSpecDriver(channel, context, modbusWire),
   mqtt: (channel, context, { mqtt }) => createMqttDriver(channel, ofChannel(mqtt, channel.id), context),
   simulated: (channel, context, { simulated }) =>
     createSimulatedDriver(channel, ofChannel(simulated, channel.id), context),

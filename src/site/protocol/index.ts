@@ -4,9 +4,10 @@ import { modbus } from './modbus-tcp.ts';
 import { mqtt } from './mqtt.ts';
 import type { Protocol } from './protocol.ts';
 import { simulated } from './simulated.ts';
+import { sunSpec } from './sunspec.ts';
 import { virtual } from './virtual.ts';
 
-const protocols = { 'modbus-tcp': modbus, mqtt, virtual, simulated } as const;
+const protocols = { 'modbus-tcp': modbus, sunspec: sunSpec, mqtt, virtual, simulated } as const;
 
 export type DriverName = keyof typeof protocols;
 type DecodedBy<D> = D extends (value: unknown) => Decoded<infer T> ? T : never;

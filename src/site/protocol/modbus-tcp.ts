@@ -12,7 +12,7 @@ const order = Type.Enum(['big', 'little']);
 const unitId = Type.Integer({ minimum: 0, maximum: 255 });
 
 /** What a connection to a Modbus device or gateway takes, whatever is read through it. */
-const modbusConnection = {
+export const modbusConnection = {
   id: identifier,
   host: Type.String({ minLength: 1, maxLength: 255 }),
   port: Type.Integer({ minimum: 1, maximum: 65_535 }),

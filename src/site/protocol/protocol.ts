@@ -21,6 +21,11 @@ export interface Protocol<Channel extends { readonly driver: string }, Address> 
   checkAddress?(address: Address, kind: PointKind, fault: AddressFault): void;
   /** The raw values that the place can hold; undefined when it holds every number. */
   rawRange?(address: Address): RawRange | undefined;
+  /**
+   * What the device's number is multiplied with to be one in `unit`, where the protocol says what the device measures in;
+   * undefined where that is no unit of the same kind.
+   */
+  unitScale?(address: Address, unit: string): number | undefined;
   /** True where the address leads to text. */
   hasNoNumber?(address: Address): boolean;
 }

@@ -1,0 +1,42 @@
+/** Driver `sunspec` [points §3.4]: Modbus whose points are found by name, in the models that the device has. */
+import { sunSpecAddressOf } from '../../site/address.ts';
+import type { SunSpecChannel } from '../../site/protocol/sunspec.ts';
+import { sunSpecDefaults } from '../../site/sunspec/defaults.ts';
+import type { Driver, DriverContext } from '../driver.ts';
+import type { OpenWire } from '../modbus/modbus-client.ts';
+import { type FoundPlaces, ModbusDriver } from '../modbus/modbus-driver.ts';
+import type { RegisterPlace } from '../modbus/register-place.ts';
+import { bases, discoverModels } from '../sunspec/discover.ts';
+import { scanModels } from '../sunspec/scan-models.ts';
+import { placeInModels } from '../sunspec/sunspec-places.ts';
+
+const registersMaximum = 125;
+
+export function createSunSpecDriver(channel: SunSpecChannel, context: DriverContext, open?: OpenWire): Driver {
+  const settings = { ...sunSpecDefaults, ...channel };
+  const { unit_id: unit, poll_interval_ms: pollIntervalMs } = settings;
+  // A device may say nothing where it has no registers: the next connection begins with the next place.
+  let order: readonly number[] = bases;
+  return new ModbusDriver({
+    connection: settings,
+    context,
+    async find(ask) {
+      const models = await discoverModels(ask, unit, order);
+      if (models === null) order = [...order.slice(1), ...order.slice(0, 1)];
+      if (models === null || typeof models === 'string') return models;
+      const places = new Map<number, RegisterPlace>();
+      const missing = new Map<number, string>();
+      for (const point of context.points) {
+        const intervalMs = point.pollIntervalMs ?? pollIntervalMs;
+        const place = placeInModels(models, sunSpecAddressOf(point), { unit, intervalMs });
+        if (typeof place === 'string') missing.set(point.index, place);
+        else places.set(point.index, place);
+      }
+      return { places, missing } satisfies FoundPlaces;
+    },
+    bridges: true,
+    scan: (ask) => scanModels(ask, unit, settings.max_registers ?? registersMaximum),
+    unit,
+    open,
+  });
+}

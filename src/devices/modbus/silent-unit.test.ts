@@ -1,0 +1,101 @@
+/** What silent units cost the others behind the same gateway [points §3.1]: on simulated time, so that the rate is exact. */
+import { expect, test } from 'vitest';
+import { silentLog } from '../../base/log.ts';
+import { type SimulatedClock, simulatedClock } from '../../testing/simulated-clock.ts';
+import type { DriverContext } from '../driver.ts';
+import { deviceLimits } from '../limits.ts';
+import type { OpenWire } from './modbus-client.ts';
+import { ModbusDriver } from './modbus-driver.ts';
+import { frameOf, takeFrames } from './modbus-frame.ts';
+import type { RegisterPlace } from './register-place.ts';
+
+const units = Array.from({ length: 10 }, (_, at) => at + 1);
+const answerMs = 20;
+const minute = 60_000;
+
+const place = (unit: number): RegisterPlace => ({
+  unit,
+  table: 'holding',
+  register: 0,
+  encoding: { type: 'int16', length: 1, wordOrder: 'big', byteOrder: 'big', bit: undefined },
+  scaleFrom: undefined,
+  writeFunction: 'auto',
+  intervalMs: 1000,
+});
+
+const stepMs = 5;
+/** More than the promises that hang on one answer. */
+const turnsPerStep = 12;
+
+/** Lets time pass in steps, and after each what awaits it. */
+async function pass(clock: SimulatedClock, ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += stepMs) {
+    clock.advance(stepMs);
+    for (let turn = 0; turn < turnsPerStep; turn++) await Promise.resolve();
+  }
+}
+
+/** Requests that units which are not dead answered in ten minutes, the first one left out. */
+async function answered(dead: ReadonlySet<number>): Promise<number> {
+  const clock = simulatedClock();
+  let count = 0;
+  const open: OpenWire = (_, events) => {
+    let isOpen = false;
+    clock.after(1, () => {
+      isOpen = true;
+      events.connected();
+    });
+    return {
+      get isOpen() {
+        return isOpen;
+      },
+      write(bytes) {
+        for (const frame of takeFrames(bytes)?.frames ?? []) {
+          if (dead.has(frame.unit)) continue;
+          clock.after(answerMs, () => {
+            if (!isOpen) return;
+            count++;
+            events.data(frameOf({ ...frame, pdu: Buffer.of(3, 2, 0, 7) }));
+          });
+        }
+      },
+      destroy() {
+        isOpen = false;
+        clock.soon(() => events.closed());
+      },
+    };
+  };
+  const nothing = (): void => undefined;
+  const context: DriverContext = {
+    points: [],
+    clock,
+    log: silentLog,
+    limits: deviceLimits,
+    publish: nothing,
+    setOnline: nothing,
+    nextCommand: () => null,
+    commandDone: nothing,
+    readFailed: nothing,
+    exchanged: nothing,
+    answered: nothing,
+  };
+  const driver = new ModbusDriver({
+    connection: { host: 'gateway', port: 502, timeout_ms: 500 },
+    context,
+    find: async () => ({ places: new Map(units.map((unit) => [unit, place(unit)])), missing: new Map() }),
+    bridges: false,
+    unit: 1,
+    open,
+  });
+  driver.start();
+  await pass(clock, minute);
+  count = 0;
+  await pass(clock, 10 * minute);
+  await driver.stop();
+  return count;
+}
+
+test('[points §3.1] three of ten units are dead: the others keep their rate within 10 %', async () => {
+  expect(await answered(new Set())).toBe(10 * 600);
+  expect(await answered(new Set([3, 6, 9]))).toBeGreaterThan(7 * 600 * 0.9);
+});

@@ -1,0 +1,57 @@
+/** Finds the models of a SunSpec device [points §3.4]: the marker at one of three places, then one model behind the other. */
+import type { AskUnit } from '../modbus/modbus-client.ts';
+import { exceptionName } from '../modbus/modbus-frame.ts';
+
+/** A model as the device has it. */
+export interface PlacedModel {
+  readonly model: number;
+  /** Of its first point: the register behind model number and length. */
+  readonly register: number;
+  readonly length: number;
+}
+
+/** Where devices begin, in the order in which they are asked. */
+export const bases = [40_000, 50_000, 0] as const;
+const marker = 0x5375_6e53;
+const endModel = 0xffff;
+const headRegisters = 2;
+const registerEnd = 65_536;
+/** More than any device has: whoever has more is talking nonsense. */
+const modelsMaximum = 200;
+
+/** The models, a text when there are none, null when the connection ended. */
+export async function discoverModels(
+  ask: AskUnit,
+  unit: number,
+  order: readonly number[] = bases,
+): Promise<readonly PlacedModel[] | string | null> {
+  for (const base of order) {
+    const answer = await ask(unit, { code: 3, start: base, count: headRegisters });
+    if (answer === null) return null;
+    if (answer.kind === 'data' && answer.bytes.readUInt32BE() === marker)
+      return modelsFrom(ask, unit, base + headRegisters);
+  }
+  return `no SunSpec device: "SunS" stands at none of the registers ${order.join(', ')}`;
+}
+
+async function modelsFrom(ask: AskUnit, unit: number, first: number): Promise<readonly PlacedModel[] | string | null> {
+  const models: PlacedModel[] = [];
+  let at = first;
+  while (at + headRegisters <= registerEnd && models.length < modelsMaximum) {
+    const answer = await ask(unit, { code: 3, start: at, count: headRegisters });
+    if (answer === null) return null;
+    // Some devices have no end mark and refuse what is behind their last model.
+    if (answer.kind !== 'data')
+      return models.length > 0 ? models : refused(answer.kind === 'exception' ? answer.code : 0, at);
+    const model = answer.bytes.readUInt16BE(0);
+    const length = answer.bytes.readUInt16BE(2);
+    if (model === endModel) return models;
+    models.push({ model, register: at + headRegisters, length });
+    at += headRegisters + length;
+  }
+  return models;
+}
+
+function refused(code: number, register: number): string {
+  return `the device refuses its first model at register ${register}: ${exceptionName(code)}`;
+}
