@@ -44,6 +44,8 @@ const allowed = {
       'storage',
       'databases',
       'site',
+      // Device templates, and devices to rehearse with.
+      'devices',
       'historian',
       'audit',
       'automation',

@@ -3,7 +3,7 @@
  * every one with `file:line: reason`.
  */
 import type { Static, TSchema } from 'typebox';
-import { type Document, isNode, isScalar, LineCounter, parseDocument, stringify, visit } from 'yaml';
+import { type Document, isNode, isScalar, isSeq, LineCounter, parseDocument, stringify, visit } from 'yaml';
 import { decoder } from './decode.ts';
 
 /** Everything that is wrong with one file, a line each. */
@@ -69,6 +69,18 @@ const lineWidth = 120;
 /** The one text of a value: members in their order, no aliases; `parseYaml` reads the same value back. */
 export function formatYaml(value: unknown): string {
   return stringify(value, { schema: 'core', aliasDuplicateObjects: false, lineWidth });
+}
+
+/** The text with `values` behind the list at `path`, made where there is none; comments and the order of the rest stay. */
+export function appendToYaml(text: string, path: readonly (string | number)[], values: readonly unknown[]): string {
+  const document = parseDocument(text, { schema: 'core', resolveKnownTags: false });
+  if (document.getIn(path) === undefined) document.setIn(path, document.createNode([]));
+  const list = document.getIn(path, true);
+  if (!isSeq(list)) throw new Error(`there is no list at ${path.join('/')}`);
+  // A list in brackets grows into lines of its own.
+  list.flow = false;
+  for (const value of values) list.add(document.createNode(value));
+  return document.toString({ lineWidth: 0 });
 }
 
 /** Parses and decodes a whole file; throws a YamlError that names every wrong place. */

@@ -23,6 +23,7 @@ import type { LogLevel } from '../base/log.ts';
 import { strict } from '../base/schema.ts';
 import { readYaml, YamlError } from '../base/yaml.ts';
 import { type DeviceLimits, deviceLimits, deviceLimitsSchema } from '../devices/limits.ts';
+import { readDeviceTemplates } from '../devices/templates/template-files.ts';
 import { IdentityConfigError } from '../gateway/identity-config.ts';
 import { type GatewayLimits, gatewayLimits, gatewayLimitsSchema } from '../gateway/limits.ts';
 import { type HistoryLimits, historyLimits, historyLimitsSchema } from '../historian/limits.ts';
@@ -183,7 +184,7 @@ export function readLimits(configDir: string): ServiceLimits {
 export function readSiteFile(configDir: string, replaySpeed?: number): Site {
   const text = readOptional(join(configDir, siteFile));
   if (text === null) throw new StartError(`there is no ${siteFile} in ${configDir}: set SVC_CONFIG_DIR`);
-  const site = readSite(text, siteFile);
+  const site = readSite(text, siteFile, readDeviceTemplates(configDir));
   if (replaySpeed === undefined) return site;
   const paced = (channel: Channel): Channel =>
     channel.driver === 'simulated' ? { ...channel, speed: replaySpeed } : channel;
@@ -193,7 +194,7 @@ export function readSiteFile(configDir: string, replaySpeed?: number): Site {
 /** The parameters as site.yaml has them now. The whole file must be valid; a Fault tells the caller what is not. */
 export async function readParametersNow(configDir: string): Promise<ReadParameters> {
   try {
-    const site = readSite(await readFile(join(configDir, siteFile), 'utf8'), siteFile);
+    const site = readSite(await readFile(join(configDir, siteFile), 'utf8'), siteFile, readDeviceTemplates(configDir));
     return { parameters: site.parameters, site };
   } catch (error) {
     // Lines of the file may be shown; the system's own words, which name paths, may not.

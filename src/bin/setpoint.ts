@@ -7,6 +7,7 @@ import { failureOf } from '../cli/failure.ts';
 import { runProgram } from '../cli/program.ts';
 import { remoteOf } from '../cli/remote.ts';
 import { BackupError } from '../databases/backup.ts';
+import { checkSite } from './check-site.ts';
 import { isForOperator, readConfig, readLimits, readSiteFile } from './config.ts';
 import { lockDataFolder } from './data-lock.ts';
 import { siteDatabase } from './databases.ts';
@@ -46,7 +47,7 @@ function osUser(): string {
 
 /** Ctrl-C ends what watches in order; whatever else it meets ends at once, as usual. */
 function watchInterrupt(): void {
-  if (!process.argv.includes('--watch')) return;
+  if (!process.argv.includes('--watch') && process.argv[3] !== 'watch') return;
   process.once('SIGINT', () => interruption.abort(new Error('interrupted')));
 }
 
@@ -76,6 +77,7 @@ process.exitCode = await runProgram(process.argv.slice(2), {
     const config = readConfig(process.env);
     return siteDatabase(config, readLimits(config.configDir).storage);
   },
+  checkSite: (configDir) => checkSite(configDir, process.env),
   lockDataDir: lockDataFolder,
   rulesMax: (configDir) => readLimits(configDir).automation.max_rules,
   serve,

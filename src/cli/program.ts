@@ -8,21 +8,23 @@ import { completionScript, type ShellName, shells } from './completion.ts';
 import { addAuditFileCommands } from './data-dir/audit-command.ts';
 import { addAuditProofCommands } from './data-dir/audit-proof-command.ts';
 import { addBackupCommands } from './data-dir/backup-command.ts';
-import type { DataDirParts } from './data-dir/data-dir.ts';
 import { addForecastCommands } from './data-dir/forecasts-command.ts';
 import { addHistoryCommands } from './data-dir/history-command.ts';
 import { addMigrateCommand } from './data-dir/migrate-command.ts';
 import { addRevokeCommand } from './data-dir/revoke-command.ts';
 import { addRuleFileCommands } from './data-dir/rule-files-command.ts';
+import { addSimulateCommand } from './data-dir/simulate-command.ts';
+import { addSiteCommands, type SiteFileParts } from './data-dir/site-command.ts';
 import { addTokenCommand } from './data-dir/token-command.ts';
 import { addUserCommands } from './data-dir/users-command.ts';
 import { addWitnessCommand } from './data-dir/witness-command.ts';
 import { CommandError, type ExitCode, exitCodes } from './exit.ts';
 import { failureOf } from './failure.ts';
 import { operationCommands } from './operation/index.ts';
+import { addPointTools } from './operation/point-tools.ts';
 import { type RemoteEnvironment, remoteOf } from './remote.ts';
 
-export interface ProgramParts extends DataDirParts {
+export interface ProgramParts extends SiteFileParts {
   readonly env: RemoteEnvironment;
   readonly interrupted: AbortSignal;
   /** Resolves when the process is told to stop, which it then does in order. */
@@ -71,17 +73,8 @@ Exit codes: ${exitCodes.done} done, ${exitCodes.failed} failed, ${exitCodes.notC
     const [group] = operation.words.split(' ');
     operation.addTo(group !== undefined && group in groups ? groups[group as keyof typeof groups] : setpoint, line);
   }
-  addRuleFileCommands(groups.rules, parts);
-  addAuditFileCommands(groups.audit, parts);
-  addAuditProofCommands(groups.audit, parts);
-  addHistoryCommands(setpoint.command('history').description('recorded values of one point'), parts);
-  addForecastCommands(setpoint.command('forecasts').description('forecasts over recorded history'), parts);
-  addTokenCommand(setpoint, parts);
-  addRevokeCommand(setpoint, parts);
-  addUserCommands(setpoint, parts);
-  addBackupCommands(setpoint, parts);
-  addMigrateCommand(setpoint, parts);
-  addWitnessCommand(setpoint, parts);
+  addPointTools(groups.points, line);
+  addOwnCommands(setpoint, groups, parts);
   setpoint
     .command('mcp')
     .description('the tool protocol (MCP) on standard input and output, for an assistant')
@@ -93,6 +86,27 @@ Exit codes: ${exitCodes.done} done, ${exitCodes.failed} failed, ${exitCodes.notC
     .addArgument(new Argument('<shell>').choices(shells))
     .action((shell: ShellName) => terminal.out(completionScript(setpoint, shell)));
   return setpoint;
+}
+
+/** Commands on the files of the site, its data dir, and what else needs no running service. */
+function addOwnCommands(
+  setpoint: Command,
+  groups: { readonly rules: Command; readonly audit: Command },
+  parts: ProgramParts,
+): void {
+  addSiteCommands(setpoint, parts);
+  addSimulateCommand(setpoint, parts);
+  addRuleFileCommands(groups.rules, parts);
+  addAuditFileCommands(groups.audit, parts);
+  addAuditProofCommands(groups.audit, parts);
+  addHistoryCommands(setpoint.command('history').description('recorded values of one point'), parts);
+  addForecastCommands(setpoint.command('forecasts').description('forecasts over recorded history'), parts);
+  addTokenCommand(setpoint, parts);
+  addRevokeCommand(setpoint, parts);
+  addUserCommands(setpoint, parts);
+  addBackupCommands(setpoint, parts);
+  addMigrateCommand(setpoint, parts);
+  addWitnessCommand(setpoint, parts);
 }
 
 /** Runs one line of arguments; what it returns is the process's exit code. Throws only for a bug. */

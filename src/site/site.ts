@@ -7,6 +7,8 @@ import { decoder } from '../base/decode.ts';
 import { strict } from '../base/schema.ts';
 import { notFinite, parseYaml, YamlError, type YamlFile } from '../base/yaml.ts';
 import type { Parameter, PointKind, PointRef, RegisterFacts } from './catalogue.ts';
+import type { DeviceTemplates } from './device-template.ts';
+import { type ChannelText, fromTemplates, type InstanceText } from './instances.ts';
 import { isTimeZone } from './local-time.ts';
 import { type Address, type Channel, driverNames, protocolOf } from './protocol/index.ts';
 import { milliseconds } from './protocol/protocol.ts';
@@ -66,7 +68,18 @@ const siteSchema = strict({
   parameters: Type.Optional(Type.Record(Type.String({ pattern: '^.{1,128}$' }), parameterSchema)),
   channels: Type.Array(Type.Object({ id: identifier, driver: Type.String() }), { maxItems: channelsMaximum }),
   instances: Type.Array(
-    strict({ id: wireId, name: Type.String({ minLength: 1, maxLength: 128 }), points: Type.Array(pointSchema) }),
+    strict({
+      id: wireId,
+      name: Type.String({ minLength: 1, maxLength: 128 }),
+      /** A device template: its channel and points, with these parameters. */
+      template: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+      parameters: Type.Optional(
+        Type.Record(Type.String({ pattern: '^.{1,64}$' }), Type.Union([Type.String(), Type.Number()])),
+      ),
+      /** A channel that several devices share, instead of the template's own. */
+      channel: Type.Optional(identifier),
+      points: Type.Optional(Type.Array(pointSchema)),
+    }),
     { maxItems: instancesMaximum },
   ),
   limits: Type.Optional(standingLimitsSchema),
@@ -135,17 +148,25 @@ export interface Site {
 }
 
 const decodeSite = decoder(siteSchema);
+const decodePoint = decoder(pointSchema);
 
 /** Reads a whole site; throws a YamlError with one line per fault. */
-export function readSite(text: string, fileName: string): Site {
+export function readSite(text: string, fileName: string, templates: DeviceTemplates = new Map()): Site {
   const file = parseYaml(text, fileName);
   const decoded = decodeSite(file.value);
   const faults = notFinite(file.value, '').map((path) => file.at(path, 'must be a finite number'));
   if (!decoded.ok)
     throw new YamlError([...faults, ...decoded.issues.map((issue) => file.at(issue.path, issue.message))]);
   const { value } = decoded;
-  const channels = readChannels(value.channels, file, faults);
-  const points = readPoints(value.instances, channels, file, faults);
+  const devices = fromTemplates(
+    value.instances,
+    templates,
+    decodePoint,
+    (path, reason) => void faults.push(file.at(path, reason)),
+  );
+  const own = value.channels.map((given, position) => ({ given, path: `/channels/${position}` }));
+  const channels = readChannels([...own, ...devices.channels], file, faults);
+  const points = readPoints(devices.instances, channels, file, faults);
   if (!isTimeZone(value.site.timezone)) faults.push(file.at('/site/timezone', 'is not an IANA time zone'));
   checkHolidays(value.holidays ?? [], file, faults);
   checkParameters(value.parameters ?? {}, file, faults);
@@ -189,14 +210,9 @@ interface ReadChannel {
   readonly channel: Channel | undefined;
 }
 
-function readChannels(
-  channels: readonly { readonly id: string; readonly driver: string }[],
-  file: YamlFile,
-  faults: string[],
-): ReadChannel[] {
+function readChannels(channels: readonly ChannelText[], file: YamlFile, faults: string[]): ReadChannel[] {
   const seen = new Set<string>();
-  return channels.map((given, position): ReadChannel => {
-    const path = `/channels/${position}`;
+  return channels.map(({ given, path }, position): ReadChannel => {
     if (seen.has(given.id)) faults.push(file.at(`${path}/id`, `channel ${given.id} stands twice`));
     seen.add(given.id);
     const driver = driverNames.find((name) => name === given.driver);
@@ -211,14 +227,8 @@ function readChannels(
   });
 }
 
-interface InstanceText {
-  readonly id: number;
-  readonly name: string;
-  readonly points: readonly PointText[];
-}
-
 function readPoints(
-  instances: readonly InstanceText[],
+  instances: readonly InstanceText<PointText>[],
   channels: readonly ReadChannel[],
   file: YamlFile,
   faults: string[],
@@ -233,8 +243,7 @@ function readPoints(
     if (seenInstances.has(instance.id))
       faults.push(file.at(`${instancePath}/id`, `instance ${instance.id} stands twice`));
     seenInstances.add(instance.id);
-    instance.points.forEach((text, pointIndex) => {
-      const path = `${instancePath}/points/${pointIndex}`;
+    for (const { text, path } of instance.points) {
       const fault: PointFault = (member, reason) => void faults.push(file.at(`${path}/${member}`, reason));
       const key = keyOf({ instance: instance.id, point_type: text.kind, point: text.id });
       if (seenPoints.has(key)) fault('id', `${text.kind} point ${text.id} of instance ${instance.id} stands twice`);
@@ -243,7 +252,7 @@ function readPoints(
       if (found === undefined) fault('channel', `there is no channel ${text.channel}`);
       else if (found.channel !== undefined)
         points.push(readPoint(text, instance.id, points.length, found.channel, found.position, fault));
-    });
+    }
   });
   if (points.length > pointsMaximum)
     faults.push(file.at('/instances', `${points.length} points; at most ${pointsMaximum} are allowed`));

@@ -11,6 +11,7 @@ import { createCommandWriter } from '../points/command-slots.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
 import { createPointMemory, currentGeneration, type PointMemory } from '../points/shared-memory.ts';
 import type { CommandAnswer } from '../site/command-port.ts';
+import type { DeviceTemplates } from '../site/device-template.ts';
 import { readSite, type Site } from '../site/site.ts';
 import { createSnapshot, usable } from '../site/snapshot.ts';
 
@@ -48,8 +49,9 @@ export function runDevices(
   folders: { readonly configDir: string; readonly dataDir: string },
   limits: Partial<typeof deviceLimits> = {},
   environment: Readonly<Record<string, string>> = {},
+  templates: DeviceTemplates = new Map(),
 ): RunningDevices {
-  const site = readSite(siteText, 'site.yaml');
+  const site = readSite(siteText, 'site.yaml', templates);
   const memory = createPointMemory(site.points, site.channels.length);
   const layer = startDeviceLayer({
     site,

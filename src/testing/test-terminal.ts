@@ -53,6 +53,7 @@ export function programParts(terminal: Terminal, env: ProgramParts['env'] = {}):
     osUser: () => 'tester (uid 1)',
     settings: unused,
     site: unused,
+    checkSite: unused,
     siteDatabase: unused,
     lockDataDir: unused,
     rulesMax: unused,

@@ -36,7 +36,7 @@ export async function runGuide(file: string, options: GuideOptions = {}): Promis
   const forecasterPort = await freePort();
   const ports = new Map(Object.entries({ ...options.ports, '8080': httpPort, '8989': forecasterPort }));
   const localized = (text: string): string =>
-    text.replaceAll(/(127\.0\.0\.1:|localhost:|\bport: )(\d+)/g, (whole, before: string, port: string) =>
+    text.replaceAll(/(127\.0\.0\.1:|localhost:|\bport[:=]? ?)(\d+)/g, (whole, before: string, port: string) =>
       ports.has(port) ? `${before}${ports.get(port)}` : whole,
     );
   const env = {
@@ -224,7 +224,7 @@ function missingIn(printed: string, expected: string): string | null {
   return null;
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   const address = server.address();

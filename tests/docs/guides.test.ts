@@ -4,13 +4,14 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { startModbusDevice } from '../../src/testing/modbus-server.ts';
 import { startMqttBroker } from '../../src/testing/mqtt-broker.ts';
-import { runGuide } from './guide-run.ts';
+import { freePort, runGuide } from './guide-run.ts';
 
 const guideDeadlineMs = 180_000;
 /** The reference is about the language and has a test of its own. */
 const elsewhere = ['rule-reference.md'];
 
 const runs: Readonly<Record<string, (file: string) => Promise<void>>> = {
+  'docs/guides/connect-a-device.md': async (file) => runGuide(file, { ports: { '1502': await freePort() } }),
   'docs/guides/connect-modbus.md': async (file) => {
     const device = await startModbusDevice();
     device.input.writeInt32BE(12_500, 200);

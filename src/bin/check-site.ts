@@ -1,0 +1,46 @@
+/** `setpoint site check`: everything that is wrong with the files of a config dir, without a start and without a data dir. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { readMaterials } from '../devices/materials.ts';
+import { readConfiguration } from '../processing/commission/configuration.ts';
+import type { Site } from '../site/site.ts';
+import { type Environment, isForOperator, readLimits, readSiteFile } from './config.ts';
+
+export function checkSite(
+  configDir: string,
+  env: Environment,
+): { readonly faults: readonly string[]; readonly summary: string } {
+  const faults: string[] = [];
+  /** What a step finds wrong is a fault; anything else that is thrown is a bug. */
+  const step = <T>(work: () => T, isExpected: (error: unknown) => boolean = isForOperator): T | undefined => {
+    try {
+      return work();
+    } catch (error) {
+      if (!isExpected(error) || !(error instanceof Error)) throw error;
+      faults.push(...error.message.split('\n'));
+      return undefined;
+    }
+  };
+  step(() => readLimits(configDir));
+  const site = step(() => readSiteFile(configDir));
+  if (site !== undefined) {
+    step(
+      () => readMaterials(site, { configDir, dataDir: configDir, secret: (name) => env[name] }),
+      (error) => error instanceof Error,
+    );
+    faults.push(...processingFaults(configDir, site));
+  }
+  return { faults, summary: site === undefined ? '' : summaryOf(site) };
+}
+
+function processingFaults(configDir: string, site: Site): string[] {
+  const folder = join(configDir, 'processing');
+  if (!existsSync(folder)) return [];
+  const kept = { read: () => new Map<string, string>(), write: () => undefined };
+  const found = readConfiguration(folder, configDir, site, kept);
+  return found.ok ? [] : found.lines.map((line) => `processing/${line}`);
+}
+
+function summaryOf({ name, channels, instances, points }: Site): string {
+  return `${name}: ${channels.length} channels, ${instances.length} instances, ${points.length} points; nothing is wrong`;
+}

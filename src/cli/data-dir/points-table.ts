@@ -1,0 +1,73 @@
+/** Points as a CSV table [points §1.2]: a row a point, columns as the members of a point in site.yaml, `address.*` for its address. */
+import { CsvError, parse } from 'csv-parse/sync';
+import type { ImportedPoint } from '../../site/site-edit.ts';
+import { CommandError } from '../exit.ts';
+
+const required = ['instance', 'point', 'name', 'kind', 'unit', 'channel'] as const;
+/** Whatever stands in them is text, also where it looks like a number. */
+const textColumns: ReadonlySet<string> = new Set([
+  'instance_name',
+  'name',
+  'kind',
+  'unit',
+  'channel',
+  'sign_convention',
+  'address.topic',
+  'address.path',
+  'address.point',
+  'address.signal',
+]);
+const number = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/;
+
+/** Throws a CommandError with one line per fault. */
+export function readPointsTable(text: string, name: string): ImportedPoint[] {
+  const rows = parsed(text, name);
+  const [header = []] = rows;
+  const missing = required.filter((column) => !header.includes(column));
+  if (missing.length > 0) throw new CommandError(`${name}:1: the header lacks ${missing.join(', ')}`);
+  const doubled = header.filter((column, at) => header.indexOf(column) !== at);
+  if (doubled.length > 0) throw new CommandError(`${name}:1: ${doubled.join(', ')} stands twice in the header`);
+  const faults: string[] = [];
+  const points = rows.slice(1).map((cells, at): ImportedPoint => {
+    const row = at + 2;
+    const values = new Map(header.map((column, place) => [column, cells[place] ?? '']));
+    for (const column of required) if (values.get(column) === '') faults.push(`${name}:${row}: ${column} is empty`);
+    return {
+      row,
+      instance: Number(values.get('instance')),
+      instanceName: values.get('instance_name') || `instance ${values.get('instance')}`,
+      point: pointOf(values),
+    };
+  });
+  if (faults.length > 0) throw new CommandError(faults.join('\n'));
+  return points;
+}
+
+function parsed(text: string, name: string): string[][] {
+  try {
+    return parse(text, { bom: true, skip_empty_lines: true, trim: true });
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    throw new CommandError(`${name}: ${error.message}`);
+  }
+}
+
+function pointOf(values: ReadonlyMap<string, string>): Record<string, unknown> {
+  const point: Record<string, unknown> = {};
+  const address: Record<string, unknown> = {};
+  for (const [column, text] of values) {
+    if (text === '' || column === 'instance' || column === 'instance_name') continue;
+    const value = valueOf(column, text);
+    if (column === 'point') point['id'] = value;
+    else if (column.startsWith('address.')) address[column.slice('address.'.length)] = value;
+    else point[column] = value;
+  }
+  return Object.keys(address).length === 0 ? point : { ...point, address };
+}
+
+function valueOf(column: string, text: string): unknown {
+  if (textColumns.has(column)) return text;
+  if (column === 'invalid') return text.split(/\s+/).map(Number);
+  if (text === 'true' || text === 'false') return text === 'true';
+  return number.test(text) ? Number(text) : text;
+}

@@ -1,0 +1,72 @@
+/** `setpoint simulate`: a Modbus device of a template to rehearse with, as its self-test describes it [points §1.1]. */
+import type { Command } from 'commander';
+import { serveModbus } from '../../devices/modbus/modbus-server.ts';
+import { bankOf, unitsOf, wordOrderOf } from '../../devices/templates/simulated-device.ts';
+import { readDeviceTemplates } from '../../devices/templates/template-files.ts';
+import { wholeNumber } from '../command-line.ts';
+import { CommandError } from '../exit.ts';
+import type { DataDirParts } from './data-dir.ts';
+import { parameter } from './site-command.ts';
+
+export interface SimulateParts extends DataDirParts {
+  readonly untilStopped: () => Promise<void>;
+}
+
+interface Options {
+  readonly port: number;
+  readonly host: string;
+  readonly set: Readonly<Record<string, string | number>>;
+}
+
+const defaultPort = 1502;
+
+export function addSimulateCommand(setpoint: Command, parts: SimulateParts): void {
+  setpoint
+    .command('simulate')
+    .description('run a Modbus device of a template, to rehearse with; what is written to it is printed')
+    .argument('<template>', 'a Modbus or SunSpec template of `setpoint site templates`')
+    .option('--port <number>', 'where it listens', wholeNumber, defaultPort)
+    .option('--host <address>', 'where it listens; this machine alone by default', '127.0.0.1')
+    .option('--set <parameter=value>', 'a parameter of the template, such as unit_id=3', parameter, {})
+    .action((name: string, options: Options) => simulate(parts, name, options));
+}
+
+async function simulate(
+  { terminal, settings, untilStopped }: SimulateParts,
+  name: string,
+  { port, host, set }: Options,
+): Promise<void> {
+  const template = readDeviceTemplates(settings().configDir).get(name);
+  if (template === undefined)
+    throw new CommandError(`there is no device template ${name}; \`setpoint site templates\` lists them`);
+  if (template.channel.driver !== 'modbus-tcp' && template.channel.driver !== 'sunspec')
+    throw new CommandError(`${name} is no Modbus device: it speaks ${template.channel.driver}`);
+  const [first] = template.self_test;
+  if (first === undefined) throw new CommandError(`template ${name} has no self-test to take values from`);
+  const selfTest = { ...first, parameters: { ...first.parameters, ...set } };
+  const bank = bankOf(selfTest, wordOrderOf(template), (table, register, value) =>
+    terminal.out(`written ${table} ${register}: ${value}\n`),
+  );
+  const units = unitsOf(template, selfTest);
+  const server = await listening(() =>
+    serveModbus({
+      host,
+      port,
+      answer: ({ unit, pdu, frame }, send) => {
+        // A device on its own answers to its unit; nothing speaks for the others.
+        if (units.includes(unit)) send(frame(bank.answer(pdu)));
+      },
+    }),
+  );
+  terminal.out(`${name} listens on ${host}:${server.port} as unit ${units.join(', ')}; stop it with Ctrl-C\n`);
+  await untilStopped();
+  await server.close();
+}
+
+async function listening<T>(listen: () => Promise<T>): Promise<T> {
+  try {
+    return await listen();
+  } catch (error) {
+    throw new CommandError(error instanceof Error ? error.message : String(error));
+  }
+}

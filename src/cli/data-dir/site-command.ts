@@ -1,0 +1,184 @@
+/** `setpoint site …` [points §1.1], [points §1.2]: the site file, before a service runs or beside one that a restart will follow. */
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
+import { YamlError } from '../../base/yaml.ts';
+import { readDeviceTemplates } from '../../devices/templates/template-files.ts';
+import type { DeviceTemplate } from '../../site/device-template.ts';
+import { readSite } from '../../site/site.ts';
+import { freeInstanceId, newSiteText, withDevice, withPoints } from '../../site/site-edit.ts';
+import { confirmedOption, unreadable, wholeNumber } from '../command-line.ts';
+import { CommandError, exitCodes } from '../exit.ts';
+import { printTable } from '../table.ts';
+import type { DataDirParts } from './data-dir.ts';
+import { readPointsTable } from './points-table.ts';
+
+export interface SiteFileParts extends DataDirParts {
+  /** Everything that is wrong with the files of a config dir, a line each; and what they hold. */
+  readonly checkSite: (configDir: string) => { readonly faults: readonly string[]; readonly summary: string };
+}
+
+interface Confirmed {
+  readonly confirmed?: true;
+}
+type Parameters = Readonly<Record<string, string | number>>;
+
+const siteFile = 'site.yaml';
+
+export function addSiteCommands(setpoint: Command, parts: SiteFileParts): void {
+  const site = setpoint.command('site').description('the site file: begin one, add devices and points, check it');
+  site
+    .command('new')
+    .description('write a site.yaml without devices')
+    .requiredOption('--id <id>', 'short name of the site')
+    .requiredOption('--timezone <zone>', 'IANA time zone, such as Europe/Amsterdam')
+    .option('--name <name>', 'name for people; the id by default')
+    .option(...confirmedOption)
+    .action((options: NewOptions) => newSite(parts, options));
+  site
+    .command('add')
+    .description('add a device of a template to site.yaml')
+    .argument('<template>', 'one that `setpoint site templates` lists')
+    .option('--id <number>', 'number of the instance; the next free one by default', wholeNumber)
+    .requiredOption('--name <name>', 'name of the instance')
+    .option('--set <parameter=value>', 'a parameter of the template, such as host=192.168.1.50', parameter, {})
+    .option(...confirmedOption)
+    .action((template: string, options: AddOptions) => addDevice(parts, template, options));
+  site
+    .command('templates')
+    .description('device templates with their parameters and the source of their registers')
+    .option('--json', 'print them as JSON')
+    .action((options: { readonly json?: true }) => listTemplates(parts, options.json === true));
+  site
+    .command('check')
+    .description('say everything that is wrong with the files of a site, without starting it')
+    .argument('[dir]', 'the config dir; SVC_CONFIG_DIR by default')
+    .action((dir: string | undefined) => check(parts, dir ?? parts.settings().configDir));
+  site
+    .command('import-points')
+    .description('add the points of a CSV table to site.yaml, all of them or none')
+    .argument('<file>', 'CSV with a header: instance, instance_name, point, name, kind, unit, channel, address.*')
+    .option(...confirmedOption)
+    .action((file: string, options: Confirmed) => importPoints(parts, file, options));
+}
+
+/** `host=10.0.0.7`: a number where it looks like one. */
+export function parameter(text: string, before: Parameters): Parameters {
+  const [, name, value] = /^([a-z][a-z0-9_]*)=(.+)$/.exec(text) ?? [];
+  if (name === undefined || value === undefined) throw new InvalidArgumentError('Give name=value.');
+  return { ...before, [name]: /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/.test(value) ? Number(value) : value };
+}
+
+interface NewOptions extends Confirmed {
+  readonly id: string;
+  readonly timezone: string;
+  readonly name?: string;
+}
+
+function newSite(parts: SiteFileParts, { id, timezone, name = id, confirmed }: NewOptions): void {
+  const { configDir } = parts.settings();
+  const path = join(configDir, siteFile);
+  if (existsSync(path)) throw new CommandError(`${path} is there already`);
+  const text = newSiteText({ id, name, timezone });
+  readSite(text, siteFile);
+  store(parts, path, text, `write ${path}`, confirmed);
+}
+
+interface AddOptions extends Confirmed {
+  readonly id?: number;
+  readonly name: string;
+  readonly set: Parameters;
+}
+
+function addDevice(parts: SiteFileParts, template: string, { id, name, set, confirmed }: AddOptions): void {
+  const { path, text } = siteText(parts);
+  const templates = readDeviceTemplates(parts.settings().configDir);
+  const edited = withDevice(text, { id: id ?? freeInstanceId(text), name, template, parameters: set });
+  const site = readSite(edited, siteFile, templates);
+  const instance = site.instances.at(-1);
+  const points = site.points.filter((point) => point.instance === instance?.id);
+  const what = `add instance ${instance?.id} ${name} with ${points.length} points of ${template}`;
+  store(parts, path, edited, `${what} to ${path}`, confirmed);
+}
+
+function importPoints(parts: SiteFileParts, file: string, { confirmed }: Confirmed): void {
+  const { path, text } = siteText(parts);
+  const points = readPointsTable(readText(file), basename(file));
+  const { text: edited, rowOf } = withPoints(text, points);
+  try {
+    readSite(edited, siteFile, readDeviceTemplates(parts.settings().configDir));
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error;
+    throw new CommandError(error.lines.map((line) => atRow(line, basename(file), rowOf)).join('\n'));
+  }
+  store(parts, path, edited, `add ${points.length} points to ${path}`, confirmed);
+}
+
+/** A fault of an imported point, at its row of the table. */
+function atRow(line: string, file: string, rowOf: (instance: number, point: number) => number | undefined): string {
+  const [, instance, point, rest] = /\/instances\/(\d+)\/points\/(\d+)\/?(.*)$/.exec(line) ?? [];
+  const row = rowOf(Number(instance), Number(point));
+  return row === undefined ? line : `${file}:${row}: ${rest}`;
+}
+
+function listTemplates({ terminal, settings }: SiteFileParts, json: boolean): void {
+  const templates = [...readDeviceTemplates(settings().configDir).values()];
+  if (json) {
+    const list = templates.map(({ name, title, source, parameters }) => ({ name, title, source, parameters }));
+    terminal.out(`${JSON.stringify(list)}\n`);
+    return;
+  }
+  printTable(
+    terminal,
+    [
+      { title: 'TEMPLATE', cell: ({ name }) => name },
+      { title: 'DEVICE', cell: ({ title }) => title },
+      { title: 'PARAMETERS', cell: parametersInWords },
+      { title: 'SOURCE', cell: ({ source }) => source },
+    ],
+    templates,
+  );
+}
+
+function parametersInWords({ parameters }: DeviceTemplate): string {
+  return Object.entries(parameters)
+    .map(([name, { default: otherwise }]) => (otherwise === undefined ? name : `${name}=${otherwise}`))
+    .join(' ');
+}
+
+function check({ terminal, checkSite }: SiteFileParts, dir: string): void {
+  const { faults, summary } = checkSite(dir);
+  if (faults.length > 0) throw new CommandError(faults.join('\n'));
+  terminal.out(`${summary}\n`);
+}
+
+function siteText(parts: SiteFileParts): { readonly path: string; readonly text: string } {
+  const path = join(parts.settings().configDir, siteFile);
+  if (!existsSync(path)) throw new CommandError(`there is no ${path}: begin one with \`setpoint site new\``);
+  return { path, text: readText(path) };
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+/** Whole or not at all: a service that starts meanwhile reads the old file or the new one. */
+function store(
+  { terminal, settings }: SiteFileParts,
+  path: string,
+  text: string,
+  what: string,
+  confirmed: true | undefined,
+): void {
+  if (confirmed !== true)
+    throw new CommandError(`this would ${what}. Nothing was done; give --confirmed to do it`, exitCodes.notConfirmed);
+  mkdirSync(settings().configDir, { recursive: true });
+  const beside = `${path}.new`;
+  writeFileSync(beside, text);
+  renameSync(beside, path);
+  terminal.out(`did ${what}\n`);
+}

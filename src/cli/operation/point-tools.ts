@@ -1,0 +1,141 @@
+/** `setpoint points read|watch|write` [points §8.7]: one point by its reference, for whoever commissions it. */
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Static } from 'typebox';
+import { points } from '../../api/points.ts';
+import { sleep } from '../../base/clock.ts';
+import { type CommandLine, confirmedOption, finiteNumber, jsonOption, printJson } from '../command-line.ts';
+import { CommandError, exitCodes } from '../exit.ts';
+import { change } from '../remote.ts';
+import { showing, watchSeconds } from '../watch.ts';
+
+type Entry = Static<(typeof points)['list']['answer']>['data']['list'][number];
+
+interface Reference {
+  readonly instance: string;
+  readonly kind: 'measurement' | 'action';
+  readonly point: string;
+}
+
+/** How long `write` holds its value, in seconds, and how often it looks for the end of the command. */
+const writeSeconds = 5;
+const lookMs = 200;
+const pageSize = '500';
+
+export function addPointTools(group: Command, line: CommandLine): void {
+  group
+    .command('read')
+    .description('the value of a point now; exit code 1 when it has none that can be used')
+    .argument('<point>', 'such as 2:measurement:1, 4:action:1 or, for a measurement, 2:1', reference)
+    .option(...jsonOption)
+    .action((point: Reference, { json }: { readonly json?: true }) => read(line, point, json === true));
+  group
+    .command('watch')
+    .description('a line whenever one of the points changes, until interrupted')
+    .argument('<points...>', 'references such as 2:1 4:action:1', references)
+    .option('--every <seconds>', 'how often to look', watchSeconds, 1)
+    .action((wanted: readonly Reference[], { every }: { readonly every: number }) => watch(line, wanted, every));
+  group
+    .command('write')
+    .description(`hold an action point at a value for ${writeSeconds} s, and say what the device made of it`)
+    .argument('<point>', 'such as 4:action:1', reference)
+    .argument('<value>', 'in the unit of the point', finiteNumber)
+    .requiredOption('--reason <text>', 'why, 3 to 500 characters')
+    .option(...confirmedOption)
+    .action((point: Reference, value: number, options: WriteOptions) => write(line, point, value, options));
+}
+
+function reference(text: string): Reference {
+  const [, instance, kind = 'measurement', point] =
+    /^(0|[1-9][0-9]{0,9}):(?:(measurement|action):)?(0|[1-9][0-9]{0,9})$/.exec(text) ?? [];
+  if (instance === undefined || point === undefined)
+    throw new InvalidArgumentError('Give a point such as 2:measurement:1, 4:action:1 or 2:1.');
+  return { instance, kind: kind as Reference['kind'], point };
+}
+
+function references(text: string, before: readonly Reference[] = []): readonly Reference[] {
+  return [...before, reference(text)];
+}
+
+const words = ({ instance, kind, point }: Reference): string => `${instance}:${kind}:${point}`;
+
+async function entryOf(line: CommandLine, wanted: Reference): Promise<Entry> {
+  const { instance, kind, point } = wanted;
+  for (let page = 1; ; page++) {
+    const { data } = await line
+      .remote()
+      .call(points.list, { query: { instance, kind, page: String(page), page_size: pageSize } });
+    const found = data.data.list.find((entry) => String(entry.point) === point);
+    if (found !== undefined) return found;
+    if (!data.data.has_next) throw new CommandError(`the site has no point ${words(wanted)}`);
+  }
+}
+
+function shown({ value, text, unit, quality }: Entry): string {
+  if (text !== null) return text;
+  return value === null ? `no value (${quality})` : `${value} ${unit}${quality === 'good' ? '' : ` (${quality})`}`;
+}
+
+async function read(line: CommandLine, wanted: Reference, json: boolean): Promise<void> {
+  const entry = await entryOf(line, wanted);
+  if (json) printJson(line.terminal, entry);
+  else if (entry.value !== null || entry.text !== null) line.terminal.out(`${shown(entry)}\n`);
+  if (entry.value === null && entry.text === null)
+    throw new CommandError(
+      `${words(wanted)} ${entry.name} has ${shown(entry)}${entry.last_error === null ? '' : `: ${entry.last_error.message}`}`,
+    );
+}
+
+async function watch(line: CommandLine, wanted: readonly Reference[], seconds: number): Promise<void> {
+  const last = new Map<string, string>();
+  // Not the screen of a table: each change is a line that stays.
+  const terminal = { ...line.terminal, outIsTerminal: false };
+  await showing({ ...line, terminal }, seconds, async () => {
+    for (const each of wanted) {
+      const entry = await entryOf(line, each);
+      const now = shown(entry);
+      if (last.get(words(each)) === now) continue;
+      last.set(words(each), now);
+      line.terminal.out(
+        `${entry.observed_at ?? new Date(line.clock.wallMs()).toISOString()} ${words(each)} ${entry.name} ${now}\n`,
+      );
+    }
+  });
+}
+
+interface WriteOptions {
+  readonly reason: string;
+  readonly confirmed?: true;
+}
+
+async function write(
+  line: CommandLine,
+  wanted: Reference,
+  value: number,
+  { reason, confirmed }: WriteOptions,
+): Promise<void> {
+  if (wanted.kind !== 'action')
+    throw new CommandError(`${words(wanted)} is a measurement: only action points are written`, exitCodes.notConfirmed);
+  const remote = line.remote();
+  const sentAt = new Date(line.clock.wallMs()).toISOString();
+  await change(remote, line.terminal, {
+    capability: points.override,
+    input: {
+      params: { instance: wanted.instance, point: wanted.point },
+      body: { value, for_seconds: writeSeconds, reason },
+    },
+    what: `hold ${words(wanted)} at ${value} for ${writeSeconds} s`,
+    confirmed: confirmed === true,
+  });
+  const endMs = line.clock.monotonicMs() + writeSeconds * 1000;
+  while (line.clock.monotonicMs() < endMs && !line.interrupted.aborted) {
+    const { last_command: last, unit, last_error: error } = await entryOf(line, wanted);
+    if (last !== null && last.at >= sentAt && last.result !== 'accepted') {
+      if (last.result !== 'written')
+        throw new CommandError(`${words(wanted)}: ${last.result}${error === null ? '' : `: ${error.message}`}`);
+      line.terminal.out(`${words(wanted)}: the device took ${last.written} ${unit}\n`);
+      return;
+    }
+    await sleep(line.clock, lookMs, line.interrupted).catch(() => undefined);
+  }
+  throw new CommandError(`${words(wanted)}: the device did not confirm the command in ${writeSeconds} s`);
+}

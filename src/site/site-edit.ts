@@ -1,0 +1,78 @@
+/** Changes to the text of site.yaml [points §1.1]: pure. Comments stay; whether the result is a site is for its reader to say. */
+import { appendToYaml, formatYaml, parseYaml } from '../base/yaml.ts';
+
+export interface NewSite {
+  readonly id: string;
+  readonly name: string;
+  readonly timezone: string;
+}
+
+/** A site without channels and points. */
+export function newSiteText({ id, name, timezone }: NewSite): string {
+  return formatYaml({ schema: 'svc.site.v1', site: { id, name, timezone }, channels: [], instances: [] });
+}
+
+export interface NewDevice {
+  readonly id: number;
+  readonly name: string;
+  readonly template: string;
+  readonly parameters: Readonly<Record<string, string | number>>;
+}
+
+export function withDevice(text: string, device: NewDevice): string {
+  return appendToYaml(text, ['instances'], [device]);
+}
+
+/** The smallest number from 1 that no instance has. */
+export function freeInstanceId(text: string): number {
+  const taken = new Set(instancesOf(text).map(({ id }) => id));
+  let id = 1;
+  while (taken.has(id)) id++;
+  return id;
+}
+
+/** Numbers and places of the instances that are there. */
+function instancesOf(text: string): readonly { readonly id: number; readonly points: number }[] {
+  const { instances } = Object(parseYaml(text, 'site.yaml').value) as { readonly instances?: unknown };
+  if (!Array.isArray(instances)) return [];
+  return instances.map((instance) => {
+    const { id, points } = Object(instance) as { readonly id?: unknown; readonly points?: unknown };
+    return { id: Number(id), points: Array.isArray(points) ? points.length : 0 };
+  });
+}
+
+/** A point of a table, and the row that it is from. */
+export interface ImportedPoint {
+  readonly row: number;
+  readonly instance: number;
+  readonly instanceName: string;
+  readonly point: Readonly<Record<string, unknown>>;
+}
+
+export interface ImportedSite {
+  readonly text: string;
+  /** The row of a point that site.yaml has at `/instances/I/points/P`. */
+  rowOf(instance: number, point: number): number | undefined;
+}
+
+export function withPoints(text: string, imported: readonly ImportedPoint[]): ImportedSite {
+  const rows = new Map<string, number>();
+  const places = instancesOf(text).map((instance) => ({ ...instance }));
+  let edited = text;
+  for (const [id, points] of Map.groupBy(imported, ({ instance }) => instance)) {
+    let at = places.findIndex((place) => place.id === id);
+    if (at === -1) {
+      at = places.length;
+      places.push({ id, points: 0 });
+      edited = appendToYaml(edited, ['instances'], [{ id, name: points[0]?.instanceName, points: [] }]);
+    }
+    const before = places[at]?.points ?? 0;
+    points.forEach(({ row }, order) => rows.set(`${at}/${before + order}`, row));
+    edited = appendToYaml(
+      edited,
+      ['instances', at, 'points'],
+      points.map(({ point }) => point),
+    );
+  }
+  return { text: edited, rowOf: (instance, point) => rows.get(`${instance}/${point}`) };
+}

@@ -1,0 +1,174 @@
+/** From an empty folder to a rule that acts on a SunSpec device, by the command line [points §1.1], [points §8.7]; counted. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import {
+  editorFlow,
+  root,
+  runCommand,
+  serviceEnvironment,
+  startTestService,
+  type TestFolders,
+  waitFor,
+} from './running-service.ts';
+
+const closers: (() => void | Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close();
+});
+
+function emptyFolders(): TestFolders {
+  const base = mkdtempSync(join(tmpdir(), 'setpoint-empty-'));
+  closers.push(() => rmSync(base, { recursive: true, force: true }));
+  const config = join(base, 'config');
+  return {
+    config,
+    data: join(base, 'data'),
+    write: (name, text) => writeFileSync(join(config, name), text),
+    remove: () => undefined,
+  };
+}
+
+/** The device on the other end; its port, and what it printed so far. */
+async function simulated(
+  template: string,
+): Promise<{ readonly port: string; readonly said: () => string; readonly process: ChildProcess }> {
+  const child = spawn(
+    process.execPath,
+    [join(root, 'src', 'bin', 'setpoint.ts'), 'simulate', template, '--port', '0'],
+    {
+      env: serviceEnvironment(emptyFolders()),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  closers.push(() => void child.kill());
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const port = await waitFor(() => /listens on 127\.0\.0\.1:(\d+)/.exec(output)?.[1], 30_000);
+  return { port, said: () => output, process: child };
+}
+
+test('at most ten commands from an empty folder to a rule that acts on a SunSpec device', async () => {
+  const device = await simulated('sunspec-inverter');
+  const folders = emptyFolders();
+  let env: NodeJS.ProcessEnv = serviceEnvironment(folders);
+  let commands = 0;
+  const setpoint = (...args: string[]): string => {
+    commands++;
+    const result = runCommand('setpoint.ts', args, env);
+    expect([result.stderr, result.status], args.join(' ')).toEqual(['', 0]);
+    return result.stdout;
+  };
+  setpoint('site', 'new', '--id', 'bakery', '--timezone', 'Europe/Amsterdam', '--confirmed');
+  const place = ['--set', 'host=127.0.0.1', '--set', `port=${device.port}`];
+  setpoint('site', 'add', 'sunspec-inverter', '--name', 'inverter', ...place, '--confirmed');
+  expect(setpoint('site', 'check')).toBe('bakery: 1 channels, 1 instances, 7 points; nothing is wrong\n');
+  commands++;
+  const service = await startTestService(folders);
+  closers.push(() => service.stop());
+  const token = setpoint('token', '--role', 'Engineer', '--subject', 'ada').trim();
+  env = { ...env, SVC_BASE_URL: service.base, SVC_ACCESS_TOKEN: token };
+  await waitFor(async () => (await service.read('/points')).text.includes('"value":12.345'));
+  expect(setpoint('points', 'read', '1:1')).toBe('12.345 kW\n');
+
+  writeFileSync(join(folders.config, 'flow.json'), JSON.stringify(editorFlow()));
+  setpoint('rules', 'create', '--name', 'Limit', '--confirmed');
+  setpoint('rules', 'update', '1', '--flow', join(folders.config, 'flow.json'), '--confirmed');
+  setpoint('rules', 'enable', '1', '--confirmed');
+  // 5 % through a scale factor of -2.
+  await waitFor(() => (device.said().includes('written holding 40126: 500\n') ? true : undefined));
+  expect(commands).toBeLessThanOrEqual(10);
+}, 120_000);
+
+test('points of a running site by their references: read, written and traced; a device is scanned', async () => {
+  const device = await simulated('sunspec-inverter');
+  const folders = emptyFolders();
+  let env: NodeJS.ProcessEnv = serviceEnvironment(folders);
+  const setpoint = (...args: string[]) => runCommand('setpoint.ts', args, env);
+  setpoint('site', 'new', '--id', 'bakery', '--timezone', 'Europe/Amsterdam', '--confirmed');
+  setpoint(
+    'site',
+    'add',
+    'sunspec-inverter',
+    '--name',
+    'inverter',
+    '--set',
+    'host=127.0.0.1',
+    '--set',
+    `port=${device.port}`,
+    '--confirmed',
+  );
+  const service = await startTestService(folders);
+  closers.push(() => service.stop());
+  env = { ...env, SVC_BASE_URL: service.base, SVC_ACCESS_TOKEN: await service.token('Engineer') };
+  await waitFor(async () => (await service.read('/points')).text.includes('"value":12.345'));
+
+  const write = ['points', 'write', '1:action:1', '60', '--reason', 'trying the limit'];
+  expect(setpoint(...write)).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('this would hold 1:action:1 at 60 for 5 s'),
+  });
+  expect(setpoint(...write, '--confirmed')).toMatchObject({ status: 0, stdout: '1:action:1: the device took 60 %\n' });
+  await waitFor(() => (device.said().includes('written holding 40126: 6000\n') ? true : undefined));
+  expect(setpoint('points', 'write', '1:measurement:1', '5', '--reason', 'no', '--confirmed').status).toBe(2);
+  expect(setpoint('points', 'read', '9:1')).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('no point 9:measurement:1'),
+  });
+  expect(setpoint('channels', 'trace', 'sunspec-inverter-1').stdout).toContain(
+    'read holding 40000..40001 of unit 1\t5375 6e53\n',
+  );
+  const scanned = setpoint('channels', 'scan', 'sunspec-inverter-1').stdout;
+  expect(scanned).toMatch(/^103\tinverter, three phase\t\d+\tW\t12345\tW$/m);
+  expect(scanned).toMatch(/^1\tcommon\t\d+\tMd\tInverter\t$/m);
+  device.process.kill();
+  await waitFor(() => (setpoint('points', 'read', '1:1').status === 1 ? true : undefined));
+  expect(setpoint('points', 'read', '1:1').stderr).toMatch(
+    /1:measurement:1 active_power has no value \((offline|bad)\)/,
+  );
+}, 120_000);
+
+test('points from a table: all of them, or none and what is wrong with which row', () => {
+  const folders = emptyFolders();
+  const env = serviceEnvironment(folders);
+  const setpoint = (...args: string[]) => runCommand('setpoint.ts', args, env);
+  setpoint('site', 'new', '--id', 'bakery', '--timezone', 'Europe/Amsterdam', '--confirmed');
+  const path = join(folders.config, 'site.yaml');
+  const before = readFileSync(path, 'utf8').replace(
+    'channels: []',
+    '# The meter in the cellar.\nchannels: [{ id: meter, driver: modbus-tcp, host: 10.0.0.7, port: 502, unit_id: 1, poll_interval_ms: 1000, timeout_ms: 500, word_order: big }]',
+  );
+  writeFileSync(path, before);
+  const table = join(folders.config, 'points.csv');
+  const header =
+    'instance,instance_name,point,name,kind,unit,channel,scale,address.table,address.register,address.type';
+  writeFileSync(
+    table,
+    `${header}\n1,meter,1,power,measurement,kW,meter,0.001,input,100,int32\n1,meter,2,odd,measurement,1,meter,,input,102,text\n`,
+  );
+  expect(setpoint('site', 'import-points', table, '--confirmed')).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('points.csv:3: address/type'),
+  });
+  expect(readFileSync(path, 'utf8')).toBe(before);
+  writeFileSync(
+    table,
+    `${header}\n1,meter,1,power,measurement,kW,meter,0.001,input,100,int32\n1,meter,2,"state, raw",measurement,1,meter,,input,102,uint16\n`,
+  );
+  expect(setpoint('site', 'import-points', table)).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('add 2 points'),
+  });
+  expect(readFileSync(path, 'utf8')).toBe(before);
+  expect(setpoint('site', 'import-points', table, '--confirmed').status).toBe(0);
+  expect(readFileSync(path, 'utf8')).toContain('# The meter in the cellar.');
+  expect(setpoint('site', 'check').stdout).toBe('bakery: 1 channels, 1 instances, 2 points; nothing is wrong\n');
+  writeFileSync(join(folders.config, 'service.yaml'), 'devices: { reconnect_min_ms: 0 }\n');
+  writeFileSync(path, readFileSync(path, 'utf8').replace('driver: modbus-tcp', 'driver: carrier-pigeon'));
+  const { status, stderr } = setpoint('site', 'check');
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/service\.yaml:1: .*reconnect_min_ms/);
+  expect(stderr).toMatch(/site\.yaml:\d+: \/channels\/0\/driver unknown driver carrier-pigeon/);
+}, 60_000);
