@@ -223,6 +223,10 @@ function readChannels(channels: readonly ChannelText[], file: YamlFile, faults: 
     }
     const decoded = protocolOf(driver).settings(given);
     if (!decoded.ok) faults.push(...decoded.issues.map((issue) => file.at(path + issue.path, issue.message)));
+    if (decoded.ok)
+      protocolOf(driver).checkSettings?.(decoded.value, (field, reason) =>
+        faults.push(file.at(`${path}/${field}`, reason)),
+      );
     return { id: given.id, position, channel: decoded.ok ? decoded.value : undefined };
   });
 }

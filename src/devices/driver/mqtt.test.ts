@@ -69,7 +69,7 @@ describe('[points §3.2] mqtt', () => {
   test('a payload without the number makes the point unavailable; it is not the last value and not zero', async () => {
     await broker.publish('plant/meter', '{"p_kw": 100, "phases": [229, 230.5]}');
     await expect.poll(() => devices.value(load)).toBe(15);
-    await broker.publish('plant/meter', '{"p_kw": "100", "phases": [229, 231]}');
+    await broker.publish('plant/meter', '{"p_kw": "100 kW", "phases": [229, 231]}');
     await expect.poll(() => devices.value(voltage)).toBe(231);
     expect(devices.value(load)).toBeNull();
   });
@@ -235,5 +235,77 @@ describe('[points §3.2] mqtt connections', () => {
     await expect
       .poll(() => broker.messages.some(({ topic, payload }) => topic === 'setpoint/state' && payload === 'gone'))
       .toBe(true);
+  });
+});
+
+describe('[points §3.2] devices that say more', () => {
+  let broker: MqttBroker;
+  let devices: RunningDevices;
+  const more = `
+      - { id: 1, name: door, kind: measurement, unit: "1", channel: broker, address: { topic: d/door, map: { OPEN: 1, SHUT: 0 }, payload: text, availability: { topic: d/lwt } } }
+      - { id: 2, name: kept, kind: measurement, unit: kW, channel: broker, address: { topic: d/kept, retained: accept } }
+      - { id: 3, name: mode, kind: measurement, unit: "1", channel: broker, address: { topic: d/mode, payload: text } }
+      - { id: 1, name: relay, kind: action, unit: "1", channel: broker, address: { topic: d/relay, payload: text, map: { ON: 1, OFF: 0 }, availability: { topic: d/lwt, online: Online, offline: Offline } } }
+`;
+  const [door, kept, textPoint, relay] = [0, 1, 2, 3];
+  beforeEach(async () => {
+    broker = await startMqttBroker();
+    await broker.publish('d/kept', '7.5', true);
+    devices = runDevices(header(broker.port, ', status: { topic: setpoint/state }') + more, folders, {
+      mqtt_timeout_ms: 300,
+    });
+    await devices.online();
+  });
+  afterEach(async () => {
+    await devices.layer.terminate();
+    await broker.stop();
+  });
+
+  test('a word of the map is its number, once the device says that it is there, and until it says that it is not', async () => {
+    await broker.publish('d/door', 'OPEN');
+    await elapsed(100);
+    expect(devices.value(door)).toBeNull();
+    await broker.publish('d/lwt', 'online');
+    await broker.publish('d/door', 'OPEN');
+    await expect.poll(() => devices.value(door)).toBe(1);
+    await broker.publish('d/lwt', 'offline');
+    await expect.poll(() => devices.value(door)).toBeNull();
+    expect((await devices.layer.errors()).map(({ message }) => message)).toContain(
+      'the device says that it is not there',
+    );
+  });
+
+  test('a retained message counts where it is accepted, as uncertain', async () => {
+    await expect.poll(() => devices.value(kept)).toBe(7.5);
+    expect(devices.memory.quality[kept]).toBe(2);
+    await broker.publish('d/kept', '8');
+    await expect.poll(() => devices.memory.quality[kept]).toBe(1);
+  });
+
+  test('text is shown and is no number', async () => {
+    await broker.publish('d/mode', 'heating');
+    await expect.poll(() => devices.layer.texts()).toEqual([{ index: textPoint, text: 'heating' }]);
+    expect(devices.value(textPoint)).toBeNull();
+  });
+
+  test('a command is the word for its number, and fails while the device is away', async () => {
+    const sent = () => broker.messages.filter(({ topic }) => topic === 'd/relay').map(({ payload }) => payload);
+    expect(devices.command(relay, 1)).toBe('accepted');
+    await expect.poll(async () => (await devices.layer.counts()).failed).toBe(1);
+    await broker.publish('d/lwt', 'Online');
+    await elapsed(100);
+    expect(devices.command(relay, 1)).toBe('accepted');
+    await expect.poll(sent).toEqual(['ON']);
+    expect(devices.command(relay, 5)).toBe('accepted');
+    await expect.poll(async () => (await devices.layer.counts()).failed).toBe(2);
+    expect(sent()).toEqual(['ON']);
+  });
+
+  test('birth and will are said, and the end in order too', async () => {
+    const states = () =>
+      broker.messages.filter(({ topic }) => topic === 'setpoint/state').map(({ payload }) => payload);
+    await expect.poll(states).toEqual(['online']);
+    await devices.layer.stop();
+    await expect.poll(states).toEqual(['online', 'offline']);
   });
 });

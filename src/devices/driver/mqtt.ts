@@ -9,9 +9,10 @@ import { newId } from '../../base/id.ts';
 import type { TakenCommand } from '../../points/command-slots.ts';
 import { mqttAddressOf } from '../../site/address.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
+import { presenceWords } from '../../site/protocol/mqtt-words.ts';
 import { quality } from '../../site/quality.ts';
-import type { Driver, DriverContext, RawReading } from '../driver.ts';
-import { numberIn, pathSteps, payloadOf } from '../mqtt/mqtt-payload.ts';
+import type { Driver, DriverContext, DriverFailure, RawReading } from '../driver.ts';
+import { type PayloadFormat, pathSteps, payloadOf, valueIn } from '../mqtt/mqtt-payload.ts';
 
 /** What a channel needs from outside site.yaml: secrets of the environment and the contents of files. */
 export interface MqttCredentials {
@@ -26,11 +27,22 @@ export function createMqttDriver(channel: MqttChannel, credentials: MqttCredenti
   return new MqttDriver(channel, credentials, context);
 }
 
-interface Place {
+interface Place extends PayloadFormat {
   readonly index: number;
   readonly topic: string;
-  readonly steps: readonly (string | number)[];
+  readonly acceptsRetained: boolean;
+  readonly availability: Presence | undefined;
 }
+
+interface Presence {
+  readonly topic: string;
+  readonly online: string;
+  readonly offline: string;
+}
+
+type GivenPresence = Partial<Presence> & Pick<Presence, 'topic'>;
+const withWords = (given: GivenPresence | undefined): Presence | undefined =>
+  given === undefined ? undefined : { ...presenceWords, ...given };
 
 /** Seconds between signs of life; a broker that misses one and a half of them counts as gone. */
 const defaultKeepAliveSeconds = 15;
@@ -42,6 +54,10 @@ class MqttDriver implements Driver {
   readonly #actions: ReadonlyMap<number, Place>;
   /** Measurement points, by topic. */
   readonly #subscriptions: ReadonlyMap<string, readonly Place[]>;
+  /** Points by the topic that says whether their device is there. */
+  readonly #presences: ReadonlyMap<string, readonly Place[]>;
+  /** What each of these topics said last on this connection. */
+  readonly #said = new Map<string, string>();
   #client: MqttClient | undefined;
   #online = false;
   #stopped = false;
@@ -54,12 +70,23 @@ class MqttDriver implements Driver {
     this.#credentials = credentials;
     this.#context = context;
     const places = context.points.map((point) => {
-      const { topic, path = '$' } = mqttAddressOf(point);
-      return { kind: point.kind, place: { index: point.index, topic, steps: pathSteps(path) } };
+      const { topic, path = '$', payload = 'json', map, retained, availability } = mqttAddressOf(point);
+      const place: Place = {
+        index: point.index,
+        topic,
+        payload,
+        steps: pathSteps(path),
+        map,
+        acceptsRetained: retained === 'accept',
+        availability: withWords(availability ?? channel.availability),
+      };
+      return { kind: point.kind, place };
     });
     const ofKind = (kind: string): Place[] => places.filter((entry) => entry.kind === kind).map(({ place }) => place);
     this.#actions = new Map(ofKind('action').map((place) => [place.index, place]));
     this.#subscriptions = Map.groupBy(ofKind('measurement'), ({ topic }) => topic);
+    const watched = places.flatMap(({ place }) => (place.availability === undefined ? [] : [place]));
+    this.#presences = Map.groupBy(watched, ({ availability }) => availability?.topic ?? '');
     this.#backOffMs = context.limits.reconnect_min_ms;
   }
 
@@ -81,17 +108,26 @@ class MqttDriver implements Driver {
     this.#context.setOnline(false);
     const client = this.#client;
     this.#client = undefined;
-    // A goodbye in order, so that the broker does not tell others of a lost connection.
+    // A goodbye in order: the broker does not send the will then, so the status is said by hand.
+    const status = withWords(this.#channel.status);
+    if (client?.connected === true && status !== undefined)
+      await client.publishAsync(status.topic, status.offline, { qos: 1, retain: true }).catch(() => undefined);
     if (client?.connected === true) await client.endAsync(false).catch(() => undefined);
     client?.stream.destroy();
   }
 
   #connect(): void {
     const { limits, log } = this.#context;
-    const { will } = this.#channel;
+    const status = withWords(this.#channel.status);
+    const will =
+      status === undefined
+        ? this.#channel.will === undefined
+          ? undefined
+          : { ...this.#channel.will, retain: false }
+        : { topic: status.topic, payload: status.offline, retain: true };
     const client = mqtt.connect(this.#channel.url, {
       ...credentialOptions(this.#credentials),
-      ...(will === undefined ? {} : { will: { ...will, payload: Buffer.from(will.payload), qos: 1, retain: false } }),
+      ...(will === undefined ? {} : { will: { ...will, payload: Buffer.from(will.payload), qos: 1 } }),
       clientId: this.#channel.client_id ?? `setpoint-${newId()}`,
       clean: true,
       keepalive: this.#channel.keep_alive_s ?? defaultKeepAliveSeconds,
@@ -106,8 +142,7 @@ class MqttDriver implements Driver {
     client.setMaxListeners(limits.mqtt_in_flight + 16);
     client.on('connect', () => void this.#subscribe(client));
     client.on('message', (topic, payload, packet) => {
-      // Nobody knows how old a retained message is.
-      if (this.#client === client && !packet.retain) this.#received(topic, payload);
+      if (this.#client === client) this.#received(topic, payload, packet.retain);
     });
     // After a packet that it cannot parse the library hears nothing more: the connection is of no use.
     client.on('error', (error) => {
@@ -118,7 +153,7 @@ class MqttDriver implements Driver {
   }
 
   async #subscribe(client: MqttClient): Promise<void> {
-    const topics = [...this.#subscriptions.keys()];
+    const topics = [...new Set([...this.#subscriptions.keys(), ...this.#presences.keys()])];
     if (topics.length > 0) {
       const deadline = this.#deadline(client, 'the broker did not answer the subscription');
       const answer = await subscribed(client, topics);
@@ -134,26 +169,57 @@ class MqttDriver implements Driver {
     if (this.#client !== client || this.#stopped || !client.connected) return;
     this.#online = true;
     this.#backOffMs = this.#context.limits.reconnect_min_ms;
+    const status = withWords(this.#channel.status);
+    if (status !== undefined) client.publish(status.topic, status.online, { qos: 1, retain: true });
     this.#context.log.info('channel online');
     this.#context.setOnline(true);
     this.wake();
   }
 
-  #received(topic: string, payload: Buffer): void {
-    const places = this.#subscriptions.get(topic) ?? [];
+  #received(topic: string, payload: Buffer, isRetained: boolean): void {
+    this.#heard(topic, payload);
     const tooLarge = payload.length > this.#context.limits.mqtt_payload_bytes;
+    // Nobody knows how old a retained message is.
+    const places = (this.#subscriptions.get(topic) ?? []).filter((place) => !isRetained || place.acceptsRetained);
     this.#context.publish(
-      places.map(({ index, steps }): RawReading => {
-        const raw = tooLarge ? null : numberIn(payload, steps);
-        return raw === null ? unread(index) : { index, raw, quality: quality.good };
+      places.map((place): RawReading => {
+        const { index } = place;
+        const value = tooLarge || !this.#isThere(place) ? null : valueIn(payload, place);
+        if (value === null) return unread(index);
+        if ('text' in value) return { index, raw: Number.NaN, quality: quality.bad, text: value.text };
+        return { index, raw: value.number, quality: isRetained ? quality.uncertain : quality.good };
       }),
     );
+  }
+
+  /** A device says whether it is there; while it is not, what it said before counts no more. */
+  #heard(topic: string, payload: Buffer): void {
+    const watching = this.#presences.get(topic);
+    if (watching === undefined) return;
+    this.#said.set(topic, payload.toString('utf8'));
+    const gone = watching.filter((place) => !this.#isThere(place)).map(({ index }) => index);
+    this.#context.publish(gone.map(unread));
+    this.#context.readFailed(gone, { code: 'no-answer', message: absent });
+  }
+
+  /** Until it said so, a device that says whether it is there is not. */
+  #isThere({ availability }: Place): boolean {
+    return availability === undefined || this.#said.get(availability.topic) === availability.online;
   }
 
   /** The broker confirms or the connection ends: a command never waits for the next one. */
   #send(client: MqttClient, command: TakenCommand): void {
     const place = this.#actions.get(command.index);
     if (place === undefined) throw new Error('a command for a point of another channel');
+    const payload = payloadOf(command.value, place);
+    if (payload === null || !this.#isThere(place)) {
+      const failure: DriverFailure =
+        payload === null
+          ? { code: 'not-encodable', message: `the map has no word for ${command.value}` }
+          : { code: 'no-answer', message: absent };
+      this.#context.commandDone(command, failure);
+      return;
+    }
     const deadline = this.#deadline(client, 'the broker did not confirm a command in time');
     let open = true;
     this.#inFlight++;
@@ -172,7 +238,6 @@ class MqttDriver implements Driver {
       if (sent) this.wake();
     };
     client.once('close', lost);
-    const payload = payloadOf(command.value, place.steps);
     client.publish(place.topic, payload, { qos: 1, retain: false }, (error) => done(error));
   }
 
@@ -188,6 +253,7 @@ class MqttDriver implements Driver {
     if (this.#client !== client) return;
     this.#client = undefined;
     this.#online = false;
+    this.#said.clear();
     if (this.#stopped) return;
     this.#context.setOnline(false);
     this.#context.publish(this.#context.points.map(({ index }) => unread(index)));
@@ -195,6 +261,8 @@ class MqttDriver implements Driver {
     this.#backOffMs = Math.min(this.#backOffMs * 2, this.#context.limits.reconnect_max_ms);
   }
 }
+
+const absent = 'the device says that it is not there';
 
 /** The bit of a SUBACK code that says no. */
 const refusedBit = 0x80;

@@ -1,36 +1,73 @@
 /**
- * Numbers in MQTT payloads [points §3.2]: a payload is a number, or JSON in which a path leads to one. Strict: what
- * is not a finite number, or true or false for 1 and 0, has no value; text that merely looks like a number is text.
+ * Values in MQTT payloads [points §3.2]: a number, JSON in which a path leads to one, or text; words of the device by a map.
+ * Strict: what is not a finite number, a text that is one, or true or false for 1 and 0, has no value.
  */
 
-/** Steps of a path such as `$.meter.values[0]`: a member's name or an element's position. */
+export interface PayloadFormat {
+  /** `json` where nothing is said: a number alone is JSON too. */
+  readonly payload: 'number' | 'json' | 'text';
+  readonly steps: readonly (string | number)[];
+  /** Words of the device, and the numbers that they stand for: nothing else counts then. */
+  readonly map: Readonly<Record<string, number>> | undefined;
+}
+
+export type PayloadValue = { readonly number: number } | { readonly text: string };
+
+const step = /\.([A-Za-z_][A-Za-z0-9_-]*)|\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]/g;
+const numeric = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
+
+/** Steps of a path such as `$.meter.values[0]` or `$['em:0'].power`: a member's name or an element's position. */
 export function pathSteps(path: string): (string | number)[] {
-  return [...path.matchAll(/\.([A-Za-z_][A-Za-z0-9_-]*)|\[(\d+)\]/g)].map(([, name, position]) =>
-    name === undefined ? Number(position) : name,
+  return [...path.matchAll(step)].map(([, name, position, single, double]) =>
+    position === undefined ? (name ?? single ?? double ?? '') : Number(position),
   );
 }
 
-/** The number at `steps`; null when there is none. */
-export function numberIn(payload: Buffer, steps: readonly (string | number)[]): number | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(payload.toString('utf8'));
-  } catch {
-    return null;
+/** What the payload says; null when it says nothing of that kind. */
+export function valueIn(payload: Buffer, { payload: kind, steps, map }: PayloadFormat): PayloadValue | null {
+  const text = payload.toString('utf8');
+  const found = kind === 'json' ? memberAt(text, steps) : text.trim();
+  if (map !== undefined) {
+    const isWord = typeof found === 'string' || typeof found === 'number' || typeof found === 'boolean';
+    const word = isWord ? String(found) : undefined;
+    return word !== undefined && Object.hasOwn(map, word) ? { number: map[word] ?? Number.NaN } : null;
   }
-  for (const step of steps) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return null;
-    value = Reflect.get(value, step);
-  }
-  if (typeof value === 'boolean') return value ? 1 : 0;
-  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+  if (kind === 'text') return { text };
+  const number = numberOf(found);
+  return number === null ? null : { number };
 }
 
-/** The payload that has `value` at `steps`; elements before it are null. */
-export function payloadOf(value: number, steps: readonly (string | number)[]): string {
-  const body = steps.reduceRight<unknown>((inner, step) => {
-    if (typeof step === 'string') return { [step]: inner };
-    return [...Array.from({ length: step }, () => null), inner];
-  }, value);
-  return JSON.stringify(body);
+/** Undefined where there is no such member, or no JSON. */
+function memberAt(text: string, steps: readonly (string | number)[]): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  for (const each of steps) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, each)) return undefined;
+    value = Reflect.get(value, each);
+  }
+  return value;
+}
+
+function numberOf(value: unknown): number | null {
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  const number = typeof value === 'string' && numeric.test(value.trim()) ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : null;
+}
+
+/** The payload that has `value` at its place; elements before it are null. Null for a number that the map has no word for. */
+export function payloadOf(value: number, { payload: kind, steps, map }: PayloadFormat): string | null {
+  const word = map === undefined ? undefined : Object.entries(map).find(([, number]) => number === value)?.[0];
+  if (map !== undefined && word === undefined) return null;
+  const body: unknown = word ?? value;
+  if (kind !== 'json') return String(body);
+  return JSON.stringify(
+    steps.reduceRight<unknown>((inner, each) => {
+      if (typeof each === 'string') return { [each]: inner };
+      return [...Array.from({ length: each }, () => null), inner];
+    }, body),
+  );
 }

@@ -13,6 +13,12 @@ const mqttTopic = Type.String({
   description: 'a topic without wildcards',
 });
 const fileName = Type.String({ minLength: 1, maxLength: 1024 });
+/** Whether a device, or Setpoint itself, is there: the payloads with which it says so. */
+const presence = strict({
+  topic: mqttTopic,
+  online: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 })),
+  offline: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 })),
+});
 const mqttSettings = strict({
   id: identifier,
   driver: Type.Literal('mqtt'),
@@ -33,18 +39,29 @@ const mqttSettings = strict({
   keep_alive_s: Type.Optional(Type.Integer({ minimum: 1, maximum: 3600 })),
   /** What the broker tells others when the connection is lost. */
   will: Type.Optional(strict({ topic: mqttTopic, payload: Type.String({ maxLength: 1024 }) })),
+  /** Birth and will of Setpoint's connection, both retained. */
+  status: Type.Optional(presence),
+  /** Of the devices behind the channel, where a point has none of its own. */
+  availability: Type.Optional(presence),
 });
 
 const mqttAddress = strict({
   topic: mqttTopic,
-  /** Where the number stands in a JSON payload; the whole payload when absent. */
+  /** Where the value stands in a JSON payload; the whole payload when absent. */
   path: Type.Optional(
     Type.String({
       maxLength: 256,
-      pattern: '^\\$(\\.[A-Za-z_][A-Za-z0-9_-]*|\\[(0|[1-9][0-9]{0,5})\\])*$',
-      description: 'a path such as $.meter.p_kw or $.values[0]',
+      pattern: `^\\$(\\.[A-Za-z_][A-Za-z0-9_-]*|\\[(0|[1-9][0-9]{0,5})\\]|\\['[^']+'\\]|\\["[^"]+"\\])*$`,
+      description: "a path such as $.meter.p_kw, $.values[0] or $['em:0'].power",
     }),
   ),
+  /** A number alone, JSON (where nothing is said), or text. */
+  payload: Type.Optional(Type.Enum(['number', 'json', 'text'])),
+  /** Words of the device and the numbers that they stand for. */
+  map: Type.Optional(Type.Record(Type.String({ minLength: 1, maxLength: 128 }), Type.Number(), { minProperties: 1 })),
+  /** `accept`: what the broker kept counts too, as uncertain, because nobody knows how old it is. */
+  retained: Type.Optional(Type.Enum(['ignore', 'accept'])),
+  availability: Type.Optional(presence),
 });
 
 export type MqttChannel = Static<typeof mqttSettings>;
@@ -54,4 +71,18 @@ export const mqtt: Protocol<MqttChannel, MqttAddress> = {
   settings: decoder(mqttSettings),
   address: decoder(mqttAddress),
   defaultMaxAgeMs: () => 60_000,
+  hasNoNumber: ({ payload, map }) => payload === 'text' && map === undefined,
+  checkSettings({ will, status }, fault) {
+    if (will !== undefined && status !== undefined) fault('will', 'status brings a will of its own: give one of them');
+  },
+  checkAddress({ path, payload, map, retained }, kind, fault) {
+    if (path !== undefined && payload !== undefined && payload !== 'json')
+      fault('address/path', `a path leads into JSON, and the payload is ${payload}`);
+    if (kind === 'action' && payload === 'text' && map === undefined)
+      fault('address/payload', 'a command is a number: text needs a map');
+    if (kind === 'action' && retained !== undefined) fault('address/retained', 'commands are never retained');
+    const numbers = Object.values(map ?? {});
+    if (kind === 'action' && new Set(numbers).size < numbers.length)
+      fault('address/map', 'of a written point each number needs one word');
+  },
 };

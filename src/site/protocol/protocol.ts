@@ -7,11 +7,12 @@ import type { Decoded } from '../../base/decode.ts';
 import type { PointKind } from '../catalogue.ts';
 import type { RawRange } from './modbus-raw.ts';
 
-/** Notes what is wrong with a field of a point. */
+/** Notes what is wrong with a field of a point, or of a channel. */
 type AddressFault = (field: string, message: string) => void;
 
 export interface Protocol<Channel extends { readonly driver: string }, Address> {
   settings(value: unknown): Decoded<Channel>;
+  checkSettings?(channel: Channel, fault: AddressFault): void;
   /** Null when points of the channel have no address. */
   readonly address: ((value: unknown) => Decoded<Address>) | null;
   /** True where Setpoint asks for values: a point may then have a `poll_interval_ms` of its own. */
