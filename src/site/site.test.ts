@@ -104,6 +104,7 @@ describe('[points §1] site.yaml, the example', () => {
       isText: false,
       signConvention: undefined,
       record: false,
+      counter: false,
       pollIntervalMs: undefined,
       maxAgeMs: 1000,
       maxWritesPerMinute: 60,

@@ -48,6 +48,7 @@ const pointSchema = strict({
   address: Type.Optional(Type.Object({})),
   sign_convention: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
   record: Type.Optional(Type.Boolean()),
+  counter: Type.Optional(Type.Boolean()),
   poll_interval_ms: Type.Optional(milliseconds(10, 3_600_000)),
   max_age_ms: Type.Optional(positiveMs),
   max_writes_per_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 60_000 })),
@@ -120,6 +121,8 @@ export interface SitePoint {
   readonly isText: boolean;
   readonly signConvention: string | undefined;
   readonly record: boolean;
+  /** It counts an amount that only grows, such as energy, until it begins anew. */
+  readonly counter: boolean;
   /** Undefined where its channel's holds. */
   readonly pollIntervalMs: number | undefined;
   readonly maxAgeMs: number;
@@ -298,6 +301,7 @@ function readPoint(
     isText: address !== undefined && protocolOf(channel.driver).hasNoNumber?.(address) === true,
     signConvention: text.sign_convention,
     record: text.record ?? false,
+    counter: text.counter ?? false,
     pollIntervalMs: text.poll_interval_ms,
     maxAgeMs: text.max_age_ms ?? protocolOf(channel.driver).defaultMaxAgeMs(channel, text.poll_interval_ms),
     maxWritesPerMinute: text.max_writes_per_minute,

@@ -17,6 +17,8 @@ const pointSchema = strict({
   scale: Type.Number(),
   offset: Type.Number(),
   sign_convention: optional(wordSchema),
+  /** It counts an amount, such as energy: a task that wants the power gets the difference. */
+  counter: optional(Type.Boolean()),
   source_ref: sourceRefSchema,
 });
 const recordedFieldSchema = strict({
@@ -26,6 +28,7 @@ const recordedFieldSchema = strict({
   scale: optional(Type.Number()),
   offset: optional(Type.Number()),
   sign_convention: optional(wordSchema),
+  counter: optional(Type.Boolean()),
   source_ref: sourceRefSchema,
 });
 const runFieldSchema = strict({ unit: unitSchema, source_ref: sourceRefSchema });

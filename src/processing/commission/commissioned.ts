@@ -15,6 +15,10 @@ export interface RecordedSource {
   readonly sourceRef: string;
   readonly aggregation: Aggregation;
   readonly duplicatePolicy: DuplicatePolicy;
+  /** The recorded number, or of a counter its growth in an hour, times this is in the unit of the task. */
+  readonly factor: number;
+  /** It counts an amount; the task wants the power. */
+  readonly isCounter: boolean;
 }
 
 /** One field of a dataset of runs that were issued by somebody, read from a file at each call. */

@@ -1,12 +1,14 @@
 /**
  * The references of one task through one binding to the site ([data-processing §2.3]: commissioning fails closed). Unit, scale, offset,
- * kind and sign convention must be exactly those of site.yaml; nothing is converted, ever.
+ * kind and sign convention must be exactly those of site.yaml. Only from there to the unit of the task is anything converted:
+ * within one kind of unit, and from a counter to its power.
  */
 import { dirname, resolve } from 'node:path';
 import { calendarTransforms, isCalendarTransform } from '../../contract/calendar.ts';
 import { policyOf, type TaskDeclaration, type TaskInput } from '../../contract/task/declaration.ts';
 import type { Placed } from '../../contract/task/read.ts';
 import type { Site, SitePoint } from '../../site/site.ts';
+import { unitFactor } from '../../site/units.ts';
 import type { Binding, RecordedField } from './binding.ts';
 import type { BoundInput, CalendarSource, RecordedSource, RunSource } from './commissioned.ts';
 
@@ -71,13 +73,17 @@ function historySource(
       ? measurement(source.instance_ref, source.point_ref, path, context)
       : recordedField(source.dataset_ref, source.field, path, context);
   if (recorded === null) return null;
-  checkUnit(input, recorded.field.unit, path, context);
   checkSign(input, recorded, path, context);
   const point = sitePoint(recorded, context);
+  const conversion = conversionOf(input, recorded.field, point?.counter === true, path, context);
   const policy = policyOf(context.task.value, input.name);
   const tail = context.task.value.frame.live_tail === 'allowed';
   if (tail && source.kind === 'measurement' && policy.aggregation !== 'last')
     context.fault(context.task.at(path, `live_tail needs aggregation last, not ${policy.aggregation}`));
+  if (conversion.isCounter && policy.aggregation !== 'mean')
+    context.fault(context.task.at(path, `a counter gives the mean power, not ${policy.aggregation}`));
+  if (tail && (conversion.isCounter || conversion.factor !== 1))
+    context.fault(context.task.at(path, 'live_tail needs the unit of the point itself'));
   if (context.lastOnly && (policy.aggregation !== 'last' || policy.duplicate_policy !== 'reject'))
     context.fault(context.task.at(path, 'the upstream history adapter needs aggregation last and duplicates reject'));
   if (point === null) return null;
@@ -88,7 +94,24 @@ function historySource(
     sourceRef: recorded.field.source_ref,
     aggregation: policy.aggregation,
     duplicatePolicy: policy.duplicate_policy,
+    ...conversion,
   };
+}
+
+/** From the unit of the record to that of the task: the same, another one of its kind, or the power of a counter. */
+function conversionOf(
+  input: TaskInput,
+  { unit, counter }: RecordedField,
+  isCounterPoint: boolean,
+  path: string,
+  context: ResolveContext,
+): { readonly factor: number; readonly isCounter: boolean } {
+  const factor = unitFactor(unit, input.unit ?? '');
+  if (factor !== undefined) return { factor, isCounter: false };
+  const power = counter === true || isCounterPoint ? unitFactor(unit, `${input.unit}h`) : undefined;
+  if (power !== undefined) return { factor: power, isCounter: true };
+  checkUnit(input, unit, path, context);
+  return { factor: 1, isCounter: false };
 }
 
 /** A recorded point as the binding describes it, and where it does. */

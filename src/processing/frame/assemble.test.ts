@@ -15,6 +15,7 @@ import {
   type AssembleChanges,
   assembleLoad,
   atPlace,
+  commissionFaults,
   fixtureFile,
   fixtureRows,
   humiditySeries,
@@ -175,6 +176,59 @@ describe.each(engines)('[data-processing §4.2] History reads and the cases H, o
   test('[data-processing §3.2] Time invariants 2: no read goes beyond the cutoff, whatever is stored after it', async () => {
     const later = [row(loadSeries, '12:00:00.001', 9999), row(loadSeries, '12:15:00', 9999)];
     expect(await frameOf([...fixtureRows(), ...later])).toEqual(loadRequest.frame);
+  });
+});
+
+describe.each(engines)('[data-processing §4.11] units and counters, on %s', (engine) => {
+  rig(engine);
+  const others = (): HistoryRow[] => without(loadSeries);
+  const loads = [818, 820, 835, 840];
+  const labels = ['11:15:00', '11:30:00', '11:45:00', '12:00:00'];
+
+  test('the load recorded in W is the same frame', async () => {
+    const rows = [...others(), ...labels.map((label, at) => row(loadSeries, label, (loads[at] ?? 0) * 1000))];
+    const frame = await frameOf(rows, {
+      site: [['name: active_power, kind: measurement, unit: kW', 'name: active_power, kind: measurement, unit: W']],
+      binding: [['active_power: { point: 1, unit: kW', 'active_power: { point: 1, unit: W']],
+    });
+    expect(frame).toEqual(loadRequest.frame);
+  });
+
+  test('the load as the difference of an energy counter is the same frame; beside a new beginning a cell is missing', async () => {
+    const edits: LoadEdits = {
+      task: allowing.task,
+      site: [
+        [
+          'name: active_power, kind: measurement, unit: kW',
+          'name: active_power, kind: measurement, counter: true, unit: kWh',
+        ],
+      ],
+      binding: [['active_power: { point: 1, unit: kW', 'active_power: { point: 1, unit: kWh']],
+    };
+    let count = 1000;
+    const counted = (label: string, load: number) => row(loadSeries, label, (count += load / 4));
+    const rows = [row(loadSeries, '11:00:00', count), ...labels.map((label, at) => counted(label, loads[at] ?? 0))];
+    expect(valuesOf(await frameOf([...others(), ...rows], edits), 'load')).toEqual(loads);
+    const anew = rows.map((each) =>
+      each.eventMs >= atPlace('11:45:00') ? { ...each, value: (each.value ?? 0) - 1400 } : each,
+    );
+    expect(valuesOf(await frameOf([...others(), ...anew], edits), 'load')).toEqual([818, 820, null, 840]);
+  });
+
+  test('a counter needs the mean, and no other difference of units is taken', () => {
+    const binding: NonNullable<LoadEdits['binding']> = [
+      ['active_power: { point: 1, unit: kW', 'active_power: { point: 1, unit: kWh'],
+    ];
+    const site = (more: string): NonNullable<LoadEdits['site']> => [
+      ['name: active_power, kind: measurement, unit: kW', `name: active_power, kind: measurement, ${more}unit: kWh`],
+    ];
+    expect(commissionFaults({ binding, site: site('') })).toEqual([
+      expect.stringContaining('is kW here and kWh in binding'),
+    ]);
+    const last: NonNullable<LoadEdits['task']> = [['aggregation: mean', 'aggregation: last']];
+    expect(commissionFaults({ binding, site: site('counter: true, '), task: last })).toContainEqual(
+      expect.stringContaining('a counter gives the mean power, not last'),
+    );
   });
 });
 

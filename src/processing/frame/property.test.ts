@@ -176,6 +176,8 @@ async function routeOf(given: NaiveCase): Promise<CommissionedRoute> {
         sourceRef: feature.name,
         aggregation: feature.aggregation,
         duplicatePolicy: feature.duplicates,
+        factor: 1,
+        isCounter: false,
       },
     };
   });

@@ -7,6 +7,7 @@ import type { InstantSpan, WindowAnswer } from '../../historian/historian.ts';
 import type { BoundInput, CommissionedRoute, RecordedSource, RunSource } from '../commission/commissioned.ts';
 import { sourceLimits } from '../limits.ts';
 import type { HistoryAdapter, SeriesWindow } from '../source/history-adapter.ts';
+import { inTaskUnit, recordedWindow } from '../source/recorded-window.ts';
 import { type Cells, emptyCells, goodCells, isMissing, mark, setCell } from './cells.ts';
 import { type Feature, featureReason } from './feature.ts';
 import { type Grid, gridLabel } from './grid.ts';
@@ -34,8 +35,10 @@ export async function readRecorded(
     ...inputs.map(({ input, source }) => windowOf(plan, plan.history.steps, source, input.range)),
     ...twins.map(({ input, source }) => windowOf(plan, daySeconds / plan.cadenceSeconds, source, input.range)),
   ];
-  const answers = await adapter.read(windows, signal);
-  if (answers.length !== windows.length) throw new Error('the history adapter did not answer every window');
+  const found = await adapter.read(windows, signal);
+  if (found.length !== windows.length) throw new Error('the history adapter did not answer every window');
+  const sources = [...inputs, ...twins].map(({ source }) => source);
+  const answers = sources.map((source, index) => inTaskUnit(source, plan.history.cadenceMs, answerAt(found, index)));
   const history = inputs.map((bound, index) => featureOf(plan, bound, answerAt(answers, index)));
   const lastDay = new Map(
     twins.map(({ input }, index) => [input.name, answerAt(answers, inputs.length + index)] as const),
@@ -60,17 +63,13 @@ function windowOf(
   source: RecordedSource,
   range: SeriesWindow['range'] & object,
 ): SeriesWindow {
-  return {
-    series: source.series,
-    sourceRef: source.sourceRef,
+  return recordedWindow(source, {
     asOfMs: plan.asOfMs,
     cadenceMs: plan.history.cadenceMs,
     steps,
-    aggregation: source.aggregation,
-    duplicatePolicy: source.duplicatePolicy,
     maxSourceSkewMs: plan.route.task.quality.max_source_skew_seconds * 1000,
     range,
-  };
+  });
 }
 
 function answerAt(answers: readonly WindowAnswer[], index: number): WindowAnswer {

@@ -1,6 +1,7 @@
 /** What was recorded for the target of a task, on the grid of its forecasts, as known now. */
 import type { CommissionedRoute, RecordedSource } from '../commission/commissioned.ts';
 import type { HistoryAdapter, SeriesWindow } from '../source/history-adapter.ts';
+import { inTaskUnit, recordedWindow } from '../source/recorded-window.ts';
 
 /** Labels of one window: as many as a frame may have. */
 const labelsPerWindow = 20_000;
@@ -21,19 +22,18 @@ export async function readActuals(
   const windows: SeriesWindow[] = [];
   for (let fromMs = firstMs; fromMs <= lastMs; fromMs += labelsPerWindow * cadenceMs) {
     const steps = Math.min(labelsPerWindow, (lastMs - fromMs) / cadenceMs + 1);
-    windows.push({
-      series: source.series,
-      sourceRef: source.sourceRef,
-      asOfMs: fromMs + (steps - 1) * cadenceMs,
-      cadenceMs,
-      steps,
-      aggregation: source.aggregation,
-      duplicatePolicy: source.duplicatePolicy,
-      maxSourceSkewMs: task.quality.max_source_skew_seconds * 1000,
-      range,
-    });
+    windows.push(
+      recordedWindow(source, {
+        asOfMs: fromMs + (steps - 1) * cadenceMs,
+        cadenceMs,
+        steps,
+        maxSourceSkewMs: task.quality.max_source_skew_seconds * 1000,
+        range,
+      }),
+    );
   }
-  const answers = windows.length === 0 ? [] : await history.read(windows, signal);
+  const found = windows.length === 0 ? [] : await history.read(windows, signal);
+  const answers = found.map((answer) => inTaskUnit(source, cadenceMs, answer));
   return (labelMs) => {
     const cell = (labelMs - firstMs) / cadenceMs;
     return answers[Math.floor(cell / labelsPerWindow)]?.cells[cell % labelsPerWindow] ?? Number.NaN;
