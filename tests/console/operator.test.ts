@@ -2,7 +2,9 @@
 /** The site in view and in hand, in a real Chromium: live values, a trend, an override and its release, by keyboard too. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { TestService } from '../e2e/running-service.ts';
+import { fillModels } from '../../src/devices/sunspec/model-registers.ts';
+import { startFaultDevice } from '../../src/testing/fault-device.ts';
+import { startTestService, type TestService, testFolders } from '../e2e/running-service.ts';
 import { chromiumPath, installRules, launch, startDemo, visit } from './browser.ts';
 
 describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () => {
@@ -165,6 +167,42 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await plant.getByText(/\d+ sent, \d+ failed, \d+ dropped as too late/).waitFor();
     expect(complaints).toEqual([]);
     await context.close();
+  });
+
+  test('[points §8.6] a device is looked into: what it was asked, with raw words, and what it has', async () => {
+    const device = await startFaultDevice();
+    fillModels(device.bank(1), 1, 40_000, [
+      { model: 1, values: { Mn: 'Example' } },
+      { model: 103, values: { W: 4200, W_SF: 0 } },
+    ]);
+    const folders = testFolders(`schema: svc.site.v1
+site: { id: s, name: S, timezone: UTC }
+channels: [{ id: inverter, driver: sunspec, host: 127.0.0.1, port: ${device.port} }]
+instances:
+  - id: 1
+    name: inverter
+    points: [{ id: 1, name: power, kind: measurement, unit: kW, channel: inverter, address: { point: W } }]
+`);
+    const own = await startTestService(folders);
+    try {
+      const { page, context, complaints } = await visit(browser, own, { role: 'Engineer' });
+      await page.getByRole('link', { name: 'Devices', exact: true }).click();
+      await page.getByRole('button', { name: 'Look into inverter' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog
+        .getByText(/read holding \d+\.\.\d+ of unit 1/)
+        .first()
+        .waitFor();
+      await dialog.getByRole('button', { name: 'Scan' }).click();
+      await dialog.getByRole('row', { name: /103 inverter, three phase W 4200 W/ }).waitFor();
+      await dialog.getByRole('row', { name: /1 common Mn Example/ }).waitFor();
+      expect(complaints).toEqual([]);
+      await context.close();
+    } finally {
+      await own.stop();
+      await device.close();
+      folders.remove();
+    }
   });
 
   test('[alarms §4.2] an override raises its alarm: seen on the first page, acknowledged by keyboard, shelved, gone with its cause', async () => {

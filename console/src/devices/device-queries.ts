@@ -1,5 +1,5 @@
 /** What the page of devices reads. */
-import { useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import type { Static } from 'typebox';
 import { channels } from '../../../src/api/channels.ts';
 import type { Tone } from '../parts/tag.tsx';
@@ -14,6 +14,25 @@ export function useChannels() {
     queryKey: ['channels'],
     queryFn: async () => (await call(channels.list)).data.data.list,
     refetchInterval: listPeriodMs,
+  });
+}
+
+export type TracedChannel = Static<(typeof channels)['trace']['answer']>['data'];
+export type ScannedChannel = Static<(typeof channels)['scan']['answer']>['data'];
+
+const tracePeriodMs = 2000;
+
+export function useTrace(channel: string) {
+  return useQuery({
+    queryKey: ['channel-trace', channel],
+    queryFn: async () => (await call(channels.trace, { params: { channel } })).data.data,
+    refetchInterval: tracePeriodMs,
+  });
+}
+
+export function useScan(channel: string) {
+  return useMutation({
+    mutationFn: async () => (await call(channels.scan, { params: { channel }, query: {} })).data.data,
   });
 }
 

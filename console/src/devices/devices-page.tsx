@@ -1,6 +1,7 @@
 /** Channels to devices: whether each works, when it was read last, what failed, and how much went over it. */
-import { Skeleton, Title } from '@mantine/core';
+import { Button, Skeleton, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { Failure } from '../parts/failure.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { shownNumber } from '../parts/number.ts';
@@ -11,12 +12,14 @@ import { keyOf } from '../points/point-words.ts';
 import points from '../points/points.module.css';
 import { deviceWords } from '../strings/devices.ts';
 import { t } from '../strings/index.ts';
+import { DeviceDialog } from './device-dialog.tsx';
 import { type ChannelView, channelTone, useChannels } from './device-queries.ts';
 
 const words = deviceWords;
 
 export function DevicesPage() {
   const channels = useChannels();
+  const [looked, setLooked] = useState<string | null>(null);
   return (
     <div className={page['page']}>
       <Title order={1} size="h2">
@@ -41,21 +44,24 @@ export function DevicesPage() {
           </thead>
           <tbody>
             {channels.data.map((channel) => (
-              <ChannelRow key={channel.channel} channel={channel} />
+              <ChannelRow key={channel.channel} channel={channel} onLook={() => setLooked(channel.channel)} />
             ))}
           </tbody>
         </table>
       )}
+      {looked !== null && <DeviceDialog channel={looked} onClose={() => setLooked(null)} />}
     </div>
   );
 }
 
-function ChannelRow({ channel }: { channel: ChannelView }) {
+function ChannelRow({ channel, onLook }: { channel: ChannelView; onLook: () => void }) {
   const { last_error: error, last_reading_at: at, traffic } = channel;
   return (
     <tr data-channel={channel.channel}>
       <td>
-        <span className={points['name']}>{channel.channel}</span>
+        <Button variant="subtle" size="compact-sm" aria-label={words.look(channel.channel)} onClick={onLook}>
+          {channel.channel}
+        </Button>
         <div className={points['soft']}>
           {channel.driver}, {words.points(channel.points)}
         </div>

@@ -23,6 +23,7 @@ async function start(
   prepare: (device: FaultDevice) => void,
   channel = '',
   framing: FramingName = 'tcp',
+  pollMs = 50,
 ): Promise<Started> {
   device = await startFaultDevice(framing);
   prepare(device);
@@ -31,7 +32,7 @@ async function start(
 schema: svc.site.v1
 site: { id: s, name: s, timezone: UTC }
 channels:
-  - { id: bus, driver: modbus-tcp, host: 127.0.0.1, port: ${device.port}, unit_id: 1, poll_interval_ms: 50, timeout_ms: 60, word_order: big, framing: ${framing} ${channel} }
+  - { id: bus, driver: modbus-tcp, host: 127.0.0.1, port: ${device.port}, unit_id: 1, poll_interval_ms: ${pollMs}, timeout_ms: 60, word_order: big, framing: ${framing} ${channel} }
 instances:
   - id: 1
     name: bus
@@ -79,9 +80,10 @@ describe('[points §3.1] a gateway with ten units', () => {
   });
 
   test('every exception code from 0 to 255 is a refusal and nothing more: the other unit never misses a poll', async () => {
-    const running = await start([unitPoint(1), unitPoint(2)], (given) => {
+    const fill = (given: FaultDevice): void => {
       for (const unit of [1, 2]) given.bank(unit).set('holding', 0, unit);
-    });
+    };
+    const running = await start([unitPoint(1), unitPoint(2)], fill, '', 'tcp', 10);
     await expect.poll(() => running.devices.value(1)).toBe(2);
     for (let code = 0; code < 256; code++) {
       running.device.manner(1, { kind: 'exception', code });
@@ -218,7 +220,7 @@ describe('[points §3.1] values', () => {
       },
     );
     await expect.poll(() => running.devices.value(1)).toBe(2);
-    await elapsed(1200);
+    await elapsed(1000);
     expect(running.device.requests(1)).toBeGreaterThan(running.device.requests(2) * 3);
     expect(running.devices.site.points.map(({ maxAgeMs }) => maxAgeMs)).toEqual([250, 2000]);
   });

@@ -176,9 +176,10 @@ export class ModbusDriver implements Driver {
     this.#disconnected();
   }
 
-  /** One unit of several says nothing: its points are bad, the others go on. */
+  /** A unit says nothing: its points are bad. Where others answer it must not hold them up, and is left alone for a while. */
   #silent(unit: number, reason: string): void {
-    this.#units.silent(unit, this.#context.clock.monotonicMs());
+    const nowMs = this.#context.clock.monotonicMs();
+    if (this.#units.othersAnswer(unit, nowMs)) this.#units.silent(unit, nowMs);
     this.#due = this.#due.filter(({ block }) => block.unit !== unit);
     const indexes = [...this.#places].flatMap(([index, place]) => (place.unit === unit ? [index] : []));
     const message = `unit ${unit} does not answer: ${reason}`;

@@ -35,10 +35,15 @@ async function pass(clock: SimulatedClock, ms: number): Promise<void> {
   }
 }
 
-/** Requests that units which are not dead answered in ten minutes, the first one left out. */
-async function answered(dead: ReadonlySet<number>): Promise<number> {
+/** Requests that units which are not dead answered in ten minutes, the first one left out; `asked` counts those to the dead. */
+async function answered(
+  dead: ReadonlySet<number>,
+  all: readonly number[] = units,
+  exception?: number,
+): Promise<{ readonly answered: number; readonly askedInVain: number }> {
   const clock = simulatedClock();
   let count = 0;
+  let inVain = 0;
   const open: OpenWire = (_, events) => {
     let isOpen = false;
     clock.after(1, () => {
@@ -51,9 +56,12 @@ async function answered(dead: ReadonlySet<number>): Promise<number> {
       },
       write(bytes) {
         for (const frame of takeFrames(bytes)?.frames ?? []) {
-          if (dead.has(frame.unit)) continue;
+          const isDead = dead.has(frame.unit);
+          if (isDead) inVain++;
+          if (isDead && exception === undefined) continue;
           clock.after(answerMs, () => {
             if (!isOpen) return;
+            if (isDead) return events.data(frameOf({ ...frame, pdu: Buffer.of(0x83, exception ?? 0) }));
             count++;
             events.data(frameOf({ ...frame, pdu: Buffer.of(3, 2, 0, 7) }));
           });
@@ -82,7 +90,7 @@ async function answered(dead: ReadonlySet<number>): Promise<number> {
   const driver = new ModbusDriver({
     connection: { host: 'gateway', port: 502, timeout_ms: 500 },
     context,
-    find: async () => ({ places: new Map(units.map((unit) => [unit, place(unit)])), missing: new Map() }),
+    find: async () => ({ places: new Map(all.map((unit) => [unit, place(unit)])), missing: new Map() }),
     bridges: false,
     unit: 1,
     open,
@@ -90,12 +98,22 @@ async function answered(dead: ReadonlySet<number>): Promise<number> {
   driver.start();
   await pass(clock, minute);
   count = 0;
+  inVain = 0;
   await pass(clock, 10 * minute);
   await driver.stop();
-  return count;
+  return { answered: count, askedInVain: inVain };
 }
 
+const threeDead = new Set([3, 6, 9]);
+
 test('[points §3.1] three of ten units are dead: the others keep their rate within 10 %', async () => {
-  expect(await answered(new Set())).toBe(10 * 600);
-  expect(await answered(new Set([3, 6, 9]))).toBeGreaterThan(7 * 600 * 0.9);
+  expect(await answered(new Set())).toEqual({ answered: 10 * 600, askedInVain: 0 });
+  expect((await answered(threeDead)).answered).toBeGreaterThan(7 * 600 * 0.9);
+});
+
+test('[points §3.1] units that a gateway calls dead are left alone too, unless no other unit answers', async () => {
+  const beside = await answered(threeDead, units, 11);
+  expect(beside.answered).toBe(7 * 600);
+  expect(beside.askedInVain).toBeLessThan(60);
+  expect(await answered(new Set([1]), [1], 11)).toEqual({ answered: 0, askedInVain: 600 });
 });

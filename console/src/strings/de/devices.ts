@@ -19,4 +19,22 @@ export const deviceWords: typeof english = {
   standby: 'Ein anderer Rechner spricht mit den Geräten.',
   read: (read, unread) => `${read} gelesen, ${unread} fehlgeschlagen`,
   sent: (sent, failed, dropped) => `${sent} gesendet, ${failed} fehlgeschlagen, ${dropped} als verspätet verworfen`,
+  look: (channel) => `${channel} untersuchen`,
+  close: 'Schließen',
+  trace: {
+    title: 'Letzte Anfragen',
+    lead: 'Was über den Kanal ging, mit den rohen Wörtern des Geräts. Die Liste läuft von selbst mit.',
+    counts: (answered, refused, silent) => `${answered} beantwortet, ${refused} abgelehnt, ${silent} ohne Antwort`,
+    none: 'Über diesen Kanal wurde noch nichts gefragt, oder sein Treiber zeichnet keine Anfragen auf.',
+    columns: { at: 'Zeit', took: 'Dauer', request: 'Anfrage', answer: 'Antwort' },
+    took: (ms) => `${ms} ms`,
+  },
+  scan: {
+    title: 'Was das Gerät hat',
+    lead: 'Liest zwischen den Abfragen, welche Register antworten, oder die Modelle eines SunSpec-Geräts. Geschrieben wird nichts.',
+    go: 'Durchsuchen',
+    none: 'Nichts hat geantwortet.',
+    models: { model: 'Modell', point: 'Punkt', value: 'Wert', register: 'Register' },
+    registers: { register: 'Register', hex: 'Hex', unsigned: 'ohne Vorzeichen', signed: 'mit Vorzeichen' },
+  },
 };
