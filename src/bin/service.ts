@@ -63,6 +63,7 @@ import {
   type ServiceProcessing,
   startProcessing,
 } from './processing.ts';
+import { startPublishing } from './publishing.ts';
 import { serviceSignIn } from './sign-in.ts';
 
 export interface RunningService {
@@ -124,6 +125,9 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const rules = await role.open();
   await alarms.open();
   opened.add(() => alarms.stop());
+  const { sample } = controlled;
+  for (const publisher of orStartError(() => startPublishing({ config, limits, site, role, store, sample, log })))
+    opened.add(() => publisher.stop());
   const backtests = new Backtests(systemClock);
   opened.add(() => backtests.stop());
   const ownHandlers = { config, limits, site, siteInFile, database, runtime, log, backtests };
@@ -270,6 +274,7 @@ async function startSite(parts: SiteParts) {
   const history = startHistory(config, site, memory, limits, log);
   // Before the device layer ends: the last look finds the values of the last moment.
   opened.add(() => history.stop());
+  const sample = liveSample(site, memory, () => role);
   const alarms: ServiceAlarms = orStartError(() =>
     serviceAlarms({
       config,
@@ -278,13 +283,13 @@ async function startSite(parts: SiteParts) {
       database,
       role,
       rules: store,
-      sample: liveSample(site, memory, () => role),
+      sample,
       auditBroken: () => trail.breaks().length > 0,
       auditWritable: () => auditIsWritable(database, identity.scope, systemClock),
       log,
     }),
   );
-  return { memory, store, stored, parameters, role, stream, history, alarms };
+  return { memory, store, stored, parameters, role, stream, history, alarms, sample };
 }
 
 interface ForecastParts extends Omit<ProcessingSetup, 'limits' | 'database' | 'configuration'> {

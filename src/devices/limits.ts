@@ -32,6 +32,8 @@ export const deviceLimitsSchema = strict({
     'time that a broker gets to accept a connection, a subscription or a command',
   ),
   mqtt_in_flight: limit(16, [1, 1000], 'commands of one channel that a broker has not confirmed yet'),
+  publish_interval_ms: limit(1000, [100, 3_600_000], 'how often points and rules are published that changed'),
+  publish_in_flight: limit(500, [1, 10_000], 'published messages that a broker has not confirmed yet'),
   mqtt_payload_bytes: limit(65_536, [1, 1_048_576], 'payload of one message; a larger one is a bad value'),
 });
 

@@ -89,3 +89,41 @@ test('[points §3.2] a broker stopped and restarted under load: no late command,
     await broker.stop();
   }
 });
+
+test('[points §3.5] points and rules are published for Home Assistant: discovery, states as they change, and the end', async () => {
+  const broker = await startMqttBroker();
+  const folders = testFolders(siteWith(broker.port).replace('keep_alive_s: 2', 'publish: home-assistant'));
+  const service = await startTestService(folders);
+  const last = (topic: string): string | undefined =>
+    broker.messages.findLast((message) => message.topic === topic)?.payload;
+  try {
+    await waitFor(() => last('setpoint/plant-1/1/measurement/1'));
+    expect(last('setpoint/plant-1/status')).toBe('online');
+    expect(JSON.parse(last('homeassistant/sensor/setpoint_plant-1/1_measurement_1/config') ?? '')).toMatchObject({
+      name: 'clock',
+      state_topic: 'setpoint/plant-1/1/measurement/1',
+    });
+    await broker.publish('plant/clock', '{"ms": 42}');
+    await waitFor(() => last('setpoint/plant-1/1/measurement/1') === '42' || undefined);
+    await waitFor(() => last('setpoint/plant-1/1/measurement/1') === 'None' || undefined);
+    await service.command('POST', '/rules', { name: 'echo' });
+    await waitFor(() => last('setpoint/plant-1/rule/1'));
+    expect(last('homeassistant/sensor/setpoint_plant-1/rule_1/config')).toContain('"echo"');
+    await service.command('DELETE', '/rules/1', { confirmed: true });
+    await waitFor(() => last('homeassistant/sensor/setpoint_plant-1/rule_1/config') === '' || undefined);
+    // A broker that comes back kept nothing: all of it is said again.
+    const before = broker.messages.length;
+    await broker.stop();
+    await broker.start();
+    await waitFor(
+      () => broker.messages.slice(before).some(({ topic }) => topic.endsWith('/1_measurement_1/config')) || undefined,
+      20_000,
+    );
+    await service.stop();
+    expect(last('setpoint/plant-1/status')).toBe('offline');
+  } finally {
+    await service.stop();
+    await broker.stop();
+    folders.remove();
+  }
+}, 60_000);

@@ -180,5 +180,5 @@ function store(
   const beside = `${path}.new`;
   writeFileSync(beside, text);
   renameSync(beside, path);
-  terminal.out(`did ${what}\n`);
+  terminal.out(`done: ${what}\n`);
 }

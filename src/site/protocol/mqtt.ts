@@ -41,6 +41,8 @@ const mqttSettings = strict({
   will: Type.Optional(strict({ topic: mqttTopic, payload: Type.String({ maxLength: 1024 }) })),
   /** Birth and will of Setpoint's connection, both retained. */
   status: Type.Optional(presence),
+  /** Points and rules of the whole site, for others to see; over a connection of its own. */
+  publish: Type.Optional(Type.Literal('home-assistant')),
   /** Of the devices behind the channel, where a point has none of its own. */
   availability: Type.Optional(presence),
 });

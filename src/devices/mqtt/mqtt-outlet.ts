@@ -1,0 +1,96 @@
+/**
+ * A connection that only publishes [points §3.5], of its own beside that of the channel: what it says is kept by the broker,
+ * and it says of itself whether it is there. Reconnects with a pause that doubles; what was lost is said anew by its owner.
+ */
+import mqtt, { type MqttClient } from 'mqtt';
+import type { Clock, Timer } from '../../base/clock.ts';
+import { newId } from '../../base/id.ts';
+import type { Log } from '../../base/log.ts';
+import type { MqttChannel } from '../../site/protocol/mqtt.ts';
+import { presenceWords } from '../../site/protocol/mqtt-words.ts';
+import { credentialOptions, type MqttCredentials } from '../driver/mqtt.ts';
+import type { DeviceLimits } from '../limits.ts';
+
+export interface OutletParts {
+  readonly channel: MqttChannel;
+  readonly credentials: MqttCredentials;
+  /** Where it says that it is there. */
+  readonly statusTopic: string;
+  readonly limits: Pick<
+    DeviceLimits,
+    'reconnect_min_ms' | 'reconnect_max_ms' | 'mqtt_timeout_ms' | 'publish_in_flight'
+  >;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** A new connection: nothing is known of what the broker kept. */
+  readonly onConnect: () => void;
+}
+
+export class MqttOutlet {
+  readonly #parts: OutletParts;
+  #client: MqttClient | undefined;
+  #inFlight = 0;
+  #pauseMs: number;
+  #timer: Timer | undefined;
+  #stopped = false;
+
+  constructor(parts: OutletParts) {
+    this.#parts = parts;
+    this.#pauseMs = parts.limits.reconnect_min_ms;
+    this.#connect();
+  }
+
+  /** False when it cannot take the message now. */
+  publish(topic: string, payload: string): boolean {
+    const client = this.#client;
+    if (client?.connected !== true || this.#inFlight >= this.#parts.limits.publish_in_flight) return false;
+    this.#inFlight++;
+    client.publish(topic, payload, { qos: 1, retain: true }, () => this.#inFlight--);
+    return true;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    const client = this.#client;
+    this.#client = undefined;
+    // In order: the broker sends no will then.
+    if (client?.connected === true) {
+      const { statusTopic } = this.#parts;
+      await client.publishAsync(statusTopic, presenceWords.offline, { qos: 1, retain: true }).catch(() => undefined);
+    }
+    client?.end(true);
+  }
+
+  #connect(): void {
+    const { channel, credentials, statusTopic, limits, log, clock } = this.#parts;
+    const client = mqtt.connect(channel.url, {
+      ...credentialOptions(credentials),
+      will: { topic: statusTopic, payload: Buffer.from(presenceWords.offline), qos: 1, retain: true },
+      clientId: `setpoint-${newId()}`,
+      clean: true,
+      connectTimeout: limits.mqtt_timeout_ms,
+      reconnectPeriod: 0,
+      queueQoSZero: false,
+    });
+    this.#client = client;
+    this.#inFlight = 0;
+    client.on('connect', () => {
+      if (this.#client !== client) return;
+      this.#pauseMs = limits.reconnect_min_ms;
+      this.publish(statusTopic, presenceWords.online);
+      this.#parts.onConnect();
+    });
+    client.on('error', (error) => {
+      log.warn('publishing failed', { channel: channel.id, reason: error.message });
+      client.stream.destroy();
+    });
+    client.on('close', () => {
+      client.end(true);
+      if (this.#client !== client || this.#stopped) return;
+      this.#client = undefined;
+      this.#timer = clock.after(this.#pauseMs, () => this.#connect());
+      this.#pauseMs = Math.min(this.#pauseMs * 2, limits.reconnect_max_ms);
+    });
+  }
+}
