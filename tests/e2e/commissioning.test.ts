@@ -105,6 +105,16 @@ test('points of a running site by their references: read, written and traced; a 
   env = { ...env, SVC_BASE_URL: service.base, SVC_ACCESS_TOKEN: await service.token('Engineer') };
   await waitFor(async () => (await service.read('/points')).text.includes('"value":12.345'));
 
+  const watching = spawn(
+    process.execPath,
+    [join(root, 'src', 'bin', 'setpoint.ts'), 'points', 'watch', '1:1', '1:action:1', '--every', '0.2'],
+    { env, stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  let seen = '';
+  watching.stdout.on('data', (chunk: Buffer) => (seen += chunk.toString()));
+  const ended = new Promise<number | null>((resolve) => watching.on('exit', resolve));
+  await waitFor(() => (seen.includes(' 1:action:1 power_limit 100 %\n') ? true : undefined));
+
   const write = ['points', 'write', '1:action:1', '60', '--reason', 'trying the limit'];
   expect(setpoint(...write)).toMatchObject({
     status: 2,
@@ -112,6 +122,11 @@ test('points of a running site by their references: read, written and traced; a 
   });
   expect(setpoint(...write, '--confirmed')).toMatchObject({ status: 0, stdout: '1:action:1: the device took 60 %\n' });
   await waitFor(() => (device.said().includes('written holding 40126: 6000\n') ? true : undefined));
+  await waitFor(() => (seen.includes(' 1:action:1 power_limit 60 %\n') ? true : undefined));
+  watching.kill('SIGINT');
+  expect(await ended).toBe(0);
+  // A line a change, not a line a look.
+  expect(seen.match(/ 1:measurement:1 /g)).toHaveLength(1);
   expect(setpoint('points', 'write', '1:measurement:1', '5', '--reason', 'no', '--confirmed').status).toBe(2);
   expect(setpoint('points', 'read', '9:1')).toMatchObject({
     status: 1,

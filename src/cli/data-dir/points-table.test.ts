@@ -1,0 +1,46 @@
+/** Points as a table [points §1.2]. */
+import { describe, expect, test } from 'vitest';
+import { readPointsTable } from './points-table.ts';
+
+const header = 'instance,point,name,kind,unit,channel';
+const read = (text: string) => readPointsTable(text, 'points.csv');
+
+describe('[points §1.2] points as a table', () => {
+  test('text stays text, numbers and switches are what they look like, and what is empty is absent', () => {
+    const [point] = read(
+      `\uFEFF${header},instance_name,scale,record,invalid,max_age_ms,address.topic,address.path\r\n7,1,"power, L1",measurement,1,broker,Meter 7,0.001,true,-32768 65535,,42,$.p\r\n\r\n`,
+    );
+    expect(point).toEqual({
+      row: 2,
+      instance: 7,
+      instanceName: 'Meter 7',
+      point: {
+        id: 1,
+        name: 'power, L1',
+        kind: 'measurement',
+        unit: '1',
+        channel: 'broker',
+        scale: 0.001,
+        record: true,
+        invalid: [-32_768, 65_535],
+        address: { topic: '42', path: '$.p' },
+      },
+    });
+  });
+
+  test.each([
+    ['a column that is missing', 'instance,point,name,kind,unit\n', 'points.csv:1: the header lacks channel'],
+    ['a column that stands twice', `${header},unit\n`, 'points.csv:1: unit stands twice in the header'],
+    ['an empty cell', `${header}\n1,1,a,measurement,,c\n`, 'points.csv:2: unit is empty'],
+    ['a row with too few cells', `${header}\n1,1,a\n`, 'points.csv: Invalid Record Length'],
+    ['a quote that does not end', `${header}\n1,1,"a,measurement,kW,c\n`, 'points.csv: Quote Not Closed'],
+  ])('%s is refused', (_, text, reason) => {
+    expect(() => read(text)).toThrow(reason);
+  });
+
+  test('every empty cell is named, not the first alone', () => {
+    expect(() => read(`${header}\n1,1,,measurement,,c\n1,2,b,measurement,kW,\n`)).toThrow(
+      'points.csv:2: name is empty\npoints.csv:2: unit is empty\npoints.csv:3: channel is empty',
+    );
+  });
+});
