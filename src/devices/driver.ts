@@ -13,7 +13,7 @@ export interface RawReading {
   readonly quality: QualityCode;
   /** A power of ten that the device itself gives: the value is raw × 10^exponent; 0 when absent. */
   readonly exponent?: number;
-  /** Of a point that holds text. */
+  /** Of a point that holds text: as a number it is bad. */
   readonly text?: string;
 }
 

@@ -5,6 +5,7 @@ import type { CallContext } from '../api/capability.ts';
 import { points } from '../api/points.ts';
 import type { SegmentRow } from '../automation/store/authority-store.ts';
 import type { PointError } from '../devices/device-core.ts';
+import { quality } from '../site/quality.ts';
 import { testCatalogue } from '../testing/site-builder.ts';
 import { tankSite } from '../testing/tank-site.ts';
 import { type OperatorParts, operatorCapabilities, segmentsMaximum } from './capabilities.ts';
@@ -79,5 +80,28 @@ test('[points §8.1] a command that failed while the list is read is shown with 
   } as unknown as CallContext);
   expect(answer?.data).toMatchObject({
     data: { list: [{ last_command: { result: 'failed' }, last_error: { code: 'refused' } }] },
+  });
+});
+
+test('[points §3.1] a point that holds text shows it, with the quality of what the device said', async () => {
+  const sample = {
+    atMs: 1000,
+    values: tankSite.points.map(() => null),
+    quality: tankSite.points.map(() => quality.bad),
+    agesMs: tankSite.points.map(() => 5),
+    online: tankSite.channels.map(() => true),
+  };
+  const spoken = { value: null, text: 'heating', quality: 'good' };
+  const parts = {
+    site: tankSite,
+    sample: async () => sample,
+    store: { names: async () => new Map() },
+    devices: { errors: async () => [], texts: async () => [{ index: 0, text: 'heating' }] },
+    engine: { ask: async () => [] },
+  } as unknown as OperatorParts;
+  const bound = operatorCapabilities(parts).find(({ descriptor }) => descriptor === points.list);
+  const answer = await bound?.handler({ params: {}, query: {} } as unknown as CallContext);
+  expect(answer?.data).toMatchObject({
+    data: { list: tankSite.points.map((_, at) => (at === 0 ? spoken : { text: null, quality: 'bad' })) },
   });
 });

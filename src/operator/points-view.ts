@@ -66,6 +66,7 @@ export function pointEntry(
     unit: point.unit,
     value: now.value,
     text: texts.get(point.index) ?? null,
+    // As a number text is bad; what the device said is as good as it gets.
     quality: texts.has(point.index) && now.quality === 'bad' ? ('good' as const) : now.quality,
     observed_at: now.observed_at,
     channel: site.channels[point.channel]?.id ?? '',

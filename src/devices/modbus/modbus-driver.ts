@@ -343,7 +343,7 @@ export class ModbusDriver implements Driver {
       if (isBits(place.table))
         return [reading(index, Number(bitAt(bytes, place.register - block.start) ?? Number.NaN))];
       if (place.encoding.type === 'string')
-        return [{ ...reading(index, 0), raw: Number.NaN, text: decodeText(part(place), place.encoding) }];
+        return [{ ...unread(index), text: decodeText(part(place), place.encoding) }];
       return [this.#scaled(index, place, decodeRegisters(part(place), place.encoding))];
     });
     this.#context.publish(readings);
