@@ -181,7 +181,9 @@ channels: [{ id: inverter, driver: sunspec, host: 127.0.0.1, port: ${device.port
 instances:
   - id: 1
     name: inverter
-    points: [{ id: 1, name: power, kind: measurement, unit: kW, channel: inverter, address: { point: W } }]
+    points:
+      - { id: 1, name: power, kind: measurement, unit: kW, channel: inverter, address: { point: W } }
+      - { id: 2, name: maker, kind: measurement, unit: "1", channel: inverter, address: { point: Mn } }
 `);
     const own = await startTestService(folders);
     try {
@@ -196,6 +198,10 @@ instances:
       await dialog.getByRole('button', { name: 'Scan' }).click();
       await dialog.getByRole('row', { name: /103 inverter, three phase W 4200 W/ }).waitFor();
       await dialog.getByRole('row', { name: /1 common Mn Example/ }).waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('link', { name: 'Points', exact: true }).click();
+      await page.locator('[data-point="1:measurement:2"]').getByText('Example').waitFor();
+      await page.locator('[data-point="1:measurement:2"]').getByText('good').waitFor();
       expect(complaints).toEqual([]);
       await context.close();
     } finally {

@@ -195,11 +195,12 @@ export function useWatchPoints(keys: readonly string[]): void {
   useEffect(() => watch(watchedPoints, all === '' ? [] : all.split(',')), [all]);
 }
 
-/** The newest value of a point: what was pushed while the page is live, else what was read. */
-export function useLivePoint<P extends Omit<PointValue, 'quality'> & { readonly quality: string }>(
-  read: P,
-): Pick<P, 'value' | 'quality' | 'observed_at'> {
+/** The newest value of a point: what was pushed while the page is live, else what was read; text is never pushed. */
+export function useLivePoint<
+  P extends Omit<PointValue, 'quality'> & { readonly quality: string; readonly text?: string | null },
+>(read: P): Pick<P, 'value' | 'quality' | 'observed_at'> {
   const pushed = useSyncExternalStore(subscribeStore, () => lastValues.get(keyOf(read)));
+  if (typeof read.text === 'string') return read;
   if (pushed === undefined || state !== 'live' || !isNewer(pushed.observed_at, read.observed_at)) return read;
   return pushed;
 }

@@ -54,7 +54,7 @@ function Head({ point }: { point: PointEntry }) {
   return (
     <>
       <p className={classes['value']} data-testid="value">
-        {withUnit(now.value, point.unit)}
+        {point.text ?? withUnit(now.value, point.unit)}
       </p>
       <div className={classes['facts']}>
         <Tag tone={qualityTone(now)}>{words.quality[now.quality]}</Tag>

@@ -147,7 +147,7 @@ function PointRow({ point, index, measure }: RowParts) {
         <PointLink point={point} />
         <div className={classes['soft']}>{keyOf(point)}</div>
       </td>
-      <td className={classes['number']}>{withUnit(now.value, point.unit)}</td>
+      <td className={classes['number']}>{point.text ?? withUnit(now.value, point.unit)}</td>
       <td>
         <Sparkline point={point} />
       </td>
