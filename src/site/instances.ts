@@ -24,7 +24,7 @@ interface GivenInstance<Point> {
 type Fault = (path: string, reason: string) => void;
 
 /** The channel that a template brings for an instance. */
-export function templateChannelId(template: string, instance: number): string {
+function templateChannelId(template: string, instance: number): string {
   return `${template}-${instance}`;
 }
 

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { basename, join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { YamlError } from '../../base/yaml.ts';
+import { selfTestFaults } from '../../devices/templates/self-test.ts';
 import { readDeviceTemplates } from '../../devices/templates/template-files.ts';
 import type { DeviceTemplate } from '../../site/device-template.ts';
 import { readSite } from '../../site/site.ts';
@@ -49,6 +50,11 @@ export function addSiteCommands(setpoint: Command, parts: SiteFileParts): void {
     .description('device templates with their parameters and the source of their registers')
     .option('--json', 'print them as JSON')
     .action((options: { readonly json?: true }) => listTemplates(parts, options.json === true));
+  site
+    .command('test-template')
+    .description('run the self-test of a device template')
+    .argument('<template>', 'one that `setpoint site templates` lists')
+    .action((template: string) => testTemplate(parts, template));
   site
     .command('check')
     .description('say everything that is wrong with the files of a site, without starting it')
@@ -138,6 +144,15 @@ function listTemplates({ terminal, settings }: SiteFileParts, json: boolean): vo
     ],
     templates,
   );
+}
+
+async function testTemplate({ terminal, settings, clock }: SiteFileParts, name: string): Promise<void> {
+  const template = readDeviceTemplates(settings().configDir).get(name);
+  if (template === undefined)
+    throw new CommandError(`there is no device template ${name}; \`setpoint site templates\` lists them`);
+  const faults = await selfTestFaults(template, clock);
+  if (faults.length > 0) throw new CommandError(faults.join('\n'));
+  terminal.out(`${name}: ${template.self_test.length} self-tests, nothing is wrong\n`);
 }
 
 function parametersInWords({ parameters }: DeviceTemplate): string {

@@ -68,7 +68,7 @@ export function unitsOf(template: DeviceTemplate, test: DeviceSelfTest): readonl
 }
 
 /** Something for each parameter that has no default. */
-function placeholders(template: DeviceTemplate): Record<string, string | number> {
+export function placeholders(template: DeviceTemplate): Record<string, string | number> {
   return Object.fromEntries(
     Object.entries(template.parameters).flatMap(([name, { type, default: given }]) =>
       given === undefined ? [[name, type === 'text' ? '127.0.0.1' : 1]] : [],
