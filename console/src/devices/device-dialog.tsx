@@ -43,11 +43,11 @@ function Exchanges({ trace: { counts, exchanges } }: { trace: TracedChannel }) {
         <tbody>
           {exchanges.toReversed().map(({ at, duration_ms: ms, request, answer, result }) => (
             <tr key={`${at} ${request} ${ms}`} data-result={result}>
-              <td>
+              <td className={styles['whole']}>
                 <Moment at={at} />
               </td>
-              <td>{words.trace.took(shownNumber(ms))}</td>
-              <td>{request}</td>
+              <td className={styles['whole']}>{words.trace.took(shownNumber(ms))}</td>
+              <td className={styles['whole']}>{request}</td>
               <td className={styles['words']}>{answer}</td>
             </tr>
           ))}
