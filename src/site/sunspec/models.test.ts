@@ -1,8 +1,8 @@
-/** SunSpec models [points §3.4]: their lengths are those that the information models publish. */
+/** SunSpec models [points §3.4]: their lengths, the offsets of what is read most, and that scales and names fit together. */
 import { describe, expect, test } from 'vitest';
 import { pointIn, sunSpecModel, sunSpecModels, sunSpecName } from './models.ts';
 
-const published: readonly (readonly [model: number, fixed: number, repeated: number])[] = [
+const lengths: readonly (readonly [model: number, fixed: number, repeated: number])[] = [
   [1, 65, 0],
   [101, 50, 0],
   [102, 50, 0],
@@ -30,12 +30,12 @@ const published: readonly (readonly [model: number, fixed: number, repeated: num
 ];
 
 describe('[points §3.4] SunSpec models', () => {
-  test.each(published)('model %d: %d registers, and %d of each repetition', (number, fixed, repeated) => {
+  test.each(lengths)('model %d: %d registers, and %d of each repetition', (number, fixed, repeated) => {
     const model = sunSpecModel(number);
     expect([model?.fixedLength, model?.repeatedLength]).toEqual([fixed, repeated]);
   });
 
-  test('all models of the issue are known, and no number stands twice', () => {
+  test('every known range is whole, and no number stands twice', () => {
     const numbers = sunSpecModels.map(({ model }) => model);
     expect(new Set(numbers).size).toBe(numbers.length);
     for (const range of [
