@@ -52,7 +52,7 @@ export const channels = {
   }),
   trace: automationQuery({
     name: 'automation.channel.trace',
-    summary: 'Read the newest exchanges with a device, with raw words',
+    summary: 'Read the newest requests to a device with raw answers',
     path: '/channels/:channel/trace',
     params: channelPath,
     query: wire.noQuery,
@@ -77,7 +77,7 @@ export const channels = {
   scan: {
     ...automationQuery({
       name: 'automation.channel.scan',
-      summary: 'Look through a device for what answers',
+      summary: 'Scan a device for registers or SunSpec models',
       path: '/channels/:channel/scan',
       params: channelPath,
       query: strict({

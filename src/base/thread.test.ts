@@ -49,6 +49,18 @@ describe('calls', () => {
     expect(await caller.call('later', { answer: 7, turns: 3 })).toBe(7);
   });
 
+  test('a call with a deadline of its own is refused at that one, and not before', async () => {
+    const { caller, clock } = twins();
+    let refused = 0;
+    const late = caller.call('never', null, 3 * deadlineMs).catch(() => refused++);
+    clock.advance(3 * deadlineMs - 1);
+    await turn();
+    expect(refused).toBe(0);
+    clock.advance(1);
+    await late;
+    expect(refused).toBe(1);
+  });
+
   test('answers find their calls in whatever order they come', async () => {
     const { caller } = twins();
     await fc.assert(

@@ -1,4 +1,4 @@
-/** `setpoint site check`: everything that is wrong with the files of a config dir, without a start and without a data dir. */
+/** `setpoint site check`: all errors in the files of a config dir, without a start and without a data dir. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readMaterials } from '../devices/materials.ts';
@@ -42,5 +42,5 @@ function processingFaults(configDir: string, site: Site): string[] {
 }
 
 function summaryOf({ name, channels, instances, points }: Site): string {
-  return `${name}: ${channels.length} channels, ${instances.length} instances, ${points.length} points; nothing is wrong`;
+  return `${name}: no errors (${channels.length} channels, ${instances.length} instances, ${points.length} points)`;
 }

@@ -193,6 +193,7 @@ function startDeviceCore(setup: DeviceSetup, clock: Clock, log: Log, isolated: I
       lost() {
         if (stopped) return;
         setOnline(false);
+        for (const { index } of points) texts.delete(index);
         writer.publish(points.map(({ index }) => ({ index, value: Number.NaN, quality: quality.bad })));
       },
     });

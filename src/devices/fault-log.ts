@@ -24,7 +24,7 @@ export function createFaultLog(log: Log): FaultLog {
       const known = open.get(place);
       if (known === undefined) return;
       open.delete(place);
-      log.info('works again', { place, failed: known.words, times: known.times });
+      log.info('recovered', { place, failed: known.words, times: known.times });
     },
   };
 }

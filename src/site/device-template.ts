@@ -60,7 +60,7 @@ const templateSchema = strict({
   schema: Type.Literal('svc.device-template.v1'),
   name: templateName,
   title: Type.String({ minLength: 1, maxLength: 128 }),
-  /** The public document that the registers are from. */
+  /** The vendor document to check the registers against. */
   source: Type.String({ minLength: 1, maxLength: 512 }),
   parameters: Type.Record(Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' }), parameter),
   channel: Type.Object({ driver: Type.String() }),

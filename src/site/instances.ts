@@ -58,9 +58,9 @@ export function fromTemplates<Point>(
 }
 
 function checkPlain<Point>(instance: GivenInstance<Point>, path: string, fault: Fault): void {
-  if (instance.points === undefined) fault(path, 'an instance has points, or a template');
+  if (instance.points === undefined) fault(path, 'an instance needs points or a template');
   for (const member of ['parameters', 'channel'] as const)
-    if (instance[member] !== undefined) fault(`${path}/${member}`, `${member} goes with a template`);
+    if (instance[member] !== undefined) fault(`${path}/${member}`, `${member} needs a template`);
 }
 
 function fromTemplate<Point>(

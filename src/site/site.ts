@@ -318,7 +318,7 @@ function unitScale({ unit }: PointText, { driver }: Channel, address: Address | 
   if (address === undefined || protocol.unitScale === undefined) return 1;
   const scale = protocol.unitScale(address, unit);
   if (scale === undefined)
-    fault('unit', `the device measures in another unit than ${unit}: give a scale, or a unit of the same kind`);
+    fault('unit', `the model's unit cannot be converted to ${unit}: set scale, or use a unit of the same quantity`);
   return scale ?? 1;
 }
 

@@ -169,7 +169,7 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await context.close();
   });
 
-  test('[points §8.6] a device is looked into: what it was asked, with raw words, and what it has', async () => {
+  test('[points §8.6] the device dialog shows requests with raw answers, and scans models', async () => {
     const device = await startFaultDevice();
     fillModels(device.bank(1), 1, 40_000, [
       { model: 1, values: { Mn: 'Example' } },
@@ -189,7 +189,7 @@ instances:
     try {
       const { page, context, complaints } = await visit(browser, own, { role: 'Engineer' });
       await page.getByRole('link', { name: 'Devices', exact: true }).click();
-      await page.getByRole('button', { name: 'Look into inverter' }).click();
+      await page.getByRole('button', { name: 'Inspect inverter' }).click();
       const dialog = page.getByRole('dialog');
       await dialog
         .getByText(/read holding \d+\.\.\d+ of unit 1/)

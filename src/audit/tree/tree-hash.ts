@@ -2,12 +2,12 @@
 import { hash } from 'node:crypto';
 import { hashBytes, leafInput, nodeInput } from '../../transparency/hashing.ts';
 
-/** Reused for every hash: a log of millions of events has as many nodes. */
+/** Shared buffer: hashing a log of millions of events must not allocate one per node. */
 const leaf = Buffer.from(leafInput(new Uint8Array(hashBytes)));
 const node = Buffer.from(nodeInput(new Uint8Array(hashBytes), new Uint8Array(hashBytes)));
 
 export function leafHash(eventHash: string): Uint8Array {
-  // Only tampering leaves a hash of another length; its text stands for it.
+  // A hash of another length is the result of tampering: hash its text instead.
   if (eventHash.length !== 2 * hashBytes || leaf.write(eventHash, 1, 'hex') !== hashBytes)
     return hash('sha256', leafInput(Buffer.from(eventHash)), 'buffer');
   return hash('sha256', leaf, 'buffer');

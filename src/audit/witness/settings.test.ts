@@ -15,7 +15,7 @@ const linesOf = (work: Promise<unknown>) =>
   );
 
 describe('witnesses of service.yaml', () => {
-  test('[audit §9.6] https and loopback are taken; without any there is no policy', async () => {
+  test('[audit §9.6] accepts https and loopback URLs; without witnesses there is no policy', async () => {
     const witnesses = [
       { url: 'https://witness.example/a', vkey: await vkeyOf('a') },
       { url: 'http://127.0.0.1:8181', vkey: await vkeyOf('b') },

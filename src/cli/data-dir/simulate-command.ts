@@ -23,10 +23,10 @@ const defaultPort = 1502;
 export function addSimulateCommand(setpoint: Command, parts: SimulateParts): void {
   setpoint
     .command('simulate')
-    .description('run a Modbus device of a template, to rehearse with; what is written to it is printed')
+    .description('simulate a Modbus device from a template and print each write')
     .argument('<template>', 'a Modbus or SunSpec template of `setpoint site templates`')
-    .option('--port <number>', 'where it listens', wholeNumber, defaultPort)
-    .option('--host <address>', 'where it listens; this machine alone by default', '127.0.0.1')
+    .option('--port <number>', 'TCP port', wholeNumber, defaultPort)
+    .option('--host <address>', 'bind address; loopback by default', '127.0.0.1')
     .option('--set <parameter=value>', 'a parameter of the template, such as unit_id=3', parameter, {})
     .action((name: string, options: Options) => simulate(parts, name, options));
 }
@@ -40,9 +40,10 @@ async function simulate(
   if (template === undefined)
     throw new CommandError(`there is no device template ${name}; \`setpoint site templates\` lists them`);
   if (template.channel.driver !== 'modbus-tcp' && template.channel.driver !== 'sunspec')
-    throw new CommandError(`${name} is no Modbus device: it speaks ${template.channel.driver}`);
+    throw new CommandError(`${name} is not a Modbus template (driver ${template.channel.driver})`);
   const [first] = template.self_test;
-  if (first === undefined) throw new CommandError(`template ${name} has no self-test to take values from`);
+  if (first === undefined)
+    throw new CommandError(`template ${name} has no self-test: add one, its registers are simulated`);
   const selfTest = { ...first, parameters: { ...first.parameters, ...set } };
   const bank = bankOf(selfTest, wordOrderOf(template), (table, register, value) =>
     terminal.out(`written ${table} ${register}: ${value}\n`),

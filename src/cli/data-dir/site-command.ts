@@ -27,10 +27,10 @@ type Parameters = Readonly<Record<string, string | number>>;
 const siteFile = 'site.yaml';
 
 export function addSiteCommands(setpoint: Command, parts: SiteFileParts): void {
-  const site = setpoint.command('site').description('the site file: begin one, add devices and points, check it');
+  const site = setpoint.command('site').description('create, extend and check the site file');
   site
     .command('new')
-    .description('write a site.yaml without devices')
+    .description('create a site.yaml without devices')
     .requiredOption('--id <id>', 'short name of the site')
     .requiredOption('--timezone <zone>', 'IANA time zone, such as Europe/Amsterdam')
     .option('--name <name>', 'name for people; the id by default')
@@ -47,7 +47,7 @@ export function addSiteCommands(setpoint: Command, parts: SiteFileParts): void {
     .action((template: string, options: AddOptions) => addDevice(parts, template, options));
   site
     .command('templates')
-    .description('device templates with their parameters and the source of their registers')
+    .description('list device templates with their parameters and vendor documents')
     .option('--json', 'print them as JSON')
     .action((options: { readonly json?: true }) => listTemplates(parts, options.json === true));
   site
@@ -57,12 +57,12 @@ export function addSiteCommands(setpoint: Command, parts: SiteFileParts): void {
     .action((template: string) => testTemplate(parts, template));
   site
     .command('check')
-    .description('say everything that is wrong with the files of a site, without starting it')
+    .description('list all errors in the files of a site, without starting the service')
     .argument('[dir]', 'the config dir; SVC_CONFIG_DIR by default')
     .action((dir: string | undefined) => check(parts, dir ?? parts.settings().configDir));
   site
     .command('import-points')
-    .description('add the points of a CSV table to site.yaml, all of them or none')
+    .description('add the points of a CSV table to site.yaml; all rows or none')
     .argument('<file>', 'CSV with a header: instance, instance_name, point, name, kind, unit, channel, address.*')
     .option(...confirmedOption)
     .action((file: string, options: Confirmed) => importPoints(parts, file, options));
@@ -84,7 +84,7 @@ interface NewOptions extends Confirmed {
 function newSite(parts: SiteFileParts, { id, timezone, name = id, confirmed }: NewOptions): void {
   const { configDir } = parts.settings();
   const path = join(configDir, siteFile);
-  if (existsSync(path)) throw new CommandError(`${path} is there already`);
+  if (existsSync(path)) throw new CommandError(`${path} exists already: edit it, or use another SVC_CONFIG_DIR`);
   const text = newSiteText({ id, name, timezone });
   readSite(text, siteFile);
   store(parts, path, text, `write ${path}`, confirmed);
@@ -152,7 +152,7 @@ async function testTemplate({ terminal, settings, clock }: SiteFileParts, name: 
     throw new CommandError(`there is no device template ${name}; \`setpoint site templates\` lists them`);
   const faults = await selfTestFaults(template, clock);
   if (faults.length > 0) throw new CommandError(faults.join('\n'));
-  terminal.out(`${name}: ${template.self_test.length} self-tests, nothing is wrong\n`);
+  terminal.out(`${name}: no errors (${template.self_test.length} self-tests)\n`);
 }
 
 function parametersInWords({ parameters }: DeviceTemplate): string {
@@ -169,7 +169,7 @@ function check({ terminal, checkSite }: SiteFileParts, dir: string): void {
 
 function siteText(parts: SiteFileParts): { readonly path: string; readonly text: string } {
   const path = join(parts.settings().configDir, siteFile);
-  if (!existsSync(path)) throw new CommandError(`there is no ${path}: begin one with \`setpoint site new\``);
+  if (!existsSync(path)) throw new CommandError(`there is no ${path}: create it with \`setpoint site new\``);
   return { path, text: readText(path) };
 }
 

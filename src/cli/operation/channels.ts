@@ -63,19 +63,19 @@ export const channelCommands = [
     print: (terminal, { data }) => printTable(terminal, channelColumns, data.list),
   }),
   operationCommand('channels trace', channels.trace, {
-    description: 'the newest exchanges with a device, with raw words',
+    description: 'print the newest requests to a device with raw answers',
     params,
     watch: true,
     print(terminal, { data: { counts, exchanges } }) {
       printTable(terminal, exchangeColumns, exchanges);
       if (terminal.outIsTerminal)
         terminal.out(
-          `${counts.answered} answered, ${counts.refused} refused, ${counts.no_answer} without an answer since the start\n`,
+          `${counts.answered} answered, ${counts.refused} refused, ${counts.no_answer} timed out since the device layer started\n`,
         );
     },
   }),
   operationCommand('channels scan', channels.scan, {
-    description: 'look through a device for what answers: registers, or SunSpec models with their points',
+    description: 'scan a device for registers, or for SunSpec models and points',
     params,
     members: {
       unit: 'unit behind a gateway, 0 to 255; that of the channel by default',

@@ -24,19 +24,19 @@ const pageSize = '500';
 export function addPointTools(group: Command, line: CommandLine): void {
   group
     .command('read')
-    .description('the value of a point now; exit code 1 when it has none that can be used')
+    .description('print the value of a point; exit code 1 if it has no usable value')
     .argument('<point>', 'such as 2:measurement:1, 4:action:1 or, for a measurement, 2:1', reference)
     .option(...jsonOption)
     .action((point: Reference, { json }: { readonly json?: true }) => read(line, point, json === true));
   group
     .command('watch')
-    .description('a line whenever one of the points changes, until interrupted')
+    .description('print a line for each change of these points, until interrupted')
     .argument('<points...>', 'references such as 2:1 4:action:1', references)
-    .option('--every <seconds>', 'how often to look', watchSeconds, 1)
+    .option('--every <seconds>', 'poll interval', watchSeconds, 1)
     .action((wanted: readonly Reference[], { every }: { readonly every: number }) => watch(line, wanted, every));
   group
     .command('write')
-    .description(`hold an action point at a value for ${writeSeconds} s, and say what the device made of it`)
+    .description(`hold an action point at a value for ${writeSeconds} s and print the result of the command`)
     .argument('<point>', 'such as 4:action:1', reference)
     .argument('<value>', 'in the unit of the point', finiteNumber)
     .requiredOption('--reason <text>', 'why, 3 to 500 characters')
@@ -132,7 +132,7 @@ async function write(
     if (last !== null && last.at >= sentAt && last.result !== 'accepted') {
       if (last.result !== 'written')
         throw new CommandError(`${words(wanted)}: ${last.result}${error === null ? '' : `: ${error.message}`}`);
-      line.terminal.out(`${words(wanted)}: the device took ${last.written} ${unit}\n`);
+      line.terminal.out(`${words(wanted)}: ${last.written} ${unit} written\n`);
       return;
     }
     await sleep(line.clock, lookMs, line.interrupted).catch(() => undefined);

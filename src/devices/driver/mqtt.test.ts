@@ -271,7 +271,7 @@ describe('[points §3.2] devices that say more', () => {
     await broker.publish('d/lwt', 'offline');
     await expect.poll(() => devices.value(door)).toBeNull();
     expect((await devices.layer.errors()).map(({ message }) => message)).toContain(
-      'the device says that it is not there',
+      'the device is offline (availability topic)',
     );
   });
 

@@ -262,7 +262,7 @@ class MqttDriver implements Driver {
   }
 }
 
-const absent = 'the device says that it is not there';
+const absent = 'the device is offline (availability topic)';
 
 /** The bit of a SUBACK code that says no. */
 const refusedBit = 0x80;

@@ -1,5 +1,6 @@
 /** Driver `sunspec` [points §3.4]: Modbus whose points are found by name, in the models that the device has. */
 import { sunSpecAddressOf } from '../../site/address.ts';
+import { registersPerRequest } from '../../site/protocol/modbus-raw.ts';
 import type { SunSpecChannel } from '../../site/protocol/sunspec.ts';
 import { sunSpecDefaults } from '../../site/sunspec/defaults.ts';
 import type { Driver, DriverContext } from '../driver.ts';
@@ -9,8 +10,6 @@ import type { RegisterPlace } from '../modbus/register-place.ts';
 import { bases, discoverModels } from '../sunspec/discover.ts';
 import { scanModels } from '../sunspec/scan-models.ts';
 import { placeInModels } from '../sunspec/sunspec-places.ts';
-
-const registersMaximum = 125;
 
 export function createSunSpecDriver(channel: SunSpecChannel, context: DriverContext, open?: OpenWire): Driver {
   const settings = { ...sunSpecDefaults, ...channel };
@@ -35,7 +34,7 @@ export function createSunSpecDriver(channel: SunSpecChannel, context: DriverCont
       return { places, missing } satisfies FoundPlaces;
     },
     bridges: true,
-    scan: (ask) => scanModels(ask, unit, settings.max_registers ?? registersMaximum),
+    scan: (ask) => scanModels(ask, unit, settings.max_registers ?? registersPerRequest),
     unit,
     open,
   });

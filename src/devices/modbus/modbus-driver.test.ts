@@ -168,7 +168,7 @@ describe('[points §3.1] values', () => {
       .toEqual([42.5, 1, 6, null, 12.3, null, 123]);
     expect(await running.devices.layer.texts()).toEqual([{ index: 4, text: 'SMA' }]);
     expect((await running.devices.layer.errors()).map(({ index, message }) => [index, message])).toEqual([
-      [6, 'its scale register 23 holds no power of ten, or was not read'],
+      [6, 'scale register 23 was not read, or is outside -10..10'],
     ]);
     // The device changes its scale: the value follows in the same poll. And it says that it has none.
     running.device.bank(1).set('holding', 22, 1);

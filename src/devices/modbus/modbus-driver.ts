@@ -4,6 +4,7 @@
  */
 import type { Timer } from '../../base/clock.ts';
 import type { TakenCommand } from '../../points/command-slots.ts';
+import { registersPerRequest } from '../../site/protocol/modbus-raw.ts';
 import { quality } from '../../site/quality.ts';
 import type { Driver, DriverContext, DriverFailure, RawReading, ScanAnswer, ScanQuestion } from '../driver.ts';
 import { createFaultLog } from '../fault-log.ts';
@@ -34,8 +35,6 @@ export interface ModbusDriverParts {
   readonly unit: number;
   readonly open: OpenWire | undefined;
 }
-
-const registersMaximum = 125;
 
 interface Due {
   readonly group: PollGroup;
@@ -150,7 +149,7 @@ export class ModbusDriver implements Driver {
     if (!same) {
       this.#places = places;
       const items = [...places].map(([index, place]) => ({ index, place }));
-      const maxRegisters = this.#parts.connection.max_registers ?? registersMaximum;
+      const maxRegisters = this.#parts.connection.max_registers ?? registersPerRequest;
       this.#groups = pollGroups(items, { maxRegisters, bridges: this.#parts.bridges });
     }
     for (const [index, message] of missing) {
@@ -354,7 +353,7 @@ export class ModbusDriver implements Driver {
     if (place.scaleFrom === undefined) return reading(index, raw);
     const exponent = this.#scaleOf(place);
     if (exponent !== null && exponent !== undefined) return { ...reading(index, raw), exponent };
-    const message = `its scale register ${place.scaleFrom} holds no power of ten, or was not read`;
+    const message = `scale register ${place.scaleFrom} was not read, or is outside -10..10`;
     this.#context.readFailed([index], { code: 'unreadable', message });
     return unread(index);
   }

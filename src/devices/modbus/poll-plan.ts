@@ -3,6 +3,7 @@
  * their registers are read in blocks. A block that the device refuses is halved, until what it lacks stands alone; what
  * that taught stays until the channel restarts.
  */
+import { bitsPerRequest } from '../../site/protocol/modbus-raw.ts';
 import { isBits, type ModbusTable, type RegisterPlace } from './register-place.ts';
 
 export interface PollItem {
@@ -25,8 +26,6 @@ export interface BlockBounds {
   readonly bridges: boolean;
 }
 
-/** By the protocol. */
-const bitsMaximum = 2000;
 /** Cycles for which a block that was halved in vain is asked whole only; doubles each time up to this. */
 const pauseMaximum = 64;
 
@@ -160,7 +159,7 @@ export function pollBlocks(items: readonly PollItem[], { maxRegisters, bridges }
     const { unit, table, register, encoding } = item.place;
     const end = register + encoding.length;
     const last = blocks.at(-1);
-    const maximum = isBits(table) ? bitsMaximum : maxRegisters;
+    const maximum = isBits(table) ? bitsPerRequest : maxRegisters;
     const joins = last !== undefined && last.table === table && (bridges || register <= last.start + last.count);
     if (joins && end - last.start <= maximum) {
       last.count = Math.max(last.count, end - last.start);

@@ -1,4 +1,5 @@
 /** The registers of one unit of a simulated device, and its answer to a request: pure but for the registers themselves. */
+import { bitsPerRequest, registersPerRequest } from '../../site/protocol/modbus-raw.ts';
 import type { ModbusTable } from './register-place.ts';
 
 const illegalFunction = 1;
@@ -6,9 +7,6 @@ const illegalAddress = 2;
 const illegalValue = 3;
 const exceptionBit = 0x80;
 const readTables: Readonly<Record<number, ModbusTable>> = { 1: 'coil', 2: 'discrete', 3: 'holding', 4: 'input' };
-/** By the protocol. */
-const registersPerRead = 125;
-const bitsPerRead = 2000;
 
 export interface RegisterBank {
   /** A register (16 bits) or a bit; one that was never set does not exist. */
@@ -27,7 +25,7 @@ export function createRegisterBank(
 
   const read = (code: number, table: ModbusTable, start: number, count: number): Buffer => {
     const bits = code <= 2;
-    if (count < 1 || count > (bits ? bitsPerRead : registersPerRead)) return refusal(code, illegalValue);
+    if (count < 1 || count > (bits ? bitsPerRequest : registersPerRequest)) return refusal(code, illegalValue);
     const bytes = Buffer.alloc(bits ? Math.ceil(count / 8) : count * 2);
     for (let at = 0; at < count; at++) {
       const value = get(table, start + at);

@@ -16,8 +16,8 @@ const marker = 0x5375_6e53;
 const endModel = 0xffff;
 const headRegisters = 2;
 const registerEnd = 65_536;
-/** More than any device has: whoever has more is talking nonsense. */
-const modelsMaximum = 200;
+/** Models of one device; real ones have a few dozen. */
+export const modelsMaximum = 200;
 
 /** The models, a text when there are none, null when the connection ended. */
 export async function discoverModels(
@@ -37,7 +37,7 @@ export async function discoverModels(
 async function modelsFrom(ask: AskUnit, unit: number, first: number): Promise<readonly PlacedModel[] | string | null> {
   const models: PlacedModel[] = [];
   let at = first;
-  while (at + headRegisters <= registerEnd && models.length < modelsMaximum) {
+  while (at + headRegisters <= registerEnd) {
     const answer = await ask(unit, { code: 3, start: at, count: headRegisters });
     if (answer === null) return null;
     // Some devices have no end mark and refuse what is behind their last model.
@@ -46,6 +46,7 @@ async function modelsFrom(ask: AskUnit, unit: number, first: number): Promise<re
     const model = answer.bytes.readUInt16BE(0);
     const length = answer.bytes.readUInt16BE(2);
     if (model === endModel) return models;
+    if (models.length === modelsMaximum) return `the device lists more than ${modelsMaximum} models`;
     models.push({ model, register: at + headRegisters, length });
     at += headRegisters + length;
   }

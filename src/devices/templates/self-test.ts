@@ -17,7 +17,7 @@ import { idleDeviceCore } from '../device-core.ts';
 import { deviceLimits } from '../limits.ts';
 import { serveModbus } from '../modbus/modbus-server.ts';
 import type { RegisterBank } from '../modbus/register-bank.ts';
-import { pathSteps, valueIn } from '../mqtt/mqtt-payload.ts';
+import { type PayloadFormat, pathSteps, payloadOf, valueIn } from '../mqtt/mqtt-payload.ts';
 import { bankOf, placeholders, unitsOf, wordOrderOf, wordsOf } from './simulated-device.ts';
 
 /** How long the points get to say what they should, and how often they are looked at. */
@@ -64,15 +64,41 @@ function siteOf(template: DeviceTemplate, { parameters }: DeviceSelfTest): Site 
 
 function messageFaults(template: DeviceTemplate, test: DeviceSelfTest): string[] {
   const site = siteOf(template, test);
-  return mismatches(test, site, (point) => {
-    const { topic, path = '$', payload: kind = 'json', map } = mqttAddressOf(point);
+  const written = new Map<number, number>();
+  const faults = Object.entries(test.write ?? {}).flatMap(([name, value]) => {
+    const point = site.points.find((each) => each.kind === 'action' && each.name === name);
+    if (point === undefined) return [`there is no action point ${name}`];
+    written.set(point.index, value);
+    return publishedFaults(test, point, value);
+  });
+  const said = mismatches(test, site, (point) => {
+    const own = written.get(point.index);
+    if (own !== undefined) return own;
+    const { topic } = mqttAddressOf(point);
     const message = test.given.messages?.[topic];
     if (message === undefined) return null;
     const text = typeof message === 'string' ? message : JSON.stringify(message);
-    const value = valueIn(Buffer.from(text), { payload: kind, steps: pathSteps(path), map });
+    const value = valueIn(Buffer.from(text), formatOf(point));
     if (value === null) return null;
     return 'text' in value ? value.text : value.number * point.scale + point.offset;
   });
+  return [...faults, ...said];
+}
+
+function formatOf(point: SitePoint): PayloadFormat {
+  const { path = '$', payload = 'json', map } = mqttAddressOf(point);
+  return { payload, steps: pathSteps(path), map };
+}
+
+/** What the command publishes, beside what the test expects on its topic. */
+function publishedFaults({ held }: DeviceSelfTest, point: SitePoint, value: number): string[] {
+  const { topic } = mqttAddressOf(point);
+  const payload = payloadOf((value - point.offset) / point.scale, formatOf(point));
+  if (payload === null) return [`${point.name}: the map has no word for ${value}`];
+  const expected = held?.messages?.[topic];
+  if (expected === undefined) return [];
+  const text = typeof expected === 'string' ? expected : JSON.stringify(expected);
+  return payload === text ? [] : [`${point.name}: ${payload} is published, expected ${text}`];
 }
 
 async function deviceFaults(

@@ -70,3 +70,25 @@ describe('[points §1.1] device templates', () => {
     ]);
   });
 });
+
+test('[points §1.1] the self-test of an MQTT template covers its commands', async () => {
+  const shelly = templateOf('shelly-pro-3em');
+  const relay = {
+    id: 1,
+    name: 'relay',
+    kind: 'action',
+    unit: '1',
+    address: { topic: 'relay', payload: 'text', map: { ON: 1, OFF: 0 } },
+  };
+  const faults = (value: number, published: string) => {
+    const self_test = shelly.self_test.map((each) => ({
+      ...each,
+      write: { relay: value },
+      held: { messages: { relay: published } },
+    }));
+    return selfTestFaults({ ...shelly, points: [...shelly.points, relay], self_test }, systemClock);
+  };
+  expect(await faults(1, 'ON')).toEqual([]);
+  expect(await faults(0, 'ON')).toEqual(['self_test 1: relay: OFF is published, expected ON']);
+  expect(await faults(5, 'ON')).toEqual(['self_test 1: relay: the map has no word for 5']);
+});

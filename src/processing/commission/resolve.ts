@@ -81,7 +81,7 @@ function historySource(
   if (tail && source.kind === 'measurement' && policy.aggregation !== 'last')
     context.fault(context.task.at(path, `live_tail needs aggregation last, not ${policy.aggregation}`));
   if (conversion.isCounter && policy.aggregation !== 'mean')
-    context.fault(context.task.at(path, `a counter gives the mean power, not ${policy.aggregation}`));
+    context.fault(context.task.at(path, `a counter needs aggregation mean, not ${policy.aggregation}`));
   if (tail && (conversion.isCounter || conversion.factor !== 1))
     context.fault(context.task.at(path, 'live_tail needs the unit of the point itself'));
   if (context.lastOnly && (policy.aggregation !== 'last' || policy.duplicate_policy !== 'reject'))

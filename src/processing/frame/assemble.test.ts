@@ -227,7 +227,7 @@ describe.each(engines)('[data-processing §4.11] units and counters, on %s', (en
     ]);
     const last: NonNullable<LoadEdits['task']> = [['aggregation: mean', 'aggregation: last']];
     expect(commissionFaults({ binding, site: site('counter: true, '), task: last })).toContainEqual(
-      expect.stringContaining('a counter gives the mean power, not last'),
+      expect.stringContaining('a counter needs aggregation mean, not last'),
     );
   });
 });

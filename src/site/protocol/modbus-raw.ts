@@ -7,6 +7,10 @@ export interface RawRange {
   readonly high: number;
 }
 
+/** Registers, and bits, that one read request may ask for, by the protocol. */
+export const registersPerRequest = 125;
+export const bitsPerRequest = 2000;
+
 /** Registers (of 16 bits each) or bits that a Modbus value of a fixed size takes. */
 const registersOf = {
   bool: 1,

@@ -42,7 +42,10 @@ describe('[points §3.1] the address of a Modbus point', () => {
   });
 
   test.each([
-    [{ type: 'uint16', bit: 1 }, 'address/bit a single bit of a register cannot be written without writing the others'],
+    [
+      { type: 'uint16', bit: 1 },
+      'address/bit a bit of a register cannot be written: writing it would change the other bits',
+    ],
     [{ type: 'string', length: 2 }, 'address/type a string cannot be written'],
     [
       { type: 'int32', write_function: 'single' },

@@ -2,11 +2,8 @@
 import Type, { type Static } from 'typebox';
 import { decoder } from '../../base/decode.ts';
 import { strict } from '../../base/schema.ts';
-import { bitfieldRegistersMaximum, rawRangeIn, registersTaken } from './modbus-raw.ts';
+import { bitfieldRegistersMaximum, rawRangeIn, registersPerRequest, registersTaken } from './modbus-raw.ts';
 import { identifier, milliseconds, type Protocol } from './protocol.ts';
-
-/** Registers that one request may read, by the protocol. */
-const registersPerRequest = 125;
 
 const order = Type.Enum(['big', 'little']);
 const unitId = Type.Integer({ minimum: 0, maximum: 255 });
@@ -109,7 +106,7 @@ function checkWritten(address: ModbusAddress, bits: boolean, fault: Fault): void
   const { table, type, bit, write_function: writeFunction } = address;
   if (table === 'input' || table === 'discrete') fault('address/table', `${table} registers cannot be written`);
   if (bit !== undefined)
-    fault('address/bit', 'a single bit of a register cannot be written without writing the others');
+    fault('address/bit', 'a bit of a register cannot be written: writing it would change the other bits');
   if (type === 'string') fault('address/type', 'a string cannot be written');
   if (writeFunction === 'single' && !bits && registersTaken(address) > 1)
     fault('address/write_function', 'single writes one register, and the value takes more');

@@ -75,16 +75,16 @@ export const mqtt: Protocol<MqttChannel, MqttAddress> = {
   defaultMaxAgeMs: () => 60_000,
   hasNoNumber: ({ payload, map }) => payload === 'text' && map === undefined,
   checkSettings({ will, status }, fault) {
-    if (will !== undefined && status !== undefined) fault('will', 'status brings a will of its own: give one of them');
+    if (will !== undefined && status !== undefined) fault('will', 'use either will or status: status includes a will');
   },
   checkAddress({ path, payload, map, retained }, kind, fault) {
     if (path !== undefined && payload !== undefined && payload !== 'json')
-      fault('address/path', `a path leads into JSON, and the payload is ${payload}`);
+      fault('address/path', `a path needs payload json, not ${payload}`);
     if (kind === 'action' && payload === 'text' && map === undefined)
-      fault('address/payload', 'a command is a number: text needs a map');
+      fault('address/payload', 'a text payload of an action point needs a map');
     if (kind === 'action' && retained !== undefined) fault('address/retained', 'commands are never retained');
     const numbers = Object.values(map ?? {});
     if (kind === 'action' && new Set(numbers).size < numbers.length)
-      fault('address/map', 'of a written point each number needs one word');
+      fault('address/map', 'an action point needs a different number for each payload');
   },
 };

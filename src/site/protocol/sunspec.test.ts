@@ -26,9 +26,9 @@ describe('[points §3.4] the address of a SunSpec point', () => {
     ['kind: measurement, unit: W, address: { model: 999, point: W }', 'SunSpec model 999 is not known'],
     ['kind: measurement, unit: W, address: { point: Watts }', 'no SunSpec model has a point Watts'],
     ['kind: measurement, unit: W, address: { model: 103, point: SoC }', 'SunSpec model 103 has no point SoC'],
-    ['kind: measurement, unit: W, address: { point: W, nth: 2 }', 'name the model'],
+    ['kind: measurement, unit: W, address: { point: W, nth: 2 }', 'set model'],
     ['kind: action, unit: W, address: { model: 103, point: W }', 'W cannot be written'],
-    ['kind: measurement, unit: kWh, address: { model: 103, point: W }', 'another unit than kWh'],
+    ['kind: measurement, unit: kWh, address: { model: 103, point: W }', 'cannot be converted to kWh'],
     ['kind: measurement, unit: "1", record: true, address: { point: Mn }', 'text is not recorded'],
   ])('%s is refused', (point, reason) => {
     expect(refusal(point)).toEqual([expect.stringContaining(reason)]);

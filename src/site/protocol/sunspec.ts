@@ -55,8 +55,7 @@ export const sunSpec: Protocol<SunSpecChannel, SunSpecAddress> = {
         'address/model',
         `SunSpec model ${model} is not known; known are ${sunSpecModels.map((each) => each.model).join(', ')}`,
       );
-    if (nth !== undefined && model === undefined)
-      fault('address/nth', 'nth counts models of one number: name the model');
+    if (nth !== undefined && model === undefined) fault('address/nth', 'nth needs a model number: set model');
     const found = candidates(address);
     if (found.length === 0)
       return fault(

@@ -1,0 +1,81 @@
+/** What is said to Home Assistant, and when [points §3.5]. */
+import { expect, test } from 'vitest';
+import { silentLog } from '../base/log.ts';
+import { type SimulatedClock, simulatedClock } from '../testing/simulated-clock.ts';
+import { tankSite } from '../testing/tank-site.ts';
+import { HomeAssistantPublisher, type PublisherParts } from './home-assistant-publisher.ts';
+
+const intervalMs = 1000;
+const turnsPerRound = 50;
+
+async function rounds(clock: SimulatedClock, count: number): Promise<void> {
+  for (let round = 0; round < count; round++) {
+    clock.advance(intervalMs);
+    for (let turn = 0; turn < turnsPerRound; turn++) await Promise.resolve();
+  }
+}
+
+/** A publisher of a site without rules, over an outlet that takes `room` messages a round. */
+function publisher(room: () => number, controls: () => boolean = () => true) {
+  const clock = simulatedClock();
+  const said: string[] = [];
+  const opened = { count: 0, closed: 0, reconnect: (): void => undefined };
+  let left = 0;
+  const parts = {
+    site: tankSite,
+    sample: async () => null,
+    devices: { texts: async () => [] },
+    engine: { ask: async () => [] },
+    store: { heads: async () => ((left = room()), []), names: async () => new Map() },
+    controls,
+    intervalMs,
+    clock,
+    log: silentLog,
+  } as unknown as PublisherParts;
+  const own = new HomeAssistantPublisher(parts, (onConnect) => {
+    opened.count++;
+    opened.reconnect = onConnect;
+    return {
+      publish(topic) {
+        if (left-- <= 0) return false;
+        said.push(topic);
+        return true;
+      },
+      stop: async () => void opened.closed++,
+    };
+  });
+  return { own, clock, said, opened };
+}
+
+/** A discovery and a state for each point. */
+const messages = tankSite.points.length * 2;
+
+test('[points §3.5] what the broker does not take now is said in the next rounds; what did not change is said once', async () => {
+  const { own, clock, said, opened } = publisher(() => 3);
+  await rounds(clock, 1);
+  expect(said).toHaveLength(3);
+  await rounds(clock, messages);
+  expect(said).toHaveLength(messages);
+  expect(new Set(said).size).toBe(messages);
+  opened.reconnect();
+  await rounds(clock, messages);
+  expect(said).toHaveLength(2 * messages);
+  await own.stop();
+});
+
+test('[points §3.5] only the process that controls has a connection', async () => {
+  let controls = false;
+  const { own, clock, said, opened } = publisher(
+    () => 100,
+    () => controls,
+  );
+  await rounds(clock, 3);
+  expect([opened.count, said.length]).toEqual([0, 0]);
+  controls = true;
+  await rounds(clock, 1);
+  expect([opened.count, said.length]).toEqual([1, messages]);
+  controls = false;
+  await rounds(clock, 1);
+  expect(opened.closed).toBe(1);
+  await own.stop();
+});
