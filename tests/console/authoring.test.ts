@@ -209,8 +209,8 @@ describe.runIf(chromiumPath !== undefined)('issue of a rule, drawn', () => {
     await keyboard.press('Enter');
     await expect.poll(async () => (await stored(id))['enabled']).toBe(true);
     await expect
-      .poll(async () => (await service.read(`/rules/${id}/history`)).body['data']?.['list'], { timeout: 15_000 })
-      .toMatchObject([{ outcome: 'acted', matched_condition: 'yes' }]);
+      .poll(async () => (await service.read(`/rules/${id}/history`)).body['data']?.['list']?.[0], { timeout: 30_000 })
+      .toMatchObject({ outcome: 'acted', matched_condition: 'yes' });
     expect(complaints).toEqual([]);
     await context.close();
   });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestService } from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
 import { chromiumPath, launch, startDemo, type Visit, visit } from './browser.ts';
-import { confirm, drag, inputOf, output, untilText } from './steps.ts';
+import { drag, inputOf, output, saveWithWarnings, untilText } from './steps.ts';
 
 const at = (column: number, row = 0) => ({ x: 300 * column, y: 160 * row });
 const node = (id: string, type: string, position: { x: number; y: number }, config: object) => ({
@@ -90,10 +90,7 @@ describe.runIf(chromiumPath !== undefined)('drawing', () => {
   }
   /** Saves; the spare node leads nowhere, which the service warns of. */
   async function save(page: Page): Promise<void> {
-    await page.getByRole('button', { name: 'Save…' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('The rule is saved, with warnings:').waitFor();
-    await confirm(page, 'Close');
+    await saveWithWarnings(page);
     await untilText(page.getByTestId('dirty'), /No changes/);
   }
   const before = [

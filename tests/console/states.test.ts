@@ -7,7 +7,7 @@ import { signingKey } from '../../src/gateway/local-keys.ts';
 import { runCommand, serviceEnvironment, type TestService } from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
 import { chromiumPath, demoFolders, installRules, launch, startDemo, visit } from './browser.ts';
-import { confirm, untilText } from './steps.ts';
+import { confirm, saveWithWarnings, untilText } from './steps.ts';
 
 describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
   let service: TestService;
@@ -108,9 +108,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await page.getByLabel('Note').fill('');
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByLabel('Label', { exact: true }).fill('Which level is it?');
-    await page.getByRole('button', { name: 'Save…' }).click();
-    await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await confirm(page, 'Close');
+    await saveWithWarnings(page);
     const body = JSON.parse(sent[1] ?? '{}') as { flow_json: unknown };
     const after = (await service.read(`/rules/${ids[0]}`)).text;
     expect(flowOf(after)).toBe(JSON.stringify(body.flow_json));
@@ -287,7 +285,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await page.getByRole('button', { name: 'Cancel' }).click();
     const port = new URL(service.base).port;
     await service.stop();
-    await untilText(page.locator('body'), /Cannot reach the service/, 20_000);
+    await untilText(page.locator('body'), /Cannot reach the service/);
     await untilText(page.getByTestId('stream'), /Reconnecting/);
     await page.getByRole('button', { name: 'Save…' }).click();
     await page.getByRole('button', { name: 'Save', exact: true }).click();

@@ -70,7 +70,15 @@ export async function confirm(page: Page, button: string): Promise<void> {
   await dialog.waitFor({ state: 'detached' });
 }
 
+/** Stores the draft, waits for the service's answer with warnings, and closes it. (The dialog's cross is a Close too.) */
+export async function saveWithWarnings(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Save…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('The rule is saved, with warnings:').waitFor();
+  await confirm(page, 'Close');
+}
+
 /** Until the text of the place fits; the last one that did not is told. */
-export async function untilText(place: Locator, wanted: RegExp, deadlineMs = 15_000): Promise<void> {
+export async function untilText(place: Locator, wanted: RegExp, deadlineMs = 30_000): Promise<void> {
   await expect.poll(() => place.innerText(), { timeout: deadlineMs }).toMatch(wanted);
 }
