@@ -38,11 +38,12 @@ const source: AlarmSource = {
     })),
 };
 
+const sources = [source];
 const folder = mkdtempSync(join(tmpdir(), 'setpoint-bench-'));
 const database = await openDatabaseApart(join(folder, 'site.sqlite'), systemClock, silentLog);
 const store = createAlarmStore(database);
 const keeper = new AlarmKeeper({
-  sources: [source],
+  sources: () => sources,
   store,
   view: async () => ({ ...unseen, nowMs: systemClock.monotonicMs() }),
   controls: () => true,

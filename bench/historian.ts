@@ -202,7 +202,7 @@ async function recording(historian: Historian): Promise<void> {
     limits: historyLimits,
   };
   const recorder = startRecording({
-    setup,
+    setup: () => setup,
     place: file,
     spoolFolder: null,
     logLevel: 'error',

@@ -87,7 +87,7 @@ async function live(readers: number): Promise<void> {
   const ages = Array.from({ length: points }, () => 0);
   let turn = 0;
   const feed = createPointFeed({
-    points: site,
+    site: () => ({ points: site }),
     clock: { ...systemClock, after: (_ms, task) => systemClock.after(0, task) },
     log: silentLog,
     async sample() {

@@ -44,9 +44,10 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     agesMs: [value === null ? null : 0],
     online: [true],
   });
+  const sources = alarmSources(site);
   const create = (more: Partial<AlarmKeeperParts> = {}): AlarmKeeper =>
     new AlarmKeeper({
-      sources: alarmSources(site),
+      sources: () => sources,
       store,
       view: async () => ({ ...unseen, ...view, nowMs: clock.monotonicMs() }),
       controls: () => controls,
@@ -201,7 +202,8 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     await look({ sample: level(95) });
     await look({}, 2000);
     await keeper.stop();
-    const without = () => create({ sources: alarmSources({ ...site, alarms: [] }) });
+    const fewer = alarmSources({ ...site, alarms: [] });
+    const without = () => create({ sources: () => fewer });
     keeper = without();
     await keeper.open();
     await look({});

@@ -25,7 +25,8 @@ import type { AlarmSource, Sight } from './source/source.ts';
 import type { AlarmChange, AlarmStore } from './store/alarm-store.ts';
 
 export interface AlarmKeeperParts {
-  readonly sources: readonly AlarmSource[];
+  /** Of the site as it is now. */
+  readonly sources: () => readonly AlarmSource[];
   readonly store: AlarmStore;
   readonly view: () => Promise<SiteNow>;
   /** Whether this process controls the site, now. */
@@ -45,7 +46,9 @@ export class AlarmKeeper {
   readonly #parts: AlarmKeeperParts;
   readonly #alarms = new Map<string, AlarmState>();
   /** Alarms that can be named without a look at the site. */
-  readonly #defined: ReadonlyMap<string, AlarmFacts>;
+  #defined: ReadonlyMap<string, AlarmFacts> = new Map();
+  /** Of these sources. */
+  #definedBy: readonly AlarmSource[] = [];
   readonly #conditions = new Map<string, Condition>();
   readonly #listeners = new Set<AlarmListener>();
   /** Changes that the database has not taken. */
@@ -63,15 +66,24 @@ export class AlarmKeeper {
 
   constructor(parts: AlarmKeeperParts) {
     this.#parts = parts;
-    const { sources, limits } = parts;
+    this.#define();
+  }
+
+  /** A site that has changed may define others. */
+  #define(): void {
+    const { limits } = this.#parts;
+    const sources = this.#parts.sources();
+    if (sources === this.#definedBy) return;
     const sights = sources.flatMap((source) => source.look(unseen, limits, () => false) ?? []);
+    this.#definedBy = sources;
     this.#defined = new Map(sights.map(({ facts }) => [facts.id, facts]));
+    for (const facts of this.#defined.values())
+      if (!this.#alarms.has(facts.id)) this.#alarms.set(facts.id, normalAlarm(facts));
   }
 
   /** Reads the stored alarms and begins to look. */
   async open(): Promise<void> {
     const { clock, limits, log } = this.#parts;
-    for (const facts of this.#defined.values()) this.#alarms.set(facts.id, normalAlarm(facts));
     for (const alarm of await this.#stored()) this.#alarms.set(alarm.id, alarm);
     const refusal = 'cannot store changes of alarms; they are kept until the database answers';
     this.#looking = repeatedly(clock, limits.interval_ms, log, () => this.look(), refusal);
@@ -110,6 +122,7 @@ export class AlarmKeeper {
   look(): Promise<void> {
     return this.#inTurn(async () => {
       const { controls, shared } = this.#parts;
+      this.#define();
       // A failure to store or read must not hide other alarms.
       const failures: unknown[] = [];
       const attempt = (work: Promise<void>): Promise<void> => work.catch((error: unknown) => void failures.push(error));
@@ -184,7 +197,7 @@ export class AlarmKeeper {
   /** The condition of every alarm that can be judged now. */
   #conditionsNow(view: SiteNow): Map<string, { readonly facts: AlarmFacts; readonly holds: boolean }> {
     const found = new Map<string, { readonly facts: AlarmFacts; readonly holds: boolean }>();
-    for (const source of this.#parts.sources) {
+    for (const source of this.#parts.sources()) {
       const sights = source.look(view, this.#parts.limits, (id) => this.#before(id, view.nowMs).raw);
       if (sights === null) continue;
       const named = new Set(sights.map(({ facts }) => facts.id));

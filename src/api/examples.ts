@@ -15,6 +15,7 @@ export interface Example {
 
 const rule = { id: '1' };
 const confirmed = { confirmed: true };
+const addedPoint = { id: 1, name: 'heat_demand', kind: 'measurement', unit: 'kW', channel: 'derived' };
 const position = (x: number) => ({ x, y: 0 });
 
 /** Reads the state of charge of the battery and stops its charging above 80 percent. */
@@ -329,6 +330,14 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     { name: 'as in the file', params: { name: 'demand_limit' }, query: { confirmed: 'true' } },
   ],
   'automation.instance.list': [{ name: 'catalogue' }],
+  'automation.site.changes': [{ name: 'changes' }],
+  'automation.site.reload': [{ name: 'reload', body: confirmed }],
+  'automation.site.preview-points': [
+    { name: 'a meter', body: { instance: 9, instance_name: 'heat pump', points: [addedPoint] } },
+  ],
+  'automation.site.add-points': [
+    { name: 'a meter', body: { instance: 9, instance_name: 'heat pump', points: [addedPoint], ...confirmed } },
+  ],
   'automation.scheduler.status': [{ name: 'status' }],
   'automation.scheduler.reload': [
     {

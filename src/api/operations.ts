@@ -16,6 +16,7 @@ import { ruleFiles } from './rule-files.ts';
 import { ruleTemplates } from './rule-templates.ts';
 import { ruleTests } from './rule-tests.ts';
 import { session } from './session.ts';
+import { site } from './site.ts';
 import { tokens, users } from './users.ts';
 
 export const operations: readonly Capability[] = [
@@ -31,6 +32,7 @@ export const operations: readonly Capability[] = [
   ...Object.values(ruleTemplates),
   ...Object.values(points),
   ...Object.values(channels),
+  ...Object.values(site),
   ...Object.values(alarms),
   ...Object.values(auditOperations),
   ...Object.values(dataProcessing),

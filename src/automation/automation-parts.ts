@@ -22,7 +22,7 @@ export interface AutomationParts {
   readonly revisions: RevisionReader;
   readonly history: HistoryReader;
   readonly engine: EngineClient;
-  readonly instances: readonly InstanceName[];
+  readonly instances: () => readonly InstanceName[];
   /** The catalogue as the rules see it now; a reload with changed parameters replaces it. */
   readonly catalogue: () => SiteCatalogue;
   readonly parameters: () => Readonly<Record<string, Parameter>>;
@@ -32,7 +32,8 @@ export interface AutomationParts {
    */
   readonly readParameters: () => Promise<{
     readonly parameters: Readonly<Record<string, Parameter>>;
-    readonly needsRestart: readonly string[];
+    /** What else has changed in the file, a sentence each. */
+    readonly otherChanges: readonly string[];
   }>;
   /** Makes them the parameters in force. */
   readonly useParameters: (parameters: Readonly<Record<string, Parameter>>) => void;

@@ -102,7 +102,7 @@ function ruleQueries(parts: AutomationParts): HandledCapability[] {
       descriptor: automation.instances,
       resource: () => ({ kind: 'site', id: 'site-catalogue' }),
       handler: async () => ({
-        data: succeeded(catalogueView(parts.catalogue(), parts.instances, parts.parameters())),
+        data: succeeded(catalogueView(parts.catalogue(), parts.instances(), parts.parameters())),
       }),
     },
   ];
@@ -186,14 +186,14 @@ function schedulerCapabilities(parts: AutomationParts): HandledCapability[] {
       resource: schedulerResource,
       async handler() {
         const before = parts.parameters();
-        const { parameters: after, needsRestart } = await parts.readParameters();
+        const { parameters: after, otherChanges } = await parts.readParameters();
         // On a shared site the engine may have others than this process had, which another one has told it.
         const report = await engine.reload(after);
         parts.useParameters(after);
-        const warnings = needsRestart.map((section) => ({
-          code: 'restart-needed',
-          message: `'${section}' of site.yaml has changed; a reload takes up its parameters only`,
-          hint: 'restart the service to take up the rest',
+        const warnings = otherChanges.map((message) => ({
+          code: 'site-changed',
+          message,
+          hint: 'a reload of the scheduler applies parameters; run `setpoint site reload --confirmed` for the rest',
         }));
         return {
           data: succeeded(warnings.length === 0 ? report : { ...report, warnings }),

@@ -142,6 +142,40 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     ]);
   });
 
+  test('[points §1.3] a renewed engine has the rules, their states and the new parameters; meanwhile none runs', async () => {
+    const nodes_json = stored.length === 0 ? rule(1).nodes_json : '';
+    stored = [rule(1, { nodes_json })];
+    write(20);
+    await client.open();
+    expect(await outcomeOf()).toBe('acted');
+    let between = '';
+    const parameters = { limit: { value: 30, unit: 'm' } };
+    const renewed = client.renew(async () => {
+      between = await client.execute(1, 'meanwhile').then(
+        () => 'ran',
+        (error: unknown) => (error instanceof Fault ? error.code : 'failed'),
+      );
+      return parameters;
+    });
+    expect(await turnUntil(clock, renewed)).toEqual({ rules_loaded: 1, rules_failed: [] });
+    expect(between).toBe('engine-unavailable');
+    expect([threads.length, starts, client.restarts()]).toEqual([2, 2, 0]);
+    expect(await storedStates()).toEqual([1]);
+    const run = await execute();
+    expect(JSON.stringify(run)).toContain('30');
+  });
+
+  test('[points §1.3] an engine starts again although what was done between failed', async () => {
+    stored = [rule(1)];
+    await client.open();
+    const renewed = client.renew(async () => {
+      throw new Error('no such device');
+    });
+    await expect(turnUntil(clock, renewed)).rejects.toThrow('no such device');
+    await expect.poll(() => starts).toBe(2);
+    expect(await outcomeOf()).not.toBe('');
+  });
+
   test('[rules §6.4] many rules come in portions: the first run at once, enabled ones by priority, disabled ones last', async () => {
     stored = Array.from({ length: 900 }, (_, index) =>
       rule(index + 1, { enabled: index % 3 > 0, priority: index % 7 }),

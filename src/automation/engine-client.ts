@@ -18,14 +18,12 @@ import type {
   EngineStatus,
   ReloadReport,
 } from './engine-contract.ts';
+import { drainEngine } from './engine-drain.ts';
 import type { EngineMeasures } from './engine-metrics.ts';
 import type { AutomationLimits } from './limits.ts';
 import { missingRules, nextStageSize, type Portion, portionSize, stageMaximum, stageMinimum } from './rule-portions.ts';
 import type { EndedGrant } from './store/authority-store.ts';
 import type { RuleHead } from './store/rule-store.ts';
-
-/** Of `engine_call_timeout_ms`, the rest of which storing what waits may take: an end takes no longer than a call. */
-const closingShare = 0.5;
 
 /**
  * Of `engine_call_timeout_ms`, the time in which the engine begins an order or drops it; the rest is for its answer, so that an
@@ -95,6 +93,11 @@ export interface ContendingEngine extends EngineClient {
   adopt(epoch: number, parameters: Readonly<Record<string, Parameter>>): Promise<ReloadReport>;
   /** Rules run. */
   run(): Promise<void>;
+  /**
+   * Ends the thread, with what waits stored; does `between`, which returns the parameters in force from then on; and starts another
+   * one, which goes on where this one ended. Meanwhile no rule runs.
+   */
+  renew(between: () => Promise<Readonly<Record<string, Parameter>>>): Promise<ReloadReport>;
 }
 
 interface Running {
@@ -222,13 +225,28 @@ class RestartedEngine implements ContendingEngine {
     return this.#limits.tick_interval_ms;
   }
 
+  async renew(between: () => Promise<Readonly<Record<string, Parameter>>>): Promise<ReloadReport> {
+    await this.#end();
+    try {
+      this.#parameters = await between();
+    } finally {
+      // It may have been closed meanwhile. An engine that is not started here is started later.
+      if (!this.#closed) this.#startOrRetry();
+    }
+    return this.reload();
+  }
+
   async close() {
     this.#closed = true;
+    await this.#end();
+  }
+
+  async #end(): Promise<void> {
     this.#restartTimer?.cancel();
     const target = this.#current;
     this.#current = undefined;
     if (target === undefined) return;
-    await drain(target.caller, this.#limits, this.#clock, this.#log);
+    await drainEngine(target.caller, this.#limits, this.#clock, this.#log);
     target.caller.close(this.#down());
     await target.thread.terminate();
   }
@@ -389,16 +407,20 @@ class RestartedEngine implements ContendingEngine {
     this.#log.error(what, { reason, pauseMs: this.#pauseMs });
     this.#restartTimer = this.#clock.after(this.#pauseMs, () => {
       this.#restartTimer = undefined;
-      try {
-        this.#start().catch((error: unknown) =>
-          this.#log.error('the rule engine could not start', { error: String(error) }),
-        );
-      } catch (error) {
-        // There is no thread that could die: too many of them, or no memory for one more.
-        this.#restartLater('cannot start the rule engine thread; retrying', String(error));
-      }
+      this.#startOrRetry();
     });
     this.#pauseMs = Math.min(this.#pauseMs * 2, this.#limits.engine_restart_max_ms);
+  }
+
+  #startOrRetry(): void {
+    try {
+      this.#start().catch((error: unknown) =>
+        this.#log.error('the rule engine could not start', { error: String(error) }),
+      );
+    } catch (error) {
+      // There is no thread that could die: too many of them, or no memory for one more.
+      this.#restartLater('cannot start the rule engine thread; retrying', String(error));
+    }
   }
 
   readonly #start = (): Promise<ReloadReport> => {
@@ -424,26 +446,4 @@ class RestartedEngine implements ContendingEngine {
     this.#current = target;
     return this.#inTurn(() => this.#bring(target));
   };
-}
-
-/** Whatever an engine could not store is kept, or said to be lost. */
-async function drain({ call }: Running['caller'], limits: AutomationLimits, clock: Clock, log: Log): Promise<void> {
-  let left = 0;
-  try {
-    left = await call('drain', null);
-    const rows = left;
-    while (left > 0) left = await call('keep', null);
-    if (rows > 0) log.warn('unsaved executions spooled until the database is back', { rows });
-  } catch (error) {
-    if (left > 0) log.error('executions lost: neither stored nor spooled', { rows: left, error: String(error) });
-    else log.warn('the rule engine did not drain', { error: String(error) });
-    return;
-  }
-  let reason: string | null = 'no answer';
-  const closing = call('close', null).then(
-    () => void (reason = null),
-    (error: unknown) => void (reason = String(error)),
-  );
-  await withTimeout(clock, limits.engine_call_timeout_ms * closingShare, closing);
-  if (reason !== null) log.warn('the rule engine did not close its files in time', { reason });
 }

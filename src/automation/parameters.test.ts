@@ -22,7 +22,7 @@ function setup() {
       remove: async (name: string) => void stored.delete(name),
     },
     parameters: () => current,
-    readParameters: async () => ({ parameters: overlaid(inFile, stored), needsRestart: [] }),
+    readParameters: async () => ({ parameters: overlaid(inFile, stored), otherChanges: [] }),
     useParameters: (parameters: typeof current) => void (current = parameters),
   } as unknown as ParameterParts;
   const [update, reset] = parameterCapabilities(parts);

@@ -26,7 +26,7 @@ import { plantAssumption } from './plant-assumption.ts';
 export interface BacktestCapabilityParts {
   readonly automation: AutomationParts;
   readonly backtests: Backtests;
-  readonly site: Site;
+  readonly site: () => Site;
   readonly limits: BacktestLimits & { readonly tick_interval_ms: number; readonly event_min_interval_ms: number };
   readonly historyLimits: HistoryLimits;
   readonly history: DatabasePlace;
@@ -43,7 +43,8 @@ export function backtestCapabilities(parts: BacktestCapabilityParts): HandledCap
 }
 
 async function run(parts: BacktestCapabilityParts, context: CallContext): Promise<Answer> {
-  const { automation, site, limits, historyLimits, history, runtime } = parts;
+  const { automation, limits, historyLimits, history, runtime } = parts;
+  const site = parts.site();
   const body = context.body as Body;
   const id = ruleIdParameter(context);
   const stored = await automation.store.get(id);

@@ -2,8 +2,19 @@
  * YAML configuration, strictly: unknown and duplicate keys, wrong types and numbers that are not finite are refused,
  * every one with `file:line: reason`.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Static, TSchema } from 'typebox';
-import { type Document, isNode, isScalar, isSeq, LineCounter, parseDocument, stringify, visit } from 'yaml';
+import {
+  type Document,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  stringify,
+  visit,
+  type YAMLSeq,
+} from 'yaml';
 import { decoder } from './decode.ts';
 
 /** Everything that is wrong with one file, a line each. */
@@ -71,16 +82,41 @@ export function formatYaml(value: unknown): string {
   return stringify(value, { schema: 'core', aliasDuplicateObjects: false, lineWidth });
 }
 
-/** The text with `values` behind the list at `path`, made where there is none; comments and the order of the rest stay. */
+/**
+ * The text with `values` behind the list at `path`, made where there is none. Where the list has an entry a line, all other text stays
+ * byte for byte; else comments and the order stay.
+ */
 export function appendToYaml(text: string, path: readonly (string | number)[], values: readonly unknown[]): string {
-  const document = parseDocument(text, { schema: 'core', resolveKnownTags: false });
+  if (values.length === 0) return text;
+  const options = { schema: 'core', resolveKnownTags: false } as const;
+  const document = parseDocument(text, options);
   if (document.getIn(path) === undefined) document.setIn(path, document.createNode([]));
   const list = document.getIn(path, true);
   if (!isSeq(list)) throw new Error(`there is no list at ${path.join('/')}`);
+  const inPlace = withEntryLines(text, list, values);
   // A list in brackets grows into lines of its own.
   list.flow = false;
   for (const value of values) list.add(document.createNode(value));
-  return document.toString({ lineWidth: 0 });
+  // Indentation that is out of the ordinary would give the lines another meaning.
+  const isMeant = inPlace !== null && isDeepStrictEqual(parseDocument(inPlace, options).toJS(), document.toJS());
+  return isMeant ? inPlace : document.toString({ lineWidth: 0 });
+}
+
+/** The values as lines below the last entry of a list, indented as it is; null for a list that has no lines of its own. */
+function withEntryLines(text: string, list: YAMLSeq, values: readonly unknown[]): string | null {
+  const last = list.items.at(-1);
+  if (list.flow === true || !isNode(last) || last.range === undefined || last.range === null) return null;
+  const [from, end] = last.range;
+  const indent = /^ *(?=- )/.exec(text.slice(text.lastIndexOf('\n', from) + 1))?.[0];
+  if (indent === undefined) return null;
+  // A block's range may end behind its last line break.
+  const lineEnd = text.indexOf('\n', Math.max(from, end - 1));
+  const head = lineEnd === -1 ? `${text}\n` : text.slice(0, lineEnd + 1);
+  const lines = stringify(values, { schema: 'core', aliasDuplicateObjects: false, lineWidth: 0 }).replaceAll(
+    /^(?=.)/gm,
+    indent,
+  );
+  return head + lines + text.slice(head.length);
 }
 
 /** Parses and decodes a whole file; throws a YamlError that names every wrong place. */

@@ -15,14 +15,14 @@ import type { Log } from '../base/log.ts';
 import type { EngineRole } from '../cluster/engine-role.ts';
 import { mqttCredentials } from '../devices/materials.ts';
 import type { TableSample } from '../points/sample.ts';
-import type { Site } from '../site/site.ts';
+import { madeOfSite, type ReadSite } from '../site/site-in-force.ts';
 import type { Database } from '../storage/database.ts';
 import type { ServiceConfig, ServiceLimits } from './config.ts';
 
 export interface AlarmSetup {
   readonly config: ServiceConfig;
   readonly limits: ServiceLimits;
-  readonly site: Site;
+  readonly site: ReadSite;
   readonly database: Database;
   readonly role: EngineRole;
   readonly rules: RuleStore;
@@ -57,12 +57,12 @@ export function serviceAlarms(setup: AlarmSetup) {
   });
   const keeper = new AlarmKeeper({
     ...common,
-    sources: alarmSources(site),
+    sources: madeOfSite(site, alarmSources),
     view: () => viewer.view(),
     shared: config.databaseUrl !== null,
   });
   const secrets = { configDir: config.configDir, dataDir: config.dataDir, secret: (name: string) => config.env[name] };
-  const targets = notifyTargets(limits.notify, site);
+  const targets = notifyTargets(limits.notify, site());
   const credentials = new Map(
     targets.flatMap((target) =>
       target.kind === 'mqtt' ? [[target.channel.id, mqttCredentials(target.channel, secrets)] as const] : [],
@@ -78,7 +78,7 @@ export function serviceAlarms(setup: AlarmSetup) {
         timeoutMs: limits.alarms.notify_timeout_ms,
         credentials,
       }),
-    site: site.id,
+    site: site().id,
   });
   return {
     capabilities: alarmCapabilities({ keeper, store, clock: systemClock }),

@@ -3,7 +3,6 @@
  * Everything that is wrong is one clear line.
  */
 import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import Type from 'typebox';
 import { type AlarmLimits, alarmLimits, alarmLimitsSchema } from '../alarms/limits.ts';
@@ -28,7 +27,6 @@ import { IdentityConfigError } from '../gateway/identity-config.ts';
 import { type GatewayLimits, gatewayLimits, gatewayLimitsSchema } from '../gateway/limits.ts';
 import { type HistoryLimits, historyLimits, historyLimitsSchema } from '../historian/limits.ts';
 import { type ProcessingLimits, processingLimits, processingLimitsSchema } from '../processing/limits.ts';
-import type { Parameter } from '../site/catalogue.ts';
 import type { Channel } from '../site/protocol/index.ts';
 import { readSite, type Site } from '../site/site.ts';
 import { type StorageLimits, storageLimits, storageLimitsSchema } from '../storage/server-limits.ts';
@@ -184,32 +182,15 @@ export function readLimits(configDir: string): ServiceLimits {
 export function readSiteFile(configDir: string, replaySpeed?: number): Site {
   const text = readOptional(join(configDir, siteFile));
   if (text === null) throw new StartError(`there is no ${siteFile} in ${configDir}: set SVC_CONFIG_DIR`);
-  const site = readSite(text, siteFile, readDeviceTemplates(configDir));
+  return pacedSite(readSite(text, siteFile, readDeviceTemplates(configDir)), replaySpeed);
+}
+
+/** With series replayed so many times as fast; as it is when undefined. */
+export function pacedSite(site: Site, replaySpeed: number | undefined): Site {
   if (replaySpeed === undefined) return site;
   const paced = (channel: Channel): Channel =>
     channel.driver === 'simulated' ? { ...channel, speed: replaySpeed } : channel;
   return { ...site, channels: site.channels.map(paced) };
-}
-
-/** The parameters as site.yaml has them now. The whole file must be valid; a Fault tells the caller what is not. */
-export async function readParametersNow(configDir: string): Promise<ReadParameters> {
-  try {
-    const site = readSite(await readFile(join(configDir, siteFile), 'utf8'), siteFile, readDeviceTemplates(configDir));
-    return { parameters: site.parameters, site };
-  } catch (error) {
-    // Lines of the file may be shown; the system's own words, which name paths, may not.
-    const issues = error instanceof YamlError ? error.lines : [`${siteFile} cannot be read`];
-    throw new Fault('invalid-site', 'the site file is not valid; nothing was changed', {
-      details: { issues },
-      cause: error,
-    });
-  }
-}
-
-/** What a reload takes from the site file, and the rest of it, which a restart takes. */
-export interface ReadParameters {
-  readonly parameters: Readonly<Record<string, Parameter>>;
-  readonly site: Site;
 }
 
 function readOptional(path: string): string | null {

@@ -11,10 +11,12 @@ import type { RuntimeDatabase } from '../automation/store/runtime-database.ts';
 import type { Backtests } from '../backtest/backtests.ts';
 import { backtestCapabilities } from '../backtest/capabilities.ts';
 import { systemClock } from '../base/clock.ts';
+import { sha256Hex } from '../base/digest.ts';
 import type { Log } from '../base/log.ts';
 import type { EngineRole } from '../cluster/engine-role.ts';
 import { operatorCapabilities } from '../operator/capabilities.ts';
 import { channelCapabilities } from '../operator/channel-capabilities.ts';
+import { type SiteOperatorParts, type SiteReload, siteCapabilities } from '../operator/site-capabilities.ts';
 import { createLiveTableReader } from '../points/live-table.ts';
 import { createSampler } from '../points/sample.ts';
 import type { PointMemory } from '../points/shared-memory.ts';
@@ -22,18 +24,20 @@ import { flowLimits } from '../rules/limits.ts';
 import type { Parameter } from '../site/catalogue.ts';
 import type { Site } from '../site/site.ts';
 import { siteCatalogue } from '../site/site-catalogue.ts';
+import { changedSections, siteChange } from '../site/site-change.ts';
+import { madeOfSite, type ReadSite } from '../site/site-in-force.ts';
 import { createSnapshot, type Snapshot } from '../site/snapshot.ts';
 import type { Database } from '../storage/database.ts';
 import type { ServiceAlarms } from './alarms.ts';
-import { readParametersNow, type ServiceConfig, type ServiceLimits } from './config.ts';
+import type { ServiceConfig, ServiceLimits } from './config.ts';
 import { historyDatabase, runtimeDatabase } from './databases.ts';
 import type { ServiceHistory } from './history.ts';
+import { readSiteNow, readSiteText, siteOf, writeSiteText } from './site-file.ts';
 
 interface HandlerParts {
   readonly config: ServiceConfig;
   readonly limits: ServiceLimits;
-  readonly site: Site;
-  readonly siteInFile: Site;
+  readonly site: ReadSite;
   readonly database: Database;
   readonly runtime: RuntimeDatabase;
   readonly log: Log;
@@ -46,18 +50,32 @@ interface HandlerParts {
   readonly stored: ParameterStore;
   readonly alarms: ServiceAlarms;
   readonly backtests: Backtests;
+  readonly reload: SiteReload;
 }
 
 export function siteHandlers(parts: HandlerParts) {
-  return [...ruleHandlers(parts), ...pointHandlers(parts), ...parts.alarms.capabilities];
+  return [
+    ...ruleHandlers(parts),
+    ...pointHandlers(parts),
+    ...parts.alarms.capabilities,
+    ...siteCapabilities({ file: siteFile(parts.config), reload: parts.reload }),
+  ];
+}
+
+function siteFile(config: ServiceConfig): SiteOperatorParts['file'] {
+  return {
+    text: () => readSiteText(config.configDir),
+    revisionOf: sha256Hex,
+    read: (text) => siteOf(text, config),
+    write: (text) => writeSiteText(config.configDir, text),
+  };
 }
 
 function ruleHandlers(parts: HandlerParts) {
-  const { config, limits, site, siteInFile, database, runtime, log, memory, store, role, parameters, stored } = parts;
+  const { config, limits, site, database, runtime, log, memory, store, role, parameters, stored } = parts;
   const readParameters = async () => {
-    const read = await readParametersNow(config.configDir);
-    const inForce = overlaid(read.parameters, await stored.all());
-    return { parameters: inForce, needsRestart: changedSections(siteInFile, read.site) };
+    const read = await readSiteNow(config);
+    return { parameters: overlaid(read.parameters, await stored.all()), otherChanges: otherChanges(site(), read) };
   };
   const { current, use } = parameters;
   const changes = { engine: role.engine, parameters: current, readParameters, useParameters: use, stored };
@@ -70,7 +88,7 @@ function ruleHandlers(parts: HandlerParts) {
     revisions: createRevisionReader(database),
     history: createHistoryReader(runtime),
     engine: role.engine,
-    instances: site.instances,
+    instances: () => site().instances,
     catalogue: parameters.catalogue,
     parameters: parameters.current,
     readParameters,
@@ -105,50 +123,44 @@ function pointHandlers({ limits, site, runtime, history, memory, store, role, pa
     sample,
     devices,
   });
-  return [...operator, ...channelCapabilities({ site: () => site, sample, devices })];
+  return [...operator, ...channelCapabilities({ site, sample, devices })];
 }
 
-/** Sections of the site file that a running service does not take up: all but the parameters. */
-function changedSections(running: Site, read: Site): string[] {
-  const sections = [
-    'channels',
-    'instances',
-    'points',
-    'limits',
-    'alarms',
-    'timezone',
-    'holidays',
-    'history',
-    'latitude',
-    'longitude',
-  ] as const;
-  return sections.filter((name) => JSON.stringify(running[name]) !== JSON.stringify(read[name]));
+/** What has changed in the site file beside parameters. */
+function otherChanges(running: Site, read: Site): string[] {
+  const found = siteChange(running, read);
+  if (!found.ok) return [...found.issues];
+  const sections = changedSections(found.change);
+  return sections.length === 0 ? [] : [`changed in site.yaml and not applied: ${sections.join(', ')}`];
 }
 
 /** Live values, wherever they are: a process that stands by reads no device and asks the one that does. */
-export function liveSample(site: Site, memory: PointMemory, role: () => Pick<EngineRole, 'controls' | 'engine'>) {
-  const here = createSampler(memory, site.points.length, site.channels.length, systemClock);
-  return async () => (role().controls() ? here() : role().engine.ask('sample', null));
+export function liveSample(site: ReadSite, memory: PointMemory, role: () => Pick<EngineRole, 'controls' | 'engine'>) {
+  const sampler = madeOfSite(site, ({ points, channels }) =>
+    createSampler(memory, points.length, channels.length, systemClock),
+  );
+  return async () => (role().controls() ? sampler()() : role().engine.ask('sample', null));
 }
 
 /** The parameters that rules see now, and the catalogue with them. */
-export function parametersInForce(site: Site, initial: Readonly<Record<string, Parameter>>) {
+export function parametersInForce(site: ReadSite, initial: Readonly<Record<string, Parameter>>) {
   let current = initial;
-  let catalogue = siteCatalogue({ ...site, parameters: initial });
+  const catalogueOf = () => madeOfSite(site, (now) => siteCatalogue({ ...now, parameters: current }));
+  let catalogue = catalogueOf();
   return {
     current: () => current,
-    catalogue: () => catalogue,
+    catalogue: () => catalogue(),
     use(parameters: Readonly<Record<string, Parameter>>): void {
       current = parameters;
-      catalogue = siteCatalogue({ ...site, parameters });
+      catalogue = catalogueOf();
     },
   };
 }
 
-function snapshotReader(site: Site, memory: PointMemory): () => Snapshot | null {
+function snapshotReader(site: ReadSite, memory: PointMemory): () => Snapshot | null {
   const reader = createLiveTableReader(memory);
   return () => {
-    const snapshot = createSnapshot(site.points.length);
+    const snapshot = createSnapshot(site().points.length);
     return reader.copyInto(snapshot, systemClock) ? snapshot : null;
   };
 }

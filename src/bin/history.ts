@@ -10,10 +10,11 @@ import type { Historian } from '../historian/historian.ts';
 import { historySpool } from '../historian/history-spool.ts';
 import { recordedPoints } from '../historian/look.ts';
 import { openHistorian } from '../historian/open-historian.ts';
+import type { RecorderSetup } from '../historian/recorder.ts';
 import type { Recording } from '../historian/recorder-protocol.ts';
 import { startRecording } from '../historian/recording.ts';
 import type { PointMemory } from '../points/shared-memory.ts';
-import type { Site } from '../site/site.ts';
+import type { ReadSite } from '../site/site-in-force.ts';
 import type { DatabasePlace } from '../storage/database.ts';
 import type { ServiceConfig, ServiceLimits } from './config.ts';
 import { historyDatabase } from './databases.ts';
@@ -29,36 +30,46 @@ export interface ServiceHistory {
 
 export function startHistory(
   config: ServiceConfig,
-  site: Site,
+  site: ReadSite,
   memory: PointMemory,
   limits: ServiceLimits,
   mainLog: Log,
 ): ServiceHistory {
   const place = historyDatabase(config, limits.storage);
   const log = mainLog.with({ area: 'history' });
-  const setup = {
-    points: recordedPoints(site.points),
-    commanded: commandedPoints(site.points),
-    tableSize: site.points.length,
-    memory,
-    recordIntervalMs: site.history.recordIntervalMs,
-    retentionDays: site.history.retentionDays,
-    limits: limits.history,
+  const setup = (): RecorderSetup => {
+    const { points, history } = site();
+    return {
+      points: recordedPoints(points),
+      commanded: commandedPoints(points),
+      tableSize: points.length,
+      memory,
+      recordIntervalMs: history.recordIntervalMs,
+      retentionDays: history.retentionDays,
+      limits: limits.history,
+    };
   };
-  const historian = openHistorian(place, limits.history, { standsMs: site.history.recordIntervalMs });
-  const start = (at: DatabasePlace, spoolFolder: string | null): Recording =>
-    startRecording({ setup, place: at, spoolFolder, logLevel: config.logLevel, clock: systemClock, log });
+  const historian = openHistorian(place, limits.history, { standsMs: site().history.recordIntervalMs });
+  const start = (at: DatabasePlace, spoolFolder: string | null, earlier: 'unstored' | 'unknown'): Recording =>
+    startRecording({
+      setup: () => ({ ...setup(), earlier }),
+      place: at,
+      spoolFolder,
+      logLevel: config.logLevel,
+      clock: systemClock,
+      log,
+    });
   const shared =
     typeof place === 'string'
       ? null
       : shareRecording({
-          start: (epoch) => start({ ...place, epoch }, config.dataDir),
+          start: (epoch) => start({ ...place, epoch }, config.dataDir, 'unknown'),
           spool: historySpool(config.dataDir),
           historian,
           clock: systemClock,
           log,
         });
-  const recording = shared ?? start(place, null);
+  const recording = shared ?? start(place, null, 'unstored');
   return {
     recording,
     shared,

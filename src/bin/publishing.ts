@@ -8,45 +8,72 @@ import { MqttOutlet } from '../devices/mqtt/mqtt-outlet.ts';
 import { homeAssistantStatusTopic } from '../operator/home-assistant.ts';
 import { HomeAssistantPublisher } from '../operator/home-assistant-publisher.ts';
 import type { TableSample } from '../points/sample.ts';
+import type { MqttChannel } from '../site/protocol/mqtt.ts';
 import type { Site } from '../site/site.ts';
+import { sameData } from '../site/site-change.ts';
+import type { ReadSite } from '../site/site-in-force.ts';
 import type { ServiceConfig, ServiceLimits } from './config.ts';
 
 export interface PublishingSetup {
   readonly config: ServiceConfig;
   readonly limits: ServiceLimits;
-  readonly site: Site;
+  readonly site: ReadSite;
   readonly role: EngineRole;
   readonly store: RuleStore;
   readonly sample: () => Promise<TableSample | null>;
   readonly log: Log;
 }
 
-/** One for each channel that publishes. Throws an Error with one line for the operator. */
-export function startPublishing(setup: PublishingSetup): HomeAssistantPublisher[] {
-  const { config, limits, site, role, store, sample } = setup;
-  const log = setup.log.with({ area: 'publishing' });
+export interface Publishing {
+  /** Goes on with the channels of the site as it is now; those that publish the same way keep their connections. */
+  renew(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** One publisher for each channel that publishes. Throws an Error with one line for the operator. */
+export function startPublishing(setup: PublishingSetup): Publishing {
+  let channels = publishingChannels(setup.site());
+  let publishers = channels.map((channel) => publisherOf(setup, channel));
+  const stop = async (): Promise<void> => {
+    await Promise.all(publishers.map((publisher) => publisher.stop()));
+  };
+  return {
+    async renew() {
+      const now = publishingChannels(setup.site());
+      if (sameData(channels, now)) return;
+      await stop();
+      channels = now;
+      publishers = now.map((channel) => publisherOf(setup, channel));
+    },
+    stop,
+  };
+}
+
+function publishingChannels({ channels }: Site): MqttChannel[] {
+  return channels.filter((channel) => channel.driver === 'mqtt').filter(({ publish }) => publish !== undefined);
+}
+
+function publisherOf({ config, limits, site, role, store, sample, ...rest }: PublishingSetup, channel: MqttChannel) {
+  const log = rest.log.with({ area: 'publishing' });
   const secrets = { configDir: config.configDir, dataDir: config.dataDir, secret: (name: string) => config.env[name] };
-  return site.channels.flatMap((channel) => {
-    if (channel.driver !== 'mqtt' || channel.publish === undefined) return [];
-    const parts = {
-      site,
-      sample,
-      devices: role.devices,
-      engine: role.engine,
-      store,
-      controls: () => role.controls(),
-      intervalMs: limits.devices.publish_interval_ms,
-      clock: systemClock,
-      log,
-    };
-    const outlet = {
-      channel,
-      credentials: mqttCredentials(channel, secrets),
-      statusTopic: homeAssistantStatusTopic(site),
-      limits: limits.devices,
-      clock: systemClock,
-      log,
-    };
-    return [new HomeAssistantPublisher(parts, (onConnect) => new MqttOutlet({ ...outlet, onConnect }))];
-  });
+  const parts = {
+    site,
+    sample,
+    devices: role.devices,
+    engine: role.engine,
+    store,
+    controls: () => role.controls(),
+    intervalMs: limits.devices.publish_interval_ms,
+    clock: systemClock,
+    log,
+  };
+  const outlet = {
+    channel,
+    credentials: mqttCredentials(channel, secrets),
+    statusTopic: homeAssistantStatusTopic(site()),
+    limits: limits.devices,
+    clock: systemClock,
+    log,
+  };
+  return new HomeAssistantPublisher(parts, (onConnect) => new MqttOutlet({ ...outlet, onConnect }));
 }

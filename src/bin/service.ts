@@ -36,13 +36,13 @@ import { createPointFeed } from '../operator/point-feed.ts';
 import { createPointMemory } from '../points/shared-memory.ts';
 import { openForecastDatabase } from '../processing/results/forecast-database.ts';
 import type { SiteCatalogue } from '../site/catalogue.ts';
-import type { Site } from '../site/site.ts';
+import { channelsMaximum, pointsMaximum, type Site } from '../site/site.ts';
+import { type SiteInForce, siteInForce } from '../site/site-in-force.ts';
 import type { Database } from '../storage/database.ts';
 import { type ServiceAlarms, serviceAlarms } from './alarms.ts';
 import {
   isForOperator,
   readLimits,
-  readParametersNow,
   readSiteFile,
   type ServiceConfig,
   type ServiceLimits,
@@ -65,10 +65,13 @@ import {
 } from './processing.ts';
 import { startPublishing } from './publishing.ts';
 import { serviceSignIn } from './sign-in.ts';
+import { readSiteNow } from './site-file.ts';
+import { siteReload } from './site-reload.ts';
 
 export interface RunningService {
   readonly host: string;
   readonly port: number;
+  /** As it was at the start. */
   readonly site: Site;
   readonly catalogue: () => SiteCatalogue;
   readonly database: Database;
@@ -106,32 +109,27 @@ export async function startService(config: ServiceConfig): Promise<RunningServic
 
 async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promise<RunningService> {
   const limits = readLimits(config.configDir);
-  const site = readSiteFile(config.configDir, config.replaySpeed);
-  const siteInFile = readSiteFile(config.configDir);
+  const started = readSiteFile(config.configDir, config.replaySpeed);
+  const site = siteInForce(started);
   claimDataFolder(config, log, opened);
   const identity = orStartError(() => identityOf(config, log));
   for (const copy of orStartError(() => copyBeforeMigration(config.dataDir, systemClock.wallMs())))
     log.info('copied a database of an older format before migrating it', { copy });
   const { database, runtime } = await openDatabases(config, limits, log, opened);
-  const configuration = orStartError(() => readProcessing(config, site));
-  const { trail, key } = await openTrail({ config, limits, site, log, opened, database, identity, configuration });
+  const configuration = orStartError(() => readProcessing(config, started));
+  const trailParts = { config, limits, site: started, log, opened, database, identity, configuration };
+  const { trail, key } = await openTrail(trailParts);
   const metrics = createMetrics();
   const audit = measuredAudit(trail.log, metrics, systemClock);
   const signIn = serviceSignIn({ ...identity, database, audit, limits: limits.http, log });
   const shared = { config, limits, site, log, opened, database, runtime, identity };
   const controlled = await startSite({ ...shared, audit, trail, authenticator: signIn.identity });
-  const { memory, store, parameters, role, history, alarms } = controlled;
-  const processing = await startForecasts({ config, configuration, limits, site, memory, history, log, opened });
+  const { store, parameters, role, history, alarms } = controlled;
+  const processing = await startForecasts({ ...shared, ...controlled, site: started, configuration });
   const rules = await role.open();
   await alarms.open();
   opened.add(() => alarms.stop());
-  const { sample } = controlled;
-  for (const publisher of orStartError(() => startPublishing({ config, limits, site, role, store, sample, log })))
-    opened.add(() => publisher.stop());
-  const backtests = new Backtests(systemClock);
-  opened.add(() => backtests.stop());
-  const ownHandlers = { config, limits, site, siteInFile, database, runtime, log, backtests };
-  const handlers = siteHandlers({ ...ownHandlers, ...controlled });
+  const handlers = openHandlers({ ...shared, ...controlled, configuration });
   const server = await serveHttp({
     config,
     limits,
@@ -156,7 +154,36 @@ async function assemble(config: ServiceConfig, log: Log, opened: Opened): Promis
   const { catalogue } = parameters;
   const { engine } = role;
   const { issueCode } = signIn;
-  return { ...server, site, catalogue, database, audit, store, engine, history, key, issueCode, rules, log, stop };
+  return {
+    ...server,
+    site: started,
+    catalogue,
+    database,
+    audit,
+    store,
+    engine,
+    history,
+    key,
+    issueCode,
+    rules,
+    log,
+    stop,
+  };
+}
+
+interface OpenParts extends Omit<SiteParts, 'audit' | 'trail' | 'authenticator'>, Controlled {
+  readonly configuration: ReadConfiguration | null;
+}
+
+/** What is published, and every handler of the site. */
+function openHandlers(parts: OpenParts) {
+  const { opened } = parts;
+  const ofSite = { ...parts, site: parts.site.current };
+  const publishing = orStartError(() => startPublishing(ofSite));
+  opened.add(() => publishing.stop());
+  const backtests = new Backtests(systemClock);
+  opened.add(() => backtests.stop());
+  return siteHandlers({ ...ofSite, backtests, reload: siteReload({ ...parts, publishing }) });
 }
 
 function measuredParts(
@@ -227,7 +254,7 @@ async function openTrail(parts: TrailParts) {
 interface SiteParts {
   readonly config: ServiceConfig;
   readonly limits: ServiceLimits;
-  readonly site: Site;
+  readonly site: SiteInForce;
   readonly log: Log;
   readonly opened: Opened;
   readonly database: Database;
@@ -243,10 +270,13 @@ type Controlled = Awaited<ReturnType<typeof startSite>>;
 /** What controls the site, and what records it. */
 async function startSite(parts: SiteParts) {
   const { config, limits, site, log, opened, database, runtime, identity, audit, trail, authenticator } = parts;
-  const memory = createPointMemory(site.points, site.channels.length);
+  const { points, channels, parameters: inFile } = site.current();
+  // Room for all that a changed site file may add.
+  const room = { points: pointsMaximum, channels: channelsMaximum };
+  const memory = createPointMemory(points, channels.length, room);
   const store = createRuleStore(database, systemClock, limits.automation.max_rules);
   const stored = createParameterStore(database);
-  const parameters = parametersInForce(site, overlaid(site.parameters, await stored.all()));
+  const parameters = parametersInForce(site.current, overlaid(inFile, await stored.all()));
   const endings = recordGrantEndings({
     audit,
     clock: systemClock,
@@ -257,13 +287,13 @@ async function startSite(parts: SiteParts) {
   const engineParts = {
     onGrantsEnded: endings.take.bind(endings),
     config,
-    site,
+    site: site.current,
     memory,
     limits,
     store,
     history: createHistoryStore(runtime),
     parameters: parameters.current,
-    readParameters: async () => overlaid((await readParametersNow(config.configDir)).parameters, await stored.all()),
+    readParameters: async () => overlaid((await readSiteNow(config)).parameters, await stored.all()),
     useParameters: parameters.use,
     log,
     recording: () => history.shared,
@@ -271,15 +301,15 @@ async function startSite(parts: SiteParts) {
     alarmFeed: { follow: (channels, push) => alarms.feed.follow(channels, push) } satisfies Feed,
   };
   const { role, stream } = startEngine(engineParts, authenticator, identity.scope, opened);
-  const history = startHistory(config, site, memory, limits, log);
+  const history = startHistory(config, site.current, memory, limits, log);
   // Before the device layer ends: the last look finds the values of the last moment.
   opened.add(() => history.stop());
-  const sample = liveSample(site, memory, () => role);
+  const sample = liveSample(site.current, memory, () => role);
   const alarms: ServiceAlarms = orStartError(() =>
     serviceAlarms({
       config,
       limits,
-      site,
+      site: site.current,
       database,
       role,
       rules: store,
@@ -357,7 +387,7 @@ function startEngine(
     watch: (ruleIds) => role.engine.watch(ruleIds),
     feeds: {
       point: createPointFeed({
-        points: site.points,
+        site,
         sample: liveSample(site, memory, () => role),
         clock: systemClock,
         log,

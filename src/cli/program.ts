@@ -67,6 +67,7 @@ Exit codes: ${exitCodes.done} done, ${exitCodes.failed} failed, ${exitCodes.notC
     channels: setpoint.command('channels').description('channels of a running service: state, last error, traffic'),
     alarms: setpoint.command('alarms').description('alarms of a running service: list, history, acknowledge, shelve'),
     parameters: setpoint.command('parameters').description('parameters of a running service'),
+    site: setpoint.command('site').description('the site file: create, extend, check, and apply to a running service'),
     audit: setpoint.command('audit').description('the audit trail'),
   };
   for (const operation of operationCommands) {
@@ -91,10 +92,10 @@ Exit codes: ${exitCodes.done} done, ${exitCodes.failed} failed, ${exitCodes.notC
 /** Commands on the files of the site, its data dir, and what else needs no running service. */
 function addOwnCommands(
   setpoint: Command,
-  groups: { readonly rules: Command; readonly audit: Command },
+  groups: { readonly rules: Command; readonly audit: Command; readonly site: Command },
   parts: ProgramParts,
 ): void {
-  addSiteCommands(setpoint, parts);
+  addSiteCommands(groups.site, parts);
   addSimulateCommand(setpoint, parts);
   addRuleFileCommands(groups.rules, parts);
   addAuditFileCommands(groups.audit, parts);

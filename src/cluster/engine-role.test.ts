@@ -13,7 +13,7 @@ import { openDatabase } from '../databases/site-database.ts';
 import { deviceLimits } from '../devices/limits.ts';
 import { createPointMemory } from '../points/shared-memory.ts';
 import type { Parameter } from '../site/catalogue.ts';
-import { readSite } from '../site/site.ts';
+import { readSite, type Site } from '../site/site.ts';
 import type { PostgresPlace } from '../storage/postgres.ts';
 import { runOn, testSchema } from '../testing/engines.ts';
 import { type Gate, startGate } from '../testing/gate.ts';
@@ -40,6 +40,7 @@ let folder = '';
 let place: PostgresPlace;
 let gate: Gate;
 let role: EngineRole;
+let current: Site = site;
 let closers: (() => unknown)[] = [];
 let errors: string[] = [];
 let warnings: string[] = [];
@@ -63,8 +64,8 @@ const start = (
   const limits = { automation: automationLimits, devices: { ...deviceLimits, command_max_age_ms: 100 } };
   role = engineRole({
     config: { configDir: folder, dataDir: folder, env: {}, logLevel: 'silent', roles: { engine: true } },
-    site,
-    memory: createPointMemory(site.points, site.channels.length),
+    site: () => current,
+    memory: createPointMemory(site.points, site.channels.length, { points: 4, channels: 2 }),
     limits,
     store: createRuleStore(database, systemClock, limits.automation.max_rules),
     onGrantsEnded: () => undefined,
@@ -92,6 +93,7 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'setpoint-role-'));
   writeCertificate();
   [errors, warnings, recorded, inForce] = [[], [], [], site.parameters];
+  current = site;
   const direct = await testSchema();
   place = { ...direct, limits: { ...direct.limits, ...quick } };
   for (const open of [openDatabase, openRuntimeDatabase]) {
@@ -137,6 +139,27 @@ test('a file of the site that cannot be read leaves the parameters as they are, 
   await expect.poll(() => recorded, patience).toEqual([1]);
   expect(inForce).toBe(site.parameters);
   expect(warnings).toContain('cannot reload parameters; keeping the previous values');
+});
+
+test('[points §1.3] a site that changes is taken up by the process that controls, without a change of control', async () => {
+  start(async () => site.parameters);
+  await expect.poll(() => recorded, patience).toEqual([1]);
+  await expect.poll(async () => (await role.engine.status())?.running, patience).toBe(true);
+  const [channel] = site.channels;
+  if (channel === undefined) throw new Error('the site has no channel');
+  const larger: Site = { ...site, channels: [channel, { id: 'derived', driver: 'virtual' }] };
+  rmSync(join(folder, 'ca.pem'));
+  expect(() => role.prepare(larger)).toThrow(/ca\.pem cannot be read/);
+  writeCertificate();
+  const apply = role.prepare(larger);
+  const report = await apply(async () => {
+    current = larger;
+    return site.parameters;
+  });
+  expect(report).toEqual({ rules_loaded: 0, rules_failed: [] });
+  expect(role.devices.channels().map(({ id }) => id)).toEqual([channel.id, 'derived']);
+  await expect.poll(() => role.devices.channels()[1]?.state, patience).toBe('online');
+  expect([role.controls(), await epoch(), (await role.engine.status())?.running]).toEqual([true, 1, true]);
 });
 
 test('what is measured is recorded although the engine did not run at once', async () => {

@@ -13,22 +13,23 @@ import {
 import type { ReloadReport } from '../automation/engine-contract.ts';
 import type { AutomationLimits } from '../automation/limits.ts';
 import type { LiveStream } from '../automation/live-stream.ts';
-import { recordSpool } from '../automation/record-spool.ts';
 import { startEngineWorker } from '../automation/start-engine.ts';
 import type { HistoryStore } from '../automation/store/history-store.ts';
 import type { RuleStore } from '../automation/store/rule-store.ts';
-import { sleep, systemClock, type Timer } from '../base/clock.ts';
+import { sleep, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
 import type { Log, LogLevel } from '../base/log.ts';
-import { type Repeated, repeatedly } from '../base/repeatedly.ts';
+import type { Repeated } from '../base/repeatedly.ts';
 import { type DeviceLayer, startDeviceLayer } from '../devices/device-layer.ts';
 import type { DeviceLimits } from '../devices/limits.ts';
 import { mayCommand, type PointMemory, setLease } from '../points/shared-memory.ts';
 import type { Parameter } from '../site/catalogue.ts';
 import type { Site } from '../site/site.ts';
+import type { ReadSite } from '../site/site-in-force.ts';
 import type { DatabasePlace } from '../storage/database.ts';
 import type { PostgresPlace } from '../storage/postgres.ts';
+import { pollRules, storeSpool } from './engine-chores.ts';
 import { createEngineSeat } from './engine-seat.ts';
 import { holdLease } from './lease.ts';
 import { openMailbox } from './mailbox.ts';
@@ -46,7 +47,7 @@ interface RoleSettings {
 
 export interface EngineRoleParts {
   readonly config: RoleSettings;
-  readonly site: Site;
+  readonly site: ReadSite;
   readonly memory: PointMemory;
   readonly limits: { readonly automation: AutomationLimits; readonly devices: DeviceLimits };
   readonly store: RuleStore;
@@ -73,6 +74,11 @@ export interface EngineRole {
   readonly devices: Pick<DeviceLayer, 'up' | 'counts' | 'traffic' | 'channels' | 'errors' | 'texts' | 'trace' | 'scan'>;
   /** Whether this process is the one that controls, now. */
   controls(): boolean;
+  /**
+   * Reads what a changed site needs beside its file; throws an Error with one line for the operator. What is returned ends the engine,
+   * calls `use`, which brings the site and its parameters into force, and has devices and engine go on with it [points §1.3].
+   */
+  prepare(site: Site): (use: () => Promise<ParametersInForce>) => Promise<ReloadReport | null>;
   /** Starts it; what was loaded, or null while another process controls. */
   open(): Promise<ReloadReport | null>;
   stop(): Promise<void>;
@@ -80,10 +86,6 @@ export interface EngineRole {
 
 type ParametersInForce = ReturnType<EngineRoleParts['parameters']>;
 
-/** How often executions are tried to be stored that were kept while the database was away. */
-const spoolPollMs = 2000;
-/** How often an engine looks for changed rules that nobody told it of. */
-const rulesPollMs = 2000;
 /** Pause before threads that start are asked again whether they are ready. */
 const readyRetryMs = 500;
 /** Pause before threads that could not be started are started again. */
@@ -99,7 +101,7 @@ export function engineRole(parts: EngineRoleParts): EngineRole {
 function startDevices({ config, site, memory, limits, log }: EngineRoleParts, idle: boolean): DeviceLayer {
   const { configDir, dataDir, logLevel } = config;
   return startDeviceLayer({
-    site,
+    site: site(),
     memory,
     clock: systemClock,
     log: log.with({ area: 'devices' }),
@@ -121,7 +123,7 @@ function createClient(
   const { config, site, memory, limits } = parts;
   const setup = { memory, database, dataFolder: config.dataDir, limits: limits.automation };
   return createEngineClient({
-    start: (parameters) => startEngineWorker({ ...setup, site: { ...site, parameters } }, config.logLevel),
+    start: (parameters) => startEngineWorker({ ...setup, site: { ...site(), parameters } }, config.logLevel),
     rules: parts.store,
     parameters: parts.parameters(),
     clock: systemClock,
@@ -142,6 +144,15 @@ function ownRole(parts: EngineRoleParts): EngineRole {
     engine,
     devices,
     controls: () => true,
+    prepare(site) {
+      const adopt = devices.prepare(site);
+      return (use) =>
+        engine.renew(async () => {
+          const inForce = await use();
+          await adopt();
+          return inForce;
+        });
+    },
     open: () => engine.open(),
     async stop() {
       spool.cancel();
@@ -254,6 +265,26 @@ class SharedRole implements EngineRole {
     return mayCommand(this.#memory, systemClock.monotonicMs());
   }
 
+  prepare(site: Site): (use: () => Promise<ParametersInForce>) => Promise<ReloadReport | null> {
+    // A process without an engine has no devices either.
+    const adopt = this.#standing?.devices.prepare(site);
+    const prepared = this.#standing;
+    return (use) =>
+      this.#ordered(async () => {
+        const standing = this.#standing;
+        if (standing === undefined) {
+          await use();
+          return null;
+        }
+        const report = await standing.client.renew(async () => {
+          const inForce = await use();
+          await (standing === prepared ? adopt : standing.devices.prepare(site))?.();
+          return inForce;
+        });
+        return this.#term === undefined ? null : report;
+      });
+  }
+
   async open(): Promise<ReloadReport | null> {
     return null;
   }
@@ -270,10 +301,18 @@ class SharedRole implements EngineRole {
   }
 
   #inTurn(task: () => Promise<void>): Promise<void> {
-    this.#turn = this.#turn.then(task).catch((error: unknown) => {
+    return this.#ordered(task).catch((error: unknown) => {
       this.#log.error('handover failed', { error: String(error) });
     });
-    return this.#turn;
+  }
+
+  #ordered<T>(task: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(task);
+    this.#turn = result.then(
+      () => undefined,
+      () => undefined,
+    );
+    return result;
   }
 
   /** An engine that controls is told those of the reload that changed them. */
@@ -385,29 +424,4 @@ class SharedRole implements EngineRole {
       await sleep(systemClock, standByRetryMs);
     }
   };
-}
-
-/** What an engine of this process could not store is stored when the database answers again. */
-function storeSpool({ config, history, log }: EngineRoleParts): Timer & { recover(): Promise<void> } {
-  const spool = recordSpool(config.dataDir);
-  const storeKept = async (): Promise<void> => {
-    const executions = await spool.store(history.restore);
-    if (executions > 0) log.info('spooled executions stored', { executions });
-  };
-  const waiting = 'cannot store spooled executions yet; retrying';
-  const storing = repeatedly(systemClock, spoolPollMs, log, storeKept, waiting);
-  const recover = (): Promise<void> =>
-    spool.recover().catch((error: unknown) => {
-      log.error('cannot recover spooled executions', { error: String(error) });
-    });
-  // Of a process that was killed while it kept them.
-  void recover();
-  return { cancel: () => storing.cancel(), recover };
-}
-
-/** Changes reach every engine when they are made; this finds those of which the message was lost. */
-function pollRules(client: EngineClient, log: Log, parameters: () => ParametersInForce | undefined): Repeated {
-  return repeatedly(systemClock, rulesPollMs, log, async () => {
-    await client.reload(parameters());
-  });
 }

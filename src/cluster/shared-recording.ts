@@ -9,7 +9,7 @@ import type { Log } from '../base/log.ts';
 import { repeatedly } from '../base/repeatedly.ts';
 import type { Historian } from '../historian/historian.ts';
 import type { HistorySpool } from '../historian/history-spool.ts';
-import { noCounts, type RecorderCounts } from '../historian/recorder.ts';
+import { addedCounts, noCounts, type RecorderCounts } from '../historian/recorder.ts';
 import type { Recording } from '../historian/recorder-protocol.ts';
 
 export interface SharedRecording extends Recording {
@@ -51,7 +51,7 @@ export function shareRecording(parts: SharedRecordingParts): SharedRecording {
     const ended = current;
     current = undefined;
     if (ended === undefined) return past;
-    past = sum(past, { ...(await ended.stop(store)), waiting: 0 });
+    past = addedCounts(past, { ...(await ended.stop(store)), waiting: 0 });
     // A thread that was ended while it kept readings has left what it had written of its last file.
     await recover();
     return past;
@@ -71,23 +71,15 @@ export function shareRecording(parts: SharedRecordingParts): SharedRecording {
       return current.append(columns);
     },
     async counts() {
-      return current === undefined ? past : sum(past, await current.counts());
+      return current === undefined ? past : addedCounts(past, await current.counts());
+    },
+    async renew() {
+      await current?.renew();
     },
     async stop(store) {
       stopped = true;
       spool.cancel();
       return end(store);
     },
-  };
-}
-
-function sum(one: RecorderCounts, other: RecorderCounts): RecorderCounts {
-  return {
-    recorded: one.recorded + other.recorded,
-    stored: one.stored + other.stored,
-    dropped: one.dropped + other.dropped,
-    waiting: one.waiting + other.waiting,
-    failedFlushes: one.failedFlushes + other.failedFlushes,
-    pruned: one.pruned + other.pruned,
   };
 }

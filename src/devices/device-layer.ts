@@ -7,17 +7,12 @@ import type { Clock, Timer } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log, LogLevel } from '../base/log.ts';
 import { type Caller, callThread } from '../base/thread.ts';
-import { beginGeneration, currentGeneration, type PointMemory } from '../points/shared-memory.ts';
+import { beginGeneration, currentGeneration, describePoints, type PointMemory } from '../points/shared-memory.ts';
 import type { Site } from '../site/site.ts';
-import {
-  type ChannelTraffic,
-  type CommandCounts,
-  type DeviceSetup,
-  idleDeviceCore,
-  type PointError,
-  type PointText,
-} from './device-core.ts';
+import type { ChannelTraffic, CommandCounts, PointError, PointText } from './device-channel.ts';
+import { type DeviceSetup, idleDeviceCore } from './device-core.ts';
 import type { DeviceMethods } from './device-protocol.ts';
+import type { DriverMaterials } from './driver/index.ts';
 import type { ScanAnswer, ScanQuestion } from './driver.ts';
 import type { DeviceLimits } from './limits.ts';
 import { type MaterialSources, readMaterials } from './materials.ts';
@@ -51,6 +46,11 @@ export interface DeviceLayer {
   trace(channel: number): Promise<ChannelTrace | null>;
   /** Looks through a device, between its polls: null where that cannot be done now, undefined where its driver never can. */
   scan(channel: number, question: ScanQuestion): Promise<ScanAnswer | null | undefined>;
+  /**
+   * Reads what a changed site needs beside its file; throws an Error with one line for the operator. What is returned has the layer go
+   * on with it: channels whose settings and points are the same keep running and keep their values [points §1.3].
+   */
+  prepare(site: Site): () => Promise<void>;
   /** Ends the device thread at once and starts another one, as after a crash. */
   restart(): Promise<void>;
   /** Ends the device thread and starts none: everything becomes unavailable. */
@@ -82,6 +82,7 @@ interface Instance {
   texts(): Promise<readonly PointText[]>;
   trace(channel: number): Promise<ChannelTrace | null>;
   scan(channel: number, question: ScanQuestion): Promise<ScanAnswer | null | undefined>;
+  adopt(site: Site, materials: DriverMaterials): Promise<unknown>;
   stop(): Promise<void>;
   kill(): Promise<void>;
   onDeath(listener: (reason: string) => void): void;
@@ -94,13 +95,12 @@ export function startDeviceLayer(parts: DeviceLayerParts): DeviceLayer {
 
 class RestartedLayer implements DeviceLayer {
   readonly #parts: DeviceLayerParts;
-  readonly #site;
   readonly #memory;
   readonly #clock;
   readonly #log;
   readonly #limits;
-  readonly #read;
-  readonly #materials;
+  #site;
+  #materials;
   #ended = false;
   #connects;
   #instance: Instance | undefined;
@@ -115,8 +115,7 @@ class RestartedLayer implements DeviceLayer {
     this.#clock = clock;
     this.#log = log;
     this.#limits = limits;
-    this.#read = readMaterials(this.#site, parts);
-    this.#materials = parts.modbusWire === undefined ? this.#read : { ...this.#read, modbusWire: parts.modbusWire };
+    this.#materials = this.#materialsOf(site);
     this.#connects = parts.idle !== true;
     this.#restartDelayMs = this.#limits.restart_delay_ms;
     this.#begin();
@@ -173,6 +172,24 @@ class RestartedLayer implements DeviceLayer {
     return this.#instance === undefined ? null : this.#instance.scan(channel, question);
   }
 
+  prepare(site: Site): () => Promise<void> {
+    const materials = this.#materialsOf(site);
+    return async () => {
+      this.#site = site;
+      this.#materials = materials;
+      describePoints(this.#memory, site.points);
+      const adopting = this.#instance;
+      try {
+        await adopting?.adopt(site, materials);
+      } catch (error) {
+        if (this.#ended || this.#instance !== adopting) return;
+        // One that does not go on with the new site must not go on with the old one.
+        this.#log.error('the device layer did not take up the changed site; restarting it', { reason: String(error) });
+        await this.restart();
+      }
+    };
+  }
+
   async restart(): Promise<void> {
     await this.#end('kill');
     this.#begin();
@@ -186,6 +203,12 @@ class RestartedLayer implements DeviceLayer {
   async stop(): Promise<void> {
     this.#ended = true;
     await this.#end('stop');
+  }
+
+  #materialsOf(site: Site): DriverMaterials {
+    const { modbusWire } = this.#parts;
+    const read = readMaterials(site, this.#parts);
+    return modbusWire === undefined ? read : { ...read, modbusWire };
   }
 
   #begin(): void {
@@ -260,6 +283,7 @@ function startWorker(setup: DeviceSetup, connects: boolean, logLevel: LogLevel, 
     texts: () => caller.call('texts', null),
     trace: (channel) => caller.call('trace', { channel }),
     scan: (channel, question) => caller.call('scan', { channel, question }, setup.limits.scan_timeout_ms),
+    adopt: (site, materials) => caller.call('adopt', { site, materials }),
     kill,
     async stop() {
       try {
@@ -283,6 +307,7 @@ function startTwin(setup: DeviceSetup, clock: Clock, log: Log): Instance {
     texts: async () => core.texts(),
     trace: async (channel) => core.trace(channel),
     scan: (channel, question) => core.scan(channel, question),
+    adopt: (site, materials) => core.adopt(site, materials),
     stop: () => core.stop(),
     kill: () => core.stop(),
     onDeath: () => undefined,

@@ -1,5 +1,7 @@
 /** What the main thread and the device thread say to each other; values and commands go through shared memory instead. */
-import type { ChannelTraffic, PointError, PointText } from './device-core.ts';
+import type { Site } from '../site/site.ts';
+import type { ChannelTraffic, PointError, PointText } from './device-channel.ts';
+import type { DriverMaterials } from './driver/index.ts';
 import type { ScanAnswer, ScanQuestion } from './driver.ts';
 import type { ChannelTrace } from './trace.ts';
 
@@ -14,5 +16,7 @@ export type DeviceMethods = {
     readonly channel: number;
     readonly question: ScanQuestion;
   }) => ScanAnswer | null | undefined;
+  /** Goes on with a changed site. */
+  readonly adopt: (argument: { readonly site: Site; readonly materials: DriverMaterials }) => null;
   readonly stop: (argument: null) => null;
 };

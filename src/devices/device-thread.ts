@@ -12,7 +12,7 @@ if (port === null) throw new Error('the device thread is started by the device l
 const { setup, connects, logLevel } = workerData as { setup: DeviceSetup; connects: boolean; logLevel: LogLevel };
 const log = createLog(logLevel, { thread: 'devices' });
 // A fault of one channel never reaches another [points §3]; one that is of no channel ends the thread.
-const isolated = isolateWork<number>((channel, error) => core.failed(channel, error));
+const isolated = isolateWork<number>((serial, error) => core.failed(serial, error));
 const core = idleDeviceCore(setup, systemClock, log, isolated);
 if (connects) core.connect();
 answerCalls<DeviceMethods>(
@@ -27,6 +27,10 @@ answerCalls<DeviceMethods>(
     texts: () => core.texts(),
     trace: ({ channel }) => core.trace(channel),
     scan: ({ channel, question }) => core.scan(channel, question),
+    adopt: async ({ site, materials }) => {
+      await core.adopt(site, materials);
+      return null;
+    },
     stop: async () => {
       await core.stop();
       return null;

@@ -286,7 +286,12 @@ function failuresOf(capability: Capability): FaultCode[] {
     ...(capability.path.includes(':') ? (['not-found'] as const) : []),
     ...(takesRevision(capability) ? (['revision-conflict', 'invalid-flow', 'invalid-trigger'] as const) : []),
     ...(capability.name === 'automation.rule.execute' ? (['no-runnable-flow'] as const) : []),
-    ...(capability.name === 'automation.scheduler.reload' ? (['invalid-site'] as const) : []),
+    ...(/^automation[.](scheduler[.]reload|site[.](reload|preview-points|add-points))$/.test(capability.name)
+      ? (['invalid-site'] as const)
+      : []),
+    ...(capability.name === 'automation.site.add-points'
+      ? (['revision-conflict', 'storage-unavailable'] as const)
+      : []),
     ...(/^automation[.](point[.](override|limit)|parameter[.]update)$/.test(capability.name)
       ? (['invalid-value', 'engine-unavailable'] as const)
       : []),

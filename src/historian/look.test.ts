@@ -4,7 +4,7 @@ import { createRuns } from '../points/live-table.ts';
 import { type QualityCode, quality } from '../site/quality.ts';
 import type { Snapshot } from '../site/snapshot.ts';
 import { testSnapshot } from '../testing/site-builder.ts';
-import { createObserver as createBareObserver, type RecordedPoint, recordedPoints } from './look.ts';
+import { createObserver as createBareObserver, type Earlier, type RecordedPoint, recordedPoints } from './look.ts';
 import { observationsMsMax } from './observations.ts';
 
 const wallMs = 1_700_000_000_000;
@@ -90,6 +90,32 @@ describe('[points §6.1] what is recorded', () => {
     };
     expect(observationsAfter(observationsMsMax)).toEqual({ count: 1, sinceMs: wallMs + 1000 });
     expect(observationsAfter(observationsMsMax + 1)).toBeUndefined();
+  });
+
+  test('[points §6.1] a recorder that follows another one counts no observation again', () => {
+    const runs = createRuns(1);
+    const seen = (count: number, lastMs: number): typeof runs => {
+      [runs.observations[0], runs.runs[0], runs.first[0], runs.beforeMs[0], runs.lastMs[0]] = [
+        count,
+        1,
+        1,
+        Number.NaN,
+        lastMs,
+      ];
+      return structuredClone(runs);
+    };
+    const countsOf = (earlier: Earlier): unknown[] => {
+      const observer = createBareObserver(points, earlier);
+      return [
+        observer.look(table(7, 10_100, 10_000), seen(100, 10_000), true),
+        observer.look(table(7, 13_000), seen(103, 13_000), true),
+        observer.look(table(7, 14_000), seen(104, 14_000), true),
+      ].map((rows) => rows.map(({ observations }) => observations?.count ?? 'one'));
+    };
+    // All hundred are stored: the next row stands for three.
+    expect(countsOf(seen(100, 10_000))).toEqual([[], [3], [1]]);
+    // Nobody knows what of them is: the newest is recorded, as one.
+    expect(countsOf('unknown')).toEqual([['one'], [3], [1]]);
   });
 
   test('a change of quality alone is recorded, and uncertain stays uncertain', () => {

@@ -39,18 +39,14 @@ export function recordedPoints(points: readonly SitePoint[]): RecordedPoint[] {
     .map(({ index, instance, id, maxAgeMs }) => ({ index, instance, id, maxAgeMs }));
 }
 
-export function createObserver(points: readonly RecordedPoint[]): Observer {
-  const states = points.map((point) => ({
-    point,
-    last: {
-      observedMs: Number.NEGATIVE_INFINITY,
-      value: Number.NaN,
-      quality: quality.missing,
-      available: false,
-      observation: Number.NaN,
-      run: Number.NaN,
-    } as Recorded,
-  }));
+/**
+ * What became of observations that were made before this recorder began: none is stored, at the start of a service; all of `runs` are,
+ * by the recorder that it follows; or it is not known which.
+ */
+export type Earlier = 'unstored' | 'unknown' | Pick<Runs, 'observations' | 'runs' | 'lastMs'>;
+
+export function createObserver(points: readonly RecordedPoint[], earlier: Earlier = 'unstored'): Observer {
+  const states = points.map((point) => ({ point, last: firstOf(point, earlier) }));
   let generation: number | undefined;
   return {
     look(snapshot, runs, all) {
@@ -68,6 +64,16 @@ export function createObserver(points: readonly RecordedPoint[]): Observer {
   };
 }
 
+function firstOf({ index }: RecordedPoint, earlier: Earlier): Recorded {
+  const none = { value: Number.NaN, quality: quality.missing, available: false };
+  const never = Number.NEGATIVE_INFINITY;
+  if (earlier === 'unstored') return { ...none, observedMs: never, observation: 0, run: 0 };
+  if (earlier === 'unknown') return { ...none, observedMs: never, observation: Number.NaN, run: 0 };
+  const observation = earlier.observations[index] ?? 0;
+  const observedMs = observation === 0 ? never : (earlier.lastMs[index] ?? never);
+  return { ...none, observedMs, observation, run: earlier.runs[index] ?? 0 };
+}
+
 function reading(point: RecordedPoint, last: Recorded, snapshot: Snapshot, runs: Runs, all: boolean): HistoryRow[] {
   const at = point.index;
   const observedMs = snapshot.observedMs[at] ?? Number.NaN;
@@ -79,10 +85,12 @@ function reading(point: RecordedPoint, last: Recorded, snapshot: Snapshot, runs:
   const continues = last.available && value === last.value && code === last.quality && !(run > last.run);
   if (!all && continues) return [];
   const before = continues ? [] : closing(point, last, snapshot, endOfRun(last, runs, at), observedMs);
-  const sinceMs = continues ? last.observedMs : (runs.beforeMs[at] ?? Number.NaN);
-  // Of a run that goes on since before this process recorded, only this observation is known to be new.
-  const own = count - (continues ? last.observation : first - 1);
-  const isCounted = Number.isFinite(last.observation) || !last.available;
+  // Rows stand for a part of this run already.
+  const isPart = last.observation >= first;
+  const sinceMs = isPart ? last.observedMs : (runs.beforeMs[at] ?? Number.NaN);
+  const own = count - (isPart ? last.observation : first - 1);
+  // Of a run that another process recorded, only this observation is known to be new.
+  const isCounted = Number.isFinite(last.observation);
   Object.assign(last, {
     observedMs,
     value,

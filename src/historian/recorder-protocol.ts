@@ -41,6 +41,8 @@ export interface RecorderWorkerData {
 export interface Recording {
   append(columns: readonly HistoryColumns[]): Promise<AppendReport>;
   counts(): Promise<RecorderCounts>;
+  /** Stores what waits, and goes on with the points of the site as it is now. */
+  renew(): Promise<void>;
   /** With `store`, what waits is stored first; what is not stored is kept, where a site is shared. Answers with the last counts. */
   stop(store: boolean): Promise<RecorderCounts>;
 }

@@ -14,7 +14,7 @@ import { createSnapshot } from '../site/snapshot.ts';
 import { type CommandedPoint, createCommandObserver } from './commands.ts';
 import type { AppendReport, Historian, HistoryRow } from './historian.ts';
 import type { HistoryLimits } from './limits.ts';
-import { createObserver, type RecordedPoint } from './look.ts';
+import { createObserver, type Earlier, type RecordedPoint } from './look.ts';
 
 export interface RecorderSetup {
   readonly points: readonly RecordedPoint[];
@@ -22,6 +22,8 @@ export interface RecorderSetup {
   readonly commanded: readonly CommandedPoint[];
   /** Points of the whole site: the size of the live table. */
   readonly tableSize: number;
+  /** As a service starts, 'unstored'. */
+  readonly earlier?: Earlier;
   readonly memory: PointMemory;
   readonly recordIntervalMs: number;
   readonly retentionDays: number;
@@ -45,6 +47,17 @@ export const noCounts: RecorderCounts = {
   failedFlushes: 0,
   pruned: 0,
 };
+
+export function addedCounts(one: RecorderCounts, other: RecorderCounts): RecorderCounts {
+  return {
+    recorded: one.recorded + other.recorded,
+    stored: one.stored + other.stored,
+    dropped: one.dropped + other.dropped,
+    waiting: one.waiting + other.waiting,
+    failedFlushes: one.failedFlushes + other.failedFlushes,
+    pruned: one.pruned + other.pruned,
+  };
+}
 
 export interface HistoryRecorder {
   counts(): RecorderCounts;
@@ -170,10 +183,10 @@ class RowQueue {
 /** Looks at every change, at most every `look_interval_ms`, and at everything every `recordIntervalMs`. */
 function startLooking(setup: RecorderSetup, clock: Clock, take: (rows: readonly HistoryRow[]) => void) {
   const { memory, limits } = setup;
-  const observer = createObserver(setup.points);
   const snapshot = createSnapshot(setup.tableSize);
   const runs = createRuns(setup.tableSize);
   const reader = createLiveTableReader(memory);
+  const observer = createObserver(setup.points, setup.earlier);
   const commands = createCommandObserver(setup.commanded, memory, setup.recordIntervalMs);
   let lookedMs = Number.NEGATIVE_INFINITY;
   let soon: Timer | undefined;

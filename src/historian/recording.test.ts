@@ -26,9 +26,10 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function rig({ place, historian }: TestHistory, inProcess: boolean, more: Partial<typeof historyLimits> = {}) {
   const limits = { ...historyLimits, look_interval_ms: 10, flush_interval_ms: 20, restart_delay_ms: 10, ...more };
-  const memory = createPointMemory([{ channel: 0, writable: false }], 1);
-  const table = createLiveTableWriter(memory, systemClock, [5000]);
-  const setup = {
+  const point = { channel: 0, writable: false };
+  const memory = createPointMemory([point], 1, { points: 2, channels: 1 });
+  const table = createLiveTableWriter(memory, systemClock, [5000, 5000]);
+  let setup = {
     points: [{ index: 0, instance: 2, id: 1, maxAgeMs: 5000 }],
     tableSize: 1,
     memory,
@@ -39,12 +40,23 @@ function rig({ place, historian }: TestHistory, inProcess: boolean, more: Partia
   };
   const said: string[] = [];
   const log = { ...silentLog, error: (message: string) => void said.push(message) };
-  const parts = { setup, place, spoolFolder: null, logLevel: 'silent', clock: systemClock, log, inProcess } as const;
+  const parts = {
+    setup: () => setup,
+    place,
+    spoolFolder: null,
+    logLevel: 'silent',
+    clock: systemClock,
+    log,
+    inProcess,
+  } as const;
   const recording = startRecording(parts);
   const values = async (): Promise<(number | null)[]> =>
     (await exportedRows(historian, { series })).map((row) => row.value);
-  const publish = (value: number): void => table.publish([{ index: 0, value, quality: quality.good }]);
-  return { recording, values, publish, said };
+  const publish = (value: number, index = 0): void => table.publish([{ index, value, quality: quality.good }]);
+  const grow = (): void => {
+    setup = { ...setup, points: [...setup.points, { index: 1, instance: 2, id: 2, maxAgeMs: 5000 }], tableSize: 2 };
+  };
+  return { recording, values, publish, said, grow };
 }
 
 describe.each(engines)('recording, on %s', (engine) => {
@@ -70,6 +82,28 @@ describe.each(engines)('recording, on %s', (engine) => {
     await recording.stop(true);
     expect((await values()).slice(3)).toEqual([1, 2, 3]);
   });
+
+  test.each([
+    ['in its thread', false],
+    ['in-process', true],
+  ])(
+    '[points §1.3] recording that is renewed %s stores what waits, reads its points anew, and counts on',
+    async (_, inProcess) => {
+      const { recording, values, publish, grow } = rig(history(), inProcess);
+      publish(1);
+      await expect.poll(values, { timeout: 10_000 }).toEqual([1]);
+      publish(2);
+      grow();
+      await recording.renew();
+      expect(await values()).toEqual([1, 2]);
+      expect((await recording.counts()).stored).toBeGreaterThanOrEqual(2);
+      publish(3, 1);
+      const other = { ...series, point: 2 };
+      const second = async () => (await exportedRows(history().historian, { series: other })).map((row) => row.value);
+      await expect.poll(second, { timeout: 10_000 }).toEqual([3]);
+      expect((await recording.stop(true)).stored).toBeGreaterThanOrEqual(3);
+    },
+  );
 
   test('house: a thread that dies is started again and records on', async () => {
     const { recording, values, publish, said } = rig(history(), false);
@@ -115,7 +149,14 @@ async function outage(spoolFolder: string) {
   const said: [string, unknown][] = [];
   const log = { ...silentLog, error: (message: string, fields?: LogFields) => void said.push([message, fields]) };
   const place = { url: 'postgres://nobody@127.0.0.1:1/none', limits: storageLimits };
-  const recording = startRecording({ setup, place, spoolFolder, logLevel: 'silent', clock: systemClock, log });
+  const recording = startRecording({
+    setup: () => setup,
+    place,
+    spoolFolder,
+    logLevel: 'silent',
+    clock: systemClock,
+    log,
+  });
   let value = 0;
   const recorded = async (): Promise<number> => {
     value++;

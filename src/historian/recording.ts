@@ -8,11 +8,21 @@ import type { Clock, Timer } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
 import { type Caller, callThread } from '../base/thread.ts';
-import { noCounts, type RecorderCounts } from './recorder.ts';
+import type { AppendReport } from './historian.ts';
+import type { Earlier } from './look.ts';
+import { addedCounts, noCounts, type RecorderCounts, type RecorderSetup } from './recorder.ts';
 import { type RecorderAt, startRecorderAt } from './recorder-at.ts';
-import type { RecorderEnd, RecorderMethods, RecorderWorkerData, Recording } from './recorder-protocol.ts';
+import type {
+  HistoryColumns,
+  RecorderEnd,
+  RecorderMethods,
+  RecorderWorkerData,
+  Recording,
+} from './recorder-protocol.ts';
 
-export interface RecordingParts extends RecorderWorkerData {
+export interface RecordingParts extends Omit<RecorderWorkerData, 'setup'> {
+  /** Of the site as it is now. */
+  readonly setup: () => RecorderSetup;
   readonly clock: Clock;
   readonly log: Log;
   /** True: in this thread, for tests. */
@@ -25,42 +35,73 @@ interface Instance extends RecorderAt {
 }
 
 export function startRecording(parts: RecordingParts): Recording {
-  const { clock, log, setup } = parts;
-  let ended = false;
-  let instance: Instance | undefined;
-  let timer: Timer | undefined;
+  return new RestartedRecording(parts);
+}
 
-  const begin = (): void => {
-    const started = parts.inProcess === true ? startTwin(parts) : startWorker(parts);
-    instance = started;
+class RestartedRecording implements Recording {
+  readonly #parts: RecordingParts;
+  #instance: Instance | undefined;
+  #timer: Timer | undefined;
+  #ended = false;
+  /** Of threads that ended in order. */
+  #past = noCounts;
+
+  constructor(parts: RecordingParts) {
+    this.#parts = parts;
+    this.#begin(parts.setup().earlier ?? 'unstored');
+  }
+
+  async append(columns: readonly HistoryColumns[]): Promise<AppendReport> {
+    return this.#running().append(columns);
+  }
+
+  async counts(): Promise<RecorderCounts> {
+    return addedCounts(this.#past, await this.#running().counts());
+  }
+
+  async renew(): Promise<void> {
+    const { observations, runs, lastMs } = this.#parts.setup().memory.runs;
+    this.#past = { ...(await this.#end(true)), waiting: 0 };
+    // What is observed until the next one looks is not counted.
+    const earlier = { observations: observations.slice(), runs: runs.slice(), lastMs: lastMs.slice() };
+    if (!this.#ended) this.#begin(earlier);
+  }
+
+  async stop(store: boolean): Promise<RecorderCounts> {
+    this.#ended = true;
+    return this.#end(store);
+  }
+
+  #begin(earlier: Earlier): void {
+    const { clock, log } = this.#parts;
+    const setup = { ...this.#parts.setup(), earlier };
+    const started = this.#parts.inProcess === true ? startTwin(this.#parts, setup) : startWorker(this.#parts, setup);
+    this.#instance = started;
     started.onDeath((reason) => {
-      if (ended || instance !== started) return;
+      if (this.#ended || this.#instance !== started) return;
       log.error('historian thread failed; restarting it', { reason });
-      instance = undefined;
-      timer = clock.after(setup.limits.restart_delay_ms, begin);
+      this.#instance = undefined;
+      this.#timer = clock.after(setup.limits.restart_delay_ms, () => this.#begin('unknown'));
     });
-  };
-  const running = (): Instance => {
-    if (instance === undefined) throw new Fault('storage-unavailable', 'history is not being recorded now; try again');
-    return instance;
-  };
-  begin();
-  return {
-    append: async (columns) => running().append(columns),
-    counts: async () => running().counts(),
-    async stop(store) {
-      ended = true;
-      timer?.cancel();
-      const stopped = instance;
-      instance = undefined;
-      if (stopped === undefined) return noCounts;
-      try {
-        return await endOf(stopped, store, log);
-      } finally {
-        await stopped.terminate();
-      }
-    },
-  };
+  }
+
+  #running(): Instance {
+    if (this.#instance === undefined)
+      throw new Fault('storage-unavailable', 'history is not being recorded now; try again');
+    return this.#instance;
+  }
+
+  async #end(store: boolean): Promise<RecorderCounts> {
+    this.#timer?.cancel();
+    const stopped = this.#instance;
+    this.#instance = undefined;
+    if (stopped === undefined) return this.#past;
+    try {
+      return addedCounts(this.#past, await endOf(stopped, store, this.#parts.log));
+    } finally {
+      await stopped.terminate();
+    }
+  }
 }
 
 async function endOf(instance: RecorderAt, store: boolean, log: Log): Promise<RecorderCounts> {
@@ -81,7 +122,10 @@ async function endOf(instance: RecorderAt, store: boolean, log: Log): Promise<Re
   }
 }
 
-function startWorker({ setup, place, spoolFolder, logLevel, clock }: RecordingParts): Instance {
+function startWorker(
+  { place, spoolFolder, logLevel, clock }: RecordingParts,
+  setup: RecorderWorkerData['setup'],
+): Instance {
   const worker = new Worker(new URL('./recorder-thread.ts', import.meta.url), {
     workerData: { setup, place, spoolFolder, logLevel } satisfies RecorderWorkerData,
     name: 'historian',
@@ -105,9 +149,9 @@ function startWorker({ setup, place, spoolFolder, logLevel, clock }: RecordingPa
   };
 }
 
-function startTwin(parts: RecordingParts): Instance {
+function startTwin(parts: RecordingParts, setup: RecorderWorkerData['setup']): Instance {
   return {
-    ...startRecorderAt(parts, parts.clock, parts.log),
+    ...startRecorderAt({ ...parts, setup }, parts.clock, parts.log),
     onDeath: () => undefined,
     terminate: async () => undefined,
   };

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { CallContext } from '../api/capability.ts';
 import { points } from '../api/points.ts';
 import type { SegmentRow } from '../automation/store/authority-store.ts';
-import type { PointError } from '../devices/device-core.ts';
+import type { PointError } from '../devices/device-channel.ts';
 import { quality } from '../site/quality.ts';
 import { testCatalogue } from '../testing/site-builder.ts';
 import { tankSite } from '../testing/tank-site.ts';
@@ -61,7 +61,7 @@ test('[points §8.1] a command that failed while the list is read is shown with 
   const errors: PointError[] = [];
   const command = { value: 5, written: 5, atMs: 1000, result: 'failed', by: 'rule 7' };
   const parts = {
-    site: tankSite,
+    site: () => tankSite,
     sample: async () => null,
     store: { names: async () => new Map() },
     devices: { errors: async () => [...errors], texts: async () => [] },
@@ -93,7 +93,7 @@ test('[points §3.1] a point that holds text shows it, with the quality of what 
   };
   const spoken = { value: null, text: 'heating', quality: 'good' };
   const parts = {
-    site: tankSite,
+    site: () => tankSite,
     sample: async () => sample,
     store: { names: async () => new Map() },
     devices: { errors: async () => [], texts: async () => [{ index: 0, text: 'heating' }] },

@@ -25,7 +25,7 @@ import { trendOf, trendRange } from './trend.ts';
 
 export interface OperatorParts {
   readonly clock: Clock;
-  readonly site: Site;
+  readonly site: () => Site;
   readonly catalogue: () => SiteCatalogue;
   readonly engine: Pick<EngineClient, 'ask' | 'grant'>;
   readonly store: Pick<RuleStore, 'names' | 'heads' | 'engineRules'>;
@@ -74,7 +74,7 @@ async function list(parts: OperatorParts, { query }: CallContext): Promise<Answe
   const pageSize = Number(query['page_size'] ?? defaultPageSize);
   const sample = await parts.sample();
   const { instance, kind, quality, search } = query;
-  const found = selected(parts.site, sample, {
+  const found = selected(parts.site(), sample, {
     ...(instance === undefined ? {} : { instance: Number(instance) }),
     ...(kind === undefined ? {} : { kind }),
     ...(quality === undefined ? {} : { quality }),
@@ -94,7 +94,7 @@ async function list(parts: OperatorParts, { query }: CallContext): Promise<Answe
   };
   const totalPages = Math.ceil(found.length / pageSize);
   return success({
-    list: shown.map((each) => pointEntry(parts.site, each, sample, knowledge)),
+    list: shown.map((each) => pointEntry(parts.site(), each, sample, knowledge)),
     total: found.length,
     page,
     page_size: pageSize,

@@ -1,6 +1,6 @@
 /** The channels of a site as an operator sees them [points §8.5]: pure, from one sample and what the device layer counted. */
 import { timeLabel } from '../base/timestamp.ts';
-import type { ChannelTraffic, PointError } from '../devices/device-core.ts';
+import type { ChannelTraffic, PointError } from '../devices/device-channel.ts';
 import type { ChannelState } from '../devices/device-layer.ts';
 import { valueOf } from '../points/point-value.ts';
 import type { TableSample } from '../points/sample.ts';

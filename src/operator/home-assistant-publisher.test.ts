@@ -22,7 +22,7 @@ function publisher(room: () => number, controls: () => boolean = () => true) {
   const opened = { count: 0, closed: 0, reconnect: (): void => undefined };
   let left = 0;
   const parts = {
-    site: tankSite,
+    site: () => tankSite,
     sample: async () => null,
     devices: { texts: async () => [] },
     engine: { ask: async () => [] },

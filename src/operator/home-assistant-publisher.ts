@@ -9,7 +9,7 @@ import type { Site } from '../site/site.ts';
 import { discoveryMessages, type PublishedRule, stateMessages } from './home-assistant.ts';
 
 export interface PublisherParts {
-  readonly site: Site;
+  readonly site: () => Site;
   readonly sample: () => Promise<TableSample | null>;
   readonly devices: Pick<DeviceLayer, 'texts'>;
   readonly engine: Pick<EngineClient, 'ask'>;
@@ -65,7 +65,8 @@ export class HomeAssistantPublisher {
   }
 
   async #round(): Promise<void> {
-    const { site, sample, devices, controls } = this.#parts;
+    const { sample, devices, controls } = this.#parts;
+    const site = this.#parts.site();
     if (!controls()) return this.#close();
     const outlet = (this.#outlet ??= this.#open(() => (this.#said = new Map())));
     const [now, texts, rules] = await Promise.all([sample(), devices.texts(), this.#rules()]);

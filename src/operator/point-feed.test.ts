@@ -26,7 +26,7 @@ function setup() {
   const clock = simulatedClock();
   const state = { values: [1, 2] as (number | null)[], samples: 0, online: true, broken: false };
   const feed = createPointFeed({
-    points,
+    site: () => ({ points }),
     clock,
     log: silentLog,
     async sample(): Promise<TableSample> {

@@ -9,10 +9,10 @@ import type { Log } from '../base/log.ts';
 import { nextTurn } from '../base/turns.ts';
 import { type PointValue, valueOf } from '../points/point-value.ts';
 import type { TableSample } from '../points/sample.ts';
-import type { SitePoint } from '../site/site.ts';
+import type { Site, SitePoint } from '../site/site.ts';
 
 export interface PointFeedParts {
-  readonly points: readonly SitePoint[];
+  readonly site: () => Pick<Site, 'points'>;
   readonly sample: () => Promise<TableSample | null>;
   readonly clock: Clock;
   readonly log: Log;
@@ -36,7 +36,6 @@ export function createPointFeed(parts: PointFeedParts): Feed {
 
 class SampledFeed implements Feed {
   readonly #parts: PointFeedParts;
-  readonly #byName: ReadonlyMap<string, SitePoint>;
   readonly #readers = new Set<Reader>();
   #timer: Timer | undefined;
   #looking = false;
@@ -45,13 +44,14 @@ class SampledFeed implements Feed {
 
   constructor(parts: PointFeedParts) {
     this.#parts = parts;
-    this.#byName = new Map(parts.points.map((point) => [`${point.instance}:${point.kind}:${point.id}`, point]));
   }
 
   /** All points when none is named. */
-  follow(channels: readonly string[] = [...this.#byName.keys()], push: FeedReader): () => void {
-    const followed = [...new Set(channels)].map((name): Followed => {
-      const point = this.#byName.get(name);
+  follow(channels: readonly string[] | undefined, push: FeedReader): () => void {
+    const { points } = this.#parts.site();
+    const byName = new Map(points.map((point) => [`${point.instance}:${point.kind}:${point.id}`, point]));
+    const followed = [...new Set(channels ?? byName.keys())].map((name): Followed => {
+      const point = byName.get(name);
       if (point === undefined)
         throw new Fault('invalid-input', `message /data/channels: the site has no point ${name}`);
       return { point, sent: null };

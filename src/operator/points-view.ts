@@ -2,7 +2,7 @@
 
 import type { PointAuthority } from '../automation/authority-keeper.ts';
 import { timeLabel } from '../base/timestamp.ts';
-import type { PointError } from '../devices/device-core.ts';
+import type { PointError } from '../devices/device-channel.ts';
 import { type PointValue, valueOf } from '../points/point-value.ts';
 import type { TableSample } from '../points/sample.ts';
 import type { Owner } from '../rules/ownership.ts';

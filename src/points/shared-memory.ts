@@ -84,13 +84,20 @@ export interface RunMemory {
 
 const noEnd = 2n ** 62n;
 
+interface DescribedPoint {
+  readonly channel: number;
+  readonly writable: boolean;
+}
+
+/** `room`: places for points and channels in all, where some may be added later. */
 export function createPointMemory(
-  points: readonly { readonly channel: number; readonly writable: boolean }[],
+  points: readonly DescribedPoint[],
   channels: number,
+  room = { points: points.length, channels },
 ): PointMemory {
   const int32 = (length: number): Int32 => new Int32Array(new SharedArrayBuffer(Math.max(1, length) * 4));
   const float64 = (length: number): Float64 => new Float64Array(new SharedArrayBuffer(Math.max(1, length) * 8));
-  const count = points.length;
+  const count = room.points;
   const memory: PointMemory = {
     header: int32(Object.keys(header).length),
     doorbells: int32(Object.keys(doorbells).length),
@@ -122,8 +129,8 @@ export function createPointMemory(
     limitHigh: float64(count),
     channelOf: int32(count),
     writable: int32(count),
-    online: int32(channels),
-    refusing: int32(channels),
+    online: int32(room.channels),
+    refusing: int32(room.channels),
     lease: new BigInt64Array(new SharedArrayBuffer(8)),
   };
   // A process that nobody shares the site with may always command.
@@ -132,11 +139,16 @@ export function createPointMemory(
   memory.commandedValue.fill(Number.NaN);
   memory.limitLow.fill(Number.NEGATIVE_INFINITY);
   memory.limitHigh.fill(Number.POSITIVE_INFINITY);
+  describePoints(memory, points);
+  return memory;
+}
+
+/** Says of all points where they lead to; while a service runs, only when no engine does. */
+export function describePoints(memory: PointMemory, points: readonly DescribedPoint[]): void {
   points.forEach((point, index) => {
     memory.channelOf[index] = point.channel;
     memory.writable[index] = point.writable ? 1 : 0;
   });
-  return memory;
 }
 
 /**

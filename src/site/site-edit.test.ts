@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseYaml } from '../base/yaml.ts';
 import { readSite } from './site.ts';
-import { freeInstanceId, newSiteText, withDevice, withPoints } from './site-edit.ts';
+import { freeInstanceId, newSiteText, textDifference, withDevice, withPoints } from './site-edit.ts';
 
 const begun = newSiteText({ id: 'bakery', name: 'Bakery', timezone: 'Europe/Amsterdam' });
 
@@ -23,6 +23,50 @@ describe('[points §1.1] a site file that grows', () => {
         { id: 1, name: 'pv', template: 't', parameters: { host: '10.0.0.1' } },
       ],
     });
+  });
+
+  test('[points §1.3] text that somebody laid out stays byte for byte; only lines are added, below the last of the list', () => {
+    const text = [
+      'schema: svc.site.v1 # ours',
+      'site:   { id: s, name: S,   timezone: UTC }',
+      'channels: [{ id: c, driver: virtual }]',
+      'instances:',
+      '- id: 1',
+      '  name: one',
+      '  points:',
+      '      - { id: 1, name: a, kind: measurement,   unit: m, channel: c }   # the first',
+      '',
+      '      # and the second',
+      '      - { id: 2, name: b, kind: measurement, unit: m, channel: c } # b',
+      '# two',
+      '- { id: 2, name: two, points: [] }',
+      'limits: []',
+      '',
+    ].join('\n');
+    const point = { id: 3, name: 'c: #', kind: 'measurement', unit: 'm', channel: 'c' };
+    const added = withPoints(text, [{ row: 1, instance: 1, instanceName: '', point }]).text;
+    expect(textDifference(text, added)).toEqual({
+      line: 12,
+      removed: [],
+      added: [
+        '      - id: 3',
+        '        name: "c: #"',
+        '        kind: measurement',
+        '        unit: m',
+        '        channel: c',
+      ],
+    });
+    const instance = withPoints(text, [{ row: 1, instance: 7, instanceName: 'seven', point }]).text;
+    expect(textDifference(text, instance)).toMatchObject({
+      line: 14,
+      removed: [],
+      added: { 0: '- id: 7', 1: '  name: seven', 2: '  points:' },
+    });
+    expect(readSite(instance, 'site.yaml').points).toHaveLength(3);
+    for (const crlf of [text.replaceAll('\n', '\r\n'), text.trimEnd().split('\n').slice(0, 11).join('\n')])
+      expect(
+        readSite(withPoints(crlf, [{ row: 1, instance: 1, instanceName: '', point }]).text, 'site.yaml').points,
+      ).toHaveLength(3);
   });
 
   test('whatever points are added, each is where its row says', () => {

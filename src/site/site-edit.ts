@@ -41,6 +41,24 @@ function instancesOf(text: string): readonly { readonly id: number; readonly poi
   });
 }
 
+export interface TextDifference {
+  /** Number of the first line that differs, from 1. */
+  readonly line: number;
+  readonly removed: readonly string[];
+  readonly added: readonly string[];
+}
+
+/** The lines between those that both texts begin and end with. */
+export function textDifference(before: string, after: string): TextDifference {
+  const [old, now] = [before.split('\n'), after.split('\n')];
+  const shorter = Math.min(old.length, now.length);
+  let head = 0;
+  while (head < shorter && old[head] === now[head]) head++;
+  let tail = 0;
+  while (tail < shorter - head && old.at(-1 - tail) === now.at(-1 - tail)) tail++;
+  return { line: head + 1, removed: old.slice(head, old.length - tail), added: now.slice(head, now.length - tail) };
+}
+
 /** A point of a table, and the row that it is from. */
 export interface ImportedPoint {
   readonly row: number;
@@ -60,19 +78,16 @@ export function withPoints(text: string, imported: readonly ImportedPoint[]): Im
   const places = instancesOf(text).map((instance) => ({ ...instance }));
   let edited = text;
   for (const [id, points] of Map.groupBy(imported, ({ instance }) => instance)) {
-    let at = places.findIndex((place) => place.id === id);
-    if (at === -1) {
-      at = places.length;
-      places.push({ id, points: 0 });
-      edited = appendToYaml(edited, ['instances'], [{ id, name: points[0]?.instanceName, points: [] }]);
-    }
+    const known = places.findIndex((place) => place.id === id);
+    const at = known === -1 ? places.length : known;
     const before = places[at]?.points ?? 0;
     points.forEach(({ row }, order) => rows.set(`${at}/${before + order}`, row));
-    edited = appendToYaml(
-      edited,
-      ['instances', at, 'points'],
-      points.map(({ point }) => point),
-    );
+    const texts = points.map(({ point }) => point);
+    if (known === -1) places.push({ id, points: points.length });
+    edited =
+      known === -1
+        ? appendToYaml(edited, ['instances'], [{ id, name: points[0]?.instanceName, points: texts }])
+        : appendToYaml(edited, ['instances', at, 'points'], texts);
   }
   return { text: edited, rowOf: (instance, point) => rows.get(`${instance}/${point}`) };
 }

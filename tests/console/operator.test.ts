@@ -1,11 +1,15 @@
 /// <reference lib="dom" />
 /** The site in view and in hand, in a real Chromium: live values, a trend, an override and its release, by keyboard too. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fillModels } from '../../src/devices/sunspec/model-registers.ts';
 import { startFaultDevice } from '../../src/testing/fault-device.ts';
 import { startTestService, type TestService, testFolders } from '../e2e/running-service.ts';
+import { violations } from './axe.ts';
 import { chromiumPath, installRules, launch, startDemo, visit } from './browser.ts';
+import { untilText } from './steps.ts';
 
 describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () => {
   let service: TestService;
@@ -198,10 +202,33 @@ instances:
       await dialog.getByRole('button', { name: 'Scan' }).click();
       await dialog.getByRole('row', { name: /103 inverter, three phase W 4200 W/ }).waitFor();
       await dialog.getByRole('row', { name: /1 common Mn Example/ }).waitFor();
-      await page.keyboard.press('Escape');
+      // Chosen, named, seen as lines of the file, applied: the channel alone is connected anew.
+      await dialog.getByRole('checkbox', { name: /103 inverter, three phase W/ }).check();
+      await dialog.getByRole('button', { name: 'Add 1 point…' }).click();
+      await dialog.getByRole('combobox', { name: 'Instance', exact: true }).selectOption('1 inverter');
+      const name = dialog.getByRole('textbox', { name: /Name of 103/ });
+      await name.fill('');
+      await expect.poll(() => dialog.getByRole('button', { name: 'Add and apply' }).isDisabled()).toBe(true);
+      await name.fill('active_power');
+      await untilText(dialog.getByLabel(/Changes of site\.yaml from line/), /\+.*active_power/);
+      expect(await violations(page)).toEqual([]);
+      await dialog.getByRole('button', { name: 'Add and apply' }).click();
+      await dialog.waitFor({ state: 'detached' });
       await page.getByRole('link', { name: 'Points', exact: true }).click();
+      await page.locator('[data-point="1:measurement:3"]').getByText('4200 W').waitFor();
       await page.locator('[data-point="1:measurement:2"]').getByText('Example').waitFor();
       await page.locator('[data-point="1:measurement:2"]').getByText('good').waitFor();
+      // What somebody edits in the file is shown, and applied by a click; what needs a restart says so.
+      const file = join(folders.config, 'site.yaml');
+      const text = readFileSync(file, 'utf8');
+      writeFileSync(file, text.replace('name: active_power', 'name: ac_power'));
+      await page.getByRole('link', { name: 'Devices', exact: true }).click();
+      await page.getByText('site.yaml has changed: 1 changed channel; 1 changed point.').waitFor();
+      await page.getByRole('button', { name: 'Apply' }).click();
+      await page.getByText('The changes of site.yaml are applied.').waitFor();
+      await expect.poll(() => page.getByText('site.yaml has changed').count()).toBe(0);
+      writeFileSync(file, text.replace('id: s,', 'id: t,'));
+      await page.getByText(/cannot be applied to the running service: id has changed: restart/).waitFor();
       expect(complaints).toEqual([]);
       await context.close();
     } finally {

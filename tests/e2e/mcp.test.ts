@@ -110,6 +110,8 @@ describe('[platform §8] the tools', () => {
       'automation_rule_test',
       'automation_rule_variables',
       'automation_scheduler_status',
+      'automation_site_changes',
+      'automation_site_preview-points',
       'platform_health',
       'platform_metadata',
       'platform_ready',
@@ -138,6 +140,7 @@ describe('[platform §8] the tools', () => {
       ...['apply', 'delete', 'disable', 'enable', 'execute', 'promote', 'restore', 'template-update', 'update'].map(
         (name) => `automation_rule_${name}`,
       ),
+      'automation_site_reload',
     ]);
     expect(tools.map(({ name }) => name).filter((name) => /data_processing|identity|session/.test(name))).toEqual([]);
     for (const { name } of tools) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);

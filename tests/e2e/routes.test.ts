@@ -82,6 +82,14 @@ const operator = [
   `DELETE ${rules}/parameters/:name`,
 ];
 
+/** [points §1.3] the site file. */
+const site = [
+  `GET ${rules}/site/changes`,
+  `POST ${rules}/site/reload`,
+  `POST ${rules}/site/points/preview`,
+  `POST ${rules}/site/points`,
+];
+
 /** [alarms §4] alarms. */
 const alarms = [
   `GET ${rules}/alarms`,
@@ -144,7 +152,7 @@ afterAll(async () => {
 });
 
 test('the routes are those of the contract, and no other', () => {
-  const stated = [...specified, ...proofs, ...decided, ...operator, ...revisions, ...alarms];
+  const stated = [...specified, ...proofs, ...decided, ...operator, ...revisions, ...site, ...alarms];
   const known = new Set([...stated, ...decidedElsewhere]);
   expect([...service.routes].filter((route) => !known.has(route))).toEqual([]);
   expect(stated.filter((route) => !service.routes.has(route))).toEqual([]);

@@ -1,5 +1,6 @@
 /** One channel from close up: its newest exchanges with raw words, and what a scan finds behind it. */
-import { Button, Modal, Stack, Text, Title } from '@mantine/core';
+import { Button, Checkbox, Modal, Stack, Text, Title } from '@mantine/core';
+import { useState } from 'react';
 import { Failure } from '../parts/failure.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { shownNumber } from '../parts/number.ts';
@@ -7,8 +8,10 @@ import table from '../parts/table.module.css';
 import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
 import { deviceWords } from '../strings/devices.ts';
+import { AddPoints } from './add-points.tsx';
 import styles from './device-dialog.module.css';
 import { type ScannedChannel, type TracedChannel, useScan, useTrace } from './device-queries.ts';
+import { type FoundPlace, placesOfModels, placesOfRegisters } from './found-places.ts';
 
 const words = deviceWords;
 
@@ -16,10 +19,25 @@ export function DeviceDialog({ channel, onClose }: { channel: string; onClose: (
   const session = useSession();
   const mayScan = session.status !== 'out' && mayManage(session.facts.role);
   const trace = useTrace(channel);
+  const scan = useScan(channel);
+  const [chosen, setChosen] = useState<readonly FoundPlace[]>([]);
+  const [isAdding, setAdding] = useState(false);
+  if (isAdding)
+    return (
+      <Modal
+        opened
+        onClose={onClose}
+        title={words.add.title}
+        size="xl"
+        closeButtonProps={{ 'aria-label': words.close }}
+      >
+        <AddPoints channel={channel} places={chosen} onBack={() => setAdding(false)} onDone={onClose} />
+      </Modal>
+    );
   return (
     <Modal opened onClose={onClose} title={channel} size="xl" closeButtonProps={{ 'aria-label': words.close }}>
       <Stack>
-        {mayScan && <Scan channel={channel} />}
+        {mayScan && <Scan scan={scan} chosen={chosen} onChoose={setChosen} onAdd={() => setAdding(true)} />}
         <Title order={2} size="h4">
           {words.trace.title}
         </Title>
@@ -57,8 +75,17 @@ function Exchanges({ trace: { counts, exchanges } }: { trace: TracedChannel }) {
   );
 }
 
-function Scan({ channel }: { channel: string }) {
-  const scan = useScan(channel);
+interface ChoiceParts {
+  readonly chosen: readonly FoundPlace[];
+  readonly onChoose: (chosen: readonly FoundPlace[]) => void;
+}
+
+interface ScanParts extends ChoiceParts {
+  readonly scan: ReturnType<typeof useScan>;
+  readonly onAdd: () => void;
+}
+
+function Scan({ scan, chosen, onChoose, onAdd }: ScanParts) {
   return (
     <>
       <Title order={2} size="h4">
@@ -69,7 +96,12 @@ function Scan({ channel }: { channel: string }) {
         {words.scan.go}
       </Button>
       {scan.isError && <Failure error={scan.error} />}
-      {scan.data !== undefined && <Found scan={scan.data} />}
+      {scan.data !== undefined && <Found scan={scan.data} chosen={chosen} onChoose={onChoose} />}
+      {chosen.length > 0 && (
+        <Button w="fit-content" onClick={onAdd}>
+          {words.add.open(chosen.length)}
+        </Button>
+      )}
     </>
   );
 }
@@ -77,51 +109,83 @@ function Scan({ channel }: { channel: string }) {
 const hex = (word: number): string => word.toString(16).padStart(4, '0');
 const signed = (word: number): number => (word > 0x7fff ? word - 0x1_0000 : word);
 
-function Found({ scan: { registers, models } }: { scan: ScannedChannel }) {
+function Found({ scan, ...choice }: ChoiceParts & { readonly scan: ScannedChannel }) {
+  const { registers, models } = scan;
   if (registers.length === 0 && models.length === 0) return <Text size="sm">{words.scan.none}</Text>;
   return (
     <>
       {models.length > 0 && (
         <table className={table['table']} aria-label={words.scan.title}>
-          <Columns of={words.scan.models} />
+          <Columns of={{ choose: words.add.choose, ...words.scan.models }} />
           <tbody>
-            {models.flatMap(({ model, name, register, points }) =>
-              points
-                .filter(({ value }) => value !== null && value !== '')
-                .map(({ point, unit, value }) => (
-                  <tr key={`${register} ${point}`}>
-                    <td>
-                      {model} {name}
-                    </td>
-                    <td>{point}</td>
-                    <td>
-                      {typeof value === 'number' ? shownNumber(value) : value} {unit}
-                    </td>
-                    <td>{register}</td>
-                  </tr>
-                )),
-            )}
+            <Models scan={scan} {...choice} />
           </tbody>
         </table>
       )}
       {registers.length > 0 && (
         <table className={table['table']} aria-label={words.scan.title}>
-          <Columns of={words.scan.registers} />
+          <Columns of={{ choose: words.add.choose, ...words.scan.registers }} />
           <tbody>
-            {registers.map(({ unit, table: of, register, words: held }) => (
-              <tr key={`${unit} ${of} ${register}`}>
-                <td>
-                  {of} {register}
-                </td>
-                <td className={styles['words']}>{held.map(hex).join(' ')}</td>
-                <td>{held.join(' ')}</td>
-                <td>{held.map(signed).join(' ')}</td>
-              </tr>
-            ))}
+            <Registers scan={scan} {...choice} />
           </tbody>
         </table>
       )}
     </>
+  );
+}
+
+function Models({ scan, ...choice }: ChoiceParts & { readonly scan: ScannedChannel }) {
+  const places = new Map(placesOfModels(scan).map((place) => [place.key, place]));
+  return scan.models.flatMap(({ model, name, register, points }) =>
+    points.flatMap(({ point, unit, value }) => {
+      const place = places.get(`${register} ${point}`);
+      if (place === undefined) return [];
+      return (
+        <tr key={place.key}>
+          <td>
+            <Choice place={place} {...choice} />
+          </td>
+          <td>
+            {model} {name}
+          </td>
+          <td>{point}</td>
+          <td>
+            {typeof value === 'number' ? shownNumber(value) : value} {unit}
+          </td>
+          <td>{register}</td>
+        </tr>
+      );
+    }),
+  );
+}
+
+function Registers({ scan, ...choice }: ChoiceParts & { readonly scan: ScannedChannel }) {
+  const places = placesOfRegisters(scan);
+  return scan.registers.map(({ table: of, register, words: held }, at) => {
+    const place = places[at];
+    return (
+      <tr key={place?.key}>
+        <td>{place !== undefined && <Choice place={place} {...choice} />}</td>
+        <td>
+          {of} {register}
+        </td>
+        <td className={styles['words']}>{held.map(hex).join(' ')}</td>
+        <td>{held.join(' ')}</td>
+        <td>{held.map(signed).join(' ')}</td>
+      </tr>
+    );
+  });
+}
+
+function Choice({ place, chosen, onChoose }: ChoiceParts & { readonly place: FoundPlace }) {
+  return (
+    <Checkbox
+      aria-label={words.add.chooseThis(place.label)}
+      checked={chosen.some(({ key }) => key === place.key)}
+      onChange={(event) =>
+        onChoose(event.currentTarget.checked ? [...chosen, place] : chosen.filter(({ key }) => key !== place.key))
+      }
+    />
   );
 }
 

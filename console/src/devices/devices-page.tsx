@@ -14,6 +14,7 @@ import { deviceWords } from '../strings/devices.ts';
 import { t } from '../strings/index.ts';
 import { DeviceDialog } from './device-dialog.tsx';
 import { type ChannelView, channelTone, useChannels } from './device-queries.ts';
+import { SiteFileNotice } from './site-file-notice.tsx';
 
 const words = deviceWords;
 
@@ -26,6 +27,7 @@ export function DevicesPage() {
         {words.title}
       </Title>
       <p className={page['lead']}>{words.lead}</p>
+      <SiteFileNotice />
       {channels.isError && channels.data === undefined && (
         <Failure error={channels.error} onRetry={() => void channels.refetch()} />
       )}

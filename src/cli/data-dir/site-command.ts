@@ -26,8 +26,7 @@ type Parameters = Readonly<Record<string, string | number>>;
 
 const siteFile = 'site.yaml';
 
-export function addSiteCommands(setpoint: Command, parts: SiteFileParts): void {
-  const site = setpoint.command('site').description('create, extend and check the site file');
+export function addSiteCommands(site: Command, parts: SiteFileParts): void {
   site
     .command('new')
     .description('create a site.yaml without devices')

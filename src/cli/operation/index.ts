@@ -10,6 +10,7 @@ import { pointCommands } from './points.ts';
 import { ruleFileCommands } from './rule-files.ts';
 import { ruleCommands } from './rules.ts';
 import { schedulerCommands } from './scheduler.ts';
+import { siteCommands } from './site.ts';
 
 export const operationCommands: readonly OperationCommand[] = [
   ...ruleCommands,
@@ -20,6 +21,7 @@ export const operationCommands: readonly OperationCommand[] = [
   ...channelCommands,
   ...alarmCommands,
   ...parameterCommands,
+  ...siteCommands,
   auditSearch,
   ...auditProofCommands,
 ];

@@ -310,13 +310,13 @@ function pipelinesOf({ clock, random, stores, engine, parameters, snapshot, audi
     revisions,
     history: createHistoryReader(runtime),
     engine,
-    instances: worldSite.instances,
+    instances: () => worldSite.instances,
     catalogue: () => siteCatalogue({ ...worldSite, parameters: parameters.current }),
     parameters: () => parameters.current,
     readParameters: () =>
       Promise.resolve({
         parameters: { threshold: { value: 40 + random.below(20), unit: undefined } },
-        needsRestart: [],
+        otherChanges: [],
       }),
     useParameters: (inForce) => void (parameters.current = inForce),
     snapshot,
@@ -338,7 +338,7 @@ function pipelinesOf({ clock, random, stores, engine, parameters, snapshot, audi
   };
   const operator = operatorCapabilities({
     clock,
-    site: worldSite,
+    site: () => worldSite,
     catalogue: () => siteCatalogue(worldSite),
     engine,
     store,

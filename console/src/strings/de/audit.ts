@@ -81,6 +81,8 @@ export const auditWords: typeof english = {
     'automation.rule.apply': 'Plan von Regeln ausgeführt',
     'identity.token.revoke': 'Tokens widerrufen',
     'automation.scheduler.reload': 'Scheduler neu geladen',
+    'automation.site.reload': 'Änderungen der Anlagendatei angewendet',
+    'automation.site.add-points': 'Punkte in die Anlagendatei aufgenommen',
     'automation.point.override': 'Aktor übernommen',
     'automation.point.limit': 'Aktor begrenzt',
     'automation.point.release': 'Aktor freigegeben',

@@ -79,6 +79,8 @@ export const auditWords = {
     'automation.rule.promote': 'Promoted a rule from shadow',
     'automation.rule.apply': 'Applied a plan of rules',
     'automation.scheduler.reload': 'Reloaded the scheduler',
+    'automation.site.reload': 'Applied changes of the site file',
+    'automation.site.add-points': 'Added points to the site file',
     'automation.point.override': 'Overrode an actuator',
     'automation.point.limit': 'Limited an actuator',
     'automation.point.release': 'Released an actuator',

@@ -1,0 +1,57 @@
+/** While the site file differs from what runs: what a reload would change, the reload, and what stops it. */
+import { Button } from '@mantine/core';
+import { announce } from '../parts/announce.tsx';
+import { Failure } from '../parts/failure.tsx';
+import { Notice } from '../parts/tag.tsx';
+import { useSession } from '../session/session.ts';
+import { mayManage } from '../session/token.ts';
+import { deviceWords } from '../strings/devices.ts';
+import { type FileChanges, useFileChanges, useReloadSite } from './site-queries.ts';
+
+const words = deviceWords.file;
+
+export function SiteFileNotice() {
+  const session = useSession();
+  const mayReload = session.status !== 'out' && mayManage(session.facts.role);
+  const changes = useFileChanges(mayReload).data;
+  const reload = useReloadSite();
+  if (!mayReload || changes === undefined) return null;
+  if (changes.issues.length > 0)
+    return (
+      <Notice tone="warn">
+        {words.refused} {changes.issues.join('; ')}
+      </Notice>
+    );
+  const parts = partsOf(changes);
+  if (parts.length === 0) return null;
+  return (
+    <>
+      <Notice
+        tone="info"
+        action={
+          <Button
+            size="compact-sm"
+            loading={reload.isPending}
+            onClick={() => reload.mutate(undefined, { onSuccess: () => announce(words.done) })}
+          >
+            {words.go}
+          </Button>
+        }
+      >
+        {words.lead} {parts.join('; ')}. {words.pause}
+      </Notice>
+      {reload.isError && <Failure error={reload.error} />}
+    </>
+  );
+}
+
+function partsOf({ channels, points, instances, sections }: FileChanges): string[] {
+  const lists = Object.entries({ channels, points, instances } as const);
+  return [
+    ...lists.flatMap(([name, { added, changed }]) => [
+      ...(added.length > 0 ? [words.added[name as keyof typeof words.added](added.length)] : []),
+      ...(changed.length > 0 ? [words.changed[name as keyof typeof words.changed](changed.length)] : []),
+    ]),
+    ...sections.map((section) => words.sections[section]),
+  ];
+}

@@ -1,0 +1,133 @@
+/**
+ * A changed site file, taken up by a service that runs [points §1.3]: everything is checked before anything is touched, then the
+ * engine ends, devices go on with what is new, and an engine of the new site goes on where the old one ended.
+ */
+import { overlaid } from '../automation/parameters.ts';
+import type { ParameterStore } from '../automation/store/parameter-store.ts';
+import type { Log } from '../base/log.ts';
+import type { EngineRole } from '../cluster/engine-role.ts';
+import type { SiteChanges, SiteReload } from '../operator/site-capabilities.ts';
+import type { Parameter } from '../site/catalogue.ts';
+import type { Site } from '../site/site.ts';
+import { changedSections, type SiteChange, sameData, siteChange } from '../site/site-change.ts';
+import type { SiteInForce } from '../site/site-in-force.ts';
+import type { ServiceConfig, ServiceLimits } from './config.ts';
+import type { parametersInForce } from './handlers.ts';
+import type { ServiceHistory } from './history.ts';
+import { type ReadConfiguration, readProcessing } from './processing.ts';
+import type { Publishing } from './publishing.ts';
+import { invalidSite, readSiteNow } from './site-file.ts';
+
+export interface ReloadParts {
+  readonly config: ServiceConfig;
+  readonly limits: ServiceLimits;
+  readonly site: SiteInForce;
+  readonly parameters: ReturnType<typeof parametersInForce>;
+  /** Parameter values that override the site file. */
+  readonly stored: ParameterStore;
+  readonly role: EngineRole;
+  readonly history: ServiceHistory;
+  readonly publishing: Publishing;
+  /** Null where data processing is switched off. */
+  readonly configuration: ReadConfiguration | null;
+  readonly log: Log;
+}
+
+type Apply = ReturnType<EngineRole['prepare']>;
+
+interface Found {
+  /** What brings it into force; null where the service cannot take up the file as it is. */
+  readonly next: { readonly site: Site; readonly apply: Apply } | null;
+  readonly parameters: Readonly<Record<string, Parameter>>;
+  readonly changes: SiteChanges;
+}
+
+const nothing: SiteChanges = {
+  channels: { added: [], changed: [] },
+  points: { added: [], changed: [] },
+  instances: { added: [], changed: [] },
+  sections: [],
+  issues: [],
+};
+
+export function siteReload(parts: ReloadParts): SiteReload {
+  const { site, parameters, log } = parts;
+  /** One after the other. */
+  let turn: Promise<unknown> = Promise.resolve();
+
+  const reload = async () => {
+    const { next, changes, parameters: inForce } = await found(parts);
+    if (next === null) throw invalidSite(changes.issues);
+    const sections = changedSections(changes);
+    if (sections.length === 0) return { changes, rules: null };
+    const rules = await next.apply(async () => {
+      site.use(next.site);
+      parameters.use(inForce);
+      return inForce;
+    });
+    await parts.history.recording.renew();
+    await parts.publishing.renew();
+    log.info('took up the changed site file', { sections });
+    return { changes, rules };
+  };
+  return {
+    changes: async () => (await found(parts)).changes,
+    reload() {
+      const result = turn.then(reload, reload);
+      turn = result.catch(() => undefined);
+      return result;
+    },
+  };
+}
+
+/** What the file asks for, and what stands in the way; throws a Fault when it is not valid in itself. */
+async function found({ config, limits, site, parameters, stored, role, configuration }: ReloadParts): Promise<Found> {
+  const read = await readSiteNow(config);
+  const inForce = overlaid(read.parameters, await stored.all());
+  const compared = siteChange(site.current(), read);
+  if (!compared.ok) return { next: null, parameters: inForce, changes: { ...nothing, issues: compared.issues } };
+  const { site: next, sections, ...members } = compared.change;
+  const own: SiteChanges['sections'] = sameData(parameters.current(), inForce) ? sections : ['parameters', ...sections];
+  const prepared = prepare(role, next);
+  const issues = [
+    ...notifyIssues(compared.change, limits),
+    ...processingIssues(config, next, configuration),
+    ...prepared.issues,
+  ];
+  const { apply } = prepared;
+  return {
+    next: issues.length === 0 && apply !== null ? { site: next, apply } : null,
+    parameters: inForce,
+    changes: { ...members, sections: own, issues },
+  };
+}
+
+function notifyIssues({ channels }: SiteChange, { notify }: ServiceLimits): string[] {
+  const channel = notify.mqtt?.channel;
+  if (channel === undefined || !channels.changed.includes(channel)) return [];
+  return [`channel ${channel} carries the notifications of alarms: restart the service to change it`];
+}
+
+/** Tasks were commissioned against the points as they were. */
+function processingIssues(config: ServiceConfig, next: Site, configuration: ReadConfiguration | null): string[] {
+  if (configuration === null) return [];
+  try {
+    if (sameData(readProcessing(config, next), configuration)) return [];
+    return ['data processing has changed, or points that it reads: restart the service to apply that'];
+  } catch (error) {
+    return linesOf(error);
+  }
+}
+
+/** Files and variables that the channels name are read. */
+function prepare(role: EngineRole, next: Site): { readonly apply: Apply | null; readonly issues: readonly string[] } {
+  try {
+    return { apply: role.prepare(next), issues: [] };
+  } catch (error) {
+    return { apply: null, issues: linesOf(error) };
+  }
+}
+
+function linesOf(error: unknown): string[] {
+  return (error instanceof Error ? error.message : String(error)).split('\n');
+}

@@ -1,0 +1,48 @@
+/** What goes on beside an engine: what it could not store is stored later, and rules that others changed are looked for. */
+import type { EngineClient } from '../automation/engine-client.ts';
+import { recordSpool } from '../automation/record-spool.ts';
+import type { HistoryStore } from '../automation/store/history-store.ts';
+import { systemClock, type Timer } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { type Repeated, repeatedly } from '../base/repeatedly.ts';
+import type { Parameter } from '../site/catalogue.ts';
+
+/** How often executions are tried to be stored that were kept while the database was away. */
+const spoolPollMs = 2000;
+/** How often an engine looks for changed rules that nobody told it of. */
+const rulesPollMs = 2000;
+
+interface SpoolParts {
+  readonly config: { readonly dataDir: string };
+  readonly history: Pick<HistoryStore, 'restore'>;
+  readonly log: Log;
+}
+
+/** What an engine of this process could not store is stored when the database answers again. */
+export function storeSpool({ config, history, log }: SpoolParts): Timer & { recover(): Promise<void> } {
+  const spool = recordSpool(config.dataDir);
+  const storeKept = async (): Promise<void> => {
+    const executions = await spool.store(history.restore);
+    if (executions > 0) log.info('spooled executions stored', { executions });
+  };
+  const waiting = 'cannot store spooled executions yet; retrying';
+  const storing = repeatedly(systemClock, spoolPollMs, log, storeKept, waiting);
+  const recover = (): Promise<void> =>
+    spool.recover().catch((error: unknown) => {
+      log.error('cannot recover spooled executions', { error: String(error) });
+    });
+  // Of a process that was killed while it kept them.
+  void recover();
+  return { cancel: () => storing.cancel(), recover };
+}
+
+/** Changes reach every engine when they are made; this finds those of which the message was lost. */
+export function pollRules(
+  client: EngineClient,
+  log: Log,
+  parameters: () => Readonly<Record<string, Parameter>> | undefined,
+): Repeated {
+  return repeatedly(systemClock, rulesPollMs, log, async () => {
+    await client.reload(parameters());
+  });
+}

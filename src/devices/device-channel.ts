@@ -1,0 +1,304 @@
+/**
+ * One channel of the device layer: its driver, what the driver reads and is commanded, and what is remembered of it. It is made of
+ * the channel's settings and points; where those change, another one takes its place.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { CommandTaker, TakenCommand } from '../points/command-slots.ts';
+import { createLiveTableWriter, type LiveTableWriter } from '../points/live-table.ts';
+import { mayCommand, type PointMemory } from '../points/shared-memory.ts';
+import { withinPoint } from '../rules/step.ts';
+import type { Channel } from '../site/protocol/index.ts';
+import { type QualityCode, quality } from '../site/quality.ts';
+import type { SitePoint } from '../site/site.ts';
+import { createDriver, type DriverMaterials } from './driver/index.ts';
+import type { Driver, DriverContext, DriverFailure, RawReading } from './driver.ts';
+import type { DeviceLimits } from './limits.ts';
+import { scaledBy } from './modbus/modbus-codec.ts';
+import { watchRefusals } from './refusals.ts';
+import { type RunningChannel, runChannel, type Seat } from './run-channel.ts';
+import { createSafeValues } from './safe-values.ts';
+import { type ChannelTrace, createTrace } from './trace.ts';
+
+/** Commands that the device took, that it refused or that got lost, and that were dropped before they were sent. */
+export interface CommandCounts {
+  sent: number;
+  failed: number;
+  dropped: number;
+}
+
+/** What went over one channel since it was started. */
+export interface ChannelTraffic extends CommandCounts {
+  /** Values read, and values that could not be. */
+  read: number;
+  unread: number;
+}
+
+/** What a point that holds text said last. */
+export interface PointText {
+  readonly index: number;
+  readonly text: string;
+}
+
+/** What went wrong last at one point. */
+export interface PointError extends DriverFailure {
+  readonly index: number;
+  /** Wall milliseconds. */
+  readonly atMs: number;
+}
+
+/** What all channels of one device layer have in common. */
+export interface ChannelSurroundings {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly memory: PointMemory;
+  readonly limits: DeviceLimits;
+  readonly materials: DriverMaterials;
+  readonly taker: CommandTaker;
+  /** Runs the driver's work so that an error in a later callback is known to be of this channel. */
+  readonly isolated: (work: () => void) => void;
+}
+
+/** What a channel is made of. */
+export interface ChannelIdentity {
+  /** Place in the tables. */
+  readonly position: number;
+  /** One that is made later has another. */
+  readonly serial: number;
+  readonly channel: Channel;
+  /** The channel's own. */
+  readonly points: readonly SitePoint[];
+}
+
+export interface DeviceChannel extends ChannelIdentity, Pick<RunningChannel, 'start' | 'wake' | 'failed' | 'scan'> {
+  traffic(): ChannelTraffic;
+  errors(): readonly PointError[];
+  texts(): readonly PointText[];
+  trace(): ChannelTrace;
+  /** Wakes the driver where a safe value is due. */
+  hold(): void;
+  /** Closes the driver; nothing of it touches a table any more once this resolves. */
+  stop(): Promise<void>;
+  /** After the stop: nothing is known of its points, and nothing of them can be commanded. */
+  clear(): void;
+}
+
+/** It reads nothing before `start`. */
+export function deviceChannel(identity: ChannelIdentity, surroundings: ChannelSurroundings): DeviceChannel {
+  return new OpenChannel(identity, surroundings);
+}
+
+class OpenChannel implements DeviceChannel {
+  readonly position;
+  readonly serial;
+  readonly channel: Channel;
+  readonly points;
+  readonly #around: ChannelSurroundings;
+  readonly #log: Log;
+  readonly #writer: LiveTableWriter;
+  readonly #safe;
+  readonly #refusals;
+  readonly #trace;
+  readonly #running: RunningChannel;
+  readonly #counts = { sent: 0, failed: 0, read: 0, unread: 0 };
+  readonly #errors = new Map<number, PointError>();
+  readonly #texts = new Map<number, string>();
+  /** What its driver still does then must not touch the tables of the next one. */
+  #stopped = false;
+
+  constructor({ position, serial, channel, points }: ChannelIdentity, around: ChannelSurroundings) {
+    const { clock, log, memory, limits } = around;
+    this.position = position;
+    this.serial = serial;
+    this.channel = channel;
+    this.points = points;
+    this.#around = around;
+    this.#log = log.with({ channel: channel.id });
+    const maxAgesMs: number[] = [];
+    for (const { index, maxAgeMs } of points) maxAgesMs[index] = maxAgeMs;
+    this.#writer = createLiveTableWriter(memory, clock, maxAgesMs);
+    this.#safe = createSafeValues(points, memory, clock);
+    this.#refusals = watchRefusals(limits.refusing_after_ms);
+    this.#trace = createTrace(limits.trace_exchanges);
+    this.#running = runChannel({
+      clock,
+      limits,
+      log: this.#log,
+      isolated: around.isolated,
+      start: (seat) => this.#begin(seat),
+      lost: () => {
+        if (!this.#stopped) this.clear();
+      },
+    });
+  }
+
+  readonly start = (): void => this.#running.start();
+  readonly wake = (): void => this.#running.wake();
+  readonly failed = (error: unknown): void => this.#running.failed(error);
+  readonly scan: RunningChannel['scan'] = (question) => this.#running.scan(question);
+  readonly trace = (): ChannelTrace => this.#trace.kept();
+  readonly errors = (): readonly PointError[] => [...this.#errors.values()];
+  readonly texts = (): readonly PointText[] => [...this.#texts].map(([index, text]) => ({ index, text }));
+
+  traffic(): ChannelTraffic {
+    const { taker } = this.#around;
+    return { ...this.#counts, dropped: this.points.reduce((sum, { index }) => sum + taker.dropped(index), 0) };
+  }
+
+  hold(): void {
+    if (this.#safe.anyDue()) this.wake();
+  }
+
+  async stop(): Promise<void> {
+    await this.#running.stop();
+    this.#stopped = true;
+  }
+
+  clear(): void {
+    this.#setOnline(false);
+    this.#texts.clear();
+    this.#writer.publish(this.points.map(({ index }) => ({ index, value: Number.NaN, quality: quality.bad })));
+  }
+
+  #setOnline(online: boolean): void {
+    const { memory, taker } = this.#around;
+    Atomics.store(memory.online, this.position, online ? 1 : 0);
+    if (online) return;
+    Atomics.store(memory.refusing, this.position, 0);
+    for (const { index } of this.points) {
+      // What was accepted and not sent yet is dropped: after a reconnect it would be late.
+      taker.drop(index);
+      // The device may come back with any value: the safe one is written again.
+      this.#safe.unwritten(index);
+    }
+  }
+
+  #begin(seat: Seat): Driver {
+    const { clock, limits, materials } = this.#around;
+    const isCurrent = (): boolean => !this.#stopped && !seat.left;
+    const whileCurrent =
+      <A extends unknown[]>(work: (...given: A) => void) =>
+      (...given: A): void => {
+        if (isCurrent()) work(...given);
+      };
+    const context = contextOf(this.points, {
+      clock,
+      log: this.#log,
+      limits,
+      publish: whileCurrent((readings) => {
+        this.#counts.read += readings.length;
+        this.#writer.publish(readings);
+      }),
+      exchanged: this.#trace.add,
+      says: (index, text) => {
+        if (text === null) this.#texts.delete(index);
+        else this.#texts.set(index, text);
+      },
+      setOnline: whileCurrent((online) => this.#setOnline(online)),
+      take: (index) => (isCurrent() ? this.#take(index) : null),
+      done: whileCurrent((command, failure) => this.#done(command, failure)),
+      readFailed: whileCurrent((indexes, failure) => {
+        this.#counts.unread += indexes.length;
+        for (const index of indexes) this.#errors.set(index, { index, ...failure, atMs: clock.wallMs() });
+      }),
+      answered: whileCurrent((what, refused) => this.#answered(what, refused)),
+    });
+    return createDriver(this.channel, context, materials);
+  }
+
+  #take(index: number): TakenCommand | null {
+    const { taker, memory, clock } = this.#around;
+    const command = taker.take(index);
+    if (command !== null) {
+      this.#safe.commanded(index);
+      return command;
+    }
+    return mayCommand(memory, clock.monotonicMs()) ? this.#safe.due(index) : null;
+  }
+
+  #done({ index, serial }: TakenCommand, failure: DriverFailure | null): void {
+    const { taker, clock } = this.#around;
+    if (failure === null) this.#counts.sent++;
+    else {
+      this.#counts.failed++;
+      this.#safe.unwritten(index);
+      this.#errors.set(index, { index, ...failure, atMs: clock.wallMs() });
+    }
+    // Last: another thread that reads a failed result finds its error.
+    if (serial !== 0) taker.report(index, serial, failure === null);
+  }
+
+  #answered(what: 'read' | 'write', refused: boolean): void {
+    const { clock, memory } = this.#around;
+    const refuses = this.#refusals.answered(what, refused, clock.monotonicMs());
+    const before = Atomics.exchange(memory.refusing, this.position, refuses ? 1 : 0);
+    if (refuses && before === 0)
+      this.#log.error('the device answers every request of this kind with an exception', { what });
+  }
+}
+
+interface Wiring {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits: DeviceLimits;
+  readonly publish: LiveTableWriter['publish'];
+  readonly setOnline: (online: boolean) => void;
+  readonly take: (index: number) => TakenCommand | null;
+  readonly done: DriverContext['commandDone'];
+  readonly readFailed: DriverContext['readFailed'];
+  readonly answered: DriverContext['answered'];
+  readonly exchanged: DriverContext['exchanged'];
+  /** The text of a point; null when it has none now. */
+  readonly says: (index: number, text: string | null) => void;
+}
+
+/** The one place where raw and engineering values meet: engineering = raw * scale + offset. */
+function contextOf(points: readonly SitePoint[], wiring: Wiring): DriverContext {
+  const byIndex = new Map(points.map((point) => [point.index, point]));
+  const writable = points.filter((point) => point.writable);
+  const pointOf = (index: number): SitePoint => {
+    const point = byIndex.get(index);
+    if (point === undefined) throw new Error(`point ${index} is of another channel`);
+    return point;
+  };
+  // Starts behind the point that was served last, so that a busy point cannot starve the others of its channel.
+  let next = 0;
+  return {
+    points,
+    clock: wiring.clock,
+    log: wiring.log,
+    limits: wiring.limits,
+    setOnline: wiring.setOnline,
+    answered: wiring.answered,
+    exchanged: wiring.exchanged,
+    commandDone: wiring.done,
+    readFailed: wiring.readFailed,
+    publish(readings: readonly RawReading[]) {
+      wiring.publish(
+        readings.map((reading) => {
+          const point = pointOf(reading.index);
+          const value = scaledBy(reading.raw, reading.exponent ?? 0) * point.scale + point.offset;
+          if (point.isText) wiring.says(reading.index, reading.text ?? null);
+          return { index: reading.index, value, quality: judged(reading, value, point) };
+        }),
+      );
+    },
+    nextCommand() {
+      for (let tried = 0; tried < writable.length; tried++) {
+        const point = writable[next % writable.length];
+        next = (next + 1) % writable.length;
+        const command = point === undefined ? null : wiring.take(point.index);
+        if (point !== undefined && command !== null)
+          return { ...command, value: (command.value - point.offset) / point.scale };
+      }
+      return null;
+    },
+  };
+}
+
+/** A reading that says "not available", or lies outside its measurement point's range, is bad [points §2]. */
+function judged(reading: RawReading, value: number, point: SitePoint): QualityCode {
+  if (reading.quality !== quality.good && reading.quality !== quality.uncertain) return reading.quality;
+  if (point.invalid.includes(reading.raw)) return quality.invalid;
+  return point.kind === 'measurement' && !withinPoint(value, point) ? quality.outOfRange : reading.quality;
+}

@@ -1,0 +1,31 @@
+/** The site that a running service controls now [points §1.3]: whoever keeps something that was made of it makes that anew. */
+import type { Site } from './site.ts';
+
+export type ReadSite = () => Site;
+
+export interface SiteInForce {
+  readonly current: ReadSite;
+  use(site: Site): void;
+}
+
+export function siteInForce(initial: Site): SiteInForce {
+  let current = initial;
+  return {
+    current: () => current,
+    use(site) {
+      current = site;
+    },
+  };
+}
+
+/** What `make` makes of the site: once, and once more for each site that comes into force later. */
+export function madeOfSite<T>(site: ReadSite, make: (site: Site) => T): () => T {
+  let from: Site | undefined;
+  let made: T;
+  return () => {
+    const now = site();
+    if (now !== from) made = make(now);
+    from = now;
+    return made;
+  };
+}

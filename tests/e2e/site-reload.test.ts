@@ -1,0 +1,173 @@
+/** A changed site file in a service that runs [points §1.3]: what is new comes in, and nothing else is disturbed. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { addedPointsMaximum } from '../../src/api/site.ts';
+import { type ModbusDevice, startModbusDevice } from '../../src/testing/modbus-server.ts';
+import { editorFlow, type Json, startTestService, type TestService, testFolders, waitFor } from './running-service.ts';
+
+let old: ModbusDevice;
+let fresh: ModbusDevice;
+let service: TestService;
+
+const channel = (id: string, { port }: ModbusDevice): string =>
+  `  - { id: ${id}, driver: modbus-tcp, host: 127.0.0.1, port: ${port}, unit_id: 1, poll_interval_ms: 100, timeout_ms: 300, word_order: big }\n`;
+const address = (register: number): string => `address: { table: holding, register: ${register}, type: float32 }`;
+const head = (): string => `schema: svc.site.v1
+site: { id: plant-1, name: Plant 1, timezone: UTC }
+parameters:
+  floor: { value: 1 }
+channels:
+${channel('battery', old)}`;
+const instances = `instances:
+  - id: 1
+    name: battery
+    points:
+      - { id: 1, name: soc, kind: measurement, unit: "%", channel: battery, ${address(0)}, record: true }
+      - { id: 1, name: setpoint, kind: action, unit: kW, min: -500, max: 500, channel: battery, ${address(100)} }
+`;
+/** The new instance stands first: places in the file are no places in the running service. */
+const larger = (): string => {
+  const meter = `instances:
+  - id: 2
+    name: meter
+    points:
+      - { id: 1, name: power, kind: measurement, unit: kW, channel: meter, ${address(4)}, record: true }
+      - { id: 1, name: limit, kind: action, unit: kW, min: 0, max: 50, channel: meter, ${address(104)} }
+`;
+  const limits = 'limits:\n  - { target: { instance: 1, point: 1 }, max: 40 }\n';
+  return head() + channel('meter', fresh) + meter + instances.replace('instances:\n', '') + limits;
+};
+
+const write = (text: string): void => writeFileSync(join(service.folders.config, 'site.yaml'), text);
+const setpoint = ({ holding }: ModbusDevice, register: number): number => holding.readFloatBE(register * 2);
+const points = async (): Promise<readonly Json[]> =>
+  (await service.read('/points')).body['data']?.['list'] as unknown as readonly Json[];
+const valueOf = async (instance: number, kind: string): Promise<unknown> =>
+  (await points()).find((point) => Number(point['instance']) === instance && String(point['point_type']) === kind)?.[
+    'value'
+  ];
+const reload = () =>
+  service.request('POST', '/api/v1/automation/api/site/reload', { headers: { 'x-svc-confirmed': 'true' } });
+const changes = async () => (await service.read('/site/changes')).body['data'];
+
+beforeAll(async () => {
+  [old, fresh] = await Promise.all([startModbusDevice(), startModbusDevice()]);
+  old.holding.writeFloatBE(30, 0);
+  fresh.holding.writeFloatBE(7.5, 8);
+  service = await startTestService(testFolders(head() + instances));
+});
+afterAll(async () => {
+  await service.stop();
+  service.folders.remove();
+  await Promise.all([old.stop(), fresh.stop()]);
+});
+
+test('[points §1.3] new points, channels and limits come in; channels that are the same keep connection and values', async () => {
+  const id = Number((await service.command('POST', '/rules', { name: 'follow' })).body['data']?.['id']);
+  const rule = { flow_json: editorFlow('x > 10', 'x * 2'), trigger_config: { type: 'interval', interval_ms: 100 } };
+  await service.command('PUT', `/rules/${id}`, rule);
+  await service.command('POST', `/rules/${id}/enable`);
+  await waitFor(() => setpoint(old, 100) === 60);
+  expect(await changes()).toEqual({
+    channels: { added: [], changed: [] },
+    points: { added: [], changed: [] },
+    instances: { added: [], changed: [] },
+    sections: [],
+    issues: [],
+  });
+  const connections = old.accepted();
+
+  write(larger());
+  const wanted = {
+    channels: { added: ['meter'], changed: [] },
+    points: { added: ['2:measurement:1', '2:action:1'], changed: [] },
+    instances: { added: [2], changed: [] },
+    sections: ['limits'],
+  };
+  expect(await changes()).toEqual({ ...wanted, issues: [] });
+  const reply = await reload();
+  expect(reply.body['data'], reply.text).toEqual({ ...wanted, rules: { rules_loaded: 1, rules_failed: [] } });
+
+  // The value is still there, and the limit of the new file holds for the next command.
+  expect(await valueOf(1, 'measurement')).toBe(30);
+  await waitFor(() => setpoint(old, 100) === 40);
+  expect(old.accepted()).toBe(connections);
+  await waitFor(async () => (await valueOf(2, 'measurement')) === 7.5);
+  // A rule writes the new point.
+  const second = Number((await service.command('POST', '/rules', { name: 'limit' })).body['data']?.['id']);
+  const text = JSON.stringify(editorFlow('x > 1', 'x')).replaceAll('"instance":1', '"instance":2');
+  await service.command('PUT', `/rules/${second}`, { ...rule, flow_json: JSON.parse(text) as unknown });
+  const run = await service.command('POST', `/rules/${second}/execute`);
+  expect(run.text).toContain('"written":7.5');
+  await waitFor(() => setpoint(fresh, 104) === 7.5);
+  // Both are recorded.
+  const from = new Date(Date.now() - 60_000).toISOString();
+  for (const instance of [1, 2])
+    await waitFor(async () => {
+      const to = new Date(Date.now() + 5000).toISOString();
+      const series = await service.read(`/points/${instance}/measurement/1/series?from=${from}&to=${to}&buckets=6`);
+      expect(series.status, series.text).toBe(200);
+      return series.text.includes(instance === 1 ? '30' : '7.5');
+    });
+});
+
+test('[points §1.3] what needs a restart is refused as a whole, and so is a file that is not valid', async () => {
+  write(
+    larger()
+      .replace('timezone: UTC', 'timezone: Europe/Amsterdam')
+      .replace(/ {6}- \{ id: 1, name: soc.*\n/, '')
+      .replace('max: 40', 'max: 10'),
+  );
+  const issues = [
+    'timezone has changed: restart the service to apply it',
+    'point 1:measurement:1 is gone: restart the service to remove it, or put it back',
+  ];
+  expect((await changes())?.['issues']).toEqual(issues);
+  const refused = await reload();
+  expect([refused.status, refused.body['error']?.['details']]).toEqual([422, { issues }]);
+  write('schema: svc.site.v1\n');
+  expect(String((await changes())?.['issues'])).toMatch(/site\.yaml:1: .*site/);
+  expect((await reload()).status).toBe(422);
+  expect(setpoint(old, 100)).toBe(40);
+});
+
+test('[points §1.3] points are added to the file by preview and confirmation; a changed channel alone starts anew', async () => {
+  write(larger());
+  const point = {
+    id: 2,
+    name: 'voltage',
+    kind: 'measurement',
+    unit: 'V',
+    channel: 'meter',
+    address: { table: 'holding', register: 6, type: 'float32' },
+  };
+  const preview = async (body: object) =>
+    service.request('POST', '/api/v1/automation/api/site/points/preview', { body });
+  const body = { instance: 2, points: [point] };
+  const many = Array.from({ length: addedPointsMaximum + 1 }, (_, id) => ({ ...point, id: id + 10 }));
+  expect((await preview({ instance: 2, points: many })).status).toBe(400);
+  expect((await preview({ instance: 2, points: many.slice(1) })).body['data']).toMatchObject({ issues: [] });
+  const wrong = await preview({ instance: 2, points: [{ ...point, channel: 'nowhere' }] });
+  expect(String(wrong.body['data']?.['issues'])).toMatch(/there is no channel nowhere/);
+  const shown = (await preview(body)).body['data'];
+  expect(shown).toMatchObject({ issues: [], difference: { removed: [] } });
+  const { revision } = shown as unknown as { revision: string };
+  expect((await service.command('POST', '/site/points', { ...body, revision: 'another' })).status).toBe(409);
+  const added = await service.command('POST', '/site/points', { ...body, revision });
+  expect(added.status, added.text).toBe(200);
+  expect(readFileSync(join(service.folders.config, 'site.yaml'), 'utf8')).toContain('voltage');
+
+  fresh.holding.writeFloatBE(231, 12);
+  const [before, other] = [fresh.accepted(), old.accepted()];
+  expect((await reload()).body['data']).toMatchObject({ channels: { added: [], changed: ['meter'] }, sections: [] });
+  await waitFor(async () =>
+    (await points()).some((each) => String(each['name']) === 'voltage' && Number(each['value']) === 231),
+  );
+  expect([fresh.accepted() > before, old.accepted()]).toEqual([true, other]);
+  const audit = await service.request('GET', '/api/v1/audit/events?limit=50', { token: await service.token('Admin') });
+  expect(audit.text).toContain('automation.site.reload');
+  expect(audit.text).toContain('automation.site.add-points');
+  // A second reload has nothing to do: the engine runs on.
+  expect((await reload()).body['data']?.['rules']).toBeNull();
+});
