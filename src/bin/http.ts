@@ -72,7 +72,7 @@ export async function serveHttp(parts: HttpParts): Promise<Serving> {
   addMeasurements(metrics, parts.measured);
   await traced(server, config, opened);
   const described = capabilities.map(({ descriptor }) => descriptor);
-  await addApiDescription(server, described, packageVersion());
+  addApiDescription(server, described, packageVersion());
   const messageBytesMax = limits.automation.stream_message_bytes;
   await addLiveSocket(server, { stream, rateLimits, log, messageBytesMax });
   if (parts.provider !== null) addProviderRoutes(server, { ...parts.provider, rateLimits, log });

@@ -4,8 +4,7 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import apiReference from '@scalar/fastify-api-reference';
-import type { FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance } from 'fastify';
 import type { Capability } from '../api/capability.ts';
 import { newId } from '../base/id.ts';
 import { contractPath, describeApi } from './openapi.ts';
@@ -16,16 +15,24 @@ const scriptPath = `${pagePath}/js/scalar.js`;
 /** The contract's pages, seen from this file. */
 const contractFolder = join(import.meta.dirname, '..', '..', 'docs', 'contract');
 
-export async function addApiDescription(
-  { fastify }: Server,
-  capabilities: readonly Capability[],
-  version: string,
-): Promise<void> {
+export function addApiDescription({ fastify }: Server, capabilities: readonly Capability[], version: string): void {
   const text = JSON.stringify(describeApi(capabilities, version));
   answerHead(fastify);
   fastify.get('/openapi.json', (_request, reply) => reply.type('application/json; charset=utf-8').send(text));
   for (const [name, page] of contractPages())
     fastify.get(`${contractPath}/${name}`, (_request, reply) => reply.type('text/plain; charset=utf-8').send(page));
+  let reference: Promise<FastifyInstance> | undefined;
+  for (const path of [pagePath, `${pagePath}/`, scriptPath])
+    fastify.get(path, async ({ url }, reply) => {
+      reference ??= referencePage();
+      const answer = await (await reference).inject({ method: 'GET', url });
+      return reply.code(answer.statusCode).headers(answer.headers).send(answer.rawPayload);
+    });
+}
+
+/** The page in a server of its own, made when somebody first opens it: its script is megabytes, which few sites ever read. */
+async function referencePage(): Promise<FastifyInstance> {
+  const { default: apiReference } = await import('@scalar/fastify-api-reference');
   // One inline script starts the page; nothing else may run in it.
   const nonce = newId();
   const policy = [
@@ -40,7 +47,8 @@ export async function addApiDescription(
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join('; ');
-  await fastify.register(apiReference, {
+  const server = Fastify();
+  await server.register(apiReference, {
     routePrefix: pagePath,
     configuration: {
       url: '/openapi.json',
@@ -64,6 +72,7 @@ export async function addApiDescription(
       },
     },
   });
+  return server;
 }
 
 /** Empty when the installation has no documents: they must not keep a site from starting. */
