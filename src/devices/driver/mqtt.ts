@@ -3,7 +3,7 @@
  * retained and no offline queue: each connection is a client of its own, so that what was not confirmed on one is never
  * sent again on the next. A connection whose state is unknown is ended, and what it had read becomes bad.
  */
-import mqtt, { type MqttClient } from 'mqtt';
+import type { MqttClient } from 'mqtt';
 import type { Timer } from '../../base/clock.ts';
 import { newId } from '../../base/id.ts';
 import type { TakenCommand } from '../../points/command-slots.ts';
@@ -12,6 +12,7 @@ import type { MqttChannel } from '../../site/protocol/mqtt.ts';
 import { presenceWords } from '../../site/protocol/mqtt-words.ts';
 import { quality } from '../../site/quality.ts';
 import type { Driver, DriverContext, DriverFailure, RawReading } from '../driver.ts';
+import { mqttLibrary } from '../mqtt/mqtt-library.ts';
 import { type PayloadFormat, pathSteps, payloadOf, valueIn } from '../mqtt/mqtt-payload.ts';
 
 /** What a channel needs from outside site.yaml: secrets of the environment and the contents of files. */
@@ -91,7 +92,7 @@ class MqttDriver implements Driver {
   }
 
   start(): void {
-    this.#connect();
+    void this.#connect();
   }
 
   wake(): void {
@@ -116,8 +117,10 @@ class MqttDriver implements Driver {
     client?.stream.destroy();
   }
 
-  #connect(): void {
+  async #connect(): Promise<void> {
     const { limits, log } = this.#context;
+    const mqtt = await mqttLibrary();
+    if (this.#stopped) return;
     const status = withWords(this.#channel.status);
     const will =
       status === undefined
@@ -257,7 +260,7 @@ class MqttDriver implements Driver {
     if (this.#stopped) return;
     this.#context.setOnline(false);
     this.#context.publish(this.#context.points.map(({ index }) => unread(index)));
-    this.#reconnectTimer = this.#context.clock.after(this.#backOffMs, () => this.#connect());
+    this.#reconnectTimer = this.#context.clock.after(this.#backOffMs, () => void this.#connect());
     this.#backOffMs = Math.min(this.#backOffMs * 2, this.#context.limits.reconnect_max_ms);
   }
 }

@@ -2,7 +2,7 @@
  * A connection that only publishes [points §3.5], of its own beside that of the channel: what it says is kept by the broker,
  * and it says of itself whether it is there. Reconnects with a pause that doubles; what was lost is said anew by its owner.
  */
-import mqtt, { type MqttClient } from 'mqtt';
+import type { MqttClient } from 'mqtt';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { newId } from '../../base/id.ts';
 import type { Log } from '../../base/log.ts';
@@ -10,6 +10,7 @@ import type { MqttChannel } from '../../site/protocol/mqtt.ts';
 import { presenceWords } from '../../site/protocol/mqtt-words.ts';
 import { credentialOptions, type MqttCredentials } from '../driver/mqtt.ts';
 import type { DeviceLimits } from '../limits.ts';
+import { mqttLibrary } from './mqtt-library.ts';
 
 export interface OutletParts {
   readonly channel: MqttChannel;
@@ -37,7 +38,7 @@ export class MqttOutlet {
   constructor(parts: OutletParts) {
     this.#parts = parts;
     this.#pauseMs = parts.limits.reconnect_min_ms;
-    this.#connect();
+    void this.#connect();
   }
 
   /** False when it cannot take the message now. */
@@ -62,8 +63,10 @@ export class MqttOutlet {
     client?.end(true);
   }
 
-  #connect(): void {
+  async #connect(): Promise<void> {
     const { channel, credentials, statusTopic, limits, log, clock } = this.#parts;
+    const mqtt = await mqttLibrary();
+    if (this.#stopped) return;
     const client = mqtt.connect(channel.url, {
       ...credentialOptions(credentials),
       will: { topic: statusTopic, payload: Buffer.from(presenceWords.offline), qos: 1, retain: true },
@@ -89,7 +92,7 @@ export class MqttOutlet {
       client.end(true);
       if (this.#client !== client || this.#stopped) return;
       this.#client = undefined;
-      this.#timer = clock.after(this.#pauseMs, () => this.#connect());
+      this.#timer = clock.after(this.#pauseMs, () => void this.#connect());
       this.#pauseMs = Math.min(this.#pauseMs * 2, limits.reconnect_max_ms);
     });
   }

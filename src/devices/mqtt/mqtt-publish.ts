@@ -1,10 +1,10 @@
 /** Publishes one message with QoS 1 over a connection of its own: that of the channel belongs to control. */
-import mqtt from 'mqtt';
 import type { Clock } from '../../base/clock.ts';
 import { deadline, timeIsUp, untilAborted } from '../../base/deadline.ts';
 import { newId } from '../../base/id.ts';
 import type { MqttChannel } from '../../site/protocol/mqtt.ts';
 import { credentialOptions, type MqttCredentials } from '../driver/mqtt.ts';
+import { mqttLibrary } from './mqtt-library.ts';
 
 export interface OneMessage {
   readonly channel: MqttChannel;
@@ -17,6 +17,7 @@ export interface OneMessage {
 /** Resolves when the broker has confirmed it; throws an Error that says why it did not. */
 export async function publishOnce(message: OneMessage, clock: Clock): Promise<void> {
   const { channel, credentials, topic, text, timeoutMs } = message;
+  const mqtt = await mqttLibrary();
   const limit = deadline(clock, timeoutMs);
   const client = mqtt.connect(channel.url, {
     ...(credentials === undefined ? {} : credentialOptions(credentials)),
