@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log, LogLevel } from '../base/log.ts';
-import { type Caller, callThread } from '../base/thread.ts';
+import { type Caller, callThread, threadMemory } from '../base/thread.ts';
 import type { Grant } from '../rules/authority.ts';
 import type { DatabasePlace } from '../storage/database.ts';
 import type { AutomationLimits } from './limits.ts';
@@ -155,6 +155,7 @@ class RecordThread implements OpenRecordWriter {
     const worker = new Worker(new URL('./record-thread.ts', import.meta.url), {
       workerData: this.#data,
       name: 'records',
+      resourceLimits: threadMemory,
     });
     const caller: Instance['caller'] = callThread(worker, this.#clock, this.#limits.engine_call_timeout_ms);
     const started = { caller, worker };

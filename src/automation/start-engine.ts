@@ -2,6 +2,7 @@
 import { MessageChannel, Worker } from 'node:worker_threads';
 import type { Clock } from '../base/clock.ts';
 import type { Log, LogLevel } from '../base/log.ts';
+import { threadMemory } from '../base/thread.ts';
 import type { EngineThread } from './engine-client.ts';
 import { type EngineSetup, startEngineCore } from './engine-core.ts';
 
@@ -10,14 +11,11 @@ export interface EngineWorkerData {
   readonly logLevel: LogLevel;
 }
 
-/** Little survives a tick: a small young generation is collected in short pauses, also while rules load. */
-const youngMb = 6;
-
 export function startEngineWorker(setup: EngineSetup, logLevel: LogLevel): EngineThread {
   const worker = new Worker(new URL('./engine-thread.ts', import.meta.url), {
     workerData: { setup, logLevel } satisfies EngineWorkerData,
     name: 'automation',
-    resourceLimits: { maxYoungGenerationSizeMb: youngMb },
+    resourceLimits: threadMemory,
   });
   let reason = 'the thread ended';
   worker.on('error', (error) => {

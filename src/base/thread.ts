@@ -11,6 +11,12 @@ export interface Port {
   on(event: 'message', listener: (message: unknown) => void): unknown;
 }
 
+/**
+ * Memory of a thread that runs as long as the service. Little of what it makes survives a moment: a small young generation is collected in
+ * short pauses, and does not grow to many times what the thread holds.
+ */
+export const threadMemory = { maxYoungGenerationSizeMb: 6 };
+
 type Procedure = (argument: never) => unknown;
 /** A thread's interface: each method takes one argument and answers once. */
 export type Methods = Readonly<Record<string, Procedure>>;

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log, LogLevel } from '../base/log.ts';
-import { type Caller, callThread } from '../base/thread.ts';
+import { type Caller, callThread, threadMemory } from '../base/thread.ts';
 import { beginGeneration, currentGeneration, describePoints, type PointMemory } from '../points/shared-memory.ts';
 import type { Site } from '../site/site.ts';
 import type { ChannelTraffic, CommandCounts, PointError, PointText } from './device-channel.ts';
@@ -264,6 +264,7 @@ function startWorker(setup: DeviceSetup, connects: boolean, logLevel: LogLevel, 
   const worker = new Worker(new URL('./device-thread.ts', import.meta.url), {
     workerData: { setup, connects, logLevel },
     name: 'devices',
+    resourceLimits: threadMemory,
   });
   const caller: Caller<DeviceMethods, never> = callThread(worker, clock, setup.limits.stop_timeout_ms);
   let reason = 'the thread ended';

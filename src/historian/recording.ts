@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
-import { type Caller, callThread } from '../base/thread.ts';
+import { type Caller, callThread, threadMemory } from '../base/thread.ts';
 import type { AppendReport } from './historian.ts';
 import type { Earlier } from './look.ts';
 import { addedCounts, noCounts, type RecorderCounts, type RecorderSetup } from './recorder.ts';
@@ -129,6 +129,7 @@ function startWorker(
   const worker = new Worker(new URL('./recorder-thread.ts', import.meta.url), {
     workerData: { setup, place, spoolFolder, logLevel } satisfies RecorderWorkerData,
     name: 'historian',
+    resourceLimits: threadMemory,
   });
   const { limits } = setup;
   const caller: Caller<RecorderMethods, never> = callThread(worker, clock, limits.call_timeout_ms);

@@ -18,7 +18,7 @@ import {
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Log } from '../base/log.ts';
-import { callThread } from '../base/thread.ts';
+import { callThread, threadMemory } from '../base/thread.ts';
 import { fileLimits } from './limits.ts';
 import { lockedFault } from './sqlite.ts';
 
@@ -50,6 +50,7 @@ export function openDatabaseThread(file: string, clock: Clock, log: Log): Databa
   const worker = new Worker(new URL('./database-thread.ts', import.meta.url), {
     workerData: { file } satisfies DatabaseWorkerData,
     name: 'database',
+    resourceLimits: threadMemory,
   });
   const late = (): Fault => new Fault('storage-unavailable', 'the storage did not answer in time; try again');
   const caller = callThread<DatabaseMethods, never>(worker, clock, fileLimits.answer_deadline_ms, late);
