@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { issueToken } from '../../src/gateway/identity.ts';
 import { signingKey } from '../../src/gateway/local-keys.ts';
 import type { Role } from '../../src/gateway/roles.ts';
@@ -86,9 +86,9 @@ const startDeadlineMs = 60_000;
 export async function startTestService(
   folders: TestFolders,
   more: Readonly<Record<string, string>> = {},
-  program: 'serve.ts' | 'start.ts' = 'serve.ts',
+  program = 'serve.ts',
 ): Promise<TestService> {
-  const child = spawn(process.execPath, [join(root, 'src', 'bin', program)], {
+  const child = spawn(process.execPath, [resolve(root, 'src', 'bin', program)], {
     env: serviceEnvironment(folders, more),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -176,13 +176,13 @@ export async function waitFor<T>(
   }
 }
 
-/** Runs a command of the product to its end. */
+/** Runs a command of the product to its end; a file of `src/bin/`, or a path. */
 export function runCommand(
   file: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv,
 ): { status: number | null; stdout: string; stderr: string } {
-  const result = spawnSync(process.execPath, [join(root, 'src', 'bin', file), ...args], {
+  const result = spawnSync(process.execPath, [resolve(root, 'src', 'bin', file), ...args], {
     env,
     encoding: 'utf8',
     timeout: 300_000,

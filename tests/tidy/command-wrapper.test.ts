@@ -21,13 +21,13 @@ function program(name: string, text: string): void {
 /** Runs the script with a file of its own, and in the place of what it ends in a program that prints how it was called. */
 function run(lines: string | null, { uid = 0, env = {} }: { uid?: number; env?: NodeJS.ProcessEnv } = {}) {
   const environmentFile = join(folder, 'environment');
-  const node = join(folder, 'opt/node_modules/.bin/node');
+  const node = join(folder, 'opt/node');
   mkdirSync(join(node, '..'), { recursive: true });
   if (lines !== null) writeFileSync(environmentFile, lines);
   program('id', `echo ${uid}`);
   const print = (by: string) => `printf '%s\\0' "${by}" "$@"; printf 'ENV\\0'; env -0`;
   program('runuser', print('runuser'));
-  program('opt/node_modules/.bin/node', print('node'));
+  program('opt/node', print('node'));
   const local = script
     .replaceAll('/etc/setpoint/environment', environmentFile)
     .replaceAll('/usr/sbin/runuser', join(folder, 'runuser'))
@@ -66,7 +66,7 @@ test('values are what stands there, whatever a shell would make of them', () => 
     ].join('\n'),
   );
   expect(status).toBe(0);
-  const started = [join(folder, 'opt/node_modules/.bin/node'), join(folder, 'opt/src/bin/setpoint.ts')];
+  const started = [join(folder, 'opt/node'), join(folder, 'opt/dist/bin/setpoint.js')];
   expect(called).toEqual(['runuser', '-u', 'setpoint', '--', ...started, 'audit', 'verify', '--anchor', 'a b']);
   expect(Object.fromEntries(seen)).toMatchObject({
     SVC_DATABASE_URL: 'postgres://setpoint:p$s@db:5432/s?sslmode=verify-full&application_name=x',
@@ -114,7 +114,7 @@ test('without the file there are the two folders', () => {
 test('who is not root runs it as they are, without the file', () => {
   const { status, called, seen } = run('SVC_JWT_SECRET=x\n', { uid: 1000, env: { SVC_ACCESS_TOKEN: 'token' } });
   expect(status).toBe(0);
-  expect(called).toEqual(['node', join(folder, 'opt/src/bin/setpoint.ts'), 'audit', 'verify', '--anchor', 'a b']);
+  expect(called).toEqual(['node', join(folder, 'opt/dist/bin/setpoint.js'), 'audit', 'verify', '--anchor', 'a b']);
   expect(seen.has('SVC_JWT_SECRET')).toBe(false);
   expect(seen.get('SVC_ACCESS_TOKEN')).toBe('token');
   // Not ./data, which some commands would make.

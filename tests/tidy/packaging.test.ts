@@ -8,7 +8,8 @@ import { parse } from 'yaml';
 const root = join(import.meta.dirname, '..', '..');
 
 const read = (name: string): string => readFileSync(join(root, name), 'utf8');
-const entryPoints = (text: string): string[] => Array.from(text.matchAll(/src\/bin\/[a-z-]+\.ts/g), ([name]) => name);
+const entryPoints = (text: string): string[] =>
+  Array.from(text.matchAll(/dist\/(bin\/[a-z-]+)\.js/g), ([, name]) => `src/${name}.ts`);
 const units = readdirSync(join(root, 'ops/systemd')).filter((name) => name.endsWith('.service'));
 /** It starts containers, which are confined themselves. */
 const composeUnit = 'setpoint-compose.service';
@@ -57,7 +58,7 @@ describe('packaging', () => {
   });
 
   test('the command line is on the path of the container: npm exec would write into a home', () => {
-    expect(read('Dockerfile')).toContain('\nRUN ln -s /app/src/bin/setpoint.ts /usr/local/bin/setpoint\n');
+    expect(read('Dockerfile')).toContain(' ln -s /app/dist/bin/setpoint.js /usr/local/bin/setpoint\n');
     expect(statSync(join(root, 'src/bin/setpoint.ts')).mode & 0o111).not.toBe(0);
   });
 
