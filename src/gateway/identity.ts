@@ -24,6 +24,7 @@ import type { BearerConfig, IdentityConfig } from './identity-config.ts';
 import type { GatewayLimits } from './limits.ts';
 import type { SigningKey } from './local-keys.ts';
 import { type Role, type RoleClaim, roleOf } from './roles.ts';
+import { rememberVerified, type Verify } from './verified-tokens.ts';
 
 const reads: readonly Permission[] = ['automation.read', 'data_processing.read'];
 const engineering: readonly Permission[] = [
@@ -68,8 +69,6 @@ export interface TokenClaims {
   readonly issuedAtSeconds: number | null;
 }
 
-type Verify = (token: string) => Promise<JWTPayload>;
-
 export interface IdentityParts {
   readonly config: IdentityConfig;
   readonly key: SigningKey;
@@ -81,12 +80,24 @@ export interface IdentityParts {
   readonly session: (cookie: string) => Promise<Authenticated | null>;
   /** Whether a token that is good otherwise counts no more. */
   readonly isRevoked: (claims: TokenClaims) => Promise<boolean>;
-  readonly limits: Pick<GatewayLimits, 'jwks_timeout_ms' | 'jwks_refresh_ms' | 'jwks_max_age_ms' | 'jwks_bytes'>;
+  readonly limits: Pick<
+    GatewayLimits,
+    | 'jwks_timeout_ms'
+    | 'jwks_refresh_ms'
+    | 'jwks_max_age_ms'
+    | 'jwks_bytes'
+    | 'verified_tokens_max'
+    | 'verified_token_ms'
+  >;
 }
 
 export function createIdentity(parts: IdentityParts): Identity {
   const { config, site, clock } = parts;
-  const verify = verifier(parts);
+  // A provider withdraws keys whenever it likes: what it signed is verified every time.
+  const verify =
+    config.jwt.kind === 'jwks'
+      ? verifier(parts)
+      : rememberVerified(verifier(parts), { clock, limits: parts.limits, toleranceSeconds });
   const authenticateToken: Identity['authenticateToken'] = async (token) => {
     if (config.bearer !== null && sameToken(token, config.bearer.token)) {
       return { subject: bearerSubject(config.bearer), expiresMs: Number.POSITIVE_INFINITY };

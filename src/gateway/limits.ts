@@ -31,6 +31,8 @@ export const gatewayLimitsSchema = strict({
     [1, 1_000_000],
     'failed authentications from one address (IPv6: one /64); a valid token is never refused for them',
   ),
+  verified_tokens_max: limit(1000, [1, 100_000], 'tokens whose verified signature is remembered'),
+  verified_token_ms: limit(60_000, [0, 3_600_000], 'time after which the signature of a token is verified again'),
   session_ms: limit(43_200_000, [60_000, 2_592_000_000], 'time after which a session of the console ends in any case'),
   session_cache_ms: limit(3000, [0, 3000], 'time after which a session that another process ended counts no more'),
   sign_in_free_failures: limit(5, [1, 1000], 'failed sign-ins of a name before it has to wait'),
