@@ -1,0 +1,143 @@
+/**
+ * The built program at its start: time until it is ready, and memory when it has settled, without rules, with a hundred and with
+ * thousands that run every minute. Beside it the same from the sources, and Node alone. Limits: 1.2 s with 100 rules, 4 s with 20,000;
+ * 150 MB for a site without rules, 400 MB with 10,000. Linux only: memory is what /proc counts as resident.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { siteFolders } from './fixture/running-site.ts';
+import { limitMissed, sizes } from './fixture/sizes.ts';
+
+const { few, many, most, settleSeconds, rounds } = sizes(
+  { few: 100, many: 10_000, most: 20_000, settleSeconds: 15, rounds: 3 },
+  { few: 1, many: 2, most: 3, settleSeconds: 0.1, rounds: 1 },
+);
+const root = join(import.meta.dirname, '..');
+const release = mkdtempSync(join(tmpdir(), 'setpoint-bench-release-'));
+spawnSync(process.execPath, [join(root, 'setup', 'build.ts'), release]);
+const programs = { built: join(release, 'dist', 'bin', 'serve.js'), sources: join(root, 'src', 'bin', 'serve.ts') };
+
+const site = `schema: svc.site.v1
+site: { id: plant, name: Plant, timezone: UTC }
+channels: [{ id: derived, driver: virtual }]
+instances:
+  - id: 1
+    name: tank
+    points:
+      - { id: 1, name: level, kind: measurement, unit: m, channel: derived }
+      - { id: 1, name: pump, kind: action, unit: kW, channel: derived }
+`;
+const at = { x: 0, y: 0 };
+const node = (id: string, type: string, config: object) => ({ id, type, position: at, data: { config } });
+const flow_json = {
+  nodes: [
+    node('start', 'start', { wires: { default: ['read'] } }),
+    node('read', 'input', {
+      variables: [{ name: 'x', instance: 1, point_type: 'measurement', point: 1 }],
+      wires: { default: ['decide'] },
+    }),
+    node('decide', 'decision', {
+      branches: [{ name: 'high', when: 'x > 5' }],
+      wires: { high: ['act'], else: ['end'] },
+    }),
+    node('act', 'action', { writes: [{ instance: 1, point: 1, value: 5 }], wires: { default: ['end'] } }),
+    node('end', 'end', {}),
+  ],
+  edges: [],
+};
+
+/** Folders of a site with so many enabled rules. */
+function siteOf(rules: number) {
+  const folders = siteFolders(site);
+  const env = environment(folders);
+  const list = Array.from({ length: rules }, (_, each) => ({
+    name: `rule ${each}`,
+    trigger_config: { type: 'interval', interval_ms: 60_000 },
+    flow_json,
+  }));
+  const file = join(folders.config, 'rules.json');
+  writeFileSync(file, JSON.stringify({ schema: 'svc.rules.v1', rules: list }));
+  const imported = spawnSync(
+    process.execPath,
+    [join(root, 'src', 'bin', 'setpoint.ts'), 'rules', 'import', file, '--confirmed'],
+    { env, encoding: 'utf8' },
+  );
+  if (rules > 0 && imported.status !== 0) throw new Error(imported.stderr);
+  if (rules > 0) {
+    const database = new DatabaseSync(join(folders.data, 'site.sqlite'));
+    database.exec('UPDATE rules SET enabled = 1');
+    database.close();
+  }
+  return folders;
+}
+
+function environment({ config, data }: { readonly config: string; readonly data: string }): NodeJS.ProcessEnv {
+  const own = { SVC_HTTP_PORT: '0', SVC_CONFIG_DIR: config, SVC_DATA_DIR: data, MALLOC_ARENA_MAX: '2' };
+  return { PATH: process.env['PATH'], ...own };
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const residentMb = ({ pid }: ChildProcess): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+
+async function started(program: string, folders: ReturnType<typeof siteOf>, settles: boolean) {
+  const beganMs = performance.now();
+  const child = spawn(process.execPath, [program], { env: environment(folders), stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  await new Promise<void>((resolve, reject) => {
+    const listen = (chunk: Buffer): void => {
+      output += chunk.toString();
+      if (output.includes('"listening"')) resolve();
+    };
+    child.stdout.on('data', listen);
+    child.stderr.on('data', listen);
+    child.on('exit', () => reject(new Error(output)));
+  });
+  const readyMs = performance.now() - beganMs;
+  if (settles) await pause(settleSeconds * 1000);
+  const memoryMb = residentMb(child);
+  child.removeAllListeners('exit');
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  await ended;
+  return { readyMs, memoryMb };
+}
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+const missed = (isMissed: boolean, what: string): void => {
+  if (!isMissed) return;
+  console.log(`limit missed: ${what}`);
+  limitMissed();
+};
+
+try {
+  const bare = spawn(process.execPath, ['-e', 'setTimeout(() => undefined, 10_000)']);
+  await pause(1000);
+  console.log(`node alone: ${residentMb(bare).toFixed(0)} MB resident`);
+  bare.kill();
+  for (const rules of [0, few, many, most]) {
+    const folders = siteOf(rules);
+    for (const [name, program] of Object.entries(programs)) {
+      // The first start makes the databases, or loads what the next one finds in the system's memory.
+      await started(program, folders, false);
+      const readyMs: number[] = [];
+      for (let round = 0; round < rounds; round++) readyMs.push((await started(program, folders, false)).readyMs);
+      const { memoryMb } = await started(program, folders, true);
+      console.log(
+        `${rules} rules, ${name}: ready in ${median(readyMs).toFixed(0)} ms, ${memoryMb.toFixed(0)} MB resident`,
+      );
+      if (name !== 'built') continue;
+      missed(rules === 0 && memoryMb > 150, 'a site without rules holds more than 150 MB');
+      missed(rules === few && median(readyMs) > 1200, `ready later than 1.2 s with ${few} rules`);
+      missed(rules === many && memoryMb > 400, `more than 400 MB with ${many} rules`);
+      missed(rules === most && median(readyMs) > 4000, `ready later than 4 s with ${most} rules`);
+    }
+    folders.remove();
+  }
+} finally {
+  rmSync(release, { recursive: true, force: true });
+}
