@@ -70,7 +70,7 @@ export const automationLimitsSchema = strict({
   log_files: limit(2, [1, 100], "rotated files kept beside a rule's current log"),
   log_flush_ms: limit(500, [10, 60_000], 'longest time that a line waits to be written to a log'),
   log_queue_bytes: limit(
-    16_777_216,
+    33_554_432,
     [1024, 1_073_741_824],
     'log bytes that may wait for the disk; beyond it lines are dropped and counted',
   ),

@@ -45,6 +45,27 @@ describe('[rules §7.5] per-rule log', () => {
     expect(readFileSync(join(folder, '1.log.1'), 'utf8')).toContain('old 2');
   });
 
+  test('lines that come while a batch is written are one more batch, however long that takes, and are written without another line', async () => {
+    const clock = simulatedClock();
+    const log = createRuleLog(folder, limits, clock, silentLog);
+    const text = (): string =>
+      readdirSync(folder).includes('1.log') ? readFileSync(join(folder, '1.log'), 'utf8') : '';
+    log.append(1, 'first');
+    clock.advance(limits.log_flush_ms);
+    // The first batch is with the disk: no timer runs for what comes now.
+    log.append(1, 'second');
+    clock.advance(limits.log_flush_ms);
+    log.append(1, 'third');
+    await expect.poll(text).toBe('first\n');
+    await expect
+      .poll(() => {
+        clock.advance(limits.log_flush_ms);
+        return text();
+      })
+      .toBe('first\nsecond\nthird\n');
+    await log.close();
+  });
+
   test('what finds no room, and what the disk refuses, is dropped and counted', async () => {
     const full = createRuleLog(folder, { ...limits, log_queue_bytes: 80 }, simulatedClock(), silentLog);
     for (let number = 1; number <= 3; number++) full.append(1, line(`run ${number}`));

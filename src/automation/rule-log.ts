@@ -43,6 +43,8 @@ class RotatedLog implements RuleLog {
   #droppedLines = 0;
   #timer: Timer | undefined;
   #writing: Promise<void> = Promise.resolve();
+  /** Batches that are being written. What comes meanwhile is one more, however long it takes: a file is opened once for all its lines. */
+  #batches = 0;
   readonly #sizes = new Map<number, number>();
 
   constructor(folder: string, limits: RuleLogLimits, clock: Clock, log: Log) {
@@ -63,6 +65,10 @@ class RotatedLog implements RuleLog {
     const lines = this.#waiting.get(ruleId);
     if (lines === undefined) this.#waiting.set(ruleId, [line]);
     else lines.push(line);
+    if (this.#batches === 0) this.#flushLater();
+  }
+
+  #flushLater(): void {
     this.#timer ??= this.#clock.after(this.#limits.log_flush_ms, () => void this.flush());
   }
 
@@ -107,6 +113,7 @@ class RotatedLog implements RuleLog {
     const bytes = this.#batchBytes;
     this.#waiting = new Map();
     this.#batchBytes = 0;
+    this.#batches++;
     this.#writing = this.#writing
       .then(() => (lines === 0 ? undefined : this.#writeAll(batch)))
       .catch((error: unknown) => {
@@ -116,6 +123,8 @@ class RotatedLog implements RuleLog {
       })
       .finally(() => {
         this.#waitingBytes -= bytes;
+        this.#batches--;
+        if (this.#batches === 0 && this.#waiting.size > 0) this.#flushLater();
       });
     return this.#writing;
   };
