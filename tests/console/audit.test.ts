@@ -127,6 +127,8 @@ describe.runIf(chromiumPath !== undefined)('the audit page', () => {
     const key =
       runCommand('setpoint.ts', ['audit', 'key'], serviceEnvironment(service.folders)).stdout.split('\n')[0] ?? '';
     const alone = await context.newPage();
+    // The console asks again and again, and would complain.
+    await page.close();
     await context.setOffline(true);
     await alone.goto(`file://${verifier}`);
     await alone.getByLabel('Proof', { exact: true }).fill(text);
