@@ -60,15 +60,19 @@ export function siteReload(parts: ReloadParts): SiteReload {
     if (next === null) throw invalidSite(changes.issues);
     const sections = changedSections(changes);
     if (sections.length === 0) return { changes, rules: null };
-    const rules = await next.apply(async () => {
-      site.use(next.site);
-      parameters.use(inForce);
-      return inForce;
-    });
-    await parts.history.recording.renew();
-    await parts.publishing.renew();
-    log.info('took up the changed site file', { sections });
-    return { changes, rules };
+    try {
+      const rules = await next.apply(async () => {
+        site.use(next.site);
+        parameters.use(inForce);
+        return inForce;
+      });
+      log.info('took up the changed site file', { sections });
+      return { changes, rules };
+    } finally {
+      // An engine that does not answer now is started again with this site: what is recorded and published goes with it.
+      await parts.history.recording.renew();
+      await parts.publishing.renew();
+    }
   };
   return {
     changes: async () => (await found(parts)).changes,

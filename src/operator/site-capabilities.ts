@@ -39,11 +39,22 @@ export interface SiteOperatorParts {
 const siteResource = () => ({ kind: 'automation-site', id: 'automation-site' });
 
 export function siteCapabilities(parts: SiteOperatorParts): HandledCapability[] {
+  /** Changes of the file, one after the other: the next one begins with what the last one wrote. */
+  let turn: Promise<unknown> = Promise.resolve();
+  const inTurn = (work: () => Promise<Answer>): Promise<Answer> => {
+    const result = turn.then(work, work);
+    turn = result.catch(() => undefined);
+    return result;
+  };
   return [
     { descriptor: descriptors.changes, resource: siteResource, handler: () => changes(parts) },
     { descriptor: descriptors.reload, resource: siteResource, handler: () => reload(parts) },
     { descriptor: descriptors.previewPoints, resource: siteResource, handler: (context) => preview(parts, context) },
-    { descriptor: descriptors.addPoints, resource: siteResource, handler: (context) => add(parts, context) },
+    {
+      descriptor: descriptors.addPoints,
+      resource: siteResource,
+      handler: (context) => inTurn(() => add(parts, context)),
+    },
   ];
 }
 

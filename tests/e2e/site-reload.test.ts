@@ -170,4 +170,8 @@ test('[points §1.3] points are added to the file by preview and confirmation; a
   expect(audit.text).toContain('automation.site.add-points');
   // A second reload has nothing to do: the engine runs on.
   expect((await reload()).body['data']?.['rules']).toBeNull();
+  // Two at once: neither is lost.
+  const [third, fourth] = [3, 4].map((id) => ({ instance: 2, points: [{ ...point, id, name: `extra_${id}` }] }));
+  await Promise.all([third, fourth].map((each) => service.command('POST', '/site/points', each ?? {})));
+  expect((await changes())?.['points']).toEqual({ added: ['2:measurement:3', '2:measurement:4'], changed: [] });
 });
