@@ -1,5 +1,6 @@
 /** Small files that the service makes once for itself, such as keys: readable by their owner only. */
 import {
+  chmodSync,
   closeSync,
   existsSync,
   fstatSync,
@@ -39,11 +40,16 @@ export function readOrMake(file: string, make: () => string): string {
   return readFileSync(file, 'utf8');
 }
 
-/** Puts a new text in the place of the old one: whole and on disk when this returns, or not at all. */
-export function replaceDurably(file: string, text: string): void {
+/**
+ * Puts a new text in the place of the old one: whole and on disk when this returns, or not at all. `mode`: who may read and write it,
+ * where that is more than its owner.
+ */
+export function replaceDurably(file: string, text: string, mode = ownerOnly): void {
   const draft = `${file}.${newId()}`;
   try {
     writeFileSync(draft, text, { mode: ownerOnly, flag: 'wx', flush: true });
+    // The umask of the service applies to new files only.
+    if (mode !== ownerOnly) chmodSync(draft, mode);
     renameSync(draft, file);
   } catch (error) {
     rmSync(draft, { force: true });

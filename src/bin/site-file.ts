@@ -1,7 +1,8 @@
 /** site.yaml beside a running service [points §1.3]: read and checked anew, and written by an operation that was confirmed and recorded. */
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../base/fault.ts';
+import { replaceDurably } from '../base/own-file.ts';
 import { YamlError } from '../base/yaml.ts';
 import { readDeviceTemplates } from '../devices/templates/template-files.ts';
 import { readSite, type Site } from '../site/site.ts';
@@ -35,12 +36,12 @@ export async function readSiteNow(config: Pick<ServiceConfig, 'configDir' | 'rep
   return siteOf(await readSiteText(config.configDir), config);
 }
 
-/** Whole or not at all: whoever reads it meanwhile reads the old file or the new one. */
+/** Whole or not at all: whoever reads it meanwhile reads the old file or the new one. Who may read it does not change. */
 export async function writeSiteText(configDir: string, text: string): Promise<void> {
   const path = join(configDir, siteFile);
   try {
-    await writeFile(`${path}.new`, text);
-    await rename(`${path}.new`, path);
+    const { mode } = await stat(path);
+    replaceDurably(path, text, mode & 0o777);
   } catch (error) {
     throw new Fault(
       'storage-unavailable',

@@ -1,5 +1,5 @@
 /** A changed site file in a service that runs [points §1.3]: what is new comes in, and nothing else is disturbed. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addedPointsMaximum } from '../../src/api/site.ts';
@@ -134,6 +134,7 @@ test('[points §1.3] what needs a restart is refused as a whole, and so is a fil
 
 test('[points §1.3] points are added to the file by preview and confirmation; a changed channel alone starts anew', async () => {
   write(larger());
+  chmodSync(join(service.folders.config, 'site.yaml'), 0o644);
   const point = {
     id: 2,
     name: 'voltage',
@@ -156,7 +157,10 @@ test('[points §1.3] points are added to the file by preview and confirmation; a
   expect((await service.command('POST', '/site/points', { ...body, revision: 'another' })).status).toBe(409);
   const added = await service.command('POST', '/site/points', { ...body, revision });
   expect(added.status, added.text).toBe(200);
-  expect(readFileSync(join(service.folders.config, 'site.yaml'), 'utf8')).toContain('voltage');
+  const file = join(service.folders.config, 'site.yaml');
+  expect(readFileSync(file, 'utf8')).toContain('voltage');
+  // The service makes files for itself alone; this one stays the operator's.
+  expect(statSync(file).mode & 0o777).toBe(0o644);
 
   fresh.holding.writeFloatBE(231, 12);
   const [before, other] = [fresh.accepted(), old.accepted()];

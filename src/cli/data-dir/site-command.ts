@@ -1,7 +1,8 @@
 /** `setpoint site …` [points §1.1], [points §1.2]: the site file, before a service runs or beside one that a restart will follow. */
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
+import { replaceDurably } from '../../base/own-file.ts';
 import { YamlError } from '../../base/yaml.ts';
 import { selfTestFaults } from '../../devices/templates/self-test.ts';
 import { readDeviceTemplates } from '../../devices/templates/template-files.ts';
@@ -25,6 +26,8 @@ interface Confirmed {
 type Parameters = Readonly<Record<string, string | number>>;
 
 const siteFile = 'site.yaml';
+/** Another account runs the service, and reads it. */
+const newFileMode = 0o644;
 
 export function addSiteCommands(site: Command, parts: SiteFileParts): void {
   site
@@ -191,8 +194,7 @@ function store(
   if (confirmed !== true)
     throw new CommandError(`this would ${what}. Nothing was done; give --confirmed to do it`, exitCodes.notConfirmed);
   mkdirSync(settings().configDir, { recursive: true });
-  const beside = `${path}.new`;
-  writeFileSync(beside, text);
-  renameSync(beside, path);
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? newFileMode;
+  replaceDurably(path, text, mode & 0o777);
   terminal.out(`done: ${what}\n`);
 }
