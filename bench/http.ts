@@ -1,6 +1,6 @@
 /**
  * Processor time of requests beside the same answers from a bare server of the same library, in processes of their own. Limits: `/health`
- * 1.2 times, a rule 2 times, 1 ms for a list of 100 rules with status; a rule's PUT beside two commits that wait for the disk.
+ * 1.2 times, a rule 2 times, 1 ms for a list of 100 rules with status. A rule's PUT has no peer here.
  * Linux only: /proc counts the time of a process in hundredths of a second.
  */
 import { fork } from 'node:child_process';

@@ -1,4 +1,4 @@
-/** The end of an engine that is told to end: what waits is stored, or kept where it can be stored later. */
+/** An orderly end of the engine: waiting executions are stored, or spooled until the database is back. */
 import { type Clock, withTimeout } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Caller } from '../base/thread.ts';

@@ -83,8 +83,8 @@ export function formatYaml(value: unknown): string {
 }
 
 /**
- * The text with `values` behind the list at `path`, made where there is none. Where the list has an entry a line, all other text stays
- * byte for byte; else comments and the order stay.
+ * Appends `values` to the list at `path`, and creates the list if it is missing. A list in block style is extended in place: all other
+ * text stays byte for byte. Otherwise the document is formatted anew, with its comments and order.
  */
 export function appendToYaml(text: string, path: readonly (string | number)[], values: readonly unknown[]): string {
   if (values.length === 0) return text;

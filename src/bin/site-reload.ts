@@ -84,7 +84,7 @@ export function siteReload(parts: ReloadParts): SiteReload {
   };
 }
 
-/** What the file asks for, and what stands in the way; throws a Fault when it is not valid in itself. */
+/** Compares the file with the running site and lists what prevents a reload. Throws a Fault if the file is invalid. */
 async function found({ config, limits, site, parameters, stored, role, configuration }: ReloadParts): Promise<Found> {
   const read = await readSiteNow(config);
   const inForce = overlaid(read.parameters, await stored.all());

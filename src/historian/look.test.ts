@@ -112,9 +112,9 @@ describe('[points §6.1] what is recorded', () => {
         observer.look(table(7, 14_000), seen(104, 14_000), true),
       ].map((rows) => rows.map(({ observations }) => observations?.count ?? 'one'));
     };
-    // All hundred are stored: the next row stands for three.
+    // All hundred are stored: the next row represents three.
     expect(countsOf(seen(100, 10_000))).toEqual([[], [3], [1]]);
-    // Nobody knows what of them is: the newest is recorded, as one.
+    // Unknown: the newest one is recorded, and counts as one.
     expect(countsOf('unknown')).toEqual([['one'], [3], [1]]);
   });
 

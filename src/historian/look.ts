@@ -85,7 +85,7 @@ function reading(point: RecordedPoint, last: Recorded, snapshot: Snapshot, runs:
   const continues = last.available && value === last.value && code === last.quality && !(run > last.run);
   if (!all && continues) return [];
   const before = continues ? [] : closing(point, last, snapshot, endOfRun(last, runs, at), observedMs);
-  // Rows stand for a part of this run already.
+  // Some observations of this run are recorded already.
   const isPart = last.observation >= first;
   const sinceMs = isPart ? last.observedMs : (runs.beforeMs[at] ?? Number.NaN);
   const own = count - (isPart ? last.observation : first - 1);

@@ -12,7 +12,7 @@ const model = (register: number) => ({
   ],
 });
 
-test('[points §1.3] a model that occurs twice is told apart; what has no value is no place', () => {
+test('[points §1.3] two models with the same number get an nth; SunSpec points without a value are left out', () => {
   const one = placesOfModels({ channel: 'c', registers: [], models: [model(100)] });
   expect(one.map(({ address, name, unit }) => ({ address, name, unit }))).toEqual([
     { address: { model: 203, point: 'W' }, name: 'w', unit: 'W' },
