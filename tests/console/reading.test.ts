@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestService } from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
 import { chromiumPath, demoRules, installRules, launch, startDemo, visit } from './browser.ts';
-import { choose, untilText } from './steps.ts';
+import { choose, selectNode, untilText } from './steps.ts';
 
 /** The smallest text of the drawn nodes, in pixels of the screen. */
 const smallestText = (page: Page): Promise<number> =>
@@ -116,7 +116,7 @@ describe.runIf(chromiumPath !== undefined)('reading a rule', () => {
     await page.goto(`${service.base}/#/rules/${id}`);
     const sign = page.getByTestId('shown-run');
     await untilText(sign, /Shown: the last run, live/);
-    await page.locator('[data-node="level"]').click();
+    await selectNode(page, 'level');
     const when = page.getByLabel('Taken when').first();
     await when.fill('soc < 100');
     await untilText(sign, /what the draft would do on live values\. Nothing ran/);

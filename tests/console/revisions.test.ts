@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestService } from '../e2e/running-service.ts';
 import { chromiumPath, installRules, launch, startDemo, visit } from './browser.ts';
-import { untilText } from './steps.ts';
+import { selectNode, untilText } from './steps.ts';
 
 const at = (step: number) => ({ x: 320 * step, y: 0 });
 const flow = (when: string) => ({
@@ -184,7 +184,7 @@ describe.runIf(chromiumPath !== undefined)('a rule in shadow', () => {
     await untilText(canvas, /soc < 100/);
     await untilText(canvas, /battery|soc =/);
     expect(await canvas.textContent()).not.toContain('soc < 99');
-    await page.locator('[data-node="decide"]').click();
+    await selectNode(page, 'decide');
     await page.keyboard.press('Delete');
     await untilText(canvas, /soc < 100/);
     expect(await page.getByTestId('dirty').getAttribute('data-dirty')).toBe('false');

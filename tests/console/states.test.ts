@@ -7,7 +7,7 @@ import { signingKey } from '../../src/gateway/local-keys.ts';
 import { runCommand, serviceEnvironment, type TestService } from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
 import { chromiumPath, demoFolders, installRules, launch, startDemo, visit } from './browser.ts';
-import { confirm, saveWithWarnings, untilText } from './steps.ts';
+import { confirm, saveWithWarnings, selectNode, untilText } from './steps.ts';
 
 describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
   let service: TestService;
@@ -36,12 +36,12 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await page.route('**/assets/inspector-*.js', (route) => route.abort());
     await openRule(page, ids[0]);
     await priority(page).fill('7');
-    await page.locator('[data-node="level"]').click();
+    await selectNode(page, 'level');
     await untilText(page.getByRole('alert'), /Could not load this part of the console/);
     await untilText(page.getByTestId('dirty'), /Unsaved changes/);
     await page.unroute('**/assets/inspector-*.js');
     await page.getByRole('button', { name: 'Reload the page' }).click();
-    await page.locator('[data-node="level"]').click();
+    await selectNode(page, 'level');
     await page.getByTestId('inspector').waitFor();
     await page.getByRole('tab', { name: 'Rule' }).click();
     expect(await priority(page).inputValue()).toBe('7');
@@ -103,7 +103,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     // The file holds what is stored: the same rule, and no change.
     await untilText(page.getByTestId('dirty'), /No changes/);
     await page.getByTestId('flow-list').or(page.getByTestId('canvas')).first().waitFor();
-    await page.locator('[data-node="level"]').click();
+    await selectNode(page, 'level');
     await page.getByLabel('Note').fill('x');
     await page.getByLabel('Note').fill('');
     await page.getByRole('button', { name: 'Undo' }).click();

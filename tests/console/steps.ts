@@ -78,6 +78,16 @@ export async function saveWithWarnings(page: Page): Promise<void> {
   await confirm(page, 'Close');
 }
 
+/** Selects a node of the canvas. A click that meets a node while the page still moves would land beside it. */
+export async function selectNode(page: Page, id: string): Promise<void> {
+  const node = page.locator(`[data-node="${id}"]`);
+  const isSelected = async (): Promise<string | null> => {
+    await node.click();
+    return await node.getAttribute('data-selected');
+  };
+  await expect.poll(isSelected, { timeout: 30_000 }).toBe('true');
+}
+
 /** Until the text of the place fits; the last one that did not is told. */
 export async function untilText(place: Locator, wanted: RegExp, deadlineMs = 30_000): Promise<void> {
   await expect.poll(() => place.innerText(), { timeout: deadlineMs }).toMatch(wanted);

@@ -13,30 +13,31 @@ function boxOf({ position, measured }: Pick<CanvasNode, 'position' | 'measured'>
 }
 
 /** Shows the flow from its start on, at a readable size. */
-export function useShowFlow(): () => void {
+export function useShowFlow(): () => Promise<void> {
   const reactFlow = useReactFlow<CanvasNode>();
-  return useCallback(() => {
+  return useCallback(async () => {
     const nodes = reactFlow.getNodes();
     const pane = document.querySelector('[data-testid="canvas"]')?.getBoundingClientRect();
     if (nodes.length === 0 || pane === undefined || pane.width === 0) return;
     const start = nodes.find(({ data }) => data.node.type === 'start');
     const view = openingView(nodes.map(boxOf), start === undefined ? undefined : boxOf(start), pane);
-    void reactFlow.setViewport(view);
+    await reactFlow.setViewport(view);
   }, [reactFlow]);
 }
 
-export function CanvasControls() {
+/** Tells when the opening view is set: until then nobody should see, or point at, nodes that are about to move. */
+export function CanvasControls({ onOpened }: { readonly onOpened: () => void }) {
   const showFlow = useShowFlow();
   const areMeasured = useNodesInitialized();
   const wasShown = useRef(false);
   useEffect(() => {
     if (!areMeasured || wasShown.current) return;
     wasShown.current = true;
-    showFlow();
-  }, [areMeasured, showFlow]);
+    void showFlow().then(onOpened);
+  }, [areMeasured, showFlow, onOpened]);
   return (
     <Controls showInteractive={false} showFitView={false}>
-      <ControlButton aria-label={words.showFlow} title={words.showFlow} onClick={showFlow}>
+      <ControlButton aria-label={words.showFlow} title={words.showFlow} onClick={() => void showFlow()}>
         <FitIcon size={14} />
       </ControlButton>
     </Controls>

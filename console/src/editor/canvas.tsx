@@ -134,6 +134,8 @@ export function Canvas() {
   const { history } = useDraft();
   const { select, readOnly } = useEditor();
   const frame = useRef<HTMLDivElement>(null);
+  const [isOpened, setOpened] = useState(false);
+  const onOpened = useCallback(() => setOpened(true), []);
   const flow = drawnFlow(history.present);
   const { adding, openOnWire, onConnectEnd, close, choose } = useAdding(frame);
   const remove = useCallback(
@@ -154,7 +156,7 @@ export function Canvas() {
     onDragStop(dragged);
   };
   return (
-    <div ref={frame} className={classes['canvas']} data-testid="canvas">
+    <div ref={frame} className={classes['canvas']} data-testid="canvas" data-opened={isOpened}>
       <ReactFlow<CanvasNode, CanvasWire>
         nodes={nodes}
         edges={wires}
@@ -187,7 +189,7 @@ export function Canvas() {
         ariaLabelConfig={ariaLabels}
       >
         <Background gap={22} size={1.2} color="var(--sp-line)" />
-        <CanvasControls />
+        <CanvasControls onOpened={onOpened} />
         <FlowMap />
       </ReactFlow>
       {flow.nodes.length <= 2 && !readOnly && <div className={classes['hint']}>{words.emptyHint}</div>}

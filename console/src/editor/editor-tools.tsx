@@ -60,7 +60,7 @@ export function EditorTools({ rule, view }: { rule: StoredRule; view: 'canvas' |
     );
     const pane = document.querySelector('[data-testid="canvas"]')?.getBoundingClientRect() ?? { width: 0, height: 0 };
     store.editFlow((document_) => moveNodes(document_, layoutOf(document_, sizes, pane)));
-    requestAnimationFrame(showFlow);
+    requestAnimationFrame(() => void showFlow());
   };
   const copy = async (): Promise<void> => {
     const { text, count } = copiedText(flow, selected);
