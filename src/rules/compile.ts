@@ -94,6 +94,21 @@ interface Recall {
   readonly memoryAfter: Computed['memoryAfter'];
 }
 
+export type EvaluationStatus = 'evaluated' | 'missing-input' | 'not-finite';
+
+/** What all runs have in common that visit the same nodes, decide the same and end the same. */
+export interface Trail {
+  readonly status: EvaluationStatus;
+  readonly positions: readonly number[];
+  /** By place on the path, the branch taken. */
+  readonly taken: readonly number[];
+  readonly path: readonly string[];
+  readonly matched: string | null;
+  readonly details: Readonly<Record<string, unknown>>;
+  /** What the visited nodes declare, in order, without the node that ended the run. */
+  readonly declared: CompiledNode['declared'];
+}
+
 export interface CompiledRule {
   readonly id: number;
   readonly revision: number;
@@ -114,8 +129,8 @@ export interface CompiledRule {
   /** Indexes of every point written. */
   readonly writtenPoints: readonly number[];
   readonly frame: Frame;
-  /** The path of the last run and its ids, so that equal paths share one list. */
-  readonly lastPath: { positions: readonly number[]; ids: readonly string[] };
+  /** What the last runs had in common, so that equal ones share it in their records. */
+  readonly trails: Trail[];
 }
 
 type Advance = (frame: Frame) => void;
@@ -172,7 +187,7 @@ export function* compileSteps(source: RuleSource, topology: Topology, catalogue:
     ),
     writtenPoints: [...new Set(nodes.flatMap((node) => node.writes.map((write) => write.point.index)))],
     frame,
-    lastPath: { positions: [], ids: [] },
+    trails: [],
   };
 }
 

@@ -14,12 +14,13 @@ import type {
   CompiledRead,
   CompiledRule,
   CompiledWrite,
+  EvaluationStatus,
 } from './compile.ts';
 import type { RuleState } from './state.ts';
 
 /** What an evaluation found; reused from run to run, so read it before the next one. */
 export interface Plan {
-  status: 'evaluated' | 'missing-input' | 'not-finite';
+  status: EvaluationStatus;
   /**
    * Positions of visited nodes, in order; the first `pathLength` count. Lists are never shortened: giving their memory
    * back and taking it again would cost more than the evaluation.

@@ -162,6 +162,41 @@ describe('a run', () => {
   );
 });
 
+describe('records of runs that have their way in common', () => {
+  const ways = 12;
+  const nodes = [
+    inputNode(['d']),
+    editorNode('d', 'decision', {
+      branches: Array.from({ length: ways }, (_, index) => ({
+        name: `b${index}`,
+        when: `1 / (x - ${index}) > 1.5 && x - ${index} > 0`,
+      })),
+      wires: {
+        ...Object.fromEntries(Array.from({ length: ways }, (_, index) => [`b${index}`, ['up']])),
+        else: ['end'],
+      },
+    }),
+    action('up', [write('y')]),
+  ];
+
+  // A whole number ends the run on a value that is not finite, at a branch that depends on it; NaN is missing.
+  test('a rule with more ways than are kept records each run as a rule that never ran before', () => {
+    const x = fc.oneof(
+      fc.integer({ min: 0, max: ways }),
+      fc.integer({ min: 0, max: ways }).map((at) => at + 0.5),
+    );
+    fc.assert(
+      fc.property(fc.array(fc.oneof(x, fc.constant(Number.NaN)), { minLength: 1, maxLength: 60 }), (values) => {
+        const rule = compiled(nodes);
+        for (const value of values) {
+          const snapshot = testSnapshot([value, 1, 2]);
+          expect(bench().run(rule, snapshot)).toEqual(bench().run(compiled(nodes), snapshot));
+        }
+      }),
+    );
+  });
+});
+
 describe('[rules §7.3] range, step and register of a write', () => {
   const free = { min: undefined, max: undefined, step: undefined, register: undefined };
   const whole = { scale: 0.1, offset: 0, whole: true, low: 0, high: 65_535 };

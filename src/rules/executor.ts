@@ -11,7 +11,7 @@ import type { Arbiter } from './arbiter.ts';
 import type { CompiledRule } from './compile.ts';
 import { evaluateRule, type Plan } from './evaluate.ts';
 import type { ActionReason, ActionRecord, ExecutionRecord, Outcome, RunError, RunTrigger } from './record.ts';
-import { errorOf, matchedCondition, nodeDetails, pathIds, variableValues } from './run-record.ts';
+import { errorOf, trailOf, variableValues } from './run-record.ts';
 import type { RuleState } from './state.ts';
 import { settled } from './step.ts';
 
@@ -70,6 +70,7 @@ export function executeRule(
   run: RunContext,
 ): ExecutionRecord {
   const { actions, error, outcome } = runRule(rule, snapshot, state, arbiter, port, plan, run.isShadow);
+  const trail = trailOf(rule, plan);
   return {
     execution_id: run.executionId,
     rule_id: rule.id,
@@ -82,10 +83,10 @@ export function executeRule(
     success: outcome === 'acted' || outcome === 'no_action',
     error,
     actions_executed: actions,
-    execution_path: pathIds(rule, plan),
-    matched_condition: matchedCondition(rule, plan),
-    variable_values: variableValues(rule, plan),
-    node_details: nodeDetails(rule, plan),
+    execution_path: trail.path,
+    matched_condition: trail.matched,
+    variable_values: variableValues(rule, plan, trail),
+    node_details: trail.details,
     correlation_id: run.correlationId,
   };
 }
@@ -133,12 +134,17 @@ function dispatch(
     return verdict.reason === 'overridden' ? { ...refusal, overridden_by: verdict.by } : refusal;
   }
   const permitted = arbiter.permitted(point, meant);
-  const { generation } = snapshot;
-  const command = { pointIndex: point.index, value: permitted.value, priority: rule.priority, generation };
-  const answer = port.submit({ ...command, asked: value, by: { kind: 'rule', id: String(rule.id) } });
+  const answer = port.submit({
+    pointIndex: point.index,
+    value: permitted.value,
+    priority: rule.priority,
+    generation: snapshot.generation,
+    asked: value,
+    by: { kind: 'rule', id: String(rule.id) },
+  });
   if (answer !== 'accepted') return refused(nodeId, point, value, answer);
   arbiter.claim(point, rule.id, rule.priority, permitted);
-  return {
+  const accepted = {
     node_id: nodeId,
     instance: point.instance,
     point_type: point.point_type,
@@ -146,8 +152,10 @@ function dispatch(
     value,
     written: permitted.value,
     success: true,
-    ...(permitted.limitedBy === null ? {} : { reason: 'limited', limited_by: permitted.limitedBy.id }),
   };
+  return permitted.limitedBy === null
+    ? accepted
+    : { ...accepted, reason: 'limited', limited_by: permitted.limitedBy.id };
 }
 
 function refused(nodeId: string, point: PointFacts, value: number | null, reason: ActionReason): ActionRecord {

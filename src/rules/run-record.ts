@@ -1,9 +1,9 @@
 /**
  * What the record of a run says beside its actions [rules §7.4]: path, condition, values, details and error,
- * read from the plan right after the evaluation. Paths and details of one and the same outcome are one frozen object,
- * shared by all records that carry it: records are read, never changed.
+ * read from the plan right after the evaluation. What runs along the same nodes have in common is one frozen object, shared
+ * by all their records: records are read, never changed.
  */
-import type { CompiledNode, CompiledRule } from './compile.ts';
+import type { CompiledNode, CompiledRule, Trail } from './compile.ts';
 import type { Plan } from './evaluate.ts';
 import type { RunError } from './record.ts';
 
@@ -23,26 +23,55 @@ export function errorOf(rule: CompiledRule, plan: Plan, failedActions: number): 
   return { code: 'action-failed', message: `${failedActions} of ${plan.writeCount} actions failed` };
 }
 
-/** Ids of the visited nodes, in order. */
-export function pathIds(rule: CompiledRule, plan: Plan): readonly string[] {
-  const { lastPath } = rule;
-  if (isSamePath(lastPath.positions, plan)) return lastPath.ids;
-  lastPath.positions = plan.path.slice(0, plan.pathLength);
-  lastPath.ids = Object.freeze(lastPath.positions.map((_, index) => nodeAt(rule, plan, index).id));
-  return lastPath.ids;
+/** How many trails of a rule are kept; a rule with more of them makes the oldest anew. */
+const trailsKept = 8;
+
+/** The trail of the plan: one object for all equal ones, as long as it is kept. */
+export function trailOf(rule: CompiledRule, plan: Plan): Trail {
+  const { trails } = rule;
+  for (let index = trails.length - 1; index >= 0; index--) {
+    const trail = trails[index];
+    if (trail !== undefined && isAlong(trail, plan)) return trail;
+  }
+  const trail = newTrail(rule, plan);
+  if (trails.length === trailsKept) trails.shift();
+  trails.push(trail);
+  return trail;
 }
 
-function isSamePath(positions: readonly number[], plan: Plan): boolean {
-  if (positions.length !== plan.pathLength) return false;
-  for (let index = 0; index < positions.length; index++) if (positions[index] !== plan.path[index]) return false;
+function isAlong({ status, positions, taken }: Trail, plan: Plan): boolean {
+  if (status !== plan.status || positions.length !== plan.pathLength) return false;
+  for (let index = 0; index < positions.length; index++) {
+    if (positions[index] !== plan.path[index] || taken[index] !== takenAt(plan, index)) return false;
+  }
   return true;
 }
 
+function newTrail(rule: CompiledRule, plan: Plan): Trail {
+  const positions = plan.path.slice(0, plan.pathLength);
+  const nodes = positions.map((_, index) => nodeAt(rule, plan, index));
+  const decided = nodes.flatMap((node, index) => (node.branches.length === 0 ? [] : [{ node, index }]));
+  return {
+    status: plan.status,
+    positions,
+    taken: positions.map((_, index) => takenAt(plan, index)),
+    path: Object.freeze(nodes.map(({ id }) => id)),
+    matched: matchedCondition(decided, plan),
+    details: Object.freeze(
+      Object.fromEntries(decided.map(({ node, index }) => [node.id, detailsOf(node, plan, index)])),
+    ),
+    declared: nodes.filter((_, index) => !endedAt(plan, index)).flatMap(({ declared }) => declared),
+  };
+}
+
+interface Decided {
+  readonly node: CompiledNode;
+  readonly index: number;
+}
+
 /** Name of the last branch taken; `else` only where it is wired. */
-export function matchedCondition(rule: CompiledRule, plan: Plan): string | null {
-  for (let index = plan.pathLength - 1; index >= 0; index--) {
-    const node = nodeAt(rule, plan, index);
-    if (node.branches.length === 0) continue;
+function matchedCondition(decided: readonly Decided[], plan: Plan): string | null {
+  for (const { node, index } of decided.toReversed()) {
     const branch = node.branches[takenAt(plan, index)];
     if (branch !== undefined) return branch.name;
     if (node.next.length > 0 && !endedAt(plan, index)) return 'else';
@@ -50,22 +79,26 @@ export function matchedCondition(rule: CompiledRule, plan: Plan): string | null 
   return null;
 }
 
+/** Of a visited switch: its branches with their results (null where not tried) and the output taken. */
+function detailsOf(node: CompiledNode, plan: Plan, index: number): unknown {
+  if (endedAt(plan, index)) return Object.freeze({ type: node.type, ended: plan.status });
+  return node.details[takenAt(plan, index) + 1];
+}
+
 /** The values that the run saw, by name; a name declared again shows the later value. */
-export function variableValues(rule: CompiledRule, plan: Plan): Record<string, number | null> {
+export function variableValues(
+  rule: CompiledRule,
+  plan: Plan,
+  trail = trailOf(rule, plan),
+): Record<string, number | null> {
   const values: Record<string, number | null> = {};
   const { slots } = rule.frame;
-  for (let index = 0; index < plan.pathLength; index++) {
-    const node = nodeAt(rule, plan, index);
-    if (plan.status !== 'evaluated' && endedAt(plan, index)) {
-      endedValues(node, slots, plan, values);
-      break;
-    }
-    const { declared } = node;
-    for (let position = 0; position < declared.length; position++) {
-      const declaration = declared[position];
-      if (declaration !== undefined) values[declaration.name] = slots[declaration.slot] ?? null;
-    }
+  const { declared } = trail;
+  for (let index = 0; index < declared.length; index++) {
+    const declaration = declared[index];
+    if (declaration !== undefined) values[declaration.name] = slots[declaration.slot] ?? null;
   }
+  if (plan.status !== 'evaluated') endedValues(nodeAt(rule, plan, plan.pathLength - 1), slots, plan, values);
   return values;
 }
 
@@ -74,18 +107,6 @@ function endedValues(node: CompiledNode, slots: Float64Array, plan: Plan, values
   const isMissing = plan.status === 'missing-input';
   for (const { name, slot } of isMissing ? node.reads : node.declared)
     values[name] = isMissing && plan.missing.includes(name) ? null : finiteOrNull(slots[slot]);
-}
-
-/** By visited switch: its branches with their results (null where not tried) and the output taken. */
-export function nodeDetails(rule: CompiledRule, plan: Plan): Record<string, unknown> {
-  const details: Record<string, unknown> = {};
-  for (let index = 0; index < plan.pathLength; index++) {
-    const node = nodeAt(rule, plan, index);
-    if (node.branches.length === 0) continue;
-    if (endedAt(plan, index)) details[node.id] = { type: node.type, ended: plan.status };
-    else details[node.id] = node.details[takenAt(plan, index) + 1];
-  }
-  return details;
 }
 
 /** What the visited node decided; null for one that decides nothing, and for the one at which the run ended. */
@@ -99,9 +120,9 @@ export function outputOf(
   return { nodeId: node.id, output: node.branches[takenAt(plan, index)]?.name ?? 'else' };
 }
 
-/** The branch taken at a visited switch; -1 for `else`. */
+/** The branch taken at a visited switch; -1 for `else`, and where nothing was decided. */
 function takenAt(plan: Plan, index: number): number {
-  return plan.taken[plan.path[index] ?? -1] ?? -1;
+  return endedAt(plan, index) ? -1 : (plan.taken[plan.path[index] ?? -1] ?? -1);
 }
 
 /** True for the node at which the run ended early. */

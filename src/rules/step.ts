@@ -11,31 +11,38 @@ type Bounds = Pick<PointFacts, 'min' | 'max'>;
 export function settled(value: number, point: Pick<PointFacts, 'min' | 'max' | 'step' | 'register'>): number | null {
   if (!withinPoint(value, point)) return null;
   const clamped = Math.min(Math.max(value, point.min ?? value), point.max ?? value);
-  const stepped = point.step === undefined ? clamped : nearestInside(multiples(clamped, point.step), point);
+  const stepped = point.step === undefined ? clamped : nearestMultiple(clamped, point.step, point);
   if (stepped === null || point.register === undefined) return stepped;
   return nearestInside(registerValues(stepped, point.register), point);
 }
 
 /** Whether a value lies in the point's range, before it is rounded. */
 export function withinPoint(value: number, { min, max }: Bounds): boolean {
-  const slack = (bound: number): number => relativeTolerance * Math.abs(bound);
-  if (min !== undefined && value < min - slack(min)) return false;
-  return max === undefined || value <= max + slack(max);
+  if (min !== undefined && value < min - relativeTolerance * Math.abs(min)) return false;
+  return max === undefined || value <= max + relativeTolerance * Math.abs(max);
+}
+
+/** The nearest multiple of `step` in the range, half away from zero, or else a neighbour of it; null when none lies there. */
+function nearestMultiple(value: number, step: number, bounds: Bounds): number | null {
+  const count = countOf(value, step);
+  const nearest = multipleOf(count, step);
+  if (isInside(nearest, bounds)) return withoutSign(nearest);
+  return nearestInside([multipleOf(count - 1, step), multipleOf(count + 1, step)], bounds);
 }
 
 /** The first of the values, nearest first, that lies in the range; null when none does. */
-function nearestInside(values: readonly number[], { min, max }: Bounds): number | null {
-  const inside = values.find(
-    (value) => Number.isFinite(value) && (min === undefined || value >= min) && (max === undefined || value <= max),
-  );
-  // -0 would be written as such, and a register has no use for it.
-  return inside === undefined ? null : inside === 0 ? 0 : inside;
+function nearestInside(values: readonly number[], bounds: Bounds): number | null {
+  const inside = values.find((value) => isInside(value, bounds));
+  return inside === undefined ? null : withoutSign(inside);
 }
 
-/** The nearest multiple of `step`, half away from zero, then its neighbours on either side. */
-function multiples(value: number, step: number): readonly number[] {
-  const count = countOf(value, step);
-  return [count, count - 1, count + 1].map((each) => multipleOf(each, step));
+function isInside(value: number, { min, max }: Bounds): boolean {
+  return Number.isFinite(value) && (min === undefined || value >= min) && (max === undefined || value <= max);
+}
+
+/** -0 would be written as such, and a register has no use for it. */
+function withoutSign(value: number): number {
+  return value === 0 ? 0 : value;
 }
 
 /**

@@ -7,7 +7,7 @@ import type { CompiledRule } from '../compile.ts';
 import type { Plan } from '../evaluate.ts';
 import type { RuleRun } from '../executor.ts';
 import type { ActionRecord, ExecutionRecord } from '../record.ts';
-import { pathIds, variableValues } from '../run-record.ts';
+import { trailOf, variableValues } from '../run-record.ts';
 
 /** The part of an execution record that is compared. */
 export type RecordedRun = Pick<
@@ -111,7 +111,7 @@ export class AgreementCheck {
   }
 
   #compare(recorded: RecordedRun, run: RuleRun, plan: Plan): void {
-    const path = pathIds(this.#rule, plan);
+    const { path } = trailOf(this.#rule, plan);
     const pairs = [
       ['outcome', recorded.outcome, run.outcome],
       ['path', recorded.execution_path, path],

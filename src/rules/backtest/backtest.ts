@@ -6,7 +6,7 @@
 import { timeLabel } from '../../base/timestamp.ts';
 import type { SiteCatalogue } from '../../site/catalogue.ts';
 import type { CompiledRule } from '../compile.ts';
-import { pathIds } from '../run-record.ts';
+import { trailOf } from '../run-record.ts';
 import type { Agreement, RecordedRun } from './agreement.ts';
 import { CheckedRun } from './checked-run.ts';
 import { PointCoverage, pointName } from './coverage.ts';
@@ -209,7 +209,7 @@ export function noteDoing(
   rule: CompiledRule,
   ...[atMs, run, plan]: Parameters<SimulationParts['onRun']>
 ): void {
-  const path = pathIds(rule, plan);
+  const { path } = trailOf(rule, plan);
   const last = list.at(-1);
   const isSame =
     last?.path === path &&
