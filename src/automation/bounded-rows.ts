@@ -1,4 +1,5 @@
 /** Rows that wait to be stored, bounded in number and in bytes: beyond either the oldest is dropped and counted. */
+import { Fifo } from '../base/fifo.ts';
 import type { RunRow } from './run-blocks.ts';
 
 export interface RowLimits {
@@ -8,7 +9,7 @@ export interface RowLimits {
 
 export class BoundedRows {
   readonly #limits: RowLimits;
-  #rows: RunRow[] = [];
+  readonly #rows = new Fifo<RunRow>();
   #bytes = 0;
   #dropped = 0;
   #taken = 0;
@@ -28,12 +29,12 @@ export class BoundedRows {
 
   /** The oldest, at most so many; they stay. */
   head(count: number): readonly RunRow[] {
-    return this.#rows.slice(0, count);
+    return this.#rows.head(count);
   }
 
   /** Takes the oldest away. */
   remove(count: number): readonly RunRow[] {
-    const gone = this.#rows.splice(0, count);
+    const gone = this.#rows.take(count);
     for (const row of gone) this.#bytes -= row.record.length;
     this.#taken += gone.length;
     return gone;

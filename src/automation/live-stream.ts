@@ -12,6 +12,7 @@ import {
 } from '../api/live-stream.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import { Fifo } from '../base/fifo.ts';
 import type { Log } from '../base/log.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import type { AutomationLimits } from './limits.ts';
@@ -63,7 +64,7 @@ const timerMaxMs = 2_000_000_000;
 interface Client {
   readonly socket: StreamSocket;
   readonly channels: Set<number>;
-  readonly waiting: ExecutionRecord[];
+  readonly waiting: Fifo<ExecutionRecord>;
   readonly unfollow: { point: () => void; alarm: () => void };
   state: 'new' | 'checking' | 'open' | 'closed';
   missed: number;
@@ -113,14 +114,14 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
       say(client, { type: 'rule_execution', data: record });
       sent++;
     }
-    client.waiting.splice(0, sent);
+    client.waiting.take(sent);
     if (client.waiting.length > 0 || client.missed > 0) client.retry = clock.after(retryMs, () => drain(client));
   };
 
   /** The oldest record gives way to the newest: a reader that catches up sees the present. */
   const enqueue = (client: Client, record: ExecutionRecord): void => {
     if (client.waiting.length >= limits.stream_buffer) {
-      client.waiting.shift();
+      client.waiting.take(1);
       client.missed++;
     }
     client.waiting.push(record);
@@ -228,7 +229,7 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
       const client: Client = {
         socket,
         channels: new Set(),
-        waiting: [],
+        waiting: new Fifo(),
         unfollow: { point: () => undefined, alarm: () => undefined },
         state: 'new',
         missed: 0,

@@ -3,6 +3,7 @@
  * full, or somebody asks for them. Bounded in number and bytes: from half of either on nothing waits for more, and beyond it the
  * oldest is dropped and counted.
  */
+import { Fifo } from '../base/fifo.ts';
 import type { RowLimits } from './bounded-rows.ts';
 import { blockRunsMaximum, type RunRow } from './run-blocks.ts';
 
@@ -15,7 +16,7 @@ interface Numbered {
 }
 
 interface Bundle {
-  readonly rows: Numbered[];
+  readonly rows: Fifo<Numbered>;
   readonly ruleId: number;
   readonly sinceMs: number;
   /** Waits for nothing any more. */
@@ -67,13 +68,13 @@ export class WaitingRuns {
   holds(ruleId: number, number: number): boolean {
     const isMeant = (each: Numbered): boolean => each.row.rule_id === ruleId && each.number <= number;
     if (this.#storing.some(isMeant)) return true;
-    return [...this.#bundles.values()].some((bundle) => bundle.ruleId === ruleId && bundle.rows.some(isMeant));
+    return [...this.#bundles.values()].some((bundle) => bundle.ruleId === ruleId && [...bundle.rows].some(isMeant));
   }
 
   /** All runs up to this number are stored or dropped. */
   get settled(): number {
     let least = this.#last + 1;
-    for (const { rows } of this.#bundles.values()) least = Math.min(least, rows[0]?.number ?? least);
+    for (const { rows } of this.#bundles.values()) least = Math.min(least, rows.first?.number ?? least);
     for (const { number } of this.#storing) least = Math.min(least, number);
     return least - 1;
   }
@@ -92,7 +93,7 @@ export class WaitingRuns {
     for (const [key, bundle] of this.#bundles) {
       if (taken.length >= count) break;
       if (!this.#isCrowded() && !this.#isDue(bundle, nowMs)) continue;
-      const rows = bundle.rows.splice(0, count - taken.length);
+      const rows = bundle.rows.take(count - taken.length);
       if (bundle.rows.length === 0) this.#bundles.delete(key);
       this.#waiting -= rows.length;
       for (const each of rows) taken.push(each);
@@ -120,7 +121,7 @@ export class WaitingRuns {
   }
 
   #removeAll(): readonly Numbered[] {
-    const all = [...this.#storing, ...[...this.#bundles.values()].flatMap(({ rows }) => rows)];
+    const all = [...this.#storing, ...[...this.#bundles.values()].flatMap(({ rows }) => [...rows])];
     this.#bundles.clear();
     this.#storing = [];
     this.#waiting = 0;
@@ -132,8 +133,9 @@ export class WaitingRuns {
     const { rule_id: ruleId, unchanged, record } = each.row;
     const key = `${ruleId} ${unchanged}`;
     const bundle = this.#bundles.get(key);
-    if (bundle === undefined) this.#bundles.set(key, { rows: [each], ruleId, sinceMs, isAsked: false });
-    else bundle.rows.push(each);
+    const { rows } = bundle ?? { rows: new Fifo<Numbered>() };
+    rows.push(each);
+    if (bundle === undefined) this.#bundles.set(key, { rows, ruleId, sinceMs, isAsked: false });
     this.#waiting++;
     this.#bytes += record.length;
   }
@@ -151,7 +153,7 @@ export class WaitingRuns {
     const [first] = this.#bundles;
     if (first === undefined) return;
     const [key, bundle] = first;
-    const gone = bundle.rows.shift();
+    const [gone] = bundle.rows.take(1);
     if (bundle.rows.length === 0) this.#bundles.delete(key);
     if (gone === undefined) return;
     this.#waiting--;
