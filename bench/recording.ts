@@ -16,7 +16,9 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 async function measure(count: number, intervalMs: number): Promise<void> {
   const trigger = { type: 'interval', interval_ms: intervalMs };
-  const list = Array.from({ length: count }, (_, index) => benchRule(index + 1, (index % 100) + 1, 'x < 0', trigger));
+  const list = Array.from({ length: count }, (_, index) =>
+    benchRule(index + 1, { measurement: (index % 100) + 1, action: (index % 100) + 1 }, 'x < 0', trigger),
+  );
   const engine = await startBenchEngine(100, list);
   const table = createLiveTableWriter(
     engine.memory,

@@ -1,5 +1,6 @@
 /** The due decision of a tick with 10 000 enabled rules of one second, against its limit of 10 ms (p99). */
-import { createScheduler, type ScheduledRule } from '../src/rules/scheduler.ts';
+import type { ScheduledRule } from '../src/rules/scheduled-rule.ts';
+import { createScheduler } from '../src/rules/scheduler.ts';
 import { createSnapshot } from '../src/site/snapshot.ts';
 import { sizes } from './fixture/sizes.ts';
 

@@ -6,7 +6,7 @@ import { atOnce, type Steps } from '../base/turns.ts';
 import { type CompiledRule, compileSteps } from '../rules/compile.ts';
 import { storedFlowLimits } from '../rules/limits.ts';
 import { parseTopologySteps } from '../rules/parse.ts';
-import type { ScheduledRule } from '../rules/scheduler.ts';
+import type { ScheduledRule } from '../rules/scheduled-rule.ts';
 import { emptyTopologyText } from '../rules/serialise.ts';
 import { type Trigger, triggerKind } from '../rules/trigger/index.ts';
 import { effectiveTrigger, parseTrigger } from '../rules/trigger/parse.ts';

@@ -5,7 +5,8 @@
 import { timeLabel } from '../base/timestamp.ts';
 import type { CompiledRule } from '../rules/compile.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
-import type { RuleExplanation, Scheduler } from '../rules/scheduler.ts';
+import type { RuleExplanation } from '../rules/scheduled-rule.ts';
+import type { Scheduler } from '../rules/scheduler.ts';
 import {
   carryRuleState,
   createRuleState,

@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { testSnapshot } from '../testing/site-builder.ts';
-import { createScheduler, type ScheduledRule } from './scheduler.ts';
+import type { ScheduledRule } from './scheduled-rule.ts';
+import { createScheduler } from './scheduler.ts';
 import type { Trigger } from './trigger/index.ts';
 import type { OnChangeTrigger } from './trigger/on-change.ts';
 
@@ -85,6 +86,7 @@ const value = fc.oneof(fc.constant(null), fc.constantFrom(0, -0, 1, 2, 5, 10, 10
 const step = fc.record({
   point: fc.integer({ min: 0, max: 2 }),
   value,
+  silent: fc.boolean(),
   waitMs: fc.constantFrom(0, 10, 100, 250, 1000, hourMs),
   acted: fc.boolean(),
   manual: fc.option(fc.nat({ max: 3 }), { freq: 4 }),
@@ -152,7 +154,7 @@ describe('[rules §6.1] the event path and the tick path give the same decisions
           const values: (number | null)[] = [null, null, null];
           let modelMs = 0;
           let wallMs = 1_700_000_000_000;
-          for (const { point, value: written, waitMs, acted, manual, wallJumpMs, then } of steps) {
+          for (const { point, value: written, silent, waitMs, acted, manual, wallJumpMs, then } of steps) {
             // A process that is down measures its absence by the wall clock, which is right meanwhile.
             if (then === 'restart') for (const each of both) each.restart(modelMs, wallMs, waitMs);
             modelMs += waitMs;
@@ -167,7 +169,9 @@ describe('[rules §6.1] the event path and the tick path give the same decisions
               each.ran(values, modelMs, how);
             };
 
-            byEvent.scheduler.observe(point, written ?? Number.NaN, written !== null, nowMs);
+            // A value that becomes too old makes no event: the next tick finds that it is gone.
+            const isSilent = silent && written === null && waitMs > 0;
+            if (!isSilent) byEvent.scheduler.observe(point, written ?? Number.NaN, written !== null, nowMs);
             // Gates open with time too: the fallback tick comes between events, as in the engine.
             const events = [
               ...byEvent.scheduler.due(snapshot, 'event'),

@@ -1,33 +1,16 @@
 /**
  * The scheduler [rules §6], [rules §3]: data and now in, due rules out. All times are monotonic
- * milliseconds. A tick judges every rule on the snapshot; an event judges only the rules whose points changed; both
- * by the same functions, so that the two paths decide alike.
+ * milliseconds. An event judges the rules whose points changed; a tick judges also those that time may make due and those of
+ * points that look different on the snapshot; both by the same functions, so that the two paths decide alike.
  */
 import type { PointRef } from '../site/catalogue.ts';
 import { type Snapshot, usable } from '../site/snapshot.ts';
 import type { RunTrigger } from './record.ts';
-import { bandOf, type ChangeMemory, isChange, type ValueDeadband } from './trigger/change.ts';
+import { type RuleExplanation, type RuleMemory, type ScheduledRule, whyNotDue } from './scheduled-rule.ts';
+import { type ChangeMemory, isChange } from './trigger/change.ts';
 import { type Trigger, triggerKind } from './trigger/index.ts';
 import type { TriggerKind } from './trigger/kind.ts';
-
-interface SubscribedPoint {
-  readonly index: number;
-  readonly maxAgeMs: number;
-  readonly ref: PointRef;
-}
-
-export interface ScheduledRule {
-  readonly id: number;
-  readonly priority: number;
-  readonly enabled: boolean;
-  readonly runnable: boolean;
-  readonly cooldown_ms: number;
-  readonly trigger: Trigger;
-  /** Canonical text of the trigger: state is carried over while it stays the same. */
-  readonly triggerText: string;
-  /** The trigger's points, in its order; empty for an interval. */
-  readonly points: readonly SubscribedPoint[];
-}
+import { type SubscribedPoint, WatchedPoints } from './watched-points.ts';
 
 export interface DueRule {
   readonly ruleId: number;
@@ -50,21 +33,6 @@ interface FinishedRun {
 export interface SchedulerLimits {
   /** An on-change rule runs at most once in this time; a change in between is kept [rules §3.2]. */
   readonly event_min_interval_ms: number;
-}
-
-export interface RuleExplanation {
-  readonly state: 'waiting' | 'cooldown' | 'disabled' | 'not-runnable';
-  readonly reasons: readonly { readonly code: string }[];
-  readonly next_due_at_ms: number | null;
-  readonly cooldown_until_ms: number | null;
-  readonly points: readonly {
-    readonly ref: PointRef;
-    readonly last_value: number | null;
-    readonly current_value: number | null;
-    readonly distance: number | null;
-    readonly threshold: number | null;
-    readonly gap: boolean;
-  }[];
 }
 
 export interface Scheduler {
@@ -101,153 +69,192 @@ interface StoredSchedule {
 
 const never = Number.NEGATIVE_INFINITY;
 
-/** What is remembered of one rule between runs. */
-interface Memory {
-  lastScheduledMs: number;
-  lastTriggerMs: number;
-  lastActedMs: number;
-  readonly points: ChangeMemory[];
-}
-
 interface Entry {
   readonly rule: ScheduledRule;
   readonly kind: TriggerKind<Trigger>;
-  readonly memory: Memory;
+  readonly memory: RuleMemory;
   /** Place in the order of evaluation. */
   rank: number;
   /** Position of the point whose change event asks for a run; -1 for none. Holds until the next judgement. */
   changed: number;
+  /** An event asks for a judgement, now or at the next tick. */
   touched: boolean;
 }
 
-export function createScheduler({ event_min_interval_ms: eventMinMs }: SchedulerLimits): Scheduler {
-  const entries = new Map<number, Entry>();
-  let order: readonly Entry[] = [];
-  const subscribers: Subscribers = new Map();
-  let touched: Entry[] = [];
-  let heldUntilMs = Number.POSITIVE_INFINITY;
+export function createScheduler(limits: SchedulerLimits): Scheduler {
+  return new RuleScheduler(limits);
+}
 
-  const entryOf = (ruleId: number): Entry => {
-    const entry = entries.get(ruleId);
+class RuleScheduler implements Scheduler {
+  readonly #eventMinMs: number;
+  readonly #entries = new Map<number, Entry>();
+  #order: readonly Entry[] = [];
+  /** Those that time alone may make due: each tick judges all of them. */
+  #timed: readonly Entry[] = [];
+  readonly #watched = new WatchedPoints<Entry>();
+  #touched: Entry[] = [];
+  /** Those that the next tick judges again, whether their points show something new or not. */
+  readonly #waiting = new Set<Entry>();
+  #heldUntilMs = Number.POSITIVE_INFINITY;
+
+  constructor({ event_min_interval_ms }: SchedulerLimits) {
+    this.#eventMinMs = event_min_interval_ms;
+  }
+
+  change(rules: readonly ScheduledRule[], removed: readonly number[]): void {
+    const entries = this.#entries;
+    const renewed = rules.map((rule) => fresh(rule, entries.get(rule.id)));
+    const named = [...removed, ...rules.map(({ id }) => id)];
+    const gone = new Set(named.flatMap((id) => entries.get(id) ?? []));
+    this.#watched.remove(gone);
+    for (const id of removed) entries.delete(id);
+    for (const entry of renewed) {
+      entries.set(entry.rule.id, entry);
+      this.#watched.add(entry);
+    }
+    this.#order = merged(
+      this.#order.filter((entry) => !gone.has(entry)),
+      renewed.toSorted(byRank),
+    );
+    this.#order.forEach((entry, rank) => {
+      entry.rank = rank;
+    });
+    this.#timed = this.#order.filter(({ kind }) => !kind.onEvents);
+    this.#touched = [...this.#touched.filter((entry) => !gone.has(entry)), ...renewed.filter(({ touched }) => touched)];
+    for (const entry of gone) this.#waiting.delete(entry);
+    for (const entry of renewed) this.#wait(entry);
+  }
+
+  observe(pointIndex: number, value: number, isUsable: boolean): void {
+    const seen = isUsable ? value : Number.NaN;
+    this.#watched.observe(pointIndex, seen, (entry, position) => {
+      note(entry, position, seen);
+      this.#touch(entry);
+    });
+  }
+
+  due(snapshot: Snapshot, mode: 'tick' | 'event', nowMs = snapshot.monotonicMs): DueRule[] {
+    const judged = mode === 'tick' ? this.#judgedAtTick(snapshot) : this.#touched.sort(byPlace);
+    const due: DueRule[] = [];
+    const held: Entry[] = [];
+    this.#heldUntilMs = Number.POSITIVE_INFINITY;
+    for (const entry of judged) {
+      const isNow = isDue(entry, snapshot, nowMs, mode);
+      // A change that meets a closed gate, and one whose run may never come.
+      if (entry.changed !== -1) this.#wait(entry);
+      const freeMs = entry.memory.lastTriggerMs + this.#eventMinMs;
+      if (!isNow) forgetChange(entry);
+      else if (entry.kind.onEvents && freeMs > nowMs) {
+        this.#heldUntilMs = Math.min(this.#heldUntilMs, freeMs);
+        held.push(entry);
+      } else {
+        due.push({ ruleId: entry.rule.id, trigger: runTrigger(entry), dueAtMs: nowMs });
+        entry.changed = -1;
+      }
+    }
+    for (const entry of this.#touched) entry.touched = false;
+    for (const entry of held) entry.touched = true;
+    this.#touched = held;
+    return due;
+  }
+
+  heldUntilMs(): number | undefined {
+    return this.#heldUntilMs === Number.POSITIVE_INFINITY ? undefined : this.#heldUntilMs;
+  }
+
+  finished(ruleId: number, run: FinishedRun): void {
+    const entry = this.#entries.get(ruleId);
+    // The rule was removed while it ran; nothing is left to remember.
+    if (entry === undefined) return;
+    const { memory, rule } = entry;
+    if (run.scheduled) {
+      memory.lastScheduledMs = run.dueAtMs;
+      memory.lastTriggerMs = run.dueAtMs;
+    }
+    if (run.acted) memory.lastActedMs = run.endedMs;
+    rule.points.forEach((point, position) => consume(memory.points[position], point, run.snapshot));
+    entry.changed = -1;
+    this.#waiting.delete(entry);
+  }
+
+  explain(ruleId: number, snapshot: Snapshot): RuleExplanation {
+    return whyNotDue(this.#entryOf(ruleId), snapshot);
+  }
+
+  exportState(ruleId: number, nowMs: number, wallMs: number): StoredSchedule | null {
+    const entry = this.#entries.get(ruleId);
+    if (entry === undefined) return null;
+    const label = (ms: number): number | null => (ms === never ? null : wallMs - (nowMs - ms));
+    const { memory, rule } = entry;
+    return {
+      last_scheduled: label(memory.lastScheduledMs),
+      last_trigger: label(memory.lastTriggerMs),
+      last_acted: label(memory.lastActedMs),
+      points: rule.points.map((point, position) => {
+        const { last = Number.NaN, gap = false } = memory.points[position] ?? {};
+        return { key: keyOf(point.ref), last: finiteOrNull(last), gap };
+      }),
+    };
+  }
+
+  urgentState(ruleId: number, flushMs: number): string {
+    const entry = this.#entries.get(ruleId);
+    if (entry === undefined) return '';
+    const { memory, rule, kind } = entry;
+    const parts: (number | string)[] = [rule.cooldown_ms > 0 ? memory.lastActedMs : ''];
+    if (kind.gateMs(rule.trigger) > flushMs) parts.push(memory.lastTriggerMs);
+    for (const { last, gap } of memory.points) parts.push(last, gap ? 'gap' : '');
+    return parts.join(' ');
+  }
+
+  restoreState(ruleId: number, stored: unknown, sameTrigger: boolean, nowMs: number, wallMs: number): void {
+    const entry = this.#entryOf(ruleId);
+    const { memory, rule } = entry;
+    if (!isStoredSchedule(stored)) return;
+    this.#wait(entry);
+    const moment = (label: number | null): number => (label === null ? never : nowMs - Math.max(0, wallMs - label));
+    memory.lastActedMs = moment(stored.last_acted);
+    if (!sameTrigger) return;
+    memory.lastScheduledMs = moment(stored.last_scheduled);
+    memory.lastTriggerMs = moment(stored.last_trigger);
+    const byKey = new Map(stored.points.map((point) => [point.key, point]));
+    rule.points.forEach((point, position) => {
+      const known = byKey.get(keyOf(point.ref));
+      const own = memory.points[position];
+      if (known === undefined || own === undefined) return;
+      own.last = known.last ?? Number.NaN;
+      own.gap = known.gap;
+    });
+  }
+
+  #entryOf(ruleId: number): Entry {
+    const entry = this.#entries.get(ruleId);
     if (entry === undefined) throw new Error(`rule ${ruleId} is not scheduled`);
     return entry;
+  }
+
+  /** The next judgement looks at it. */
+  readonly #touch = (entry: Entry): void => {
+    if (entry.touched) return;
+    entry.touched = true;
+    this.#touched.push(entry);
   };
 
-  return {
-    change(rules, removed) {
-      const renewed = rules.map((rule) => fresh(rule, entries.get(rule.id)));
-      const named = [...removed, ...rules.map(({ id }) => id)];
-      const gone = new Set(named.flatMap((id) => entries.get(id) ?? []));
-      unsubscribe(subscribers, gone);
-      for (const id of removed) entries.delete(id);
-      for (const entry of renewed) {
-        entries.set(entry.rule.id, entry);
-        subscribe(subscribers, entry);
-      }
-      order = merged(
-        order.filter((entry) => !gone.has(entry)),
-        renewed.toSorted(byRank),
-      );
-      order.forEach((entry, rank) => {
-        entry.rank = rank;
-      });
-      touched = [...touched.filter((entry) => !gone.has(entry)), ...renewed.filter((entry) => entry.touched)];
-    },
+  #wait(entry: Entry): void {
+    if (entry.kind.onEvents) this.#waiting.add(entry);
+  }
 
-    observe(pointIndex, value, isUsable) {
-      for (const { entry, position } of subscribers.get(pointIndex) ?? []) {
-        note(entry, position, isUsable ? value : Number.NaN);
-        if (!entry.touched) {
-          entry.touched = true;
-          touched.push(entry);
-        }
-      }
-    },
+  /** All rules that a tick may find due, in order. */
+  #judgedAtTick(snapshot: Snapshot): readonly Entry[] {
+    this.#watched.sample(snapshot, this.#touch);
+    this.#waiting.forEach(this.#touch);
+    this.#waiting.clear();
+    return merged(this.#timed, this.#touched.sort(byPlace));
+  }
+}
 
-    due(snapshot, mode, nowMs = snapshot.monotonicMs) {
-      const judged = mode === 'tick' ? order : touched.sort((a, b) => a.rank - b.rank);
-      const due: DueRule[] = [];
-      const held: Entry[] = [];
-      heldUntilMs = Number.POSITIVE_INFINITY;
-      for (const entry of judged) {
-        if (!isDue(entry, snapshot, nowMs, mode)) continue;
-        const freeMs = entry.memory.lastTriggerMs + eventMinMs;
-        if (entry.kind.onEvents && freeMs > nowMs) {
-          heldUntilMs = Math.min(heldUntilMs, freeMs);
-          held.push(entry);
-        } else {
-          due.push({ ruleId: entry.rule.id, trigger: runTrigger(entry), dueAtMs: nowMs });
-          entry.changed = -1;
-        }
-      }
-      for (const entry of touched) entry.touched = false;
-      for (const entry of held) entry.touched = true;
-      touched = held;
-      return due;
-    },
-
-    heldUntilMs: () => (heldUntilMs === Number.POSITIVE_INFINITY ? undefined : heldUntilMs),
-
-    finished(ruleId, run) {
-      const entry = entries.get(ruleId);
-      // The rule was removed while it ran; nothing is left to remember.
-      if (entry === undefined) return;
-      const { memory, rule } = entry;
-      if (run.scheduled) {
-        memory.lastScheduledMs = run.dueAtMs;
-        memory.lastTriggerMs = run.dueAtMs;
-      }
-      if (run.acted) memory.lastActedMs = run.endedMs;
-      rule.points.forEach((point, position) => consume(memory.points[position], point, run.snapshot));
-      entry.changed = -1;
-    },
-
-    explain: (ruleId, snapshot) => explain(entryOf(ruleId), snapshot),
-
-    exportState(ruleId, nowMs, wallMs) {
-      const entry = entries.get(ruleId);
-      if (entry === undefined) return null;
-      const label = (ms: number): number | null => (ms === never ? null : wallMs - (nowMs - ms));
-      const { memory, rule } = entry;
-      return {
-        last_scheduled: label(memory.lastScheduledMs),
-        last_trigger: label(memory.lastTriggerMs),
-        last_acted: label(memory.lastActedMs),
-        points: rule.points.map((point, position) => {
-          const { last = Number.NaN, gap = false } = memory.points[position] ?? {};
-          return { key: keyOf(point.ref), last: finiteOrNull(last), gap };
-        }),
-      };
-    },
-
-    urgentState(ruleId, flushMs) {
-      const entry = entries.get(ruleId);
-      if (entry === undefined) return '';
-      const { memory, rule, kind } = entry;
-      const parts: (number | string)[] = [rule.cooldown_ms > 0 ? memory.lastActedMs : ''];
-      if (kind.gateMs(rule.trigger) > flushMs) parts.push(memory.lastTriggerMs);
-      for (const { last, gap } of memory.points) parts.push(last, gap ? 'gap' : '');
-      return parts.join(' ');
-    },
-
-    restoreState(ruleId, stored, sameTrigger, nowMs, wallMs) {
-      const { memory, rule } = entryOf(ruleId);
-      if (!isStoredSchedule(stored)) return;
-      const moment = (label: number | null): number => (label === null ? never : nowMs - Math.max(0, wallMs - label));
-      memory.lastActedMs = moment(stored.last_acted);
-      if (!sameTrigger) return;
-      memory.lastScheduledMs = moment(stored.last_scheduled);
-      memory.lastTriggerMs = moment(stored.last_trigger);
-      const byKey = new Map(stored.points.map((point) => [point.key, point]));
-      rule.points.forEach((point, position) => {
-        const known = byKey.get(keyOf(point.ref));
-        const own = memory.points[position];
-        if (known === undefined || own === undefined) return;
-        own.last = known.last ?? Number.NaN;
-        own.gap = known.gap;
-      });
-    },
-  };
+function byPlace(a: Entry, b: Entry): number {
+  return a.rank - b.rank;
 }
 
 function byRank(a: Entry, b: Entry): number {
@@ -258,10 +265,11 @@ function byRank(a: Entry, b: Entry): number {
 function fresh(rule: ScheduledRule, old: Entry | undefined): Entry {
   const stands = old?.touched === true && old.rule.triggerText === rule.triggerText;
   const changed = stands ? old.changed : -1;
-  return { rule, kind: triggerKind(rule.trigger.type), memory: carried(old, rule), rank: 0, changed, touched: stands };
+  const kind = triggerKind(rule.trigger.type);
+  return { rule, kind, memory: carried(old, rule), rank: 0, changed, touched: stands };
 }
 
-function carried(old: Entry | undefined, rule: ScheduledRule): Memory {
+function carried(old: Entry | undefined, rule: ScheduledRule): RuleMemory {
   if (old !== undefined && old.rule.triggerText === rule.triggerText) return old.memory;
   return {
     lastScheduledMs: never,
@@ -272,27 +280,9 @@ function carried(old: Entry | undefined, rule: ScheduledRule): Memory {
   };
 }
 
-type Subscribers = Map<number, { readonly entry: Entry; readonly position: number }[]>;
-
-function subscribe(subscribers: Subscribers, entry: Entry): void {
-  entry.rule.points.forEach((point, position) => {
-    const list = subscribers.get(point.index);
-    if (list === undefined) subscribers.set(point.index, [{ entry, position }]);
-    else list.push({ entry, position });
-  });
-}
-
-function unsubscribe(subscribers: Subscribers, gone: ReadonlySet<Entry>): void {
-  const points = new Set([...gone].flatMap(({ rule }) => rule.points.map(({ index }) => index)));
-  for (const point of points) {
-    const left = subscribers.get(point)?.filter(({ entry }) => !gone.has(entry)) ?? [];
-    if (left.length > 0) subscribers.set(point, left);
-    else subscribers.delete(point);
-  }
-}
-
 /** Two lists that are in order, as one. */
 function merged(some: readonly Entry[], others: readonly Entry[]): readonly Entry[] {
+  if (others.length === 0) return some;
   const all: Entry[] = [];
   let at = 0;
   for (const other of others) {
@@ -317,15 +307,16 @@ function note(entry: Entry, position: number, value: number): void {
  */
 function isDue(entry: Entry, snapshot: Snapshot, nowMs: number, mode: 'tick' | 'event'): boolean {
   const { rule, memory, kind } = entry;
-  if (rule.enabled) {
-    // Other kinds have no points. Skipping their empty lists saves a cache miss per rule.
-    if (kind.onEvents) noteAll(entry, snapshot);
-    const due = kind.isDue(rule.trigger, memory, nowMs, mode, entry.changed !== -1);
-    if (due && rule.runnable && cooledDown(entry, nowMs)) return true;
-  }
-  // Avoids a memory write for the many rules that are not due.
+  if (!rule.enabled) return false;
+  // Other kinds have no points. Skipping their empty lists saves a cache miss per rule.
+  if (kind.onEvents) noteAll(entry, snapshot);
+  const due = kind.isDue(rule.trigger, memory, nowMs, mode, entry.changed !== -1);
+  return due && rule.runnable && cooledDown(entry, nowMs);
+}
+
+/** Avoids a memory write for the many rules that are not due. */
+function forgetChange(entry: Entry): void {
   if (entry.changed !== -1) entry.changed = -1;
-  return false;
 }
 
 function noteAll(entry: Entry, snapshot: Snapshot): void {
@@ -359,63 +350,6 @@ function consume(memory: ChangeMemory | undefined, point: SubscribedPoint, snaps
   }
   memory.last = snapshot.values[point.index] ?? Number.NaN;
   memory.gap = false;
-}
-
-function explain({ rule, memory, kind }: Entry, snapshot: Snapshot): RuleExplanation {
-  const nowMs = snapshot.monotonicMs;
-  const coolUntilMs = memory.lastActedMs + rule.cooldown_ms;
-  const cooling = coolUntilMs > nowMs;
-  const points = rule.points.map((point, position) =>
-    explainPoint(point, memory.points[position], kind.deadband(rule.trigger), snapshot),
-  );
-  const reasons: { code: string }[] = [];
-  if (!rule.enabled) reasons.push({ code: 'disabled' });
-  if (!rule.runnable) reasons.push({ code: 'not-runnable' });
-  if (cooling) reasons.push({ code: 'cooldown' });
-  const now = {
-    someUnavailable: points.some((point) => point.current_value === null),
-    noneChanged: points.every((point) => !beyond(point)),
-  };
-  for (const code of kind.reasons(rule.trigger, memory, nowMs, now)) reasons.push({ code });
-  const state = !rule.enabled ? 'disabled' : !rule.runnable ? 'not-runnable' : cooling ? 'cooldown' : 'waiting';
-  return {
-    state,
-    reasons,
-    next_due_at_ms: nextDue(rule, kind.nextDueMs(rule.trigger, memory), cooling ? coolUntilMs : nowMs, nowMs),
-    cooldown_until_ms: cooling ? coolUntilMs : null,
-    points,
-  };
-}
-
-function nextDue(rule: ScheduledRule, dueMs: number | null, gateMs: number, nowMs: number): number | null {
-  return dueMs === null || !rule.enabled || !rule.runnable ? null : Math.max(nowMs, gateMs, dueMs);
-}
-
-type ExplainedPoint = RuleExplanation['points'][number];
-
-function beyond(point: ExplainedPoint): boolean {
-  if (point.current_value === null) return false;
-  return point.gap || point.distance === null || point.threshold === null || point.distance > point.threshold;
-}
-
-function explainPoint(
-  point: SubscribedPoint,
-  memory: ChangeMemory | undefined,
-  deadband: ValueDeadband | null,
-  snapshot: Snapshot,
-): ExplainedPoint {
-  const { last = Number.NaN, gap = false } = memory ?? {};
-  const current = usable(snapshot, point.index, point.maxAgeMs)
-    ? (snapshot.values[point.index] ?? Number.NaN)
-    : Number.NaN;
-  return {
-    ref: point.ref,
-    last_value: finiteOrNull(last),
-    current_value: finiteOrNull(current),
-    distance: finiteOrNull(Math.abs(current - last)),
-    threshold: finiteOrNull(bandOf(last, deadband)),
-    gap,
-  };
 }
 
 function keyOf(ref: PointRef): string {

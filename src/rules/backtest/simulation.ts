@@ -10,7 +10,8 @@ import { createArbiter } from '../arbiter.ts';
 import type { CompiledRule } from '../compile.ts';
 import { createPlan, type Plan } from '../evaluate.ts';
 import { type RuleRun, runRule } from '../executor.ts';
-import { createScheduler, type ScheduledRule } from '../scheduler.ts';
+import type { ScheduledRule } from '../scheduled-rule.ts';
+import { createScheduler } from '../scheduler.ts';
 import { createRuleState } from '../state.ts';
 import { triggerKind } from '../trigger/index.ts';
 
