@@ -28,7 +28,11 @@ const bill = Type.Object({
 });
 const decodeBill = decodeOrRefuse(bill, 'the list of npm');
 const decodePackage = decodeOrRefuse(
-  Type.Object({ name: Type.String(), dependencies: Type.Record(Type.String(), Type.String()) }),
+  Type.Object({
+    name: Type.String(),
+    dependencies: Type.Record(Type.String(), Type.String()),
+    peerDependencies: Type.Record(Type.String(), Type.String()),
+  }),
   'package.json',
 );
 
@@ -74,8 +78,9 @@ function nodeBinaries(): Type.Static<typeof bill>['components'] {
 }
 
 function shipped(all: Type.Static<typeof bill>): Type.Static<typeof bill> {
-  const { name, dependencies } = decodePackage(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
-  const named = new Set([...Object.keys(dependencies), ...consolePackages()]);
+  const own = decodePackage(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
+  const { name, dependencies, peerDependencies } = own;
+  const named = new Set([dependencies, peerDependencies].flatMap(Object.keys).concat(consolePackages()));
   const needs = new Map(all.dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]));
   const product = all.metadata.component['bom-ref'];
   const direct = (needs.get(product) ?? []).filter((ref) => named.has(ref.slice(0, ref.lastIndexOf('@'))));

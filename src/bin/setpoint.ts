@@ -2,6 +2,7 @@
 /** The command line as a process [platform §7]: environment, terminal, signals, exit code. The commands are in src/cli. */
 import { userInfo } from 'node:os';
 import { systemClock } from '../base/clock.ts';
+import { leftOut, optionalLibrary } from '../base/optional-library.ts';
 import { CommandError, exitCodes } from '../cli/exit.ts';
 import { failureOf } from '../cli/failure.ts';
 import { runProgram } from '../cli/program.ts';
@@ -31,8 +32,9 @@ async function mcp({ allowWrite }: { readonly allowWrite: boolean }): Promise<vo
       'SVC_ACCESS_TOKEN is not set: the tools act with the permissions of a token',
       exitCodes.notConfirmed,
     );
-  const { serveStdio } = await import('../mcp/serve-stdio.ts');
-  await serveStdio({ client: remoteOf(process.env), allowWrite, version: packageVersion() });
+  const library = await optionalLibrary(() => import('../mcp/serve-stdio.ts'));
+  if (library === null) throw new CommandError(leftOut('setpoint mcp', '@modelcontextprotocol/sdk'));
+  await library.serveStdio({ client: remoteOf(process.env), allowWrite, version: packageVersion() });
 }
 
 /** A container may have no name for its account. */

@@ -3,7 +3,8 @@
  * longer than all the rest. It reads its settings from `OTEL_*` itself.
  */
 import { sleep, systemClock } from '../base/clock.ts';
-import type { Environment } from './config.ts';
+import { leftOut, optionalLibrary } from '../base/optional-library.ts';
+import { type Environment, StartError } from './config.ts';
 
 export interface Telemetry {
   /** Sends what waits; never fails. */
@@ -13,10 +14,12 @@ export interface Telemetry {
 const stopDeadlineMs = 2000;
 const endpoints = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] as const;
 
-/** Null when nothing is configured, or `OTEL_SDK_DISABLED` says so. */
+/** Null when nothing is configured, or `OTEL_SDK_DISABLED` says so. Throws `StartError` where the library is not installed. */
 export async function startTelemetry(env: Environment): Promise<Telemetry | null> {
   if (env['OTEL_SDK_DISABLED'] === 'true' || endpoints.every((name) => (env[name] ?? '') === '')) return null;
-  const { NodeSDK } = await import('@opentelemetry/sdk-node');
+  const library = await optionalLibrary(() => import('@opentelemetry/sdk-node'));
+  if (library === null) throw new StartError(leftOut('sending traces', '@opentelemetry/sdk-node'));
+  const { NodeSDK } = library;
   // Metrics are for Prometheus to fetch, logs for whoever reads standard output.
   const sdk = new NodeSDK({
     serviceName: env['OTEL_SERVICE_NAME'] ?? 'setpoint',

@@ -6,7 +6,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Capability } from '../api/capability.ts';
+import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
+import { leftOut, optionalLibrary } from '../base/optional-library.ts';
 import { contractPath, describeApi } from './openapi.ts';
 import type { Server } from './server.ts';
 
@@ -32,7 +34,11 @@ export function addApiDescription({ fastify }: Server, capabilities: readonly Ca
 
 /** The page in a server of its own, made when somebody first opens it: its script is megabytes, which few sites ever read. */
 async function referencePage(): Promise<FastifyInstance> {
-  const { default: apiReference } = await import('@scalar/fastify-api-reference');
+  const library = await optionalLibrary(() => import('@scalar/fastify-api-reference'));
+  if (library === null) {
+    const message = leftOut('the reference page', '@scalar/fastify-api-reference');
+    throw new Fault('not-found', `${message}; /openapi.json describes the same operations`);
+  }
   // One inline script starts the page; nothing else may run in it.
   const nonce = newId();
   const policy = [
@@ -48,7 +54,7 @@ async function referencePage(): Promise<FastifyInstance> {
     "frame-ancestors 'none'",
   ].join('; ');
   const server = Fastify();
-  await server.register(apiReference, {
+  await server.register(library.default, {
     routePrefix: pagePath,
     configuration: {
       url: '/openapi.json',

@@ -1,11 +1,14 @@
-/** `npm ci` uses no Node but the pinned one [platform §1.6], and needs none where development is left out. */
+/**
+ * `npm ci` uses no Node but the pinned one [platform §1.6], and needs none where development is left out; what is optional may be left
+ * out too [platform §1.7].
+ */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { root } from './running-service.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { root, runCommand, serviceEnvironment, startTestService, testFolders, virtualSite } from './running-service.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -47,4 +50,47 @@ test('a platform without a pin is named; an install without development says tha
 
 test('the Node of this install is the pinned one', () => {
   expect(spawnSync(process.execPath, [join(root, 'setup', 'prepare.cjs')], { encoding: 'utf8' }).status).toBe(0);
+});
+
+describe('[platform §1.7] what is optional may be left out', () => {
+  const hidden = { NODE_OPTIONS: `--import=${join(import.meta.dirname, 'without-optional.ts')}` };
+
+  test('an installation without development has 150 packages or fewer', () => {
+    const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+      readonly packages: Readonly<
+        Record<string, { readonly dev?: true; readonly optional?: true; readonly devOptional?: true }>
+      >;
+    };
+    const installed = Object.entries(packages).filter(
+      ([path, { dev, optional, devOptional }]) =>
+        path !== '' && dev !== true && optional !== true && devOptional !== true,
+    );
+    expect(installed.length).toBeGreaterThan(50);
+    expect(installed.length).toBeLessThanOrEqual(150);
+  });
+
+  test('the service runs; the reference page, the tools and traces each name the package that they need', async () => {
+    const folders = testFolders(virtualSite);
+    const service = await startTestService(folders, hidden);
+    const page = await fetch(`${service.base}/docs`);
+    expect([page.status, await page.text()]).toEqual([
+      404,
+      expect.stringMatching(/@scalar\/fastify-api-reference.*built program/),
+    ]);
+    expect((await fetch(`${service.base}/openapi.json`)).status).toBe(200);
+    await service.stop();
+    const tools = runCommand(
+      'setpoint.ts',
+      ['mcp'],
+      serviceEnvironment(folders, { ...hidden, SVC_ACCESS_TOKEN: 'any' }),
+    );
+    expect([tools.status, tools.stderr]).toEqual([
+      1,
+      expect.stringMatching(/setpoint mcp needs.*modelcontextprotocol/),
+    ]);
+    const traced = { ...hidden, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
+    const refused = runCommand('serve.ts', [], serviceEnvironment(folders, traced));
+    expect([refused.status, refused.stderr]).toEqual([1, expect.stringMatching(/sending traces needs.*sdk-node/)]);
+    folders.remove();
+  });
 });

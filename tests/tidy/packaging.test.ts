@@ -150,9 +150,10 @@ describe('packaging', () => {
     };
     expect(bill.metadata.component.name).toBe('setpoint');
     const names = bill.components.map(({ name }) => name);
-    const { dependencies } = JSON.parse(read('package.json')) as { readonly dependencies: object };
+    const { dependencies, peerDependencies } = JSON.parse(read('package.json')) as Readonly<Record<string, object>>;
+    const own = { ...dependencies, ...peerDependencies };
     const bundled = ['react', 'react-dom', 'scheduler', 'uplot', '@mantine/core', '@xyflow/react', '@dagrejs/dagre'];
-    expect(names).toEqual(expect.arrayContaining([...Object.keys(dependencies), 'ws', 'zod', ...bundled]));
+    expect(names).toEqual(expect.arrayContaining([...Object.keys(own), 'ws', 'zod', ...bundled]));
     expect(names.filter((name) => /^(vitest|vite|fast-check|typescript|playwright-core|knip)$/.test(name))).toEqual([]);
     expect(bill.components.filter(({ licenses = [] }) => licenses.length === 0).map(({ name }) => name)).toEqual([]);
     const { sha256 } = JSON.parse(read('setup/node-binaries.json')) as { readonly sha256: Record<string, string> };
