@@ -73,6 +73,17 @@ interface Client {
   recheck: Timer | undefined;
 }
 
+/** Written once for all readers; records are not changed. */
+const messages = new WeakMap<ExecutionRecord, string>();
+
+function messageOf(record: ExecutionRecord): string {
+  const known = messages.get(record);
+  if (known !== undefined) return known;
+  const text = JSON.stringify({ type: 'rule_execution', data: record });
+  messages.set(record, text);
+  return text;
+}
+
 export function createLiveStream(parts: LiveStreamParts): LiveStream {
   const { clock, log, limits } = parts;
   const clients = new Set<Client>();
@@ -111,7 +122,7 @@ export function createLiveStream(parts: LiveStreamParts): LiveStream {
     let sent = 0;
     for (const record of client.waiting) {
       if (client.missed > 0 || !hasRoom()) break;
-      say(client, { type: 'rule_execution', data: record });
+      client.socket.send(messageOf(record));
       sent++;
     }
     client.waiting.take(sent);
