@@ -2,21 +2,13 @@
  * What the tree beside the audit log costs [audit §9]: proofs out of a long log (limits 5 ms and 3 KB), the consistency of two heads
  * (5 ms), opening the log again (nothing is read through), and appends with the tree kept up against appends alone (at least 0.9).
  */
-import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Breaks } from '../src/audit/breaks.ts';
-import { Checkpointer } from '../src/audit/checkpoints.ts';
-import { auditLimits } from '../src/audit/limits.ts';
 import { createAuditLog } from '../src/audit/log.ts';
-import { AuditProofs } from '../src/audit/proofs.ts';
-import { LogTrees } from '../src/audit/tree/log-trees.ts';
-import { PublishedHeads } from '../src/audit/witness/published-heads.ts';
-import { Witnesses } from '../src/audit/witness/witnesses.ts';
 import { systemClock } from '../src/base/clock.ts';
-import { silentLog } from '../src/base/log.ts';
-import { appendTogether, type BenchLog, benchScope, emptyLog, fillLog, median } from './fixture/audit-site.ts';
+import { signerOf } from './fixture/audit-signer.ts';
+import { appendTogether, benchScope, emptyLog, fillLog, median } from './fixture/audit-site.ts';
 import { sizes } from './fixture/sizes.ts';
 
 const { events, asked, rounds, appended } = sizes(
@@ -25,26 +17,7 @@ const { events, asked, rounds, appended } = sizes(
 );
 const limits = { proofMs: 5, proofBytes: 3072, appendShare: 0.9 };
 const owner = { log: 'events', ...benchScope } as const;
-const key = generateKeyPairSync('ed25519');
 const folder = mkdtempSync(join(tmpdir(), 'setpoint-bench-proofs-'));
-
-function signerOf({ database }: BenchLog, file: string) {
-  const breaks = new Breaks();
-  const parts = { database, clock: systemClock, log: silentLog, breaks };
-  const trees = new LogTrees({ database, clock: systemClock, key, origin: 'setpoint/bench' });
-  const ask = () => Promise.resolve({ kind: 'failed', reason: 'no witness' } as const);
-  const published = new PublishedHeads({ ...parts, witnesses: [], required: 0 });
-  const witnesses = new Witnesses({ ...parts, witnesses: [], published, ask });
-  const checkpointer = new Checkpointer({
-    ...parts,
-    limits: auditLimits,
-    key,
-    trees,
-    witnesses,
-    file: join(folder, file),
-  });
-  return { checkpointer, proofs: new AuditProofs({ database, clock: systemClock, trees, published, checkpointer }) };
-}
 
 async function msOf(work: () => Promise<unknown>): Promise<number> {
   const begunMs = systemClock.monotonicMs();
@@ -61,7 +34,7 @@ function shown(name: string, ms: readonly number[], limitMs: number): void {
 async function proofs(): Promise<void> {
   const log = emptyLog();
   await fillLog(log, events);
-  const first = signerOf(log, 'proofs.jsonl');
+  const first = signerOf(log, join(folder, 'proofs.jsonl'));
   const grownMs = await msOf(() => first.checkpointer.cover(owner));
   console.log(`${events} events; their tree and first checkpoint took ${(grownMs / 1000).toFixed(1)} s, in turns`);
   const times: number[] = [];
@@ -83,7 +56,7 @@ async function proofs(): Promise<void> {
   }
   shown('consistency of two heads', consistent, limits.proofMs);
   await first.checkpointer.close();
-  const again = signerOf(log, 'proofs.jsonl');
+  const again = signerOf(log, join(folder, 'proofs.jsonl'));
   const openMs = await msOf(async () => {
     again.checkpointer.open();
     await again.checkpointer.cover(owner);
@@ -98,7 +71,7 @@ async function appends(): Promise<void> {
   for (let round = 0; round < rounds; round++)
     for (const kind of ['alone', 'beside'] as const) {
       const log = emptyLog();
-      const { checkpointer } = signerOf(log, `${kind}-${round}.jsonl`);
+      const { checkpointer } = signerOf(log, join(folder, `${kind}-${round}.jsonl`));
       const onAppended = (count: number): void => {
         if (kind === 'beside') checkpointer.appended(count);
       };
