@@ -28,7 +28,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
-          globalSetup: 'tests/setup/postgres.ts',
+          globalSetup: ['tests/setup/postgres.ts', 'tests/setup/program.ts'],
           include: ['tests/{e2e,simulation,world}/**/*.test.ts', 'tests/docs/guides.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -41,7 +41,7 @@ export default defineConfig({
         test: {
           name: 'console',
           include: ['tests/console/**/*.test.ts'],
-          globalSetup: ['tests/console/prepare.ts'],
+          globalSetup: ['tests/console/prepare.ts', 'tests/setup/program.ts'],
           testTimeout: 120_000,
           hookTimeout: 60_000,
           maxWorkers: 2,
@@ -51,7 +51,7 @@ export default defineConfig({
         test: {
           name: 'soak',
           include: ['tests/soak/**/*.test.ts'],
-          globalSetup: ['tests/console/prepare.ts'],
+          globalSetup: ['tests/console/prepare.ts', 'tests/setup/program.ts'],
           testTimeout: 3_600_000,
           fileParallelism: false,
         },

@@ -31,7 +31,7 @@ describe.runIf(chromiumPath !== undefined)('the audit page', () => {
     const changed = await service.command('PUT', `/rules/${id}`, { priority: 99, reason: 'more important' });
     expect(changed.status, changed.text).toBe(200);
     await service.command('POST', '/points/4/action/1/override', { value: 10, for_seconds: 60, reason: 'a test' });
-    const issued = runCommand('setpoint.ts', ['token', '--role', 'Viewer', '--subject', 'ada', '--ttl', '1h'], {
+    const issued = runCommand('setpoint', ['token', '--role', 'Viewer', '--subject', 'ada', '--ttl', '1h'], {
       ...serviceEnvironment(service.folders),
     });
     expect(issued.status, issued.stderr).toBe(0);
@@ -125,7 +125,7 @@ describe.runIf(chromiumPath !== undefined)('the audit page', () => {
     const verifier = join(service.folders.config, 'verify-proof.html');
     copyFileSync(await saved.path(), verifier);
     const key =
-      runCommand('setpoint.ts', ['audit', 'key'], serviceEnvironment(service.folders)).stdout.split('\n')[0] ?? '';
+      runCommand('setpoint', ['audit', 'key'], serviceEnvironment(service.folders)).stdout.split('\n')[0] ?? '';
     const alone = await context.newPage();
     // The console asks again and again, and would complain.
     await page.close();

@@ -111,7 +111,7 @@ describe.runIf(chromiumPath !== undefined)('issued forecasts', () => {
   beforeAll(async () => {
     await keepForecasts(folders.data, newestMs);
     const env = { SVC_CONFIG_DIR: demoFolder, SVC_LOG_LEVEL: 'info', SVC_FORECASTER_PORT: '0' };
-    service = await startTestService(folders, env, 'start.ts');
+    service = await startTestService(folders, env, 'start');
     browser = await launch();
     await waitFor(() => (service.logs().includes('demo history filled') ? true : undefined), 60_000);
   }, 90_000);

@@ -71,7 +71,7 @@ describe.runIf(chromiumPath !== undefined)('every page, in both schemes and at b
   const folders = testFolders('');
   beforeAll(async () => {
     const env = { SVC_CONFIG_DIR: demoFolder, SVC_LOG_LEVEL: 'info', SVC_FORECASTER_PORT: '0' };
-    service = await startTestService(folders, env, 'start.ts');
+    service = await startTestService(folders, env, 'start');
     browser = await launch();
     await waitFor(() => (service.logs().includes('demo history filled') ? true : undefined), 60_000);
     const override = { value: 100, for_seconds: 3600, reason: 'grid operator called' };

@@ -144,7 +144,7 @@ describe.runIf(chromiumPath !== undefined)('nothing typed is lost', () => {
     await openRule(page, ids[1]);
     await priority(page).fill('31');
     await page.waitForTimeout(600);
-    const issued = runCommand('setpoint.ts', ['token', '--role', 'Engineer', '--subject', 'bob', '--ttl', '1h'], {
+    const issued = runCommand('setpoint', ['token', '--role', 'Engineer', '--subject', 'bob', '--ttl', '1h'], {
       ...serviceEnvironment(service.folders),
     });
     const other = issued.stdout.trim();

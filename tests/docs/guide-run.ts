@@ -139,11 +139,12 @@ function startShell(folder: string, env: NodeJS.ProcessEnv): Shell {
     cwd: folder,
     env,
     detached: true,
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'ignore'],
   });
   let output = '';
   shell.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  shell.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  // One pipe for both: the end of a block must not overtake what it printed as an error.
+  shell.stdin.write('exec 2>&1\n');
   let blocks = 0;
   const once = async (text: string): Promise<Ran> => {
     output = '';

@@ -130,12 +130,12 @@ notify: { urls: ["http://127.0.0.1:${port}/alarms"] }
     await inState('soc-high', 'active-unacknowledged');
     const env = { ...process.env, SVC_BASE_URL: service.base, SVC_ACCESS_TOKEN: await service.token('Engineer') };
     const shelve = ['alarms', 'shelve', 'soc-high', '--for', '4', '--reason', 'a test of ours', '--confirmed'];
-    const done = runCommand('setpoint.ts', shelve, env);
+    const done = runCommand('setpoint', shelve, env);
     expect([done.status, done.stdout.includes('shelved')]).toEqual([0, true]);
     expect(await alarms('?state=shelved')).toHaveLength(1);
     expect((await service.command('POST', '/alarms/soc-high/acknowledge')).status).toBe(422);
     expect(await inState('soc-high', 'active-unacknowledged')).toMatchObject({ count: 2 });
-    const listed = runCommand('setpoint.ts', ['alarms', 'list'], env);
+    const listed = runCommand('setpoint', ['alarms', 'list'], env);
     expect(listed.stdout).toContain('soc-high');
     for (const seconds of [0, shelveSecondsMax + 1]) {
       const body = { for_seconds: seconds, reason: 'too short or too long' };

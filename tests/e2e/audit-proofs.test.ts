@@ -7,8 +7,8 @@ import { tamperAt } from '../../src/testing/audit-trail.ts';
 import { engines } from '../../src/testing/engines.ts';
 import { afterThisTest, folders, start, storedOn } from './per-test.ts';
 import {
+  programFile,
   type Reply,
-  root,
   runCommand,
   serviceEnvironment,
   type TestFolders,
@@ -17,7 +17,7 @@ import {
 } from './running-service.ts';
 
 const run = (of: TestFolders, env: Readonly<Record<string, string>>, ...args: string[]) =>
-  runCommand('setpoint.ts', args, serviceEnvironment(of, env));
+  runCommand('setpoint', args, serviceEnvironment(of, env));
 
 const addRule = (service: TestService, name: string): Promise<Reply> => service.command('POST', '/rules', { name });
 
@@ -37,7 +37,7 @@ async function startWitness(of: TestFolders, logs: readonly string[]): Promise<{
     '--name',
     'auditor.example',
   ];
-  const child = spawn(process.execPath, [join(root, 'src', 'bin', 'setpoint.ts'), ...args, '--log', ...logs], {
+  const child = spawn(process.execPath, [programFile('setpoint'), ...args, '--log', ...logs], {
     env: serviceEnvironment(of),
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -13,7 +13,7 @@ const addRules = async (service: TestService, count: number): Promise<void> => {
 };
 
 const auditIn = (of: TestFolders, env: SiteStorage['env'], ...args: string[]) =>
-  runCommand('setpoint.ts', ['audit', ...args], serviceEnvironment(of, env));
+  runCommand('setpoint', ['audit', ...args], serviceEnvironment(of, env));
 
 describe.each(engines)('setpoint audit on %s', (engine) => {
   let of: TestFolders;

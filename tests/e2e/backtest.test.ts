@@ -11,7 +11,7 @@ import { readTasks } from '../../src/processing/commission/configuration.ts';
 import { defaultServerLimits } from '../../src/processor-kit/server/limits.ts';
 import { serveProcessor } from '../../src/processor-kit/server/serve.ts';
 import { horizonLabels, type Work } from '../../src/processor-kit/server/work.ts';
-import { compiledOnce, root, serviceEnvironment, startTestService, testFolders } from './running-service.ts';
+import { compiledOnce, programFile, serviceEnvironment, startTestService, testFolders } from './running-service.ts';
 
 const site = `schema: svc.site.v1
 site: { id: reservoir, name: Reservoir, timezone: UTC }
@@ -78,7 +78,7 @@ const iso = (ms: number): string => new Date(ms).toISOString();
 let stop: () => Promise<unknown>;
 
 async function setpoint(...words: string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, [join(root, 'src', 'bin', 'setpoint.ts'), ...words], {
+  const { stdout } = await promisify(execFile)(process.execPath, [programFile('setpoint'), ...words], {
     env: { ...process.env, ...compiledOnce, ...serviceEnvironment(folders) },
   });
   return stdout;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   editorFlow,
-  root,
+  programFile,
   runCommand,
   serviceEnvironment,
   startTestService,
@@ -33,7 +33,7 @@ afterAll(async () => {
   folders.remove();
 });
 
-const setpoint = (...args: string[]) => runCommand('setpoint.ts', args, env);
+const setpoint = (...args: string[]) => runCommand('setpoint', args, env);
 const json = (...args: string[]): unknown => {
   const result = setpoint(...args, '--json');
   expect([result.status, result.stderr]).toEqual([0, '']);
@@ -77,7 +77,7 @@ describe('[platform §7] rules by the command line', () => {
   }, 60_000);
 
   test('--watch asks again and again, and Ctrl-C ends it in order', async () => {
-    const args = [join(root, 'src', 'bin', 'setpoint.ts'), 'scheduler', 'status', '--watch', '0.1', '--json'];
+    const args = [programFile('setpoint'), 'scheduler', 'status', '--watch', '0.1', '--json'];
     const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -152,14 +152,14 @@ describe('[platform §7] what goes wrong is one clear line and the right exit co
       /^setpoint: 'x' is invalid for argument 'id'\. Give the number of a rule; add --help to see what it takes$/,
     ],
   ])('%s', (_name, args, more, status, line) => {
-    const result = runCommand('setpoint.ts', args, { ...env, ...more });
+    const result = runCommand('setpoint', args, { ...env, ...more });
     expect([result.status, result.stdout]).toEqual([status, '']);
     expect(result.stderr.trimEnd()).toMatch(line);
     expect(result.stderr.trimEnd().split('\n')).toHaveLength(1);
   });
 
   test('a disk that is full: the output that cannot be written', () => {
-    const program = join(root, 'src', 'bin', 'setpoint.ts');
+    const program = programFile('setpoint');
     for (const args of ['instances', 'scheduler status --json']) {
       const command = `exec "$0" "$1" ${args} > /dev/full`;
       const result = spawnSync('sh', ['-c', command, process.execPath, program], { env, encoding: 'utf8' });

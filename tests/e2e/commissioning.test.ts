@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import {
   editorFlow,
-  root,
+  programFile,
   runCommand,
   serviceEnvironment,
   startTestService,
@@ -35,14 +35,10 @@ function emptyFolders(): TestFolders {
 async function simulated(
   template: string,
 ): Promise<{ readonly port: string; readonly said: () => string; readonly process: ChildProcess }> {
-  const child = spawn(
-    process.execPath,
-    [join(root, 'src', 'bin', 'setpoint.ts'), 'simulate', template, '--port', '0'],
-    {
-      env: serviceEnvironment(emptyFolders()),
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
+  const child = spawn(process.execPath, [programFile('setpoint'), 'simulate', template, '--port', '0'], {
+    env: serviceEnvironment(emptyFolders()),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   closers.push(() => void child.kill());
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -57,7 +53,7 @@ test('at most ten commands from an empty folder to a rule that acts on a SunSpec
   let commands = 0;
   const setpoint = (...args: string[]): string => {
     commands++;
-    const result = runCommand('setpoint.ts', args, env);
+    const result = runCommand('setpoint', args, env);
     expect([result.stderr, result.status], args.join(' ')).toEqual(['', 0]);
     return result.stdout;
   };
@@ -86,7 +82,7 @@ test('points of a running site by their references: read, written and traced; a 
   const device = await simulated('sunspec-inverter');
   const folders = emptyFolders();
   let env: NodeJS.ProcessEnv = serviceEnvironment(folders);
-  const setpoint = (...args: string[]) => runCommand('setpoint.ts', args, env);
+  const setpoint = (...args: string[]) => runCommand('setpoint', args, env);
   setpoint('site', 'new', '--id', 'bakery', '--timezone', 'Europe/Amsterdam', '--confirmed');
   setpoint(
     'site',
@@ -107,7 +103,7 @@ test('points of a running site by their references: read, written and traced; a 
 
   const watching = spawn(
     process.execPath,
-    [join(root, 'src', 'bin', 'setpoint.ts'), 'points', 'watch', '1:1', '1:action:1', '--every', '0.2'],
+    [programFile('setpoint'), 'points', 'watch', '1:1', '1:action:1', '--every', '0.2'],
     { env, stdio: ['ignore', 'pipe', 'inherit'] },
   );
   let seen = '';
@@ -152,7 +148,7 @@ test('points of a running site by their references: read, written and traced; a 
 test('points from a table: all of them, or none and what is wrong with which row', () => {
   const folders = emptyFolders();
   const env = serviceEnvironment(folders);
-  const setpoint = (...args: string[]) => runCommand('setpoint.ts', args, env);
+  const setpoint = (...args: string[]) => runCommand('setpoint', args, env);
   setpoint('site', 'new', '--id', 'bakery', '--timezone', 'Europe/Amsterdam', '--confirmed');
   const path = join(folders.config, 'site.yaml');
   const before = readFileSync(path, 'utf8').replace(

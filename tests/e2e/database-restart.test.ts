@@ -185,11 +185,7 @@ describe('the database is away', () => {
     const [machine] = cluster.machines;
     if (machine === undefined) throw new Error('there is no machine');
     const more = { SVC_DATABASE_URL: cluster.postgres.url };
-    const verified = runCommand(
-      'setpoint.ts',
-      ['audit', 'verify', '--json'],
-      serviceEnvironment(machine.folders, more),
-    );
+    const verified = runCommand('setpoint', ['audit', 'verify', '--json'], serviceEnvironment(machine.folders, more));
     expect(JSON.parse(verified.stdout), verified.stderr).toMatchObject({ chains: [{ first: 1, broken: null }] });
   });
 });

@@ -19,7 +19,7 @@ import { openDatabase } from '../../src/databases/site-database.ts';
 import { afterThisTest } from './per-test.ts';
 import {
   editorFlow,
-  root,
+  programFile,
   runCommand,
   serviceEnvironment,
   startTestService,
@@ -229,7 +229,7 @@ export const byCommand: Door = async (service, { command }) => {
     SVC_ACCESS_TOKEN: await service.token('Engineer'),
   };
   const confirmed = command.includes('reload') ? command : [...command, '--confirmed'];
-  const result = runCommand('setpoint.ts', confirmed, env);
+  const result = runCommand('setpoint', confirmed, env);
   // Without a measured level the run is skipped, and says so.
   expect([result.status, result.stdout, result.stderr]).toEqual([
     command.includes('execute') ? 1 : 0,
@@ -242,7 +242,7 @@ export async function toolDoor(service: TestService): Promise<{ door: Door; clos
   const client = new Client({ name: 'test', version: '1' });
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [join(root, 'src', 'bin', 'setpoint.ts'), 'mcp', '--allow-write'],
+    args: [programFile('setpoint'), 'mcp', '--allow-write'],
     env: { SVC_BASE_URL: service.base, SVC_ACCESS_TOKEN: await service.token('Engineer') },
   });
   await client.connect(transport);

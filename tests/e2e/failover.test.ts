@@ -249,7 +249,7 @@ describe('two machines, one site', () => {
     const [machine] = siteOf(way).cluster.machines;
     if (machine === undefined) throw new Error('there is no machine');
     const verified = runCommand(
-      'setpoint.ts',
+      'setpoint',
       ['audit', 'verify', '--json'],
       serviceEnvironment(machine.folders, { SVC_DATABASE_URL: postgres.url }),
     );

@@ -267,7 +267,7 @@ describe('the forecaster, started', { timeout: 120_000 }, () => {
   test('[platform §1.1] what cannot be is one clear line a fault and exit 1', () => {
     const folder = taskFolder({ 'a.yaml': tasks['site.yaml'], 'b.yaml': tasks['site.yaml'], 'c.yaml': 'schema: x\n' });
     const started = (more: Record<string, string>) => {
-      const { status, stderr } = runCommand('forecaster.ts', [], {
+      const { status, stderr } = runCommand('forecaster', [], {
         PATH: process.env['PATH'],
         SVC_FORECASTER_PORT: '0',
         ...more,
@@ -292,7 +292,7 @@ describe('the forecaster, started', { timeout: 120_000 }, () => {
   test('[platform §1.1] a port in use is one clear line and exit 1', async () => {
     const first = await startTestForecaster({ 'site.yaml': tasks['site.yaml'] });
     const folder = taskFolder({ 'site.yaml': tasks['site.yaml'] });
-    const { status, stderr } = runCommand('forecaster.ts', [], {
+    const { status, stderr } = runCommand('forecaster', [], {
       PATH: process.env['PATH'],
       SVC_FORECASTER_TASKS: folder,
       SVC_FORECASTER_PORT: new URL(first.url).port,

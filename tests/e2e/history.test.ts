@@ -10,6 +10,7 @@ import { openHistorian } from '../../src/historian/open-historian.ts';
 import { engines } from '../../src/testing/engines.ts';
 import { exportedRows } from '../../src/testing/histories.ts';
 import {
+  programFile,
   root,
   runCommand,
   serviceEnvironment,
@@ -46,7 +47,7 @@ describe.each(engines)('[platform §7] setpoint history, on %s', (engine) => {
   });
 
   const setpoint = (...args: string[]) =>
-    runCommand('setpoint.ts', ['history', ...args], serviceEnvironment(folders, storage.env));
+    runCommand('setpoint', ['history', ...args], serviceEnvironment(folders, storage.env));
   const importText = (text: string, ...args: string[]) => {
     writeFileSync(join(folders.config, 'values.csv'), text);
     return setpoint('import', join(folders.config, 'values.csv'), '--point', '2:1', ...args);
@@ -194,7 +195,7 @@ test('[platform §1.2] npm start back-fills at least 35 days of the recorded poi
   const data = mkdtempSync(join(tmpdir(), 'setpoint-demo-past-'));
   const env = { ...process.env, SVC_DATA_DIR: data, SVC_HTTP_PORT: '0', SVC_LOG_LEVEL: 'info' };
   const begunMs = Date.now();
-  const demo = spawn(process.execPath, [join(root, 'src', 'bin', 'start.ts')], { cwd: root, env });
+  const demo = spawn(process.execPath, [programFile('start')], { cwd: root, env });
   let output = '';
   demo.stdout.on('data', (bytes: Buffer) => (output += bytes.toString()));
   demo.stderr.on('data', (bytes: Buffer) => (output += bytes.toString()));
@@ -248,8 +249,8 @@ test('export ends quietly when its reader has seen enough', () => {
   const times = Array.from({ length: 50_000 }, (_, index) => new Date(Date.UTC(2026, 0, 1) + index * 60_000));
   writeFileSync(file, `time,value\n${times.map((time) => `${time.toISOString()},1\n`).join('')}`);
   const env = serviceEnvironment(folders);
-  expect(runCommand('setpoint.ts', ['history', 'import', file, '--point', '2:1'], env).status).toBe(0);
-  const command = `"${process.execPath}" "${join(root, 'src', 'bin', 'setpoint.ts')}" history export --point 2:1 | head -1`;
+  expect(runCommand('setpoint', ['history', 'import', file, '--point', '2:1'], env).status).toBe(0);
+  const command = `"${process.execPath}" "${programFile('setpoint')}" history export --point 2:1 | head -1`;
   const piped = spawnSync('sh', ['-c', command], { env, encoding: 'utf8' });
   expect([piped.stdout, piped.stderr]).toEqual(['time,value,quality\n', '']);
   folders.remove();

@@ -11,7 +11,7 @@ import { openDatabase } from '../../src/databases/site-database.ts';
 import { issueToken } from '../../src/gateway/identity.ts';
 import { signingKey } from '../../src/gateway/local-keys.ts';
 import { afterThisTest, folders, start } from './per-test.ts';
-import { root, runCommand, serviceEnvironment, type TestFolders, waitFor } from './running-service.ts';
+import { programFile, runCommand, serviceEnvironment, type TestFolders, waitFor } from './running-service.ts';
 
 interface Demo {
   readonly process: ChildProcess;
@@ -22,7 +22,7 @@ interface Demo {
 /** `npm start` with a data dir of its own, until its screen is complete. */
 async function startDemo(of: TestFolders, more: Readonly<Record<string, string>> = {}): Promise<Demo> {
   const { SVC_CONFIG_DIR: _demoSite, ...environment } = serviceEnvironment(of, { SVC_LOG_LEVEL: 'info', ...more });
-  const child = spawn(process.execPath, [join(root, 'src', 'bin', 'start.ts')], { env: environment });
+  const child = spawn(process.execPath, [programFile('start')], { env: environment });
   afterThisTest(() => child.kill('SIGKILL'));
   let output = '';
   let screen = '';
@@ -102,7 +102,7 @@ describe('[identity §2] the sign-in link of npm start', () => {
     expect(answer.status).toBe(404);
     expect(await answer.json()).toMatchObject({ error: { code: 'not-found' } });
     const command = runCommand(
-      'setpoint.ts',
+      'setpoint',
       ['token', '--role', 'Admin', '--subject', 'x', '--ttl', '1h'],
       serviceEnvironment(of, secret),
     );
@@ -188,7 +188,7 @@ describe('[identity §1] keys of a running service', () => {
     ['SVC_CLOUD_API_PROJECT_ID', { SVC_CLOUD_API_PROJECT_ID: 'x'.repeat(129) }],
     ['SVC_CLOUD_API_SUBJECT_ID', { SVC_CLOUD_API_SUBJECT_ID: 'é' }],
   ])('%s stops the start when it is bad, with one line that does not show it: %j', (name, environment) => {
-    const result = runCommand('serve.ts', [], serviceEnvironment(folders(), environment));
+    const result = runCommand('serve', [], serviceEnvironment(folders(), environment));
     expect([result.status, result.stdout]).toEqual([1, '']);
     expect(result.stderr).toMatch(new RegExp(`^setpoint: .*${name}.*\\n$`));
     for (const value of Object.values(environment).filter((text) => text.length > 1))
@@ -204,7 +204,7 @@ describe('[platform §1.1] a data dir whose files are damaged', () => {
       const first = await start(of);
       expect(await first.stop()).toBe(0);
       writeFileSync(join(of.data, name), 'damaged '.repeat(1000));
-      const result = runCommand('serve.ts', [], serviceEnvironment(of));
+      const result = runCommand('serve', [], serviceEnvironment(of));
       expect([result.status, result.stdout]).toEqual([1, '']);
       expect(result.stderr).toMatch(new RegExp(`^setpoint: ${name.replace('.', '\\.')} .*\\n$`));
     },
@@ -286,7 +286,7 @@ describe('[identity §7.3] tokens that are revoked', () => {
     expect(await statuses()).toEqual([401, 200, 200]);
     expect(await closed).toBe(4001);
     const env = serviceEnvironment(service.folders);
-    const done = runCommand('setpoint.ts', ['revoke-token', '--subject', 'ada', '--reason', 'has left'], env);
+    const done = runCommand('setpoint', ['revoke-token', '--subject', 'ada', '--reason', 'has left'], env);
     expect([done.status, done.stdout]).toEqual([0, 'revoked: all tokens of ada until now\n']);
     await waitFor(async () => (await statuses())[1] === 401 || undefined, 5000);
     expect(await statuses()).toEqual([401, 401, 200]);
@@ -296,7 +296,7 @@ describe('[identity §7.3] tokens that are revoked', () => {
     const path = '/api/v1/identity/tokens/revoke';
     const body = { subject: 'ada', reason: 'not mine', confirmed: true };
     expect((await service.request('POST', path, { token: others, body })).status).toBe(403);
-    expect(runCommand('setpoint.ts', ['revoke-token', '--reason', 'nobody'], env).status).not.toBe(0);
+    expect(runCommand('setpoint', ['revoke-token', '--reason', 'nobody'], env).status).not.toBe(0);
     await service.stop();
     const database = openDatabase(join(service.folders.data, 'site.sqlite'));
     const events = await database.query

@@ -53,6 +53,8 @@ test('the Node of this install is the pinned one', () => {
 });
 
 describe('[platform §1.7] what is optional may be left out', () => {
+  // From the sources: a built program has its packages inside.
+  const source = (name: string): string => join(root, 'src', 'bin', `${name}.ts`);
   const hidden = { NODE_OPTIONS: `--import=${join(import.meta.dirname, 'without-optional.ts')}` };
 
   test('an installation without development has 150 packages or fewer', () => {
@@ -71,7 +73,7 @@ describe('[platform §1.7] what is optional may be left out', () => {
 
   test('the service runs; the reference page, the tools and traces each name the package that they need', async () => {
     const folders = testFolders(virtualSite);
-    const service = await startTestService(folders, hidden);
+    const service = await startTestService(folders, hidden, source('serve'));
     const page = await fetch(`${service.base}/docs`);
     expect([page.status, await page.text()]).toEqual([
       404,
@@ -80,7 +82,7 @@ describe('[platform §1.7] what is optional may be left out', () => {
     expect((await fetch(`${service.base}/openapi.json`)).status).toBe(200);
     await service.stop();
     const tools = runCommand(
-      'setpoint.ts',
+      source('setpoint'),
       ['mcp'],
       serviceEnvironment(folders, { ...hidden, SVC_ACCESS_TOKEN: 'any' }),
     );
@@ -89,7 +91,7 @@ describe('[platform §1.7] what is optional may be left out', () => {
       expect.stringMatching(/setpoint mcp needs.*modelcontextprotocol/),
     ]);
     const traced = { ...hidden, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
-    const refused = runCommand('serve.ts', [], serviceEnvironment(folders, traced));
+    const refused = runCommand(source('serve'), [], serviceEnvironment(folders, traced));
     expect([refused.status, refused.stderr]).toEqual([1, expect.stringMatching(/sending traces needs.*sdk-node/)]);
     folders.remove();
   });

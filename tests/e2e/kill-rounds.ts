@@ -61,7 +61,7 @@ export async function killRounds(
 }
 
 function expectVerified(folders: ReturnType<typeof testFolders>): void {
-  const verified = runCommand('setpoint.ts', ['audit', 'verify', '--json'], serviceEnvironment(folders));
+  const verified = runCommand('setpoint', ['audit', 'verify', '--json'], serviceEnvironment(folders));
   expect(verified.status, verified.stdout + verified.stderr).toBe(0);
 }
 

@@ -1,13 +1,12 @@
 /** The tool protocol as an assistant meets it [platform §8]: the library's own client over standard input and output. */
 import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { operations } from '../../src/api/operations.ts';
 import {
-  root,
+  programFile,
   runCommand,
   startTestService,
   type TestFolders,
@@ -16,7 +15,7 @@ import {
   virtualSite,
 } from './running-service.ts';
 
-const program = join(root, 'src', 'bin', 'setpoint.ts');
+const program = programFile('setpoint');
 let folders: TestFolders;
 let service: TestService;
 let clients: Client[] = [];
@@ -182,13 +181,13 @@ describe('[platform §8] the tools', () => {
 
   test('no token: one clear line, exit 2; the end of the input ends it', () => {
     const env = { PATH: process.env['PATH'], SVC_BASE_URL: service.base };
-    const without = runCommand('setpoint.ts', ['mcp'], env);
+    const without = runCommand('setpoint', ['mcp'], env);
     expect([without.status, without.stdout, without.stderr]).toEqual([
       2,
       '',
       expect.stringMatching(/^setpoint: SVC_ACCESS_TOKEN is not set.*\n$/),
     ]);
-    expect(runCommand('setpoint.ts', ['mcp'], { ...env, SVC_ACCESS_TOKEN: 'any' })).toMatchObject({
+    expect(runCommand('setpoint', ['mcp'], { ...env, SVC_ACCESS_TOKEN: 'any' })).toMatchObject({
       status: 0,
       stdout: '',
     });

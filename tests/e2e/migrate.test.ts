@@ -11,12 +11,12 @@ describe('setpoint migrate', () => {
     const { env: server, remove } = await storageOn('postgres', folders);
     const migrate = (...more: string[]) =>
       runCommand(
-        'setpoint.ts',
+        'setpoint',
         ['migrate', '--from', 'sqlite', '--to', 'postgres', ...more],
         serviceEnvironment(folders, server),
       );
     const history = (place: Readonly<Record<string, string>>, ...args: string[]) =>
-      runCommand('setpoint.ts', ['history', ...args, '--point', '1:1'], serviceEnvironment(folders, place));
+      runCommand('setpoint', ['history', ...args, '--point', '1:1'], serviceEnvironment(folders, place));
     const before = await startTestService(folders);
     const file = join(folders.config, 'values.csv');
     writeFileSync(file, 'time,value\n2026-07-11T10:45:00Z,1\n2026-07-11T10:46:00Z,2.5\n');
@@ -34,7 +34,7 @@ describe('setpoint migrate', () => {
     expect([again.status, again.stderr]).toEqual([1, expect.stringMatching(/^[^\n]*holds a site already[^\n]*\n$/)]);
 
     // The old files control nothing by mistake, and no command changes them.
-    const onFiles = runCommand('serve.ts', [], serviceEnvironment(folders));
+    const onFiles = runCommand('serve', [], serviceEnvironment(folders));
     expect([onFiles.status, onFiles.stderr]).toEqual([1, expect.stringContaining('was moved to a database')]);
     const refused = history({}, 'import', file);
     expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('was moved to a database')]);
@@ -46,7 +46,7 @@ describe('setpoint migrate', () => {
     expect((await after.read('/rules/1')).body['data']).toMatchObject({ id: 1, name: 'a' });
     expect((await after.command('POST', '/rules', { name: 'c' })).body['data']).toMatchObject({ id: 3 });
     await after.stop();
-    const verified = runCommand('setpoint.ts', ['audit', 'verify', '--json'], serviceEnvironment(folders, server));
+    const verified = runCommand('setpoint', ['audit', 'verify', '--json'], serviceEnvironment(folders, server));
     const report = JSON.parse(verified.stdout);
     expect(report).toMatchObject({ good: true, chains: [{ first: 1, broken: null }] });
     // An import and three changes of two events each, the move, one more change: the sequence has no gap between them.

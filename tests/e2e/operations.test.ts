@@ -140,7 +140,7 @@ describe('[platform §4.4] backup and restore', () => {
     await waitFor(() => made.length > 20 || undefined);
     const place = join(of.config, 'backup');
     const env = serviceEnvironment(of);
-    const saved = runCommand('setpoint.ts', ['backup', place, '--json'], env);
+    const saved = runCommand('setpoint', ['backup', place, '--json'], env);
     const later = made.length;
     await waitFor(() => made.length > later + 5 || undefined);
     enough.abort();
@@ -165,21 +165,21 @@ describe('[platform §4.4] backup and restore', () => {
     const restoreEnv = serviceEnvironment(elsewhere);
     mkdirSync(elsewhere.data, { recursive: true });
     writeFileSync(join(elsewhere.data, 'something'), '');
-    const refused = runCommand('setpoint.ts', ['restore', place], restoreEnv);
+    const refused = runCommand('setpoint', ['restore', place], restoreEnv);
     expect([refused.status, refused.stderr]).toEqual([1, expect.stringMatching(/^setpoint: .* is not empty.*\n$/)]);
     expect(readdirSync(elsewhere.data)).toEqual(['something']);
     const empty = { ...elsewhere, data: join(elsewhere.config, 'restored') };
     mkdirSync(join(empty.data, '.restoring'), { recursive: true });
-    const unfinished = runCommand('serve.ts', [], serviceEnvironment(empty));
+    const unfinished = runCommand('serve', [], serviceEnvironment(empty));
     expect([unfinished.status, unfinished.stderr]).toEqual([
       1,
       expect.stringMatching(/^setpoint: .* is incomplete.*\n$/),
     ]);
-    const restored = runCommand('setpoint.ts', ['restore', place], serviceEnvironment(empty));
+    const restored = runCommand('setpoint', ['restore', place], serviceEnvironment(empty));
     expect([restored.status, restored.stderr]).toEqual([0, '']);
-    const verified = runCommand('setpoint.ts', ['audit', 'verify', '--json'], serviceEnvironment(empty));
+    const verified = runCommand('setpoint', ['audit', 'verify', '--json'], serviceEnvironment(empty));
     expect(JSON.parse(verified.stdout)).toMatchObject({ good: true });
-    const last = runCommand('setpoint.ts', ['audit', 'export'], serviceEnvironment(empty))
+    const last = runCommand('setpoint', ['audit', 'export'], serviceEnvironment(empty))
       .stdout.trim()
       .split('\n')
       .at(-2);
@@ -194,7 +194,7 @@ describe('[platform §4.4] backup and restore', () => {
     const next = await again.command('POST', '/rules', { name: 'continues' });
     expect(next.status).toBe(200);
     await again.stop();
-    expect(runCommand('setpoint.ts', ['audit', 'verify'], serviceEnvironment(empty)).status).toBe(0);
+    expect(runCommand('setpoint', ['audit', 'verify'], serviceEnvironment(empty)).status).toBe(0);
   }, 120_000);
 
   test('a damaged one is refused with one line, and nothing is restored', async () => {
@@ -202,18 +202,18 @@ describe('[platform §4.4] backup and restore', () => {
     await (await start(of)).stop();
     const env = serviceEnvironment(of);
     const place = join(of.config, 'backup');
-    expect(runCommand('setpoint.ts', ['backup', place], env).status).toBe(0);
-    expect(runCommand('setpoint.ts', ['backup', place], env)).toMatchObject({ status: 1, stdout: '' });
-    expect(runCommand('setpoint.ts', ['backup', join(of.data, 'inside')], env).status).toBe(1);
+    expect(runCommand('setpoint', ['backup', place], env).status).toBe(0);
+    expect(runCommand('setpoint', ['backup', place], env)).toMatchObject({ status: 1, stdout: '' });
+    expect(runCommand('setpoint', ['backup', join(of.data, 'inside')], env).status).toBe(1);
     expect(statSync(join(place, 'signing-key.pem')).mode & 0o777).toBe(0o600);
     writeFileSync(join(place, 'scope.json'), '{}');
     const empty = { ...of, data: join(of.config, 'restored') };
-    const result = runCommand('setpoint.ts', ['restore', place], serviceEnvironment(empty));
+    const result = runCommand('setpoint', ['restore', place], serviceEnvironment(empty));
     expect([result.status, result.stderr]).toEqual([
       1,
       'setpoint: the backup is damaged: scope.json is not what was saved\n',
     ]);
     expect(existsSync(empty.data)).toBe(false);
-    expect(runCommand('setpoint.ts', ['restore', '--check', place], env).status).toBe(1);
+    expect(runCommand('setpoint', ['restore', '--check', place], env).status).toBe(1);
   }, 60_000);
 });

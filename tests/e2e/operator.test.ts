@@ -141,7 +141,7 @@ describe('[points §7] an actuator in hand', () => {
     expect(new Set(segments.map(({ owner }) => owner.kind))).toEqual(new Set(['rule', 'override', 'limit', 'none']));
     segments.slice(1).forEach(({ from }, before) => expect(segments[before]?.to).toBe(from));
     const env = { SVC_BASE_URL: service.base, SVC_ACCESS_TOKEN: await service.token('Engineer') };
-    const told = runCommand('setpoint.ts', ['points', 'ownership', '1', '1'], env);
+    const told = runCommand('setpoint', ['points', 'ownership', '1', '1'], env);
     expect(told.stdout.trim().split('\n')).toHaveLength(segments.length);
     device.refuse(4);
     const entry = await waitFor(async () => {

@@ -32,7 +32,7 @@ const historyOf = async (service: TestService, id: number): Promise<readonly Jso
 
 describe('[platform §1.1] a start that cannot be', () => {
   const failing = (of: TestFolders, more: Readonly<Record<string, string>> = {}) =>
-    runCommand('serve.ts', [], serviceEnvironment(of, more));
+    runCommand('serve', [], serviceEnvironment(of, more));
   const oneLine = (result: ReturnType<typeof failing>, pattern: RegExp): void => {
     expect([result.status, result.stdout]).toEqual([1, '']);
     expect(result.stderr).toMatch(pattern);
@@ -173,7 +173,7 @@ describe('a running process', () => {
 });
 
 test('[platform §7] --version; wrong usage exits 2', () => {
-  const setpoint = (...args: string[]) => runCommand('setpoint.ts', args, serviceEnvironment(folders()));
+  const setpoint = (...args: string[]) => runCommand('setpoint', args, serviceEnvironment(folders()));
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
   expect(setpoint('--version')).toMatchObject({ status: 0, stdout: `${version}\n` });
   expect(setpoint('nonsense').status).toBe(2);
@@ -185,7 +185,7 @@ describe.each(engines)('[platform §7] command line, with its data on %s', (engi
   beforeEach(async () => {
     ({ of, storage } = await storedOn(engine));
   });
-  const setpoint = (...args: string[]) => runCommand('setpoint.ts', args, serviceEnvironment(of, storage.env));
+  const setpoint = (...args: string[]) => runCommand('setpoint', args, serviceEnvironment(of, storage.env));
   const begin = async (): Promise<TestService> => {
     const service = await start(of, storage.env);
     await rulesRun(service);

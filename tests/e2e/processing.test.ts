@@ -108,7 +108,7 @@ function importHistory(storage: Readonly<Record<string, string>> = {}): void {
   writeFileSync(file, ['time,value', ...lines, ''].join('\n'));
   mkdirSync(folders.data, { recursive: true });
   const done = runCommand(
-    'setpoint.ts',
+    'setpoint',
     ['history', 'import', file, '--point', '1:1'],
     serviceEnvironment(folders, storage),
   );
@@ -145,14 +145,14 @@ describe('[data-processing §2.1] Switch', () => {
   test('on with a bad configuration: the start fails and says where', () => {
     configure(1);
     folders.write('processing/tasks/level.yaml', task.replace('unit: m, source', 'unit: cm, source'));
-    const started = runCommand('serve.ts', [], serviceEnvironment(folders, on));
+    const started = runCommand('serve', [], serviceEnvironment(folders, on));
     expect(started.status).toBe(1);
     expect(started.stderr).toMatch(/^setpoint: processing\/tasks\/level\.yaml:10: \/inputs\/history\/0\/unit /m);
     expect(started.stderr).not.toMatch(/ at .*\.ts:/);
   });
 
   test('a switch that is neither true nor false stops the start', () => {
-    const started = runCommand('serve.ts', [], serviceEnvironment(folders, { SVC_DATA_PROCESSING_ENABLED: 'yes' }));
+    const started = runCommand('serve', [], serviceEnvironment(folders, { SVC_DATA_PROCESSING_ENABLED: 'yes' }));
     expect([started.status, started.stderr]).toEqual([
       1,
       'setpoint: SVC_DATA_PROCESSING_ENABLED must be true or false, not "yes"\n',
@@ -219,7 +219,7 @@ test.each(engines)(
       'max_gap_seconds: 121',
     );
     folders.write('processing/tasks/level.yaml', changed);
-    const started = runCommand('serve.ts', [], serviceEnvironment(folders, { ...on, ...env }));
+    const started = runCommand('serve', [], serviceEnvironment(folders, { ...on, ...env }));
     expect([started.status, started.stderr]).toEqual([
       1,
       expect.stringMatching(/^setpoint: processing\/tasks\/level\.yaml:3: .*give it a new revision\n$/),

@@ -41,7 +41,7 @@ describe.each(engines)('rules as files on %s', (engine) => {
   });
 
   const setpoint = async (...args: string[]) =>
-    runCommand('setpoint.ts', args, {
+    runCommand('setpoint', args, {
       ...serviceEnvironment(service.folders),
       SVC_BASE_URL: service.base,
       SVC_ACCESS_TOKEN: await service.token('Admin'),

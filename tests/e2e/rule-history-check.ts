@@ -76,7 +76,7 @@ async function checkChains(cluster: Cluster): Promise<void> {
   const [machine] = cluster.machines;
   if (machine === undefined) throw new Error('there is no machine');
   const environment = serviceEnvironment(machine.folders, { SVC_DATABASE_URL: cluster.postgres.url });
-  const verified = runCommand('setpoint.ts', ['audit', 'verify', '--json'], environment);
+  const verified = runCommand('setpoint', ['audit', 'verify', '--json'], environment);
   expect(verified.status, verified.stdout + verified.stderr).toBe(0);
   const told = JSON.parse(verified.stdout) as { readonly chains: readonly object[] };
   expect(told.chains).toHaveLength(chains.length);

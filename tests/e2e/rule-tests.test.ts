@@ -148,7 +148,7 @@ describe.each(engines)('tests of rules on %s', (engine) => {
       SVC_BASE_URL: service.base,
       SVC_ACCESS_TOKEN: await service.token('Viewer'),
     };
-    const setpoint = (...args: string[]) => runCommand('setpoint.ts', ['rules', 'test', ...args], env);
+    const setpoint = (...args: string[]) => runCommand('setpoint', ['rules', 'test', ...args], env);
     expect(setpoint('--all')).toMatchObject({ status: 0, stdout: `${id} r\n  passed fills\n` });
     const file = join(folders.config, 'rules.json');
     const rule = { name: 'in a file', flow_json: editorFlow('x > 12'), tests: [fills] };

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { processorMediaType } from '../../src/api/processing.ts';
-import { compiledOnce, type Json, root, waitFor } from './running-service.ts';
+import { compiledOnce, type Json, programFile, waitFor } from './running-service.ts';
 
 interface ForecasterReply {
   readonly status: number;
@@ -38,7 +38,7 @@ export async function startTestForecaster(
   more: Readonly<Record<string, string>> = {},
 ): Promise<TestForecaster> {
   const folder = taskFolder(tasks);
-  const child = spawn(process.execPath, [join(root, 'src', 'bin', 'forecaster.ts')], {
+  const child = spawn(process.execPath, [programFile('forecaster')], {
     env: {
       PATH: process.env['PATH'],
       ...compiledOnce,

@@ -1,14 +1,22 @@
-/** A real service for tests: `node src/bin/serve.ts` as a child process, with folders of its own, on a free port. */
+/** A real service for tests: the built program as a child process, with folders of its own, on a free port. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { issueToken } from '../../src/gateway/identity.ts';
 import { signingKey } from '../../src/gateway/local-keys.ts';
 import type { Role } from '../../src/gateway/roles.ts';
 import { type AnswerCheck, createAnswerCheck, type Described } from './described.ts';
 
 export const root = join(import.meta.dirname, '..', '..');
+
+/** Made by `tests/setup/program.ts`. */
+export const builtProgram = join(root, 'node_modules', '.cache', 'program');
+
+/** The file of a program by its name below `src/bin/`, as built; a path is another one. */
+export function programFile(name: string): string {
+  return isAbsolute(name) ? name : join(builtProgram, 'dist', 'bin', `${name}.js`);
+}
 
 /** Modules are compiled once for all the processes that the tests start: half of a start is that. */
 export const compiledOnce = { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled') };
@@ -86,9 +94,9 @@ const startDeadlineMs = 60_000;
 export async function startTestService(
   folders: TestFolders,
   more: Readonly<Record<string, string>> = {},
-  program = 'serve.ts',
+  program = 'serve',
 ): Promise<TestService> {
-  const child = spawn(process.execPath, [resolve(root, 'src', 'bin', program)], {
+  const child = spawn(process.execPath, [programFile(program)], {
     env: serviceEnvironment(folders, more),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -176,13 +184,13 @@ export async function waitFor<T>(
   }
 }
 
-/** Runs a command of the product to its end; a file of `src/bin/`, or a path. */
+/** Runs a program to its end. */
 export function runCommand(
-  file: string,
+  program: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv,
 ): { status: number | null; stdout: string; stderr: string } {
-  const result = spawnSync(process.execPath, [resolve(root, 'src', 'bin', file), ...args], {
+  const result = spawnSync(process.execPath, [programFile(program), ...args], {
     env,
     encoding: 'utf8',
     timeout: 300_000,

@@ -48,7 +48,7 @@ describe('two machines, one history', () => {
     const exported = [leader, other].map(({ folders }) => {
       const env = serviceEnvironment(folders, { SVC_DATABASE_URL: cluster.postgres.url });
       const done = runCommand(
-        'setpoint.ts',
+        'setpoint',
         ['history', 'export', '--point', '1:1', '--to', new Date(toMs).toISOString()],
         env,
       );
@@ -64,7 +64,7 @@ describe('two machines, one history', () => {
     const file = join(other.folders.config, 'values.csv');
     writeFileSync(file, 'time,value\n2019-07-11T10:45:00Z,1\n2019-07-11T10:46:00Z,2\n');
     const env = serviceEnvironment(other.folders, { SVC_DATABASE_URL: cluster.postgres.url });
-    const done = runCommand('setpoint.ts', ['history', 'import', file, '--point', '1:1', '--json'], env);
+    const done = runCommand('setpoint', ['history', 'import', file, '--point', '1:1', '--json'], env);
     expect([done.status, done.stderr]).toEqual([0, '']);
     expect(JSON.parse(done.stdout)).toMatchObject({ rows: 2, duplicates: 0 });
     const rows = await exportedRows(historian, { series, toMs: Date.UTC(2020, 0, 1) });

@@ -72,7 +72,7 @@ describe('[identity §7] links and accounts', () => {
   });
 
   test('a link of the running service is made beside it, without a restart', async () => {
-    const made = runCommand('setpoint.ts', ['sign-in-link'], env);
+    const made = runCommand('setpoint', ['sign-in-link'], env);
     const code = /#code=([A-Za-z0-9_-]{43})/.exec(made.stdout)?.[1];
     expect([made.status, code === undefined]).toEqual([0, false]);
     const opened = await service.request('POST', '/session', { token: null, body: { code } });
@@ -83,10 +83,10 @@ describe('[identity §7] links and accounts', () => {
   });
 
   test('an account from the command line to its end: invited, password, sign-in, live stream, disabled within 5 s', async () => {
-    const added = runCommand('setpoint.ts', ['users', 'add', 'ada', '--role', 'Engineer'], env);
+    const added = runCommand('setpoint', ['users', 'add', 'ada', '--role', 'Engineer'], env);
     const code = /#set-password=([A-Za-z0-9_-]{43})/.exec(added.stdout)?.[1];
     expect([added.status, code === undefined]).toEqual([0, false]);
-    expect(runCommand('setpoint.ts', ['users', 'add', 'ada', '--role', 'Viewer'], env).stderr).toContain('exists');
+    expect(runCommand('setpoint', ['users', 'add', 'ada', '--role', 'Viewer'], env).stderr).toContain('exists');
     const set = await service.request('POST', '/session/password', { token: null, body: { code, password } });
     expect(set.status).toBe(200);
     const opened = await service.request('POST', '/session', { token: null, body: { name: 'ada', password } });
@@ -97,13 +97,13 @@ describe('[identity §7] links and accounts', () => {
     expect(await foreign.closed).toBe(4001);
     const own = stream(service, cookie, service.base);
     await waitFor(() => own.said.some((text) => text.includes('authenticated')));
-    expect(runCommand('setpoint.ts', ['users', 'disable', 'ada'], env).status).toBe(0);
+    expect(runCommand('setpoint', ['users', 'disable', 'ada'], env).status).toBe(0);
     const beganMs = Date.now();
     await waitFor(async () => (await ask('GET', rules)).status === 401);
     expect(Date.now() - beganMs).toBeLessThan(5000);
     expect(await own.closed).toBe(4001);
     expect(sessionCheckMs).toBeLessThan(5000);
-    expect(runCommand('setpoint.ts', ['users', 'list'], env).stdout).toMatch(/ada\s+Engineer\s+disabled/);
+    expect(runCommand('setpoint', ['users', 'list'], env).stdout).toMatch(/ada\s+Engineer\s+disabled/);
     const token = await service.token('Admin');
     for (const action of [
       'identity.user.add',

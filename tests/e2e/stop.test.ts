@@ -104,7 +104,7 @@ describe('[platform §2.4] a start that cannot be: HTTP limits', () => {
   test('an address of trusted_proxies that is none is one clear line', async () => {
     const of = folders();
     of.write('service.yaml', 'http:\n  trusted_proxies: [not-an-address]\n');
-    const result = runCommand('serve.ts', [], serviceEnvironment(of));
+    const result = runCommand('serve', [], serviceEnvironment(of));
     expect([result.status, result.stdout]).toEqual([1, '']);
     expect(result.stderr).toMatch(/^setpoint: service\.yaml: http\.trusted_proxies: .*not-an-address\n$/);
   });

@@ -279,7 +279,7 @@ export function chainFaults(site: FaultSite): string[] {
   if (machine === undefined) return [];
   const url = site.postgres === null ? {} : { SVC_DATABASE_URL: site.postgres.url };
   const { status, stdout, stderr } = runCommand(
-    'setpoint.ts',
+    'setpoint',
     ['audit', 'verify'],
     serviceEnvironment(machine.folders, url),
   );
