@@ -6,6 +6,7 @@ import { announce } from '../parts/announce.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { fullTime } from '../parts/moment.tsx';
 import { Notice, Tag } from '../parts/tag.tsx';
+import { useCatalogue } from '../server/use-catalogue.ts';
 import { auditWords } from '../strings/audit.ts';
 import { t } from '../strings/index.ts';
 import classes from './audit.module.css';
@@ -13,7 +14,7 @@ import { type AuditEvent, useAuditEvent } from './audit-queries.ts';
 import { actionWords, outcomeTones, ruleIdOf } from './audit-words.ts';
 import { EventChanges } from './event-changes.tsx';
 import { EventProof } from './event-proof.tsx';
-import { useCatalogue, useResourceNames } from './resource-names.ts';
+import { useResourceNames } from './resource-names.ts';
 
 const words = auditWords.event;
 

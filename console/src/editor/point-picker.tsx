@@ -3,7 +3,7 @@ import { Group, Select, Text } from '@mantine/core';
 import type { PointRef } from '../../../src/site/catalogue.ts';
 import { shownNumber } from '../parts/number.ts';
 import { t } from '../strings/index.ts';
-import { type ConsoleCatalogue, type ConsolePoint, pointKey, pointLabel, pointOfKey } from './site-catalogue.ts';
+import { type ConsoleCatalogue, type ConsolePoint, pointChoices, pointKey, pointOfKey } from './site-catalogue.ts';
 
 const words = t.nodes;
 
@@ -16,16 +16,6 @@ function pointFacts({ unit, min, max }: ConsolePoint): string {
     max === undefined ? '∞' : shownNumber(max),
     shownUnit,
   );
-}
-
-/** Choices grouped by instance. */
-export function pointChoices(catalogue: ConsoleCatalogue, use: 'read' | 'write') {
-  return catalogue.instances.flatMap((instance) => {
-    const items = catalogue.points
-      .filter((point) => point.instance === instance.id && (use === 'read' || point.writable))
-      .map((point) => ({ value: pointKey(point), label: pointLabel(point) }));
-    return items.length === 0 ? [] : [{ group: instance.name, items }];
-  });
 }
 
 interface PickerParts {

@@ -67,3 +67,13 @@ export function pointOfKey(key: string): PointRef {
 export function pointLabel({ instanceName, name }: ConsolePoint): string {
   return `${instanceName} · ${name}`;
 }
+
+/** Points to choose from, grouped by instance. */
+export function pointChoices(catalogue: ConsoleCatalogue, use: 'read' | 'write') {
+  return catalogue.instances.flatMap((instance) => {
+    const items = catalogue.points
+      .filter((point) => point.instance === instance.id && (use === 'read' || point.writable))
+      .map((point) => ({ value: pointKey(point), label: pointLabel(point) }));
+    return items.length === 0 ? [] : [{ group: instance.name, items }];
+  });
+}

@@ -1,13 +1,13 @@
 /** A new rule from a template: which one, its points by kind and unit, its numbers within their ranges. */
 import { Button, Group, Modal, Select, SimpleGrid, Skeleton, Stack, Text, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
+import { useState } from 'react';
 import { PointPicker } from '../editor/point-picker.tsx';
-import { type ConsoleCatalogue, type ConsolePoint, consoleCatalogue } from '../editor/site-catalogue.ts';
+import type { ConsoleCatalogue, ConsolePoint } from '../editor/site-catalogue.ts';
 import { announce } from '../parts/announce.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { NumberField } from '../parts/number-field.tsx';
-import { useSite } from '../server/queries.ts';
+import { useCatalogue } from '../server/use-catalogue.ts';
 import { t } from '../strings/index.ts';
 import { templateWords } from '../strings/templates.ts';
 import { type TemplateView, useInstantiate, useTemplates } from './template-queries.ts';
@@ -23,8 +23,7 @@ interface DialogParts {
 
 export function TemplateDialog({ ruleId, onClose }: DialogParts) {
   const templates = useTemplates(ruleId);
-  const site = useSite();
-  const catalogue = useMemo(() => (site.data === undefined ? null : consoleCatalogue(site.data)), [site.data]);
+  const catalogue = useCatalogue();
   const [chosen, setChosen] = useState<string | null>(null);
   const list = templates.data ?? [];
   const template = list.find((each) => each.template === chosen) ?? (ruleId === null ? undefined : list[0]);

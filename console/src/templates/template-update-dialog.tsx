@@ -1,11 +1,10 @@
 /** A rule is brought to what its template makes today; what that changes is shown first. */
 import { Button, Group, Modal, Skeleton, Stack, Text } from '@mantine/core';
-import { useMemo } from 'react';
-import { consoleCatalogue } from '../editor/site-catalogue.ts';
 import { announce } from '../parts/announce.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Difference } from '../revisions/difference-view.tsx';
-import { type StoredRule, useSite } from '../server/queries.ts';
+import type { StoredRule } from '../server/queries.ts';
+import { useCatalogue } from '../server/use-catalogue.ts';
 import { t } from '../strings/index.ts';
 import { templateWords } from '../strings/templates.ts';
 import { useTemplateDifference, useTemplateUpdate } from './template-queries.ts';
@@ -19,8 +18,7 @@ interface DialogParts {
 
 export function TemplateUpdateDialog({ rule, onClose }: DialogParts) {
   const found = useTemplateDifference(rule.id, rule.revision);
-  const site = useSite();
-  const catalogue = useMemo(() => (site.data === undefined ? null : consoleCatalogue(site.data)), [site.data]);
+  const catalogue = useCatalogue();
   const update = useTemplateUpdate(rule.id, rule.revision, () => {
     announce(words.updated);
     onClose();

@@ -2,8 +2,7 @@
 import { MultiSelect, Select } from '@mantine/core';
 import { isFields } from '../../../src/rules/issues.ts';
 import { useEditor } from '../editor/editor-context.ts';
-import { pointChoices } from '../editor/point-picker.tsx';
-import { pointKey, pointOfKey } from '../editor/site-catalogue.ts';
+import { pointChoices, pointKey, pointOfKey } from '../editor/site-catalogue.ts';
 import { NumberField } from '../parts/number-field.tsx';
 import { t } from '../strings/index.ts';
 import { said } from '../strings/language.ts';
