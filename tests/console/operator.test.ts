@@ -9,7 +9,7 @@ import { startFaultDevice } from '../../src/testing/fault-device.ts';
 import { startTestService, type TestService, testFolders } from '../e2e/running-service.ts';
 import { violations } from './axe.ts';
 import { chromiumPath, installRules, launch, startDemo, visit } from './browser.ts';
-import { untilText } from './steps.ts';
+import { choose, untilText } from './steps.ts';
 
 describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () => {
   let service: TestService;
@@ -278,6 +278,35 @@ instances:
     await page.getByRole('button', { name: 'Back to 200 kW' }).click();
     await expect.poll(() => row.getByText('in the file').count()).toBe(0);
     await row.getByText('200 kW').waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('the list shows the rules that use a point, those that read it and those that write it', async () => {
+    const { page, context, complaints } = await visit(browser, service, { role: 'Viewer' });
+    await page.getByRole('link', { name: 'Rules', exact: true }).click();
+    const names = async (): Promise<string[]> =>
+      (await page.getByRole('row').locator('td a').allInnerTexts()).map((text) => text.trim()).toSorted();
+    await expect.poll(async () => (await names()).length).toBeGreaterThan(2);
+    const all = await names();
+    for (const [shown, path] of [
+      ['genset · run', '/points/5/action/1/rules'],
+      ['battery · soc', '/points/4/measurement/1/rules'],
+    ] as const) {
+      const { readers, writers } = (await service.read(path)).body['data'] as unknown as Record<
+        'readers' | 'writers',
+        { readonly name: string }[]
+      >;
+      const users = [...new Set([...readers, ...writers].map(({ name }) => name))].toSorted();
+      expect(users.length).toBeGreaterThan(0);
+      await choose(page, 'Uses point', shown);
+      await expect.poll(names).toEqual(users);
+    }
+    await page.getByLabel('Search rules').fill('no such rule');
+    await page.getByText('No rule matches “no such rule”.').waitFor();
+    await page.getByLabel('Search rules').fill('');
+    await page.getByRole('button', { name: 'Any point' }).click();
+    await expect.poll(names).toEqual(all);
     expect(complaints).toEqual([]);
     await context.close();
   });

@@ -62,10 +62,13 @@ export function useOwnership(point: PointEntry) {
   });
 }
 
-export function usePointRules({ instance, point_type, point }: PointEntry) {
+/** Nothing is asked without a point. */
+export function usePointRules(ref: PointRef | null) {
+  const { instance = 0, point_type = 'measurement', point = 0 } = ref ?? {};
   const params = { instance: String(instance), point_type, point: String(point) };
   return useQuery({
     queryKey: ['point-rules', params],
+    enabled: ref !== null,
     queryFn: async () => (await call(points.rules, { params })).data.data,
     refetchInterval: trendPeriodMs,
   });

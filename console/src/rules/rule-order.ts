@@ -9,15 +9,18 @@ export type Sort = (typeof sorts)[number];
 
 export interface Chosen {
   readonly search: string;
+  /** Ids of the rules that read or write the point that was chosen; null without one. */
+  readonly users: ReadonlySet<number> | null;
   readonly filter: Filter;
   readonly sort: Sort;
 }
 
-export function shownRules(rules: readonly ListedRule[], { search, filter, sort }: Chosen): ListedRule[] {
+export function shownRules(rules: readonly ListedRule[], { search, users, filter, sort }: Chosen): ListedRule[] {
   const wanted = search.toLowerCase().split(/\s+/).filter(Boolean);
   const isShown = (rule: ListedRule): boolean => {
     const text = `${rule.name} ${rule.description ?? ''}`.toLowerCase();
-    return wanted.every((word) => text.includes(word)) && passes(rule, filter);
+    const isUser = users === null || users.has(rule.id);
+    return isUser && wanted.every((word) => text.includes(word)) && passes(rule, filter);
   };
   const found = rules.filter(isShown);
   // The service's own order is by priority, highest first.

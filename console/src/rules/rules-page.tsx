@@ -14,6 +14,7 @@ import {
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type KeyboardEvent, useMemo, useRef, useState } from 'react';
 import type { PointRef } from '../../../src/site/catalogue.ts';
+import { pointChoices, pointKey, pointOfKey } from '../editor/site-catalogue.ts';
 import { useLastRun, useWatch } from '../live/stream.ts';
 import { Failure } from '../parts/failure.tsx';
 import { later } from '../parts/later.tsx';
@@ -21,7 +22,9 @@ import { inWords, Moment, useNowMs } from '../parts/moment.tsx';
 import page from '../parts/page.module.css';
 import table from '../parts/table.module.css';
 import { Notice, Tag } from '../parts/tag.tsx';
+import { usePointRules } from '../points/point-queries.ts';
 import { type ListedRule, useRuleName, useRules, useScheduler, useSite } from '../server/queries.ts';
+import { useCatalogue } from '../server/use-catalogue.ts';
 import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
 import { MoreIcon, PlayIcon, PlusIcon, SearchIcon } from '../shell/icons.tsx';
@@ -39,20 +42,30 @@ const TemplateDialog = later(async () => (await import('../templates/template-di
 
 interface ListChoice {
   readonly search: string;
+  /** A point that the rules read or write. */
+  readonly point: PointRef | null;
   readonly filter: Filter;
   readonly sort: Sort;
+}
+
+/** The rules that use a point: null without one, undefined until they are known. */
+function useUsers(point: PointRef | null) {
+  const { data, error } = usePointRules(point);
+  const users = useMemo(() => data && new Set([...data.readers, ...data.writers].map(({ rule_id: id }) => id)), [data]);
+  return { users: point === null ? null : users, error };
 }
 
 export function RulesPage() {
   const rules = useRules();
   const navigate = useNavigate();
   const { create } = useSearch({ from: '/rules' });
-  const [chosen, setChosen] = useState<ListChoice>({ search: '', filter: 'all', sort: 'priority' });
+  const [chosen, setChosen] = useState<ListChoice>({ search: '', point: null, filter: 'all', sort: 'priority' });
   const [isTemplating, setTemplating] = useState(false);
   const session = useSession();
   const manage = session.status !== 'out' && mayManage(session.facts.role);
   const all = rules.data ?? [];
-  const shown = useMemo(() => shownRules(all, chosen), [all, chosen]);
+  const { users, error } = useUsers(chosen.point);
+  const shown = useMemo(() => (users === undefined ? [] : shownRules(all, { ...chosen, users })), [all, chosen, users]);
   useWatch(all.map(({ id }) => id));
   return (
     <div className={page['page']}>
@@ -80,9 +93,12 @@ export function RulesPage() {
       {rules.isError && rules.data === undefined && (
         <Failure error={rules.error} onRetry={() => void rules.refetch()} />
       )}
+      {error !== null && <Failure error={error} />}
       <SchedulerNotice />
-      {rules.isPending && <Skeleton height={260} radius="md" aria-label={t.common.loading} />}
-      {rules.data !== undefined && (
+      {(rules.isPending || (users === undefined && error === null)) && (
+        <Skeleton height={260} radius="md" aria-label={t.common.loading} />
+      )}
+      {rules.data !== undefined && users !== undefined && (
         <RuleTable rules={shown} manage={manage} empty={all.length === 0 ? null : words.noMatch(chosen.search)} />
       )}
       {create === true && manage && <CreateRule onClose={() => void navigate({ to: '/rules', search: {} })} />}
@@ -97,6 +113,7 @@ interface ToolsParts {
 }
 
 function ListTools({ chosen, onChange }: ToolsParts) {
+  const catalogue = useCatalogue();
   return (
     <div className={classes['tools']}>
       <TextInput
@@ -106,6 +123,19 @@ function ListTools({ chosen, onChange }: ToolsParts) {
         leftSection={<SearchIcon size={16} />}
         value={chosen.search}
         onChange={(event) => onChange({ ...chosen, search: event.currentTarget.value })}
+      />
+      <Select
+        aria-label={words.usesPoint}
+        placeholder={words.usesPoint}
+        data={catalogue === null ? [] : pointChoices(catalogue, 'read')}
+        value={chosen.point === null ? null : pointKey(chosen.point)}
+        onChange={(key) => onChange({ ...chosen, point: key === null ? null : pointOfKey(key) })}
+        searchable
+        clearable
+        clearButtonProps={{ 'aria-label': words.anyPoint, 'aria-hidden': false, tabIndex: 0 }}
+        nothingFoundMessage={words.noPoint}
+        maxDropdownHeight={320}
+        w={230}
       />
       <SegmentedControl
         aria-label={words.filterLabel}

@@ -5,11 +5,14 @@ export const rules: typeof english = {
   title: 'Regeln',
   search: 'Regeln suchen',
   searchHint: 'Name oder Beschreibung',
+  usesPoint: 'Verwendet Punkt',
+  anyPoint: 'Jeder Punkt',
+  noPoint: 'Kein solcher Punkt',
   create: 'Neue Regel',
   import: 'Importieren',
   empty: 'Es gibt noch keine Regeln.',
   emptyLead: 'Eine Regel liest Punkte, trifft eine Entscheidung und schreibt Sollwerte. Zeichnen Sie Ihre erste Regel.',
-  noMatch: (text) => `Keine Regel passt zu „${text}“.`,
+  noMatch: (text) => (text === '' ? 'Keine Regel passt.' : `Keine Regel passt zu „${text}“.`),
   shown: (shown, total) =>
     shown === total ? `${total} ${total === 1 ? 'Regel' : 'Regeln'}` : `${shown} von ${total} Regeln`,
   counts: {

@@ -4,11 +4,14 @@ export const rules = {
   title: 'Rules',
   search: 'Search rules',
   searchHint: 'Name or description',
+  usesPoint: 'Uses point',
+  anyPoint: 'Any point',
+  noPoint: 'No such point',
   create: 'New rule',
   import: 'Import',
   empty: 'There are no rules yet.',
   emptyLead: 'A rule reads points, makes a decision and writes setpoints. Draw your first rule.',
-  noMatch: (text: string) => `No rule matches “${text}”.`,
+  noMatch: (text: string) => (text === '' ? 'No rule matches.' : `No rule matches “${text}”.`),
   shown: (shown: number, total: number) =>
     shown === total ? `${total} ${total === 1 ? 'rule' : 'rules'}` : `${shown} of ${total} rules`,
   counts: {
