@@ -38,6 +38,14 @@ function loadedAtStart(file: string, seen = new Set<string>()): Set<string> {
   return seen;
 }
 
+test('each file of the program is ASCII: V8 keeps it with one byte for a character', () => {
+  const files = readdirSync(join(release, 'dist'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.js'),
+  );
+  expect(files.length).toBeGreaterThan(20);
+  expect(files.filter((name) => /[^\0-\x7f]/.test(readFileSync(join(release, 'dist', name), 'utf8')))).toEqual([]);
+});
+
 test('[platform §1.7] the demo runs from the folder: rules, console, reference page, contract, forecasts', async () => {
   const folders = testFolders('');
   const service = await startTestService(
