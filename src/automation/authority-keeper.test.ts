@@ -74,7 +74,7 @@ class Bench {
     const snapshot = this.#snapshot();
     this.arbiter.beginCycle(snapshot);
     this.keeper.cycle(snapshot);
-    return writes.map(({ rule, priority, value }) => {
+    const answers = writes.map(({ rule, priority, value }) => {
       const verdict = this.arbiter.ask(this.point, rule, priority);
       if (!verdict.allowed) return verdict.reason;
       const permitted = this.arbiter.permitted(this.point, value);
@@ -87,9 +87,10 @@ class Bench {
         by: { kind: 'rule', id: String(rule) },
       });
       this.arbiter.claim(this.point, rule, priority, permitted);
-      this.keeper.flush();
       return permitted.limitedBy === null ? null : 'limited';
     });
+    this.keeper.flush();
+    return answers;
   }
 
   override(value: number, seconds: number, untilMs = Number.POSITIVE_INFINITY): Promise<string> {

@@ -104,7 +104,6 @@ export class AuthorityKeeper {
     this.#bound();
     for (const { pointIndex, grant } of authority.overrides()) this.#writeOverride(pointIndex, grant, snapshot);
     for (const index of authority.limited()) this.#keepInside(index, snapshot);
-    this.flush();
   }
 
   /** Stores the grant, then takes it into force; answers the override that it replaced. */

@@ -109,7 +109,7 @@ function setup(options: Setup = {}) {
     now: () => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() }),
   });
   const engine = createEngine({
-    authority: { cycle: () => undefined },
+    authority: { cycle: () => undefined, flush: () => undefined },
     clock,
     limits,
     rules,

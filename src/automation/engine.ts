@@ -43,7 +43,7 @@ export interface EngineParts {
   readonly limits: AutomationLimits;
   readonly rules: RuleSet;
   readonly arbiter: Arbiter;
-  readonly authority: Pick<AuthorityKeeper, 'cycle'>;
+  readonly authority: Pick<AuthorityKeeper, 'cycle' | 'flush'>;
   /** Refilled by each cycle. */
   readonly snapshot: Snapshot;
   /** Refilled by each question about rules. */
@@ -312,6 +312,7 @@ class RunningEngine implements Engine {
       return;
     }
     this.#inCycle = false;
+    this.#parts.authority.flush();
     const endedMs = this.#clock.monotonicMs();
     this.#counts.last_cycle_ms = endedMs - beganMs;
     if (sinceMs !== undefined) this.#measures.eventCycle(endedMs - sinceMs);
@@ -390,6 +391,7 @@ class RunningEngine implements Engine {
       { type: 'manual' },
       this.#snapshot.monotonicMs,
     );
+    this.#parts.authority.flush();
     // Store before answering, so that the next query finds the run. A hanging disk must not turn a finished run into an error.
     const stored = this.#recorder.settled(order.ruleId).then(() => undefined);
     void withTimeout(this.#clock, Math.max(0, order.untilMs - this.#clock.monotonicMs()), stored).then(() =>
