@@ -2,7 +2,11 @@
  * From a point's change to the first accepted command, across the threads, with on-change rules of which one of a hundred is due:
  * this thread plays the device layer, the engine runs in its worker. Limits: p50 0.06 ms, p99 0.5 ms.
  */
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { systemClock } from '../src/base/clock.ts';
 import { ring } from '../src/base/doorbell.ts';
@@ -64,6 +68,9 @@ export async function run(): Promise<void> {
   console.log(`  ${told(takenMs)} (limits ${limitsMs.p50} and ${limitsMs.p99} ms)`);
   console.log(`  a bare thread that answers, in turn with it: ${told(bareMs)}`);
   await echo.end();
+  const red = await nodeRed(measurements);
+  if (red === null) console.log('  Node-RED is left out: run "npm run bench:peers" first');
+  else console.log(`  Node-RED 4.1.15, to the first output, without records: ${told(red)}`);
   await engine.close();
 }
 
@@ -82,6 +89,19 @@ async function startEcho() {
     },
     end: () => worker.terminate(),
   };
+}
+
+/** The other peer; null where it is not installed. */
+async function nodeRed(inputs: number): Promise<readonly number[] | null> {
+  const peers = join(import.meta.dirname, 'peers', 'node_modules', 'node-red');
+  if (!existsSync(peers)) return null;
+  const flows = join(import.meta.dirname, 'fixture', 'node-red-flows.ts');
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [flows, ...[rules, inputs, warmUp, samples, pauseMs].map(String)],
+    { maxBuffer: 64 * 1024 * 1024 },
+  );
+  return JSON.parse(stdout) as readonly number[];
 }
 
 /** The values of all commands that wait. */
