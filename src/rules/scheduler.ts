@@ -174,6 +174,7 @@ class RuleScheduler implements Scheduler {
     if (run.acted) memory.lastActedMs = run.endedMs;
     rule.points.forEach((point, position) => consume(memory.points[position], point, run.snapshot));
     entry.changed = -1;
+    // What it waited for is consumed.
     this.#waiting.delete(entry);
   }
 
@@ -211,6 +212,7 @@ class RuleScheduler implements Scheduler {
     const entry = this.#entryOf(ruleId);
     const { memory, rule } = entry;
     if (!isStoredSchedule(stored)) return;
+    // It was judged by another memory, if at all.
     this.#wait(entry);
     const moment = (label: number | null): number => (label === null ? never : nowMs - Math.max(0, wallMs - label));
     memory.lastActedMs = moment(stored.last_acted);
