@@ -9,7 +9,7 @@ import { attackedTrail, honestTrail } from '../testing/audit-attacks.ts';
 const seeds = Array.from({ length: 24 }, (_, seed) => seed);
 
 describe('the audit trail under attack', () => {
-  test('[audit §9.6] each attack behind a witnessed head is detected', async () => {
+  test('[audit §9.6] each attack behind a witnessed head is detected', { timeout: 60_000 }, async () => {
     for (const seed of seeds) {
       const { attack, isWhole, good, told, toldAlone } = await attackedTrail(seed);
       expect({ seed, attack, good }).toEqual({ seed, attack, good: false });
@@ -19,7 +19,7 @@ describe('the audit trail under attack', () => {
     }
   });
 
-  test('[audit §9.6] no honest history is accused', async () => {
+  test('[audit §9.6] no honest history is accused', { timeout: 60_000 }, async () => {
     for (const seed of seeds) expect({ seed, told: await honestTrail(seed) }).toEqual({ seed, told: '' });
   });
 });

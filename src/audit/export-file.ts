@@ -6,13 +6,15 @@ import Type, { type Static } from 'typebox';
 import { decoder } from '../base/decode.ts';
 import { strict } from '../base/schema.ts';
 import { fromBase64, toBase64 } from '../transparency/base64.ts';
+import type { Verifier } from '../transparency/signed-note.ts';
 import { type Evidence, gatherEvidence } from './evidence.ts';
-import type { ChainedEvent } from './store/chain.ts';
+import { exportInstructions } from './export-instructions.ts';
+import { type ChainedEvent, nameOf } from './store/chain.ts';
 import type { ChainRecord, ChainReport } from './store/chain-walk.ts';
 import type { AuditScan } from './store/scan.ts';
 import { splitHashes, tileWidth } from './tree/tree-proofs.ts';
 import type { StoredTree } from './tree/tree-store.ts';
-import { lostChains, strangeAnchors, type TrailReport } from './verify.ts';
+import { cosignedRoots, lostChains, strangeAnchors, type TrailReport } from './verify.ts';
 import { ChainVerifier } from './verify-chain.ts';
 
 const text = Type.String();
@@ -24,6 +26,8 @@ const headerSchema = strict({
   schema: Type.Enum(['svc.audit-export.v1', 'svc.audit-export.v2']),
   exportedAt: text,
   key: nullable,
+  /** From version 2, for people; nothing proves them. */
+  instructions: Type.Optional(Type.Array(text)),
 });
 const checkpointSchema = strict({ type: Type.Literal('checkpoint'), line: text });
 const chainSchema = strict({
@@ -69,7 +73,14 @@ export async function* exportLines(
   const line = (value: object): string => `${lineOf(value)}
 `;
   let events = 0;
-  yield line({ type: 'export', schema: 'svc.audit-export.v2', exportedAt: facts.exportedAt, key: facts.key });
+  const { exportedAt, key } = facts;
+  yield line({
+    type: 'export',
+    schema: 'svc.audit-export.v2',
+    exportedAt,
+    key,
+    instructions: exportInstructions,
+  });
   for (const checkpoint of (facts.checkpoints ?? '').split('\n'))
     if (checkpoint.trim() !== '') yield line({ type: 'checkpoint', line: checkpoint });
   for (const { chainId, owner, sequence: last, hash } of scan.chains) {
@@ -159,24 +170,27 @@ const decodeLine = decoder(
   Type.Union([headerSchema, checkpointSchema, chainSchema, leavesSchema, eventSchema, endSchema]),
 );
 
+/** What whoever verifies an export brings along. */
+interface GivenEvidence {
+  readonly keys: readonly string[];
+  readonly anchor: string | null;
+  /** Each must have cosigned the newest head that is in the export. */
+  readonly witnesses: readonly Verifier[];
+}
+
 export interface ExportVerifier {
-  line(text: string): void;
+  /** One after the other: the next line when this one is taken. */
+  line(text: string): Promise<void>;
   finish(): TrailReport;
 }
 
 /** Takes an export line by line, so that one of any size is verified in constant memory. */
-export function verifyExport(given: {
-  readonly keys: readonly string[];
-  readonly anchor: string | null;
-}): ExportVerifier {
+export function verifyExport(given: GivenEvidence): ExportVerifier {
   return new LineVerifier(given);
 }
 
 class LineVerifier implements ExportVerifier {
-  readonly #given: {
-    readonly keys: readonly string[];
-    readonly anchor: string | null;
-  };
+  readonly #given: GivenEvidence;
   readonly #problems: string[] = [];
   readonly #chains: ChainReport[] = [];
   readonly #checkpoints: string[] = [];
@@ -188,14 +202,11 @@ class LineVerifier implements ExportVerifier {
   #ended = false;
   readonly #origins = new Set<string>();
 
-  constructor(given: {
-    readonly keys: readonly string[];
-    readonly anchor: string | null;
-  }) {
+  constructor(given: GivenEvidence) {
     this.#given = given;
   }
 
-  line(textOfLine: string): void {
+  async line(textOfLine: string): Promise<void> {
     this.#lines++;
     const value = parsedLine(textOfLine);
     if (value === null || this.#ended || (this.#lines === 1) !== (value.type === 'export')) {
@@ -204,7 +215,7 @@ class LineVerifier implements ExportVerifier {
     }
     if (value.type === 'export') this.#header = value;
     else if (value.type === 'checkpoint') this.#checkpoints.push(value.line);
-    else if (value.type === 'chain') this.#begin(value);
+    else if (value.type === 'chain') await this.#begin(value);
     else if (value.type === 'leaves') this.#keep(value);
     else if (value.type === 'end') {
       this.#ended = true;
@@ -240,7 +251,7 @@ class LineVerifier implements ExportVerifier {
     this.#open = null;
   }
 
-  #begin(chain: Static<typeof chainSchema>): void {
+  async #begin(chain: Static<typeof chainSchema>): Promise<void> {
     this.#close();
     const { log, tenantId, projectId } = chain;
     const owner = { log, tenantId, projectId };
@@ -248,7 +259,11 @@ class LineVerifier implements ExportVerifier {
     for (const { origin } of trees) this.#origins.add(origin);
     const head = { sequence: Number(chain.sequence), hash: chain.hash };
     const verified = { owner, ...head, marks: chain.marks, trees };
-    this.#open = new ChainVerifier(verified, this.#gather(), this.#problems);
+    const last = trees.at(-1);
+    const name = last?.origin ?? nameOf(owner);
+    const cosigned = await cosignedRoots(name, last?.checkpoint ?? null, this.#given.witnesses, this.#problems);
+    const evidence = this.#gather();
+    this.#open = new ChainVerifier(verified, { ...evidence, roots: [...evidence.roots, ...cosigned] }, this.#problems);
   }
 
   #keep({ tree, from, hashes }: Static<typeof leavesSchema>): void {

@@ -5,6 +5,7 @@ import { canonicalJson } from '../base/canonical-json.ts';
 import { siteSchema } from '../databases/schemas.ts';
 import { auditEntry, fillTrail, type TestTrail, testAuditKey, testScope, testTrail } from '../testing/audit-trail.ts';
 import { engines } from '../testing/engines.ts';
+import { keyTypes } from '../transparency/signed-note.ts';
 import { type EvidenceSources, gatherEvidence } from './evidence.ts';
 import { exportLines, verifyExport } from './export-file.ts';
 import { createAuditLog } from './log.ts';
@@ -81,8 +82,8 @@ describe.each(engines)('audit verification on %s', (engine) => {
     const facts = { exportedAt: 'now', key: keyName(key.publicKey), checkpoints: sources.checkpoints ?? null };
     const lines = await Array.fromAsync(exportLines(scan, facts));
     await scan.close();
-    const verifier = verifyExport({ keys: [], anchor: sources.anchor ?? null });
-    for (const line of edit(lines.map((text) => text.trimEnd()))) verifier.line(line);
+    const verifier = verifyExport({ keys: [], anchor: sources.anchor ?? null, witnesses: [] });
+    for (const line of edit(lines.map((text) => text.trimEnd()))) await verifier.line(line);
     return verifier.finish();
   };
 
@@ -282,6 +283,30 @@ describe.each(engines)('audit verification on %s', (engine) => {
     });
     expect(read).toHaveLength(4);
     expect(report).toMatchObject({ problems: [], chains: [{ last: 1, details: 1, broken: null }] });
+  });
+
+  test('an export begins with how to check it; nobody vouches for a log that was never signed', async () => {
+    await fillTrail(trail, 3);
+    let first = '';
+    await exported({}, (lines) => {
+      first = lines[0] ?? '';
+      return lines;
+    });
+    const { instructions } = JSON.parse(first) as { readonly instructions: readonly string[] };
+    for (const word of ['--file', '--key', '--anchor', '--witness', 'SHA-256', 'RFC 6962'])
+      expect(instructions.join(' ')).toContain(word);
+    const scan = await scanAudit(trail.place, siteSchema);
+    const witness = {
+      name: 'auditor.example',
+      type: keyTypes.witness,
+      keyId: new Uint8Array(4),
+      publicKey: new Uint8Array(32),
+    };
+    const { problems } = await verifyScan(scan, gatherEvidence(nothing()), { withDetails: true, witnesses: [witness] });
+    await scan.close();
+    expect(problems).toEqual([
+      'no head of events of tenant-1/project-1 that is kept here is cosigned by auditor.example',
+    ]);
   });
 
   test('an export that was cut, shuffled or edited', async () => {

@@ -46,7 +46,10 @@ export async function verifyScan(
   for (const chain of scan.chains) {
     const trees = await scan.trees(chain.chainId);
     for (const { origin } of trees) origins.add(origin);
-    const cosigned = await cosignedRoots(scan, trees, options.witnesses ?? [], problems);
+    const last = trees.at(-1);
+    const checkpoint = last === undefined ? null : await scan.cosigned(last);
+    const name = last?.origin ?? nameOf(chain.owner);
+    const cosigned = await cosignedRoots(name, checkpoint, options.witnesses ?? [], problems);
     const all = { ...evidence, roots: [...evidence.roots, ...cosigned] };
     const reports = await verifyStored(scan, chain, trees, all, options, problems);
     chains.push(...reports);
@@ -140,20 +143,21 @@ async function checkTiles(
   return null;
 }
 
-/** Heads that each of these witnesses cosigned count like anchors: nobody here can forge them. */
-async function cosignedRoots(
-  scan: AuditScan,
-  trees: readonly StoredTree[],
+/**
+ * The newest published head of a log, null where none is kept. Cosigned by each of these witnesses it counts like an anchor: nobody here
+ * can forge it. One that lacks a cosignature is a problem.
+ */
+export async function cosignedRoots(
+  name: string,
+  checkpoint: string | null,
   witnesses: readonly Verifier[],
   problems: string[],
 ): Promise<RootAnchor[]> {
-  const last = trees.at(-1);
-  if (last === undefined || witnesses.length === 0) return [];
-  const text = await scan.cosigned(last);
-  const note = text === null ? null : parseNote(text);
+  if (witnesses.length === 0) return [];
+  const note = checkpoint === null ? null : parseNote(checkpoint);
   for (const witness of witnesses)
     if (note === null || (await cosignedAt(note, witness, nodeCryptography)) === null)
-      problems.push(`no head of ${last.origin} that is kept here is cosigned by ${witness.name}`);
+      problems.push(`no head of ${name} that is kept here is cosigned by ${witness.name}`);
   return note === null ? [] : rootOf(formatNote(note), true);
 }
 

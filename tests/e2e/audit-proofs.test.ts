@@ -144,6 +144,16 @@ test('[audit §9.6] a witness elsewhere: cosigned heads, an older copy put back,
   // What the auditor holds: a proof, whose checkpoint is an anchor too.
   const whole = run(of, {}, 'audit', 'verify', '--anchor', file, '--witness', witness.vkey);
   expect([whole.status, whole.stderr, whole.stdout]).toEqual([0, '', expect.stringContaining('unbroken')]);
+  // The same of an export; a witness that cosigned nothing is missed in both.
+  const taken = join(of.config, 'export.jsonl');
+  writeFileSync(taken, run(of, {}, 'audit', 'export').stdout);
+  const another = (await startWitness(folders(), keys)).vkey;
+  for (const from of [[], ['--file', taken]]) {
+    const held = run(of, {}, 'audit', 'verify', ...from, '--witness', witness.vkey);
+    expect([held.status, held.stderr, held.stdout]).toEqual([0, '', expect.stringContaining('unbroken')]);
+    const missed = run(of, {}, 'audit', 'verify', ...from, '--witness', another);
+    expect([missed.status, missed.stdout]).toEqual([1, expect.stringMatching(/PROBLEM: no head of .* is cosigned by/)]);
+  }
 
   rmSync(of.data, { recursive: true });
   cpSync(older, of.data, { recursive: true });

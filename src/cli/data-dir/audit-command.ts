@@ -18,7 +18,7 @@ import { RecordedRules } from '../../automation/recorded-rules.ts';
 import { readIfThere } from '../../base/own-file.ts';
 import { siteSchema } from '../../databases/schemas.ts';
 import type { DatabasePlace } from '../../storage/database.ts';
-import { keyTypes } from '../../transparency/signed-note.ts';
+import { keyTypes, type Verifier } from '../../transparency/signed-note.ts';
 import { CommandError, exitCodes } from '../exit.ts';
 import { showProgress, type Terminal } from '../terminal.ts';
 import type { DataDirParts } from './data-dir.ts';
@@ -84,9 +84,7 @@ export async function verifyDataDir(
   try {
     const evidence = gatherEvidence({ ...evidenceOf(options), checkpoints: facts.checkpoints, ownKey: facts.key });
     const watched = { ...scan, events: counted(scan, (events) => progress.at(`${events} events checked`)) };
-    const witnesses = await Promise.all(
-      (options.witness ?? []).map((vkey) => verifierOf(vkey, keyTypes.witness, '--witness')),
-    );
+    const witnesses = await witnessesOf(options);
     const recorded = new RecordedRules();
     const report = await verifyScan(watched, evidence, {
       withDetails: options.details,
@@ -119,12 +117,12 @@ function counted(scan: AuditScan, tell: (events: number) => void): AuditScan['ev
 }
 
 async function verifyFile(parts: DataDirParts, file: string, options: VerifyOptions): Promise<DataDirReport> {
-  const verifier = verifyExport(evidenceOf(options));
+  const verifier = verifyExport({ ...evidenceOf(options), witnesses: await witnessesOf(options) });
   if (!existsSync(file)) throw new CommandError(`${file}: file not found`);
   const progress = showProgress(parts.terminal);
   let lines = 0;
   for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
-    verifier.line(line);
+    await verifier.line(line);
     if (++lines % progressEvents === 0) progress.at(`${lines} lines checked`);
   }
   progress.end();
@@ -164,6 +162,10 @@ function factsOf(dataDir: string): { readonly key: string | null; readonly check
   const files = auditFiles(dataDir);
   const pem = readIfThere(files.key);
   return { key: pem === null ? null : keyName(auditKeyOf(pem).publicKey), checkpoints: readIfThere(files.checkpoints) };
+}
+
+function witnessesOf({ witness = [] }: VerifyOptions): Promise<Verifier[]> {
+  return Promise.all(witness.map((vkey) => verifierOf(vkey, keyTypes.witness, '--witness')));
 }
 
 function evidenceOf(options: VerifyOptions): { readonly keys: readonly string[]; readonly anchor: string | null } {
