@@ -70,7 +70,7 @@ function Console() {
     );
   if (!isAsking) return <SignInPage methods={methods} failure={failure} name={name} />;
   return (
-    <Center mih="100vh" role="status" aria-label={t.signIn.exchanging}>
+    <Center mih="100vh" role="status" aria-label={t.common.signingIn}>
       <Loader />
     </Center>
   );

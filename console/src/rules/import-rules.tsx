@@ -11,9 +11,10 @@ import { Failure, failureText } from '../parts/failure.tsx';
 import { call } from '../server/calls.ts';
 import { queryClient } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
+import { ruleListWords } from '../strings/rule-list.ts';
 import { type FileRule, readRuleFile } from './rule-file.ts';
 
-const words = t.rules.importDialog;
+const words = ruleListWords.importDialog;
 
 interface Imported {
   readonly name: string;
@@ -60,7 +61,7 @@ export function ImportRules() {
       <FileButton accept="application/json,.json" onChange={(file) => file !== null && work.mutate(file)}>
         {(props) => (
           <Button variant="default" loading={work.isPending} {...props}>
-            {t.rules.import}
+            {ruleListWords.import}
           </Button>
         )}
       </FileButton>

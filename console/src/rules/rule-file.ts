@@ -1,8 +1,8 @@
 /** Rules in a file: `{"schema":"svc.rules.v1","rules":[…]}` [rules §9], read strictly and written by the editor. */
 import { isObject, JsonError, parseJson } from '../../../src/base/json.ts';
-import { t } from '../strings/index.ts';
+import { ruleListWords } from '../strings/rule-list.ts';
 
-const words = t.rules.importDialog;
+const words = ruleListWords.importDialog;
 const schema = 'svc.rules.v1';
 const rulesMax = 1000;
 

@@ -29,6 +29,7 @@ import { useSession } from '../session/session.ts';
 import { mayManage } from '../session/token.ts';
 import { MoreIcon, PlayIcon, PlusIcon, SearchIcon } from '../shell/icons.tsx';
 import { t } from '../strings/index.ts';
+import { ruleListWords } from '../strings/rule-list.ts';
 import { CreateRule } from './create-rule.tsx';
 import { ImportRules } from './import-rules.tsx';
 import { ShadowItem, useRuleActions } from './rule-actions.tsx';
@@ -37,7 +38,7 @@ import { needsAttention, outcomeOf, reasonsOf, stateOf } from './rule-words.ts';
 import classes from './rules-page.module.css';
 import { distancesOf } from './why-not.ts';
 
-const words = t.rules;
+const words = { ...t.rules, ...ruleListWords };
 const TemplateDialog = later(async () => (await import('../templates/template-dialog.tsx')).TemplateDialog);
 
 interface ListChoice {

@@ -11,11 +11,12 @@ import { callWith } from '../server/calls.ts';
 import { queryClient } from '../server/queries.ts';
 import { t } from '../strings/index.ts';
 import { chooseLanguage, language, languageNames, languages } from '../strings/language.ts';
+import { signInWords } from '../strings/sign-in.ts';
 import { signedOut, signIn, useSession } from './session.ts';
 import { type SignInMethods, setPassword, signInAs } from './session-calls.ts';
 import classes from './sign-in.module.css';
 
-const words = t.signIn;
+const words = signInWords;
 const passwordLengthMin = 12;
 
 /** Asks the service whether the token is good: for the rules, else for the audit log alone. */

@@ -6,6 +6,7 @@ export const common: typeof english = {
   cancel: 'Abbrechen',
   close: 'Schließen',
   retry: 'Noch einmal versuchen',
+  signingIn: 'Sie werden mit Ihrem Link angemeldet …',
   loading: 'Wird geladen …',
   none: '–',
   notNumber: 'Geben Sie eine Zahl ein.',

@@ -6,6 +6,5 @@ import { nodes } from './nodes.ts';
 import { palette } from './palette.ts';
 import { rules } from './rules.ts';
 import { runs } from './runs.ts';
-import { signInWords } from './sign-in.ts';
 
-export const texts: typeof english = { common, signIn: signInWords, palette, rules, editor, nodes, runs };
+export const texts: typeof english = { common, palette, rules, editor, nodes, runs };

@@ -1,35 +1,8 @@
-/** Die Liste der Regeln, was eine Regel gerade tut, und die Dialoge dazu. */
+/** Was eine Regel gerade tut, und die Dialoge dazu. */
 import type { rules as english } from '../en/rules.ts';
 
 export const rules: typeof english = {
-  title: 'Regeln',
-  search: 'Regeln suchen',
-  searchHint: 'Name oder Beschreibung',
-  usesPoint: 'Verwendet Punkt',
-  anyPoint: 'Jeder Punkt',
-  noPoint: 'Kein solcher Punkt',
   create: 'Neue Regel',
-  import: 'Importieren',
-  empty: 'Es gibt noch keine Regeln.',
-  emptyLead: 'Eine Regel liest Punkte, trifft eine Entscheidung und schreibt Sollwerte. Zeichnen Sie Ihre erste Regel.',
-  noMatch: (text) => (text === '' ? 'Keine Regel passt.' : `Keine Regel passt zu „${text}“.`),
-  shown: (shown, total) =>
-    shown === total ? `${total} ${total === 1 ? 'Regel' : 'Regeln'}` : `${shown} von ${total} Regeln`,
-  counts: {
-    enabled: (n) => `${n} aktiv`,
-    trouble: (n) => (n === 1 ? '1 braucht Aufmerksamkeit' : `${n} brauchen Aufmerksamkeit`),
-  },
-  columns: { name: 'Regel', state: 'Zustand', last: 'Letzter Lauf', next: 'Nächster', actions: 'Aktionen' },
-  sort: {
-    by: 'Sortieren nach',
-    priority: 'Nach Priorität',
-    name: 'Nach Name',
-    state: 'Auffällige zuerst',
-    last: 'Nach letztem Lauf',
-  },
-  filter: { all: 'Alle', on: 'Aktiv', off: 'Inaktiv', trouble: 'Braucht Aufmerksamkeit' },
-  filterLabel: 'Regeln filtern',
-  keys: 'Pfeiltasten: bewegen. Eingabe: öffnen. E: aktivieren oder deaktivieren. R: ausführen.',
   enable: 'Aktivieren',
   shadow: 'Im Schatten einschalten',
   promote: 'Übernehmen',
@@ -39,7 +12,6 @@ export const rules: typeof english = {
   delete: 'Löschen',
   open: (name) => `${name} öffnen`,
   more: (name) => `Weitere Aktionen für ${name}`,
-  never: 'Noch nie gelaufen',
   states: {
     waiting: 'Wartet',
     cooldown: 'Pausiert',
@@ -79,14 +51,9 @@ export const rules: typeof english = {
   },
   useAsTemplate: 'Als Vorlage verwenden…',
   updateFromTemplate: 'Aus der Vorlage erneuern…',
-  fromTemplate: 'Aus einer Vorlage…',
   takesTurns: (others, point) =>
     `Wechselt sich mit ${others} bei ${point} ab: Beide schreiben ihn immer wieder. Geben Sie dem Punkt priority_hold_ms und den Regeln verschiedene Prioritäten, oder einer Regel eine Bedingung, die die andere ausschließt.`,
   otherReason: (code) => `Grund: ${code}`,
-  nextDue: (when) => `Fällig ${when}`,
-  cooldownLeft: (when) => `Bereit ${when}`,
-  onChange: 'Wenn sich ein Punkt ändert',
-  schedulerStopped: 'Der Scheduler läuft nicht. Keine Regel läuft von selbst.',
   statusUnavailable: 'Die Engine antwortet nicht, deshalb ist der Zustand der Regel unbekannt.',
   dialog: {
     enableTitle: (name) => `„${name}“ aktivieren?`,
@@ -125,16 +92,6 @@ export const rules: typeof english = {
     nameNeeded: 'Geben Sie einen Namen ein.',
     submit: 'Anlegen und zeichnen',
     lead: 'Eine neue Regel ist inaktiv und leer. Zeichnen Sie als Nächstes ihren Ablauf.',
-  },
-  importDialog: {
-    title: 'Regeln importieren',
-    done: (n) => (n === 1 ? 'Eine Regel importiert. Sie ist inaktiv.' : `${n} Regeln importiert. Sie sind inaktiv.`),
-    imported: 'importiert, inaktiv',
-    notJson: (why) => `Die Datei ${why === '' ? 'kann nicht gelesen werden' : why}.`,
-    notRules: 'Die Datei enthält keine Regeln. Erwartet wird {"schema":"svc.rules.v1","rules":[…]}.',
-    tooMany: (max) => `Die Datei hat mehr als ${max} Regeln.`,
-    badRule: (at) => `Regel ${at} der Datei hat ein Feld vom falschen Typ.`,
-    noFlow: (name) => `„${name}“ hat keinen Ablauf. Kompakte Regeln importiert die Kommandozeile.`,
   },
   done: {
     enabled: (name) => `„${name}“ ist aktiv.`,

@@ -7,7 +7,6 @@ export const signInWords: typeof english = {
   token: 'Zugriffstoken',
   tokenHint: 'So entsteht eines: setpoint token --role Engineer --subject sie --ttl 12h',
   submit: 'Anmelden',
-  exchanging: 'Sie werden mit Ihrem Link angemeldet …',
   linkUsed:
     'Dieser Anmelde-Link gilt nicht mehr. Ein Link gilt einmal, innerhalb von zehn Minuten. Einen neuen gibt es mit: setpoint sign-in-link',
   refused: 'Der Dienst hat dieses Token abgelehnt. Vielleicht ist es abgelaufen oder gehört zu einer anderen Anlage.',

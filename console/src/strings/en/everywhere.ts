@@ -5,6 +5,7 @@ export const common = {
   cancel: 'Cancel',
   close: 'Close',
   retry: 'Try again',
+  signingIn: 'Signing in with your link…',
   loading: 'Loading…',
   none: '–',
   notNumber: 'Enter a number.',

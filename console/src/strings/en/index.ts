@@ -5,6 +5,5 @@ import { nodes } from './nodes.ts';
 import { palette } from './palette.ts';
 import { rules } from './rules.ts';
 import { runs } from './runs.ts';
-import { signInWords } from './sign-in.ts';
 
-export const texts = { common, signIn: signInWords, palette, rules, editor, nodes, runs };
+export const texts = { common, palette, rules, editor, nodes, runs };

@@ -1,28 +1,7 @@
-/** The list of rules, what a rule is doing, and the dialogs of what can be done with it. */
+/** What a rule is doing, and the dialogs of what can be done with it. */
 
 export const rules = {
-  title: 'Rules',
-  search: 'Search rules',
-  searchHint: 'Name or description',
-  usesPoint: 'Uses point',
-  anyPoint: 'Any point',
-  noPoint: 'No such point',
   create: 'New rule',
-  import: 'Import',
-  empty: 'There are no rules yet.',
-  emptyLead: 'A rule reads points, makes a decision and writes setpoints. Draw your first rule.',
-  noMatch: (text: string) => (text === '' ? 'No rule matches.' : `No rule matches “${text}”.`),
-  shown: (shown: number, total: number) =>
-    shown === total ? `${total} ${total === 1 ? 'rule' : 'rules'}` : `${shown} of ${total} rules`,
-  counts: {
-    enabled: (n: number) => `${n} enabled`,
-    trouble: (n: number) => (n === 1 ? '1 needs attention' : `${n} need attention`),
-  },
-  columns: { name: 'Rule', state: 'State', last: 'Last run', next: 'Next', actions: 'Actions' },
-  sort: { by: 'Sort by', priority: 'By priority', name: 'By name', state: 'Attention first', last: 'By last run' },
-  filter: { all: 'All', on: 'Enabled', off: 'Disabled', trouble: 'Needs attention' },
-  filterLabel: 'Filter rules',
-  keys: 'Arrow keys: move. Enter: open. E: enable or disable. R: run.',
   enable: 'Enable',
   shadow: 'Enable in shadow',
   promote: 'Promote',
@@ -32,7 +11,6 @@ export const rules = {
   delete: 'Delete',
   open: (name: string) => `Open ${name}`,
   more: (name: string) => `More actions for ${name}`,
-  never: 'Never ran',
   states: {
     waiting: 'Waiting',
     cooldown: 'Cooling down',
@@ -72,14 +50,9 @@ export const rules = {
   },
   useAsTemplate: 'Use as template…',
   updateFromTemplate: 'Update from template…',
-  fromTemplate: 'From a template…',
   takesTurns: (others: string, point: string) =>
     `Takes turns with ${others} at ${point}: both write it again and again. Give the point priority_hold_ms and the rules different priorities, or give one a condition that excludes the other.`,
   otherReason: (code: string) => `Reason: ${code}`,
-  nextDue: (when: string) => `Due ${when}`,
-  cooldownLeft: (when: string) => `Ready ${when}`,
-  onChange: 'When a point changes',
-  schedulerStopped: 'The scheduler is not running. No rule runs automatically.',
   statusUnavailable: 'The engine does not answer, so the state of the rule is unknown.',
   dialog: {
     enableTitle: (name: string) => `Enable “${name}”?`,
@@ -116,16 +89,6 @@ export const rules = {
     nameNeeded: 'Enter a name.',
     submit: 'Create and draw',
     lead: 'A new rule is disabled and empty. Draw its flow next.',
-  },
-  importDialog: {
-    title: 'Import rules',
-    done: (n: number) => (n === 1 ? 'Imported one rule. It is disabled.' : `Imported ${n} rules. They are disabled.`),
-    imported: 'imported, disabled',
-    notJson: (why: string) => `The file ${why === '' ? 'cannot be read' : why}.`,
-    notRules: 'The file does not contain rules. Expected {"schema":"svc.rules.v1","rules":[…]}.',
-    tooMany: (max: number) => `The file has more than ${max} rules.`,
-    badRule: (at: number) => `Rule ${at} in the file has a field of the wrong type.`,
-    noFlow: (name: string) => `“${name}” has no flow. Use the command line to import compact rules.`,
   },
   done: {
     enabled: (name: string) => `Enabled “${name}”.`,

@@ -6,7 +6,6 @@ export const signInWords = {
   token: 'Access token',
   tokenHint: 'To create one: setpoint token --role Engineer --subject you --ttl 12h',
   submit: 'Sign in',
-  exchanging: 'Signing in with your link…',
   linkUsed:
     'This sign-in link is no longer valid. A link works once, within ten minutes. To get a new one: setpoint sign-in-link',
   refused: 'The service rejected this token. It may have expired or belong to another site.',

@@ -1,0 +1,41 @@
+/** The list of rules, and what is done with all of them. */
+
+export const ruleListWords = {
+  title: 'Rules',
+  search: 'Search rules',
+  searchHint: 'Name or description',
+  usesPoint: 'Uses point',
+  anyPoint: 'Any point',
+  noPoint: 'No such point',
+  import: 'Import',
+  empty: 'There are no rules yet.',
+  emptyLead: 'A rule reads points, makes a decision and writes setpoints. Draw your first rule.',
+  noMatch: (text: string) => (text === '' ? 'No rule matches.' : `No rule matches “${text}”.`),
+  shown: (shown: number, total: number) =>
+    shown === total ? `${total} ${total === 1 ? 'rule' : 'rules'}` : `${shown} of ${total} rules`,
+  counts: {
+    enabled: (n: number) => `${n} enabled`,
+    trouble: (n: number) => (n === 1 ? '1 needs attention' : `${n} need attention`),
+  },
+  columns: { name: 'Rule', state: 'State', last: 'Last run', next: 'Next', actions: 'Actions' },
+  sort: { by: 'Sort by', priority: 'By priority', name: 'By name', state: 'Attention first', last: 'By last run' },
+  filter: { all: 'All', on: 'Enabled', off: 'Disabled', trouble: 'Needs attention' },
+  filterLabel: 'Filter rules',
+  keys: 'Arrow keys: move. Enter: open. E: enable or disable. R: run.',
+  never: 'Never ran',
+  fromTemplate: 'From a template…',
+  nextDue: (when: string) => `Due ${when}`,
+  cooldownLeft: (when: string) => `Ready ${when}`,
+  onChange: 'When a point changes',
+  schedulerStopped: 'The scheduler is not running. No rule runs automatically.',
+  importDialog: {
+    title: 'Import rules',
+    done: (n: number) => (n === 1 ? 'Imported one rule. It is disabled.' : `Imported ${n} rules. They are disabled.`),
+    imported: 'imported, disabled',
+    notJson: (why: string) => `The file ${why === '' ? 'cannot be read' : why}.`,
+    notRules: 'The file does not contain rules. Expected {"schema":"svc.rules.v1","rules":[…]}.',
+    tooMany: (max: number) => `The file has more than ${max} rules.`,
+    badRule: (at: number) => `Rule ${at} in the file has a field of the wrong type.`,
+    noFlow: (name: string) => `“${name}” has no flow. Use the command line to import compact rules.`,
+  },
+};
