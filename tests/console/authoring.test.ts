@@ -178,6 +178,8 @@ describe.runIf(chromiumPath !== undefined)('issue of a rule, drawn', () => {
     const open = async (title: string): Promise<void> => {
       await tabTo(page, `Edit ${title}`);
       await keyboard.press('Enter');
+      // Forms of two nodes have fields of one name: the one before must be gone.
+      await page.getByTestId('inspector').getByRole('heading', { name: title }).waitFor();
     };
     await tabTo(page, 'Canvas', 'Shift+Tab');
     await keyboard.press('ArrowRight');
