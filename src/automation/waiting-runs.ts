@@ -68,7 +68,9 @@ export class WaitingRuns {
   holds(ruleId: number, number: number): boolean {
     const isMeant = (each: Numbered): boolean => each.row.rule_id === ruleId && each.number <= number;
     if (this.#storing.some(isMeant)) return true;
-    return [...this.#bundles.values()].some((bundle) => bundle.ruleId === ruleId && [...bundle.rows].some(isMeant));
+    return [...this.#bundles.values()].some(
+      (bundle) => bundle.ruleId === ruleId && Iterator.from(bundle.rows).some(isMeant),
+    );
   }
 
   /** All runs up to this number are stored or dropped. */

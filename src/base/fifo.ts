@@ -3,7 +3,7 @@
  * when a queue is at its limit and each newcomer drops the oldest.
  */
 export class Fifo<Item> {
-  #items: Item[] = [];
+  #items: (Item | undefined)[] = [];
   /** Items before this place have left. */
   #from = 0;
 
@@ -21,12 +21,14 @@ export class Fifo<Item> {
 
   /** The oldest, at most so many; they stay. */
   head(count: number): readonly Item[] {
-    return this.#items.slice(this.#from, this.#from + count);
+    return this.#items.slice(this.#from, this.#from + count) as Item[];
   }
 
   /** Takes the oldest away, at most so many. */
   take(count: number): readonly Item[] {
     const taken = this.head(count);
+    // What has left must not be kept alive by its old place: queues are bounded in bytes too.
+    this.#items.fill(undefined, this.#from, this.#from + taken.length);
     this.#from += taken.length;
     // The room of those that left is given back when it is half of all: each item is moved once on average.
     if (this.#from * 2 >= this.#items.length) {
