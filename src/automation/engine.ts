@@ -312,10 +312,10 @@ class RunningEngine implements Engine {
       return;
     }
     this.#inCycle = false;
-    this.#parts.authority.flush();
     const endedMs = this.#clock.monotonicMs();
     this.#counts.last_cycle_ms = endedMs - beganMs;
     if (sinceMs !== undefined) this.#measures.eventCycle(endedMs - sinceMs);
+    this.#parts.authority.flush();
     if (this.#orders.length > 0 || this.#tickDue !== undefined || this.#eventsDue) this.#ask();
   }
 
