@@ -1,6 +1,6 @@
 /**
- * How cost grows with rules, points, audit events, stored rows and readers of the live stream, each over sizes ten and a hundred times
- * the smallest. `node bench/growth.ts --plot FILE` draws the curves too.
+ * How cost grows with rules, points, audit events, stored rows and readers of the live stream, each up to a hundred times
+ * its smallest size. `node bench/growth.ts --plot FILE` draws the curves too.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -32,7 +32,7 @@ const { rules, points, events, rows, readers, repeats } = sizes(
 );
 const folder = mkdtempSync(join(tmpdir(), 'setpoint-bench-growth-'));
 
-/** Ten and a hundred times less, and that. */
+/** From a hundredth of the largest size to the largest, in steps of about three. */
 const upTo = (most: number): number[] => [
   ...new Set([100, 30, 10, 3, 1].map((part) => Math.max(1, Math.round(most / part)))),
 ];

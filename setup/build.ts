@@ -88,6 +88,9 @@ async function bundle(): Promise<void> {
 
 /** The same program: a file with one character beyond Latin-1 takes two bytes for each of its characters, in every thread that loads it. */
 function inAscii(code: string): string {
+  // Behind a backslash the escape would begin with that one.
+  const escaped = /(?<!\\)(?:\\\\)*\\[^\0-\x7f]/.exec(code);
+  if (escaped !== null) throw new Error(`a character beyond ASCII is escaped by itself: ${escaped[0]}`);
   return code.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 

@@ -1,4 +1,4 @@
-/** A library that is not installed is told apart from one that fails. */
+/** Distinguishes a library that is missing from one that fails. */
 import { expect, test } from 'vitest';
 import { leftOut, optionalLibrary } from './optional-library.ts';
 

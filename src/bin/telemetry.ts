@@ -14,7 +14,7 @@ export interface Telemetry {
 const stopDeadlineMs = 2000;
 const endpoints = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] as const;
 
-/** Null when nothing is configured, or `OTEL_SDK_DISABLED` says so. Throws `StartError` where the library is not installed. */
+/** Null without an endpoint, or with `OTEL_SDK_DISABLED=true`. Throws `StartError` if the library is not installed. */
 export async function startTelemetry(env: Environment): Promise<Telemetry | null> {
   if (env['OTEL_SDK_DISABLED'] === 'true' || endpoints.every((name) => (env[name] ?? '') === '')) return null;
   const library = await optionalLibrary(() => import('@opentelemetry/sdk-node'));
