@@ -1,24 +1,18 @@
 /**
- * A historian over one SQLite file [data-processing §4.2]. Each read and each append is done in one go, before its promise is
+ * A historian over one SQLite file [data-processing §4.2]. Each append is done in one go, before its promise is
  * there: what it costs is what SQLite takes. Nothing is opened before it is needed and nothing that failed is
  * kept: a store that is missing, locked or broken makes one call fail, and the next one tries anew. Each snapshot has a
  * connection of its own.
  */
-import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
-import { inTurns } from '../base/turns.ts';
-import { createExporter, type Exporter, exportPortionRows } from './export.ts';
-import type { Historian, HistoryRow, HistorySnapshot } from './historian.ts';
+import { exportAsked, exportedRow, exportPortionRows, exportQuery } from './export.ts';
+import type { ExportRequest, Historian, HistoryRow } from './historian.ts';
 import type { HistoryLimits } from './limits.ts';
+import { historySnapshot, storeUnavailable } from './snapshot.ts';
 import { type HistoryDatabase, openHistoryReader, openHistoryWriter } from './store/history-database.ts';
 import { createSeriesStore, type SeriesStore } from './store/series-store.ts';
-import { createWindowReader, type ReadOptions, type WindowReader } from './window.ts';
-
-interface ReadConnection {
-  readonly database: HistoryDatabase;
-  readonly windows: WindowReader;
-  readonly exporter: Exporter;
-}
+import type { ReadOptions, WindowSource } from './window.ts';
+import { windowQueries } from './window-queries.ts';
 
 interface WriteConnection {
   readonly database: HistoryDatabase;
@@ -27,56 +21,53 @@ interface WriteConnection {
 
 /** Connections that are kept for the next snapshot. */
 const idleMax = 4;
+/** All rows of a portion at once: one by one they cost twice as much. Reading a portion takes a few milliseconds of a turn. */
+const queries = windowQueries(1024);
 
 export function embeddedHistorian(
   file: string,
   limits: Pick<HistoryLimits, 'lock_wait_ms' | 'snapshots_max'>,
   options: ReadOptions,
 ): Historian {
-  const idle: ReadConnection[] = [];
+  const idle: HistoryDatabase[] = [];
   let open = 0;
   let writer: WriteConnection | undefined;
   let closed = false;
 
-  const connect = (): ReadConnection => {
+  const connect = (): HistoryDatabase => {
     for (let known = idle.pop(); known !== undefined; known = idle.pop()) {
-      if (known.database.isCurrent()) return known;
-      known.database.close();
+      if (known.isCurrent()) return known;
+      known.close();
     }
-    const database = openHistoryReader(file, limits.lock_wait_ms);
-    return {
-      database,
-      windows: createWindowReader(database, options),
-      exporter: createExporter(database),
-    };
+    return openHistoryReader(file, limits.lock_wait_ms);
   };
-  const begin = (): ReadConnection => {
+  const begin = (): HistoryDatabase => {
     if (closed) throw storeUnavailable(new Error('the historian is closed'));
     if (open >= limits.snapshots_max) throw storeUnavailable(new Error('too many snapshots are open'));
-    let connection: ReadConnection | undefined;
+    let database: HistoryDatabase | undefined;
     try {
-      connection = connect();
-      connection.database.beginRead();
+      database = connect();
+      database.beginRead();
     } catch (error) {
-      connection?.database.close();
+      database?.close();
       throw storeUnavailable(error);
     }
     open++;
-    return connection;
+    return database;
   };
   /** A connection on which something failed is not used again. */
-  const end = (connection: ReadConnection, sound: boolean): void => {
+  const end = (database: HistoryDatabase, sound: boolean): void => {
     open--;
     try {
-      connection.database.endRead();
+      database.endRead();
       if (sound && !closed && idle.length < idleMax) {
-        idle.push(connection);
+        idle.push(database);
         return;
       }
     } catch {
       // The reason was told where it failed.
     }
-    connection.database.close();
+    database.close();
   };
 
   const writing = (): SeriesStore => {
@@ -106,78 +97,58 @@ export function embeddedHistorian(
   };
 
   return {
-    snapshot: async () => snapshotOn(begin(), end),
+    async snapshot() {
+      const database = begin();
+      return historySnapshot(windowsOf(database), options, (sound) => end(database, sound));
+    },
     append: async (rows, options = {}) => write((store) => store.append(rows, options)),
     delete: async (request) => write((store) => store.delete(request)),
     prune: async (beforeMs, rowsMax) => write((store) => store.prune(beforeMs, rowsMax)),
     async *export(request) {
-      const connection = begin();
+      const database = begin();
       let sound = false;
       try {
-        yield* portions(guarded(connection.exporter.rows(request)));
+        yield* exported(database, request);
         sound = true;
       } finally {
-        end(connection, sound);
+        end(database, sound);
       }
     },
     async close() {
       closed = true;
       dropWriter();
-      for (const connection of idle.splice(0)) connection.database.close();
+      for (const database of idle.splice(0)) database.close();
     },
   };
 }
 
-function* portions(rows: IterableIterator<HistoryRow>): IterableIterator<readonly HistoryRow[]> {
-  let portion: HistoryRow[] = [];
-  for (const row of rows) {
-    portion.push(row);
-    if (portion.length < exportPortionRows) continue;
-    yield portion;
-    portion = [];
-  }
-  if (portion.length > 0) yield portion;
-}
-
-function snapshotOn(
-  connection: ReadConnection,
-  end: (connection: ReadConnection, sound: boolean) => void,
-): HistorySnapshot {
-  let state: 'open' | 'broken' | 'closed' = 'open';
+function windowsOf(database: HistoryDatabase): WindowSource {
   return {
-    async window(request, signal) {
-      if (state === 'closed') throw new Error('the snapshot is closed');
-      signal?.throwIfAborted();
+    queries,
+    ask(query, values) {
       try {
-        return await inTurns(systemClock, connection.windows.window(request), signal);
+        return database.ask(query, values);
       } catch (error) {
-        if (!isStorageTrouble(error)) throw error;
-        state = 'broken';
-        throw storeUnavailable(error);
+        throw readTrouble(error);
       }
     },
-    async close() {
-      if (state === 'closed') return;
-      const sound = state === 'open';
-      state = 'closed';
-      end(connection, sound);
-    },
   };
 }
 
-function* guarded<T>(rows: IterableIterator<T>): IterableIterator<T> {
+function* exported(database: HistoryDatabase, request: ExportRequest): IterableIterator<readonly HistoryRow[]> {
   try {
-    yield* rows;
+    for (const rows of database.portions(exportQuery, exportAsked(request), exportPortionRows))
+      yield rows.map((row) => exportedRow(request.series, row));
   } catch (error) {
-    throw isStorageTrouble(error) ? storeUnavailable(error) : error;
+    throw readTrouble(error);
   }
+}
+
+function readTrouble(error: unknown): unknown {
+  return isStorageTrouble(error) ? storeUnavailable(error) : error;
 }
 
 /** Errors of SQLite carry its result code; any other is a bug of ours. */
 function isStorageTrouble(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error;
-}
-
-export function storeUnavailable(cause: unknown): Fault {
-  return new Fault('source-unavailable', 'the history store cannot be read now; try again', { cause });
 }

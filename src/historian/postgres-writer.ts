@@ -24,7 +24,7 @@ import { columnsOf, rollupColumns, rollupOf } from './rollup-row.ts';
 import { dropChunks, type OldChunks, oldChunks } from './store/chunks.ts';
 import { arrayOf } from './store/history-server.ts';
 import { dropPartition, makePartitions, oldPartitions, partitionMs } from './store/partitions.ts';
-import { rowColumns, seriesAsked, seriesNames } from './window.ts';
+import { rowColumns, seriesAsked, seriesNames } from './window-queries.ts';
 
 export async function appendRows(
   connection: PostgresConnection,

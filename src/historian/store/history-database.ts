@@ -10,12 +10,21 @@ import { migrate, openSqlite, queryable } from '../../storage/sqlite.ts';
 import { type HistoryTables, historySchema } from './schema.ts';
 
 type Cell = SQLOutputValue | undefined;
-type Values<N extends string> = Readonly<Record<N, number | null>>;
+type Rows = readonly (readonly Cell[])[];
+export type Values<N extends string> = Readonly<Record<N, number | null>>;
 export type Places<N extends string> = Readonly<Record<N, RawBuilder<number>>>;
 
 /** A query over places that stand for the values of names; the same for both engines. */
 export type HistoryQuery<N extends string> = (query: HistoryQueries, at: Places<N>) => Compilable;
 export type HistoryQueries = Kysely<HistoryTables>;
+
+/** A query that both engines ask; each compiles it once. */
+export interface NamedQuery<N extends string> {
+  /** On a server: of the prepared statement. */
+  readonly name: string;
+  readonly names: readonly N[];
+  readonly build: HistoryQuery<N>;
+}
 
 /** The one value that a query gives, in place of a value that is known. */
 export function answerOf(query: Expression<unknown>): RawBuilder<number> {
@@ -24,7 +33,7 @@ export function answerOf(query: Expression<unknown>): RawBuilder<number> {
 
 /** A query compiled once. Rows come as arrays in the order of the selected columns: objects cost five times as much. */
 interface CompiledStatement<N extends string> {
-  all(values: Values<N>): readonly (readonly Cell[])[];
+  all(values: Values<N>): Rows;
   iterate(values: Values<N>): IterableIterator<readonly Cell[]>;
   /** Returns how many rows changed. */
   run(values: Values<N>): number;
@@ -32,6 +41,10 @@ interface CompiledStatement<N extends string> {
 
 export interface HistoryDatabase {
   statement<N extends string>(names: readonly N[], build: HistoryQuery<N>): CompiledStatement<N>;
+  /** Rows of a query that is compiled when it is first asked. */
+  ask<N extends string>(query: NamedQuery<N>, values: Values<N>): Rows;
+  /** As many rows at a time as `count`, for answers that are too large for one. */
+  portions<N extends string>(query: NamedQuery<N>, values: Values<N>, count: number): IterableIterator<Rows>;
   /** All or nothing; takes the write lock at once. */
   transaction<T>(work: () => T): T;
   /** Pins what the following reads see, until `endRead`. */
@@ -74,8 +87,25 @@ function wrap(sqlite: DatabaseSync, file: string): HistoryDatabase {
   const query = new Kysely<HistoryTables>({ dialect: new SqliteDialect({ database: queryable(sqlite) }) });
   const openedAs = identityOf(file);
   const firstRead = sqlite.prepare('SELECT id FROM series LIMIT 1');
+  const asked = new Map<unknown, CompiledStatement<string>>();
+  const compileOnce = <N extends string>(named: NamedQuery<N>): CompiledStatement<string> => {
+    const statement = asked.get(named) ?? compile(sqlite, query, named.names, named.build);
+    asked.set(named, statement);
+    return statement;
+  };
   return {
     statement: (names, build) => compile(sqlite, query, names, build),
+    ask: (named, values) => compileOnce(named).all(values),
+    *portions(named, values, count) {
+      let portion: (readonly Cell[])[] = [];
+      for (const row of compileOnce(named).iterate(values)) {
+        portion.push(row);
+        if (portion.length < count) continue;
+        yield portion;
+        portion = [];
+      }
+      if (portion.length > 0) yield portion;
+    },
     transaction(work) {
       sqlite.exec('BEGIN IMMEDIATE');
       try {

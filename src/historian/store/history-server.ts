@@ -10,22 +10,20 @@ import {
   type PostgresConnection,
   type PostgresPlace,
 } from '../../storage/postgres.ts';
-import { compileQuery, type HistoryQuery } from './history-database.ts';
+import { type CompiledQuery, compileQuery, type NamedQuery, type Values } from './history-database.ts';
 import { type HistoryTables, historySchema } from './schema.ts';
-
-type Values<N extends string> = Readonly<Record<N, number | null>>;
-
-/** A query compiled once, for any connection. */
-interface ServerQuery<N extends string> {
-  rows(connection: PostgresConnection, values: Values<N>): Promise<Rows>;
-  /** As many rows at a time as `count`, for answers that are too large for one. */
-  portions(connection: PostgresConnection, values: Values<N>, count: number): AsyncIterableIterator<Rows>;
-}
 
 type Rows = readonly (readonly unknown[])[];
 
 export interface HistoryServer {
-  query<N extends string>(name: string, names: readonly N[], build: HistoryQuery<N>): ServerQuery<N>;
+  ask<N extends string>(connection: PostgresConnection, query: NamedQuery<N>, values: Values<N>): Promise<Rows>;
+  /** As many rows at a time as `count`, for answers that are too large for one. */
+  portions<N extends string>(
+    connection: PostgresConnection,
+    query: NamedQuery<N>,
+    values: Values<N>,
+    count: number,
+  ): AsyncIterableIterator<Rows>;
   /** A connection that sees one state of the history until `end`. A partition that it may read is not dropped. */
   beginRead(idleMs?: number): Promise<PostgresConnection>;
   /** One on which something failed is not used again. */
@@ -47,20 +45,25 @@ export function connectHistory(place: PostgresPlace): HistoryServer {
     });
     return prepared;
   };
+  const compiled = new Map<unknown, CompiledQuery<string>>();
+  const compile = <N extends string>(query: NamedQuery<N>): CompiledQuery<string> => {
+    const known = compiled.get(query) ?? compileQuery(compiler, query.names, query.build);
+    compiled.set(query, known);
+    return known;
+  };
   return {
-    query(name, names, build) {
-      const { text, bound } = compileQuery(compiler, names, build);
-      return {
-        rows: async (connection, values) => (await connection.cells(text, bound(values), name)).rows,
-        async *portions(connection, values, count) {
-          await connection.cells(`DECLARE ${name} NO SCROLL CURSOR FOR ${text}`, bound(values));
-          for (;;) {
-            const { rows } = await connection.cells(`FETCH ${count} FROM ${name}`, []);
-            if (rows.length > 0) yield rows;
-            if (rows.length < count) return;
-          }
-        },
-      };
+    async ask(connection, query, values) {
+      const { text, bound } = compile(query);
+      return (await connection.cells(text, bound(values), query.name)).rows;
+    },
+    async *portions(connection, query, values, count) {
+      const { text, bound } = compile(query);
+      await connection.cells(`DECLARE ${query.name} NO SCROLL CURSOR FOR ${text}`, bound(values));
+      for (;;) {
+        const { rows } = await connection.cells(`FETCH ${count} FROM ${query.name}`, []);
+        if (rows.length > 0) yield rows;
+        if (rows.length < count) return;
+      }
     },
     async beginRead(idleMs) {
       const connection = await server.connect();

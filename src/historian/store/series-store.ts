@@ -11,7 +11,7 @@ import { observationsMsMax } from '../observations.ts';
 import { pruneLimitMs, pruneThroughMs } from '../retention.ts';
 import { rollupWidthsMs } from '../rollup.ts';
 import { columnsOf, rollupColumns, rollupOf } from '../rollup-row.ts';
-import { rowColumns, seriesAsked, seriesKind, seriesNames, seriesQuery } from '../window.ts';
+import { rowColumns, seriesAsked, seriesKind, seriesNames, seriesQuery } from '../window-queries.ts';
 import type { HistoryDatabase } from './history-database.ts';
 
 export interface SeriesStore {

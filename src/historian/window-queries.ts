@@ -1,0 +1,198 @@
+/**
+ * What a windowed read asks of a history [data-processing §4.2], the same of both engines. Each query finds its series
+ * itself, which spares a server a journey.
+ */
+import { sql } from 'kysely';
+import type { SeriesId, WindowRequest } from './historian.ts';
+import { cutFlag, type RollupSummary } from './rollup.ts';
+import { answerOf, type HistoryQueries, type NamedQuery, type Places } from './store/history-database.ts';
+
+/** What names a series in a query; a kind is a number there, as all values of queries are. */
+export const seriesNames = ['instance', 'kind', 'point'] as const;
+export type SeriesName = (typeof seriesNames)[number];
+
+export function seriesAsked({ instance, point, kind }: SeriesId): Readonly<Record<SeriesName, number>> {
+  return { instance, kind: kind === 'action' ? 1 : 0, point };
+}
+
+export function seriesKind(kind: Places<'kind'>['kind']) {
+  return sql<'measurement' | 'action'>`CASE CAST(${kind} AS integer) WHEN 1 THEN 'action' ELSE 'measurement' END`;
+}
+
+/** The number of a series; no row when nothing was ever recorded for it. */
+export function seriesQuery(query: HistoryQueries, at: Places<SeriesName>) {
+  return query
+    .selectFrom('series')
+    .select('id')
+    .where('instance', '=', at.instance)
+    .where('kind', '=', seriesKind(at.kind))
+    .where('point', '=', at.point);
+}
+
+/** What a read takes of a row, in this order. */
+export const rowColumns = ['event_ms', 'ingested_ms', 'value', 'quality', 'observations', 'since_ms'] as const;
+
+export interface WindowQueries {
+  /** Rows of an answer to `rows`, and rollups to ask for at a time: what an engine hands over in one go. */
+  readonly portion: number;
+  /** The rows of a span, behind one that was read: at most a portion. */
+  readonly rows: NamedQuery<SeriesName | 'after' | 'ordinal' | 'through' | 'known'>;
+  /** The first row after a span that stands for observations in it. */
+  readonly reaching: NamedQuery<SeriesName | 'through' | 'reach' | 'known'>;
+  /** The newest row of a series. */
+  readonly standing: NamedQuery<SeriesName | 'known'>;
+  /** Of each rollup what the aggregation needs; its least and its greatest number too where there is a range. */
+  rollups(aggregation: WindowRequest['aggregation'], ranged: boolean): RollupsQuery;
+  /** The event time of the newest number of one rollup. */
+  readonly newest: NamedQuery<SeriesName | 'width' | 'end'>;
+}
+
+type RollupsQuery = NamedQuery<SeriesName | 'width' | 'after' | 'through' | 'skew' | 'known'>;
+
+export function windowQueries(portion: number): WindowQueries {
+  return { portion, rows: rowsQuery(portion), reaching, standing, rollups: rollupsOnce(), newest };
+}
+
+function rowsQuery(portion: number): WindowQueries['rows'] {
+  return {
+    name: 'history_rows',
+    names: [...seriesNames, 'after', 'ordinal', 'through', 'known'],
+    build: (query, at) =>
+      query
+        .selectFrom('sample')
+        .select([...rowColumns, 'ordinal'])
+        .where('series', '=', answerOf(seriesQuery(query, at)))
+        // The first condition is for the index, the second goes on behind the last row of a portion.
+        .where('event_ms', '>=', at.after)
+        .where((column) =>
+          column.or([
+            column('event_ms', '>', at.after),
+            column.and([column('event_ms', '=', at.after), column('ordinal', '>', at.ordinal)]),
+          ]),
+        )
+        .where('event_ms', '<=', at.through)
+        .where('ingested_ms', '<=', at.known)
+        .orderBy('event_ms')
+        .orderBy('ordinal')
+        .limit(portion),
+  };
+}
+
+const reaching: WindowQueries['reaching'] = {
+  name: 'history_reaching',
+  names: [...seriesNames, 'through', 'reach', 'known'],
+  build: (query, at) =>
+    query
+      .selectFrom('sample')
+      .select(rowColumns)
+      .where('series', '=', answerOf(seriesQuery(query, at)))
+      .where('event_ms', '>', at.through)
+      .where('event_ms', '<=', at.reach)
+      .where('since_ms', '<', at.through)
+      .where('ingested_ms', '<=', at.known)
+      .orderBy('event_ms')
+      .orderBy('ordinal', 'desc')
+      .limit(1),
+};
+
+const standing: WindowQueries['standing'] = {
+  name: 'history_standing',
+  names: [...seriesNames, 'known'],
+  build: (query, at) =>
+    query
+      .selectFrom('sample')
+      .select(rowColumns)
+      .where('series', '=', answerOf(seriesQuery(query, at)))
+      .where('ingested_ms', '<=', at.known)
+      .orderBy('event_ms', 'desc')
+      .orderBy('ordinal', 'desc')
+      .limit(1),
+};
+
+const newest: WindowQueries['newest'] = {
+  name: 'history_newest',
+  names: [...seriesNames, 'width', 'end'],
+  build: (query, at) =>
+    query
+      .selectFrom('rollup')
+      .select('last_ms')
+      .where('series', '=', answerOf(seriesQuery(query, at)))
+      .where('width_ms', '=', at.width)
+      .where('end_ms', '=', at.end),
+};
+
+/** One query for each kind of question, so that an engine compiles it once. */
+function rollupsOnce(): WindowQueries['rollups'] {
+  const made = new Map<string, RollupsQuery>();
+  return (aggregation, ranged) => {
+    const name = `history_${aggregation}${ranged ? '_ranged' : ''}`;
+    const query = made.get(name) ?? rollupsQuery(name, aggregation, ranged);
+    made.set(name, query);
+    return query;
+  };
+}
+
+/**
+ * How a rollup's flags, its observations and its rows share one number: a rollup that equals its rows has at most one of
+ * them a millisecond of 15 minutes, and where one has more, only the flags are read.
+ */
+const weightPlace = 16;
+const rowsPlace = weightPlace * 2 ** 24;
+
+/** As few columns as it fits: a column less is a tenth of the time. `unpackRollup` reads them. */
+function rollupsQuery(name: string, aggregation: WindowRequest['aggregation'], ranged: boolean): RollupsQuery {
+  return {
+    name,
+    names: [...seriesNames, 'width', 'after', 'through', 'skew', 'known'],
+    build: (query, at) =>
+      query
+        .selectFrom('rollup')
+        .select((column) => {
+          const flags = column(
+            'flags',
+            '+',
+            column
+              .case()
+              .when(column.or([column('lead_ms', '>', at.skew), column('ingested_ms', '>', at.known)]))
+              .then(column.lit(cutFlag))
+              .else(column.lit(0))
+              .end(),
+          );
+          const rows = column('row_count', '*', column.lit(rowsPlace));
+          const weight = column(column.parens('value_count', '+', column.ref('repeats')), '*', column.lit(weightPlace));
+          const packed = column(column(rows, '+', weight), '+', flags);
+          return [
+            'end_ms',
+            packed.as('packed'),
+            aggregation === 'mean' || aggregation === 'sum' || aggregation === 'trend'
+              ? column('sum', '+', column.ref('sum_low')).as('value')
+              : column.ref(aggregation === 'last' ? 'last_value' : aggregation).as('value'),
+          ];
+        })
+        .$if(ranged || aggregation === 'trend', (more) => more.select(['min', 'max']))
+        .$if(aggregation === 'trend', (more) => more.select(['last_value', 'last_ms']))
+        .where('series', '=', answerOf(seriesQuery(query, at)))
+        .where('width_ms', '=', at.width)
+        .where('end_ms', '>', at.after)
+        .where('end_ms', '<=', at.through)
+        .orderBy('end_ms'),
+  };
+}
+
+/** Of a row that `rollupsQuery` gave. Fills `into`: there are thousands of rollups, and one place for them does. */
+export function unpackRollup(
+  row: readonly unknown[],
+  into: { -readonly [K in keyof RollupSummary]: RollupSummary[K] },
+): void {
+  const packed = Number(row[1]);
+  into.flags = packed % weightPlace;
+  into.weight = Math.floor((packed % rowsPlace) / weightPlace);
+  into.rowCount = Math.floor(packed / rowsPlace);
+  // A sum that overflowed is stored as NULL.
+  into.value = row[2] === null ? Number.NaN : Number(row[2]);
+  into.min = Number(row[3]);
+  into.max = Number(row[4]);
+  into.lastValue = Number(row[5]);
+  // NaN where the moment itself was not asked for.
+  into.lastMs = Number(row[6]);
+}
