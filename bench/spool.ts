@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { recordSpool } from '../src/automation/record-spool.ts';
 import type { RunRow } from '../src/automation/run-blocks.ts';
-import { createHistoryStore } from '../src/automation/store/history-store.ts';
+import { createRunStore } from '../src/automation/store/run-store.ts';
 import { openRuntimeDatabase } from '../src/automation/store/runtime-database.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { newId } from '../src/base/id.ts';
@@ -101,7 +101,7 @@ try {
   await keepAll(readings, history.keep);
   await blocked('readings stored', readings.length, () => history.store(historian, systemClock));
   const records = recordSpool(folder);
-  const store = createHistoryStore(database);
+  const store = createRunStore(database);
   await blocked('executions kept', executions.length, () => keepAll(executions, records.keep));
   await blocked('executions stored', executions.length, () => records.store(store.restore));
 } finally {

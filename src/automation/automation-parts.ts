@@ -8,9 +8,9 @@ import type { Parameter, SiteCatalogue } from '../site/catalogue.ts';
 import type { Snapshot } from '../site/snapshot.ts';
 import type { InstanceName } from './catalogue-view.ts';
 import type { EngineClient } from './engine-client.ts';
-import type { HistoryReader } from './store/history-store.ts';
 import type { RevisionReader, RuleAct } from './store/revision-store.ts';
 import type { RuleStore } from './store/rule-store.ts';
+import type { RunReader } from './store/run-store.ts';
 
 export interface AutomationParts {
   readonly clock: Clock;
@@ -20,7 +20,7 @@ export interface AutomationParts {
   readonly requireTests: boolean;
   readonly store: RuleStore;
   readonly revisions: RevisionReader;
-  readonly history: HistoryReader;
+  readonly runs: RunReader;
   readonly engine: EngineClient;
   readonly instances: () => readonly InstanceName[];
   /** The catalogue as the rules see it now; a reload with changed parameters replaces it. */

@@ -9,7 +9,6 @@ import { Fault } from '../base/fault.ts';
 import { inTurns } from '../base/turns.ts';
 import { type AutomationParts, etag, notLoaded, ruleIdParameter, ruleResource, succeeded } from './automation-parts.ts';
 import { catalogueView } from './catalogue-view.ts';
-import { historyPage } from './history-page.ts';
 import { topologySteps } from './rule-document.ts';
 import { createRuleMutations } from './rule-mutations.ts';
 import { planCapabilities } from './rule-plan.ts';
@@ -18,6 +17,7 @@ import { templateCapabilities } from './rule-templates.ts';
 import { answerTests } from './rule-tests.ts';
 import { variablesOf } from './rule-variables.ts';
 import { ruleText, ruleView } from './rule-view.ts';
+import { runPage } from './run-page.ts';
 import { readShadowReport } from './shadow-reading.ts';
 import type { RuleStore, RuleSummary } from './store/rule-store.ts';
 import type { RuleRow } from './store/rule-table.ts';
@@ -44,7 +44,7 @@ async function ruleOf(store: RuleStore, context: CallContext): Promise<RuleRow> 
 }
 
 function ruleQueries(parts: AutomationParts): HandledCapability[] {
-  const { store, history, engine } = parts;
+  const { store, runs, engine } = parts;
   return [
     { descriptor: automation.list, resource: ruleResource, handler: (context) => list(parts, context) },
     {
@@ -84,7 +84,7 @@ function ruleQueries(parts: AutomationParts): HandledCapability[] {
       async handler(context) {
         const row = await ruleOf(store, context);
         await engine.settle(row.id);
-        const page = await historyPage(history, row.id, context.query, parts.clock);
+        const page = await runPage(runs, row.id, context.query, parts.clock);
         return { data: succeeded({ rule_id: row.id, ...page }) };
       },
     },

@@ -16,7 +16,7 @@ import type { EngineRule } from './engine-contract.ts';
 import { automationLimits } from './limits.ts';
 import { recordSpool } from './record-spool.ts';
 import { startEngineTwin } from './start-engine.ts';
-import { createHistoryReader, createHistoryStore } from './store/history-store.ts';
+import { createRunReader, createRunStore } from './store/run-store.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from './store/runtime-database.ts';
 
 const rule = (id: number, more: Partial<EngineRule> = {}): EngineRule =>
@@ -124,7 +124,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     await expect.poll(() => starts).toBe(2);
   };
   const storedStates = async (): Promise<number[]> =>
-    (await createHistoryStore(database).states()).map(({ rule_id }) => rule_id);
+    (await createRunStore(database).states()).map(({ rule_id }) => rule_id);
 
   test('[rules §6.4] a reload sends only what changed, and names the rest', async () => {
     stored = [rule(1), rule(2)];
@@ -196,7 +196,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
   });
 
   test('[rules §6.4] an edit while rules are still loading is taken up with the next portion; states of those to come are kept', async () => {
-    const states = createHistoryStore(database);
+    const states = createRunStore(database);
     await states.append({ rows: [], states: [{ rule_id: 900, state: 'kept' }], gone: [], claims: [], segments: [] });
     stored = Array.from({ length: 900 }, (_, index) => rule(index + 1));
     await client.open();
@@ -218,7 +218,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
     const record = await execute();
     expect(record).toMatchObject({ outcome: 'acted', correlation_id: 'correlation-1', trigger: { type: 'manual' } });
     expect(seen).toEqual([record]);
-    expect(await createHistoryReader(database).page(1, undefined, 10)).toEqual([JSON.stringify(record)]);
+    expect(await createRunReader(database).page(1, undefined, 10)).toEqual([JSON.stringify(record)]);
     clock.advance(automationLimits.log_flush_ms);
     await expect
       .poll(() => readFileSync(join(places.folder, 'logs', 'rules', '1.log'), 'utf8'))
@@ -251,7 +251,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
       client = make();
       await client.open();
       await turnUntil(clock, client.settle(1));
-      const [text] = await createHistoryReader(database).page(1, undefined, 9);
+      const [text] = await createRunReader(database).page(1, undefined, 9);
       expect(text).toContain('correlation-1');
       return;
     }
@@ -356,7 +356,7 @@ describe.each(engines)('engine behind its port, on %s', (engine) => {
 
   test('whoever stands by has rules, and neither runs them nor writes their states before they are its own', async () => {
     stored = [rule(1), rule(2, { nodes_json: '{}' })];
-    const states = createHistoryStore(database);
+    const states = createRunStore(database);
     // Of a rule that is no more: whoever controls removes it.
     await states.append({ rows: [], states: [{ rule_id: 9, state: 'left' }], gone: [], claims: [], segments: [] });
     const before = await client.standBy();

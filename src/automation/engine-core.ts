@@ -35,13 +35,13 @@ import type { AutomationLimits } from './limits.ts';
 import { ruleLoader } from './loaded-rule.ts';
 import { type OpenRecordWriter, openRecordThread, openRecordWriter } from './open-record-writer.ts';
 import { recordSpool } from './record-spool.ts';
-import { createRecorder } from './recorder.ts';
 import { createRuleSet, type RuleSet } from './rule-set.ts';
 import { withTurns } from './rule-turns.ts';
 import { parsedOrNull } from './rule-view.ts';
 import type { RunRow } from './run-blocks.ts';
+import { createRunRecorder } from './run-recorder.ts';
 import { type EndedGrant, readAuthority } from './store/authority-store.ts';
-import { type ClaimRow, createHistoryStore, type StateRow } from './store/history-store.ts';
+import { type ClaimRow, createRunStore, type StateRow } from './store/run-store.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from './store/runtime-database.ts';
 
 /** What an engine is started with: plain data and shared memory. */
@@ -122,7 +122,7 @@ export function startEngineCore(
     async rehearse() {
       const database = openRuntimeDatabase(setup.database);
       try {
-        const states = await createHistoryStore(database).states();
+        const states = await createRunStore(database).states();
         ruleSet(states, setup.limits, clock, catalogueWith, held.load).change(held.all());
       } finally {
         await database.close();
@@ -241,7 +241,7 @@ async function assemble(parts: AssemblyParts) {
   const { points } = catalogue;
   const ofTerm = typeof place === 'string' || term.epoch === null ? place : { ...place, epoch: term.epoch };
   const database = openRuntimeDatabase(ofTerm);
-  const store = createHistoryStore(database);
+  const store = createRunStore(database);
   const read = Promise.all([store.states(), store.claims(), readAuthority(database)]);
   const [states, claims, authority] = await read.catch(async (error: unknown) => {
     await database.close();
@@ -252,7 +252,7 @@ async function assemble(parts: AssemblyParts) {
   restoreClaims(arbiter, claims, catalogue, clock);
   const rules = ruleSet(states, limits, clock, catalogueWith, load);
   const records = await recordsOf({ ...setup, database: ofTerm }, database, clock, log);
-  const recorder = createRecorder({
+  const recorder = createRunRecorder({
     writer: records,
     limits,
     clock,

@@ -25,9 +25,9 @@ import type {
 } from './engine-contract.ts';
 import { type EngineMeasures, measureEngine } from './engine-metrics.ts';
 import type { AutomationLimits } from './limits.ts';
-import type { Recorder } from './recorder.ts';
 import type { RuleSet } from './rule-set.ts';
 import { type RuleTrouble, RuleTroubles, type TroubleQuestion } from './rule-troubles.ts';
+import type { RunRecorder } from './run-recorder.ts';
 import { createTicker } from './ticker.ts';
 
 /** Where values come from: the live table and its change ring, or a test's arrays. */
@@ -52,7 +52,7 @@ export interface EngineParts {
   /** By point: how old a reading may be. */
   readonly maxAgesMs: readonly number[];
   readonly port: CommandWriter;
-  readonly recorder: Recorder;
+  readonly recorder: RunRecorder;
   /** Takes every record as it is made. */
   readonly publish: (record: ExecutionRecord) => void;
 }

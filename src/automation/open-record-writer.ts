@@ -16,7 +16,7 @@ import { createRuleLog } from './rule-log.ts';
 import type { RunRow } from './run-blocks.ts';
 import { noJournal, openRunJournal } from './run-journal.ts';
 import { type AuthorityStore, createAuthorityStore } from './store/authority-store.ts';
-import { createHistoryStore } from './store/history-store.ts';
+import { createRunStore } from './store/run-store.ts';
 import type { RuntimeDatabase } from './store/runtime-database.ts';
 
 export interface OpenRecordWriter extends RecordWriter, AuthorityStore {
@@ -38,7 +38,7 @@ export function openRecordWriter(
   onCounts?: (counts: WriterCounts) => void,
 ): OpenRecordWriter {
   const ruleLog = createRuleLog(join(setup.dataFolder, 'logs', 'rules'), setup.limits, clock, log);
-  const store = createHistoryStore(database);
+  const store = createRunStore(database);
   const authority = createAuthorityStore(database);
   const told = onCounts === undefined ? {} : { onCounts };
   // A server keeps what other machines must know at once, and its disk is not a gateway's flash.

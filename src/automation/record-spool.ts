@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { openSpool, type Spool } from '../storage/spool.ts';
 import type { RunRow } from './run-blocks.ts';
 
-export function isHistoryRow(value: unknown): value is RunRow {
+export function isRunRow(value: unknown): value is RunRow {
   if (typeof value !== 'object' || value === null) return false;
   const { execution_id, rule_id, unchanged, record }: Partial<Record<keyof RunRow, unknown>> = value;
   const texts = [execution_id, record];
@@ -14,5 +14,5 @@ export function isHistoryRow(value: unknown): value is RunRow {
 }
 
 export function recordSpool(dataFolder: string): Spool<RunRow> {
-  return openSpool({ folder: join(dataFolder, 'spool'), what: 'executions', isRow: isHistoryRow });
+  return openSpool({ folder: join(dataFolder, 'spool'), what: 'executions', isRow: isRunRow });
 }

@@ -11,7 +11,7 @@ import type { RuleLog } from './rule-log.ts';
 import type { RunRow } from './run-blocks.ts';
 import type { RunJournal } from './run-journal.ts';
 import type { SegmentRow } from './store/authority-store.ts';
-import type { HistoryStore } from './store/history-store.ts';
+import type { RunStore } from './store/run-store.ts';
 import { WaitingRuns } from './waiting-runs.ts';
 
 /** What the engine hands over at once. */
@@ -50,7 +50,7 @@ interface Waiter {
 }
 
 export interface RecordWriterParts {
-  readonly store: HistoryStore;
+  readonly store: RunStore;
   readonly ruleLog: RuleLog;
   readonly journal: RunJournal;
   /** How long a run waits for more of its rule, in milliseconds: `history_block_ms`, or 0 where a server stores. */

@@ -18,9 +18,9 @@ import { createEngineClient, type EngineThread } from './engine-client.ts';
 import { automationLimits } from './limits.ts';
 import { createRuleMutations } from './rule-mutations.ts';
 import { startEngineTwin } from './start-engine.ts';
-import { createHistoryReader } from './store/history-store.ts';
 import { createRevisionReader } from './store/revision-store.ts';
 import { createRuleStore } from './store/rule-store.ts';
+import { createRunReader } from './store/run-store.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from './store/runtime-database.ts';
 
 const write = (point: number, point_type = 'action') => ({ instance: 1, point_type, point, value: 1 });
@@ -88,7 +88,7 @@ describe.each(engines)('warnings beside the result, on %s', (engine) => {
       requireTests: false,
       store,
       revisions: createRevisionReader(database),
-      history: createHistoryReader(runtime),
+      runs: createRunReader(runtime),
       engine: client,
       instances: () => site.instances,
       catalogue: () => siteCatalogue(site),

@@ -10,7 +10,7 @@ import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'no
 import { join } from 'node:path';
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { newId } from '../base/id.ts';
-import { isHistoryRow } from './record-spool.ts';
+import { isRunRow } from './record-spool.ts';
 import type { RunRow } from './run-blocks.ts';
 
 export interface RunJournal {
@@ -96,7 +96,7 @@ function rowsIn(bytes: Buffer): RunRow[] {
     if (end > bytes.length || crc32(packed) !== bytes.readUInt32BE(at + 4)) break;
     for (const line of inflateRawSync(packed).toString('utf8').split('\n')) {
       const row: unknown = JSON.parse(line);
-      if (isHistoryRow(row)) rows.push(row);
+      if (isRunRow(row)) rows.push(row);
     }
     at = end;
   }

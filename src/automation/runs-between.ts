@@ -1,14 +1,14 @@
 /** The recorded runs of one rule in a span of time, to be compared: read in pages, the newest first. */
 import { firstIdAt } from '../base/id.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
-import type { HistoryReader } from './store/history-store.ts';
+import type { RunReader } from './store/run-store.ts';
 
 /** Executions read at once. */
 const runsPerPage = 500;
 
 /** Runs that started in [fromMs, endMs), a page at a time. */
 export async function* runsBetween(
-  history: HistoryReader,
+  runs: RunReader,
   ruleId: number,
   fromMs: number,
   endMs: number,
@@ -16,7 +16,7 @@ export async function* runsBetween(
   // An execution is named by the time at which it started.
   const first = firstIdAt(fromMs);
   for (let before: string | undefined = firstIdAt(endMs); before !== undefined; ) {
-    const texts: readonly string[] = await history.page(ruleId, before, runsPerPage);
+    const texts: readonly string[] = await runs.page(ruleId, before, runsPerPage);
     // The engine wrote them.
     const page = texts.map((text) => JSON.parse(text) as ExecutionRecord);
     const inside = page.filter(({ execution_id: id }) => id >= first);

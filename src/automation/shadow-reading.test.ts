@@ -29,7 +29,7 @@ function partsOf(runs: number): AutomationParts {
     catalogue: () => siteCatalogue(tankSite),
     engine: { settle: async () => true, tickIntervalMs: 100 },
     store: { get: async (id: number) => (kept.has(id) ? engineRule(id) : null) },
-    history: {
+    runs: {
       page: async (id: number, before: string, limit: number) =>
         (kept.get(id) ?? [])
           .filter(({ execution_id: name }) => name < before)

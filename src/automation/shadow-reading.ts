@@ -42,22 +42,22 @@ function toleranceMs({ catalogue, engine }: AutomationParts, row: RuleRow): numb
 
 /** By time; manual runs are left out. */
 async function scheduledRuns(
-  { history, engine, clock }: AutomationParts,
+  parts: AutomationParts,
   ruleId: number,
   fromMs: number,
   endMs: number,
   isWanted: (run: ExecutionRecord) => boolean,
 ): Promise<ExecutionRecord[]> {
-  await engine.settle(ruleId).catch(() => undefined);
+  await parts.engine.settle(ruleId).catch(() => undefined);
   const runs: ExecutionRecord[] = [];
-  for await (const page of runsBetween(history, ruleId, fromMs, endMs)) {
+  for await (const page of runsBetween(parts.runs, ruleId, fromMs, endMs)) {
     runs.push(...page.filter((run) => run.trigger.type !== 'manual' && isWanted(run)));
     if (runs.length > reportedRunsMax)
       throw new Fault(
         'invalid-input',
         `query /from: the rule ran more than ${reportedRunsMax} times; choose a shorter span`,
       );
-    await nextTurn(clock);
+    await nextTurn(parts.clock);
   }
   return runs.reverse();
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { automationLimits } from '../automation/limits.ts';
-import { createHistoryStore } from '../automation/store/history-store.ts';
+import { createRunStore } from '../automation/store/run-store.ts';
 import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { systemClock } from '../base/clock.ts';
 import { firstIdAt } from '../base/id.ts';
@@ -48,7 +48,7 @@ describe('[rules §10.5] backtests', () => {
 
   test('of more recorded runs than recorded_runs_max the newest are compared, with a note', async () => {
     const store = openRuntimeDatabase(runtime);
-    await createHistoryStore(store).append({
+    await createRunStore(store).append({
       rows: [1000, 2000, 3000].map((atMs) => {
         const run = {
           execution_id: `${firstIdAt(atMs)}-7000-8000-000000000000`,

@@ -5,7 +5,7 @@
 import type { EngineRule } from '../automation/engine-contract.ts';
 import { ruleLoader } from '../automation/loaded-rule.ts';
 import { runsBetween } from '../automation/runs-between.ts';
-import { createHistoryReader } from '../automation/store/history-store.ts';
+import { createRunReader } from '../automation/store/run-store.ts';
 import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { Fault } from '../base/fault.ts';
 import type { HistoryLimits } from '../historian/limits.ts';
@@ -134,7 +134,7 @@ async function recordedRuns({ limits, fromMs, toMs, candidate, revisions, runtim
   try {
     const runs: StoredRun[] = [];
     const most = limits.recorded_runs_max;
-    for await (const page of runsBetween(createHistoryReader(runtime), candidate.id, fromMs, toMs)) {
+    for await (const page of runsBetween(createRunReader(runtime), candidate.id, fromMs, toMs)) {
       const wanted = page.filter(({ rule_revision: revision }) => revisions.includes(revision));
       runs.push(...wanted.map(comparedPart));
       if (runs.length > most) break;

@@ -3,10 +3,10 @@ import type { AutomationParts } from '../automation/automation-parts.ts';
 import { automationCapabilities } from '../automation/capabilities.ts';
 import { overlaid, parameterCapabilities } from '../automation/parameters.ts';
 import { createAuthorityReader } from '../automation/store/authority-store.ts';
-import { createHistoryReader } from '../automation/store/history-store.ts';
 import type { ParameterStore } from '../automation/store/parameter-store.ts';
 import { createRevisionReader } from '../automation/store/revision-store.ts';
 import type { RuleStore } from '../automation/store/rule-store.ts';
+import { createRunReader } from '../automation/store/run-store.ts';
 import type { RuntimeDatabase } from '../automation/store/runtime-database.ts';
 import type { Backtests } from '../backtest/backtests.ts';
 import { backtestCapabilities } from '../backtest/capabilities.ts';
@@ -86,7 +86,7 @@ function ruleHandlers(parts: HandlerParts) {
     tickIntervalMs: limits.automation.tick_interval_ms,
     requireTests: limits.rules.require_tests,
     revisions: createRevisionReader(database),
-    history: createHistoryReader(runtime),
+    runs: createRunReader(runtime),
     engine: role.engine,
     instances: () => site().instances,
     catalogue: parameters.catalogue,

@@ -13,9 +13,9 @@ import type { EngineClient } from '../automation/engine-client.ts';
 import type { ReloadReport } from '../automation/engine-contract.ts';
 import { createLiveStream, type Feed, type LiveStream } from '../automation/live-stream.ts';
 import { overlaid } from '../automation/parameters.ts';
-import { createHistoryStore } from '../automation/store/history-store.ts';
 import { createParameterStore } from '../automation/store/parameter-store.ts';
 import { createRuleStore, type RuleStore } from '../automation/store/rule-store.ts';
+import { createRunStore } from '../automation/store/run-store.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { Backtests } from '../backtest/backtests.ts';
 import { systemClock } from '../base/clock.ts';
@@ -291,7 +291,7 @@ async function startSite(parts: SiteParts) {
     memory,
     limits,
     store,
-    history: createHistoryStore(runtime),
+    runs: createRunStore(runtime),
     parameters: parameters.current,
     readParameters: async () => overlaid((await readSiteNow(config)).parameters, await stored.all()),
     useParameters: parameters.use,

@@ -1,7 +1,7 @@
 /** What goes on beside an engine: what it could not store is stored later, and rules that others changed are looked for. */
 import type { EngineClient } from '../automation/engine-client.ts';
 import { recordSpool } from '../automation/record-spool.ts';
-import type { HistoryStore } from '../automation/store/history-store.ts';
+import type { RunStore } from '../automation/store/run-store.ts';
 import { systemClock, type Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { type Repeated, repeatedly } from '../base/repeatedly.ts';
@@ -14,15 +14,15 @@ const rulesPollMs = 2000;
 
 interface SpoolParts {
   readonly config: { readonly dataDir: string };
-  readonly history: Pick<HistoryStore, 'restore'>;
+  readonly runs: Pick<RunStore, 'restore'>;
   readonly log: Log;
 }
 
 /** What an engine of this process could not store is stored when the database answers again. */
-export function storeSpool({ config, history, log }: SpoolParts): Timer & { recover(): Promise<void> } {
+export function storeSpool({ config, runs, log }: SpoolParts): Timer & { recover(): Promise<void> } {
   const spool = recordSpool(config.dataDir);
   const storeKept = async (): Promise<void> => {
-    const executions = await spool.store(history.restore);
+    const executions = await spool.store(runs.restore);
     if (executions > 0) log.info('spooled executions stored', { executions });
   };
   const waiting = 'cannot store spooled executions yet; retrying';

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { automationLimits } from '../automation/limits.ts';
-import { createHistoryStore } from '../automation/store/history-store.ts';
 import { createRuleStore } from '../automation/store/rule-store.ts';
+import { createRunStore } from '../automation/store/run-store.ts';
 import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { sleep, systemClock } from '../base/clock.ts';
 import { type Log, silentLog } from '../base/log.ts';
@@ -71,7 +71,7 @@ const start = (
     onGrantsEnded: () => undefined,
     stream: { publish: () => undefined, renew },
     runtime: place,
-    history: createHistoryStore(runtime),
+    runs: createRunStore(runtime),
     recording: () => ({ begin: (epoch) => void recorded.push(epoch), end: async () => undefined }),
     parameters: () => inForce,
     readParameters,

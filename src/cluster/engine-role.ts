@@ -14,8 +14,8 @@ import type { ReloadReport } from '../automation/engine-contract.ts';
 import type { AutomationLimits } from '../automation/limits.ts';
 import type { LiveStream } from '../automation/live-stream.ts';
 import { startEngineWorker } from '../automation/start-engine.ts';
-import type { HistoryStore } from '../automation/store/history-store.ts';
 import type { RuleStore } from '../automation/store/rule-store.ts';
+import type { RunStore } from '../automation/store/run-store.ts';
 import { sleep, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { newId } from '../base/id.ts';
@@ -56,7 +56,7 @@ export interface EngineRoleParts {
   readonly onGrantsEnded: EngineClientParts['onGrantsEnded'];
   /** Of the rules' history and state. */
   readonly runtime: DatabasePlace;
-  readonly history: Pick<HistoryStore, 'restore'>;
+  readonly runs: Pick<RunStore, 'restore'>;
   /** Of measurements, while this process controls a site that is shared. */
   readonly recording: () => Pick<SharedRecording, 'begin' | 'end'> | null;
   /** Those in force now: a reload may have changed them. */

@@ -233,11 +233,11 @@ describe('the lease of the engine', () => {
   });
 
   test('what is written as of an older epoch leaves the states alone', async () => {
-    const { createHistoryReader, createHistoryStore } = await import('../automation/store/history-store.ts');
+    const { createRunReader, createRunStore } = await import('../automation/store/run-store.ts');
     const first = contend();
     await leading(first);
     const old = openRuntimeDatabase({ ...place, epoch: 1 });
-    await createHistoryStore(old).append({
+    await createRunStore(old).append({
       rows: [],
       states: [{ rule_id: 1, state: 'mine' }],
       gone: [],
@@ -254,23 +254,23 @@ describe('the lease of the engine', () => {
       unchanged: false,
       record: '1',
     };
-    await createHistoryStore(old).append({
+    await createRunStore(old).append({
       rows: [row],
       states: [{ rule_id: 1, state: 'late' }],
       gone: [1],
       claims: [],
       segments: [],
     });
-    expect(await createHistoryStore(current).states()).toEqual([{ rule_id: 1, state: 'mine' }]);
-    expect(await createHistoryReader(current).page(1, undefined, 9)).toEqual(['1']);
-    await createHistoryStore(current).append({
+    expect(await createRunStore(current).states()).toEqual([{ rule_id: 1, state: 'mine' }]);
+    expect(await createRunReader(current).page(1, undefined, 9)).toEqual(['1']);
+    await createRunStore(current).append({
       rows: [],
       states: [{ rule_id: 1, state: 'new' }],
       gone: [],
       claims: [],
       segments: [],
     });
-    expect(await createHistoryStore(current).states()).toEqual([{ rule_id: 1, state: 'new' }]);
+    expect(await createRunStore(current).states()).toEqual([{ rule_id: 1, state: 'new' }]);
     await old.close();
     await current.close();
   });

@@ -251,8 +251,8 @@ describe.each(engines)('executions of before, on %s', (engine) => {
     const database = openRuntimeDatabase(places.runtime);
     try {
       await database.ready();
-      const { createHistoryReader } = await import('../automation/store/history-store.ts');
-      const reader = createHistoryReader(database);
+      const { createRunReader } = await import('../automation/store/run-store.ts');
+      const reader = createRunReader(database);
       const page = await reader.page(1, undefined, 100);
       expect(page.map((text) => JSON.parse(text) as unknown)).toEqual(
         ids.toReversed().map((id) => ({ id, text: 'a b\nc' })),

@@ -5,8 +5,8 @@ import { gatherEvidence } from '../audit/evidence.ts';
 import { createAuditLog } from '../audit/log.ts';
 import { scanAudit } from '../audit/store/scan.ts';
 import { verifyScan } from '../audit/verify.ts';
-import { createHistoryReader, createHistoryStore } from '../automation/store/history-store.ts';
 import { createRuleStore } from '../automation/store/rule-store.ts';
+import { createRunReader, createRunStore } from '../automation/store/run-store.ts';
 import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
@@ -61,7 +61,7 @@ describe('a site that moves', () => {
       unchanged: true,
       record: '{"x":1}',
     };
-    await createHistoryStore(runtime).append({
+    await createRunStore(runtime).append({
       rows: [row],
       states: [{ rule_id: 1, state: '{"cooldown":1}' }],
       gone: [],
@@ -98,8 +98,8 @@ describe('a site that moves', () => {
     await expect(runOn(place, 'DELETE FROM audit_event')).rejects.toMatchObject({ code: 'storage-unavailable' });
     await database.close();
     const runtime = openRuntimeDatabase(place);
-    expect(await createHistoryStore(runtime).states()).toEqual([{ rule_id: 1, state: '{"cooldown":1}' }]);
-    expect(await createHistoryReader(runtime).page(1, undefined, 9)).toEqual(['{"x":1}']);
+    expect(await createRunStore(runtime).states()).toEqual([{ rule_id: 1, state: '{"cooldown":1}' }]);
+    expect(await createRunReader(runtime).page(1, undefined, 9)).toEqual(['{"x":1}']);
     await runtime.close();
   });
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Grant } from '../../rules/authority.ts';
 import { engines, type TestPlaces, testPlaces } from '../../testing/engines.ts';
 import { createAuthorityReader, createAuthorityStore, readAuthority, type SegmentRow } from './authority-store.ts';
-import { createHistoryStore } from './history-store.ts';
+import { createRunStore } from './run-store.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from './runtime-database.ts';
 
 const grant = (id: string): Grant => ({
@@ -38,7 +38,7 @@ describe.each(engines)('[points §7] authority in the runtime database on %s', (
     await places.remove();
   });
   const store = (segments: readonly SegmentRow[]): Promise<void> =>
-    createHistoryStore(database).append({ rows: [], states: [], gone: [], claims: [], segments });
+    createRunStore(database).append({ rows: [], states: [], gone: [], claims: [], segments });
 
   test('a grant comes back as it was stored; the one that it replaces goes in the same transaction', async () => {
     const authority = createAuthorityStore(database);
@@ -65,11 +65,11 @@ describe.each(engines)('[points §7] authority in the runtime database on %s', (
   test('the newest form of a segment stands; only ended ones are removed, a portion at a time', async () => {
     await store([segment(0, null, '{"value":1}')]);
     await store([segment(0, 10, '{"value":2}'), segment(10, 20), segment(20, null)]);
-    const history = createHistoryStore(database);
-    expect(await history.pruneSegments(10, 9)).toBe(0);
-    expect(await history.pruneSegments(11, 9)).toBe(1);
-    expect(await history.pruneSegments(1000, 1)).toBe(1);
-    expect(await history.pruneSegments(1000, 1)).toBe(0);
+    const runs = createRunStore(database);
+    expect(await runs.pruneSegments(10, 9)).toBe(0);
+    expect(await runs.pruneSegments(11, 9)).toBe(1);
+    expect(await runs.pruneSegments(1000, 1)).toBe(1);
+    expect(await runs.pruneSegments(1000, 1)).toBe(0);
     expect(await createAuthorityReader(database).segments(point, 0, 1000, 9)).toEqual([segment(20, null)]);
   });
 });

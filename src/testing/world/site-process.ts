@@ -14,9 +14,9 @@ import { automationLimits } from '../../automation/limits.ts';
 import { createRecordWriter } from '../../automation/record-writer.ts';
 import { openRunJournal, type RunJournal } from '../../automation/run-journal.ts';
 import { createAuthorityReader, createAuthorityStore } from '../../automation/store/authority-store.ts';
-import { createHistoryReader, createHistoryStore, type HistoryStore } from '../../automation/store/history-store.ts';
 import { createRevisionReader, type RevisionReader } from '../../automation/store/revision-store.ts';
 import { createRuleStore, type RuleStore } from '../../automation/store/rule-store.ts';
+import { createRunReader, createRunStore, type RunStore } from '../../automation/store/run-store.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from '../../automation/store/runtime-database.ts';
 import { Fault } from '../../base/fault.ts';
 import { type Log, silentLog } from '../../base/log.ts';
@@ -116,7 +116,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
     return reader.copyInto(now, clock) ? now : null;
   };
   /** The store of a thread that has ended answers nothing any more. */
-  const slow = (inner: HistoryStore, isOver: () => boolean): HistoryStore => ({
+  const slow = (inner: RunStore, isOver: () => boolean): RunStore => ({
     ...inner,
     append: (batch) =>
       faulty(async () => {
@@ -146,7 +146,7 @@ export async function startSite({ folder, clock, random, plant, disk, events }: 
         let ended = false;
         const ruleLog = { append: () => undefined, dropped: () => 0, flush: settled, close: settled };
         const parts = {
-          store: slow(createHistoryStore(opened), () => ended),
+          store: slow(createRunStore(opened), () => ended),
           ruleLog,
           journal: faultyJournal(openRunJournal(join(folder, 'journal')), disk),
           blockMs: automationLimits.history_block_ms,
@@ -308,7 +308,7 @@ function pipelinesOf({ clock, random, stores, engine, parameters, snapshot, audi
     requireTests: false,
     store,
     revisions,
-    history: createHistoryReader(runtime),
+    runs: createRunReader(runtime),
     engine,
     instances: () => worldSite.instances,
     catalogue: () => siteCatalogue({ ...worldSite, parameters: parameters.current }),

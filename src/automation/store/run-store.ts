@@ -31,7 +31,7 @@ interface StoredBatch {
   readonly segments: readonly SegmentRow[];
 }
 
-export interface HistoryStore {
+export interface RunStore {
   /**
    * All or nothing. Executions have happened and are stored in any case, once, however often they come; states and claims
    * are those of the process that controls, and are left alone when that is another one by now.
@@ -49,7 +49,7 @@ export interface HistoryStore {
   pruneSegments(wallMs: number, rows: number): Promise<number>;
 }
 
-export interface HistoryReader {
+export interface RunReader {
   /** Records of one rule as JSON texts, newest first, older than the execution `before` when it is given. */
   page(ruleId: number, before: string | undefined, limit: number): Promise<string[]>;
 }
@@ -60,7 +60,7 @@ const rowsPerStatement = 100;
 const blocksPerRead = 8;
 const blockColumns = ['rule_id', 'unchanged', 'first_id', 'last_id', 'packing', 'records'] as const;
 
-export function createHistoryStore(database: RuntimeDatabase): HistoryStore {
+export function createRunStore(database: RuntimeDatabase): RunStore {
   return {
     append: ({ rows, states, gone, claims, segments }) =>
       database.transaction(async (transaction) => {
@@ -198,7 +198,7 @@ async function pruneBeyond(transaction: Queries, ruleId: number, unchanged: 0 | 
   if (kept.length > 0) await transaction.insertInto('execution_block').values(blocksOf(kept)).execute();
 }
 
-export function createHistoryReader(database: RuntimeDatabase): HistoryReader {
+export function createRunReader(database: RuntimeDatabase): RunReader {
   return {
     async page(ruleId, before, limit) {
       const rows: RunRow[] = [];

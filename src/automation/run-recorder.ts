@@ -13,7 +13,7 @@ import { type RecordBatch, type RecordWriter, segmentKey } from './record-writer
 import type { RunRow } from './run-blocks.ts';
 import type { SegmentRow } from './store/authority-store.ts';
 
-export interface Recorder {
+export interface RunRecorder {
   /** Takes one execution; its rule's state is asked for when it is handed over. */
   record(record: ExecutionRecord, unchanged: boolean): void;
   /** The state of these rules changed without a run: a reload edited them. */
@@ -34,7 +34,7 @@ export interface Recorder {
   close(): Promise<readonly RunRow[]>;
 }
 
-export interface RecorderParts {
+export interface RunRecorderParts {
   readonly writer: RecordWriter;
   readonly limits: AutomationLimits;
   readonly clock: Clock;
@@ -50,12 +50,12 @@ export interface RecorderParts {
 /** States of one batch: what is written in one turn of the tick thread is bounded in bytes too. */
 const stateBytesMaximum = 262_144;
 
-export function createRecorder(parts: RecorderParts): Recorder {
+export function createRunRecorder(parts: RunRecorderParts): RunRecorder {
   return new BatchingRecorder(parts);
 }
 
-class BatchingRecorder implements Recorder {
-  readonly #parts: RecorderParts;
+class BatchingRecorder implements RunRecorder {
+  readonly #parts: RunRecorderParts;
   /** Runs that changed something, and runs that can wait. */
   readonly #rows: BoundedRows;
   readonly #unchanged: BoundedRows;
@@ -79,7 +79,7 @@ class BatchingRecorder implements Recorder {
   #refused = false;
   #closed = false;
 
-  constructor(parts: RecorderParts) {
+  constructor(parts: RunRecorderParts) {
     this.#parts = parts;
     this.#rows = new BoundedRows(parts.limits);
     this.#unchanged = new BoundedRows(parts.limits);

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { firstIdAt } from '../base/id.ts';
-import { historyPage, scannedRunsMax } from './history-page.ts';
+import { runPage, scannedRunsMax } from './run-page.ts';
 
 const idAt = (ms: number): string => `${firstIdAt(ms)}-7000-8000-000000000000`;
 /** One execution a second, of the first ten seconds. */
@@ -18,7 +18,7 @@ const reader = {
 const at = (seconds: number): string => new Date(seconds * 1000).toISOString();
 
 async function seconds(query: Readonly<Record<string, string>>) {
-  const { list, next_before: next } = await historyPage(reader, 1, query, systemClock);
+  const { list, next_before: next } = await runPage(reader, 1, query, systemClock);
   const found = list.map((record) => ids.indexOf((record as { execution_id: string }).execution_id));
   return [found, next === null ? null : ids.indexOf(next)];
 }
@@ -54,7 +54,7 @@ const deciding = (decided: readonly string[]) => ({
 });
 
 async function turns(decided: readonly string[], query: Readonly<Record<string, string>> = {}) {
-  const found = await historyPage(deciding(decided), 1, { changes: 'true', limit: '100', ...query }, systemClock);
+  const found = await runPage(deciding(decided), 1, { changes: 'true', limit: '100', ...query }, systemClock);
   const secondOf = (id: string): number => decided.findIndex((_, index) => idAt(index * 1000) === id);
   const shown = found.list.map((record) => secondOf((record as { execution_id: string }).execution_id));
   return [shown, found.next_before === null ? null : secondOf(found.next_before)];

@@ -7,24 +7,24 @@ import { queryTime } from '../base/timestamp.ts';
 import { createPace } from '../base/turns.ts';
 import type { ExecutionRecord } from '../rules/record.ts';
 import { parsedOrNull } from './rule-view.ts';
-import type { HistoryReader } from './store/history-store.ts';
+import type { RunReader } from './store/run-store.ts';
 
 const defaultLimit = 20;
 /** Executions that one page of changes, or of one outcome, looks through. */
 export const scannedRunsMax = 1000;
 
-interface HistoryPage {
+interface RunPage {
   readonly list: readonly unknown[];
   readonly next_before: string | null;
 }
 
 /** `from` and `to` are RFC 3339 times, both within the span; throws `invalid-input` when they are none. */
-export async function historyPage(
-  history: HistoryReader,
+export async function runPage(
+  runs: RunReader,
   ruleId: number,
   query: Readonly<Record<string, string | undefined>>,
   clock: Clock,
-): Promise<HistoryPage> {
+): Promise<RunPage> {
   const limit = Number(query['limit'] ?? defaultLimit);
   const { from, to, before, changes, outcome } = query;
   const fromMs = from === undefined ? Number.NEGATIVE_INFINITY : queryTime('from', from);
@@ -39,7 +39,7 @@ export async function historyPage(
   // One more than asked for tells whether a further page exists, and what the oldest one follows.
   const found: FoundRun[] = [];
   const pace = createPace(clock);
-  for (const text of await history.page(ruleId, cursor, scanned + 1)) {
+  for (const text of await runs.page(ruleId, cursor, scanned + 1)) {
     found.push(foundRun(parsedOrNull(text)));
     await pace();
   }

@@ -4,9 +4,9 @@ import type { ExecutionRecord } from '../rules/record.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { automationLimits } from './limits.ts';
 import { createRecordWriter } from './record-writer.ts';
-import { createRecorder } from './recorder.ts';
 import { noJournal } from './run-journal.ts';
-import type { HistoryStore, StateRow } from './store/history-store.ts';
+import { createRunRecorder } from './run-recorder.ts';
+import type { RunStore, StateRow } from './store/run-store.ts';
 
 const runOf = (ruleId: number, number: number) =>
   ({ rule_id: ruleId, execution_id: `run-${number}`, started_at: '', outcome: 'acted' }) as ExecutionRecord;
@@ -31,7 +31,7 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
     answered: () => undefined as void,
     whilePruning: () => undefined as void,
   };
-  const store: HistoryStore = {
+  const store: RunStore = {
     append({ rows, states, gone, segments }) {
       if (faults.failing) return Promise.reject(new Error('disk full'));
       owned.push(...segments.map(({ state }) => state));
@@ -63,7 +63,7 @@ function setup(limits: Partial<typeof automationLimits> = {}) {
   const memoryless = new Set<number>();
   const parts = { limits: { ...automationLimits, ...limits }, clock, log: silentLog };
   const writer = createRecordWriter({ ...parts, store, ruleLog, journal: noJournal, blockMs: 0 });
-  const recorder = createRecorder({
+  const recorder = createRunRecorder({
     ...parts,
     writer,
     stateOf: (ruleId) => states.get(ruleId) ?? null,
@@ -254,7 +254,7 @@ describe('[rules §7.5] recorder', () => {
     const clock = simulatedClock();
     const removed: number[] = [];
     let answered = (): void => undefined;
-    const store: HistoryStore = {
+    const store: RunStore = {
       append: () => new Promise((resolve) => void (answered = resolve)),
       restore: () => Promise.resolve(),
       states: () => Promise.resolve([]),

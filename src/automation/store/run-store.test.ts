@@ -4,13 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { firstIdAt } from '../../base/id.ts';
 import { engines, type TestPlaces, testPlaces } from '../../testing/engines.ts';
 import type { RunRow } from '../run-blocks.ts';
-import {
-  blocksBefore,
-  createHistoryReader,
-  createHistoryStore,
-  type HistoryStore,
-  type StateRow,
-} from './history-store.ts';
+import { blocksBefore, createRunReader, createRunStore, type RunStore, type StateRow } from './run-store.ts';
 import { openRuntimeDatabase, type RuntimeDatabase } from './runtime-database.ts';
 
 const idOf = (number: number): string => `0192a000-0000-7000-8000-${String(number).padStart(12, '0')}`;
@@ -22,7 +16,7 @@ const row = (ruleId: number, number: number, more: Partial<RunRow> = {}): RunRow
   ...more,
 });
 
-const append = (store: HistoryStore, rows: RunRow[], states: StateRow[], gone: number[]): Promise<void> =>
+const append = (store: RunStore, rows: RunRow[], states: StateRow[], gone: number[]): Promise<void> =>
   store.append({ rows, states, gone, claims: [], segments: [] });
 
 describe.each(engines)('runtime database on %s', (engine) => {
@@ -37,11 +31,11 @@ describe.each(engines)('runtime database on %s', (engine) => {
     await database.close();
     await places.remove();
   });
-  const all = async (ruleId: number) => createHistoryReader(database).page(ruleId, undefined, 100_000);
+  const all = async (ruleId: number) => createRunReader(database).page(ruleId, undefined, 100_000);
 
   test('[rules §2.6] history: newest first, pages by cursor, one rule only', async () => {
-    const store = createHistoryStore(database);
-    const reader = createHistoryReader(database);
+    const store = createRunStore(database);
+    const reader = createRunReader(database);
     const rows = Array.from({ length: 250 }, (_, index) => row(1 + (index % 2), index));
     await append(store, rows, [], []);
     expect(await reader.page(1, undefined, 3)).toEqual(['"248"', '"246"', '"244"']);
@@ -50,8 +44,8 @@ describe.each(engines)('runtime database on %s', (engine) => {
   });
 
   test('a cursor whose run retention removed goes on where it stood', async () => {
-    const store = createHistoryStore(database);
-    const reader = createHistoryReader(database);
+    const store = createRunStore(database);
+    const reader = createRunReader(database);
     await append(store, [row(1, 1), row(1, 2)], [], []);
     await append(store, [row(1, 3), row(1, 4)], [], []);
     await store.pruneRule(1, 0, 1);
@@ -61,8 +55,8 @@ describe.each(engines)('runtime database on %s', (engine) => {
   });
 
   test('[rules §2.6] a run that was stored late stands where its id says, and pages show each run once', async () => {
-    const store = createHistoryStore(database);
-    const reader = createHistoryReader(database);
+    const store = createRunStore(database);
+    const reader = createRunReader(database);
     await append(store, [row(1, 1), row(1, 4), row(1, 5)], [], []);
     await store.restore([row(1, 2), row(1, 3)]);
     expect(await reader.page(1, undefined, 3)).toEqual(['"5"', '"4"', '"3"']);
@@ -90,7 +84,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
   });
 
   test('[rules §7.5] retention: the newest 1000 unchanged runs stay, and all others up to their own limit', async () => {
-    const store = createHistoryStore(database);
+    const store = createRunStore(database);
     const unchanged = Array.from({ length: 1005 }, (_, index) => row(1, index, { unchanged: true }));
     const acted = Array.from({ length: 12 }, (_, index) => row(1, 2000 + index));
     await append(
@@ -111,7 +105,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
   });
 
   test('[rules §7.5] blocks that are older than the limit go, the oldest first, a bounded number at a time', async () => {
-    const store = createHistoryStore(database);
+    const store = createRunStore(database);
     const at = (ms: number) => ({ execution_id: `${firstIdAt(1_700_000_000_000 + ms)}-7000-8000-000000000000` });
     for (let number = 0; number < 10; number++) await append(store, [row(1, number, at(number))], [], []);
     expect(await store.pruneBefore(1_700_000_000_007, 5)).toBe(5);
@@ -127,8 +121,8 @@ describe.each(engines)('runtime database on %s', (engine) => {
         fc.integer({ min: 1, max: 9 }),
         async (batches, size) => {
           await database.query.deleteFrom('execution_block').execute();
-          const store = createHistoryStore(database);
-          const reader = createHistoryReader(database);
+          const store = createRunStore(database);
+          const reader = createRunReader(database);
           // A run is of one kind, however often it comes.
           const kinds = new Map<number, boolean>();
           for (const batch of batches) {
@@ -153,7 +147,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
   });
 
   test('[rules §7.5] a batch whose commit was not answered is appended again: each run once, and the newer states', async () => {
-    const store = createHistoryStore(database);
+    const store = createRunStore(database);
     const batch = [row(1, 1), row(2, 2)];
     await append(store, batch, [{ rule_id: 1, state: 'a' }], []);
     await append(store, [...batch, row(1, 3)], [{ rule_id: 1, state: 'b' }], []);
@@ -163,7 +157,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
   });
 
   test('runs and states are one transaction: a run that cannot be stored takes the states with it', async () => {
-    const store = createHistoryStore(database);
+    const store = createRunStore(database);
     await append(store, [row(1, 1)], [{ rule_id: 1, state: 'a' }], []);
     // No engine takes a rule's number that is not whole.
     await expect(append(store, [row(1.5, 2)], [{ rule_id: 1, state: 'b' }], [])).rejects.toThrow();
@@ -182,7 +176,7 @@ describe.each(engines)('runtime database on %s', (engine) => {
   });
 
   test('[rules §6.2] the newest claim on each point is kept', async () => {
-    const store = createHistoryStore(database);
+    const store = createRunStore(database);
     const claim = (point: string, state: string) => ({
       rows: [],
       states: [],
