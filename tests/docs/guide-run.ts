@@ -20,7 +20,7 @@ import { compiledOnce, root, waitFor } from '../e2e/running-service.ts';
 import { codeBlocks } from './blocks.ts';
 
 const blockDeadlineMs = 60_000;
-const startDeadlineMs = 30_000;
+const startDeadlineMs = 90_000;
 
 export interface GuideOptions {
   /** Port of the text -> port of something that runs here. */

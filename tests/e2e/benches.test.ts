@@ -11,7 +11,7 @@ const folder = join(import.meta.dirname, '..', '..', 'bench');
 const benches = readdirSync(folder).filter((file) => file.endsWith('.ts') && file !== 'run.ts');
 
 describe('each bench runs to its end at small sizes', () => {
-  test.concurrent.for(benches)('%s', { timeout: 120_000 }, async (file) => {
+  test.concurrent.for(benches)('%s', { timeout: 300_000 }, async (file) => {
     const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', join(folder, file), '--smoke'], {
       env: { ...process.env, ...compiledOnce },
     });

@@ -27,7 +27,7 @@ interface RunRecord {
 }
 
 /** Three seconds on a quiet machine; this one may be running other tests. */
-const readyDeadlineMs = 10_000;
+const readyDeadlineMs = 30_000;
 
 let dataDir = '';
 let running: ChildProcess | undefined;

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { repositoryFiles } from './sources.ts';
 
 let copy = '';
@@ -58,11 +58,14 @@ function typeFaults(): string[] {
   }
 }
 
-test('a node kind: one file and one line in rules, and in the console', { timeout: 120_000 }, () => {
-  const change = new Change();
-  change.add(
-    'src/rules/node/dummy.ts',
-    `import { readAssignments } from '../node-content.ts';
+describe('a node kind and a trigger kind', { timeout: 120_000 }, () => {
+  const node = new Change();
+  const trigger = new Change();
+
+  test('one file and one line in rules, and the console does not compile without its own', () => {
+    node.add(
+      'src/rules/node/dummy.ts',
+      `import { readAssignments } from '../node-content.ts';
 import type { NodeKindOf } from './kind.ts';
 import type { Assignment } from './parts.ts';
 export const dummy: NodeKindOf<'dummy', { readonly assignments: readonly Assignment[] }> = {
@@ -70,24 +73,64 @@ export const dummy: NodeKindOf<'dummy', { readonly assignments: readonly Assignm
   read: (config, context) => ({ content: { assignments: readAssignments(config, context, true) } }),
 };
 `,
-  );
-  change.line(
-    'src/rules/node/index.ts',
-    'export const nodeKinds = {',
-    '  dummy,',
-    "import { dummy } from './dummy.ts';\n",
-  );
-  // The console does not compile without its own line.
-  expect(typeFaults().join('\n')).toContain("'dummy'");
-  change.add(
-    'console/src/node/dummy.ts',
-    `import type { NodeView } from './view.ts';
+    );
+    node.line(
+      'src/rules/node/index.ts',
+      'export const nodeKinds = {',
+      '  dummy,',
+      "import { dummy } from './dummy.ts';\n",
+    );
+    trigger.add(
+      'src/rules/trigger/dummy.ts',
+      `import type { TriggerKind } from './kind.ts';
+export interface DummyTrigger { readonly type: 'dummy'; readonly every: number }
+export const dummy: TriggerKind<DummyTrigger> = {
+  type: 'dummy', fields: ['every'],
+  read(reader) { const every = reader.integer('every', 1, 10); return every === undefined ? undefined : { every }; },
+  text: () => '', points: () => [], deadband: () => null, onEvents: false,
+  isDue: ({ every }, { lastScheduledMs }, nowMs) => nowMs - lastScheduledMs >= every * 1000,
+  reasons: () => [], nextDueMs: () => null, gateMs: () => 0, periodMs: ({ every }) => every * 1000,
+};
+`,
+    );
+    trigger.line(
+      'src/rules/trigger/index.ts',
+      'const triggerKinds = { interval,',
+      ' dummy,',
+      "import { dummy } from './dummy.ts';\n",
+    );
+    const faults = typeFaults().join('\n');
+    expect(faults).toContain('console/src/node/index.ts');
+    expect(faults).toContain('console/src/trigger/index.ts');
+  });
+
+  test('one file and one line in the console', () => {
+    node.add(
+      'console/src/node/dummy.ts',
+      `import type { NodeView } from './view.ts';
 export const dummy: NodeView = { title: 'Dummy', about: '', tone: 'plain', parts: ['assignments'], starting: () => ({ assignments: [] }) };
 `,
-  );
-  change.line('console/src/node/index.ts', 'NodeView>> = {', '  dummy,', "import { dummy } from './dummy.ts';\n");
-  expect(typeFaults()).toEqual([]);
-  const answer = ask(`
+    );
+    node.line('console/src/node/index.ts', 'NodeView>> = {', '  dummy,', "import { dummy } from './dummy.ts';\n");
+    trigger.add(
+      'console/src/trigger/dummy.ts',
+      `import type { TriggerView } from './view.ts';
+export const dummy: TriggerView = { label: 'Dummy', run: 'dummy', starting: () => ({ type: 'dummy', every: 1 }), Form: () => null };
+`,
+    );
+    trigger.line(
+      'console/src/trigger/index.ts',
+      'TriggerView>> = {',
+      '  dummy,',
+      "import { dummy } from './dummy.ts';\n",
+    );
+    expect(typeFaults()).toEqual([]);
+    expect(node.files).toHaveLength(4);
+    expect(trigger.files).toHaveLength(4);
+  });
+
+  test('a flow with a node of the new kind is read, written and run', () => {
+    const answer = ask(`
 import { parseFlow, parseTopology } from './src/rules/parse.ts';
 import { serialiseTopology } from './src/rules/serialise.ts';
 import { compileRule } from './src/rules/compile.ts';
@@ -109,45 +152,16 @@ const plan = createPlan();
 evaluateRule(rule, createSnapshot(0), createRuleState(rule), plan);
 console.log(JSON.stringify([text, again.ok, plan.status, rule.frame.slots.includes(3)]));
 `);
-  expect(answer).toEqual([
-    '{"start_node":"s","nodes":{"s":{"type":"start","wires":{"default":["d"]}},"d":{"type":"dummy","assignments":[{"name":"x","expression":"1 + 2"}],"wires":{"default":["e"]}},"e":{"type":"end","wires":{}}}}',
-    true,
-    'evaluated',
-    true,
-  ]);
-  expect(change.files).toHaveLength(4);
-});
+    expect(answer).toEqual([
+      '{"start_node":"s","nodes":{"s":{"type":"start","wires":{"default":["d"]}},"d":{"type":"dummy","assignments":[{"name":"x","expression":"1 + 2"}],"wires":{"default":["e"]}},"e":{"type":"end","wires":{}}}}',
+      true,
+      'evaluated',
+      true,
+    ]);
+  });
 
-test('a trigger kind: one file and one line in rules, and in the console', { timeout: 120_000 }, () => {
-  const change = new Change();
-  change.add(
-    'src/rules/trigger/dummy.ts',
-    `import type { TriggerKind } from './kind.ts';
-export interface DummyTrigger { readonly type: 'dummy'; readonly every: number }
-export const dummy: TriggerKind<DummyTrigger> = {
-  type: 'dummy', fields: ['every'],
-  read(reader) { const every = reader.integer('every', 1, 10); return every === undefined ? undefined : { every }; },
-  text: () => '', points: () => [], deadband: () => null, onEvents: false,
-  isDue: ({ every }, { lastScheduledMs }, nowMs) => nowMs - lastScheduledMs >= every * 1000,
-  reasons: () => [], nextDueMs: () => null, gateMs: () => 0, periodMs: ({ every }) => every * 1000,
-};
-`,
-  );
-  change.line(
-    'src/rules/trigger/index.ts',
-    'const triggerKinds = { interval,',
-    ' dummy,',
-    "import { dummy } from './dummy.ts';\n",
-  );
-  change.add(
-    'console/src/trigger/dummy.ts',
-    `import type { TriggerView } from './view.ts';
-export const dummy: TriggerView = { label: 'Dummy', run: 'dummy', starting: () => ({ type: 'dummy', every: 1 }), Form: () => null };
-`,
-  );
-  change.line('console/src/trigger/index.ts', 'TriggerView>> = {', '  dummy,', "import { dummy } from './dummy.ts';\n");
-  expect(typeFaults()).toEqual([]);
-  const answer = ask(`
+  test('the scheduler runs a rule with the new trigger', () => {
+    const answer = ask(`
 import { createScheduler } from './src/rules/scheduler.ts';
 import { parseTrigger } from './src/rules/trigger/parse.ts';
 import { createSnapshot } from './src/site/snapshot.ts';
@@ -165,8 +179,8 @@ const counts = [0, 1000, 2000].map((nowMs) => {
 });
 console.log(JSON.stringify(counts));
 `);
-  expect(answer).toEqual([['dummy'], [], ['dummy']]);
-  expect(change.files).toHaveLength(4);
+    expect(answer).toEqual([['dummy'], [], ['dummy']]);
+  });
 });
 
 test('a calendar transform or a substitution method: one entry of one table', () => {
