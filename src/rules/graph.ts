@@ -6,7 +6,7 @@ import type { Steps } from '../base/turns.ts';
 import type { ExpressionNode } from './expression/parse.ts';
 import { type Issue, Issues, pointerPart } from './issues.ts';
 import type { FlowLimits } from './limits.ts';
-import { nearestName } from './nearest-name.ts';
+import { didYouMean, nearestName } from './nearest-name.ts';
 import { nodeKind, type TopologyNode } from './node/index.ts';
 import type { NodeParts } from './node/parts.ts';
 import { comparisonsMaximum, implies } from './shadowed.ts';
@@ -291,7 +291,7 @@ function checkNodeVariables(
       const hint =
         meant === undefined || meant === name
           ? 'declare it on every path to this node, for example in an input or calculation node before it'
-          : `did you mean ${meant}?`;
+          : didYouMean(meant);
       issues.add('undeclared-variable', path, message, hint, parsed.id);
     }
     if (declares === undefined) continue;

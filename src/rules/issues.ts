@@ -4,7 +4,7 @@
  */
 import { Formulas } from './expression/parse.ts';
 import { flowLimits } from './limits.ts';
-import { nearestName } from './nearest-name.ts';
+import { didYouMean, nearestName } from './nearest-name.ts';
 
 /** A fault of a flow or trigger, as `details.issues[]` carries it [rules §2.3]. */
 export interface Issue {
@@ -103,7 +103,7 @@ export class Reader {
     for (const name of Object.keys(this.fields)) {
       if (known.includes(name)) continue;
       const meant = nearestName(name, known);
-      const hint = meant === undefined ? `known fields are ${known.join(', ')}` : `did you mean ${meant}?`;
+      const hint = meant === undefined ? `known fields are ${known.join(', ')}` : didYouMean(meant);
       this.fault('unknown-field', name, `'${name}' is not a known field`, hint);
     }
   }

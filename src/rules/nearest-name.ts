@@ -19,6 +19,16 @@ export function nearestName(word: string, known: Iterable<string>): string | und
   return best?.name;
 }
 
+/** The hint that names what was meant. */
+export function didYouMean(name: string): string {
+  return `did you mean ${name}?`;
+}
+
+/** The name of a text that ends in `didYouMean`; undefined in any other. */
+export function meantIn(text: string): string | undefined {
+  return /did you mean (\S+)\?$/.exec(text)?.[1];
+}
+
 /** Letters to insert, delete, replace or exchange with their neighbour. */
 export function editDistance(one: string, other: string): number {
   let before: number[] = [];

@@ -83,13 +83,24 @@ describe.runIf(chromiumPath !== undefined)('forms of nodes', () => {
     await context.close();
   });
 
-  test('a misspelt name or function is answered with the one that is meant', async () => {
-    const { page, context } = await opened('decide');
+  test('a misspelt name or function is answered with the one that is meant, and one click uses it', async () => {
+    const { page, context, complaints } = await opened('decide');
     const when = page.getByLabel('Taken when');
+    const problems = page.getByTestId('problems');
     await when.fill('sco > 90');
-    await untilText(page.getByTestId('problems'), /did you mean soc\?/);
-    await when.fill('histeresis(soc, 90, 80) == 1');
-    await untilText(page.getByTestId('problems'), /did you mean hysteresis\?/);
+    await untilText(problems, /did you mean soc\?/);
+    await when.fill('histeresis(sco, 90, 80) == 1');
+    await untilText(problems, /did you mean hysteresis\?/);
+    await problems.getByRole('button', { name: 'Fix: Use “hysteresis”' }).click();
+    await untilText(problems, /did you mean soc\?/);
+    expect(await violations(page)).toEqual([]);
+    await problems.getByRole('button', { name: 'Fix: Use “soc”' }).click();
+    await untilText(problems, /No errors/);
+    expect(await when.inputValue()).toBe('hysteresis(soc, 90, 80) == 1');
+    // Each fix is one step of undo.
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await untilText(problems, /did you mean soc\?/);
+    expect(complaints).toEqual([]);
     await context.close();
   });
 

@@ -3,7 +3,7 @@
  * strings, no property access, nothing evaluated while parsing. Precedence from loose to tight:
  * `?:`, `||`, `&&`, comparisons, `+ -`, `* / %`, unary `- !`, `^` (to the right; -2^2 is -4).
  */
-import { nearestName } from '../nearest-name.ts';
+import { didYouMean, nearestName } from '../nearest-name.ts';
 import { type FunctionName, functionTable, isFunctionName } from './function-table.ts';
 
 /** Longest expression in characters, and deepest nesting of operators and parentheses. */
@@ -285,7 +285,7 @@ class Descent {
     if (!isFunctionName(token.text)) {
       const known = Object.keys(functionTable);
       const meant = nearestName(token.text, known);
-      const way = meant === undefined ? `known are ${known.join(', ')}` : `did you mean ${meant}?`;
+      const way = meant === undefined ? `known are ${known.join(', ')}` : didYouMean(meant);
       throw new ParseStop('unknown-function', `there is no function '${token.text}'; ${way}`, token.at);
     }
     const args = this.#arguments();
