@@ -311,6 +311,24 @@ instances:
     await context.close();
   });
 
+  test('tags in descriptions filter the list', async () => {
+    const made = await service.command('POST', '/rules', { name: 'Pumps', description: 'By day only. #water #pumps' });
+    const { id } = made.body['data'] as unknown as { readonly id: number };
+    const { page, context, complaints } = await visit(browser, service);
+    await page.goto(`${service.base}/#/rules`);
+    await untilText(page.locator(`[data-rule="${id}"]`), /By day only\.\s*#water #pumps/);
+    const tags = page.getByRole('group', { name: 'Tags' });
+    await tags.getByRole('button', { name: '#water (1)' }).click();
+    await expect.poll(() => page.locator('[data-rule]').count()).toBe(1);
+    expect(await page.getByLabel('Search rules').inputValue()).toBe('#water');
+    expect(await violations(page)).toEqual([]);
+    await tags.getByRole('button', { name: '#water (1)', pressed: true }).click();
+    await expect.poll(() => page.locator('[data-rule]').count()).toBeGreaterThan(2);
+    expect((await service.command('DELETE', `/rules/${id}`, {})).status).toBe(200);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   test('a Viewer sees all of it and may change nothing; a search finds a point; values go on by themselves', async () => {
     const { page, context, complaints } = await visit(browser, service, { role: 'Viewer' });
     await page.getByRole('link', { name: 'Points', exact: true }).click();

@@ -91,6 +91,13 @@ describe('the page evaluates as the service does', () => {
     await untilText(page.getByTestId('run-details'), /Branch taken: critical[\s\S]*-40 kW[\s\S]*would be sent/);
     await untilText(page.getByTestId('shown-run'), /your trial\. Nothing was sent/);
     expect(await page.locator('[data-node="back_up"]').getAttribute('data-run')).toBe('visited');
+    // An expression under the pointer shows what it read.
+    expect(
+      await page
+        .locator('[data-node="back_up"]')
+        .getByTitle(/ = .*\)$/)
+        .count(),
+    ).toBeGreaterThan(0);
     expect(await page.locator('[data-node="store_surplus"]').getAttribute('data-run')).toBe('passed');
     await trial.getByRole('button', { name: 'Use current values' }).click();
     await expect.poll(() => trial.getByLabel(/^soc /).inputValue()).toMatch(/^5[0-9]/);

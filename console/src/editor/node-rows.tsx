@@ -19,6 +19,12 @@ const words = t.nodes;
 /** Rows shown of a long list; the rest is counted. */
 const rowsMax = 10;
 
+/** An expression with the values that it read in the run that is shown. */
+function readAs(expression: string, run: ShownRun | null): string {
+  const operands = run === null ? '' : operandsOf(expression, run.record.variable_values);
+  return operands === '' ? expression : `${expression} (${operands})`;
+}
+
 interface RowsParts {
   readonly node: FlowNode;
   readonly run: ShownRun | null;
@@ -177,7 +183,7 @@ function AssignmentRows({ node, run }: RowsParts) {
     <>
       {entries.slice(0, rowsMax).map((entry, index) => (
         <div key={index} className={classes['row']}>
-          <span className={`${classes['text']} ${classes['code']}`} title={textOf(entry['expression'])}>
+          <span className={`${classes['text']} ${classes['code']}`} title={readAs(textOf(entry['expression']), run)}>
             {textOf(entry['name'])} = <span className={classes['soft']}>{textOf(entry['expression'])}</span>
           </span>
           <Value run={run} name={textOf(entry['name'])} unit="" />
@@ -203,7 +209,9 @@ function WriteRows({ node, run }: RowsParts) {
             <div className={classes['row']}>
               <span className={classes['text']}>
                 {point === undefined ? '?' : pointLabel(point)} ={' '}
-                <span className={`${classes['code']} ${classes['soft']}`}>{textOf(entry['value'])}</span>
+                <span className={`${classes['code']} ${classes['soft']}`} title={readAs(textOf(entry['value']), run)}>
+                  {textOf(entry['value'])}
+                </span>
               </span>
               {action !== undefined && (
                 <span className={classes['value']}>{withUnit(action.written ?? action.value, point?.unit)}</span>

@@ -36,6 +36,7 @@ export function RuleForm() {
       />
       <Textarea
         label={words.description}
+        description={words.tagsHint}
         value={content.description ?? ''}
         maxLength={2000}
         readOnly={readOnly}

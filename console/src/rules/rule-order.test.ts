@@ -27,3 +27,17 @@ test('words, state and the users of a point narrow the list together', () => {
 test('by name', () => {
   expect(ids({ sort: 'name' })).toEqual([1, 3, 2]);
 });
+
+test('a word with # is a whole tag', () => {
+  const tagged = [
+    { ...rule(4, 'Pumps'), description: 'Only by day. #water #pumps' },
+    { ...rule(5, 'Boiler #7'), description: '#waterworks' },
+  ];
+  const found = (search: string): number[] =>
+    shownRules(tagged, { search, users: null, filter: 'all', sort: 'priority' }).map(({ id }) => id);
+  expect(found('#water')).toEqual([4]);
+  expect(found('#WATER day')).toEqual([4]);
+  expect(found('water')).toEqual([4, 5]);
+  expect(found('#7')).toEqual([5]);
+  expect(found('#water #waterworks')).toEqual([]);
+});

@@ -1,6 +1,7 @@
 /** Which rules the list shows, and in what order: pure functions of the list and what was chosen. */
 import type { ListedRule } from '../server/queries.ts';
 import { needsAttention } from './rule-words.ts';
+import { searchWords, tagsOf } from './tags.ts';
 
 export const filters = ['all', 'on', 'off', 'trouble'] as const;
 export type Filter = (typeof filters)[number];
@@ -8,6 +9,7 @@ export const sorts = ['priority', 'name', 'state', 'last'] as const;
 export type Sort = (typeof sorts)[number];
 
 export interface Chosen {
+  /** Words of names and descriptions; one that begins with `#` is a whole tag. */
   readonly search: string;
   /** Ids of the rules that read or write the point that was chosen; null without one. */
   readonly users: ReadonlySet<number> | null;
@@ -16,11 +18,10 @@ export interface Chosen {
 }
 
 export function shownRules(rules: readonly ListedRule[], { search, users, filter, sort }: Chosen): ListedRule[] {
-  const wanted = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const wanted = searchWords(search);
   const isShown = (rule: ListedRule): boolean => {
-    const text = `${rule.name} ${rule.description ?? ''}`.toLowerCase();
     const isUser = users === null || users.has(rule.id);
-    return isUser && wanted.every((word) => text.includes(word)) && passes(rule, filter);
+    return isUser && wanted.every((word) => hasWord(rule, word)) && passes(rule, filter);
   };
   const found = rules.filter(isShown);
   // The service's own order is by priority, highest first.
@@ -28,6 +29,11 @@ export function shownRules(rules: readonly ListedRule[], { search, users, filter
   if (sort === 'name') return found.toSorted((a, b) => a.name.localeCompare(b.name));
   if (sort === 'state') return found.toSorted((a, b) => Number(needsAttention(b)) - Number(needsAttention(a)));
   return found.toSorted((a, b) => lastRun(b).localeCompare(lastRun(a)));
+}
+
+function hasWord({ name, description }: ListedRule, word: string): boolean {
+  if (/^#\p{L}/u.test(word)) return tagsOf(description).includes(word.slice(1));
+  return `${name} ${description ?? ''}`.toLowerCase().includes(word);
 }
 
 function passes(rule: ListedRule, filter: Filter): boolean {

@@ -36,6 +36,7 @@ import { ShadowItem, useRuleActions } from './rule-actions.tsx';
 import { type Filter, filters, type Sort, shownRules, sorts } from './rule-order.ts';
 import { needsAttention, outcomeOf, reasonsOf, stateOf } from './rule-words.ts';
 import classes from './rules-page.module.css';
+import { countedTags, searchWords, tagsOf, toggledTag, withoutTags } from './tags.ts';
 import { distancesOf } from './why-not.ts';
 
 const words = { ...t.rules, ...ruleListWords };
@@ -91,6 +92,7 @@ export function RulesPage() {
         )}
       </div>
       <ListTools chosen={chosen} onChange={setChosen} />
+      <TagBar rules={all} search={chosen.search} onSearch={(search) => setChosen({ ...chosen, search })} />
       {rules.isError && rules.data === undefined && (
         <Failure error={rules.error} onRetry={() => void rules.refetch()} />
       )}
@@ -104,6 +106,35 @@ export function RulesPage() {
       )}
       {create === true && manage && <CreateRule onClose={() => void navigate({ to: '/rules', search: {} })} />}
       {isTemplating && <TemplateDialog ruleId={null} onClose={() => setTemplating(false)} />}
+    </div>
+  );
+}
+
+interface TagBarParts {
+  readonly rules: readonly ListedRule[];
+  readonly search: string;
+  readonly onSearch: (search: string) => void;
+}
+
+/** All tags, each a filter; nothing where no rule has one. */
+function TagBar({ rules, search, onSearch }: TagBarParts) {
+  const tags = countedTags(rules);
+  if (tags.length === 0) return null;
+  const wanted = searchWords(search);
+  return (
+    <div className={classes['tags']} role="group" aria-label={words.tags}>
+      {tags.map(([tag, count]) => (
+        <Button
+          key={tag}
+          size="compact-xs"
+          radius="xl"
+          variant={wanted.includes(`#${tag}`) ? 'filled' : 'default'}
+          aria-pressed={wanted.includes(`#${tag}`)}
+          onClick={() => onSearch(toggledTag(search, tag))}
+        >
+          #{tag} ({count})
+        </Button>
+      ))}
     </div>
   );
 }
@@ -247,7 +278,7 @@ function RuleRow({ rule, manage }: { rule: ListedRule; manage: boolean }) {
         <Link to="/rules/$ruleId" params={{ ruleId: String(id) }} className={classes['name'] ?? ''} data-row>
           {name}
         </Link>
-        {description !== null && description !== '' && <div className={classes['about']}>{description}</div>}
+        <Description text={description} />
       </td>
       <td>
         <Tag tone={state.tone}>{state.text}</Tag>
@@ -267,6 +298,16 @@ function RuleRow({ rule, manage }: { rule: ListedRule; manage: boolean }) {
       </td>
       <td>{manage && <RowActions rule={rule} />}</td>
     </tr>
+  );
+}
+
+function Description({ text }: { text: string | null }) {
+  const [about, tags] = [withoutTags(text), tagsOf(text)];
+  return (
+    <>
+      {about !== '' && <div className={classes['about']}>{about}</div>}
+      {tags.length > 0 && <div className={classes['why']}>{tags.map((tag) => `#${tag}`).join(' ')}</div>}
+    </>
   );
 }
 

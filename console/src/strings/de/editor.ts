@@ -116,6 +116,7 @@ export const editor: typeof english = {
   ruleForm: {
     name: 'Name',
     description: 'Beschreibung',
+    tagsHint: 'Wörter, die mit # beginnen, sind Schlagwörter in der Liste der Regeln.',
     priority: 'Priorität',
     priorityHint:
       'Von Regeln im selben Zyklus gilt die mit der höheren Priorität. Sonst gilt, was zuletzt geschrieben wurde, außer priority_hold_ms des Punktes hält es.',

@@ -4,7 +4,8 @@ import type { ruleListWords as english } from '../en/rule-list.ts';
 export const ruleListWords: typeof english = {
   title: 'Regeln',
   search: 'Regeln suchen',
-  searchHint: 'Name oder Beschreibung',
+  searchHint: 'Name, Beschreibung oder #Schlagwort',
+  tags: 'Schlagwörter',
   usesPoint: 'Verwendet Punkt',
   anyPoint: 'Jeder Punkt',
   noPoint: 'Kein solcher Punkt',

@@ -97,6 +97,7 @@ export const editor = {
   ruleForm: {
     name: 'Name',
     description: 'Description',
+    tagsHint: 'Words that begin with # are tags in the list of rules.',
     priority: 'Priority',
     priorityHint:
       'Of rules that run in the same cycle, the one with the higher priority wins. Otherwise the last write stands, unless priority_hold_ms of the point holds it.',

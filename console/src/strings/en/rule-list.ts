@@ -3,7 +3,8 @@
 export const ruleListWords = {
   title: 'Rules',
   search: 'Search rules',
-  searchHint: 'Name or description',
+  searchHint: 'Name, description or #tag',
+  tags: 'Tags',
   usesPoint: 'Uses point',
   anyPoint: 'Any point',
   noPoint: 'No such point',
