@@ -5,8 +5,8 @@
  * connection of its own.
  */
 import { Fault } from '../base/fault.ts';
-import { exportAsked, exportedRow, exportPortionRows, exportQuery } from './export.ts';
-import type { ExportRequest, Historian, HistoryRow } from './historian.ts';
+import { readExport } from './export.ts';
+import type { Historian } from './historian.ts';
 import type { HistoryLimits } from './limits.ts';
 import { historySnapshot, storeUnavailable } from './snapshot.ts';
 import { type HistoryDatabase, openHistoryReader, openHistoryWriter } from './store/history-database.ts';
@@ -99,7 +99,7 @@ export function embeddedHistorian(
   return {
     async snapshot() {
       const database = begin();
-      return historySnapshot(windowsOf(database), options, (sound) => end(database, sound));
+      return historySnapshot(rowsOf(database), options, (sound) => end(database, sound));
     },
     append: async (rows, options = {}) => write((store) => store.append(rows, options)),
     delete: async (request) => write((store) => store.delete(request)),
@@ -108,7 +108,7 @@ export function embeddedHistorian(
       const database = begin();
       let sound = false;
       try {
-        yield* exported(database, request);
+        yield* readExport(rowsOf(database), request);
         sound = true;
       } finally {
         end(database, sound);
@@ -122,7 +122,7 @@ export function embeddedHistorian(
   };
 }
 
-function windowsOf(database: HistoryDatabase): WindowSource {
+function rowsOf(database: HistoryDatabase): WindowSource {
   return {
     queries,
     ask(query, values) {
@@ -133,15 +133,6 @@ function windowsOf(database: HistoryDatabase): WindowSource {
       }
     },
   };
-}
-
-function* exported(database: HistoryDatabase, request: ExportRequest): IterableIterator<readonly HistoryRow[]> {
-  try {
-    for (const rows of database.portions(exportQuery, exportAsked(request), exportPortionRows))
-      yield rows.map((row) => exportedRow(request.series, row));
-  } catch (error) {
-    throw readTrouble(error);
-  }
 }
 
 function readTrouble(error: unknown): unknown {

@@ -1,42 +1,45 @@
 /** Reads recorded rows back as they are, and as they were known at a past moment [points §6.2]. */
 import { recordedQuality } from '../site/quality.ts';
 import type { ExportRequest, HistoryRow } from './historian.ts';
-import { answerOf, type NamedQuery, type Values } from './store/history-database.ts';
-import { type SeriesName, seriesAsked, seriesNames, seriesQuery } from './window-queries.ts';
-
-/** Rows that are handed over at a time. */
-export const exportPortionRows = 2000;
+import type { WindowSource } from './window.ts';
+import { ordinalColumn, seriesAsked } from './window-queries.ts';
 
 const qualityCodes = Object.values(recordedQuality);
 
-type ExportName = SeriesName | 'from' | 'to' | 'known';
+type Row = readonly unknown[];
 
-export const exportQuery: NamedQuery<ExportName> = {
-  name: 'history_export',
-  names: [...seriesNames, 'from', 'to', 'known'],
-  build: (query, at) =>
-    query
-      .selectFrom('sample')
-      .select(['event_ms', 'ingested_ms', 'value', 'quality'])
-      .where('series', '=', answerOf(seriesQuery(query, at)))
-      .where('event_ms', '>=', at.from)
-      .where('event_ms', '<=', at.to)
-      .where('ingested_ms', '<=', at.known)
-      .orderBy('event_ms')
-      .orderBy('ingested_ms')
-      .orderBy('ordinal'),
-};
-
-export function exportAsked({ series, fromMs, toMs, knownAtMs }: ExportRequest): Values<ExportName> {
-  return {
+/** By event time, rows of one instant by ingestion; as many at a time as the engine hands over. */
+export async function* readExport(
+  { queries, ask }: WindowSource,
+  { series, fromMs, toMs, knownAtMs }: ExportRequest,
+): AsyncIterableIterator<readonly HistoryRow[]> {
+  const asked = {
     ...seriesAsked(series),
-    from: fromMs ?? Number.MIN_SAFE_INTEGER,
-    to: toMs ?? Number.MAX_SAFE_INTEGER,
+    through: toMs ?? Number.MAX_SAFE_INTEGER,
     known: knownAtMs ?? Number.MAX_SAFE_INTEGER,
   };
+  let behind = { after: fromMs ?? Number.MIN_SAFE_INTEGER, ordinal: -1 };
+  /** Rows of an instant that may go on in the next portion. */
+  let held: readonly Row[] = [];
+  for (;;) {
+    const portion = await ask(queries.rows, { ...asked, ...behind });
+    const rows = held.length === 0 ? portion : [...held, ...portion];
+    const last = portion.at(-1);
+    const goesOn = last !== undefined && portion.length === queries.portion;
+    const whole = goesOn ? rows.findLastIndex(([eventMs]) => eventMs !== last[0]) + 1 : rows.length;
+    if (whole > 0) yield byIngestion(rows.slice(0, whole)).map((row) => exportedRow(series, row));
+    if (!goesOn) return;
+    held = rows.slice(whole);
+    behind = { after: Number(last[0]), ordinal: Number(last[ordinalColumn]) };
+  }
 }
 
-/** From the columns of `exportQuery`. */
+/** Rows of one instant come in the order in which they were stored. */
+function byIngestion(rows: readonly Row[]): readonly Row[] {
+  return rows.toSorted(([one, early], [other, late]) => Number(one) - Number(other) || Number(early) - Number(late));
+}
+
+/** From `rowColumns`. */
 export function exportedRow(series: HistoryRow['series'], row: readonly unknown[]): HistoryRow {
   const [eventMs, ingestedMs, value, code] = row;
   return {

@@ -235,6 +235,20 @@ describe.each(historyEngines)('[points §6.2] Data cut, on %s', (engine) => {
     expect(await exportedRows(historian, { series: { instance: 2, point: 2 } })).toEqual([]);
   });
 
+  test('export hands over whole instants, in their order, wherever a portion ends', async () => {
+    // Three rows an instant, the last to be ingested stored first: no portion of either engine ends between instants.
+    const rows = Array.from({ length: 20_010 }, (_, index) =>
+      row(Math.floor(index / 3) * 1000, index, { ingestedMs: baseMs + 60_000_000 - (index % 3) }),
+    );
+    await historian.append(rows);
+    const portions = await Array.fromAsync(historian.export({ series }));
+    expect(portions.length).toBeGreaterThan(1);
+    const times = portions.map((portion) => new Set(portion.map(({ eventMs }) => eventMs)));
+    expect(times.reduce((sum, { size }) => sum + size, 0)).toBe(6670);
+    const wanted = rows.toSorted((a, b) => a.eventMs - b.eventMs || a.ingestedMs - b.ingestedMs);
+    expect(portions.flat().map(({ value }) => value)).toEqual(wanted.map(({ value }) => value));
+  });
+
   test('[points §6.2] what was known at a past moment is the same later, whatever came in between', async () => {
     const arrival = fc.record({
       slot: fc.integer({ min: 0, max: 90 }),

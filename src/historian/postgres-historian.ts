@@ -4,8 +4,8 @@
  */
 import { Fault } from '../base/fault.ts';
 import type { PostgresConnection, PostgresPlace } from '../storage/postgres.ts';
-import { exportAsked, exportedRow, exportPortionRows, exportQuery } from './export.ts';
-import type { ExportRequest, Historian, HistoryRow } from './historian.ts';
+import { readExport } from './export.ts';
+import type { Historian } from './historian.ts';
 import type { HistoryLimits } from './limits.ts';
 import { appendRows, deletePortion, pruneEdge, pruneWhole } from './postgres-writer.ts';
 import { historySnapshot, storeUnavailable } from './snapshot.ts';
@@ -51,7 +51,7 @@ export function postgresHistorian(
   return {
     async snapshot() {
       const connection = await begin();
-      return historySnapshot(windowsOf(server, connection), options, (sound) => end(connection, sound));
+      return historySnapshot(rowsOf(server, connection), options, (sound) => end(connection, sound));
     },
     append: async (rows, options = {}) => write((connection) => appendRows(connection, rows, options)),
     delete: async (request) => write((connection) => deletePortion(connection, request)),
@@ -63,10 +63,8 @@ export function postgresHistorian(
       const connection = await begin(exportIdleMs);
       let sound = false;
       try {
-        yield* exported(server, connection, request);
+        yield* readExport(rowsOf(server, connection), request);
         sound = true;
-      } catch (error) {
-        throw readTrouble(error);
       } finally {
         await end(connection, sound);
       }
@@ -78,7 +76,7 @@ export function postgresHistorian(
   };
 }
 
-function windowsOf(server: HistoryServer, connection: PostgresConnection): WindowSource {
+function rowsOf(server: HistoryServer, connection: PostgresConnection): WindowSource {
   return {
     queries,
     async ask(query, values) {
@@ -89,15 +87,6 @@ function windowsOf(server: HistoryServer, connection: PostgresConnection): Windo
       }
     },
   };
-}
-
-async function* exported(
-  server: HistoryServer,
-  connection: PostgresConnection,
-  request: ExportRequest,
-): AsyncIterableIterator<readonly HistoryRow[]> {
-  for await (const rows of server.portions(connection, exportQuery, exportAsked(request), exportPortionRows))
-    yield rows.map((row) => exportedRow(request.series, row));
 }
 
 /** Trouble of the server; any other error is a bug of ours. */

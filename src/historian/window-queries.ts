@@ -32,6 +32,9 @@ export function seriesQuery(query: HistoryQueries, at: Places<SeriesName>) {
 /** What a read takes of a row, in this order. */
 export const rowColumns = ['event_ms', 'ingested_ms', 'value', 'quality', 'observations', 'since_ms'] as const;
 
+/** Where a row of the query `rows` has its ordinal. */
+export const ordinalColumn = rowColumns.length;
+
 export interface WindowQueries {
   /** Rows of an answer to `rows`, and rollups to ask for at a time: what an engine hands over in one go. */
   readonly portion: number;

@@ -9,7 +9,7 @@ import type { SeriesRange, WindowAnswer, WindowRequest } from './historian.ts';
 import { observationsMsMax } from './observations.ts';
 import { equalsRows, rollupEndMs, rollupWidthsMs } from './rollup.ts';
 import type { NamedQuery, Values } from './store/history-database.ts';
-import { rowColumns, seriesAsked, unpackRollup, type WindowQueries } from './window-queries.ts';
+import { ordinalColumn, seriesAsked, unpackRollup, type WindowQueries } from './window-queries.ts';
 
 export interface ReadOptions {
   /** False reads every row: what the bench and the tests compare with. */
@@ -20,7 +20,7 @@ export interface ReadOptions {
 
 type Row = readonly unknown[];
 
-/** Where a window is read from: one state of a history. */
+/** Where windows and rows are read from: one state of a history. */
 export interface WindowSource {
   readonly queries: WindowQueries;
   ask<N extends string>(query: NamedQuery<N>, values: Values<N>): readonly Row[] | Promise<readonly Row[]>;
@@ -103,7 +103,7 @@ class WindowRead {
       await this.#each(answer, (row) => instants.take(row));
       const last = answer.at(-1);
       if (last === undefined || answer.length < portion) break;
-      behind = { after: Number(last[0]), ordinal: Number(last[rowColumns.length]) };
+      behind = { after: Number(last[0]), ordinal: Number(last[ordinalColumn]) };
     }
     instants.end();
     const [row] = await this.#source.ask(reaching, { ...asked, reach: gap.throughMs + observationsMsMax });

@@ -34,7 +34,6 @@ export function answerOf(query: Expression<unknown>): RawBuilder<number> {
 /** A query compiled once. Rows come as arrays in the order of the selected columns: objects cost five times as much. */
 interface CompiledStatement<N extends string> {
   all(values: Values<N>): Rows;
-  iterate(values: Values<N>): IterableIterator<readonly Cell[]>;
   /** Returns how many rows changed. */
   run(values: Values<N>): number;
 }
@@ -43,8 +42,6 @@ export interface HistoryDatabase {
   statement<N extends string>(names: readonly N[], build: HistoryQuery<N>): CompiledStatement<N>;
   /** Rows of a query that is compiled when it is first asked. */
   ask<N extends string>(query: NamedQuery<N>, values: Values<N>): Rows;
-  /** As many rows at a time as `count`, for answers that are too large for one. */
-  portions<N extends string>(query: NamedQuery<N>, values: Values<N>, count: number): IterableIterator<Rows>;
   /** All or nothing; takes the write lock at once. */
   transaction<T>(work: () => T): T;
   /** Pins what the following reads see, until `endRead`. */
@@ -88,23 +85,12 @@ function wrap(sqlite: DatabaseSync, file: string): HistoryDatabase {
   const openedAs = identityOf(file);
   const firstRead = sqlite.prepare('SELECT id FROM series LIMIT 1');
   const asked = new Map<unknown, CompiledStatement<string>>();
-  const compileOnce = <N extends string>(named: NamedQuery<N>): CompiledStatement<string> => {
-    const statement = asked.get(named) ?? compile(sqlite, query, named.names, named.build);
-    asked.set(named, statement);
-    return statement;
-  };
   return {
     statement: (names, build) => compile(sqlite, query, names, build),
-    ask: (named, values) => compileOnce(named).all(values),
-    *portions(named, values, count) {
-      let portion: (readonly Cell[])[] = [];
-      for (const row of compileOnce(named).iterate(values)) {
-        portion.push(row);
-        if (portion.length < count) continue;
-        yield portion;
-        portion = [];
-      }
-      if (portion.length > 0) yield portion;
+    ask(named, values) {
+      const statement = asked.get(named) ?? compile(sqlite, query, named.names, named.build);
+      asked.set(named, statement);
+      return statement.all(values);
     },
     transaction(work) {
       sqlite.exec('BEGIN IMMEDIATE');
@@ -153,7 +139,6 @@ function compile<N extends string>(
   statement.setReturnArrays(true);
   return {
     all: (values) => statement.all(...bound(values)) as unknown as SQLOutputValue[][],
-    iterate: (values) => statement.iterate(...bound(values)) as unknown as IterableIterator<SQLOutputValue[]>,
     run: (values) => Number(statement.run(...bound(values)).changes),
   };
 }

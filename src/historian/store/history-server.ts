@@ -17,13 +17,6 @@ type Rows = readonly (readonly unknown[])[];
 
 export interface HistoryServer {
   ask<N extends string>(connection: PostgresConnection, query: NamedQuery<N>, values: Values<N>): Promise<Rows>;
-  /** As many rows at a time as `count`, for answers that are too large for one. */
-  portions<N extends string>(
-    connection: PostgresConnection,
-    query: NamedQuery<N>,
-    values: Values<N>,
-    count: number,
-  ): AsyncIterableIterator<Rows>;
   /** A connection that sees one state of the history until `end`. A partition that it may read is not dropped. */
   beginRead(idleMs?: number): Promise<PostgresConnection>;
   /** One on which something failed is not used again. */
@@ -46,24 +39,12 @@ export function connectHistory(place: PostgresPlace): HistoryServer {
     return prepared;
   };
   const compiled = new Map<unknown, CompiledQuery<string>>();
-  const compile = <N extends string>(query: NamedQuery<N>): CompiledQuery<string> => {
-    const known = compiled.get(query) ?? compileQuery(compiler, query.names, query.build);
-    compiled.set(query, known);
-    return known;
-  };
   return {
     async ask(connection, query, values) {
-      const { text, bound } = compile(query);
+      const known = compiled.get(query) ?? compileQuery(compiler, query.names, query.build);
+      compiled.set(query, known);
+      const { text, bound } = known;
       return (await connection.cells(text, bound(values), query.name)).rows;
-    },
-    async *portions(connection, query, values, count) {
-      const { text, bound } = compile(query);
-      await connection.cells(`DECLARE ${query.name} NO SCROLL CURSOR FOR ${text}`, bound(values));
-      for (;;) {
-        const { rows } = await connection.cells(`FETCH ${count} FROM ${query.name}`, []);
-        if (rows.length > 0) yield rows;
-        if (rows.length < count) return;
-      }
     },
     async beginRead(idleMs) {
       const connection = await server.connect();
