@@ -268,9 +268,12 @@ function isFromThisMachine({ raw, headers }: FastifyRequest, { trusted_proxies: 
   );
 }
 
+/** Of most requests, each of which asks for it more than once. */
+const noQuery = new URLSearchParams();
+
 function queryOf(url: string): URLSearchParams {
   const mark = url.indexOf('?');
-  return new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
+  return mark === -1 ? noQuery : new URLSearchParams(url.slice(mark + 1));
 }
 
 function prepare(request: FastifyRequest, reply: FastifyReply): void {

@@ -2,7 +2,7 @@
  * Tokens that were verified, remembered until they end: a signature costs more than all the rest of a small answer. What may change
  * meanwhile is asked every time: whether the token has ended, and whether it is revoked.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { JWTPayload } from 'jose';
 import type { Clock } from '../base/clock.ts';
 import type { GatewayLimits } from './limits.ts';
@@ -21,7 +21,7 @@ export function rememberVerified(verify: Verify, parts: RememberParts): Verify {
   const { clock, limits, toleranceSeconds } = parts;
   const known = new Map<string, { readonly payload: JWTPayload; readonly endMs: number; readonly sinceMs: number }>();
   return async (token) => {
-    const digest = createHash('sha256').update(token).digest('base64');
+    const digest = hash('sha256', token, 'base64');
     const found = known.get(digest);
     const isFresh = found !== undefined && clock.monotonicMs() - found.sinceMs < limits.verified_token_ms;
     if (isFresh && clock.wallMs() < found.endMs) return found.payload;
