@@ -16,7 +16,7 @@ import { revisionCapabilities } from './rule-revisions.ts';
 import { templateCapabilities } from './rule-templates.ts';
 import { answerTests } from './rule-tests.ts';
 import { variablesOf } from './rule-variables.ts';
-import { ruleText, ruleView } from './rule-view.ts';
+import { ruleText } from './rule-view.ts';
 import { runPage } from './run-page.ts';
 import { readShadowReport } from './shadow-reading.ts';
 import type { RuleStore, RuleSummary } from './store/rule-store.ts';
@@ -53,7 +53,7 @@ function ruleQueries(parts: AutomationParts): HandledCapability[] {
       async handler(context) {
         const row = await ruleOf(store, context);
         return {
-          data: succeeded(ruleView(row)),
+          data: null,
           content: { type: 'application/json; charset=utf-8', text: `{"success":true,"data":${ruleText(row)}}` },
           headers: { etag: etag(row.revision) },
         };

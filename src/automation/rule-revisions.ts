@@ -14,7 +14,7 @@ import { compared } from './rule-comparison.ts';
 import { deriveSteps } from './rule-document.ts';
 import { expectedRevision, reload, trimmedName, viewed } from './rule-mutations.ts';
 import { testsText, testWarnings } from './rule-tests.ts';
-import { parsedOrNull, ruleText, ruleView } from './rule-view.ts';
+import { parsedOrNull, ruleText } from './rule-view.ts';
 import { crossWarnings, storedTopology } from './rule-warnings.ts';
 import type { RuleRevision } from './store/revision-store.ts';
 import type { NewRule } from './store/rule-store.ts';
@@ -49,10 +49,7 @@ async function read(parts: AutomationParts, context: CallContext): Promise<Answe
   const id = ruleIdParameter(context);
   const { head, row } = await revisionOf(parts, id, Number(context.params['revision']));
   const text = `{"success":true,"data":{"rule_id":${id},${JSON.stringify(head).slice(1, -1)},"document":${ruleText(row)}}}`;
-  return {
-    data: succeeded({ rule_id: id, ...head, document: ruleView(row) }),
-    content: { type: 'application/json; charset=utf-8', text },
-  };
+  return { data: null, content: { type: 'application/json; charset=utf-8', text } };
 }
 
 async function revisionOf({ revisions: kept }: AutomationParts, id: number, revision?: number): Promise<RuleRevision> {

@@ -37,6 +37,8 @@ export function* ruleViewSteps(row: RuleRow) {
  * ids look like integers would change their places [rules §4.7].
  */
 export function ruleText(row: RuleRow): string {
+  const known = texts.get(row);
+  if (known !== undefined) return known;
   const documents: Readonly<Record<string, string | null>> = {
     trigger_config: row.trigger_config,
     flow_json: row.flow_json,
@@ -48,8 +50,13 @@ export function ruleText(row: RuleRow): string {
     const text = value === null ? null : documents[name];
     return `${JSON.stringify(name)}:${text ?? JSON.stringify(value)}`;
   });
-  return `{${members.join(',')}}`;
+  const text = `{${members.join(',')}}`;
+  texts.set(row, text);
+  return text;
 }
+
+/** Of rows that are kept while nothing changes. */
+const texts = new WeakMap<RuleRow, string>();
 
 /** A column that was damaged by hand reads as null instead of failing the whole answer. */
 export function parsedOrNull(text: string): unknown {

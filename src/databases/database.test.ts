@@ -10,12 +10,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openRuntimeDatabase } from '../automation/store/runtime-database.ts';
 import { systemClock } from '../base/clock.ts';
 import { firstIdAt } from '../base/id.ts';
+import { silentLog } from '../base/log.ts';
 import { fileLimits } from '../storage/limits.ts';
 import { connectPostgres, migratePostgres } from '../storage/postgres.ts';
 import { engines, runOn, testPlaces } from '../testing/engines.ts';
 import { simulatedClock } from '../testing/simulated-clock.ts';
 import { schemas } from './schemas.ts';
-import { openDatabase } from './site-database.ts';
+import { openDatabase, openDatabaseApart } from './site-database.ts';
 
 const databases = [
   ['site', openDatabase, 2],
@@ -263,4 +264,26 @@ describe.each(engines)('executions of before, on %s', (engine) => {
       await places.remove();
     }
   });
+});
+
+test('a file tells that it changed, whoever changed it; a server, and a file of this thread, cannot tell at once', async () => {
+  const places = await testPlaces('sqlite');
+  const apart = await openDatabaseApart(places.site, systemClock, silentLog);
+  const versions = [apart.version(), apart.version()];
+  await apart.commitNothing();
+  versions.push(apart.version());
+  const other = openDatabase(places.site);
+  await other.commitNothing();
+  versions.push(apart.version());
+  expect(versions.map((version) => versions.indexOf(version))).toEqual([0, 0, 2, 3]);
+  expect(other.version()).toBeNull();
+  await other.close();
+  await apart.close();
+  expect(apart.version()).toBeNull();
+  await places.remove();
+  const server = await testPlaces('postgres');
+  const remote = openDatabase(server.site);
+  expect(remote.version()).toBeNull();
+  await remote.close();
+  await server.remove();
 });

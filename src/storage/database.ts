@@ -9,7 +9,16 @@ import type { Log } from '../base/log.ts';
 import { openDatabaseThread } from './database-apart.ts';
 import { fileLimits } from './limits.ts';
 import { connectPostgres, migratePostgres, type PostgresPlace } from './postgres.ts';
-import { type Durability, isLocked, type MigrationStep, migrate, openSqlite, orClose, queryable } from './sqlite.ts';
+import {
+  type Durability,
+  isLocked,
+  type MigrationStep,
+  migrate,
+  openSqlite,
+  orClose,
+  queryable,
+  watchVersion,
+} from './sqlite.ts';
 
 /** The steps that make a database, for each engine. Their number is its format. */
 export interface DatabaseSchema {
@@ -29,6 +38,8 @@ export interface SiteTables {}
 
 export interface Handle<Tables> {
   readonly query: Kysely<Tables>;
+  /** Another number after every commit to the database, whoever made it; null where that cannot be told at once. */
+  version(): number | null;
   /** Resolves when the database can be reached and has the newest format; throws one line for the operator. */
   ready(): Promise<void>;
   /** Commits what changes nothing, all the way to the disk: refuses like any other commit when it cannot. */
@@ -77,9 +88,12 @@ export async function openHandleApart<Tables>(
   await here.close();
   const thread = openDatabaseThread(place, clock, log);
   const query = new Kysely<Tables>({ dialect: thread.dialect });
+  const watch = watchVersion(place);
   return {
     ...handleOf(query, clock),
+    version: watch.version,
     async close() {
+      watch.close();
       await query.destroy();
       await thread.close();
     },
@@ -111,7 +125,13 @@ function openFile<Tables>(
 /** What is the same for files here and in another thread. */
 function handleOf<Tables>(query: Kysely<Tables>, clock: Clock): Omit<Handle<Tables>, 'close'> {
   const transaction = patientTransactions(query, clock);
-  return { query, ready: () => Promise.resolve(), commitNothing: () => transaction(rewriteFormat), transaction };
+  return {
+    query,
+    version: () => null,
+    ready: () => Promise.resolve(),
+    commitNothing: () => transaction(rewriteFormat),
+    transaction,
+  };
 }
 
 /** Another connection's lock makes SQLite stand still and wait: so it is asked again and again for a moment only. */
@@ -146,6 +166,7 @@ function openServer<Tables>(place: PostgresPlace, { name, server: steps }: Datab
   const query = new Kysely<Tables>({ dialect: server.dialect });
   return {
     query,
+    version: () => null,
     async ready() {
       try {
         await migratePostgres(server, place.limits, name, steps);

@@ -44,6 +44,27 @@ export function openSqlite(file: string, durability: Durability, pageBytes = 409
   }
 }
 
+/**
+ * Tells whether a file in WAL mode was changed by any other connection: a look at memory that its connections share, not at the
+ * disk.
+ */
+export function watchVersion(file: string): { version(): number | null; close(): void } {
+  const database = new DatabaseSync(file, { readOnly: true });
+  const statement = database.prepare('PRAGMA data_version');
+  statement.setReturnArrays(true);
+  return {
+    version() {
+      try {
+        return Number(statement.get()?.[0]);
+      } catch {
+        // Locked, or closed: nobody can tell now.
+        return null;
+      }
+    },
+    close: () => database.close(),
+  };
+}
+
 /** `work` on a database that is given up when it fails: what it began is rolled back, its files are let go. */
 export function orClose(database: DatabaseSync, work: () => void): void {
   try {

@@ -8,6 +8,7 @@ import { nextTurn } from '../../base/turns.ts';
 import { emptyTopologyText } from '../../rules/serialise.ts';
 import type { Database, Transaction } from '../../storage/database.ts';
 import type { EngineRule } from '../engine-contract.ts';
+import { KeptRows } from './kept-rows.ts';
 import { keepRevision, newestRevision, type RuleAct } from './revision-store.ts';
 import type { RuleRow } from './rule-table.ts';
 
@@ -95,6 +96,7 @@ const headsPerQuery = 1000;
 
 export function createRuleStore(database: Database, clock: Clock, rulesMax: number): RuleStore {
   const now = (): string => new Date(clock.wallMs()).toISOString();
+  const kept = new KeptRows(() => database.version());
   return {
     async list(filter, page, pageSize) {
       let query = database.query.selectFrom('rules');
@@ -120,10 +122,7 @@ export function createRuleStore(database: Database, clock: Clock, rulesMax: numb
         .execute();
       return { rows: rows.map((row) => ({ ...row, enabled: row.enabled !== 0 })), total: counted.total };
     },
-    async get(id) {
-      const row = await database.query.selectFrom('rules').selectAll().where('id', '=', id).executeTakeFirst();
-      return row === undefined ? null : rowOf(row);
-    },
+    get: (id) => kept.get(id, () => findRow(database.query, id)),
     create: (rule, act) => database.transaction((transaction) => insertRule(transaction, rule, now(), rulesMax, act)),
     update: (id, changes, act, expected) =>
       database.transaction((transaction) => updateRow(transaction, id, changes, now(), act, expected)),
@@ -327,7 +326,7 @@ async function rowIn(transaction: Transaction, id: number): Promise<RuleRow> {
   return row;
 }
 
-async function findRow(transaction: Transaction, id: number): Promise<RuleRow | null> {
+async function findRow(transaction: Database['query'], id: number): Promise<RuleRow | null> {
   const row = await transaction.selectFrom('rules').selectAll().where('id', '=', id).executeTakeFirst();
   return row === undefined ? null : rowOf(row);
 }
