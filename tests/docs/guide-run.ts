@@ -16,7 +16,7 @@ import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkS
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { compiledOnce, root, waitFor } from '../e2e/running-service.ts';
+import { compiledOnce, programFile, root, waitFor } from '../e2e/running-service.ts';
 import { codeBlocks } from './blocks.ts';
 
 const blockDeadlineMs = 60_000;
@@ -25,6 +25,8 @@ const startDeadlineMs = 90_000;
 export interface GuideOptions {
   /** Port of the text -> port of something that runs here. */
   readonly ports?: Readonly<Record<string, number>>;
+  /** Everything goes through npm and runs from the sources, as after a clone. */
+  readonly npm?: 'real';
 }
 
 /** What cannot run here, by the first words of a command line. */
@@ -40,7 +42,7 @@ export async function runGuide(file: string, options: GuideOptions = {}): Promis
       ports.has(port) ? `${before}${ports.get(port)}` : whole,
     );
   const env = {
-    ...shellEnvironment(folder),
+    ...shellEnvironment(folder, options.npm),
     SVC_HTTP_PORT: String(httpPort),
     SVC_FORECASTER_PORT: String(forecasterPort),
     SVC_LOG_LEVEL: 'info',
@@ -99,25 +101,27 @@ function publishedCopy(): string {
   return folder;
 }
 
+/** What `npm` starts, and the program that it is. */
+const programs = [
+  ['exec setpoint --', 'setpoint'],
+  ['start', 'start'],
+  ['run serve', 'serve'],
+] as const;
+
 /**
- * First in the path: a `curl` that fails on an HTTP error, and an `npm` that runs `npm exec setpoint` itself only the first time,
- * because it takes npm longer to start than all of the rest.
+ * First in the path: a `curl` that fails on an HTTP error, and an `npm` that starts the built program itself. That takes a tenth of
+ * the time; where `npm` is `real`, it is the one that a reader has.
  */
-function shellEnvironment(folder: string): NodeJS.ProcessEnv {
+function shellEnvironment(folder: string, npm: GuideOptions['npm']): NodeJS.ProcessEnv {
   const bin = join(folder, '.guide-bin');
   mkdirSync(bin);
-  writeFileSync(join(bin, 'curl'), '#!/bin/sh\nexec /usr/bin/env -S PATH="${PATH#*:}" curl --fail-with-body "$@"\n');
-  writeFileSync(
-    join(bin, 'npm'),
-    `#!/bin/sh
-if [ "$1 $2 $3" = 'exec setpoint --' ] && [ -e '${join(bin, 'npm-ran')}' ]; then
-  shift 3
-  exec node '${join(folder, 'src', 'bin', 'setpoint.ts')}' "$@"
-fi
-[ "$1" != exec ] || touch '${join(bin, 'npm-ran')}'
-exec /usr/bin/env -S PATH="\${PATH#*:}" npm "$@"
-`,
-  );
+  const withoutBin = '/usr/bin/env -S PATH="${PATH#*:}"';
+  const starting = programs.map(([words, program]) => {
+    const count = words.split(' ').length;
+    return `case "$* " in '${words} '*) shift ${count}; exec node '${programFile(program)}' "$@";; esac\n`;
+  });
+  writeFileSync(join(bin, 'curl'), `#!/bin/sh\nexec ${withoutBin} curl --fail-with-body "$@"\n`);
+  writeFileSync(join(bin, 'npm'), `#!/bin/sh\n${npm === 'real' ? '' : starting.join('')}exec ${withoutBin} npm "$@"\n`);
   for (const command of ['curl', 'npm']) chmodSync(join(bin, command), 0o755);
   return { ...compiledOnce, HOME: folder, PATH: `${bin}:${join(root, 'node_modules', '.bin')}:${process.env['PATH']}` };
 }

@@ -11,6 +11,7 @@ const guideDeadlineMs = 180_000;
 const elsewhere = ['rule-reference.md'];
 
 const runs: Readonly<Record<string, (file: string) => Promise<void>>> = {
+  'README.md': (file) => runGuide(file, { npm: 'real' }),
   'docs/guides/connect-a-device.md': async (file) => runGuide(file, { ports: { '1502': await freePort() } }),
   'docs/guides/connect-modbus.md': async (file) => {
     const device = await startModbusDevice();
