@@ -11,6 +11,7 @@ import { withinPoint } from '../rules/step.ts';
 import type { Channel } from '../site/protocol/index.ts';
 import { type QualityCode, quality } from '../site/quality.ts';
 import type { SitePoint } from '../site/site.ts';
+import { sameData } from '../site/site-change.ts';
 import { createDriver, type DriverMaterials } from './driver/index.ts';
 import type { Driver, DriverContext, DriverFailure, RawReading } from './driver.ts';
 import type { DeviceLimits } from './limits.ts';
@@ -79,8 +80,8 @@ export interface DeviceChannel extends ChannelIdentity, Pick<RunningChannel, 'st
   hold(): void;
   /** Closes the driver; nothing of it touches a table any more once this resolves. */
   stop(): Promise<void>;
-  /** After the stop: nothing is known of its points, and nothing of them can be commanded. */
-  clear(): void;
+  /** After the stop: nothing of its points can be commanded, and nothing is known of them but of those that stay as they are. */
+  clear(staying: readonly SitePoint[]): void;
 }
 
 /** It reads nothing before `start`. */
@@ -127,7 +128,7 @@ class OpenChannel implements DeviceChannel {
       isolated: around.isolated,
       start: (seat) => this.#begin(seat),
       lost: () => {
-        if (!this.#stopped) this.clear();
+        if (!this.#stopped) this.clear([]);
       },
     });
   }
@@ -154,10 +155,11 @@ class OpenChannel implements DeviceChannel {
     this.#stopped = true;
   }
 
-  clear(): void {
+  clear(staying: readonly SitePoint[]): void {
     this.#setOnline(false);
     this.#texts.clear();
-    this.#writer.publish(this.points.map(({ index }) => ({ index, value: Number.NaN, quality: quality.bad })));
+    const gone = this.points.filter((point) => !staying.some((other) => sameData(other, point)));
+    this.#writer.publish(gone.map(({ index }) => ({ index, value: Number.NaN, quality: quality.bad })));
   }
 
   #setOnline(online: boolean): void {

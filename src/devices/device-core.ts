@@ -8,6 +8,7 @@ import type { Isolated } from '../base/isolation.ts';
 import type { Log } from '../base/log.ts';
 import { createCommandTaker } from '../points/command-slots.ts';
 import { doorbells, type PointMemory } from '../points/shared-memory.ts';
+import type { Channel } from '../site/protocol/index.ts';
 import type { Site } from '../site/site.ts';
 import { channelParts, sameData } from '../site/site-change.ts';
 import {
@@ -78,6 +79,15 @@ export function idleDeviceCore(
   };
 }
 
+/** The values of a virtual channel are nowhere but in the live table. */
+function holdsValues(channel: Channel | undefined): boolean {
+  return channel?.driver === 'virtual';
+}
+
+function partition<T>(list: readonly T[], isFirst: (each: T) => boolean): readonly [readonly T[], readonly T[]] {
+  return [list.filter(isFirst), list.filter((each) => !isFirst(each))];
+}
+
 /** How often hold times are looked at, in milliseconds. */
 const holdCheckMs = 250;
 
@@ -123,9 +133,13 @@ class RunningCore implements DeviceCore {
     });
     // All that go have gone before one comes: a point may have moved from one to another.
     const gone = before.filter((open, position) => kept[position] !== open);
-    await Promise.all(gone.map((open) => open.stop()));
+    const [holding, others] = partition(gone, ({ channel }) => holdsValues(channel));
+    await Promise.all(others.map((open) => open.stop()));
+    // Last, and at once: nothing of these is to be read again.
+    await Promise.all(holding.map((open) => open.stop()));
     if (this.#stopped) return;
-    for (const open of gone) open.clear();
+    for (const open of others) open.clear([]);
+    for (const open of holding) open.clear(site.points.filter((point) => holdsValues(site.channels[point.channel])));
     this.#channels = channelParts(site).map(
       (parts, position) => kept[position] ?? this.#open(position, parts, materials),
     );

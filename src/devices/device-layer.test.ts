@@ -185,3 +185,32 @@ test('[points §2] a reading that means "not available", or lies outside min..ma
     await device.stop();
   }
 });
+
+test('[points §1.3] a virtual channel that gets a point keeps the values of the others, not of one that changed', async () => {
+  const point = (id: number, more = '') =>
+    `{ id: ${id}, name: p${id}, kind: measurement, unit: kW, channel: derived${more} }`;
+  const channels = '[{ id: derived, driver: virtual }]';
+  const site = siteOf(channels, `[${point(1)}, ${point(2)}]`);
+  const memory = createPointMemory(site.points, 1, { points: 8, channels: 8 });
+  const { layer } = start(site, '.', false, { memory });
+  const reader = createLiveTableReader(memory);
+  const snapshot = createSnapshot(8);
+  const values = () => {
+    reader.copyInto(snapshot, systemClock);
+    return [0, 1, 2].map((index) => (usable(snapshot, index, 60_000) ? snapshot.values[index] : null));
+  };
+  const port = createCommandWriter(memory, systemClock);
+  const by = { kind: 'rule', id: '1' } as const;
+  const write = (pointIndex: number, value: number) =>
+    port.submit({ pointIndex, value, priority: 0, generation: layer.generation(), asked: value, by });
+  try {
+    await expect.poll(() => layer.channels()[0]?.state, { timeout: 10_000 }).toBe('online');
+    expect([write(0, 5), write(1, 7)]).toEqual(['accepted', 'accepted']);
+    await expect.poll(values, { timeout: 10_000 }).toEqual([5, 7, null]);
+    await layer.prepare(siteOf(channels, `[${point(1)}, ${point(2, ', max: 6')}, ${point(3)}]`))();
+    await expect.poll(() => layer.channels()[0]?.state, { timeout: 10_000 }).toBe('online');
+    expect(values()).toEqual([5, null, null]);
+  } finally {
+    await layer.stop();
+  }
+});
