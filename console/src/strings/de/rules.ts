@@ -74,7 +74,7 @@ export const rules: typeof english = {
       'Um das Ergebnis zu sehen, ohne etwas zu senden, öffnen Sie die Regel und wählen Sie „Hier ausprobieren“.',
     deleteTitle: (name) => `„${name}“ löschen?`,
     deleteBody:
-      'Die Regel und ihr Ablauf werden gelöscht. Ihre Einträge im Audit-Protokoll bleiben. Das lässt sich nicht rückgängig machen.',
+      'Die Regel läuft nicht mehr und verlässt die Liste. Ihre Revisionen und ihre Einträge im Audit-Protokoll bleiben: Aus der letzten Revision lässt sie sich inaktiv wiederherstellen.',
     writes: 'Sie kann schreiben:',
     writesNothing: 'Ihr Ablauf schreibt keinen Punkt.',
     audited: 'Das wird unter Ihrem Namen im Audit-Protokoll festgehalten.',

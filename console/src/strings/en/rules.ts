@@ -71,7 +71,8 @@ export const rules = {
       'This is a real run on live values, not a test. Its writes are sent to the devices. Trigger and cooldown are ignored.',
     runTryHint: 'To see the result without sending anything, open the rule and use “Try it here”.',
     deleteTitle: (name: string) => `Delete “${name}”?`,
-    deleteBody: 'This deletes the rule and its flow. Its audit records are kept. You cannot undo this.',
+    deleteBody:
+      'The rule stops and leaves the list. Its revisions and audit records are kept: from its last revision it can be restored, disabled.',
     writes: 'It may write:',
     writesNothing: 'Its flow does not write any point.',
     audited: 'This is recorded in the audit log under your name.',
