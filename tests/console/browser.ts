@@ -97,7 +97,7 @@ export async function visit(
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
   });
   page.on('pageerror', (error) => complaints.push(String(error)));
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(30_000);
   // What was on the screen says more than the locator that did not find it.
   if (process.env['VITEST'] !== undefined)
     onTestFailed(async ({ task }) => {

@@ -85,7 +85,7 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
     expect(Number(await charge.inputValue())).toBeGreaterThan(1);
     await charge.fill('0.5');
     await untilText(item, /\/then\/outcome: Expected acted, Actual no_action/);
-    await item.getByRole('button', { name: 'Expect what it does' }).click();
+    await item.getByRole('button', { name: 'Expect the actual result' }).click();
     await untilText(panel.getByTestId('summary'), /1 passed, 0 failed/);
     await charge.fill('');
     await untilText(item, /no usable value for soc/);
@@ -94,12 +94,12 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
     await item.getByLabel('battery · power_setpoint (kW)').fill('0');
     await item.getByLabel('Last decision').waitFor();
     await untilText(item, /Expected else, Actual full/);
-    await item.getByRole('button', { name: 'Expect what it does' }).click();
+    await item.getByRole('button', { name: 'Expect the actual result' }).click();
     await untilText(panel.getByTestId('summary'), /1 passed, 0 failed/);
 
     await panel.getByRole('button', { name: 'Add a test' }).click();
     await untilText(panel.getByTestId('summary'), /1 passed, 1 failed/);
-    await panel.getByRole('button', { name: 'Expect what it does' }).click();
+    await panel.getByRole('button', { name: 'Expect the actual result' }).click();
     await untilText(panel.getByTestId('summary'), /2 passed, 0 failed/);
     await panel.locator('[data-test="New test"]').getByLabel('Name').fill('full');
     await untilText(panel, /Another test has this name/);
@@ -170,19 +170,19 @@ describe.runIf(chromiumPath !== undefined)('the evidence for a rule', () => {
     await untilText(result, /Acted: [1-9]/);
     await untilText(
       result.getByTestId('write'),
-      /battery · power_setpoint \(kW\): writes \d+, listed changes of the value 1[\s\S]*0 kW/,
+      /battery · power_setpoint \(kW\): writes: \d+, changes of the value listed: 1[\s\S]*0 kW/,
     );
     await untilText(result, /battery · soc \(%\): [\d.]+ %/);
     await untilText(result, /decide → full\s*0\.\d+ %/);
     expect(await violations(page)).toEqual([]);
     await panel.getByLabel('Compare with').selectOption({ index: 1 });
     await panel.getByRole('button', { name: 'Run backtest' }).click();
-    await untilText(result, /No difference to the compared revision/);
+    await untilText(result, /No difference from the compared revision/);
 
     await page.route('**/backtest', () => undefined);
     await panel.getByRole('button', { name: 'Run backtest' }).click();
     await panel.getByRole('button', { name: 'Stop' }).click();
-    await untilText(panel, /Stopped\. Nothing is kept of it/);
+    await untilText(panel, /Stopped\. No result was kept/);
     expect(complaints).toEqual([]);
     await context.close();
   });

@@ -168,7 +168,7 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     const plant = page.locator('[data-channel="plant"]');
     await plant.getByText('online', { exact: true }).waitFor();
     await plant.getByText(/[1-9]\d* read, 0 failed/).waitFor();
-    await plant.getByText(/\d+ sent, \d+ failed, \d+ dropped as too late/).waitFor();
+    await plant.getByText(/\d+ sent, \d+ failed, \d+ dropped because they were too late/).waitFor();
     expect(complaints).toEqual([]);
     await context.close();
   });
@@ -210,7 +210,7 @@ instances:
       await name.fill('');
       await expect.poll(() => dialog.getByRole('button', { name: 'Add and apply' }).isDisabled()).toBe(true);
       await name.fill('active_power');
-      await untilText(dialog.getByLabel(/Changes of site\.yaml from line/), /\+.*active_power/);
+      await untilText(dialog.getByLabel(/Changes to site\.yaml from line/), /\+.*active_power/);
       expect(await violations(page)).toEqual([]);
       await dialog.getByRole('button', { name: 'Add and apply' }).click();
       await dialog.waitFor({ state: 'detached' });
@@ -225,7 +225,7 @@ instances:
       await page.getByRole('link', { name: 'Devices', exact: true }).click();
       await page.getByText('site.yaml has changed: 1 changed channel; 1 changed point.').waitFor();
       await page.getByRole('button', { name: 'Apply' }).click();
-      await page.getByText('The changes of site.yaml are applied.').waitFor();
+      await page.getByText('Applied the changes to site.yaml.').waitFor();
       await expect.poll(() => page.getByText('site.yaml has changed').count()).toBe(0);
       writeFileSync(file, text.replace('id: s,', 'id: t,'));
       await page.getByText(/cannot be applied to the running service: id has changed: restart/).waitFor();
@@ -257,7 +257,7 @@ instances:
     await expect.poll(() => row.count()).toBe(0);
     await page.getByText('Shelved', { exact: true }).click();
     await row.getByText('shelved').waitFor();
-    const changes = page.getByRole('table', { name: 'Changes of the last 24 hours' });
+    const changes = page.getByRole('table', { name: 'Changes in the last 24 hours' });
     await changes.getByRole('cell', { name: 'work on the feeder' }).waitFor();
     const id = String(held.body['data']?.['override_id']);
     await service.command('DELETE', `/overrides/${id}`);

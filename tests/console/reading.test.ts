@@ -163,7 +163,7 @@ describe.runIf(chromiumPath !== undefined)('reading a rule', () => {
     // A rule that decides the same every second is one row.
     await untilText(rows.first(), /since \d/);
     expect(await rows.count()).toBeLessThan(5);
-    await history.getByLabel('Only changes of the decision').uncheck();
+    await history.getByLabel('Only decision changes').uncheck();
     await expect.poll(() => rows.count()).toBeGreaterThan(10);
     const slider = history.getByLabel('Run shown on the canvas');
     await slider.focus();

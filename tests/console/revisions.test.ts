@@ -68,7 +68,7 @@ describe.runIf(chromiumPath !== undefined)('revisions', () => {
     const shown = page.getByTestId('revision');
     await untilText(shown, /“Full\?” · branches · 0 · when/);
     await untilText(shown, /soc > 80[\s\S]*soc > 90/);
-    await untilText(shown.getByTestId('actuators'), /battery · power_setpoint is written under another condition/);
+    await untilText(shown.getByTestId('actuators'), /battery · power_setpoint is written under a different condition/);
     await untilText(shown, /if soc > 90, set battery · power_setpoint to 0 kW/);
     const newest = Number(await revision());
     const list = page.getByTestId('revisions');

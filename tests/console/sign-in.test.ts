@@ -48,7 +48,7 @@ describe.skipIf(chromiumPath === undefined)('[identity §7] signing in with an a
     await page.goto(link);
     await page.getByLabel('New password').fill(password);
     await page.getByLabel('Repeat the password').fill(`${password}x`);
-    await page.getByText('The two are different.').waitFor();
+    await page.getByText('The passwords do not match.').waitFor();
     expect(await page.getByRole('button', { name: 'Set the password' }).isDisabled()).toBe(true);
     await page.getByLabel('Repeat the password').fill(password);
     expect(await violations(page)).toEqual([]);

@@ -6,7 +6,7 @@ export const alarmWords = {
     `${active === 0 ? 'No alarm is active' : active === 1 ? '1 alarm is active' : `${active} alarms are active`}, ${waiting} not acknowledged`,
   filterLabel: 'Show',
   filter: { open: 'Open', shelved: 'Shelved', all: 'All' },
-  none: { open: 'Nothing needs you now.', shelved: 'No alarm is shelved.', all: 'This site has no alarms.' },
+  none: { open: 'No alarm needs attention.', shelved: 'No alarm is shelved.', all: 'This site has no alarms.' },
   columns: { alarm: 'Alarm', priority: 'Priority', state: 'State', since: 'Since', actions: 'Actions' },
   priority: { low: 'low', medium: 'medium', high: 'high', critical: 'critical' },
   state: {
@@ -28,7 +28,7 @@ export const alarmWords = {
     open: 'Shelve',
     of: (name: string) => `Shelve ${name}`,
     title: (name: string) => `Shelve “${name}”`,
-    lead: 'The alarm leaves the view until the time is over. Then it comes back if its condition still holds.',
+    lead: 'Hides the alarm for this time. It returns if its condition still holds.',
     duration: 'For',
     durations: { 900: '15 min', 3600: '1 h', 14400: '4 h', 86400: '24 h' } as Readonly<Record<string, string>>,
     reasonHint: 'at least 3 characters; everybody sees it',
@@ -36,7 +36,7 @@ export const alarmWords = {
     done: (name: string) => `${name} is shelved.`,
   },
   history: {
-    title: 'Changes of the last 24 hours',
+    title: 'Changes in the last 24 hours',
     none: 'No alarm changed.',
     columns: { at: 'When', alarm: 'Alarm', state: 'State', by: 'By', reason: 'Reason' },
     more: (n: number) => `The newest ${n} are shown.`,

@@ -2,7 +2,7 @@
 
 export const auditWords = {
   title: 'Audit log',
-  lead: 'Who did what to which resource, and with which outcome. Verification detects any edit behind a signed checkpoint.',
+  lead: 'Who did what to which resource, and with which outcome. Verification detects any edit of events that a signed checkpoint covers.',
   off: 'The audit query is not available on this service.',
   denied: 'To read the audit log you need the role Admin.',
   resources: {
@@ -79,7 +79,7 @@ export const auditWords = {
     'automation.rule.promote': 'Promoted a rule from shadow',
     'automation.rule.apply': 'Applied a plan of rules',
     'automation.scheduler.reload': 'Reloaded the scheduler',
-    'automation.site.reload': 'Applied changes of the site file',
+    'automation.site.reload': 'Applied changes to the site file',
     'automation.site.add-points': 'Added points to the site file',
     'automation.point.override': 'Overrode an actuator',
     'automation.point.limit': 'Limited an actuator',
@@ -101,7 +101,7 @@ export const auditWords = {
     'identity.user.add': 'Added an account',
     'identity.user.reset': 'Reset an account',
     'identity.user.disable': 'Disabled an account',
-    'identity.user.lock': 'An account has to wait after failed sign-ins',
+    'identity.user.lock': 'Delayed an account after failed sign-ins',
   } as Readonly<Record<string, string>>,
   event: {
     title: (sequence: string) => `Event ${sequence}`,
@@ -132,7 +132,7 @@ export const auditWords = {
     'The audit log is broken: an event was changed, removed or put back, or the log contradicts what a witness saw. Nothing more is signed until somebody looks into it and acknowledges the break with "setpoint audit acknowledge-break".',
   proof: {
     title: 'Proof',
-    loading: 'Asking for a checkpoint that covers this event',
+    loading: 'Looking for a checkpoint that covers this event',
     covered: (size: string) => `Covered by the checkpoint of ${size} entries.`,
     cosigned: (names: string) => `Cosigned by ${names}: this event can no longer be changed or removed unnoticed.`,
     unwitnessed:

@@ -2,7 +2,7 @@
 
 export const deviceWords = {
   title: 'Devices',
-  lead: 'Each channel is the way to one device or broker. Counts are those since the service took control.',
+  lead: 'Each channel connects to one device or broker. Counts start when the service takes control.',
   none: 'This site has no channels.',
   columns: {
     channel: 'Channel',
@@ -15,10 +15,10 @@ export const deviceWords = {
   states: { online: 'online', refusing: 'refuses commands', offline: 'offline' },
   points: (n: number) => (n === 1 ? '1 point' : `${n} points`),
   never: 'never',
-  standby: 'Another machine talks to the devices.',
+  standby: 'Another machine controls the devices.',
   read: (read: string, unread: string) => `${read} read, ${unread} failed`,
   sent: (sent: string, failed: string, dropped: string) =>
-    `${sent} sent, ${failed} failed, ${dropped} dropped as too late`,
+    `${sent} sent, ${failed} failed, ${dropped} dropped because they were too late`,
   look: (channel: string) => `Inspect ${channel}`,
   close: 'Close',
   trace: {
@@ -53,17 +53,17 @@ export const deviceWords = {
     kindOf: (place: string) => `Kind of ${place}`,
     typeOf: (place: string) => `Type of ${place}`,
     kinds: { measurement: 'measurement', action: 'action' },
-    lines: (line: number) => `Changes of site.yaml from line ${line}`,
+    lines: (line: number) => `Changes to site.yaml from line ${line}`,
     back: 'Back',
     go: 'Add and apply',
-    done: (n: number) => (n === 1 ? '1 point is added.' : `${n} points are added.`),
+    done: (n: number) => (n === 1 ? '1 point added.' : `${n} points added.`),
   },
   file: {
     lead: 'site.yaml has changed:',
     pause: 'Rules pause for a moment while the changes are applied.',
     refused: 'site.yaml has changed and cannot be applied to the running service:',
     go: 'Apply',
-    done: 'The changes of site.yaml are applied.',
+    done: 'Applied the changes to site.yaml.',
     added: {
       channels: (n: number) => (n === 1 ? '1 new channel' : `${n} new channels`),
       points: (n: number) => (n === 1 ? '1 new point' : `${n} new points`),

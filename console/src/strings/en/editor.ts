@@ -36,7 +36,7 @@ export const editor = {
   canvasHelp:
     'Tab: next node or wire. Enter: select. /: add a node after the selected one. Arrow keys: move. Delete: remove. The list view shows the same flow as text.',
   ownedByFile: (key: string) =>
-    `This rule belongs to the file ${key}.rule.yaml. A change that you save here is drift: the next plan takes it back unless the file is changed, too.`,
+    `This rule belongs to the file ${key}.rule.yaml. A change that you save here is drift: the next plan reverts it unless you change the file, too.`,
   emptyHint: 'Drag from the handle of Start to an empty place to add the first node.',
   emptyRule: 'This rule has no flow yet. Draw its inputs, decisions and writes.',
   readOnly: 'You can view this rule. To change it you need the role Engineer or Admin.',

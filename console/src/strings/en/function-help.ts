@@ -23,19 +23,19 @@ export const functionHelp: Readonly<Record<FunctionName, FunctionHelp>> = {
   clamp: { signature: 'clamp(x, low, high)', about: 'x, but at least low and at most high' },
   scale: {
     signature: 'scale(x, from_low, from_high, to_low, to_high)',
-    about: 'x carried over from one range to another',
+    about: 'x mapped from one range to another',
   },
   integrate: {
     signature: 'integrate(x, per_seconds?)',
     about: 'the sum of x over time; per_seconds 3600 makes kWh of kW',
   },
-  moving_avg: { signature: 'moving_avg(x, runs)', about: 'the mean of the last runs' },
+  moving_avg: { signature: 'moving_avg(x, runs)', about: 'the mean of x over the last runs' },
   rate_of_change: { signature: 'rate_of_change(x)', about: 'the change per second' },
   hysteresis: {
     signature: 'hysteresis(x, on_above, off_below)',
-    about: '1 above the first, 0 below the second, else as it was',
+    about: '1 above the first, 0 below the second, otherwise unchanged',
   },
-  held: { signature: 'held(condition, seconds)', about: 'true once the condition was true for so long' },
+  held: { signature: 'held(condition, seconds)', about: 'true once the condition has held that long' },
   rising: { signature: 'rising(condition)', about: 'true in the run in which the condition becomes true' },
   falling: { signature: 'falling(condition)', about: 'true in the run in which the condition becomes false' },
   time_of_day: { signature: 'time_of_day()', about: 'hours since local midnight' },

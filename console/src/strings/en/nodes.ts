@@ -57,7 +57,8 @@ export const nodes = {
   },
   nameFaults: {
     empty: 'Enter a name.',
-    variable: 'A variable name has letters, digits and “_”, starts with no digit and is not the name of a function.',
+    variable:
+      'A variable name has letters, digits and “_”, does not start with a digit and is not the name of a function.',
     declared: 'Another entry declares this variable. Leave the field to give both the same name.',
     branch: 'Another branch of this decision has this name.',
     else: '“else” is the output for when no branch is true.',
@@ -67,7 +68,7 @@ export const nodes = {
     remove: 'Delete the wire',
     insert: 'Insert a node',
     faults: {
-      missing: 'This output does not exist any more.',
+      missing: 'This output no longer exists.',
       itself: 'A node cannot lead to itself.',
       start: 'No wire leads to Start.',
       twice: 'This wire exists already.',

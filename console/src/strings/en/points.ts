@@ -7,7 +7,7 @@ export const pointWords = {
   filterLabel: 'Show',
   filter: { all: 'All', action: 'Actuators', trouble: 'Not good' },
   shown: (n: number, all: number) => (n === all ? `${all} points` : `${n} of ${all} points`),
-  none: 'No point fits.',
+  none: 'No point matches.',
   columns: {
     point: 'Point',
     value: 'Value',
@@ -66,7 +66,7 @@ export const pointWords = {
     pick: 'Click an instant to see what each rule saw and did then.',
     instant: 'Instant',
     threshold: (rule: string, operator: string, value: string) => `${rule}: ${operator} ${value}`,
-    marks: (n: number) => `${n} changed decisions of its rules are marked below the line.`,
+    marks: (n: number) => `${n} changes of its rules’ decisions are marked below the line.`,
     marksFrom: (when: string) => `Decisions are marked from ${when} on; zoom in for earlier ones.`,
   },
   instant: {
@@ -103,7 +103,7 @@ export const pointWords = {
   override: {
     open: 'Override',
     title: (name: string) => `Override ${name}`,
-    lead: 'The value is held above all rules until the time is over. Limits still apply. Then the rules take over.',
+    lead: 'Holds the value against all rules until the time is over; limits still apply. Then the rules take over.',
     value: (unit: string) => (unit === '1' ? 'Value' : `Value in ${unit}`),
     range: (min: string, max: string) => `${min} to ${max}`,
     duration: 'For',
@@ -116,10 +116,10 @@ export const pointWords = {
     limit: 'Limit',
     limitTitle: (name: string) => `Limit ${name}`,
     limitLead:
-      'Until the time is over nothing outside is written, neither by rules nor by overrides; the safe value is bounded, too.',
+      'Until the time is over, rules and overrides write nothing outside these bounds. They also bound the safe value.',
     least: (unit: string) => (unit === '1' ? 'At least' : `At least, in ${unit}`),
     most: (unit: string) => (unit === '1' ? 'At most' : `At most, in ${unit}`),
-    oneBound: 'Give one of the two at least.',
+    oneBound: 'Enter at least one of the two.',
     limited: (name: string) => `${name} is limited.`,
     reason: 'Reason',
     reasonHint: 'at least 3 characters; everybody sees it',
@@ -142,7 +142,7 @@ export const siteWords = {
     still: 'no flow',
   },
   other: 'Other',
-  otherHint: 'What the measured flows leave open',
+  otherHint: 'The rest of the balance, which no meter covers',
   forecast: {
     title: (target: string) => `Forecast: ${target}`,
     issued: 'issued',
@@ -172,6 +172,6 @@ export const siteWords = {
     reason: 'Reason (optional)',
     changed: (value: string) => `changed, ${value} in the file`,
     reset: (value: string) => `Back to ${value}`,
-    done: (name: string) => `${name} is changed.`,
+    done: (name: string) => `Changed ${name}.`,
   },
 };

@@ -2,7 +2,7 @@
 
 export const revisionWords = {
   title: (rule: string) => `Revisions of ${rule}`,
-  lead: 'Every change of this rule, the newest first. Choose one to see what it changed; any of them can be restored.',
+  lead: 'Every change to this rule, newest first. Select one to see what it changed. You can restore any of them.',
   back: 'To the rule',
   list: 'Revisions',
   revision: (n: number) => `Revision ${n}`,
@@ -43,9 +43,9 @@ export const revisionWords = {
   unwired: (from: string, output: string, to: string) => `Removed wire: ${from}, ${output} → ${to}`,
   actuator: {
     added: (point: string) => `${point} is written now`,
-    removed: (point: string) => `${point} is not written any more`,
-    value: (point: string) => `${point} gets another value`,
-    condition: (point: string) => `${point} is written under another condition`,
+    removed: (point: string) => `${point} is no longer written`,
+    value: (point: string) => `${point} gets a different value`,
+    condition: (point: string) => `${point} is written under a different condition`,
   },
   actuators: 'Actuators',
   audit: 'Audit records',
@@ -53,10 +53,10 @@ export const revisionWords = {
   duplicate: 'Duplicate…',
   restoreTitle: (n: number) => `Restore revision ${n}?`,
   restoreLead: (n: number) =>
-    `The rule gets the content of revision ${n}, as a new revision. Whether it is enabled stays as it is; an enabled rule runs with it at once.`,
+    `Creates a new revision with the content of revision ${n}. An enabled rule stays enabled and uses it at once.`,
   restoreDeleted: (n: number) => `The rule returns with the content of revision ${n}, disabled.`,
   reason: 'Reason',
-  reasonHint: 'Kept with the revision; may be left empty.',
+  reasonHint: 'Optional. Kept with the revision.',
   restored: (n: number) => `Restored, as revision ${n}.`,
   duplicateTitle: 'Duplicate this rule?',
   duplicateLead: 'A copy of the rule as it is stored now, disabled.',

@@ -51,7 +51,7 @@ export const rules = {
   useAsTemplate: 'Use as template…',
   updateFromTemplate: 'Update from template…',
   takesTurns: (others: string, point: string) =>
-    `Takes turns with ${others} at ${point}: both write it again and again. Give the point priority_hold_ms and the rules different priorities, or give one a condition that excludes the other.`,
+    `Takes turns with ${others} at ${point}: each keeps overwriting the other. Give the point priority_hold_ms and the rules different priorities, or give one a condition that excludes the other.`,
   otherReason: (code: string) => `Reason: ${code}`,
   statusUnavailable: 'The engine does not answer, so the state of the rule is unknown.',
   dialog: {

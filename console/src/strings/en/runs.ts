@@ -60,7 +60,7 @@ export const runs = {
     more: 'Show older runs',
     lead: 'Runs that acted or failed are kept for days. Of the other runs, the latest and those with a new outcome are kept.',
     shown: (time: string) => `Run of ${time}`,
-    onlyChanges: 'Only changes of the decision',
+    onlyChanges: 'Only decision changes',
     outcome: 'Outcome',
     anyOutcome: 'all',
     until: 'Go to time',

@@ -12,7 +12,7 @@ export const templateWords = {
   incomplete: 'Choose every point and enter a name.',
   updateTitle: 'Update from the template?',
   updateLead: (template: string) =>
-    `The rule becomes what “${template}” makes today with these points and numbers. Its name and whether it is enabled stay.`,
+    `The rule becomes what “${template}” makes today with these points and numbers. It keeps its name and stays enabled or disabled.`,
   same: 'The rule is what its template makes. Nothing would change.',
   update: 'Update',
   updated: 'Updated from the template.',

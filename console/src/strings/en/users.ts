@@ -2,7 +2,7 @@
 
 export const userWords = {
   title: 'Users',
-  lead: 'Accounts of this site. Where people sign in with a provider, the provider has them.',
+  lead: 'Accounts of this site. If people sign in with a provider, the provider manages their accounts.',
   none: 'There are no accounts yet.',
   columns: { name: 'Name', role: 'Role', state: 'State', created: 'Created', actions: 'Actions' },
   state: { active: 'active', invited: 'no password yet', disabled: 'disabled' },
@@ -18,8 +18,9 @@ export const userWords = {
   disable: 'Disable',
   disableOf: (name: string) => `Disable ${name}`,
   disableTitle: (name: string) => `Disable ${name}?`,
-  disableLead: 'The account signs in no more, and its sessions end within seconds.',
+  disableLead: 'The account can no longer sign in, and its sessions end within seconds.',
   disabled: (name: string) => `${name} is disabled.`,
   link: (name: string) => `Link for ${name}`,
-  linkLead: 'Give this link to its owner. It sets the password once, within a day, and is not shown again.',
+  linkLead:
+    'Give this link to the owner of the account, who can set a password with it once, within a day. It is not shown again.',
 };
