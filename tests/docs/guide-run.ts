@@ -19,14 +19,14 @@ import { dirname, join } from 'node:path';
 import { compiledOnce, programFile, root, waitFor } from '../e2e/running-service.ts';
 import { codeBlocks } from './blocks.ts';
 
-const blockDeadlineMs = 60_000;
+const blockDeadlineMs = 120_000;
 const startDeadlineMs = 90_000;
 
 export interface GuideOptions {
   /** Port of the text -> port of something that runs here. */
   readonly ports?: Readonly<Record<string, number>>;
-  /** Everything goes through npm and runs from the sources, as after a clone. */
-  readonly npm?: 'real';
+  /** The first use of each program goes through npm and runs from the sources, as after a clone. */
+  readonly npm?: 'real at first';
 }
 
 /** What cannot run here, by the first words of a command line. */
@@ -110,7 +110,7 @@ const programs = [
 
 /**
  * First in the path: a `curl` that fails on an HTTP error, and an `npm` that starts the built program itself. That takes a tenth of
- * the time; where `npm` is `real`, it is the one that a reader has.
+ * the time; where `npm` is `real at first`, a program's first start is by the npm that a reader has.
  */
 function shellEnvironment(folder: string, npm: GuideOptions['npm']): NodeJS.ProcessEnv {
   const bin = join(folder, '.guide-bin');
@@ -118,10 +118,14 @@ function shellEnvironment(folder: string, npm: GuideOptions['npm']): NodeJS.Proc
   const withoutBin = '/usr/bin/env -S PATH="${PATH#*:}"';
   const starting = programs.map(([words, program]) => {
     const count = words.split(' ').length;
-    return `case "$* " in '${words} '*) shift ${count}; exec node '${programFile(program)}' "$@";; esac\n`;
+    const first = join(bin, `first-${program}`);
+    if (npm === 'real at first') writeFileSync(first, '');
+    // `rm` succeeds once.
+    const built = `rm '${first}' 2>/dev/null || { shift ${count}; exec node '${programFile(program)}' "$@"; }`;
+    return `case "$* " in '${words} '*) ${built};; esac\n`;
   });
   writeFileSync(join(bin, 'curl'), `#!/bin/sh\nexec ${withoutBin} curl --fail-with-body "$@"\n`);
-  writeFileSync(join(bin, 'npm'), `#!/bin/sh\n${npm === 'real' ? '' : starting.join('')}exec ${withoutBin} npm "$@"\n`);
+  writeFileSync(join(bin, 'npm'), `#!/bin/sh\n${starting.join('')}exec ${withoutBin} npm "$@"\n`);
   for (const command of ['curl', 'npm']) chmodSync(join(bin, command), 0o755);
   return { ...compiledOnce, HOME: folder, PATH: `${bin}:${join(root, 'node_modules', '.bin')}:${process.env['PATH']}` };
 }
