@@ -51,7 +51,7 @@ export default defineConfig({
         test: {
           name: 'soak',
           include: ['tests/soak/**/*.test.ts'],
-          globalSetup: ['tests/console/prepare.ts', 'tests/setup/program.ts'],
+          globalSetup: ['tests/setup/postgres.ts', 'tests/console/prepare.ts', 'tests/setup/program.ts'],
           testTimeout: 3_600_000,
           fileParallelism: false,
         },

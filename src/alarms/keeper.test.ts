@@ -57,6 +57,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
       limits: alarmLimits,
       ...more,
     });
+  const broken = 'Log site/tenant-1/project-1/events, from event 7 on: its hash is not that of its content.';
   const look = async (change: Partial<SiteNow>, afterMs = second): Promise<void> => {
     clock.advance(afterMs);
     view = { ...view, ...change };
@@ -161,7 +162,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
       ['device-refuses:line', { channels: [{ id: 'line', state: 'refusing' }] }, { channels: online }],
       ['rule-failing:7', { troubles: [{ ...trouble, outcome: 'failed' }] }, { troubles: [] }],
       ['rule-skipped:7', { troubles: [{ ...trouble, outcome: 'skipped' }] }, { troubles: [] }],
-      ['audit-broken', { auditBroken: true }, { auditBroken: false }],
+      ['audit-broken', { auditBroken: broken }, { auditBroken: null }],
       ['audit-unavailable', probes({ auditWritable: false }), probes({ auditWritable: true })],
       ['storage-slow', probes({ storageSlow: true }), probes({ storageSlow: false })],
       [
@@ -231,8 +232,13 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     await expect(keeper.acknowledge('nothing', ada)).rejects.toMatchObject({ code: 'not-found' });
   });
 
+  test('the alarm of a broken audit log names the log, the event and the reason', async () => {
+    await look({ auditBroken: broken });
+    expect(keeper.list().find(({ id }) => id === 'audit-broken')?.message).toContain(broken);
+  });
+
   test('only the first of several is first-out', async () => {
-    await look({ grants: [override], auditBroken: true });
+    await look({ grants: [override], auditBroken: broken });
     const firsts = keeper.list().filter(({ firstOut }) => firstOut);
     expect(firsts.map(({ id }) => id)).toEqual(['audit-broken']);
   });
@@ -250,7 +256,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     await keeper.stop();
     keeper = create({ store: lame, limits: { ...alarmLimits, unsaved_max: 2 } });
     await keeper.open();
-    await expect(look({ auditBroken: true })).rejects.toMatchObject({ code: 'storage-unavailable' });
+    await expect(look({ auditBroken: broken })).rejects.toMatchObject({ code: 'storage-unavailable' });
     expect(state('audit-broken')).toBe('active-unacknowledged');
     await expect(keeper.acknowledge('audit-broken', ada)).rejects.toMatchObject({ code: 'storage-unavailable' });
     expect(state('audit-broken')).toBe('active-unacknowledged');
@@ -260,7 +266,7 @@ describe.each(engines)('[alarms §3] the keeper of alarms in %s', (engine) => {
     await expect(look({ grants: [] })).rejects.toMatchObject({ code: 'storage-unavailable' });
     expect(state('override-active')).toBe('cleared-unacknowledged');
     away = false;
-    await look({ auditBroken: false });
+    await look({ auditBroken: null });
     // Of three changes that waited, `unsaved_max` of 2 has lost the oldest.
     expect(await history()).toEqual([
       'override-active active-unacknowledged -',

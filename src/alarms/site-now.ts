@@ -14,8 +14,8 @@ export interface SiteNow {
   readonly grants: readonly Grant[] | null;
   /** When the engine last had to be started again. */
   readonly engineRestartedMs: number | null;
-  /** A chain of the audit log does not continue what was signed. */
-  readonly auditBroken: boolean;
+  /** Which chain of the audit log does not continue what was signed, where and why; null while all do. */
+  readonly auditBroken: string | null;
   readonly probes: Probes;
 }
 
@@ -27,7 +27,7 @@ export const unseen: SiteNow = {
   troubles: null,
   grants: null,
   engineRestartedMs: null,
-  auditBroken: false,
+  auditBroken: null,
   probes: { auditWritable: null, storageSlow: null, freeBytes: null },
 };
 

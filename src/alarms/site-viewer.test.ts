@@ -18,7 +18,7 @@ function bench(more: Partial<SiteViewerParts> = {}) {
     channels: () => [],
     engine: { ask: ask as SiteViewerParts['engine']['ask'], restarts: () => site.restarts },
     rules: { names: async () => new Map([[3, 'shave']]) },
-    auditBroken: () => false,
+    auditBroken: () => null,
     auditWritable: async () => site.writable,
     async commit() {
       site.commits++;

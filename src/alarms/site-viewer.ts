@@ -15,7 +15,7 @@ export interface SiteViewerParts {
   readonly channels: DeviceLayer['channels'];
   readonly engine: Pick<EngineClient, 'ask' | 'restarts'>;
   readonly rules: Pick<RuleStore, 'names'>;
-  readonly auditBroken: () => boolean;
+  readonly auditBroken: () => string | null;
   /** Whether the audit log could take an event. */
   readonly auditWritable: () => Promise<boolean>;
   /** A commit that changes nothing. */

@@ -8,6 +8,11 @@ export interface Break {
   readonly reason: string;
 }
 
+/** A sentence for whoever looks after the site. */
+export function breakText({ origin, sequence, reason }: Break): string {
+  return `Log ${origin}, from event ${sequence} on: ${reason}.`;
+}
+
 /** Who found it: a finding stays until the same finder sees the log whole, or somebody acknowledges it. */
 type Finder = 'checkpoint' | 'full-check' | 'witness';
 

@@ -27,7 +27,7 @@ export interface AlarmSetup {
   readonly role: EngineRole;
   readonly rules: RuleStore;
   readonly sample: () => Promise<TableSample | null>;
-  readonly auditBroken: () => boolean;
+  readonly auditBroken: () => string | null;
   readonly auditWritable: () => Promise<boolean>;
   readonly log: Log;
 }

@@ -3,6 +3,7 @@
  * `start`; nothing here decides anything.
  */
 
+import { breakText } from '../audit/breaks.ts';
 import { auditCapabilities } from '../audit/capabilities.ts';
 import type { AuditScope } from '../audit/event.ts';
 import type { AuditLog } from '../audit/log.ts';
@@ -314,7 +315,7 @@ async function startSite(parts: SiteParts) {
       role,
       rules: store,
       sample,
-      auditBroken: () => trail.breaks().length > 0,
+      auditBroken: () => trail.breaks().map(breakText)[0] ?? null,
       auditWritable: () => auditIsWritable(database, identity.scope, systemClock),
       log,
     }),

@@ -4,7 +4,6 @@
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { gatherEvidence } from '../audit/evidence.ts';
 import { type AuditLimits, auditLimits } from '../audit/limits.ts';
 import { createAuditLog } from '../audit/log.ts';
@@ -26,7 +25,16 @@ import { parseWhole } from '../transparency/checkpoint.ts';
 import { cosigner, noteSigner } from '../transparency/signing.ts';
 import { Witness } from '../witness/witness.ts';
 import { WitnessState } from '../witness/witness-state.ts';
-import { eventRows, forgeRetention, type OlderCopy, olderCopyOf, type Row, rowAt, storeAll } from './audit-forgery.ts';
+import {
+  eventRows,
+  forgeRetention,
+  hideFromIndex,
+  type OlderCopy,
+  olderCopyOf,
+  type Row,
+  rowAt,
+  storeAll,
+} from './audit-forgery.ts';
 import {
   auditEntry,
   fillTrail,
@@ -37,6 +45,7 @@ import {
   testSigner,
   testTrail,
 } from './audit-trail.ts';
+import type { DatabaseEngine } from './engines.ts';
 
 const owner = { log: 'events', ...testScope } as const;
 const origin = originOf(testOrigin, owner);
@@ -64,8 +73,8 @@ class WitnessedTrail {
     this.#policy = policy;
   }
 
-  static async make(): Promise<WitnessedTrail> {
-    const trail = await testTrail('sqlite');
+  static async make(engine: DatabaseEngine): Promise<WitnessedTrail> {
+    const trail = await testTrail(engine);
     const key = testAuditKey();
     const state = new WitnessState(join(trail.folder, 'witness.json'));
     const own = await cosigner('witness', state.keys);
@@ -145,18 +154,18 @@ function toldOf({ chains, problems }: TrailReport): string {
   return [...broken, ...problems].join('\n');
 }
 
-export async function attackedTrail(seed: number): Promise<Attacked> {
+export async function attackedTrail(seed: number, engine: DatabaseEngine): Promise<Attacked> {
   const stream = new SeededStream(seed * 7919 + 13);
-  const own = await WitnessedTrail.make();
+  const own = await WitnessedTrail.make(engine);
   try {
     await fillTrail(own.trail, 5 + stream.below(stream.below(4) === 0 ? 700 : 60));
     await own.cover();
-    const before = olderCopyOf(own.trail);
+    const before = await olderCopyOf(own.trail);
     own.trail.clock.setWall(own.trail.clock.wallMs() + 1000);
     await fillTrail(own.trail, 2 + stream.below(40));
     await own.cover();
     const anchor = own.witnessed();
-    const covered = eventRows(own.trail).length;
+    const covered = (await eventRows(own.trail)).length;
     if (stream.below(2) === 0) await fillTrail(own.trail, 1 + stream.below(10));
     const attack = attacks[seed % attacks.length];
     if (attack === undefined) throw new Error('there is no such attack');
@@ -193,7 +202,7 @@ const rewriting = (name: string, change: (rows: Row[], at: number, stream: Seede
   name,
   isWhole: true,
   async carryOut({ own, at, stream }) {
-    const rows = eventRows(own.trail);
+    const rows = await eventRows(own.trail);
     change(rows, at, stream);
     await storeAll(own, rows);
   },
@@ -258,13 +267,13 @@ const attacks: readonly Attack[] = [
   {
     name: 'put an older copy of the data dir back',
     isWhole: true,
-    carryOut: ({ own, before }) => before.putBack(own.trail),
+    carryOut: ({ before }) => before.putBack(),
   },
   {
     name: 'fork: go on from an older copy',
     isWhole: true,
     async carryOut({ own, stream, before }) {
-      await before.putBack(own.trail);
+      await before.putBack();
       own.trail.clock.setWall(own.trail.clock.wallMs() + 5000);
       await fillTrail(own.trail, 60 + stream.below(20));
       await testSigner(own.trail, { key: own.key }).checkpointer.cover(owner);
@@ -277,17 +286,7 @@ const attacks: readonly Attack[] = [
   },
   {
     name: 'hide an event from an index',
-    carryOut: ({ own, at }) => {
-      const file = new DatabaseSync(String(own.trail.place));
-      file.enableDefensive(false);
-      // The index is made without the event, and then said to be whole.
-      file.exec(`PRAGMA writable_schema = ON;
-        UPDATE sqlite_schema SET sql = sql || ' WHERE sequence <> ${at + 1}' WHERE name = 'audit_event_subject';
-        PRAGMA writable_schema = RESET; REINDEX audit_event_subject; PRAGMA writable_schema = ON;
-        UPDATE sqlite_schema SET sql = replace(sql, ' WHERE sequence <> ${at + 1}', '') WHERE name = 'audit_event_subject';
-        PRAGMA writable_schema = RESET`);
-      file.close();
-    },
+    carryOut: ({ own, at }) => hideFromIndex(own.trail, 'audit_event_subject', at + 1),
   },
   {
     name: 'take the log away altogether',
@@ -297,9 +296,9 @@ const attacks: readonly Attack[] = [
   },
   {
     name: 'begin a new tree without a word',
-    carryOut: ({ own }) => {
-      const rows = eventRows(own.trail);
-      return own.trail.tamper(
+    async carryOut({ own }) {
+      const rows = await eventRows(own.trail);
+      await own.trail.tamper(
         `UPDATE audit_event SET action = 'x.y' WHERE sequence = 2;
          INSERT INTO audit_tree VALUES (1, 2, '${origin}/2', ${rows.length})`,
       );
@@ -309,7 +308,7 @@ const attacks: readonly Attack[] = [
     name: 'acknowledge away what the witness saw',
     isWhole: true,
     async carryOut({ own, at }) {
-      const rows = eventRows(own.trail);
+      const rows = await eventRows(own.trail);
       rows[at] = { ...rowAt(rows, at), subject_id: 'eve' };
       const details = canonicalJson({ reason: 'nothing to see here' });
       const last = rowAt(rows, rows.length - 1);
@@ -321,15 +320,16 @@ const attacks: readonly Attack[] = [
       });
       await storeAll(own, rows);
       await own.trail.tamper(`INSERT INTO audit_tree VALUES (1, 2, '${origin}/2', ${rows.length});
-        INSERT OR REPLACE INTO audit_details VALUES (1, ${rows.length}, '${details}')`);
+        DELETE FROM audit_details WHERE sequence = ${rows.length};
+        INSERT INTO audit_details VALUES (1, ${rows.length}, '${details}')`);
     },
   },
 ];
 
 /** What the verification says against a history in which nobody did wrong: nothing, if all is well. */
-export async function honestTrail(seed: number): Promise<string> {
+export async function honestTrail(seed: number, engine: DatabaseEngine): Promise<string> {
   const stream = new SeededStream(seed * 104_729 + 5);
-  const own = await WitnessedTrail.make();
+  const own = await WitnessedTrail.make(engine);
   const { trail, key } = own;
   const limits = { ...auditLimits, retention_days: 5, retention_batch: 1 + stream.below(50) };
   let signer = own.signer(limits);

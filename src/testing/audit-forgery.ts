@@ -1,6 +1,5 @@
 /** What somebody writes who has the database, the data dir and every key of a site: all of it made anew, consistent in itself. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { createAuditLog } from '../audit/log.ts';
 import { type AuditKey, signStatement } from '../audit/statement.ts';
@@ -35,13 +34,8 @@ export function rowAt(rows: readonly Row[], at: number): Row {
   return row;
 }
 
-export function eventRows({ place }: TestTrail): Row[] {
-  const file = new DatabaseSync(String(place));
-  try {
-    return file.prepare('SELECT * FROM audit_event WHERE chain_id = 1 ORDER BY sequence').all() as unknown as Row[];
-  } finally {
-    file.close();
-  }
+export async function eventRows(trail: TestTrail): Promise<Row[]> {
+  return (await trail.rows('SELECT * FROM audit_event WHERE chain_id = 1 ORDER BY sequence')) as unknown as Row[];
 }
 
 /** Numbers and hashes the rows, and makes head, tiles, published head and checkpoint file anew, signed with the key of the site. */
@@ -63,7 +57,7 @@ export async function storeAll({ trail, key }: Stolen, rows: readonly Row[]): Pr
   const last = rowAt(linked, linked.length - 1);
   const head = { sequence: last.sequence, hash: last.hash, issuedAt: new Date(trail.clock.wallMs()).toISOString() };
   writeFileSync(auditFiles(trail.folder).checkpoints, `${JSON.stringify(signStatement(key, owner, head, note))}\n`);
-  const details = detailsOf(trail);
+  const details = await detailsOf(trail);
   await trail.tamper(
     'DELETE FROM audit_details; DELETE FROM audit_event; DELETE FROM audit_tile; DELETE FROM audit_cosigned',
   );
@@ -72,14 +66,9 @@ export async function storeAll({ trail, key }: Stolen, rows: readonly Row[]): Pr
 }
 
 /** By digest. */
-function detailsOf({ place }: TestTrail): ReadonlyMap<string, string> {
-  const file = new DatabaseSync(String(place));
-  try {
-    const rows = file.prepare('SELECT details FROM audit_details').all();
-    return new Map(rows.map((row) => [sha256Hex(String(row['details'])), String(row['details'])]));
-  } finally {
-    file.close();
-  }
+async function detailsOf(trail: TestTrail): Promise<ReadonlyMap<string, string>> {
+  const rows = await trail.rows('SELECT details FROM audit_details');
+  return new Map(rows.map(({ details }) => [sha256Hex(String(details)), String(details)]));
 }
 
 async function insertAll(trail: TestTrail, rows: readonly Row[], details: ReadonlyMap<string, string>): Promise<void> {
@@ -98,7 +87,7 @@ async function insertAll(trail: TestTrail, rows: readonly Row[], details: Readon
 
 /** What retention would do, with a mark that the thief signs now. */
 export async function forgeRetention({ trail, key }: Stolen, at: number): Promise<void> {
-  const rows = eventRows(trail);
+  const rows = await eventRows(trail);
   const { sequence, hash } = rowAt(rows, at);
   const statement = signStatement(key, owner, {
     sequence,
@@ -112,27 +101,40 @@ export async function forgeRetention({ trail, key }: Stolen, at: number): Promis
     DELETE FROM audit_details WHERE sequence <= ${sequence}; DELETE FROM audit_event WHERE sequence <= ${sequence}`);
 }
 
+/** The index is made without the event, and then said to be whole. */
+export async function hideFromIndex({ place, rows, run }: TestTrail, index: string, sequence: number): Promise<void> {
+  const without = ` WHERE sequence <> ${sequence}`;
+  if (typeof place !== 'string') {
+    const [made] = await rows(`SELECT pg_get_indexdef('${index}'::regclass) AS text`);
+    await run(`DROP INDEX ${index}; ${String(made?.['text'])}${without}; SET allow_system_table_mods TO on;
+      UPDATE pg_index SET indpred = NULL WHERE indexrelid = '${index}'::regclass`);
+    return;
+  }
+  const file = new DatabaseSync(place);
+  file.enableDefensive(false);
+  file.exec(`PRAGMA writable_schema = ON;
+    UPDATE sqlite_schema SET sql = sql || '${without}' WHERE name = '${index}';
+    PRAGMA writable_schema = RESET; REINDEX ${index}; PRAGMA writable_schema = ON;
+    UPDATE sqlite_schema SET sql = replace(sql, '${without}', '') WHERE name = '${index}';
+    PRAGMA writable_schema = RESET`);
+  file.close();
+}
+
 export interface OlderCopy {
-  putBack(trail: TestTrail): Promise<void>;
+  putBack(): Promise<void>;
 }
 
 const chainTables = ['audit_details', 'audit_event', 'audit_chain', 'audit_tile', 'audit_tree', 'audit_cosigned'];
 
-/** The data dir as it is now. */
-export function olderCopyOf({ place, folder }: TestTrail): OlderCopy {
-  const copy = join(folder, 'older.sqlite');
-  const file = new DatabaseSync(String(place));
-  file.prepare('VACUUM INTO ?').run(copy);
-  file.close();
-  const checkpoints = readFileSync(auditFiles(folder).checkpoints, 'utf8');
+/** Database and checkpoints as they are now. */
+export async function olderCopyOf(trail: TestTrail): Promise<OlderCopy> {
+  await trail.run(chainTables.map((table) => `CREATE TABLE older_${table} AS SELECT * FROM ${table}`).join(';'));
+  const checkpoints = readFileSync(auditFiles(trail.folder).checkpoints, 'utf8');
   return {
-    async putBack(trail) {
-      const emptied = chainTables.map((table) => `DELETE FROM ${table}`).join(';');
-      const filled = chainTables
-        .toReversed()
-        .map((table) => `INSERT INTO ${table} SELECT * FROM older.${table}`)
-        .join(';');
-      await trail.tamper(`ATTACH DATABASE '${copy}' AS older; ${emptied}; ${filled}; DETACH DATABASE older`);
+    async putBack() {
+      const emptied = chainTables.map((table) => `DELETE FROM ${table}`);
+      const filled = chainTables.toReversed().map((table) => `INSERT INTO ${table} SELECT * FROM older_${table}`);
+      await trail.tamper([...emptied, ...filled].join(';'));
       writeFileSync(auditFiles(trail.folder).checkpoints, checkpoints);
     },
   };

@@ -46,6 +46,8 @@ export interface TestTrail {
   run(statements: string): Promise<void>;
   /** The same, by somebody who drops the triggers first. */
   tamper(statements: string): Promise<void>;
+  /** What a query past the query layer answers. */
+  rows(query: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** Another trail with the same content. */
   copy(): Promise<TestTrail>;
   close(): Promise<void>;
@@ -65,6 +67,7 @@ export async function testTrail(engine: DatabaseEngine): Promise<TestTrail> {
     clock,
     run: (statements) => runAt(place, statements),
     tamper: (statements) => tamperAt(place, statements),
+    rows: (query) => rowsAt(place, query),
     copy: () => copyTrail(place, engine),
     async close() {
       await database.close();
@@ -85,6 +88,16 @@ async function runAt(place: DatabasePlace, statements: string): Promise<void> {
   const file = new DatabaseSync(place);
   try {
     file.exec(statements);
+  } finally {
+    file.close();
+  }
+}
+
+async function rowsAt(place: DatabasePlace, query: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  if (typeof place !== 'string') return await runOn(place, query);
+  const file = new DatabaseSync(place);
+  try {
+    return file.prepare(query).all();
   } finally {
     file.close();
   }
@@ -136,6 +149,8 @@ export async function tamperAt(place: DatabasePlace, statements: string): Promis
 /** The same, on a file. */
 export function tamper(file: string, work: (database: DatabaseSync) => void): void {
   const database = new DatabaseSync(file);
+  // Dozens of statements, each of which would wait for the disk.
+  database.exec('PRAGMA synchronous = OFF');
   const triggers = database.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").all();
   for (const { name } of triggers) database.exec(`DROP TRIGGER ${String(name)}`);
   work(database);

@@ -9,9 +9,12 @@ export const auditAlarms: AlarmSource = {
         id: 'audit-broken',
         name: 'The audit log is broken',
         priority: 'critical',
-        message: 'Events do not continue what was signed. Keep a copy of the data directory and verify it.',
+        message: [
+          ...(auditBroken === null ? [] : [auditBroken]),
+          'Keep a copy of the data directory and verify it.',
+        ].join(' '),
       }),
-      raw: auditBroken,
+      raw: auditBroken !== null,
       delayMs: 0,
     },
     {

@@ -5,14 +5,10 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import type { DatabasePlace, DatabaseSchema } from '../../storage/database.ts';
-import {
-  connectPostgres,
-  type PostgresConnection,
-  type PostgresPlace,
-  type PostgresServer,
-} from '../../storage/postgres.ts';
+import { connectPostgres, type PostgresConnection, type PostgresPlace } from '../../storage/postgres.ts';
 import type { StoredTree } from '../tree/tree-store.ts';
 import type { AuditLogName, ChainedEvent, ChainOwner } from './chain.ts';
+import { incompleteIndex } from './index-check.ts';
 
 interface ScannedChain {
   readonly chainId: number;
@@ -160,7 +156,7 @@ async function scanServer(place: PostgresPlace, schema: DatabaseSchema): Promise
       },
       cosigned: async ({ chainId, segment }) => noteOf(await run(cosignedQuery('$1', '$2'), [chainId, segment])),
       rules: () => run('SELECT * FROM rules ORDER BY id'),
-      damage: () => unequalCounts(server),
+      damage: () => incompleteIndex(server),
       async countDetails(chainId) {
         const [row] = await run('SELECT count(*) AS n FROM audit_details WHERE chain_id = $1', [chainId]);
         return Number(row?.['n']);
@@ -214,32 +210,6 @@ function fileDamage(file: string): Promise<string | null> {
     worker.once('error', reject);
     worker.once('exit', () => reject(new Error('the check of the database ended without an answer')));
   });
-}
-
-/** On a connection of its own: the settings would slow the reading of events down. */
-async function unequalCounts(server: PostgresServer): Promise<string | null> {
-  const connection = await server.connect();
-  try {
-    await connection.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    return await countedTwice(connection.run);
-  } finally {
-    connection.release(true);
-  }
-}
-
-/** An index that leaves events out hides them from searches. Compared is the index that the server chooses to count by. */
-async function countedTwice(run: PostgresConnection['run']): Promise<string | null> {
-  const count = async (indexed: boolean): Promise<string> => {
-    for (const name of ['enable_indexscan', 'enable_indexonlyscan', 'enable_bitmapscan'])
-      await run(`SET LOCAL ${name} TO ${indexed ? 'on' : 'off'}`);
-    await run(`SET LOCAL enable_seqscan TO ${indexed ? 'off' : 'on'}`);
-    const rows = await run(
-      'SELECT chain_id, count(*) AS n, count(DISTINCT sequence) AS d FROM audit_event GROUP BY chain_id ORDER BY chain_id',
-    );
-    return JSON.stringify(rows.map((row) => [String(row['chain_id']), String(row['n']), String(row['d'])]));
-  };
-  const [scanned, indexed] = [await count(false), await count(true)];
-  return scanned === indexed ? null : 'an index of the audit events does not hold all of them';
 }
 
 function markOf(row: Readonly<Record<string, unknown>>): ScannedMark {
