@@ -89,7 +89,7 @@ describe('doorbells', () => {
         Atomics.notify(workerData, 0);
       }`;
     const worker = new Worker(source, { eval: true, workerData: bell });
-    await expect.poll(() => seen, { timeout: 10_000 }).toBe(10_000);
+    await expect.poll(() => seen).toBe(10_000);
     listener.stop();
     await worker.terminate();
   });

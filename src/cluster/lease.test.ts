@@ -107,7 +107,7 @@ describe('the lease of the engine', () => {
 
   test('of several exactly one leads; given up in order, the next follows without a wait', async () => {
     const all = [contend(), contend(), contend()];
-    await expect.poll(() => all.filter(({ lease }) => lease.state() === 'leading').length, { timeout: 5000 }).toBe(1);
+    await expect.poll(() => all.filter(({ lease }) => lease.state() === 'leading').length).toBe(1);
     const first = all.find(({ lease }) => lease.state() === 'leading');
     const rest = all.filter((one) => one !== first);
     const releasedMs = systemClock.monotonicMs();
@@ -151,7 +151,7 @@ describe('the lease of the engine', () => {
     const standby = await standingBy();
     gate.shut();
     await leading(standby);
-    await expect.poll(() => cutOff.terms[0]?.reason, { timeout: 5000 }).toMatch(/lease ended/);
+    await expect.poll(() => cutOff.terms[0]?.reason).toMatch(/lease ended/);
     const [last] = cutOff.terms;
     const [next] = standby.terms;
     expect(next?.epoch).toBe(2);

@@ -62,7 +62,7 @@ test('[points §4.2] the thread restarts with a greater generation, and live val
   const snapshot = createSnapshot(1);
   const readable = () => reader.copyInto(snapshot, systemClock) && usable(snapshot, 0, 60_000);
   try {
-    await expect.poll(readable, { timeout: 10_000 }).toBe(true);
+    await expect.poll(readable).toBe(true);
     const before = layer.generation();
     await device.stop();
     await layer.restart();
@@ -70,7 +70,7 @@ test('[points §4.2] the thread restarts with a greater generation, and live val
     // Nobody has read the device since: a value of a minute's permitted age is gone all the same.
     expect(readable()).toBe(false);
     await device.start();
-    await expect.poll(readable, { timeout: 10_000 }).toBe(true);
+    await expect.poll(readable).toBe(true);
   } finally {
     await layer.stop();
     await device.stop();
@@ -94,11 +94,11 @@ test('a layer that is started idle touches no device before it is told to, also 
     for (let count = 0; count < 50; count++) expect(await layer.counts()).toEqual({ sent: 0, failed: 0, dropped: 0 });
     expect([layer.up(), online(), device.connections()]).toEqual([true, ['offline'], 0]);
     layer.connect();
-    await expect.poll(online, { timeout: 10_000 }).toEqual(['online']);
+    await expect.poll(online).toEqual(['online']);
     // A hold time counts from then on.
-    await expect.poll(async () => (await layer.counts()).sent, { timeout: 10_000 }).toBe(1);
+    await expect.poll(async () => (await layer.counts()).sent).toBe(1);
     await layer.restart();
-    await expect.poll(online, { timeout: 10_000 }).toEqual(['online']);
+    await expect.poll(online).toEqual(['online']);
   } finally {
     await layer.stop();
     await device.stop();
@@ -119,14 +119,14 @@ test('[points §7.2] the safe value keeps limits too, and the engine learns of i
     port.submit({ pointIndex: 0, value, priority: 0, generation: layer.generation(), asked: value, by });
   try {
     port.bound(0, 10, 60);
-    await expect.poll(written, { timeout: 10_000 }).toBe(60);
+    await expect.poll(written).toBe(60);
     expect([port.safeWrites(0), port.last(0)]).toEqual([1, null]);
     expect(submit(20)).toBe('accepted');
-    await expect.poll(() => port.last(0)?.result, { timeout: 10_000 }).toBe('written');
+    await expect.poll(() => port.last(0)?.result).toBe('written');
     expect(port.last(0)).toMatchObject({ asked: 20, value: 20, by });
     device.refuse(2);
     expect(submit(30)).toBe('accepted');
-    await expect.poll(() => port.last(0)?.result, { timeout: 10_000 }).toBe('failed');
+    await expect.poll(() => port.last(0)?.result).toBe('failed');
     expect(await layer.errors()).toMatchObject([{ index: 0, code: 'refused', message: expect.stringContaining('2') }]);
   } finally {
     await layer.stop();
@@ -145,14 +145,14 @@ test('a device thread that cannot be started is one that died: it is tried again
     Reflect.set(site, 'points', null);
     await layer.restart();
     layer.connect();
-    await expect.poll(() => errors.length, { timeout: 10_000 }).toBeGreaterThan(1);
+    await expect.poll(() => errors.length).toBeGreaterThan(1);
     Reflect.set(limits, 'uncopied', () => undefined);
     await expect
-      .poll(() => errors.slice(-2), { timeout: 10_000 })
+      .poll(() => errors.slice(-2))
       .toEqual(Array(2).fill('the device layer has no thread; it is tried again'));
     expect(layer.up()).toBe(false);
     Reflect.deleteProperty(limits, 'uncopied');
-    await expect.poll(() => errors.at(-1), { timeout: 10_000 }).toBe('device layer failed; restarting it');
+    await expect.poll(() => errors.at(-1)).toBe('device layer failed; restarting it');
   } finally {
     await layer.stop();
   }
@@ -176,10 +176,10 @@ test('[points §2] a reading that means "not available", or lies outside min..ma
     return [0, 1, 2, 3].map((index) => qualityWord(snapshot, index, 60_000));
   };
   try {
-    await expect.poll(words, { timeout: 10_000 }).toEqual(['invalid', 'out-of-range', 'good', 'good']);
+    await expect.poll(words).toEqual(['invalid', 'out-of-range', 'good', 'good']);
     expect([0, 1, 2, 3].map((index) => usable(snapshot, index, 60_000))).toEqual([false, false, true, true]);
     device.holding.writeUInt16BE(7, 0);
-    await expect.poll(words, { timeout: 10_000 }).toEqual(['good', 'out-of-range', 'good', 'good']);
+    await expect.poll(words).toEqual(['good', 'out-of-range', 'good', 'good']);
   } finally {
     await layer.stop();
     await device.stop();
@@ -204,11 +204,11 @@ test('[points §1.3] a virtual channel that gets a point keeps the values of the
   const write = (pointIndex: number, value: number) =>
     port.submit({ pointIndex, value, priority: 0, generation: layer.generation(), asked: value, by });
   try {
-    await expect.poll(() => layer.channels()[0]?.state, { timeout: 10_000 }).toBe('online');
+    await expect.poll(() => layer.channels()[0]?.state).toBe('online');
     expect([write(0, 5), write(1, 7)]).toEqual(['accepted', 'accepted']);
-    await expect.poll(values, { timeout: 10_000 }).toEqual([5, 7, null]);
+    await expect.poll(values).toEqual([5, 7, null]);
     await layer.prepare(siteOf(channels, `[${point(1)}, ${point(2, ', max: 6')}, ${point(3)}]`))();
-    await expect.poll(() => layer.channels()[0]?.state, { timeout: 10_000 }).toBe('online');
+    await expect.poll(() => layer.channels()[0]?.state).toBe('online');
     expect(values()).toEqual([5, null, null]);
   } finally {
     await layer.stop();

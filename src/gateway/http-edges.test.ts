@@ -428,7 +428,7 @@ describe('[platform §2.4] connections', () => {
     socket.on('data', (chunk) => (received += chunk.toString()));
     socket.write(text);
     await expect.poll(() => received).toMatch(/^HTTP\/1\.1 \d{3} /);
-    await expect.poll(count, { timeout: 5000 }).toBe(0);
+    await expect.poll(count).toBe(0);
     socket.destroy();
   });
 
@@ -436,8 +436,8 @@ describe('[platform §2.4] connections', () => {
     await start({ request_timeout_ms: 100 });
     const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
     socket.on('error', () => undefined);
-    await expect.poll(count, { timeout: 5000 }).toBe(1);
-    await expect.poll(count, { timeout: 5000 }).toBe(0);
+    await expect.poll(count).toBe(1);
+    await expect.poll(count).toBe(0);
     socket.destroy();
   });
 });

@@ -69,9 +69,9 @@ describe.each(engines)('recording, on %s', (engine) => {
   ])('[points §6.1] values are recorded %s, and bulk rows are stored beside them', async (_, inProcess) => {
     const { recording, values, publish } = rig(history(), inProcess);
     publish(1);
-    await expect.poll(values, { timeout: 10_000 }).toEqual([1]);
+    await expect.poll(values).toEqual([1]);
     publish(2);
-    await expect.poll(values, { timeout: 10_000 }).toEqual([1, 2]);
+    await expect.poll(values).toEqual([1, 2]);
     const eventMs = Float64Array.of(1000, 2000, 2000);
     const columns = { series, eventMs, values: Float64Array.of(7, Number.NaN, 8) };
     expect(await recording.append([columns])).toEqual({ duplicates: 1, skipped: 0 });
@@ -91,7 +91,7 @@ describe.each(engines)('recording, on %s', (engine) => {
     async (_, inProcess) => {
       const { recording, values, publish, grow } = rig(history(), inProcess);
       publish(1);
-      await expect.poll(values, { timeout: 10_000 }).toEqual([1]);
+      await expect.poll(values).toEqual([1]);
       publish(2);
       grow();
       await recording.renew();
@@ -100,7 +100,7 @@ describe.each(engines)('recording, on %s', (engine) => {
       publish(3, 1);
       const other = { ...series, point: 2 };
       const second = async () => (await exportedRows(history().historian, { series: other })).map((row) => row.value);
-      await expect.poll(second, { timeout: 10_000 }).toEqual([3]);
+      await expect.poll(second).toEqual([3]);
       expect((await recording.stop(true)).stored).toBeGreaterThanOrEqual(3);
     },
   );
@@ -108,11 +108,11 @@ describe.each(engines)('recording, on %s', (engine) => {
   test('house: a thread that dies is started again and records on', async () => {
     const { recording, values, publish, said } = rig(history(), false);
     publish(1);
-    await expect.poll(values, { timeout: 10_000 }).toEqual([1]);
+    await expect.poll(values).toEqual([1]);
     // Nobody may hand it such a value: a bug, which ends the thread.
     const columns = { series, eventMs: Float64Array.of(1000), values: Float64Array.of(Number.POSITIVE_INFINITY) };
     await expect(recording.append([columns])).rejects.toThrow();
-    await expect.poll(() => said, { timeout: 10_000 }).toEqual(['historian thread failed; restarting it']);
+    await expect.poll(() => said).toEqual(['historian thread failed; restarting it']);
     await expect
       .poll(
         async () => {

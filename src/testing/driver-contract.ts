@@ -81,7 +81,7 @@ export function runDevices(
     },
     command: (index, value, generation = currentGeneration(memory)) => submit(index, value, generation, 0),
     agedCommand: (index, value, ageMs) => submit(index, value, currentGeneration(memory), ageMs),
-    online: () => expect.poll(() => layer.channels()[0]?.state, { timeout: 5000 }).toBe('online'),
+    online: () => expect.poll(() => layer.channels()[0]?.state).toBe('online'),
   };
 }
 
@@ -95,7 +95,7 @@ export function driverContract(driver: string, open: () => Promise<ContractDevic
     let device: ContractDevice;
     let devices: RunningDevices;
     const arrives = async (value: number): Promise<void> => {
-      await expect.poll(() => devices.value(device.action), { timeout: 5000 }).toBe(value);
+      await expect.poll(() => devices.value(device.action)).toBe(value);
       if (device.held() !== null) expect(device.held()).toBe((value - 10) / 0.5);
     };
 
@@ -117,7 +117,7 @@ export function driverContract(driver: string, open: () => Promise<ContractDevic
         return;
       }
       const { measurement } = device;
-      await expect.poll(() => devices.value(measurement), { timeout: 5000 }).not.toBeNull();
+      await expect.poll(() => devices.value(measurement)).not.toBeNull();
     });
 
     test('an accepted command reaches the device without scale and offset, and is the live value with them', async () => {

@@ -68,7 +68,7 @@ describe.runIf(chromiumPath !== undefined)('light enough', () => {
     ['the site', '/', (page) => page.getByText('Power now').waitFor()],
     ['points', '/points', (page) => page.getByRole('link', { name: 'battery soc' }).waitFor()],
     ['devices', '/devices', (page) => page.locator('[data-channel]').first().waitFor()],
-    ['alarms', '/alarms', (page) => page.getByText('Changes of the last').waitFor()],
+    ['alarms', '/alarms', (page) => page.getByText('Changes in the last').waitFor()],
     ['an actuator', '/points/4:action:1', (page) => page.getByText('Held by, last').waitFor()],
     ['the list of rules', '/rules', (page) => page.getByRole('link', { name: 'Small' }).waitFor()],
     ['a rule', '/rules/1', node],

@@ -141,7 +141,7 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     const countdown = page.getByTestId('countdown');
     expect(await countdown.textContent()).toMatch(/^(02:00:0\d|01:59:5\d)$/);
     const before = await countdown.textContent();
-    await expect.poll(() => countdown.textContent(), { timeout: 5000 }).not.toBe(before);
+    await expect.poll(() => countdown.textContent()).not.toBe(before);
     await page.getByRole('button', { name: 'Limit', exact: true }).click();
     const least = dialog.getByLabel('At least, in kW');
     await dialog.getByLabel('Reason').fill('grid operator called');
@@ -150,7 +150,7 @@ describe.skipIf(chromiumPath === undefined)('the site in view and in hand', () =
     await dialog.getByLabel('At most, in kW').fill('100');
     await page.keyboard.press('Enter');
     await page.getByText('pv power_limit is limited.').waitFor();
-    await expect.poll(() => page.getByTestId('value').textContent(), { timeout: 10_000 }).toBe('100 kW');
+    await expect.poll(() => page.getByTestId('value').textContent()).toBe('100 kW');
     expect(await countdown.count()).toBe(2);
     for (const left of [1, 0]) {
       await page.getByRole('button', { name: 'Release' }).first().click();
@@ -336,7 +336,7 @@ instances:
     await expect.poll(() => page.getByRole('row').count()).toBe(2);
     const value = page.locator('[data-point="2:measurement:2"] td').nth(1);
     const before = await value.textContent();
-    await expect.poll(() => value.textContent(), { timeout: 10_000 }).not.toBe(before);
+    await expect.poll(() => value.textContent()).not.toBe(before);
     await page.getByLabel('Search points').fill('');
     await page.getByRole('link', { name: 'Alarms', exact: true }).click();
     await page.getByText('All', { exact: true }).click();

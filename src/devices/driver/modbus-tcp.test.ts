@@ -92,11 +92,11 @@ describe('[points §3.1] modbus-tcp', () => {
 
   test('[points §3.1] a device that refuses everything shows as refusing, and a command to it fails', async () => {
     device.refuse(4);
-    await expect.poll(() => devices.layer.channels()[0]?.state, { timeout: 3000 }).toBe('refusing');
+    await expect.poll(() => devices.layer.channels()[0]?.state).toBe('refusing');
     expect(devices.command(3, 1)).toBe('accepted');
     await expect.poll(async () => (await devices.layer.counts()).failed).toBe(1);
     device.refuse(null);
-    await expect.poll(() => devices.value(0), { timeout: 3000 }).toBe(42.5);
+    await expect.poll(() => devices.value(0)).toBe(42.5);
     expect(devices.layer.channels()[0]?.state).toBe('online');
   });
 
@@ -151,7 +151,7 @@ describe('[points §3.1] modbus-tcp', () => {
 
   test('a register that the device lacks hides no other: its neighbours are read without it', async () => {
     device.lack([2]);
-    await expect.poll(() => [devices.value(0), devices.value(6)], { timeout: 3000 }).toEqual([42.5, null]);
+    await expect.poll(() => [devices.value(0), devices.value(6)]).toEqual([42.5, null]);
     expect(devices.layer.channels()[0]?.state).toBe('online');
     // What was learned stays over a lost connection: a gateway that restarts has the same registers.
     const halved = device.reads.length;
@@ -159,21 +159,21 @@ describe('[points §3.1] modbus-tcp', () => {
     await device.stop();
     await offline();
     await device.start();
-    await expect.poll(() => devices.value(6), { timeout: 3000 }).toBe(7);
+    await expect.poll(() => devices.value(6)).toBe(7);
     expect(device.reads.slice(halved)).toContainEqual({ start: 2, count: 1 });
     expect(device.reads.slice(halved)).not.toContainEqual({ start: 0, count: 3 });
   });
 
   test.each([1, 3, 6, 99])('[points §3.1] a block is cut up on exception %d too', async (exception) => {
     device.lack([2], exception);
-    await expect.poll(() => [devices.value(0), devices.value(6)], { timeout: 3000 }).toEqual([42.5, null]);
+    await expect.poll(() => [devices.value(0), devices.value(6)]).toEqual([42.5, null]);
   });
 
   test('[points §3.1] exception 4 says nothing of a register: the same block is asked for again at the next poll', async () => {
     device.lack([2], 4);
-    await expect.poll(() => devices.value(0), { timeout: 3000 }).toBeNull();
+    await expect.poll(() => devices.value(0)).toBeNull();
     device.lack([]);
-    await expect.poll(() => [devices.value(0), devices.value(6)], { timeout: 3000 }).toEqual([42.5, 7]);
+    await expect.poll(() => [devices.value(0), devices.value(6)]).toEqual([42.5, 7]);
     expect(device.reads.every(({ start, count }) => start !== 2 && (start !== 0 || count === 3))).toBe(true);
   });
 
@@ -182,7 +182,7 @@ describe('[points §3.1] modbus-tcp', () => {
     await offline();
     expect([0, 1, 2, 6].map(devices.value)).toEqual([null, null, null, null]);
     device.babble(null);
-    await expect.poll(() => devices.value(0), { timeout: 3000 }).toBe(42.5);
+    await expect.poll(() => devices.value(0)).toBe(42.5);
   });
 
   test('[points §4.1] a stopped device: values unavailable, commands refused, none delivered later', async () => {
@@ -242,13 +242,13 @@ describe('[points §4.4] safe_value with hold_max_ms', () => {
   test('it is written once when no command came for that long, and again after the next command stayed the last', async () => {
     expect(devices.command(0, 50)).toBe('accepted');
     await expect.poll(() => device.holding.readFloatBE(200)).toBe(50);
-    await expect.poll(() => device.holding.readFloatBE(200), { timeout: 3000 }).toBe(3);
+    await expect.poll(() => device.holding.readFloatBE(200)).toBe(3);
     const writes = device.writes.length;
     await elapsed(700);
     expect(device.writes.length).toBe(writes);
     expect(devices.command(0, 60)).toBe('accepted');
     await expect.poll(() => device.holding.readFloatBE(200)).toBe(60);
-    await expect.poll(() => device.holding.readFloatBE(200), { timeout: 3000 }).toBe(3);
+    await expect.poll(() => device.holding.readFloatBE(200)).toBe(3);
   });
 
   test('it is off by default: a point without it keeps what it was told', async () => {
@@ -259,10 +259,10 @@ describe('[points §4.4] safe_value with hold_max_ms', () => {
   });
 
   test('a device that comes back gets the safe value again when it is due', async () => {
-    await expect.poll(() => device.holding.readFloatBE(200), { timeout: 3000 }).toBe(3);
+    await expect.poll(() => device.holding.readFloatBE(200)).toBe(3);
     await device.stop();
     device.holding.writeFloatBE(99, 200);
     await device.start();
-    await expect.poll(() => device.holding.readFloatBE(200), { timeout: 5000 }).toBe(3);
+    await expect.poll(() => device.holding.readFloatBE(200)).toBe(3);
   });
 });

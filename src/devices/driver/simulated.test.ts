@@ -64,7 +64,7 @@ describe('[points §3.3] the simulated driver', () => {
     await first.online();
     first.command(0, 30);
     // (30 - 10) / 0.5 = 40 kW of 100 kWh: below 20% after less than an hour, which takes a second here.
-    await expect.poll(() => first.value(2) ?? 100, { timeout: 10_000 }).toBeLessThan(20);
+    await expect.poll(() => first.value(2) ?? 100).toBeLessThan(20);
     await first.layer.stop();
     const second = run(1);
     await second.online();

@@ -84,9 +84,7 @@ describe('[points §3.4] sunspec', () => {
       base,
     );
     const { value } = running.devices;
-    await expect
-      .poll(() => [0, 1, 2, 3, 4, 5].map(value), { timeout: 5000 })
-      .toEqual([1.2345, 400, 230.1, 700, 77, null]);
+    await expect.poll(() => [0, 1, 2, 3, 4, 5].map(value)).toEqual([1.2345, 400, 230.1, 700, 77, null]);
     expect(await running.devices.layer.texts()).toEqual([{ index: 5, text: 'Setpoint' }]);
   });
 
@@ -152,7 +150,7 @@ describe('[points §3.4] sunspec', () => {
     devices = runDevices(siteText(device.port, [measured('W', 'point: W')]), folders);
     const running = devices;
     await expect
-      .poll(async () => (await running.layer.errors()).map(({ message }) => message), { timeout: 3000 })
+      .poll(async () => (await running.layer.errors()).map(({ message }) => message))
       .toEqual(['no SunSpec device: "SunS" stands at none of the registers 40000, 50000, 0']);
     expect(running.layer.channels()[0]?.state).toBe('offline');
   });

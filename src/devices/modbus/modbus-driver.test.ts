@@ -67,7 +67,7 @@ describe('[points §3.1] a gateway with ten units', () => {
     const healthy = [1, 2, 4, 5, 7, 8, 10];
     await expect.poll(() => running.devices.value(9)).toBe(100);
     for (const unit of [3, 6, 9]) running.device.manner(unit, manner);
-    await expect.poll(() => [2, 5, 8].map(running.devices.value), { timeout: 5000 }).toEqual([null, null, null]);
+    await expect.poll(() => [2, 5, 8].map(running.devices.value)).toEqual([null, null, null]);
     await elapsed(300);
     expect(healthy.map((unit) => running.devices.value(unit - 1))).toEqual(healthy.map((unit) => unit * 10));
     const reasons = (await running.devices.layer.errors()).flatMap(({ index, message }) =>
@@ -76,7 +76,7 @@ describe('[points §3.1] a gateway with ten units', () => {
     expect(reasons).toEqual([expect.stringMatching(/unit 3 does not answer|exception|not Modbus/)]);
     // It comes back when it does.
     for (const unit of [3, 6, 9]) running.device.manner(unit, { kind: 'well' });
-    await expect.poll(() => running.devices.value(2), { timeout: 10_000 }).toBe(30);
+    await expect.poll(() => running.devices.value(2)).toBe(30);
   });
 
   test('every exception code from 0 to 255 is a refusal and nothing more: the other unit never misses a poll', async () => {
@@ -100,7 +100,7 @@ describe('[points §3.1] a gateway with ten units', () => {
       for (const unit of [1, 2]) given.bank(unit).set('holding', 0, 0);
       given.manner(2, { kind: 'dead' });
     });
-    await expect.poll(async () => (await running.devices.layer.errors()).length, { timeout: 3000 }).toBe(1);
+    await expect.poll(async () => (await running.devices.layer.errors()).length).toBe(1);
     const before = running.device.requests(2);
     expect(running.devices.command(1, 5)).toBe('accepted');
     await expect.poll(async () => (await running.devices.layer.counts()).failed).toBe(1);
@@ -125,7 +125,7 @@ describe.each(['tcp', 'rtu'] as const)('[points §3.1] framing %s', (framing) =>
       running.device.manner(1, { kind: manner });
       const value = 7 + manner.length;
       running.device.bank(1).set('holding', 0, value);
-      await expect.poll(() => running.devices.value(0), { timeout: 3000 }).toBe(value);
+      await expect.poll(() => running.devices.value(0)).toBe(value);
     }
     expect(running.devices.command(1, -70_000)).toBe('accepted');
     await expect.poll(() => [10, 11].map((at) => running.device.bank(1).get('holding', at))).toEqual([0xfffe, 0xee90]);

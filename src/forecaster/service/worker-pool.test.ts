@@ -86,7 +86,7 @@ describe('a worker pool', () => {
   test('a thread that dies without a job is started again by the next one, not before', async () => {
     await start(1);
     await run('leave');
-    await expect.poll(() => pool.alive, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => pool.alive).toBe(0);
     expect(spawned).toBe(1);
     expect([(await run('x')).job, spawned, pool.alive]).toEqual(['x', 2, 1]);
   });
