@@ -6,7 +6,6 @@
 import { type Clock, sleep, type Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Database } from '../storage/database.ts';
-import { sameBytes } from '../transparency/base64.ts';
 import { formatNote } from '../transparency/signed-note.ts';
 import type { Breaks } from './breaks.ts';
 import { CheckpointFile, type SignedHead } from './checkpoint-file.ts';
@@ -44,6 +43,8 @@ interface Last extends Omit<SignedHead, 'issuedAt'> {
 }
 
 const eventsPerRead = 1000;
+/** Hashes that are kept until the tree has them; of more events they are read again. */
+const hashesMax = 10 * eventsPerRead;
 /** Between two looks while a chain is broken. */
 const brokenRetryMs = 5000;
 /** Between two checkpoints that readers ask for. */
@@ -137,8 +138,8 @@ export class Checkpointer {
     const isNew = last === undefined || last.sequence !== chain.sequence || last.hash !== chain.hash;
     const isDue = last !== undefined && clock.monotonicMs() - last.atMs + untilNextMs > limits.checkpoint_max_age_ms;
     if (!isNew && !isDue) return;
-    const wrong = isNew ? await brokenSince(this.#parts, chain, tree, last) : null;
-    const grown = wrong === null ? await this.#extended(chain, tree, last) : wrong;
+    const since = isNew ? await eventsSince(this.#parts, chain, tree, last) : null;
+    const grown = since?.broken ?? (await this.#extended(chain, tree, last, since?.hashes ?? null));
     if ('reason' in grown) {
       breaks.found('checkpoint', { origin: tree.origin, ...grown });
       log.error('audit chain broken: no checkpoints until this is resolved', { ...owner, ...grown });
@@ -156,12 +157,16 @@ export class Checkpointer {
   }
 
   /** The tree up to the chain's end; or why it is not what was signed before with more behind it. */
-  async #extended(chain: AuditChainRow, tree: StoredTree, last: Last | undefined): Promise<GrownTree | Wrong> {
-    const grown = await this.#parts.trees.grown(tree, chain.sequence);
+  async #extended(
+    chain: AuditChainRow,
+    tree: StoredTree,
+    last: Last | undefined,
+    hashes: readonly string[] | null,
+  ): Promise<GrownTree | Wrong> {
     const before = last?.tree ?? null;
-    if (before === null || sameBytes(await grown.proofs.rootAt(before.size), before.root)) return grown;
-    const reason = `the tree of its first ${before.size} events has another root than the last checkpoint`;
-    return { sequence: tree.first, reason };
+    const grown = await this.#parts.trees.extended(tree, chain.sequence, before, hashes);
+    const reason = `the tree of its first ${before?.size} events has another root than the last checkpoint`;
+    return grown ?? { sequence: tree.first, reason };
   }
 
   async #sign(chain: AuditChainRow, grown: GrownTree): Promise<void> {
@@ -212,17 +217,18 @@ export function ownerOf(chain: Pick<AuditChainRow, 'log' | 'tenant_id' | 'projec
   return { log: chain.log, tenantId: chain.tenant_id, projectId: chain.project_id };
 }
 
-/** What is wrong with the events behind the last checkpoint, up to the head; null when nothing is. */
-async function brokenSince(
+/** What is wrong with the events behind the last checkpoint, up to the head; and their hashes, where they are few. */
+async function eventsSince(
   { database, clock }: Pick<CheckpointerParts, 'database' | 'clock'>,
   chain: AuditChainRow,
   tree: StoredTree,
   last: Last | undefined,
-): Promise<Wrong | null> {
+): Promise<{ readonly broken: Wrong | null; readonly hashes: readonly string[] | null }> {
   if (last !== undefined && last.sequence >= chain.sequence) {
     const reason = `it ends at ${chain.sequence}, its last checkpoint is of ${last.sequence}`;
-    return { sequence: chain.sequence + 1, reason };
+    return { broken: { sequence: chain.sequence + 1, reason }, hashes: null };
   }
+  const hashes: string[] = [];
   const after = last ?? (await oldest(database, tree));
   const walk = walkChain({ owner: ownerOf(chain), anchors: [], mark: null, after, last: chain.sequence });
   for (let from = after.sequence; from < chain.sequence; from += eventsPerRead) {
@@ -235,9 +241,10 @@ async function brokenSince(
       .orderBy('sequence')
       .execute();
     for (const row of rows) walk.add(recordOf(row));
+    if (chain.sequence - after.sequence <= hashesMax) hashes.push(...rows.map(({ hash }) => hash));
     await new Promise<void>((resolve) => clock.soon(resolve));
   }
-  return walk.finish(chain).broken;
+  return { broken: walk.finish(chain).broken, hashes };
 }
 
 /** Where the stored events of the tree begin: behind what retention removed. */

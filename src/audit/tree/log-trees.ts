@@ -4,12 +4,14 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../storage/database.ts';
+import { sameBytes } from '../../transparency/base64.ts';
 import { checkpointText, isOrigin } from '../../transparency/checkpoint.ts';
 import type { SignedNote } from '../../transparency/signed-note.ts';
 import { type NoteSigner, noteSigner } from '../../transparency/signing.ts';
 import type { AuditKey } from '../statement.ts';
 import type { ChainOwner } from '../store/chain.ts';
 import type { AuditChainRow } from '../store/tables.ts';
+import { TreeFront } from './tree-front.ts';
 import { TreeProofs } from './tree-proofs.ts';
 import { beginTree, readTiles, type StoredTree, storeTree, treesOf } from './tree-store.ts';
 
@@ -21,6 +23,9 @@ export interface GrownTree {
   readonly proofs: TreeProofs;
 }
 
+/** What was signed of a tree. */
+type SignedTree = Pick<GrownTree, 'size' | 'root'>;
+
 export class LogTrees {
   readonly #database: Database;
   readonly #clock: Clock;
@@ -28,6 +33,8 @@ export class LogTrees {
   /** What the names of new logs begin with. */
   readonly #origin: string;
   readonly #signers = new Map<string, Promise<NoteSigner>>();
+  /** By origin, at what was signed last. */
+  readonly #fronts = new Map<string, TreeFront>();
 
   constructor(parts: { database: Database; clock: Clock; key: AuditKey; origin: string }) {
     this.#database = parts.database;
@@ -42,11 +49,32 @@ export class LogTrees {
     return { tree: known.at(-1) ?? (await this.#begin(chain)), earlier: known.slice(0, -1) };
   }
 
-  /** The tree up to this sequence, its full tiles stored. */
-  async grown(tree: StoredTree, sequence: number): Promise<GrownTree> {
-    await storeTree(this.#database, this.#clock, tree, sequence);
+  /**
+   * The tree up to this sequence, its full tiles stored; null when it does not extend the one that was signed `before`.
+   * `hashes`: of the events since then, if the caller has just verified them all; without them more of the stored tree is read.
+   */
+  async extended(
+    tree: StoredTree,
+    sequence: number,
+    before: SignedTree | null,
+    hashes: readonly string[] | null,
+  ): Promise<GrownTree | null> {
     const { proofs, size } = this.proofs(tree, sequence - tree.first + 1);
-    return { tree, size, root: await proofs.root(), proofs };
+    const front = this.#fronts.get(tree.origin);
+    // Made anew unless all goes well.
+    this.#fronts.delete(tree.origin);
+    const read = readTiles(this.#database.query, tree);
+    if (hashes !== null && front !== undefined && isAt(front, before) && front.size + hashes.length === size) {
+      if (!(await front.isIn(read))) return null;
+      await storeTree(this.#database, this.#clock, tree, sequence, front.add(hashes));
+      this.#fronts.set(tree.origin, front);
+      return { tree, size, root: front.root, proofs };
+    }
+    await storeTree(this.#database, this.#clock, tree, sequence);
+    if (before !== null && !sameBytes(await proofs.rootAt(before.size), before.root)) return null;
+    const made = await TreeFront.of(read, size);
+    this.#fronts.set(tree.origin, made);
+    return { tree, size, root: made.root, proofs };
   }
 
   /** Of the first `size` entries, all of which are stored. */
@@ -86,6 +114,10 @@ export class LogTrees {
       return tree;
     });
   }
+}
+
+function isAt(front: TreeFront, signed: SignedTree | null): boolean {
+  return signed !== null && front.size === signed.size && sameBytes(front.root, signed.root);
 }
 
 /** `<prefix>/<tenant>/<project>/<log>`; what a name cannot hold is percent-encoded. */

@@ -2,6 +2,11 @@
 import { hash } from 'node:crypto';
 import { hashBytes, leafInput, nodeInput } from '../../transparency/hashing.ts';
 
+/** Node makes a text of the digest, and bytes of that text, in a third of the time in which it makes bytes at once. */
+function sha256(data: Uint8Array): Uint8Array {
+  return Buffer.from(hash('sha256', data, 'binary'), 'binary');
+}
+
 /** Shared buffer: hashing a log of millions of events must not allocate one per node. */
 const leaf = Buffer.from(leafInput(new Uint8Array(hashBytes)));
 const node = Buffer.from(nodeInput(new Uint8Array(hashBytes), new Uint8Array(hashBytes)));
@@ -9,17 +14,17 @@ const node = Buffer.from(nodeInput(new Uint8Array(hashBytes), new Uint8Array(has
 export function leafHash(eventHash: string): Uint8Array {
   // A hash of another length is the result of tampering: hash its text instead.
   if (eventHash.length !== 2 * hashBytes || leaf.write(eventHash, 1, 'hex') !== hashBytes)
-    return hash('sha256', leafInput(Buffer.from(eventHash)), 'buffer');
-  return hash('sha256', leaf, 'buffer');
+    return sha256(leafInput(Buffer.from(eventHash)));
+  return sha256(leaf);
 }
 
 export function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array {
   node.set(left, 1);
   node.set(right, 1 + hashBytes);
-  return hash('sha256', node, 'buffer');
+  return sha256(node);
 }
 
-export const emptyRoot: Uint8Array = hash('sha256', new Uint8Array(), 'buffer');
+export const emptyRoot: Uint8Array = sha256(new Uint8Array());
 
 /** The largest power of two that is smaller than `size`, which is 2 or more. */
 export function splitOf(size: number): number {
@@ -39,9 +44,15 @@ export function rootOver(hashes: readonly Uint8Array[]): Uint8Array {
 
 /** The root of a tree that grows leaf by leaf; holds one hash a level. */
 export class GrowingTree {
-  /** Roots of complete subtrees, largest first; their sizes are the powers of two of `#size`. */
-  readonly #roots: Uint8Array[] = [];
-  #size = 0;
+  /** Of complete subtrees, largest first; their sizes are the powers of two of `#size`. */
+  readonly #roots: Uint8Array[];
+  #size: number;
+
+  /** Goes on behind complete subtrees of these sizes, largest first; without any it begins. */
+  constructor(subtrees: readonly { readonly size: number; readonly root: Uint8Array }[] = []) {
+    this.#roots = subtrees.map(({ root }) => root);
+    this.#size = subtrees.reduce((total, { size }) => total + size, 0);
+  }
 
   get size(): number {
     return this.#size;
@@ -58,8 +69,9 @@ export class GrowingTree {
     this.#size++;
   }
 
-  root(): Uint8Array {
-    let hash: Uint8Array | undefined;
+  /** `behind`: the root of what stands behind the leaves that it has, and is no longer than the smallest subtree of them. */
+  root(behind?: Uint8Array): Uint8Array {
+    let hash = behind;
     for (const left of this.#roots.toReversed()) hash = hash === undefined ? left : nodeHash(left, hash);
     return hash ?? emptyRoot;
   }

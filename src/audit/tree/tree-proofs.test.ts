@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { extendsTree, includes } from '../../transparency/merkle-proof.ts';
 import { nodeCryptography } from '../../transparency/signing.ts';
+import { TreeFront } from './tree-front.ts';
 import { GrowingTree, leafHash, rootOver } from './tree-hash.ts';
-import { TreeProofs, tileWidth } from './tree-proofs.ts';
+import { type ReadTile, TreeProofs, tileWidth } from './tree-proofs.ts';
 
 const sha256 = (...parts: Uint8Array[]): Buffer => createHash('sha256').update(Buffer.concat(parts)).digest();
 
@@ -32,17 +33,19 @@ function definedPath(index: number, entries: readonly Buffer[]): Buffer[] {
 const eventHashes = Array.from({ length: 700 }, (_, number) => sha256(Buffer.from(`event ${number}`)).toString('hex'));
 const entries = eventHashes.map((hash) => Buffer.from(hash, 'hex'));
 
-/** Tiles over the first `size` leaves, as a store would hold them. */
-function proofsOf(size: number): TreeProofs {
-  const leaves = eventHashes.map(leafHash);
-  return new TreeProofs(async (level, tile, width) => {
+/** Tiles over these leaves, as a store would hold them. */
+function tilesOf(hashes: readonly string[]): ReadTile {
+  const leaves = hashes.map(leafHash);
+  return async (level, tile, width) => {
     const span = tileWidth ** level;
     return Array.from({ length: width }, (_, at) => {
       const from = (tile * tileWidth + at) * span;
       return rootOver(leaves.slice(from, from + span));
     });
-  }, size);
+  };
 }
+
+const proofsOf = (size: number): TreeProofs => new TreeProofs(tilesOf(eventHashes), size);
 
 const bytes = (hash: Uint8Array): string => Buffer.from(hash).toString('hex');
 const sizes = fc.integer({ min: 1, max: entries.length });
@@ -71,6 +74,32 @@ describe('the audit tree', () => {
       expect(tree.size).toBe(index + 1);
       expect(bytes(tree.root())).toBe(bytes(definedRoot(entries.slice(0, index + 1))));
     }
+  });
+
+  test('[audit §9] its front goes on from any size with the same roots and tiles, and reads nothing', async () => {
+    await fc.assert(
+      fc.asyncProperty(sizes, fc.array(fc.nat(300), { maxLength: 4 }), async (size, steps) => {
+        const front = await TreeFront.of(tilesOf(eventHashes.slice(0, size)), size);
+        let to = size;
+        for (const step of [0, ...steps]) {
+          const from = to;
+          to = Math.min(eventHashes.length, from + step);
+          const filled = front.add(eventHashes.slice(from, to));
+          expect(front.size).toBe(to);
+          expect(bytes(front.root)).toBe(bytes(definedRoot(entries.slice(0, to))));
+          const first = Math.floor(from / tileWidth);
+          expect([...filled.keys()]).toEqual(
+            Array.from({ length: Math.floor(to / tileWidth) - first }, (_, at) => first + at),
+          );
+          for (const [tile, { hashes, root }] of filled) {
+            const own = eventHashes.slice(tile * tileWidth, (tile + 1) * tileWidth);
+            expect(hashes.map(bytes)).toEqual(own.map(leafHash).map(bytes));
+            expect(bytes(root)).toBe(bytes(rootOver(hashes)));
+          }
+        }
+      }),
+      { numRuns: 100 },
+    );
   });
 
   test('[audit §9] what holds verifies, and nothing else', async () => {

@@ -15,6 +15,16 @@ export function splitHashes(hashes: Uint8Array): Uint8Array[] {
   );
 }
 
+export interface Tile {
+  readonly hashes: readonly Uint8Array[];
+  /** Over them. */
+  readonly root: Uint8Array;
+}
+
+export function tileOver(hashes: readonly Uint8Array[]): Tile {
+  return { hashes, root: rootOver(hashes) };
+}
+
 /** The first `width` hashes of a tile. */
 export type ReadTile = (level: number, tile: number, width: number) => Promise<readonly Uint8Array[]>;
 
@@ -36,6 +46,17 @@ export class TreeProofs {
   /** The root of the first `size` leaves. */
   rootAt(size: number): Promise<Uint8Array> {
     return size === 0 ? Promise.resolve(emptyRoot) : this.#range(0, size);
+  }
+
+  /** The complete subtrees that the tree splits into, largest first. */
+  async subtrees(): Promise<{ readonly size: number; readonly root: Uint8Array }[]> {
+    const subtrees = [];
+    for (let from = 0; from < this.#size; ) {
+      const size = 2 ** Math.floor(Math.log2(this.#size - from));
+      subtrees.push({ size, root: await this.#range(from, from + size) });
+      from += size;
+    }
+    return subtrees;
   }
 
   /** Hashes from the leaf up to the root, nearest first. */

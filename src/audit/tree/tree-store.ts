@@ -4,8 +4,8 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Database, Transaction } from '../../storage/database.ts';
-import { leafHash, rootOver } from './tree-hash.ts';
-import { type ReadTile, splitHashes, tileWidth } from './tree-proofs.ts';
+import { leafHash } from './tree-hash.ts';
+import { type ReadTile, splitHashes, type Tile, tileOver, tileWidth } from './tree-proofs.ts';
 
 export interface StoredTree {
   readonly chainId: number;
@@ -43,15 +43,21 @@ export async function beginTree(transaction: Transaction, tree: StoredTree): Pro
     .execute();
 }
 
-/** Stores every full tile up to this sequence, some at a time. */
-export async function storeTree(database: Database, clock: Clock, tree: StoredTree, through: number): Promise<void> {
+/** Stores every full tile up to this sequence, some at a time; `known`: those that need not be made of the events. */
+export async function storeTree(
+  database: Database,
+  clock: Clock,
+  tree: StoredTree,
+  through: number,
+  known: ReadonlyMap<number, Tile> = new Map(),
+): Promise<void> {
   const full = Math.floor((through - tree.first + 1) / tileWidth);
   // Asked outside of a transaction first: most of the time there is nothing to do.
   while ((await fullTiles(database.query, tree)) < full) {
     await database.transaction(async (transaction) => {
       const from = await fullTiles(transaction, tree);
       for (let tile = from; tile < Math.min(full, from + tilesPerTurn); tile++)
-        await storeTile(transaction, tree, tile);
+        await storeTile(transaction, tree, tile, known.get(tile));
     });
     await new Promise<void>((resolve) => clock.soon(resolve));
   }
@@ -73,11 +79,17 @@ async function fullTiles(query: Query, tree: StoredTree): Promise<number> {
 }
 
 /** A full tile of leaves, and each tile above that it fills. */
-async function storeTile(transaction: Transaction, tree: StoredTree, leaves: number): Promise<void> {
+async function storeTile(
+  transaction: Transaction,
+  tree: StoredTree,
+  number: number,
+  known: Tile | undefined,
+): Promise<void> {
   const read = readTiles(transaction, tree);
-  let tile = leaves;
+  let tile = number;
   for (let level = 0; ; level++) {
-    await insertTile(transaction, tree, { level, tile }, await read(level, tile, tileWidth));
+    const whole = level === 0 ? known : undefined;
+    await insertTile(transaction, tree, { level, tile }, whole ?? tileOver(await read(level, tile, tileWidth)));
     if ((tile + 1) % tileWidth !== 0) return;
     tile = Math.floor(tile / tileWidth);
   }
@@ -87,12 +99,12 @@ async function insertTile(
   transaction: Transaction,
   { chainId, segment }: StoredTree,
   place: { readonly level: number; readonly tile: number },
-  hashes: readonly Uint8Array[],
+  { hashes, root }: Tile,
 ): Promise<void> {
   const row = { chain_id: chainId, segment, ...place, width: hashes.length };
   await transaction
     .insertInto('audit_tile')
-    .values({ ...row, root: rootOver(hashes), hashes: Buffer.concat(hashes) })
+    .values({ ...row, root, hashes: Buffer.concat(hashes) })
     .execute();
 }
 
@@ -112,7 +124,7 @@ export async function keepLeaves(transaction: Transaction, tree: StoredTree, thr
     .where('width', '>=', width)
     .executeTakeFirst();
   if (kept !== undefined) return;
-  await insertTile(transaction, tree, { level: 0, tile }, await readTiles(transaction, tree)(0, tile, width));
+  await insertTile(transaction, tree, { level: 0, tile }, tileOver(await readTiles(transaction, tree)(0, tile, width)));
 }
 
 /** Reads tiles of a stored tree; what is not stored yet is made of the events, or of the tiles below. */
