@@ -1,12 +1,15 @@
 /**
  * Processor time of requests beside the same answers from a bare server of the same library, in processes of their own. Limits: `/health`
- * 1.2 times, a rule 2 times, 1 ms for a list of 100 rules with status. A rule's PUT has no peer here.
+ * 1.2 times, a rule 2 times, 1 ms for a list of 100 rules with status. A rule's PUT beside its two audited commits alone: 3 times.
  * Linux only: /proc counts the time of a process in hundredths of a second.
  */
 import { fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
+import { createAuditLog } from '../src/audit/log.ts';
+import { systemClock } from '../src/base/clock.ts';
+import { benchEntry, benchScope, emptyLog } from './fixture/audit-site.ts';
 import { siteFolders, startSite } from './fixture/running-site.ts';
 import { limitMissed, sizes } from './fixture/sizes.ts';
 
@@ -71,6 +74,31 @@ async function idleOf(pid: number | undefined, ms: number): Promise<number> {
   const before = processorMs(pid);
   await new Promise((resolve) => setTimeout(resolve, ms));
   return (processorMs(pid) - before) / ms;
+}
+
+/** Processor microseconds of what a change stores: the accepted record, then the rule with the record of its end. */
+async function costOfCommits(): Promise<number> {
+  const log = emptyLog();
+  const audit = createAuditLog({ ...log, clock: systemClock, scope: benchScope });
+  const now = new Date(systemClock.wallMs()).toISOString();
+  const rule = { name: 'rule', enabled: 0, cooldown_ms: 0, nodes_json: '{}', created_at: now, updated_at: now };
+  await log.database.query
+    .insertInto('rules')
+    .values({ ...rule, priority: 0, revision: 1 })
+    .execute();
+  const change = async (index: number): Promise<void> => {
+    await audit.append(benchEntry(index));
+    await log.database.transaction(async (transaction) => {
+      await transaction.updateTable('rules').set({ priority: index, revision: index }).execute();
+      await audit.appendIn(transaction, benchEntry(index));
+    });
+  };
+  for (let index = 2; index < puts; index++) await change(index);
+  const before = process.cpuUsage();
+  for (let index = puts; index < 2 * puts; index++) await change(index);
+  const { user, system } = process.cpuUsage(before);
+  await log.close();
+  return (user + system) / puts;
 }
 
 function missed(what: string): void {
@@ -144,7 +172,12 @@ try {
   const put = async () => running.call('PUT', '/rules/1', { priority: ++priority % 100, confirmed: true });
   const idle = await idleOf(running.process.pid, 500);
   await costOf(running.process.pid, puts, put, idle);
-  console.log(`PUT of a rule: ${(await costOf(running.process.pid, puts, put, idle)).toFixed(0)} us of processor time`);
+  const putUs = await costOf(running.process.pid, puts, put, idle);
+  const commitsUs = await costOfCommits();
+  console.log(
+    `PUT of a rule: ${putUs.toFixed(0)} us of processor time, its two audited commits alone ${commitsUs.toFixed(0)} us: ${(putUs / commitsUs).toFixed(2)} times`,
+  );
+  if (putUs > 3 * commitsUs) missed(`a PUT costs ${(putUs / commitsUs).toFixed(2)} times its commits; the limit is 3`);
   const ratio = (name: string): number => (shown[name]?.own ?? Number.NaN) / (shown[name]?.peer ?? Number.NaN);
   if (ratio('health') > 1.2) missed(`health costs ${ratio('health').toFixed(2)} times a bare answer; the limit is 1.2`);
   if (ratio('rule') > 2) missed(`a rule costs ${ratio('rule').toFixed(2)} times a bare answer; the limit is 2`);
