@@ -3,7 +3,7 @@ import type { auditWords as english } from '../en/audit.ts';
 
 export const auditWords: typeof english = {
   title: 'Audit-Protokoll',
-  lead: 'Wer hat was mit welcher Ressource getan, und mit welchem Ergebnis. Eine Prüfung erkennt jede Änderung hinter einem signierten Checkpoint.',
+  lead: 'Wer hat was mit welcher Ressource getan, und mit welchem Ergebnis. Eine Prüfung erkennt jede Änderung an Ereignissen, die ein signierter Prüfpunkt deckt.',
   off: 'Die Audit-Abfrage gibt es bei diesem Dienst nicht.',
   denied: 'Um das Audit-Protokoll zu lesen, brauchen Sie die Rolle Admin.',
   resources: {
@@ -77,7 +77,7 @@ export const auditWords: typeof english = {
     'automation.rule.import': 'Regeln importiert',
     'automation.rule.restore': 'Regel wiederhergestellt',
     'automation.rule.duplicate': 'Regel dupliziert',
-    'automation.rule.promote': 'Regel aus dem Schatten geholt',
+    'automation.rule.promote': 'Regel scharf geschaltet',
     'automation.rule.apply': 'Plan von Regeln ausgeführt',
     'identity.token.revoke': 'Tokens widerrufen',
     'automation.scheduler.reload': 'Scheduler neu geladen',
@@ -91,9 +91,9 @@ export const auditWords: typeof english = {
     'automation.parameter.reset': 'Parameter zurückgesetzt',
     'automation.alarm.acknowledge': 'Alarm quittiert',
     'automation.alarm.shelve': 'Alarm zurückgestellt',
-    'data_processing.process': 'Prognose gerechnet',
+    'data_processing.process': 'Prognose berechnet',
     'data_processing.egress': 'Daten an einen entfernten Prozessor gesendet',
-    'audit.chain.acknowledge-break': 'Einen Bruch des Protokolls bestätigt',
+    'audit.chain.acknowledge-break': 'Bruch des Protokolls bestätigt',
     'audit.retention.mark': 'Alte Ereignisse entfernt',
     'identity.token.issue': 'Angemeldet, oder Token ausgestellt',
     'identity.link.issue': 'Anmelde-Link erzeugt',
@@ -119,7 +119,7 @@ export const auditWords: typeof english = {
       confirmation: 'Bestätigung',
       correlationId: 'Korrelations-Id',
       traceId: 'Trace-Id',
-      detailsDigest: 'Digest der Einzelheiten',
+      detailsDigest: 'Prüfsumme der Einzelheiten',
     },
     risks: { low: 'niedrig', medium: 'mittel', high: 'hoch', critical: 'kritisch' },
     confirmations: { explicit: 'ausdrücklich gegeben', 'not-required': 'nicht nötig' },

@@ -26,7 +26,7 @@ export const forecastWords: typeof english = {
     roles: { history: 'Verlauf', future_covariate: 'Kovariate', static: 'statisch' },
   },
   run: {
-    title: 'Rechnen',
+    title: 'Berechnen',
     asOf: 'Daten bis',
     asOfHint: (cadence) => `UTC, auf einem ganzen Schritt von ${cadence}`,
     latest: 'Neueste Zeit',
@@ -36,19 +36,19 @@ export const forecastWords: typeof english = {
     quantilesHint: (max) => (max === 0 ? 'diese Aufgabe hat keine' : `bis zu ${max}, zwischen 0 und 1, aufsteigend`),
     badQuantiles: (max) =>
       `Geben Sie höchstens ${max} verschiedene Zahlen zwischen 0 und 1 in aufsteigender Reihenfolge ein.`,
-    submit: 'Prognose rechnen',
-    needsRole: 'Um eine Prognose zu rechnen, brauchen Sie die Rolle Engineer oder Admin.',
+    submit: 'Prognose berechnen',
+    needsRole: 'Um eine Prognose zu berechnen, brauchen Sie die Rolle Engineer oder Admin.',
     audited: 'Jeder Lauf wird im Audit-Protokoll festgehalten.',
   },
   confirm: {
     title: 'Messwerte nach außen senden?',
     body: (processor) =>
-      `Der Prozessor „${processor}“ liegt außerhalb dieser Anlage. Die zusammengestellten Eingaben werden an ihn gesendet, ohne Identitäten und Adressen. Die Vorgabe dieses Weges verlangt Ihre Bestätigung.`,
-    submit: 'Senden und rechnen',
+      `Der Prozessor „${processor}“ liegt außerhalb dieser Anlage. Die zusammengestellten Eingaben werden an ihn gesendet, ohne Identitäten und Adressen. Diese Route verlangt Ihre Bestätigung.`,
+    submit: 'Senden und berechnen',
   },
   result: {
     title: 'Ergebnis',
-    produced: 'Vom Modell gerechnet',
+    produced: 'Vom Modell berechnet',
     fallback: 'Ersatzwert',
     fallbackText: (strategy, version, reason) => `Ersatzverfahren ${strategy} (Version ${version}), Grund: ${reason}.`,
     fallbackData: (feature, through) => `Beruht auf ${feature} bis ${through}.`,
@@ -65,7 +65,7 @@ export const forecastWords: typeof english = {
     no: 'nein',
     processor: 'Prozessor',
     artifact: 'Modell',
-    digest: 'Digest der Eingaben',
+    digest: 'Prüfsumme der Eingaben',
     ids: 'Ergebnis-Id',
     warnings: 'Warnungen',
     chart: (target, n, from, to) => `Prognose von ${target}: ${n} Punkte von ${from} bis ${to}`,
@@ -84,7 +84,7 @@ export const forecastWords: typeof english = {
   },
   kept: {
     title: 'Ausgegebene Prognosen',
-    none: 'Für diese Aufgabe werden keine Prognosen behalten. keep_results auf ihrem Weg behält sie.',
+    none: 'Für diese Aufgabe ist noch keine Prognose aufbewahrt. Aufbewahrt wird, wenn ihre Route keep_results setzt.',
     slider: 'Ausgegebene Prognose',
     issued: (when, n, total) => `Daten bis ${when}: ${n} von ${total} der letzten 14 Tage`,
     unavailable: (code) => `Es gab keine Prognose: ${code}.`,
@@ -104,7 +104,7 @@ export const forecastWords: typeof english = {
     points: 'Bewertete Punkte',
     results: 'Ergebnisse',
     resultCounts: (produced, fallback, unavailable) =>
-      `${produced} gerechnet, ${fallback} Ersatzwerte, ${unavailable} nicht verfügbar`,
+      `${produced} berechnet, ${fallback} Ersatzwerte, ${unavailable} nicht verfügbar`,
     reliability: (shares) => `Anteil der aufgezeichneten Werte in jedem Zehntel der Verteilung: ${shares}`,
     reliabilityHint:
       'Aufgezeichnete Werte in jedem Zehntel der vorhergesagten Verteilung. Gleich hohe Balken bedeuten, dass die Bänder stimmen.',

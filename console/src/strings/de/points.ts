@@ -67,7 +67,10 @@ export const pointWords: typeof englishPoints = {
     pick: 'Ein Klick auf einen Augenblick zeigt, was jede Regel da sah und tat.',
     instant: 'Augenblick',
     threshold: (rule, operator, value) => `${rule}: ${operator} ${value}`,
-    marks: (n) => `${n} geänderte Entscheidungen ihrer Regeln sind unter der Linie markiert.`,
+    marks: (n) =>
+      n === 1
+        ? 'Unter der Linie ist markiert, wo sich die Entscheidung einer Regel geändert hat.'
+        : `Unter der Linie sind ${n} Stellen markiert, an denen sich die Entscheidung einer Regel geändert hat.`,
     marksFrom: (when) => `Entscheidungen sind ab ${when} markiert; für frühere hineinzoomen.`,
   },
   instant: {

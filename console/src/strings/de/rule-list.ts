@@ -27,7 +27,7 @@ export const ruleListWords: typeof english = {
     state: 'Auffällige zuerst',
     last: 'Nach letztem Lauf',
   },
-  filter: { all: 'Alle', on: 'Aktiv', off: 'Inaktiv', trouble: 'Braucht Aufmerksamkeit' },
+  filter: { all: 'Alle', on: 'Aktiv', off: 'Inaktiv', trouble: 'Auffällig' },
   filterLabel: 'Regeln filtern',
   keys: 'Pfeiltasten: bewegen. Eingabe: öffnen. E: aktivieren oder deaktivieren. R: ausführen.',
   never: 'Noch nie gelaufen',

@@ -4,9 +4,9 @@ import type { rules as english } from '../en/rules.ts';
 export const rules: typeof english = {
   create: 'Neue Regel',
   enable: 'Aktivieren',
-  shadow: 'Im Schatten einschalten',
-  promote: 'Übernehmen',
-  inShadow: (state) => `${state}, im Schatten`,
+  shadow: 'Im Schattenbetrieb aktivieren',
+  promote: 'Scharf schalten',
+  inShadow: (state) => `${state}, im Schattenbetrieb`,
   disable: 'Deaktivieren',
   run: 'Jetzt ausführen',
   delete: 'Löschen',
@@ -59,11 +59,11 @@ export const rules: typeof english = {
     enableTitle: (name) => `„${name}“ aktivieren?`,
     enableBody: 'Ab jetzt führt der Scheduler diese Regel aus, und was sie schreibt, geht an die Geräte.',
     enableStub: 'Sie tut nichts, bis Sie einen Ablauf zeichnen.',
-    shadowTitle: (name) => `„${name}“ im Schatten einschalten?`,
+    shadowTitle: (name) => `„${name}“ im Schattenbetrieb aktivieren?`,
     shadowBody:
-      'Ab jetzt führt der Zeitplaner diese Regel aus und zeichnet auf, was sie schreiben würde. An die Geräte geht nichts, bis Sie die Regel übernehmen.',
-    promoteTitle: (name) => `„${name}“ übernehmen?`,
-    promoteBody: 'Die Regel lief im Schatten. Ab ihrem nächsten Lauf gehen ihre Werte an die Geräte.',
+      'Ab jetzt führt der Scheduler diese Regel aus und zeichnet auf, was sie schreiben würde. An die Geräte geht nichts, bis Sie die Regel scharf schalten.',
+    promoteTitle: (name) => `„${name}“ scharf schalten?`,
+    promoteBody: 'Die Regel lief im Schattenbetrieb. Ab ihrem nächsten Lauf gehen ihre Werte an die Geräte.',
     disableTitle: (name) => `„${name}“ deaktivieren?`,
     disableBody:
       'Der Scheduler führt diese Regel nicht mehr aus. Ein begonnener Lauf wird beendet. Punkte behalten die Werte, die die Regel geschrieben hat.',
@@ -79,8 +79,8 @@ export const rules: typeof english = {
     writesNothing: 'Ihr Ablauf schreibt keinen Punkt.',
     audited: 'Das wird unter Ihrem Namen im Audit-Protokoll festgehalten.',
     confirmEnable: 'Regel aktivieren',
-    confirmShadow: 'Im Schatten einschalten',
-    confirmPromote: 'Regel übernehmen',
+    confirmShadow: 'Im Schattenbetrieb aktivieren',
+    confirmPromote: 'Regel scharf schalten',
     confirmDisable: 'Regel deaktivieren',
     confirmRun: 'Jetzt ausführen',
     confirmDelete: 'Regel löschen',
@@ -95,12 +95,12 @@ export const rules: typeof english = {
   },
   done: {
     enabled: (name) => `„${name}“ ist aktiv.`,
-    shadow: (name) => `„${name}“ läuft im Schatten.`,
-    promoted: (name) => `„${name}“ übernommen: Sie befiehlt jetzt.`,
+    shadow: (name) => `„${name}“ läuft im Schattenbetrieb.`,
+    promoted: (name) => `„${name}“ ist scharf geschaltet und steuert jetzt.`,
     disabled: (name) => `„${name}“ ist inaktiv.`,
     deleted: (name) => `„${name}“ ist gelöscht.`,
     created: (name) => `„${name}“ ist angelegt.`,
-    ranShadow: (outcome) => `${outcome}, im Schatten: Es wurde nichts gesendet.`,
+    ranShadow: (outcome) => `${outcome}, im Schattenbetrieb: Es wurde nichts gesendet.`,
     ran: (outcome, succeeded, attempted) =>
       attempted === 0
         ? `${outcome}. Es gab nichts zu schreiben.`

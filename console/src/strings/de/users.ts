@@ -3,7 +3,7 @@ import type { userWords as english } from '../en/users.ts';
 
 export const userWords: typeof english = {
   title: 'Benutzer',
-  lead: 'Konten dieser Anlage. Wo sich Menschen bei einem Anbieter anmelden, hat dieser die Konten.',
+  lead: 'Konten dieser Anlage. Wer sich bei einem Anbieter anmeldet, hat sein Konto dort.',
   none: 'Es gibt noch keine Konten.',
   columns: { name: 'Name', role: 'Rolle', state: 'Zustand', created: 'Angelegt', actions: 'Aktionen' },
   state: { active: 'aktiv', invited: 'noch ohne Passwort', disabled: 'gesperrt' },

@@ -66,7 +66,10 @@ export const pointWords = {
     pick: 'Click an instant to see what each rule saw and did then.',
     instant: 'Instant',
     threshold: (rule: string, operator: string, value: string) => `${rule}: ${operator} ${value}`,
-    marks: (n: number) => `${n} changes of its rules’ decisions are marked below the line.`,
+    marks: (n: number) =>
+      n === 1
+        ? 'A mark below the line shows where a rule decided differently.'
+        : `${n} marks below the line show where a rule decided differently.`,
     marksFrom: (when: string) => `Decisions are marked from ${when} on; zoom in for earlier ones.`,
   },
   instant: {
